@@ -1,0 +1,1 @@
+"""Measuring: accuracy and latency of the same file, rows, tables and reports."""

@@ -1,0 +1,1 @@
+"""Compression: pruning, and what each precision means on each runtime."""

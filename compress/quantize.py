@@ -1,0 +1,15 @@
+"""What each precision means on each runtime: one table, and the names used in flags, files, rows and Java."""
+
+PRECISION_OF_FLAG = {"none": "fp32", "fp16": "fp16", "int8": "int8", "int8-weights": "int8-weights"}
+
+# (precision, runtime) -> what is stored and what is computed. Inputs are integers and logits float32 throughout.
+MEANING = {
+    ("fp32", "onnx"): "float32 weights and arithmetic",
+    ("fp32", "tflite"): "float32 weights and arithmetic",
+    ("fp16", "onnx"): "float16 weights; float16 arithmetic where the CPU has kernels, else casts to float32",
+    ("fp16", "tflite"): "float16 weights, turned to float32 when the model is loaded",
+    ("int8", "onnx"): "int8 weights by output channel and int8 embeddings; activations quantized as it runs, by tensor",
+    ("int8", "tflite"): "int8 weights by output channel and int8 embeddings by row; activations quantized as it runs, by token",
+    ("int8-weights", "onnx"): "int8 weights by output channel and int8 embeddings by row, dequantized; float32 arithmetic",
+    ("int8-weights", "tflite"): "int8 weights by output channel and int8 embeddings by row, dequantized; float32 arithmetic",
+}

@@ -1,0 +1,1 @@
+"""Export to ONNX and TFLite, with parity checks that can fail."""

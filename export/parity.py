@@ -1,0 +1,100 @@
+"""Parity: does an exported model compute what its PyTorch parent computes, on real windows, padded and not?"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from qa.answers import window_candidates
+from qa.bundle import Bundle
+from qa.datasets import EMBEDDED, resolve
+from qa.errors import ParityError
+from qa.features import Window, collate, make_windows
+from qa.probe import relative_difference
+from qa.runtimes import Logits, Runtime, run_length
+from qa.settings import QASettings
+from qa.squad import read_squad
+
+PARITY_WINDOWS = 40
+PADDING = 24  # tokens added where a runtime takes any length; one of fixed lengths always pads
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """What a precision may change: root-mean-square over the logits' deviation, and the share of equal best spans."""
+
+    relative: float
+    equal_spans: float
+
+
+# fp32 differs by rounding only: about 1e-5 of the deviation. fp16 keeps 11 bits: about 1e-3. Per-channel int8 of a trained
+# model stays near 0.05 in LiteRT and 0.1 in ONNX Runtime; garbage is at 1.
+TOLERANCE = {
+    "fp32": Tolerance(1e-3, 0.999),
+    "fp16": Tolerance(2e-2, 0.95),
+    "int8": Tolerance(0.25, 0.70),
+    "int8-weights": Tolerance(0.25, 0.70),
+}
+
+
+@dataclass(frozen=True)
+class ParityReport:
+    """What was compared and how far apart it was."""
+
+    name: str
+    n_windows: int
+    max_difference: float
+    relative_difference: float
+    relative_tolerance: float
+    equal_spans: float
+    equal_spans_wanted: float
+
+    def __str__(self) -> str:
+        return (
+            f"parity of {self.name} with PyTorch on {self.n_windows} real windows: logits differ by {self.max_difference:.3g} at most, "
+            f"by {self.relative_difference:.3g} of their deviation (tolerance {self.relative_tolerance:g}); "
+            f"equal spans {self.equal_spans:.1%} (at least {self.equal_spans_wanted:.1%})"
+        )
+
+
+def real_windows(bundle: Bundle, n: int = PARITY_WINDOWS) -> list[Window]:
+    """`n` windows of the shipped dev excerpt, evenly chosen by length, shortest first."""
+    windows = make_windows(read_squad(resolve(EMBEDDED, "dev")), bundle.tokenizer(), bundle.settings)
+    windows.sort(key=lambda w: len(w.input_ids))
+    return [windows[i] for i in np.linspace(0, len(windows) - 1, n).round().astype(int)]
+
+
+def best_span(window: Window, logits: Logits, settings: QASettings) -> tuple[int, int] | None:
+    """Character range of a window's best span."""
+    best = min(window_candidates(window, *logits, settings), key=lambda c: (-c.score, c.start, c.end), default=None)
+    return (best.start, best.end) if best else None
+
+
+def window_logits(runtime: Runtime, window: Window, padding: int) -> Logits:
+    """One window's logits, (T,) each, computed with `padding` more tokens where the runtime takes any length."""
+    n = len(window.input_ids)
+    length = run_length(runtime, n) + (padding if runtime.lengths is None else 0)
+    start, end = runtime(collate([window], length))
+    return start[0, :n], end[0, :n]
+
+
+def check_parity(
+    reference: Runtime, exported: Runtime, windows: Sequence[Window], settings: QASettings, *, name: str, precision: str
+) -> ParityReport:
+    """Compare on every window, as it is and padded. ParityError, with the figures, when a tolerance is exceeded."""
+    tolerance, equal = TOLERANCE[precision], []
+    max_difference = relative = 0.0
+    for window in windows:
+        wanted = window_logits(reference, window, 0)
+        for padding in (0, PADDING):
+            seen = window_logits(exported, window, padding)
+            for a, b in zip(wanted, seen, strict=True):
+                max_difference = max(max_difference, float(np.abs(a - b).max()))
+                relative = max(relative, relative_difference(a, b))
+            equal.append(best_span(window, wanted, settings) == best_span(window, seen, settings))
+    report = ParityReport(
+        name, len(windows), max_difference, relative, tolerance.relative, float(np.mean(equal)), tolerance.equal_spans
+    )
+    if not (relative <= tolerance.relative and report.equal_spans >= tolerance.equal_spans):
+        raise ParityError(f"{report}; the exported file was not kept")
+    return report

@@ -1,0 +1,94 @@
+"""What both exporters share: find the parent, write file, probe and settings, check, seal."""
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from compress.quantize import PRECISION_OF_FLAG
+from export.parity import check_parity, real_windows
+from qa.bundle import MANIFEST, PROBE, SETTINGS, Bundle, new_bundle, open_bundle, refuse_existing
+from qa.cli import check_option
+from qa.errors import BundleError, PocketQAError
+from qa.models.model import QAModel
+from qa.models.pretrained import copy_tokenizer
+from qa.probe import ProbeWindow, write_probe
+from qa.runtimes import TorchRuntime, available_cores, load_runtime
+
+DEMO = Path("runs/demo")
+PROBE_WINDOWS = 3
+
+# Writes the model file into the draft folder and returns what the manifest should say of its structure.
+WriteFile = Callable[[QAModel, Bundle, Path, str], dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class ExportConfig:
+    model: Path | None = None
+    """PyTorch bundle to export; without it the newest student of the demo (runs/demo)."""
+    out: Path | None = None
+    """Bundle to create; by default beside the parent, named after runtime and precision."""
+    quantize: str = "none"
+    """none (fp32), fp16, int8 (int8 weights, activations quantized as it runs), int8-weights (int8 stored, float computed)."""
+
+    def __post_init__(self) -> None:
+        check_option(self.quantize in PRECISION_OF_FLAG, "--quantize", self.quantize, f"one of {', '.join(PRECISION_OF_FLAG)}")
+
+    @property
+    def precision(self) -> str:
+        """The precision's name in manifests and rows."""
+        return PRECISION_OF_FLAG[self.quantize]
+
+
+def newest_student(folder: Path = DEMO) -> Path:
+    """The student or pruned student that was finished last in a run folder."""
+    students = []
+    for manifest in folder.glob(f"*/{MANIFEST}"):
+        try:
+            bundle = open_bundle(manifest.parent)
+        except PocketQAError:
+            continue
+        if bundle.kind == "pytorch" and bundle.stage in ("distill", "prune"):
+            students.append((manifest.stat().st_mtime_ns, manifest.parent))
+    if not students:
+        raise BundleError(f"{folder}: holds no finished student; give --model BUNDLE, or run python -m distill.run first")
+    return max(students)[1]
+
+
+def export_bundle(config: ExportConfig, kind: str, write_file: WriteFile) -> Bundle:
+    """Export one PyTorch bundle to `kind` ("onnx" or "tflite"), check it against PyTorch on real windows, and seal it."""
+    source = config.model or newest_student()
+    out = config.out or source.with_name(f"{source.name}-{kind}-{config.precision}")
+    refuse_existing(out)
+    parent = open_bundle(source, kind="pytorch")
+    threads = available_cores()
+    reference = TorchRuntime(parent, threads)
+    manifest: dict[str, Any] = {
+        "kind": kind,
+        "precision": config.precision,
+        "stage": "export",
+        "config": {**asdict(config), "model": str(source), "out": str(out)},
+        "parent": parent.reference(),
+        "parameters": parent.manifest["parameters"],
+    }
+    with new_bundle(out, manifest) as draft:
+        parent.settings.save(draft / SETTINGS)
+        copy_tokenizer(parent.path, draft)
+        windows = real_windows(parent)
+        (draft / PROBE).write_text(make_probe(reference, windows), encoding="utf-8")
+        manifest["structure"] = write_file(reference.model, parent, draft, config.precision)
+        exported = load_runtime(Bundle(draft, manifest, "", parent.settings), threads)
+        report = check_parity(reference, exported, windows, parent.settings, name=out.name, precision=config.precision)
+        manifest["parity"] = asdict(report)
+        print(report)
+    bundle = open_bundle(out)
+    print(f"{bundle.weights}: {bundle.weights.stat().st_size / 1e6:.1f} MB, {manifest['structure']}")
+    return bundle
+
+
+def make_probe(reference: TorchRuntime, windows: list[Any]) -> str:
+    """Record a few of the windows with the logits PyTorch gives."""
+    from export.parity import window_logits
+
+    chosen = [windows[i * (len(windows) - 1) // PROBE_WINDOWS] for i in range(PROBE_WINDOWS)]
+    return write_probe([ProbeWindow(w.input_ids, w.context_begin, *window_logits(reference, w, 0)) for w in chosen])

@@ -1,0 +1,1 @@
+"""Extractive question answering: what more than one stage of PocketQA must know."""

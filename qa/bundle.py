@@ -1,0 +1,153 @@
+"""A model on disk: one folder with weights, config, tokenizer, qa.json and manifest.json.
+
+The manifest is written last, so a folder without one is unfinished. It holds the SHA-256 of every other file, and opening a
+bundle verifies them. This module is the only reader and writer of manifests. Bundles are never edited: a stage reads one
+and creates another.
+"""
+
+import hashlib
+import importlib.metadata
+import json
+import os
+import platform
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tokenizers import Tokenizer
+
+from qa.errors import BundleError
+from qa.settings import QASettings
+from qa.squad import file_sha256
+from qa.tokenization import load_tokenizer
+
+FORMAT_VERSION = 1
+MANIFEST = "manifest.json"
+SETTINGS = "qa.json"
+PROBE = "probe.json"
+WEIGHTS = {"pytorch": "model.safetensors", "onnx": "model.onnx", "tflite": "model.tflite"}
+INPUTS = ("input_ids", "attention_mask", "token_type_ids")
+OUTPUTS = ("start_logits", "end_logits")
+RECORDED_PACKAGES = ("torch", "transformers", "numpy", "onnx", "onnxruntime", "litert-torch", "ai-edge-quantizer", "ai-edge-litert")
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """An opened, verified bundle."""
+
+    path: Path
+    manifest: dict[str, Any]
+    sha256: str
+    """Hash of the manifest, and through it of every file: the bundle's identity."""
+    settings: QASettings
+
+    @property
+    def kind(self) -> str:
+        """Which runtime's weights it holds: pytorch, onnx or tflite."""
+        return self.manifest["kind"]
+
+    @property
+    def precision(self) -> str:
+        """fp32, fp16, int8 or int8-weights."""
+        return self.manifest["precision"]
+
+    @property
+    def stage(self) -> str:
+        """What made it: teacher, distill, prune or export."""
+        return self.manifest["stage"]
+
+    @property
+    def weights(self) -> Path:
+        """The file with the weights."""
+        return self.path / WEIGHTS[self.kind]
+
+    def tokenizer(self) -> Tokenizer:
+        """The model's tokenizer, without padding and truncation."""
+        return load_tokenizer(self.path)
+
+    def reference(self) -> dict[str, str]:
+        """How a child's manifest names this bundle as its parent."""
+        return {"name": self.path.name, "sha256": self.sha256, "weights_sha256": self.manifest["files"][self.weights.name]}
+
+
+def open_bundle(path: Path, kind: str | None = None) -> Bundle:
+    """Open a bundle and verify every file against its manifest.
+
+    Raises BundleError, naming the file, when the folder is missing, unfinished, changed, or not of `kind`.
+    """
+    if not path.is_dir():
+        raise BundleError(f"{path}: no such bundle folder; give a folder that a PocketQA stage wrote")
+    manifest_path = path / MANIFEST
+    if not manifest_path.is_file():
+        raise BundleError(f"{path}: no {MANIFEST}, so it is not a finished bundle; run the stage that makes it again")
+    raw = manifest_path.read_bytes()
+    try:
+        manifest = json.loads(raw)
+        files, found_kind = dict(manifest["files"]), manifest["kind"]
+        well_formed = found_kind in WEIGHTS and {WEIGHTS[found_kind], SETTINGS} <= files.keys()
+        manifest["precision"], manifest["stage"]
+    except (ValueError, KeyError, TypeError):
+        well_formed = False
+    if not well_formed:
+        raise BundleError(f"{manifest_path}: not a valid manifest; make the bundle again")
+    if manifest.get("format") != FORMAT_VERSION:
+        raise BundleError(f"{manifest_path}: format {manifest.get('format')}, this version reads {FORMAT_VERSION}")
+    for name, expected in files.items():
+        _verify(path / name, expected)
+    if kind is not None and found_kind != kind:
+        raise BundleError(f"{path}: holds a {found_kind} model, but this stage needs a {kind} bundle")
+    settings = QASettings.from_json((path / SETTINGS).read_text(encoding="utf-8"), str(path / SETTINGS))
+    return Bundle(path, manifest, hashlib.sha256(raw).hexdigest(), settings)
+
+
+def _verify(path: Path, expected: str) -> None:
+    if not path.is_file():
+        raise BundleError(f"{path}: the manifest lists this file, but it is missing; copy the bundle again")
+    seen = file_sha256(path)
+    if seen != expected:
+        raise BundleError(f"{path}: changed since it was made (SHA-256 {seen[:12]}, manifest says {expected[:12]}); copy it again")
+
+
+def refuse_existing(out: Path) -> None:
+    """Raise BundleError when `out` exists: no stage overwrites."""
+    if out.exists():
+        raise BundleError(f"{out}: exists already and is never overwritten; choose another --out or remove it")
+
+
+@contextmanager
+def new_bundle(out: Path, manifest: Mapping[str, Any]) -> Iterator[Path]:
+    """Create a bundle: yields an empty folder to write the files into, then seals it and moves it to `out` in one rename.
+
+    `manifest` needs kind, precision, stage; files, format and versions are added. When the body fails or the disk is full,
+    nothing stays behind.
+    """
+    refuse_existing(out)
+    draft = out.parent / f".{out.name}.unfinished-{os.getpid()}"
+    shutil.rmtree(draft, ignore_errors=True)
+    draft.mkdir(parents=True)
+    try:
+        yield draft
+        files = {p.name: file_sha256(p) for p in sorted(draft.iterdir())}
+        full = {"format": FORMAT_VERSION, **manifest, "inputs": list(INPUTS), "outputs": list(OUTPUTS), "files": files}
+        full["versions"] = package_versions()
+        partial = draft / (MANIFEST + ".partial")
+        partial.write_text(json.dumps(full, indent=1, ensure_ascii=False, default=str) + "\n", encoding="utf-8")
+        partial.rename(draft / MANIFEST)
+        refuse_existing(out)
+        draft.rename(out)
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+
+
+def package_versions(names: Sequence[str] = RECORDED_PACKAGES) -> dict[str, str]:
+    """Versions of Python and of the installed packages that decide what a model computes."""
+    versions = {"python": platform.python_version()}
+    for name in names:
+        try:
+            versions[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return versions

@@ -1,0 +1,58 @@
+"""The command line of every stage: a dataclass of options in, one clear line out when something is wrong."""
+
+import errno
+import logging
+import os
+import sys
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from qa.errors import OptionError, PocketQAError
+
+EXIT_USER_ERROR = 2
+EXIT_INTERRUPTED = 130
+
+
+def quiet_libraries() -> None:
+    """Silence start-up chatter of libraries so that stderr holds our progress and errors only."""
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
+    os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
+    # torchao reports each CUDA kernel it cannot load on a CPU; torch reports torchao's enums.
+    for name in ("torchao", "torch.utils._pytree", "torch.onnx", "transformers", "root"):
+        logging.getLogger(name).setLevel(logging.ERROR)
+    warnings.filterwarnings("ignore", category=DeprecationWarning)
+    warnings.filterwarnings("ignore", category=FutureWarning)
+
+
+def one_line(error: BaseException) -> str:
+    """The message of an error on one line, with what a full disk or a missing permission means in words."""
+    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+        where = f" while writing {error.filename}" if error.filename else ""
+        return f"the disk is full{where}; free some space and run the command again (nothing half-written was kept)"
+    if isinstance(error, OSError) and error.filename and error.strerror:
+        return f"{error.filename}: {error.strerror}"
+    return " ".join(str(error).split()) or type(error).__name__
+
+
+def run_command(config_type: Callable[..., Any], main: Callable[[Any], Any]) -> None:
+    """Parse `config_type` from the command line, call `main`, and turn user errors into one line and exit code 2."""
+    quiet_libraries()
+    import tyro
+
+    try:
+        main(tyro.cli(config_type))
+    except (PocketQAError, OSError) as error:
+        print(f"error: {one_line(error)}", file=sys.stderr)
+        sys.exit(EXIT_USER_ERROR)
+    except KeyboardInterrupt:
+        print("interrupted; nothing half-written was kept", file=sys.stderr)
+        sys.exit(EXIT_INTERRUPTED)
+
+
+def check_option(ok: bool, flag: str, value: object, wanted: str) -> None:
+    """Raise OptionError naming flag, value seen and value wanted, unless `ok`."""
+    if not ok:
+        raise OptionError(f"{flag} must be {wanted}, got {value}")

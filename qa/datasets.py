@@ -1,0 +1,65 @@
+"""Where questions come from: the excerpt that ships with the project, SQuAD by name (downloaded and checked), or a file."""
+
+import hashlib
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+from qa.errors import DownloadError, SquadFormatError
+from qa.squad import file_sha256
+
+EMBEDDED = "embedded"
+EXCERPT = Path(__file__).parent / "data"
+CACHE = Path.home() / ".cache" / "pocketqa"
+SQUAD_URL = "https://rajpurkar.github.io/SQuAD-explorer/dataset/"
+DOWNLOAD_TIMEOUT_S = 20
+
+# The official files by name: (file, SHA-256).
+SQUAD_FILES = {
+    "squad": {
+        "train": ("train-v1.1.json", "3527663986b8295af4f7fcdff1ba1ff3f72d07d61a20f487cb238a6ef92fd955"),
+        "dev": ("dev-v1.1.json", "95aa6a52d5d6a735563366753ca50492a658031da74f301ac5238b03966972c9"),
+    },
+    "squad_v2": {
+        "train": ("train-v2.0.json", "68dcfbb971bd3e96d5b46c7177b16c1a4e7d4bdef19fb204502738552dede002"),
+        "dev": ("dev-v2.0.json", "80a5225e94905956a6446d296ca1093975c4d3b3260f1d6c8f68bc2ab77182d8"),
+    },
+}
+
+
+def resolve(data: str, split: str) -> Path:
+    """The file for `data` ("embedded", "squad", "squad_v2", or a path) and `split` ("train" or "dev").
+
+    A path stands for itself, whatever the split. Named data sets are downloaded once and their hash is checked.
+    """
+    if data == EMBEDDED:
+        return EXCERPT / f"squad-excerpt-{split}.json.gz"
+    if data in SQUAD_FILES:
+        return _download(*SQUAD_FILES[data][split], data)
+    path = Path(data)
+    if not path.is_file():
+        known = ", ".join([EMBEDDED, *SQUAD_FILES])
+        raise SquadFormatError(f"{path}: no such file; give a SQuAD JSON file (plain or gzip) or one of: {known}")
+    return path
+
+
+def _download(name: str, sha256: str, data: str) -> Path:
+    path = CACHE / name
+    if path.is_file() and file_sha256(path) == sha256:
+        return path
+    try:
+        with urllib.request.urlopen(SQUAD_URL + name, timeout=DOWNLOAD_TIMEOUT_S) as response:
+            content = response.read()
+    except (urllib.error.URLError, TimeoutError, OSError) as error:
+        reason = getattr(error, "reason", error)
+        raise DownloadError(
+            f"--data {data}: cannot download {SQUAD_URL + name} ({reason}); offline, give the file itself or --data {EMBEDDED}"
+        ) from None
+    seen = hashlib.sha256(content).hexdigest()
+    if seen != sha256:
+        raise DownloadError(f"--data {data}: {SQUAD_URL + name} has SHA-256 {seen}, expected {sha256}; nothing was kept")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_suffix(".partial")
+    partial.write_bytes(content)
+    partial.rename(path)
+    return path

@@ -1,0 +1,100 @@
+"""EM and F1 of a bundle or of a prediction file, as one JSON object with the official script's keys.
+
+    python -m qa.evaluate --data dev-v1.1.json --model runs/demo/student
+    python -m qa.evaluate --data dev-v1.1.json --predictions predictions.json
+"""
+
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from qa.answers import Prediction, decode
+from qa.bundle import Bundle, open_bundle
+from qa.cli import check_option, run_command
+from qa.datasets import resolve
+from qa.features import Window, make_windows
+from qa.metrics import best_f1_threshold, evaluate_predictions
+from qa.runtimes import Logits, Runtime, load_runtime, run_windows
+from qa.settings import QASettings
+from qa.squad import Example, read_predictions, read_squad
+
+
+@dataclass(frozen=True)
+class EvaluateConfig:
+    data: str
+    """SQuAD JSON file (plain or gzip), or embedded, squad, squad_v2 (their dev part)."""
+    model: Path | None = None
+    """Bundle to evaluate."""
+    predictions: Path | None = None
+    """Prediction file to score instead: {question id: answer}."""
+    out: Path | None = None
+    """Write the model's answers here, in the official prediction format."""
+
+    def __post_init__(self) -> None:
+        given = (self.model is not None) + (self.predictions is not None)
+        check_option(given == 1, "--model / --predictions", f"{given} of them", "exactly one of the two")
+        check_option(self.out is None or self.model is not None, "--out", self.out, "given with --model only")
+
+
+def predict(
+    examples: Sequence[Example], windows: Sequence[Window], logits: Sequence[Logits], settings: QASettings
+) -> list[Prediction]:
+    """Decode every example from the logits of its windows; windows stand in the order of the examples."""
+    grouped: list[tuple[list[Window], list[Logits]]] = [([], []) for _ in examples]
+    for window, pair in zip(windows, logits, strict=True):
+        grouped[window.example][0].append(window)
+        grouped[window.example][1].append(pair)
+    return [decode(group, pairs, settings) for group, pairs in grouped]
+
+
+def answer_text(example: Example, prediction: Prediction, null_threshold: float | None) -> str:
+    """The answer as text, cut from the original context; empty for no answer."""
+    best = prediction.best(null_threshold)
+    return example.context[best.start : best.end] if best else ""
+
+
+def score(examples: Sequence[Example], predictions: Sequence[Prediction], null_threshold: float | None) -> dict[str, Any]:
+    """The official keys, and the best F1 any threshold reaches with the threshold that reaches it."""
+    answers = {e.id: answer_text(e, p, null_threshold) for e, p in zip(examples, predictions, strict=True)}
+    raw = {e.id: answer_text(e, p, None) for e, p in zip(examples, predictions, strict=True)}
+    differences = {e.id: p.null_difference for e, p in zip(examples, predictions, strict=True)}
+    best_f1, threshold = best_f1_threshold(examples, raw, differences)
+    return evaluate_predictions(examples, answers) | {"best_f1": best_f1, "best_f1_thresh": threshold}
+
+
+def evaluate_runtime(
+    runtime: Runtime, bundle: Bundle, examples: Sequence[Example], *, progress: bool = False
+) -> tuple[dict[str, Any], list[Prediction]]:
+    """Run a loaded model over examples: (scores with n_windows, predictions)."""
+    windows = make_windows(examples, bundle.tokenizer(), bundle.settings, progress=progress)
+    logits = run_windows(runtime, windows, progress=progress)
+    predictions = predict(examples, windows, logits, bundle.settings)
+    result = score(examples, predictions, bundle.settings.null_threshold)
+    return result | {"n_windows": len(windows)}, predictions
+
+
+def main(config: EvaluateConfig) -> dict[str, Any]:
+    """Evaluate and print one JSON object."""
+    examples = read_squad(resolve(config.data, "dev"))
+    if config.predictions is not None:
+        result: dict[str, Any] = evaluate_predictions(examples, read_predictions(config.predictions))
+    else:
+        assert config.model is not None  # __post_init__ has seen to it
+        bundle = open_bundle(config.model)
+        runtime = load_runtime(bundle)
+        result, predictions = evaluate_runtime(runtime, bundle, examples, progress=sys.stderr.isatty())
+        if config.out is not None:
+            threshold = bundle.settings.null_threshold
+            answers = {e.id: answer_text(e, p, threshold) for e, p in zip(examples, predictions, strict=True)}
+            partial = config.out.with_name(config.out.name + ".partial")
+            partial.write_text(json.dumps(answers, ensure_ascii=False), encoding="utf-8")
+            partial.replace(config.out)
+    print(json.dumps(result, indent=1))
+    return result
+
+
+if __name__ == "__main__":
+    run_command(EvaluateConfig, main)

@@ -1,0 +1,142 @@
+"""Examples cut into windows of tokens as BERT makes them (Devlin et al. 2019, run_squad): 384 tokens, step 128, question 64.
+
+A window is [CLS] question [SEP] part of the context [SEP]. Passages are tokenized once, however many questions they have.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from tokenizers import Tokenizer
+from tqdm import tqdm
+
+from qa.settings import QASettings
+from qa.squad import Example
+
+TOKENIZER_BATCH = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """One window of one example.
+
+    `char_starts`, `char_ends` (N,) give each context token's character range in the context; `max_context` (N,) is True
+    where this window sees the token with the most context. Context token k stands at `input_ids[context_begin + k]`.
+    `start_position`, `end_position` are the answer's tokens in the window, both 0 ([CLS]) when it has none here.
+    """
+
+    example: int
+    input_ids: np.ndarray  # (T,) int32
+    context_begin: int
+    char_starts: np.ndarray
+    char_ends: np.ndarray
+    max_context: np.ndarray
+    start_position: int
+    end_position: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Passage:
+    ids: np.ndarray
+    starts: np.ndarray
+    ends: np.ndarray
+
+
+def window_spans(n_tokens: int, budget: int, doc_stride: int) -> list[tuple[int, int]]:
+    """(first token, number of tokens) of every window over a passage; an empty passage has one empty window."""
+    spans, start = [(0, min(n_tokens, budget))], 0
+    while spans[-1][0] + spans[-1][1] < n_tokens:
+        start += min(spans[-1][1], doc_stride)
+        spans.append((start, min(n_tokens - start, budget)))
+    return spans
+
+
+@lru_cache(maxsize=4096)
+def _layout(n_tokens: int, budget: int, doc_stride: int) -> tuple[list[tuple[int, int]], list[np.ndarray]]:
+    """The spans and, for each, which of its tokens it sees with the most context (BERT's max-context rule)."""
+    spans = window_spans(n_tokens, budget, doc_stride)
+    if len(spans) == 1:
+        return spans, [np.ones(spans[0][1], bool)]
+    # Context of a token in a span: the smaller of what stands left and right of it, plus 1 % of the span's length.
+    score = np.full((len(spans), n_tokens), -1.0)
+    for row, (first, n) in enumerate(spans):
+        position = np.arange(n)
+        score[row, first : first + n] = np.minimum(position, n - 1 - position) + 0.01 * n
+    best = score.argmax(axis=0)  # the first of equals, as BERT takes it
+    return spans, [best[first : first + n] == row for row, (first, n) in enumerate(spans)]
+
+
+def answer_tokens(passage_starts: np.ndarray, passage_ends: np.ndarray, begin: int, end: int) -> tuple[int, int] | None:
+    """First and last token that overlap the characters [begin, end), or None where no token does."""
+    first = int(np.searchsorted(passage_ends, begin, side="right"))
+    last = int(np.searchsorted(passage_starts, end, side="left")) - 1
+    return (first, last) if first <= last else None
+
+
+def make_windows(
+    examples: Sequence[Example], tokenizer: Tokenizer, settings: QASettings, *, progress: bool = False
+) -> list[Window]:
+    """All windows of all examples, in order. About 1 KB each: all of SQuAD 1.1 train takes some 120 MB.
+
+    The tokenizer must neither pad nor truncate (`qa.tokenization` loads it so).
+    """
+    contexts = list(dict.fromkeys(e.context for e in examples))
+    passages = dict(zip(contexts, _tokenize(contexts, tokenizer, progress), strict=True))
+    cls_id, sep_id = tokenizer.token_to_id("[CLS]"), tokenizer.token_to_id("[SEP]")
+    windows: list[Window] = []
+    for first in range(0, len(examples), TOKENIZER_BATCH):
+        part = examples[first : first + TOKENIZER_BATCH]
+        questions = tokenizer.encode_batch_fast([e.question for e in part], add_special_tokens=False)
+        for number, (example, question) in enumerate(zip(part, questions, strict=True), start=first):
+            ids = question.ids[: settings.max_question_length]
+            windows += _example_windows(number, example, ids, passages[example.context], cls_id, sep_id, settings)
+    return windows
+
+
+def _tokenize(texts: list[str], tokenizer: Tokenizer, progress: bool) -> list[_Passage]:
+    passages = []
+    with tqdm(total=len(texts), desc="tokenizing passages", unit="", disable=not progress) as bar:
+        for first in range(0, len(texts), TOKENIZER_BATCH):
+            encodings = tokenizer.encode_batch(texts[first : first + TOKENIZER_BATCH], add_special_tokens=False)
+            for encoding in encodings:
+                offsets = np.array(encoding.offsets, np.int32).reshape(-1, 2)
+                passages.append(_Passage(np.array(encoding.ids, np.int32), offsets[:, 0].copy(), offsets[:, 1].copy()))
+            bar.update(len(encodings))
+    return passages
+
+
+def _example_windows(
+    number: int, example: Example, question: list[int], passage: _Passage, cls_id: int, sep_id: int, settings: QASettings
+) -> list[Window]:
+    head = np.array([cls_id, *question, sep_id], np.int32)
+    tail = np.array([sep_id], np.int32)
+    begin = len(head)
+    answer = None
+    if example.answers:
+        gold = example.answers[0]  # the first one trains, as in BERT
+        answer = answer_tokens(passage.starts, passage.ends, gold.start, gold.start + len(gold.text))
+    windows = []
+    spans, max_contexts = _layout(len(passage.ids), settings.max_length - begin - 1, settings.doc_stride)
+    for (first, n), max_context in zip(spans, max_contexts, strict=True):
+        start = end = 0
+        if answer and first <= answer[0] and answer[1] < first + n:
+            start, end = answer[0] - first + begin, answer[1] - first + begin
+        part = slice(first, first + n)
+        ids = np.concatenate([head, passage.ids[part], tail])
+        windows.append(Window(number, ids, begin, passage.starts[part], passage.ends[part], max_context, start, end))
+    return windows
+
+
+def collate(windows: Sequence[Window], length: int | None = None, pad_id: int = 0) -> dict[str, np.ndarray]:
+    """The model's inputs for a batch: input_ids, attention_mask, token_type_ids, each (B, T) int64.
+
+    T is `length`, or the longest window's. Token types are 0 for the question's part, 1 for the context's, 0 for padding.
+    """
+    length = length or max(len(w.input_ids) for w in windows)
+    shape = (len(windows), length)
+    ids, mask, types = np.full(shape, pad_id, np.int64), np.zeros(shape, np.int64), np.zeros(shape, np.int64)
+    for row, window in enumerate(windows):
+        n = len(window.input_ids)
+        ids[row, :n], mask[row, :n], types[row, window.context_begin : n] = window.input_ids, 1, 1
+    return {"input_ids": ids, "attention_mask": mask, "token_type_ids": types}

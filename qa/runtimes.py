@@ -1,0 +1,203 @@
+"""PyTorch, ONNX Runtime and LiteRT behind one call: a batch of windows in, start and end logits out.
+
+`load_runtime` opens the right one for a bundle and, for exported models, runs the bundle's probe first: a runtime that
+computes this model wrongly is refused before it can answer.
+"""
+
+import contextlib
+import importlib
+import os
+from collections.abc import Iterator, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any, Protocol
+
+import numpy as np
+from tqdm import tqdm
+
+from qa.bundle import PROBE, Bundle
+from qa.errors import BundleError, OptionError
+from qa.features import Window, collate
+from qa.probe import check_probe, read_probe
+
+Inputs = dict[str, np.ndarray]
+Logits = tuple[np.ndarray, np.ndarray]
+
+# The names LiteRT's interpreter has been published under: (package, module), newest first.
+LITERT_PACKAGES = (
+    ("ai-edge-litert", "ai_edge_litert.interpreter"),
+    ("tensorflow", "tensorflow.lite.python.interpreter"),
+    ("tflite-runtime", "tflite_runtime.interpreter"),
+)
+
+
+class Runtime(Protocol):
+    """One loaded model. Calling it maps (B, T) inputs to (start, end) logits, each (B, T) float32."""
+
+    name: str
+    """Runtime with version, as it stands in result rows."""
+    lengths: tuple[int, ...] | None
+    """The window lengths it computes, ascending; None takes any."""
+    max_batch: int
+    """Largest batch worth sending: 1 where a phone would send one window at a time."""
+
+    def __call__(self, inputs: Inputs) -> Logits: ...
+
+
+class TorchRuntime:
+    """PyTorch in fp32 on the CPU, or on a GPU when `device` says so."""
+
+    lengths = None
+    max_batch = 32
+
+    def __init__(self, bundle: Bundle, threads: int, device: str = "cpu") -> None:
+        import torch
+
+        from qa.models.model import QAModel
+
+        torch.set_num_threads(threads)
+        self._torch, self.device, self._threads = torch, device, threads
+        self.name = f"torch {torch.__version__}"
+        self.model = QAModel.from_pretrained(bundle.path).to(device)
+
+    def __call__(self, inputs: Inputs) -> Logits:
+        torch = self._torch
+        if torch.get_num_threads() != self._threads:
+            torch.set_num_threads(self._threads)
+        with torch.inference_mode():
+            output = self.model(**{name: torch.from_numpy(array).to(self.device) for name, array in inputs.items()})
+        return output["start_logits"].cpu().numpy(), output["end_logits"].cpu().numpy()
+
+
+class OnnxRuntime:
+    """ONNX Runtime on the CPU. Batch 1: dynamic int8 takes its ranges over the whole batch, so a batch would change answers."""
+
+    lengths = None
+    max_batch = 1
+
+    def __init__(self, bundle: Bundle, threads: int) -> None:
+        try:
+            ort: Any = importlib.import_module("onnxruntime")
+        except ImportError:
+            raise OptionError("an ONNX bundle needs onnxruntime: pip install 'pocketqa[onnx]'") from None
+        options = ort.SessionOptions()
+        options.intra_op_num_threads = threads
+        options.log_severity_level = 3
+        # Threads that spin between calls would take time from the other runtimes measured in the same run.
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        try:
+            self._session = ort.InferenceSession(str(bundle.weights), options, providers=["CPUExecutionProvider"])
+        except Exception as error:  # onnxruntime's own exception types share no public base
+            raise BundleError(f"{bundle.weights}: ONNX Runtime cannot load it ({str(error).splitlines()[0]})") from None
+        self.name = f"onnxruntime {ort.__version__}"
+
+    def __call__(self, inputs: Inputs) -> Logits:
+        start, end = self._session.run(["start_logits", "end_logits"], inputs)
+        return start, end
+
+
+class LiteRTRuntime:
+    """LiteRT, one window at a time, through the smallest signature that fits."""
+
+    max_batch = 1
+
+    def __init__(self, bundle: Bundle, threads: int) -> None:
+        package, interpreter_class = find_litert()
+        try:
+            with _stderr_to_null():
+                self._interpreter = interpreter_class(model_path=str(bundle.weights), num_threads=threads)
+                names = list(self._interpreter.get_signature_list())
+                self._runners = {int(n.removeprefix("qa")): self._interpreter.get_signature_runner(n) for n in names}
+                for length, runner in self._runners.items():  # allocates the tensors; unsupported operators surface here
+                    runner(**{k: v.astype(np.int32) for k, v in collate([_EMPTY_WINDOW], length).items()})
+        except (ValueError, RuntimeError) as error:
+            raise BundleError(f"{bundle.weights}: {package} cannot load it ({str(error).splitlines()[0]})") from None
+        self.lengths = tuple(sorted(self._runners))
+        self.name = f"{package} {_version(package)}"
+
+    def __call__(self, inputs: Inputs) -> Logits:
+        length = inputs["input_ids"].shape[1]
+        output = self._runners[length](**{name: array.astype(np.int32) for name, array in inputs.items()})
+        return output["start_logits"], output["end_logits"]
+
+
+_EMPTY_WINDOW = Window(0, np.array([0, 0, 0], np.int32), 2, np.array([0]), np.array([0]), np.array([True]), 0, 0)
+
+
+def find_litert() -> tuple[str, Any]:
+    """(package name, Interpreter class) of the first LiteRT this machine has."""
+    for package, module in LITERT_PACKAGES:
+        try:
+            return package, importlib.import_module(module).Interpreter
+        except ImportError:
+            continue
+    names = ", ".join(package for package, _ in LITERT_PACKAGES)
+    raise OptionError(f"a TFLite bundle needs one of {names}: pip install 'pocketqa[litert]'")
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "unknown version"
+
+
+@contextlib.contextmanager
+def _stderr_to_null() -> Iterator[None]:
+    """Keep LiteRT's C++ start-up notes off the user's terminal; its errors come as exceptions."""
+    saved, null = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(null, 2)
+        yield
+    finally:
+        os.dup2(saved, 2)
+        os.close(saved)
+        os.close(null)
+
+
+_RUNTIMES: dict[str, Any] = {"pytorch": TorchRuntime, "onnx": OnnxRuntime, "tflite": LiteRTRuntime}
+
+
+def load_runtime(bundle: Bundle, threads: int | None = None, *, probe: bool = True) -> Runtime:
+    """Load a bundle's model and let its probe decide whether this runtime may answer.
+
+    `threads` defaults to all cores. Raises ProbeError when the runtime computes this model wrongly.
+    """
+    runtime: Runtime = _RUNTIMES[bundle.kind](bundle, threads or available_cores())
+    if probe and (bundle.path / PROBE).is_file():
+        recorded = read_probe((bundle.path / PROBE).read_text(encoding="utf-8"), str(bundle.path / PROBE))
+        check_probe(runtime, recorded, bundle.precision)
+    return runtime
+
+
+def available_cores() -> int:
+    """Cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def run_length(runtime: Runtime, n_tokens: int) -> int:
+    """The length at which a runtime computes a window of `n_tokens`: its smallest that fits, or just that many."""
+    if runtime.lengths is None:
+        return n_tokens
+    fitting = [length for length in runtime.lengths if length >= n_tokens]
+    if not fitting:
+        raise BundleError(f"a window of {n_tokens} tokens does not fit the model's lengths {runtime.lengths}")
+    return fitting[0]
+
+
+def run_windows(runtime: Runtime, windows: Sequence[Window], *, progress: bool = False) -> list[Logits]:
+    """Logits of every window, in order, each (T,) over the window's own tokens (padding cut off).
+
+    Windows of like length are computed together, as many at a time as the runtime likes.
+    """
+    order = sorted(range(len(windows)), key=lambda i: len(windows[i].input_ids), reverse=True)
+    results: list[Logits | None] = [None] * len(windows)
+    with tqdm(total=len(windows), desc=runtime.name, unit="window", disable=not progress, mininterval=1.0) as bar:
+        for first in range(0, len(order), runtime.max_batch):
+            rows = order[first : first + runtime.max_batch]
+            batch = [windows[i] for i in rows]
+            starts, ends = runtime(collate(batch, run_length(runtime, len(batch[0].input_ids))))
+            for row, window, start, end in zip(rows, batch, starts, ends, strict=True):
+                n = len(window.input_ids)
+                results[row] = (start[:n], end[:n])
+            bar.update(len(rows))
+    return [logits for logits in results if logits is not None]

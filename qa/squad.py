@@ -1,0 +1,135 @@
+"""SQuAD 1.1 and 2.0 JSON, plain or gzip, read into examples; a faulty file is refused with the place of the fault."""
+
+import gzip
+import hashlib
+import json
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from qa.errors import SquadFormatError
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One human answer: its text and where it starts in the context, in characters (code points)."""
+
+    text: str
+    start: int
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """One question on one passage. `answers` is empty when `is_impossible`."""
+
+    id: str
+    title: str
+    context: str
+    question: str
+    answers: tuple[Answer, ...]
+    is_impossible: bool
+
+
+def file_sha256(path: Path) -> str:
+    """SHA-256 of a file's bytes, as hexadecimal."""
+    digest = hashlib.sha256()
+    with open(path, "rb") as stream:
+        while block := stream.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def read_json(path: Path) -> Any:
+    """Parse a JSON file, gzip or plain (told apart by content, not by name)."""
+    if not path.is_file():
+        raise SquadFormatError(f"{path}: no such file; give a SQuAD JSON file, plain or gzip")
+    raw = path.read_bytes()
+    if not raw:
+        raise SquadFormatError(f"{path}: the file is empty; give a SQuAD JSON file, plain or gzip")
+    if raw[:2] == b"\x1f\x8b":
+        try:
+            raw = gzip.decompress(raw)
+        except (OSError, EOFError, zlib.error) as error:
+            raise SquadFormatError(f"{path}: broken gzip ({error}); copy or download it again") from None
+    try:
+        return json.loads(raw)
+    except UnicodeDecodeError:
+        raise SquadFormatError(f"{path}: not UTF-8 text; give a SQuAD JSON file, plain or gzip") from None
+    except json.JSONDecodeError as error:
+        raise SquadFormatError(
+            f"{path}: not valid JSON at line {error.lineno}, column {error.colno} ({error.msg}); is the file truncated?"
+        ) from None
+    except RecursionError:
+        raise SquadFormatError(f"{path}: JSON nested too deeply to be SQuAD") from None
+
+
+def read_squad(path: Path) -> list[Example]:
+    """Read every question of a SQuAD file.
+
+    Contexts are shared between the examples of a paragraph. Raises SquadFormatError with file, article, paragraph and
+    question id when the schema is wrong, an answer does not stand at its offset, an id repeats, or nothing is asked.
+    """
+    examples: list[Example] = []
+    seen: set[str] = set()
+    root = read_json(path)
+    for a, article in enumerate(_list(root, "data", str(path))):
+        title = article.get("title", "") if isinstance(article, dict) else ""
+        where_article = f"{path}: article {a} {title!r}"
+        for p, paragraph in enumerate(_list(article, "paragraphs", where_article)):
+            where = f"{where_article}, paragraph {p}"
+            context = _text(paragraph, "context", where)
+            for q, entry in enumerate(_list(paragraph, "qas", where)):
+                example = _read_question(entry, title, context, f"{where}, question {q}")
+                if example.id in seen:
+                    raise SquadFormatError(f"{where}: question id {example.id!r} occurs twice; ids must be unique")
+                seen.add(example.id)
+                examples.append(example)
+    if not examples:
+        raise SquadFormatError(f"{path}: no questions at all; expected data[].paragraphs[].qas[]")
+    return examples
+
+
+def _read_question(entry: object, title: str, context: str, where: str) -> Example:
+    qid = _text(entry, "id", where)
+    where = f"{where}, id {qid!r}"
+    assert isinstance(entry, dict)  # _text has seen that it is one
+    impossible = entry.get("is_impossible", False)
+    if not isinstance(impossible, bool):
+        raise SquadFormatError(f"{where}: 'is_impossible' must be true or false, got {impossible!r}")
+    answers = []
+    for item in [] if impossible else _list(entry, "answers", where):
+        text = _text(item, "text", where)
+        start = item.get("answer_start")
+        if not isinstance(start, int) or isinstance(start, bool):
+            raise SquadFormatError(f"{where}: 'answer_start' must be a whole number, got {start!r}")
+        found = context[start : start + len(text)] if start >= 0 else ""
+        if found != text:
+            raise SquadFormatError(
+                f"{where}: answer {text!r} is not at offset {start} of its context (found {found!r}); correct answer_start"
+            )
+        answers.append(Answer(text, start))
+    return Example(qid, title, context, _text(entry, "question", where), tuple(answers), impossible)
+
+
+def _list(owner: object, key: str, where: str) -> list[Any]:
+    if not isinstance(owner, dict) or not isinstance(owner.get(key), list):
+        raise SquadFormatError(f"{where}: expected an object with a list {key!r}, as SQuAD JSON has it")
+    return owner[key]
+
+
+def _text(owner: object, key: str, where: str) -> str:
+    if not isinstance(owner, dict) or not isinstance(owner.get(key), str):
+        raise SquadFormatError(f"{where}: expected a text {key!r}, as SQuAD JSON has it")
+    return owner[key]
+
+
+def read_predictions(path: Path) -> dict[str, str]:
+    """Read a prediction file in the official format, one JSON object {question id: answer text}."""
+    predictions = read_json(path)
+    if not isinstance(predictions, dict):
+        raise SquadFormatError(f"{path}: expected one JSON object of question id -> answer text")
+    for qid, text in predictions.items():
+        if not isinstance(text, str):
+            raise SquadFormatError(f"{path}: the answer to {qid!r} must be a text, got {text!r}")
+    return predictions

@@ -77,7 +77,7 @@ def export_bundle(config: ExportConfig, kind: str, write_file: WriteFile) -> Bun
         windows = real_windows(parent)
         (draft / PROBE).write_text(make_probe(reference, windows), encoding="utf-8")
         manifest["structure"] = write_file(reference.model, parent, draft, config.precision)
-        exported = load_runtime(Bundle(draft, manifest, "", parent.settings), threads)
+        exported = load_runtime(Bundle(draft, manifest, "", parent.settings), threads, probe=False)
         report = check_parity(reference, exported, windows, parent.settings, name=out.name, precision=config.precision)
         manifest["parity"] = asdict(report)
         print(report)

@@ -22,6 +22,8 @@ from qa.squad import Example
 
 @dataclass(frozen=True)
 class AskConfig:
+    """Ask a model one question about a passage of any length."""
+
     model: Path
     """Bundle to ask: PyTorch, ONNX or TFLite, of any precision."""
     question: str

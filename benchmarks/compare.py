@@ -1,0 +1,186 @@
+"""Compare bundles: size, accuracy, F1 retained against the teacher, and latency of the very same files.
+
+    python benchmarks/compare.py                            # all that make demo left in runs/demo
+    python benchmarks/compare.py runs/teacher runs/student-tflite-int8 --data dev-v1.1.json
+
+Every measurement is appended to a file of rows; a table goes to stdout and an HTML report beside the rows.
+"""
+
+import importlib.util
+import os
+import shlex
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import tyro
+
+from benchmarks.measure import Comparison, Subject, measure_latency, measure_subject_accuracy, note
+from benchmarks.rows import OK, Row, machine, read_rows
+from qa.bundle import MANIFEST, Bundle, open_bundle
+from qa.cli import check_option, one_line, run_command
+from qa.datasets import EMBEDDED, resolve
+from qa.errors import BundleError, OptionError
+from qa.runtimes import available_cores
+from qa.squad import file_sha256, read_squad
+
+DEMO = Path("runs/demo")
+EXIT_SOME_FAILED = 1
+
+
+@dataclass(frozen=True)
+class CompareConfig:
+    """What to compare, on which data, and where the results go."""
+
+    bundles: tyro.conf.Positional[tuple[Path, ...]] = ()
+    """Bundles to compare; without any, all finished ones in runs/demo."""
+    data: str = EMBEDDED
+    """SQuAD JSON file (plain or gzip), or embedded, squad, squad_v2 (their dev part)."""
+    baseline: Path | None = None
+    """Bundle that F1 and speed are compared with; by default the one whose stage is teacher."""
+    rows: Path | None = None
+    """File the result rows are appended to; by default rows.jsonl beside the first bundle."""
+    report: Path | None = None
+    """HTML report to write; by default report.html beside the rows."""
+    latency_windows: int = 24
+    """Real windows timed for each model, length setting and number of threads."""
+    skip_latency: bool = False
+    """Measure accuracy only."""
+
+    def __post_init__(self) -> None:
+        check_option(self.latency_windows >= 1, "--latency-windows", self.latency_windows, "at least 1")
+
+
+def find_bundles(config: CompareConfig) -> list[Bundle]:
+    """Open the bundles named, or all of the demo. A named one that is none raises BundleError; each is taken once."""
+    found: list[Bundle] = []
+    if config.bundles:
+        named = [*([config.baseline] if config.baseline else []), *config.bundles]
+        found = [open_bundle(path) for path in named]
+    else:
+        finished = sorted(DEMO.glob(f"*/{MANIFEST}"), key=lambda path: path.stat().st_mtime_ns)
+        for path in [*([config.baseline / MANIFEST] if config.baseline else []), *finished]:
+            try:
+                found.append(open_bundle(path.parent))
+            except BundleError as error:
+                if path.parent == config.baseline:
+                    raise
+                note(f"skipped: {one_line(error)}")
+        if not found:
+            raise BundleError(f"{DEMO}: holds no finished bundle to compare; run make demo, or name bundles")
+    return list({bundle.sha256: bundle for bundle in reversed(found)}.values())[::-1]
+
+
+def display_names(paths: Sequence[Path]) -> list[str]:
+    """Folder names, each with as many of its parents as it takes to tell it from the others."""
+    parts = [path.resolve().parts for path in paths]
+    names = [own[-1] for own in parts]
+    for depth in range(2, max((len(own) for own in parts), default=0) + 1):
+        names = ["/".join(own[-depth:]) if names.count(name) > 1 else name for own, name in zip(parts, names, strict=True)]
+    return names
+
+
+def choose_baseline(config: CompareConfig, subjects: Sequence[Subject]) -> Subject | None:
+    """The subject of --baseline, else the only teacher, else None. OptionError when there are several teachers."""
+    if config.baseline is not None:
+        wanted = config.baseline.resolve()
+        same = [s for s in subjects if s.bundle.path.resolve() == wanted]
+        return same[0] if same else next(s for s in subjects if s.bundle.sha256 == open_bundle(wanted).sha256)
+    teachers = [s for s in subjects if s.bundle.stage == "teacher"]
+    if len(teachers) > 1:
+        names = ", ".join(s.facts["model"] for s in teachers)
+        raise OptionError(f"several teachers to compare with ({names}); choose one with --baseline BUNDLE")
+    return teachers[0] if teachers else None
+
+
+def n_ancestors(subject: Subject, subjects: Sequence[Subject]) -> int:
+    """How many of the subjects this one was made from, directly or not."""
+    parent = (subject.bundle.manifest.get("parent") or {}).get("sha256")
+    found = [other for other in subjects if other.bundle.sha256 == parent]
+    return 1 + n_ancestors(found[0], subjects) if found else 0
+
+
+def command_line(config: CompareConfig) -> str:
+    """The command that repeats this comparison, with relative paths."""
+    words = ["python", "benchmarks/compare.py", *(relative(path) for path in config.bundles)]
+    for option in fields(config):
+        value = getattr(config, option.name)
+        if option.name != "bundles" and value != option.default:
+            flag = "--" + option.name.replace("_", "-")
+            words += [flag] if value is True else [flag, relative(value)]
+    return shlex.join(words)
+
+
+def relative(value: Any) -> str:
+    """A path relative to the current folder, anything else as it is."""
+    return os.path.relpath(value) if Path(str(value)).is_absolute() else str(value)
+
+
+def prepare(config: CompareConfig) -> Comparison:
+    """Open and read all there is to read, so that a bad input is refused before anything is measured."""
+    if importlib.util.find_spec("matplotlib") is None:
+        raise OptionError("the report's plots need matplotlib: pip install 'pocketqa[bench]'")
+    bundles = find_bundles(config)
+    data = resolve(config.data, "dev")
+    data_sha256 = file_sha256(data)
+    shared = {
+        "target": "cpu",
+        "machine": machine(),
+        "data": {"name": data.name, "sha256": data_sha256},
+        "command": command_line(config),
+        "date": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+    }
+    subjects = []
+    for bundle, name in zip(bundles, display_names([bundle.path for bundle in bundles]), strict=True):
+        parameters = bundle.manifest.get("parameters") or {}
+        facts = {
+            "model": name,
+            "bundle_sha256": bundle.sha256,
+            "stage": bundle.stage,
+            "precision": bundle.precision,
+            "params": parameters.get("total"),
+            "params_without_embeddings": parameters.get("without_embeddings"),
+            "size_bytes": bundle.weights.stat().st_size,
+        }
+        subjects.append(Subject(bundle, facts | shared))
+    baseline = choose_baseline(config, subjects)
+    # The baseline first and parents before their children: F1 retained and same answers look back.
+    subjects.sort(key=lambda s: (s is not baseline, n_ancestors(s, subjects)))
+    rows_path = config.rows or (config.bundles[0].parent if config.bundles else DEMO) / "rows.jsonl"
+    old_rows = read_rows(rows_path) if rows_path.is_file() else []
+    return Comparison(rows_path, read_squad(data), data_sha256, subjects, baseline, old_rows, config.latency_windows)
+
+
+def main(config: CompareConfig) -> list[Row]:
+    """Measure, append the rows, print the tables and write the report. Returns this run's rows."""
+    from benchmarks.report import write_report
+    from benchmarks.table import as_text
+    from benchmarks.views import collect, view_tables
+
+    run = prepare(config)
+    for subject in run.subjects:
+        measure_subject_accuracy(run, subject)
+    if not config.skip_latency:
+        for threads in sorted({1, available_cores()}):
+            measure_latency(run, threads)
+    groups = collect(run.shown_rows(), order=[subject.bundle.sha256 for subject in run.subjects])
+    for view in ("summary",) if config.skip_latency else ("summary", "latency"):
+        for table in view_tables(groups, view):
+            print(as_text(table))
+    report = config.report or run.rows_path.with_name("report.html")
+    write_report(report, groups)
+    print(f"rows: {run.rows_path}\nreport: {report}")
+    return run.new_rows
+
+
+def command(config: CompareConfig) -> None:
+    """`main` for the command line: exit code 1 when a bundle failed."""
+    if any(row["status"] != OK for row in main(config)):
+        sys.exit(EXIT_SOME_FAILED)
+
+
+if __name__ == "__main__":
+    run_command(CompareConfig, command)

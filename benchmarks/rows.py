@@ -1,0 +1,101 @@
+"""Result rows: one JSON object a line, appended and never rewritten; and the facts of this machine that go into them."""
+
+import json
+import os
+import platform
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from qa.errors import PocketQAError
+from qa.runtimes import available_cores
+
+Row = dict[str, Any]
+
+# The keys of a row in the order they are written. What is not known is absent. Milliseconds, bytes and MB (1e6 bytes) as named;
+# exact, f1 and their HasAns_, NoAns_ parts are percent; f1_retained and same_answers are ratios. other_load: how many cores other
+# processes kept busy on average while the latency was measured.
+KEYS = (
+    "model", "bundle_sha256", "stage", "precision", "runtime", "target", "machine",
+    "threads", "batch", "lengths",  # of the latency; lengths is "real" or the padded length
+    "params", "params_without_embeddings", "size_bytes",
+    "data", "n", "n_windows", "exact", "f1",
+    "HasAns_exact", "HasAns_f1", "HasAns_total", "NoAns_exact", "NoAns_f1", "NoAns_total", "best_f1", "best_f1_thresh",
+    "baseline", "baseline_sha256", "f1_retained", "same_answers", "same_answers_as",
+    "latency_ms_p50", "latency_ms_p90", "latency_ms_p99", "latency_ms_mean", "n_warmup", "n_runs",
+    "tokenize_ms_p50", "decode_ms_p50", "load_ms", "peak_memory_mb", "memory_before_load_mb", "other_load",
+    "command", "date", "status",
+)  # fmt: skip
+REQUIRED = ("model", "bundle_sha256", "stage", "precision", "target", "machine", "data", "command", "date", "status")
+OK = "ok"
+
+# Instruction sets that decide how fast int8 and half precision are, as /proc/cpuinfo names them.
+USEFUL_FLAGS = (
+    "avx2", "avx_vnni", "avx512f", "avx512_vnni", "avx512_bf16", "avx512_fp16", "amx_int8", "amx_bf16", "asimddp", "asimdhp",
+    "i8mm", "bf16", "sve",
+)  # fmt: skip
+
+
+class RowsError(PocketQAError):
+    """A file of result rows cannot be read; the message names file and line."""
+
+
+def make_row(values: Mapping[str, Any]) -> Row:
+    """A row in the order of KEYS, without what is None. ValueError when a key is unknown or a required one is missing."""
+    unknown = [key for key in values if key not in KEYS]
+    missing = [key for key in REQUIRED if values.get(key) is None]
+    if unknown or missing:
+        raise ValueError(f"result row with unknown keys {unknown}, without required keys {missing}")
+    return {key: values[key] for key in KEYS if values.get(key) is not None}
+
+
+def append_row(path: Path, row: Row) -> None:
+    """Append one whole line and flush it to disk; when the disk is full the file is left as it was."""
+    line = json.dumps(make_row(row), ensure_ascii=False) + "\n"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(path, "ab") as stream:
+        before = stream.tell()
+        try:
+            stream.write(line.encode())
+            stream.flush()
+            os.fsync(stream.fileno())
+        except OSError:
+            os.truncate(path, before)
+            raise
+
+
+def read_rows(path: Path) -> list[Row]:
+    """All rows of a file, oldest first; RowsError names the line that is not a row."""
+    if not path.is_file():
+        raise RowsError(f"{path}: no such file; python benchmarks/compare.py writes one")
+    rows = []
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+        try:
+            row = json.loads(line)
+            absent = [key for key in REQUIRED if key not in row]
+        except (ValueError, TypeError) as error:
+            raise RowsError(f"{path}: line {number} is not a JSON object ({error}); remove that line") from None
+        if not isinstance(row, dict) or absent:
+            raise RowsError(
+                f"{path}: line {number} is not a result row, it lacks {', '.join(absent) or 'keys'}; remove that line"
+            )
+        rows.append(row)
+    return rows
+
+
+def machine(cpuinfo: str | None = None) -> str:
+    """CPU, cores this process may use, and useful instruction sets, in one line without any host name."""
+    if cpuinfo is None:
+        path = Path("/proc/cpuinfo")
+        cpuinfo = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
+    facts: dict[str, str] = {}
+    for line in cpuinfo.splitlines():
+        key, _, value = line.partition(":")
+        facts.setdefault(key.strip(), value.strip())
+    name = facts.get("model name") or platform.processor() or platform.machine() or "unknown CPU"
+    if "cpu family" in facts and "model" in facts:  # virtual machines often hide all but these
+        name += f" (family {facts['cpu family']}, model {facts['model']})"
+    flags = set((facts.get("flags") or facts.get("Features") or "").split())
+    cores = available_cores()
+    words = [name, f"{cores} core{'s' if cores > 1 else ''}", " ".join(flag for flag in USEFUL_FLAGS if flag in flags)]
+    return ", ".join(word for word in words if word)

@@ -1,0 +1,93 @@
+"""Tables of result rows for the terminal and for Markdown.
+
+    python -m benchmarks.table runs/demo/rows.jsonl
+    python -m benchmarks.table benchmarks/results/epyc.jsonl --view latency --markdown
+    python -m benchmarks.table benchmarks/results/epyc.jsonl --name dev --write README.md
+
+The last replaces what stands between <!-- results:begin dev --> and <!-- results:end dev --> in README.md.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import tyro
+
+from benchmarks.rows import read_rows
+from benchmarks.views import VIEWS, Table, collect, view_tables
+from qa.cli import check_option, run_command
+from qa.errors import OptionError
+
+
+@dataclass(frozen=True)
+class TableConfig:
+    """Which rows to show, how, and where."""
+
+    rows: tyro.conf.Positional[Path]
+    """File of result rows."""
+    view: str = "summary"
+    """summary (a line for each model), latency (one for each setting) or accuracy."""
+    data: str | None = None
+    """Only rows of this data file, by its name; all when not given."""
+    markdown: bool = False
+    """Print Markdown instead of text."""
+    write: Path | None = None
+    """Markdown file whose marked part is replaced by the table."""
+    name: str | None = None
+    """Name of the marked part; by default that of the view."""
+
+    def __post_init__(self) -> None:
+        check_option(self.view in VIEWS, "--view", self.view, f"one of {', '.join(VIEWS)}")
+
+
+def as_text(table: Table) -> str:
+    """Aligned columns for a terminal."""
+    lines = [table.headings, *table.cells]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(table.headings))]
+
+    def line_of(cells: tuple[str, ...]) -> str:
+        aligned = [c.ljust(w) if i < table.n_left else c.rjust(w) for i, (c, w) in enumerate(zip(cells, widths, strict=True))]
+        return "  ".join(aligned).rstrip()
+
+    rule = "-" * (sum(widths) + 2 * (len(widths) - 1))
+    return "\n".join([table.title, line_of(table.headings), rule, *map(line_of, table.cells), *table.notes]) + "\n"
+
+
+def as_markdown(table: Table) -> str:
+    """A GitHub table with its title and notes."""
+    rule = [":--" if column < table.n_left else "--:" for column in range(len(table.headings))]
+    escaped = [[cell.replace("|", "\\|") for cell in line] for line in (table.headings, rule, *table.cells)]
+    lines = [f"| {' | '.join(line)} |" for line in escaped]
+    return "\n".join([f"**{table.title}**", "", *lines, "", *(f"<sub>{note}</sub><br>" for note in table.notes)]) + "\n"
+
+
+def replace_marked(text: str, name: str, content: str, where: str) -> str:
+    """Replace what stands between the two markers of `name`. OptionError when they are not there just once, in order."""
+    begin, end = f"<!-- results:begin {name} -->", f"<!-- results:end {name} -->"
+    if text.count(begin) != 1 or text.count(end) != 1 or text.index(begin) > text.index(end):
+        raise OptionError(f"{where}: needs one line {begin} and after it one line {end}; the table goes between them")
+    head, rest = text.split(begin)
+    return f"{head}{begin}\n{content.strip()}\n{end}{rest.split(end)[1]}"
+
+
+def main(config: TableConfig) -> str:
+    """Print the tables, or write them into a file. Returns them as text."""
+    rows = [row for row in read_rows(config.rows) if config.data in (None, row["data"]["name"])]
+    tables = view_tables(collect(rows), config.view)
+    if not tables:
+        raise OptionError(f"{config.rows}: holds nothing to show as {config.view}{f' for {config.data}' if config.data else ''}")
+    render = as_markdown if config.markdown or config.write else as_text
+    text = "\n".join(render(table) for table in tables)
+    if config.write is None:
+        print(text, end="")
+        return text
+    if not config.write.is_file():
+        raise OptionError(f"--write {config.write}: no such file; give a Markdown file with markers")
+    old = config.write.read_text(encoding="utf-8")
+    partial = config.write.with_name(config.write.name + ".partial")
+    partial.write_text(replace_marked(old, config.name or config.view, text, str(config.write)), encoding="utf-8")
+    partial.replace(config.write)
+    return text
+
+
+if __name__ == "__main__":
+    run_command(TableConfig, main)

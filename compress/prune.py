@@ -1,0 +1,194 @@
+"""Prune a model, then let it recover against its teacher.
+
+Structured (the default) removes attention heads and feed-forward neurons physically: the result is an ordinary dense model,
+smaller and faster everywhere. Magnitude sets single weights to zero: the file compresses better, and nothing gets faster.
+
+    python -m compress.prune --model runs/demo/student --teacher runs/demo/teacher --keep-ffn 0.5 --keep-heads 0.67
+    python -m compress.prune --model runs/demo/student --method magnitude --sparsity 0.8 --iterations 5
+"""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from compress.importance import choose, measure_importance
+from compress.magnitude import IterativePruning, compressed_bytes, share_of_zeros
+from distill.batches import model_inputs, to_tensors
+from distill.objectives import DistillationWeights
+from distill.stage import distil, read_material, save_model, summary
+from distill.training import TrainingOptions
+from qa.bundle import Bundle, open_bundle, refuse_existing
+from qa.cli import check_option, run_command
+from qa.features import Window, make_windows
+from qa.models.model import QAModel
+from qa.models.surgery import keep_heads, keep_neurons
+
+METHODS = ("structured", "magnitude")
+NEURON_MULTIPLE = 32  # int8 and fp32 kernels of LiteRT and ONNX Runtime work on tiles of 8 to 32 outputs
+SPEED_WINDOWS = 24
+
+
+@dataclass(frozen=True)
+class PruneConfig:
+    """Prune a model and let it recover against its teacher."""
+
+    model: Path
+    """PyTorch bundle to prune; it is left as it is."""
+    out: Path | None = None
+    """Bundle to create; by default beside the parent, named <parent>-pruned or <parent>-sparse."""
+    teacher: Path | None = None
+    """Bundle to recover against; by default the unpruned model itself."""
+    method: str = "structured"
+    """structured (heads and neurons removed) or magnitude (single weights set to zero)."""
+    keep_ffn: float = 0.5
+    """Structured: share of feed-forward neurons kept, over all layers, in (0, 1]."""
+    keep_heads: float = 0.67
+    """Structured: share of attention heads kept, over all layers, in (0, 1]."""
+    sparsity: float = 0.8
+    """Magnitude: share of the Linear weights set to zero, in (0, 1)."""
+    iterations: int = 1
+    """Magnitude: stages in which that share is reached during recovery; 1 is one-shot."""
+    data: str = "embedded"
+    """Questions for importance and recovery: embedded, squad, squad_v2, or a SQuAD JSON file."""
+    eval_data: str | None = None
+    """Questions to score the result on; by default the dev part of a named --data, nothing for a file."""
+    importance_windows: int = 512
+    """Training windows on which importance is measured."""
+    epochs: float = 2
+    """Passes over the data for recovery."""
+    learning_rate: float = 2e-4
+    """Peak learning rate of recovery."""
+    batch_size: int = 16
+    """Windows in a recovery step."""
+    alpha: float = 0.1
+    """Weight of the gold answers in recovery; the teacher's distribution gets 1 - alpha."""
+    temperature: float = 2.0
+    """Temperature of both distributions in the soft loss."""
+    hidden_weight: float = 1.0
+    """Weight of the hidden-state loss in recovery; 0 leaves it out."""
+    precision: str = "auto"
+    """bf16 (autocast; auto is the same) or fp32."""
+    seed: int = 0
+    """Seed of the choice of windows, of batches and dropout."""
+    cache: Path = Path("runs/cache")
+    """Folder for cached teacher logits and for checkpoints of the recovery."""
+    resume: bool = False
+    """Go on with an interrupted recovery of the same --out."""
+
+    def __post_init__(self) -> None:
+        check_option(self.method in METHODS, "--method", self.method, f"one of {', '.join(METHODS)}")
+        check_option(0 < self.keep_ffn <= 1, "--keep-ffn", self.keep_ffn, "in (0, 1]")
+        check_option(0 < self.keep_heads <= 1, "--keep-heads", self.keep_heads, "in (0, 1]")
+        check_option(0 < self.sparsity < 1, "--sparsity", self.sparsity, "in (0, 1)")
+        check_option(self.iterations >= 1, "--iterations", self.iterations, "at least 1")
+        check_option(self.importance_windows >= 1, "--importance-windows", self.importance_windows, "at least 1")
+        self.options()
+        self.weights()
+
+    def options(self) -> TrainingOptions:
+        """How recovery trains."""
+        return TrainingOptions(self.learning_rate, self.batch_size, self.epochs, precision=self.precision, seed=self.seed)
+
+    def weights(self) -> DistillationWeights:
+        """The weights of recovery's loss."""
+        return DistillationWeights(self.alpha, self.temperature, self.hidden_weight)
+
+    @property
+    def target(self) -> Path:
+        """Where the result goes."""
+        suffix = "pruned" if self.method == "structured" else "sparse"
+        return self.out or self.model.with_name(f"{self.model.name}-{suffix}")
+
+
+def prune_structured(model: QAModel, windows: Sequence[Window], keep_ffn: float, keep_heads: float) -> dict[str, Any]:
+    """Remove the least important neurons and heads in place; what was kept, by layer, and its share of all importance."""
+    importance = measure_importance(model, windows)
+    heads, neurons = choose(importance.heads, keep_heads, 1), choose(importance.neurons, keep_ffn, NEURON_MULTIPLE)
+    for parts, kept_heads, kept_neurons in zip(model.encoder.layer_parts(), heads, neurons, strict=True):
+        keep_heads_and_neurons(parts, kept_heads, kept_neurons)
+    return {
+        "importance": "empirical Fisher information of a mask on each head and neuron, training windows, gold answers",
+        "importance_windows": len(windows),
+        "heads_per_layer": [len(k) for k in heads],
+        "neurons_per_layer": [len(k) for k in neurons],
+        "importance_kept_heads": _share(importance.heads, heads),
+        "importance_kept_neurons": _share(importance.neurons, neurons),
+    }
+
+
+def keep_heads_and_neurons(parts: Any, heads: torch.Tensor, neurons: torch.Tensor) -> None:
+    """Cut one layer down to the given heads and neurons."""
+    keep_heads(parts, heads)
+    keep_neurons(parts, neurons)
+
+
+def _share(scores: Sequence[torch.Tensor], kept: Sequence[torch.Tensor]) -> float:
+    return float(sum(s[k].sum() for s, k in zip(scores, kept, strict=True)) / sum(s.sum() for s in scores))
+
+
+def speed_ratio(before: QAModel, after: QAModel, windows: Sequence[Window]) -> float:
+    """Time of `before` over time of `after` in PyTorch, window by window in turn; above 1 is faster."""
+    totals = [0.0, 0.0]
+    batches = [model_inputs(to_tensors([w])) for w in windows[:SPEED_WINDOWS]]
+    with torch.inference_mode():
+        for round_number in range(3):  # the first warms up
+            for batch in batches:
+                for which, model in enumerate((before.eval(), after.eval())):
+                    began = time.perf_counter()
+                    model(**batch)
+                    totals[which] += (time.perf_counter() - began) if round_number else 0.0
+    return totals[0] / totals[1]
+
+
+def report(before: QAModel, after: QAModel, parent: Bundle, bundle: Bundle, ratio: float) -> str:
+    """What pruning bought, in two lines."""
+    sizes = [b.weights.stat().st_size for b in (parent, bundle)]
+    packed = [compressed_bytes(b.weights) for b in (parent, bundle)]
+    counts = [m.count_parameters() for m in (before, after)]
+    return (
+        f"parameters without embeddings {counts[0].without_embeddings:,} -> {counts[1].without_embeddings:,}; zeros among Linear "
+        f"weights {share_of_zeros(after):.1%}\n"
+        f"file {sizes[0] / 1e6:.1f} -> {sizes[1] / 1e6:.1f} MB, compressed {packed[0] / 1e6:.1f} -> {packed[1] / 1e6:.1f} MB; "
+        f"PyTorch fp32 runs {ratio:.2f} times as fast on real windows"
+    )
+
+
+def main(config: PruneConfig) -> Bundle:
+    """Open the parent, prune, recover, save; prints what it bought."""
+    out = config.target
+    refuse_existing(out)
+    parent = open_bundle(config.model, kind="pytorch")
+    teacher = open_bundle(config.teacher, kind="pytorch") if config.teacher else parent
+    material = read_material(config.data, config.eval_data)
+    before, model = QAModel.from_pretrained(parent.path), QAModel.from_pretrained(parent.path)
+    windows = make_windows(material.train, parent.tokenizer(), parent.settings, progress=True)
+    sample = [windows[i] for i in np.random.default_rng(config.seed).permutation(len(windows))[: config.importance_windows]]
+    pruning: dict[str, Any] = {"method": config.method}
+    if config.method == "structured":
+        pruning |= prune_structured(model, sample, config.keep_ffn, config.keep_heads)
+    trainer = distil(
+        model, teacher, windows, material.train_file,
+        options=config.options(), weights=config.weights(), cache=config.cache,
+        work=config.cache / "recovery" / out.name, name="recovery",
+    )  # fmt: skip
+    if config.method == "magnitude":
+        trainer.after_step = IterativePruning(model, trainer.n_steps, config.sparsity, config.iterations)
+    trainer.train(config.resume)
+    pruning |= {"zeros": share_of_zeros(model), "torch_speed_ratio": speed_ratio(before, model, sample)}
+    bundle = save_model(
+        model, out, material, stage="prune", config=config, tokenizer=parent.path, parent=parent,
+        pruning=pruning, recovered_against=teacher.reference(),
+    )  # fmt: skip
+    trainer.finish()
+    print(summary(bundle))
+    print(report(before, model, parent, bundle, pruning["torch_speed_ratio"]))
+    return bundle
+
+
+if __name__ == "__main__":
+    run_command(PruneConfig, main)

@@ -1,0 +1,54 @@
+"""What is minimized: the gold answers alone (a teacher), or gold answers and a teacher's view together (a student)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from torch import Tensor, nn
+
+from distill.batches import model_inputs
+from distill.losses import hard_loss, hidden_loss, soft_loss
+from distill.teacher_logits import TeacherLogits
+from qa.cli import check_option
+
+
+@dataclass(frozen=True)
+class DistillationWeights:
+    """loss = alpha hard + (1 - alpha) soft + hidden_weight hidden; soft at `temperature`."""
+
+    alpha: float
+    temperature: float
+    hidden_weight: float
+
+    def __post_init__(self) -> None:
+        check_option(0 <= self.alpha <= 1, "--alpha", self.alpha, "in [0, 1]")
+        check_option(self.temperature > 0, "--temperature", self.temperature, "above 0")
+        check_option(self.hidden_weight >= 0, "--hidden-weight", self.hidden_weight, "at least 0")
+
+
+def supervised(model: nn.Module, batch: dict[str, Tensor], indices: np.ndarray) -> dict[str, Tensor]:
+    """Cross-entropy with the gold answer."""
+    output = model(**model_inputs(batch))
+    positions = batch["start_positions"], batch["end_positions"]
+    return {"loss": hard_loss(output["start_logits"], output["end_logits"], *positions, batch["valid"])}
+
+
+class Distillation:
+    """The weighted sum of hard, soft and hidden loss against one teacher."""
+
+    def __init__(self, teacher: TeacherLogits, weights: DistillationWeights) -> None:
+        self.teacher, self.weights = teacher, weights
+
+    def __call__(self, model: nn.Module, batch: dict[str, Tensor], indices: np.ndarray) -> dict[str, Tensor]:
+        """The terms by name, and their sum as "loss"."""
+        weights, compare_hidden = self.weights, self.weights.hidden_weight > 0
+        start, end, teacher_states = self.teacher(batch, indices, compare_hidden)
+        output = model(**model_inputs(batch), hidden_states=compare_hidden)
+        logits, valid = (output["start_logits"], output["end_logits"]), batch["valid"]
+        hard = hard_loss(*logits, batch["start_positions"], batch["end_positions"], valid)
+        soft = soft_loss(logits, (start, end), valid, weights.temperature)
+        terms = {"hard": hard, "soft": soft}
+        loss = weights.alpha * hard + (1 - weights.alpha) * soft
+        if compare_hidden:
+            terms["hidden"] = hidden_loss(output["hidden_states"], teacher_states, batch["attention_mask"])
+            loss = loss + weights.hidden_weight * terms["hidden"]
+        return {"loss": loss, **terms}

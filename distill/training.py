@@ -1,0 +1,212 @@
+"""One training loop for teacher, student and recovery after pruning, on Accelerate.
+
+Every step is a function of (seed, step): batches, dropout and learning rate follow from them, so a resumed run continues
+exactly as if it had not stopped. Checkpoints are one safetensors file, replaced by rename.
+"""
+
+import contextlib
+import hashlib
+import json
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from accelerate import Accelerator
+from accelerate.utils import set_seed
+from safetensors import safe_open
+from safetensors.torch import save_file
+from torch import Tensor, nn
+from torch.utils.tensorboard import SummaryWriter
+from tqdm import tqdm
+
+from distill.batches import bucketed_batches, to_tensors
+from qa.cli import check_option
+from qa.errors import OptionError
+from qa.features import Window
+from qa.models.model import QAModel
+
+PRECISIONS = ("auto", "bf16", "fp32")
+CHECKPOINT = "checkpoint.safetensors"
+MOMENTS = ("exp_avg", "exp_avg_sq")  # what AdamW keeps for each parameter
+
+# (model, tensors of a batch, indices of its windows) -> the terms of the loss by name; "loss" is what is minimized.
+LossFunction = Callable[[nn.Module, dict[str, Tensor], np.ndarray], dict[str, Tensor]]
+
+
+@dataclass(frozen=True)
+class TrainingOptions:
+    """How to train; flags of the stages that train are named alike."""
+
+    learning_rate: float
+    batch_size: int
+    epochs: float
+    warmup: float = 0.1
+    accumulation: int = 1
+    weight_decay: float = 0.01
+    max_grad_norm: float = 1.0
+    precision: str = "auto"
+    seed: int = 0
+    checkpoint_minutes: float = 5.0
+
+    def __post_init__(self) -> None:
+        check_option(0 < self.learning_rate < 1, "--learning-rate", self.learning_rate, "in (0, 1)")
+        check_option(self.batch_size >= 1, "--batch-size", self.batch_size, "at least 1")
+        check_option(self.epochs > 0, "--epochs", self.epochs, "above 0")
+        check_option(0 <= self.warmup < 1, "--warmup", self.warmup, "in [0, 1)")
+        check_option(self.accumulation >= 1, "--accumulation", self.accumulation, "at least 1")
+        check_option(self.precision in PRECISIONS, "--precision", self.precision, f"one of {', '.join(PRECISIONS)}")
+
+
+def make_accelerator(precision: str) -> Accelerator:
+    """Accelerate's view of the machine: a GPU when there is one, all processes of torchrun, bf16 autocast for auto and bf16."""
+    check_option(precision in PRECISIONS, "--precision", precision, f"one of {', '.join(PRECISIONS)}")
+    return Accelerator(mixed_precision="no" if precision == "fp32" else "bf16", cpu=not torch.cuda.is_available())
+
+
+def learning_rate_at(step: int, n_steps: int, options: TrainingOptions) -> float:
+    """Linear warm-up to the peak over the first share of steps, then linear decay to 0; steps count from 0."""
+    n_warmup = int(n_steps * options.warmup)
+    if step < n_warmup:
+        return options.learning_rate * (step + 1) / n_warmup
+    return options.learning_rate * (n_steps - step) / (n_steps - n_warmup)
+
+
+class Trainer:
+    """Trains one model in place. `work` receives TensorBoard curves and the checkpoint; the checkpoint goes when done."""
+
+    def __init__(
+        self, model: QAModel, windows: Sequence[Window], loss: LossFunction, options: TrainingOptions, work: Path, name: str
+    ) -> None:
+        self.model, self.windows, self.loss, self.options, self.work, self.name = model, windows, loss, options, work, name
+        self.lengths = np.array([len(w.input_ids) for w in windows])
+        self.accelerator = make_accelerator(options.precision)
+        self.n_batches = -(-len(windows) // options.batch_size)
+        self.n_steps = max(1, round(options.epochs * self.n_batches / options.accumulation))
+        decayed = [p for p in model.parameters() if p.ndim > 1]
+        others = [p for p in model.parameters() if p.ndim <= 1]  # biases and LayerNorms
+        groups = [{"params": decayed, "weight_decay": options.weight_decay}, {"params": others, "weight_decay": 0.0}]
+        optimizer = torch.optim.AdamW(groups, lr=options.learning_rate, fused=True)
+        self.wrapped, self.optimizer = self.accelerator.prepare(model, optimizer)
+        self.after_step: Callable[[int], None] | None = None
+        self._updating = False
+
+    def train(self, resume: bool = False) -> None:
+        """Run all steps, continuing from the checkpoint when `resume` is set and there is one."""
+        self.work.mkdir(parents=True, exist_ok=True)
+        first = self._load_checkpoint() if resume else 0
+        main = self.accelerator.is_main_process
+        writer = SummaryWriter(str(self.work), purge_step=first) if main else None
+        saved_at = time.monotonic()
+        self.wrapped.train()
+        with tqdm(total=self.n_steps, initial=first, desc=self.name, unit="step", disable=not main, mininterval=2.0) as bar:
+            for step in range(first, self.n_steps):
+                try:
+                    terms = self._step(step)
+                except KeyboardInterrupt:
+                    self._stop_at(step)
+                    raise
+                if writer is not None:
+                    for key, value in terms.items():
+                        writer.add_scalar(f"{self.name}/{key}", value, step)
+                    writer.add_scalar(f"{self.name}/learning_rate", learning_rate_at(step, self.n_steps, self.options), step)
+                bar.update()
+                bar.set_postfix({k: f"{v:.3f}" for k, v in terms.items()}, refresh=False)
+                if self.after_step is not None:
+                    self.after_step(step + 1)
+                if main and step + 1 < self.n_steps and time.monotonic() - saved_at >= 60 * self.options.checkpoint_minutes:
+                    self._save_checkpoint(step + 1)
+                    saved_at = time.monotonic()
+        if writer is not None:
+            writer.close()
+        self.accelerator.wait_for_everyone()
+        self.model.eval()
+
+    def finish(self) -> None:
+        """Remove the checkpoint once the trained model is safely on disk."""
+        if self.accelerator.is_main_process:
+            (self.work / CHECKPOINT).unlink(missing_ok=True)
+
+    def _stop_at(self, step: int) -> None:
+        """Keep what was learnt when the user stops a run: `step` steps are done, unless weights were being updated."""
+        if self.accelerator.is_main_process and step > 0 and not self._updating:
+            self._save_checkpoint(step)
+
+    def _step(self, step: int) -> dict[str, float]:
+        options, accelerator = self.options, self.accelerator
+        set_seed(options.seed * 1_000_003 + step * accelerator.num_processes + accelerator.process_index)
+        for group in self.optimizer.param_groups:
+            group["lr"] = learning_rate_at(step, self.n_steps, options)
+        sums: dict[str, float] = {}
+        for micro in range(options.accumulation):
+            indices = self._batch(step * options.accumulation + micro)
+            batch = to_tensors([self.windows[i] for i in indices], accelerator.device)
+            last = micro == options.accumulation - 1
+            with contextlib.nullcontext() if last else accelerator.no_sync(self.wrapped):
+                terms = self.loss(self.wrapped, batch, indices)
+                accelerator.backward(terms["loss"] / options.accumulation)
+            for key, value in terms.items():
+                sums[key] = sums.get(key, 0.0) + float(value.detach()) / options.accumulation
+        if not np.isfinite(sums["loss"]):
+            raise OptionError(
+                f"{self.name}: the loss is {sums['loss']} at step {step}; lower --learning-rate or use --precision fp32"
+            )
+        accelerator.clip_grad_norm_(self.wrapped.parameters(), options.max_grad_norm)
+        self._updating = True
+        self.optimizer.step()
+        self._updating = False
+        self.optimizer.zero_grad()
+        return sums
+
+    def _batch(self, number: int) -> np.ndarray:
+        """The part of batch `number` (counted over all epochs) that belongs to this process; never empty."""
+        epoch, index = divmod(number, self.n_batches)
+        if getattr(self, "_epoch", None) != epoch:
+            self._epoch = epoch
+            self._epoch_batches = bucketed_batches(self.lengths, self.options.batch_size, self.options.seed, epoch)
+        batch = self._epoch_batches[index]
+        share = np.array_split(batch, self.accelerator.num_processes)[self.accelerator.process_index]
+        return share if len(share) else batch[:1]
+
+    def _fingerprint(self) -> str:
+        options = asdict(self.options) | {"checkpoint_minutes": None}
+        config = {"options": options, "lengths": self.lengths.tolist(), "model": self.model.config()}
+        return hashlib.sha256(json.dumps(config, sort_keys=True, default=str).encode()).hexdigest()
+
+    def _parameters(self) -> list[tuple[str, nn.Parameter]]:
+        return list(self.model.named_parameters())
+
+    def _save_checkpoint(self, step: int) -> None:
+        state: dict[str, Any] = self.optimizer.state
+        tensors = {}
+        for name, parameter in self._parameters():
+            moments = state[parameter]
+            tensors |= {f"{key}.{name}": moments[key] for key in MOMENTS} | {name: parameter.detach()}
+        tensors = {name: tensor.cpu().contiguous() for name, tensor in tensors.items()}
+        partial = self.work / (CHECKPOINT + ".partial")
+        save_file(tensors, partial, metadata={"step": str(step), "fingerprint": self._fingerprint()})
+        partial.replace(self.work / CHECKPOINT)
+
+    def _load_checkpoint(self) -> int:
+        """Restore model and optimizer; the step to go on with, 0 when there is no checkpoint."""
+        path = self.work / CHECKPOINT
+        if not path.is_file():
+            return 0
+        try:
+            file = safe_open(path, "pt")
+        except Exception as error:  # safetensors' own type
+            raise OptionError(f"{path}: broken checkpoint ({error}); remove it to start again") from None
+        metadata = file.metadata() or {}
+        if metadata.get("fingerprint") != self._fingerprint():
+            raise OptionError(f"{path}: made with other options, data or model; use the same ones, or remove it to start again")
+        step = int(metadata["step"])
+        state: dict[str, Any] = self.optimizer.state
+        with torch.no_grad():
+            for name, parameter in self._parameters():
+                parameter.copy_(file.get_tensor(name))
+                moments = {key: file.get_tensor(f"{key}.{name}").to(parameter.device) for key in MOMENTS}
+                state[parameter] = {"step": torch.tensor(float(step), device=parameter.device), **moments}
+        return step

@@ -1,0 +1,148 @@
+"""One sideloadable file: a .tflite with a zip appended that holds all a phone needs beside the model.
+
+The zip has qa.json (settings, precision, signatures, special tokens, normalizer), vocab.txt and probe.json. A flatbuffer
+is read from its start and a zip from its end, so TFLite runtimes open the file as it is, and `unzip` lists it.
+"""
+
+import hashlib
+import json
+import zipfile
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from qa.bundle import INPUTS, OUTPUTS, PROBE, SETTINGS, Bundle
+from qa.errors import BundleError, UnsupportedExport
+from qa.probe import ProbeWindow, read_probe, write_probe
+from qa.settings import QASettings
+from qa.tokenization import SPECIAL_TOKENS, normalizer_settings, vocabulary
+
+PACKAGE_FORMAT = 1
+VOCABULARY = "vocab.txt"
+MEMBERS = (SETTINGS, VOCABULARY, PROBE)
+# A damaged or hostile file must not fill the memory: a vocabulary of 250,000 tokens takes 2 MB, a probe 20 KB.
+MAX_MEMBER_BYTES = 8_000_000
+BERT_TOKENIZER = ("WordPiece", "BertNormalizer", "BertPreTokenizer")
+TFLITE_MAGIC = b"TFL3"  # at byte 4
+ZIP_TIME = (1980, 1, 1, 0, 0, 0)  # the earliest a zip can hold: the same model gives the same bytes
+
+
+@dataclass(frozen=True)
+class Package:
+    """What a packaged file holds beside the model."""
+
+    info: dict[str, Any]
+    """qa.json as `describe` made it, with the model's size and hash."""
+    settings: QASettings
+    vocabulary: list[str]
+    probe: list[ProbeWindow]
+
+
+def signature_name(length: int) -> str:
+    """The signature that computes windows of `length` tokens."""
+    return f"qa{length}"
+
+
+def describe(parent: Bundle, precision: str, lengths: Sequence[int]) -> dict[str, Any]:
+    """The packaged qa.json: everything a program without this library must know to answer questions.
+
+    Raises UnsupportedExport when the tokenizer is none that a vocab.txt and a few switches describe.
+    """
+    tokenizer = parent.tokenizer()
+    parts = json.loads(tokenizer.to_str())
+    kinds = parts["model"]["type"], (parts["normalizer"] or {}).get("type"), (parts["pre_tokenizer"] or {}).get("type")
+    if kinds != BERT_TOKENIZER:
+        raise UnsupportedExport(f"{parent.path}: a packaged model needs the tokenizer {BERT_TOKENIZER}, this one is {kinds}")
+    return {
+        "format": PACKAGE_FORMAT,
+        "name": parent.path.name,
+        "precision": precision,
+        "parameters": parent.manifest["parameters"],
+        "settings": asdict(parent.settings),
+        "signatures": [{"name": signature_name(length), "length": length} for length in lengths],
+        "inputs": list(INPUTS),
+        "outputs": list(OUTPUTS),
+        "special_tokens": {token: tokenizer.token_to_id(token) for token in SPECIAL_TOKENS},
+        "normalizer": normalizer_settings(tokenizer),
+        "wordpiece": {key: parts["model"][key] for key in ("continuing_subword_prefix", "max_input_chars_per_word")},
+        "parent": parent.reference(),
+    }
+
+
+def vocabulary_lines(parent: Bundle) -> list[str]:
+    """The tokens, line number = id; UnsupportedExport when a vocab.txt cannot hold them."""
+    try:
+        tokens = vocabulary(parent.tokenizer())
+    except KeyError as missing:
+        raise UnsupportedExport(f"{parent.path}: no token has id {missing}; a vocab.txt needs ids without gaps") from None
+    broken = [token for token in tokens if "\n" in token or "\r" in token]
+    if broken:
+        raise UnsupportedExport(f"{parent.path}: token {broken[0]!r} has a line break, which a vocab.txt cannot hold")
+    return tokens
+
+
+def append_package(path: Path, info: Mapping[str, Any], tokens: Sequence[str], probe: str) -> None:
+    """Append the zip to a bare .tflite, in place. Quantize before: a converter drops what it does not know."""
+    model = path.read_bytes()
+    if model[4:8] != TFLITE_MAGIC or zipfile.is_zipfile(path):
+        raise BundleError(f"{path}: not a bare .tflite model, so nothing can be appended to it")
+    info = {**info, "model": {"bytes": len(model), "sha256": hashlib.sha256(model).hexdigest()}}
+    texts = (json.dumps(info, indent=1, ensure_ascii=False) + "\n", "".join(f"{token}\n" for token in tokens), probe)
+    with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        for name, text in zip(MEMBERS, texts, strict=True):
+            member = zipfile.ZipInfo(name, ZIP_TIME)
+            member.compress_type, member.create_system, member.external_attr = zipfile.ZIP_DEFLATED, 3, 0o644 << 16
+            archive.writestr(member, text.encode("utf-8"))
+
+
+def update_settings(path: Path, settings: QASettings) -> None:
+    """Write other settings into a packaged file, in place; for a no-answer threshold searched with the exported model."""
+    package = read_package(path)
+    with path.open("r+b") as file:
+        file.truncate(package.info["model"]["bytes"])
+    append_package(path, {**package.info, "settings": asdict(settings)}, package.vocabulary, write_probe(package.probe))
+
+
+def read_package(path: Path) -> Package:
+    """Read and verify a packaged file: sizes, checksums, the model's hash, and that the parts fit each other.
+
+    Raises BundleError, naming the file and what is wrong with it.
+    """
+    texts = _read_members(path)
+    try:
+        info = json.loads(texts[SETTINGS])
+        if info["format"] != PACKAGE_FORMAT:
+            raise BundleError(f"{path}: package format {info['format']}, this version reads {PACKAGE_FORMAT}")
+        size, sha256 = int(info["model"]["bytes"]), info["model"]["sha256"]
+        settings = QASettings.from_json(json.dumps(info["settings"]), f"{path}: {SETTINGS}")
+        special = {str(token): int(index) for token, index in info["special_tokens"].items()}
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise BundleError(f"{path}: {SETTINGS} in the package is not valid ({error!r}); export the model again") from None
+    with path.open("rb") as file:
+        model = file.read(max(size, 0))
+    if model[4:8] != TFLITE_MAGIC or hashlib.sha256(model).hexdigest() != sha256:
+        raise BundleError(f"{path}: the model changed since it was packaged (SHA-256 differs); copy the file again")
+    tokens = texts[VOCABULARY].removesuffix("\n").split("\n")
+    wrong = [token for token, index in special.items() if not 0 <= index < len(tokens) or tokens[index] != token]
+    if wrong:
+        raise BundleError(f"{path}: {VOCABULARY} in the package has no {wrong[0]} at its id; export the model again")
+    return Package(info, settings, tokens, read_probe(texts[PROBE], f"{path}: {PROBE}"))
+
+
+def _read_members(path: Path) -> dict[str, str]:
+    """The members as text; zipfile checks each one's CRC-32."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            members = {member.filename: member for member in archive.infolist()}
+            missing = [name for name in MEMBERS if name not in members]
+            if missing:
+                raise BundleError(f"{path}: the package has no {missing[0]}; export the model again")
+            for name in MEMBERS:
+                size = members[name].file_size
+                if size > MAX_MEMBER_BYTES:
+                    raise BundleError(f"{path}: {name} in the package claims {size} bytes, at most {MAX_MEMBER_BYTES} are read")
+            return {name: archive.read(name).decode("utf-8") for name in MEMBERS}
+    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError) as error:
+        raise BundleError(f"{path}: holds no readable package ({error}); copy the file again or export it again") from None

@@ -1,0 +1,204 @@
+"""Export a PyTorch bundle to TFLite: one sideloadable file with a signature for each window length, checked against PyTorch.
+
+    python -m export.tflite --model runs/demo/student --quantize int8
+"""
+
+import importlib.util
+import sys
+from collections import Counter
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from compress.quantize_tflite import compact, quantize, quietly
+from export.package import append_package, describe, signature_name, vocabulary_lines
+from export.stage import ExportConfig, export_bundle
+from qa.bundle import PROBE, WEIGHTS, Bundle
+from qa.cli import check_option, run_command
+from qa.errors import OptionError, ParityError, UnsupportedExport
+from qa.models.encoders import encoder_type
+from qa.models.model import QAModel
+from qa.settings import QASettings
+
+SHORT_LENGTHS = (128, 256)  # of SQuAD's windows 30 % and 89 % fit; a shorter signature is faster than a padded long one
+NEEDED_MODULES = ("litert_torch", "ai_edge_quantizer", "ai_edge_litert")
+
+# Operators that old runtimes refuse, or compute only in the version this converter does not write.
+REFUSED_OPERATORS = ("CUSTOM", "GATHER_ND")
+# How a precision stores the weights of Linear layers and the embedding tables, and what share of the fp32 constants'
+# bytes may remain: 1/2 or 1/4, and the biases and LayerNorms, which stay float.
+STORED_TYPE = {"fp32": "FLOAT32", "fp16": "FLOAT16", "int8": "INT8", "int8-weights": "INT8"}
+LARGEST_SHARE = {"fp32": 1.0, "fp16": 0.55, "int8": 0.35, "int8-weights": 0.35}
+
+
+@dataclass(frozen=True)
+class TFLiteConfig(ExportConfig):
+    """Export a PyTorch bundle to TFLite, for LiteRT and for Android."""
+
+    lengths: tuple[int, ...] | None = None
+    """Window lengths, ascending; the last is the model's longest. By default 128, 256 and that, where they fit."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.lengths is not None:
+            ascending = bool(self.lengths) and list(self.lengths) == sorted(set(self.lengths)) and self.lengths[0] > 0
+            check_option(ascending, "--lengths", self.lengths, "positive numbers in ascending order, each once")
+
+
+def window_lengths(config: TFLiteConfig, settings: QASettings) -> tuple[int, ...]:
+    """The lengths to export; OptionError when the chosen ones do not suit the model's settings."""
+    shortest = settings.max_question_length + 4  # [CLS], two [SEP] and one token of context
+    if config.lengths is None:
+        return (*(n for n in SHORT_LENGTHS if shortest <= n < settings.max_length), settings.max_length)
+    check_option(config.lengths[0] >= shortest, "--lengths", config.lengths, f"at least {shortest}, for a long question")
+    longest = settings.max_length
+    check_option(config.lengths[-1] == longest, "--lengths", config.lengths, f"ending in {longest}, the model's longest window")
+    return config.lengths
+
+
+class ExportModel(nn.Module):
+    """A QAModel as the converter sees it: position ids are computed from an input.
+
+    The converter would fold constant positions into one (T, H) fp32 constant for each signature. Computed ones keep the
+    lookup, so that all signatures share one table, quantized like the others. Token types are 0 or 1, so
+    min(token type, 0) adds nothing, and the input stays in the graph of an encoder that has no token types.
+    """
+
+    def __init__(self, model: QAModel) -> None:
+        super().__init__()
+        self.encoder, self.head = model.encoder, model.head
+        self.takes_token_types = encoder_type(model.encoder.config.model_type, "encoder").takes_token_types
+
+    def forward(self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor) -> dict[str, Tensor]:
+        """Shapes: (1, T) int32 -> start_logits, end_logits (1, T) float32."""
+        encoder = self.encoder
+        positions = torch.arange(input_ids.shape[1], dtype=torch.int32) + token_type_ids.clamp(max=0)  # (1, T)
+        mask = (1.0 - attention_mask[:, None, None, :].float()) * encoder.MASK  # (1, 1, 1, T)
+        types = {"token_type_ids": token_type_ids} if self.takes_token_types else {}
+        output = encoder.model(input_ids=input_ids, attention_mask=mask, position_ids=positions, **types)
+        start, end = self.head(output.last_hidden_state).float().unbind(-1)
+        return {"start_logits": start, "end_logits": end}
+
+
+def convert(model: QAModel, lengths: tuple[int, ...]) -> bytes:
+    """The fp32 .tflite, one signature for each length, weights shared. UnsupportedExport when TFLite cannot express it."""
+    names = ", ".join(signature_name(length) for length in lengths)
+    print(f"converting to TFLite: {names} (some seconds each)", file=sys.stderr)
+    model.encoder.set_attention("eager")
+    try:
+        with quietly():
+            import litert_torch
+
+            converter = litert_torch
+            module = ExportModel(model).eval()
+            for length in lengths:
+                ids = torch.zeros(1, length, dtype=torch.int32)
+                sample = {"input_ids": ids, "attention_mask": torch.ones_like(ids), "token_type_ids": ids.clone()}
+                converter = converter.signature(signature_name(length), module, sample_kwargs=sample)
+            return converter.convert().model_content()
+    except Exception as error:  # the converter, torch.export and MLIR raise all kinds
+        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        raise UnsupportedExport(f"TFLite cannot express this model ({reason}); try python -m export.onnx") from error
+    finally:
+        model.encoder.set_attention("sdpa")
+
+
+@dataclass(frozen=True)
+class Structure:
+    """What a .tflite file is made of, read from its flatbuffer."""
+
+    operators: dict[str, int]
+    """How often each operator occurs in the longest signature."""
+    all_operators: frozenset[str]
+    signatures: list[str]
+    weight_types: Counter[tuple[str, str, bool]]
+    """(operator, type its weights are stored in, dequantized before use) of every operator with a weight or table."""
+    constant_bytes: Counter[str]
+    """Bytes of the shared constants by type."""
+
+
+def read_structure(model: bytes) -> Structure:
+    """Parse the flatbuffer and follow each weight back to the constant it is stored in."""
+    from ai_edge_litert import schema_py_generated as schema
+
+    def names_of(enum: type) -> dict[int, str]:
+        return {value: name for name, value in vars(enum).items() if not name.startswith("_")}
+
+    operator_names, type_names = names_of(schema.BuiltinOperator), names_of(schema.TensorType)
+    tree = schema.ModelT.InitFromObj(schema.Model.GetRootAs(model, 0))
+    codes = [operator_names[max(code.builtinCode, code.deprecatedBuiltinCode)] for code in tree.operatorCodes]
+    sizes = [len(buffer.data) if buffer.data is not None else 0 for buffer in tree.buffers]
+    weight_types: Counter[tuple[str, str, bool]] = Counter()
+    constants: dict[int, str] = {}
+    counts: list[Counter[str]] = []
+    for graph in tree.subgraphs:
+        constants |= {tensor.buffer: type_names[tensor.type] for tensor in graph.tensors if sizes[tensor.buffer]}
+        operators = [(codes[operator.opcodeIndex], operator) for operator in graph.operators]
+        counts.append(Counter(name for name, _ in operators))
+        source = {operator.outputs[0]: operator.inputs[0] for name, operator in operators if name == "DEQUANTIZE"}
+        for name, operator in operators:
+            if name in ("FULLY_CONNECTED", "EMBEDDING_LOOKUP", "GATHER"):
+                weight = operator.inputs[0 if name == "GATHER" else 1]
+                stored = graph.tensors[source.get(weight, weight)]
+                if sizes[stored.buffer]:  # attention with one head multiplies two activations in a FULLY_CONNECTED
+                    weight_types[name, type_names[stored.type], weight in source] += 1
+    constant_bytes: Counter[str] = Counter()
+    for buffer, type_name in constants.items():
+        constant_bytes[type_name] += sizes[buffer]
+    signatures = [definition.signatureKey.decode() for definition in tree.signatureDefs]
+    largest = max(counts, key=lambda count: count.total())
+    return Structure(dict(largest), frozenset().union(*counts), signatures, weight_types, constant_bytes)
+
+
+def check_structure(structure: Structure, fp32: Structure, precision: str, lengths: tuple[int, ...]) -> None:
+    """Is the file what its precision promises, and will old runtimes take it?
+
+    Raises UnsupportedExport for operators they refuse, ParityError for anything that is not as it should be.
+    """
+    refused = [name for name in sorted(structure.all_operators) if name in REFUSED_OPERATORS or name.startswith("STABLEHLO")]
+    if refused:
+        raise UnsupportedExport(f"the model needs the operators {', '.join(refused)}, which plain TFLite runtimes do not have")
+    wanted = [signature_name(length) for length in lengths]
+    if structure.signatures != wanted:
+        raise ParityError(f"the file has the signatures {structure.signatures}, wanted {wanted}")
+    dequantized = precision in ("fp16", "int8-weights")  # only these store one type and compute in another
+    wrong = [key for key in structure.weight_types if key[1:] != (STORED_TYPE[precision], dequantized)]
+    if wrong or not structure.weight_types:
+        raise ParityError(f"not a {precision} model: {wrong or 'no weights'} (operator, stored type, dequantized before use)")
+    share, largest = structure.constant_bytes.total() / fp32.constant_bytes.total(), LARGEST_SHARE[precision]
+    if share > largest:
+        raise ParityError(f"not a {precision} model: its constants take {share:.0%} of fp32's bytes, at most {largest:.0%}")
+
+
+def write_file(model: QAModel, parent: Bundle, draft: Path, precision: str, *, config: TFLiteConfig) -> dict[str, Any]:
+    """Write the packaged model.tflite into the draft; what the manifest should say of its structure."""
+    lengths = window_lengths(config, parent.settings)
+    tokens = vocabulary_lines(parent)
+    fp32 = convert(model, lengths)
+    stored = compact(fp32 if precision == "fp32" else quantize(fp32, precision))
+    structure = read_structure(stored)
+    check_structure(structure, read_structure(fp32), precision, lengths)
+    path = draft / WEIGHTS["tflite"]
+    path.write_bytes(stored)
+    append_package(path, describe(parent, precision, lengths), tokens, (draft / PROBE).read_text(encoding="utf-8"))
+    return {
+        "operators": structure.operators,
+        "int8_share_of_bytes": round(structure.constant_bytes["INT8"] / structure.constant_bytes.total(), 3),
+        "signatures": structure.signatures,
+    }
+
+
+def main(config: TFLiteConfig) -> Bundle:
+    """Convert, quantize, package, check against PyTorch, seal."""
+    missing = [name for name in NEEDED_MODULES if importlib.util.find_spec(name) is None]
+    if missing:
+        raise OptionError(f"TFLite export needs {missing[0]}, which is not installed: pip install 'pocketqa[export]'")
+    return export_bundle(config, "tflite", partial(write_file, config=config))
+
+
+if __name__ == "__main__":
+    run_command(TFLiteConfig, main)

@@ -1,0 +1,75 @@
+"""Fixtures that several test files share: tiny random models with a real tokenizer, as bundles."""
+
+import pytest
+import torch
+from torch import nn
+from transformers import BertConfig, DistilBertConfig
+
+from qa.bundle import SETTINGS, new_bundle
+from qa.models.encoders import Encoder
+from qa.models.model import QAModel
+from qa.models.pretrained import copy_tokenizer, embedded_folder
+from qa.models.surgery import keep_heads, keep_neurons
+from qa.settings import QASettings
+
+VOCABULARY_SIZE = 30522
+ENCODER_CONFIGS = {
+    "bert": lambda: BertConfig(
+        vocab_size=VOCABULARY_SIZE, hidden_size=64, num_hidden_layers=2, num_attention_heads=4, intermediate_size=128
+    ),
+    "distilbert": lambda: DistilBertConfig(vocab_size=VOCABULARY_SIZE, dim=64, n_layers=2, n_heads=4, hidden_dim=128),
+}
+
+
+def tiny_model(encoder, head, pruned, seed):
+    """A random model whose logits have a deviation of 1 or so: differences would be lost in the usual tiny ones."""
+    torch.manual_seed(seed)
+    model = QAModel(Encoder(ENCODER_CONFIGS[encoder]()), head, seed=seed).eval()
+    for module in model.modules():
+        if isinstance(module, nn.Linear):
+            nn.init.normal_(module.weight, std=module.in_features**-0.5)
+            nn.init.normal_(module.bias, std=0.1)
+        elif isinstance(module, nn.Embedding):
+            nn.init.normal_(module.weight)
+        elif isinstance(module, nn.LayerNorm):
+            nn.init.normal_(module.weight, mean=1.0, std=0.1)
+            nn.init.normal_(module.bias, std=0.1)
+    if pruned:
+        first, last = model.encoder.layer_parts()
+        keep_heads(first, torch.tensor([0, 2, 3]))
+        keep_neurons(first, torch.arange(100))
+        keep_heads(last, torch.tensor([1]))
+        keep_neurons(last, torch.arange(61))
+    ids = torch.randint(1000, VOCABULARY_SIZE, (1, 64))
+    with torch.no_grad():
+        deviation = model(ids, torch.ones_like(ids), torch.zeros_like(ids))["start_logits"].std()
+        output = [module for module in model.head.modules() if isinstance(module, nn.Linear)][-1]
+        output.weight /= deviation
+        output.bias /= deviation
+    return model
+
+
+@pytest.fixture(scope="session")
+def make_bundle(tmp_path_factory):
+    """A function that makes (once) the bundle of a tiny random model: windows of at most 128 tokens."""
+    made = {}
+
+    def make(encoder="bert", head="4l-gelu-skip", pruned=False, seed=0):
+        key = (encoder, head, pruned, seed)
+        if key not in made:
+            model = tiny_model(*key)
+            counts = model.count_parameters()
+            manifest = {
+                "kind": "pytorch", "precision": "fp32", "stage": "distill", "parent": None,
+                "parameters": {"total": counts.total, "without_embeddings": counts.without_embeddings},
+            }  # fmt: skip
+            name = "-".join(["tiny", encoder, head, *(["pruned"] if pruned else []), str(seed)])
+            path = tmp_path_factory.mktemp("bundles") / name
+            with new_bundle(path, manifest) as draft:
+                model.save_pretrained(draft)
+                copy_tokenizer(embedded_folder(), draft)
+                QASettings(max_length=128, doc_stride=48, max_question_length=32).save(draft / SETTINGS)
+            made[key] = path
+        return made[key]
+
+    return make

@@ -1,0 +1,260 @@
+"""Comparing tiny bundles from end to end: rows, reuse, failures, and what is refused before anything is measured."""
+
+import json
+import re
+import shutil
+import sys
+
+import pytest
+
+from benchmarks import compare, measure, process, report
+from benchmarks.compare import CompareConfig, command, command_line, display_names
+from benchmarks.rows import read_rows
+from qa.bundle import MANIFEST, new_bundle, open_bundle
+from qa.cli import run_command
+from qa.errors import BundleError, OptionError
+
+WRITE_REPORT = report.write_report
+
+
+@pytest.fixture
+def data(tmp_path):
+    """Two questions; of the first's context every answer has a positive F1."""
+    paragraphs = [
+        {"context": "Paris Paris Paris Paris", "qas": [question("q1", "Paris", 0)]},
+        {"context": "It rained on Monday. " * 40, "qas": [question("q2", "Monday", 13)]},
+    ]
+    return write_data(tmp_path / "questions.json", paragraphs)
+
+
+def question(qid, text, start):
+    return {"id": qid, "question": "What or when?", "answers": [{"text": text, "answer_start": start}]}
+
+
+def write_data(path, paragraphs):
+    path.write_text(json.dumps({"version": "1.1", "data": [{"title": "t", "paragraphs": paragraphs}]}))
+    return path
+
+
+def rebundle(source, out, **manifest):
+    """The same model under another name, with other facts in its manifest."""
+    old = json.loads((source / MANIFEST).read_text())
+    with new_bundle(out, {key: old[key] for key in ("kind", "precision", "stage", "parent", "parameters")} | manifest) as draft:
+        for name in old["files"]:
+            shutil.copy(source / name, draft)
+    return out
+
+
+@pytest.fixture
+def teacher(make_bundle, tmp_path):
+    return rebundle(make_bundle(), tmp_path / "run" / "teacher", stage="teacher")
+
+
+@pytest.fixture
+def student(make_bundle, teacher, tmp_path):
+    return rebundle(make_bundle(seed=1), tmp_path / "run" / "student", parent=open_bundle(teacher).reference())
+
+
+@pytest.fixture
+def broken(teacher, tmp_path):
+    """A finished bundle whose model no runtime can load."""
+    files = {name: (teacher / name).read_bytes() for name in ("qa.json", "tokenizer.json", "tokenizer_config.json")}
+    out = tmp_path / "run" / "broken"
+    with new_bundle(out, {"kind": "onnx", "precision": "int8", "stage": "export"}) as draft:
+        (draft / "model.onnx").write_bytes(b"garbage")
+        for name, content in files.items():
+            (draft / name).write_bytes(content)
+    return out
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch):
+    """Seconds go into importing PyTorch in a fresh process and into drawing; one test for each does it."""
+    monkeypatch.setattr(measure, "measure_in_fresh_process", lambda path, threads: {"load_ms": 5.0, "peak_memory_mb": 300.0})
+    monkeypatch.setattr(report, "write_report", lambda path, groups: None)
+    monkeypatch.setattr(compare, "available_cores", lambda: 1)
+
+
+@pytest.fixture
+def measured(monkeypatch):
+    """The names of the data whose accuracy was computed, not reused."""
+    computed = []
+    real = measure.measure_accuracy
+
+    def counting(runtime, bundle, examples, *, progress=False):
+        computed.append(bundle.path.name)
+        return real(runtime, bundle, examples, progress=progress)
+
+    monkeypatch.setattr(measure, "measure_accuracy", counting)
+    return computed
+
+
+def run_cli(monkeypatch, *words):
+    """Exit code of the command."""
+    monkeypatch.setattr(sys, "argv", ["compare", *map(str, words)])
+    try:
+        run_command(CompareConfig, command)
+    except SystemExit as stop:
+        return stop.code
+    return 0
+
+
+def test_end_to_end(teacher, student, data, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(compare, "available_cores", lambda: 2)
+    monkeypatch.setattr(report, "write_report", WRITE_REPORT)
+    code = run_cli(monkeypatch, student, teacher, "--data", data, "--latency-windows", 3)
+    captured = capsys.readouterr()
+    assert code == 0, captured.err
+    rows = read_rows(tmp_path / "run" / "rows.jsonl")
+    latency = [row for row in rows if "latency_ms_p50" in row]
+    settings = {(row["model"], row["lengths"], row["threads"]) for row in latency}
+    assert settings == {(m, lengths, threads) for m in ("teacher", "student") for lengths in ("real", 128) for threads in (1, 2)}
+    assert len(rows) == len(latency) + 2  # and one for each accuracy as soon as it was known
+    weights = student / "model.safetensors"
+    for row in latency:
+        assert row["n"] == 2
+        assert row["n_windows"] > 2
+        assert row["n_runs"] == 3
+        assert row["status"] == "ok"
+        assert row["runtime"].startswith("torch ")
+        assert ("load_ms" in row) == (row["threads"] == 1)
+        assert row["latency_ms_p50"] <= row["latency_ms_p90"] <= row["latency_ms_p99"]
+        assert str(tmp_path) not in json.dumps(row)
+        assert row["baseline"] == "teacher"
+    assert rows[0]["f1_retained"] == 1.0
+    assert rows[0]["f1"] > 0
+    of_student = next(row for row in latency if row["model"] == "student")
+    assert of_student["size_bytes"] == weights.stat().st_size
+    assert of_student["params"] == json.loads((student / MANIFEST).read_text())["parameters"]["total"]
+    assert of_student["same_answers_as"] == "teacher"
+    assert of_student["f1_retained"] == pytest.approx(of_student["f1"] / rows[0]["f1"])
+    page = (tmp_path / "run" / "report.html").read_text()
+    assert "student" in page
+    assert str(tmp_path) not in page
+    assert re.search(r"student +PyTorch +fp32", captured.out)
+
+
+def test_accuracy_is_reused_for_the_same_bundle_data_and_runtime_only(teacher, data, tmp_path, measured, monkeypatch, capsys):
+    config = CompareConfig((teacher,), str(data), skip_latency=True)
+    first = compare.main(config)
+    assert measured == ["teacher"]
+    assert compare.main(config) == []
+    assert measured == ["teacher"]
+    assert "reused" in capsys.readouterr().err
+
+    data.write_text(data.read_text() + "\n")  # the same questions, another file
+    again = compare.main(config)
+    assert measured == ["teacher"] * 2
+    assert [row["f1"] for row in again] == [row["f1"] for row in first]
+    monkeypatch.setattr(compare, "machine", lambda: "Z80, 1 core")
+    compare.main(config)
+    assert measured == ["teacher"] * 3
+    assert len(read_rows(tmp_path / "run" / "rows.jsonl")) == 3
+
+    rows = tmp_path / "run" / "rows.jsonl"
+    rows.write_text(rows.read_text().replace('"runtime": "torch 2', '"runtime": "torch 1'))
+    compare.main(config)
+    assert measured == ["teacher"] * 4
+
+
+def test_answers_are_compared_with_those_of_the_parent_across_runs(teacher, make_bundle, data, tmp_path):
+    parent = rebundle(make_bundle(seed=1), tmp_path / "run" / "student")
+    copy = rebundle(parent, tmp_path / "run" / "copy", parent=open_bundle(parent).reference())
+    alone = compare.main(CompareConfig((copy,), str(data), skip_latency=True))
+    assert "same_answers" not in alone[0]
+    compare.main(CompareConfig((teacher, parent), str(data), skip_latency=True))
+    later = compare.main(CompareConfig((teacher, copy), str(data), skip_latency=True))
+    assert [(row["same_answers"], row["same_answers_as"]) for row in later] == [(1.0, "student")]
+
+
+def test_a_failure_is_a_row_and_the_others_are_measured(teacher, broken, data, tmp_path, monkeypatch, capsys):
+    code = run_cli(monkeypatch, broken, teacher, "--data", data, "--latency-windows", 1)
+    assert code == 1
+    rows = read_rows(tmp_path / "run" / "rows.jsonl")
+    failed = [row for row in rows if row["status"] != "ok"]
+    assert [(row["model"], row["size_bytes"]) for row in failed] == [("broken", 7)]
+    assert "f1" not in failed[0]
+    assert any("latency_ms_p50" in row for row in rows if row["model"] == "teacher")
+    assert "broken failed: " in capsys.readouterr().out
+
+
+def test_a_failure_while_timing_is_a_row_too(teacher, student, data, monkeypatch):
+    real = measure.contender
+
+    def failing(runtime, windows, max_length):
+        one = real(runtime, windows, max_length)
+        if made:  # the second, the student's, gets inputs that its model cannot take
+            one.inputs["real"] = [{}]
+        made.append(one)
+        return one
+
+    made = []
+    monkeypatch.setattr(measure, "contender", failing)
+    rows = compare.main(CompareConfig((teacher, student), str(data), latency_windows=2))
+    assert [(row["model"], row["status"] == "ok") for row in rows[2:]] == [
+        ("teacher", True),
+        ("teacher", True),
+        ("student", False),
+    ]
+
+
+def test_without_arguments_the_demo_is_compared(teacher, data, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert run_cli(monkeypatch, "--skip-latency") == 2
+    assert "holds no finished bundle to compare" in capsys.readouterr().err
+    shutil.copytree(teacher, "runs/demo/teacher")
+    (tmp_path / "runs/demo/unfinished").mkdir()
+    damaged = shutil.copytree(teacher, "runs/demo/damaged")
+    (tmp_path / damaged / "qa.json").write_text("{}")
+    assert run_cli(monkeypatch, "--skip-latency", "--data", data) == 0
+    captured = capsys.readouterr()
+    assert "skipped: runs/demo/damaged/qa.json" in captured.err
+    rows = read_rows(tmp_path / "runs/demo/rows.jsonl")
+    assert [row["model"] for row in rows] == ["teacher"]
+    assert rows[0]["command"] == "python benchmarks/compare.py --data questions.json --skip-latency"
+
+
+def test_bad_input_is_refused_before_anything_is_measured(teacher, data, tmp_path, measured, monkeypatch, capsys):
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    for words in ((teacher, empty), (teacher, tmp_path / "nowhere"), (teacher, "--baseline", empty)):
+        assert run_cli(monkeypatch, *words, "--data", data) == 2
+        assert capsys.readouterr().err.startswith("error: ")
+    assert run_cli(monkeypatch, teacher, "--data", tmp_path / "nothing.json") == 2
+    assert run_cli(monkeypatch, teacher, "--data", data, "--latency-windows", "0") == 2
+    assert measured == []
+    assert not (tmp_path / "run" / "rows.jsonl").exists()
+    with pytest.raises(BundleError, match="not a finished bundle"):
+        compare.find_bundles(CompareConfig((teacher, empty)))
+
+
+def test_two_teachers_need_a_choice(teacher, make_bundle, data, tmp_path):
+    other = rebundle(make_bundle(seed=2), tmp_path / "other" / "teacher", stage="teacher")
+    with pytest.raises(OptionError, match=r"run/teacher, other/teacher.*--baseline"):
+        compare.main(CompareConfig((teacher, other), str(data), skip_latency=True))
+    run = compare.prepare(CompareConfig((teacher,), str(data), baseline=other))
+    assert [s.facts["model"] for s in run.subjects] == ["other/teacher", "run/teacher"]
+    assert run.baseline is run.subjects[0]
+
+
+def test_names_are_as_long_as_it_takes(tmp_path):
+    paths = [tmp_path / part for part in ("a/x/student", "b/x/student", "a/teacher")]
+    assert display_names(paths) == ["a/x/student", "b/x/student", "teacher"]
+
+
+def test_command_line_has_no_absolute_paths(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    config = CompareConfig((tmp_path / "runs" / "my student",), str(tmp_path / "dev.json"), latency_windows=5, skip_latency=True)
+    wanted = "python benchmarks/compare.py 'runs/my student' --data dev.json --latency-windows 5 --skip-latency"
+    assert command_line(config) == wanted
+    assert command_line(CompareConfig()) == "python benchmarks/compare.py"
+
+
+def test_load_and_memory_in_a_fresh_process(make_bundle, tmp_path):
+    found = process.measure_in_fresh_process(make_bundle(), threads=1)
+    assert found["load_ms"] > 0
+    if sys.platform == "linux":
+        assert found["peak_memory_mb"] >= found["memory_before_load_mb"] > 0
+    with pytest.raises(BundleError, match="in a process of its own failed"):
+        process.measure_in_fresh_process(tmp_path, threads=1)

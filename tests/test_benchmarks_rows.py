@@ -1,0 +1,79 @@
+"""Result rows: what is written is what is read, nothing is lost, and a fault is named with its line."""
+
+import json
+import os
+import platform
+
+import pytest
+
+from benchmarks.rows import KEYS, REQUIRED, RowsError, append_row, machine, make_row, read_rows
+
+CPUINFO = """processor\t: 0
+cpu family\t: 26
+model\t\t: 2
+model name\t: AMD EPYC
+flags\t\t: fpu avx2 avx512_vnni avx512f bmi1
+
+processor\t: 1
+model name\t: AMD EPYC
+"""
+
+
+def minimal_row(**more):
+    return {key: key for key in REQUIRED} | {"data": {"name": "dev.json", "sha256": "d"}} | more
+
+
+def test_rows_come_back_as_written_in_order(tmp_path):
+    path = tmp_path / "new" / "rows.jsonl"
+    first, second = minimal_row(f1=80.25, lengths="real"), minimal_row(model="Ä", lengths=384, threads=2)
+    append_row(path, first)
+    once = path.read_bytes()
+    append_row(path, second)
+    assert read_rows(path) == [first, second]
+    assert path.read_bytes().startswith(once)
+    assert path.read_bytes().count(b"\n") == 2
+
+
+def test_unknown_figures_are_absent_and_keys_stand_in_order():
+    row = make_row(minimal_row(f1=None, exact=1.0, n=3))
+    assert "f1" not in row
+    assert list(row) == [key for key in KEYS if key in row]
+
+
+def test_a_row_with_a_wrong_key_or_without_a_required_one_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="latencyms"):
+        append_row(tmp_path / "rows.jsonl", minimal_row(latencyms=3))
+    with pytest.raises(ValueError, match="command"):
+        append_row(tmp_path / "rows.jsonl", minimal_row(command=None))
+    assert not (tmp_path / "rows.jsonl").exists()
+
+
+@pytest.mark.parametrize("line", ["{", "[]", "3", '{"model": "m"}'])
+def test_a_line_that_is_no_row_is_named(tmp_path, line):
+    path = tmp_path / "rows.jsonl"
+    path.write_text(json.dumps(minimal_row()) + "\n" + line + "\n")
+    with pytest.raises(RowsError, match=r"rows\.jsonl: line 2"):
+        read_rows(path)
+
+
+def test_a_full_disk_leaves_the_file_as_it_was(tmp_path, monkeypatch):
+    path = tmp_path / "rows.jsonl"
+    append_row(path, minimal_row())
+    before = path.read_bytes()
+
+    def no_space(_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", no_space)
+    with pytest.raises(OSError, match="No space"):
+        append_row(path, minimal_row(f1=1.0))
+    assert path.read_bytes() == before
+
+
+def test_machine_names_cpu_cores_and_useful_flags_only():
+    text = machine(CPUINFO)
+    assert text.startswith("AMD EPYC (family 26, model 2), ")
+    assert text.endswith(" avx2 avx512f avx512_vnni")
+    assert "core" in text
+    assert not platform.node() or platform.node() not in machine()
+    assert machine("") != ""

@@ -1,0 +1,168 @@
+"""Tables out of hand-made rows: what is compared with what, newest first, unknown as a dash, and README markers."""
+
+import pytest
+
+from benchmarks.rows import append_row
+from benchmarks.table import TableConfig, as_markdown, as_text, main, replace_marked
+from benchmarks.views import UNKNOWN, collect, view_tables
+from qa.errors import OptionError
+
+
+def row(model="teacher", ms=None, **more):
+    """A row of the baseline unless said otherwise; None takes a key away."""
+    values = {
+        "model": model, "bundle_sha256": f"sha of {model}", "stage": "teacher", "precision": "fp32",
+        "runtime": "torch 2.13.0+cpu", "target": "cpu", "machine": "Z80, 1 core",
+        "params": 23_501_826, "params_without_embeddings": 11_584_002, "size_bytes": 94_000_000,
+        "data": {"name": "dev.json", "sha256": "data"}, "n": 1000, "n_windows": 1200, "exact": 70.0, "f1": 80.0,
+        "baseline": "teacher", "baseline_sha256": "sha of teacher", "f1_retained": 1.0,
+        "command": "python benchmarks/compare.py", "date": "2025-01-01T00:00:00Z", "status": "ok",
+    }  # fmt: skip
+    if ms is not None:
+        names = ("p50", "p90", "p99", "mean")
+        values |= {"threads": 1, "batch": 1, "lengths": 384, "n_warmup": 9, "n_runs": 6}
+        values |= {f"latency_ms_{name}": value for name, value in zip(names, ms, strict=True)}
+    return {key: value for key, value in (values | more).items() if value is not None}
+
+
+NOT_MEASURED = dict.fromkeys(("f1", "exact", "n", "n_windows", "f1_retained", "runtime"))
+NO_BASELINE = dict.fromkeys(("baseline", "baseline_sha256", "f1_retained"))
+STUDENT = {
+    "f1": 78.0,
+    "exact": 68.0,
+    "f1_retained": 0.975,
+    "stage": "export",
+    "precision": "int8",
+    "runtime": "ai-edge-litert 2.3.0",
+}
+
+
+def cells(rows, view="summary"):
+    table = view_tables(collect(rows), view)[0]
+    return [dict(zip(table.headings, line, strict=True)) for line in table.cells]
+
+
+def test_summary_shows_size_accuracy_and_speed_against_the_padded_baseline():
+    rows = [
+        row(ms=(100, 110, 120, 102)),
+        row("int8", ms=(20, 22, 24, 20.4), size_bytes=20_900_000, same_answers=0.968, **STUDENT),
+        row("int8", ms=(8, 12, 14, 8.5), lengths="real", size_bytes=20_900_000, same_answers=0.968, **STUDENT),
+    ]
+    teacher, student = cells(rows)
+    assert student == {
+        "model": "int8", "runtime": "LiteRT", "precision": "int8", "params": "23.5M", "no emb.": "11.6M", "MB": "20.9",
+        "EM": "68.00", "F1": "78.00", "retained": "97.5%", "same": "96.8%",
+        "ms@384": "20.0", "x@384": "5.00x", "ms@real": "8.0", "x@real": "12.00x",
+    }  # fmt: skip
+    assert (teacher["x@384"], teacher["ms@real"], teacher["same"]) == ("1.00x", UNKNOWN, UNKNOWN)
+
+
+def test_latency_has_a_line_for_each_setting_with_both_ratios():
+    rows = [row(ms=(100, 110, 120, 102)), row(ms=(40, 70, 80, 51), lengths="real"), row(ms=(50, 60, 70, 51), threads=2)]
+    lines = cells(rows, "latency")
+    assert [(line["lengths"], line["threads"]) for line in lines] == [("384", "1"), ("real", "1"), ("384", "2")]
+    assert [line["x p50"] for line in lines] == ["1.00x", "2.50x", "2.00x"]
+    assert [line["x mean"] for line in lines] == ["1.00x", "2.00x", "2.00x"]
+    assert lines[0]["p90 ms"] == "110.0"
+    assert lines[0]["load ms"] == UNKNOWN
+
+
+def test_speed_is_not_compared_across_runs():
+    rows = [row(ms=(100, 110, 120, 102)), row("int8", ms=(20, 22, 24, 20), date="2025-01-02T00:00:00Z", **STUDENT)]
+    assert [line["x@384"] for line in cells(rows)] == ["1.00x", UNKNOWN]
+
+
+def test_newer_rows_replace_older_and_a_changed_model_starts_afresh():
+    rows = [row(ms=(100, 110, 120, 102)), row("s", ms=(50, 55, 60, 51)), row("s", ms=(40, 55, 60, 34))]
+    assert cells(rows)[1]["ms@384"] == "40.0"
+    changed = cells([*rows, row("s", bundle_sha256="another", f1=10.0)])
+    assert (changed[1]["F1"], changed[1]["ms@384"]) == ("10.00", UNKNOWN)
+    assert len(changed) == 2
+
+
+def test_without_a_baseline_nothing_is_retained_and_the_table_says_so():
+    rows = [row(ms=(9, 9, 9, 9), **NO_BASELINE)]
+    table = view_tables(collect(rows), "summary")[0]
+    assert cells(rows)[0]["retained"] == cells(rows)[0]["x@384"] == UNKNOWN
+    assert any("no baseline" in note for note in table.notes)
+
+
+def test_a_failed_model_is_listed_with_its_error_and_without_older_figures():
+    rows = [row(), row("s", ms=(1, 1, 1, 1)), row("s", status="cannot load it", **NOT_MEASURED)]
+    table = view_tables(collect(rows), "summary")[0]
+    assert [line[0] for line in table.cells] == ["teacher", "s"]
+    assert UNKNOWN in table.cells[1]
+    assert "s failed: cannot load it" in table.notes
+
+
+def test_data_sets_and_machines_are_not_mixed():
+    groups = collect([row(), row(data={"name": "other.json", "sha256": "other"}), row(machine="6502, 1 core")])
+    assert [(group.data, group.machine) for group in groups] == [
+        ("dev.json", "Z80, 1 core"), ("other.json", "Z80, 1 core"), ("dev.json", "6502, 1 core"),
+    ]  # fmt: skip
+
+
+def test_no_answer_columns_appear_where_there_are_such_questions():
+    squad2 = row(HasAns_exact=60.0, HasAns_f1=66.0, HasAns_total=500, NoAns_exact=81.5, NoAns_f1=81.5, NoAns_total=500)
+    assert cells([squad2], "accuracy")[0]["NoAns"] == "81.50"
+    assert "NoAns" not in cells([row()], "accuracy")[0]
+
+
+def test_a_busy_machine_is_mentioned():
+    notes = view_tables(collect([row(ms=(1, 1, 1, 1), other_load=1.84)]), "latency")[0].notes
+    assert any("1.8 cores busy" in note for note in notes)
+    assert not any("busy" in note for note in view_tables(collect([row(ms=(1, 1, 1, 1), other_load=0.02)]), "latency")[0].notes)
+
+
+def test_text_fits_a_terminal_and_is_aligned():
+    names = ["teacher", "student-tflite-int8-weights"]
+    long = {"precision": "int8-weights", "same_answers": 1.0}
+    rows = [row(n, ms=(123.4, 1, 1, 123.4), lengths=lengths, **long) for n in names for lengths in (384, "real")]
+    for view in ("summary", "latency"):
+        lines = as_text(view_tables(collect(rows), view)[0]).splitlines()
+        assert max(len(line) for line in lines) <= 140
+        assert len(lines[1]) == len(lines[2]) == len(lines[3])
+
+
+def test_markdown_escapes_bars():
+    lines = as_markdown(view_tables(collect([row("a|b")]), "summary")[0]).splitlines()
+    assert lines[2].count("|") == lines[3].count("|") == lines[4].count("|") - 1
+    assert "a\\|b" in lines[4]
+
+
+def test_markers_are_replaced_and_nothing_else():
+    text = "# Title\n<!-- results:begin dev -->\nold\n<!-- results:end dev -->\ntail <!-- results:begin other -->\n"
+    new = replace_marked(text, "dev", "\nnew\n", "README.md")
+    assert new == text.replace("old", "new")
+    assert replace_marked(new, "dev", "new", "README.md") == new
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "nothing",
+        "<!-- results:begin dev -->",
+        "<!-- results:end dev --><!-- results:begin dev -->",
+        "<!-- results:begin dev --><!-- results:begin dev --><!-- results:end dev -->",
+    ],
+)
+def test_missing_or_wrong_markers_are_refused(text):
+    with pytest.raises(OptionError, match=r"README\.md: needs one line <!-- results:begin dev -->"):
+        replace_marked(text, "dev", "new", "README.md")
+
+
+def test_write_puts_the_table_between_the_markers_of_a_file(tmp_path, capsys):
+    rows, readme = tmp_path / "rows.jsonl", tmp_path / "README.md"
+    append_row(rows, row())
+    readme.write_text("a\n<!-- results:begin dev -->\n<!-- results:end dev -->\nb\n")
+    main(TableConfig(rows, write=readme, name="dev"))
+    assert "| teacher | PyTorch | fp32 |" in readme.read_text()
+    assert readme.read_text().startswith("a\n")
+    assert readme.read_text().endswith("\nb\n")
+    assert capsys.readouterr().out == ""
+    main(TableConfig(rows))
+    assert "teacher" in capsys.readouterr().out
+    with pytest.raises(OptionError, match=r"nothing to show as summary for other\.json"):
+        main(TableConfig(rows, data="other.json"))
+    with pytest.raises(OptionError, match="--view"):
+        TableConfig(rows, view="speed")

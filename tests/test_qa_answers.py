@@ -1,0 +1,98 @@
+"""Decoding on hand-made logits: ties, order, length limit, max context, joined windows, no answer."""
+
+import numpy as np
+import pytest
+from qa.answers import decode, window_candidates
+from qa.features import Window
+from qa.settings import QASettings
+
+
+def window(n=5, begin=3, max_context=None, first_char=0):
+    """A window of n one-letter context tokens, one character apart."""
+    starts = np.arange(n) * 2 + first_char
+    keep = np.ones(n, bool) if max_context is None else np.array(max_context)
+    return Window(0, np.zeros(begin + n + 1, np.int32), begin, starts, starts + 1, keep, 0, 0)
+
+
+def logits(window, start, end, cls=(0.0, 0.0)):
+    """Logits with the given values on the context, `cls` on [CLS], and a lure of 99 on question and [SEP]."""
+    result = []
+    for values, null in ((start, cls[0]), (end, cls[1])):
+        row = np.full(len(window.input_ids), 99.0, np.float32)
+        row[0], row[window.context_begin : window.context_begin + len(values)] = null, values
+        result.append(row)
+    return result[0], result[1]
+
+
+def best(w, start, end, **settings):
+    prediction = decode([w], [logits(w, start, end)], QASettings(**settings))
+    c = prediction.candidates[0]
+    return c.start, c.end, c.score
+
+
+def test_best_span_is_the_largest_sum():
+    assert best(window(), [0, 3, 0, 0, 0], [0, 0, 0, 2, 0]) == (2, 7, 5.0)
+
+
+def test_end_before_start_is_never_an_answer():
+    # start peaks at token 3, end at token 1; the best legal span is 3..3 or later
+    assert best(window(), [0, 0, 0, 5, 0], [0, 5, 0, 1, 2]) == (6, 9, 7.0)
+
+
+def test_ties_go_to_the_earlier_start_then_the_earlier_end():
+    assert best(window(), [1, 1, 0, 0, 0], [0, 1, 1, 0, 0]) == (0, 3, 2.0)
+
+
+def test_answers_longer_than_the_limit_are_left_out():
+    assert best(window(), [5, 0, 0, 0, 0], [0, 1, 0, 0, 5], max_answer_length=2) == (0, 3, 6.0)
+
+
+def test_span_starting_where_another_window_sees_more_is_left_out():
+    w = window(max_context=[True, False, True, True, True])
+    assert best(w, [0, 9, 1, 0, 0], [0, 0, 1, 0, 0]) == (4, 5, 2.0)
+
+
+def test_only_the_n_best_starts_and_ends_are_paired():
+    w = window()
+    found = window_candidates(w, *logits(w, [3, 2, 1, 0, 0], [0, 0, 1, 2, 3]), QASettings(n_best=2))
+    assert {(c.start, c.end) for c in found} == {(0, 9), (0, 7), (2, 9), (2, 7)}
+
+
+def test_windows_are_joined_and_the_null_score_is_their_minimum():
+    a, b = window(), window(first_char=20)
+    pairs = [logits(a, [1, 0, 0, 0, 0], [1, 0, 0, 0, 0], cls=(4, 4)), logits(b, [0, 6, 0, 0, 0], [0, 1, 0, 0, 0], cls=(1, 2))]
+    prediction = decode([a, b], pairs, QASettings())
+    assert (prediction.candidates[0].start, prediction.candidates[0].score) == (22, 7.0)
+    assert prediction.null_score == 3.0
+    assert prediction.null_difference == -4.0
+
+
+def test_the_same_characters_seen_twice_are_one_answer_with_the_higher_score():
+    a, b = window(), window()
+    prediction = decode([a, b], [logits(a, [1] * 5, [1] * 5), logits(b, [2] * 5, [1] * 5)], QASettings())
+    spans = [(c.start, c.end) for c in prediction.candidates]
+    assert len(spans) == len(set(spans))
+    assert prediction.candidates[0].score == 3.0
+
+
+def test_n_best_is_sorted_and_limited():
+    prediction = decode([w := window()], [logits(w, [1, 2, 3, 4, 5], [1, 2, 3, 4, 5])], QASettings(n_best=4))
+    scores = [c.score for c in prediction.candidates]
+    assert len(scores) == 4
+    assert scores == sorted(scores, reverse=True)
+
+
+@pytest.mark.parametrize(("threshold", "answers"), [(None, True), (2.0, True), (1.999, False)])
+def test_threshold_decides_strictly_above(threshold, answers):
+    w = window()
+    prediction = decode([w], [logits(w, [1, 0, 0, 0, 0], [1, 0, 0, 0, 0], cls=(2, 2))], QASettings())
+    assert prediction.null_difference == 2.0
+    assert (prediction.best(threshold) is not None) == answers
+
+
+def test_empty_context_has_a_null_score_and_no_answer():
+    w = window(n=0)
+    prediction = decode([w], [logits(w, [], [], cls=(1, 2))], QASettings())
+    assert prediction.candidates == ()
+    assert prediction.null_score == 3.0
+    assert prediction.best(None) is None

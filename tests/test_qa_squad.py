@@ -1,0 +1,83 @@
+"""Reading SQuAD files: what is accepted, and the place each fault is reported at."""
+
+import gzip
+import json
+
+import pytest
+from qa.errors import SquadFormatError
+from qa.squad import read_predictions, read_squad
+
+
+def squad(context="A red fox.", qas=None):
+    qas = [{"id": "q1", "question": "What?", "answers": [{"text": "red fox", "answer_start": 2}]}] if qas is None else qas
+    return {"data": [{"title": "Foxes", "paragraphs": [{"context": context, "qas": qas}]}]}
+
+
+def write(path, content):
+    path.write_bytes(content if isinstance(content, bytes) else json.dumps(content).encode())
+    return path
+
+
+def test_plain_and_gzip_are_told_apart_by_content(tmp_path):
+    plain = read_squad(write(tmp_path / "a.gz", squad()))
+    packed = read_squad(write(tmp_path / "b.json", gzip.compress(json.dumps(squad()).encode())))
+    assert plain == packed
+    assert plain[0].answers[0].text == "red fox"
+
+
+def test_impossible_question_has_no_answers(tmp_path):
+    qas = [{"id": "q", "question": "?", "is_impossible": True, "answers": [], "plausible_answers": []}]
+    assert read_squad(write(tmp_path / "a", squad(qas=qas)))[0].is_impossible
+
+
+def test_empty_context_and_question_are_ordinary(tmp_path):
+    qas = [{"id": "q", "question": "", "answers": []}]
+    assert read_squad(write(tmp_path / "a", squad(context="", qas=qas)))[0].context == ""
+
+
+def answer(text, start):
+    return [{"id": "q1", "question": "?", "answers": [{"text": text, "answer_start": start}]}]
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"", "the file is empty"),
+        (gzip.compress(b'{"data": []}')[:-6], "broken gzip"),
+        (b'{"data": [', "not valid JSON at line 1, column 11"),
+        (b"\xff\xfe\x00", "not UTF-8"),
+        (b"[" * 100_000, "nested too deeply"),
+        ([], "expected an object with a list 'data'"),
+        ({"data": [3]}, "article 0 '': expected an object with a list 'paragraphs'"),
+        ({"data": [{"title": "T", "paragraphs": [{"qas": []}]}]}, "article 0 'T', paragraph 0: expected a text 'context'"),
+        ({"data": [{"title": "T", "paragraphs": [{"context": "c"}]}]}, "paragraph 0: expected an object with a list 'qas'"),
+        ({"data": []}, "no questions at all"),
+        (squad(qas=[{"question": "?"}]), "question 0: expected a text 'id'"),
+        (squad(qas=[{"id": "q1", "answers": []}]), "id 'q1': expected a text 'question'"),
+        (squad(qas=[{"id": "q1", "question": "?"}]), "id 'q1': expected an object with a list 'answers'"),
+        (squad(qas=[{"id": "q1", "question": "?", "is_impossible": "no"}]), "'is_impossible' must be true or false"),
+        (squad(qas=answer("red fox", "2")), "'answer_start' must be a whole number"),
+        (squad(qas=answer("red fox", 3)), "answer 'red fox' is not at offset 3 of its context (found 'ed fox.')"),
+        (squad(qas=answer("x", -1)), "is not at offset -1"),
+        (squad(qas=answer("A", 0) + answer("A", 0)), "question id 'q1' occurs twice"),
+    ],
+)
+def test_fault_is_named_with_its_place(tmp_path, content, says):
+    path = write(tmp_path / "data.json", content)
+    with pytest.raises(SquadFormatError) as caught:
+        read_squad(path)
+    message = str(caught.value)
+    assert message.startswith(str(path))
+    assert says in message
+    assert "\n" not in message
+
+
+def test_missing_file(tmp_path):
+    with pytest.raises(SquadFormatError, match="no such file"):
+        read_squad(tmp_path / "absent.json")
+
+
+@pytest.mark.parametrize("content", [["a"], {"q1": 3}])
+def test_predictions_must_map_ids_to_texts(tmp_path, content):
+    with pytest.raises(SquadFormatError):
+        read_predictions(write(tmp_path / "p.json", content))

@@ -1,0 +1,48 @@
+"""The house: imports run one way, and nothing loads weights in a way that could run code."""
+
+import ast
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+ORDER = ["qa", "distill", "compress", "export", "benchmarks"]
+
+
+def sources():
+    return [p for package in ORDER for p in sorted((ROOT / package).rglob("*.py"))]
+
+
+def imported_packages(path):
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.split(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+            yield node.module.split(".")[0]
+
+
+def test_imports_run_one_way():
+    wrong = [
+        f"{path.relative_to(ROOT)} imports {name}"
+        for path in sources()
+        for name in imported_packages(path)
+        if name in ORDER and ORDER.index(name) > ORDER.index(path.relative_to(ROOT).parts[0])
+    ]
+    assert wrong == []
+
+
+def test_nothing_is_unpickled_and_no_remote_code_runs():
+    wrong = [
+        str(path.relative_to(ROOT))
+        for path in sources()
+        if re.search(r"torch\.load\(|pickle|joblib|trust_remote_code=True|allow_pickle=True|\beval\(|\bexec\(", path.read_text(encoding="utf-8").replace(".eval(", ""))
+    ]
+    assert wrong == []
+
+
+def test_runtime_side_needs_no_torch():
+    """Decoding and running an exported model must not import torch at module level: phones' engineers install no trainer."""
+    for name in ("squad", "features", "answers", "metrics", "bundle", "runtimes", "probe", "evaluate", "ask", "settings"):
+        tree = ast.parse((ROOT / "qa" / f"{name}.py").read_text(encoding="utf-8"))
+        top = {a.name for n in tree.body if isinstance(n, ast.Import) for a in n.names}
+        top |= {n.module or "" for n in tree.body if isinstance(n, ast.ImportFrom)}
+        assert not {t for t in top if t.split(".")[0] in ("torch", "transformers") or t.startswith("qa.models")}, name

@@ -15,7 +15,7 @@ from qa.models.model import QAModel
 CHUNK = 1 << 20
 
 
-def linear_weights(model: QAModel) -> dict[str, torch.nn.Parameter]:
+def linear_weights(model: QAModel) -> dict[str, Tensor]:
     """The weights that may become zero: those of every Linear, in encoder and head; no biases, norms or embeddings."""
     return {
         f"{name}.weight": module.weight for name, module in model.named_modules() if isinstance(module, torch.nn.Linear)

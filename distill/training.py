@@ -180,8 +180,8 @@ class Trainer:
         return list(self.model.named_parameters())
 
     def _save_checkpoint(self, step: int) -> None:
-        state: dict[str, Any] = self.optimizer.state
-        tensors = {}
+        state: dict[nn.Parameter, Any] = self.optimizer.state
+        tensors: dict[str, Tensor] = {}
         for name, parameter in self._parameters():
             moments = state[parameter]
             tensors |= {f"{key}.{name}": moments[key] for key in MOMENTS} | {name: parameter.detach()}
@@ -203,7 +203,7 @@ class Trainer:
         if metadata.get("fingerprint") != self._fingerprint():
             raise OptionError(f"{path}: made with other options, data or model; use the same ones, or remove it to start again")
         step = int(metadata["step"])
-        state: dict[str, Any] = self.optimizer.state
+        state: dict[nn.Parameter, Any] = self.optimizer.state
         with torch.no_grad():
             for name, parameter in self._parameters():
                 parameter.copy_(file.get_tensor(name))

@@ -72,9 +72,24 @@ def clean(traced: Any) -> Any:
     del traced.graph.input[:], traced.graph.value_info[:]
     traced.graph.input.extend(inputs[name] for name in INPUTS)
     traced.graph.name = "pocketqa"
+    skip_identities(traced.graph)
     for described in (traced, traced.graph, *traced.graph.node, *traced.graph.initializer):
         described.ClearField("doc_string")
     return traced
+
+
+def skip_identities(graph: Any) -> None:
+    """Let every node take its constants directly: the exporter stores equal ones once and hands them on by Identity."""
+    outputs, source, kept = {value.name for value in graph.output}, dict[str, str](), []
+    for node in graph.node:
+        inputs = [source.get(name, name) for name in node.input]
+        if node.op_type == "Identity" and node.output[0] not in outputs:
+            source[node.output[0]] = inputs[0]
+        else:
+            node.input[:] = inputs
+            kept.append(node)
+    del graph.node[:]
+    graph.node.extend(kept)
 
 
 def write_file(model: QAModel, parent: Bundle, draft: Path, precision: str) -> dict[str, Any]:

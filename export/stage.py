@@ -6,24 +6,30 @@ from pathlib import Path
 from typing import Any
 
 from compress.quantize import PRECISION_OF_FLAG
-from export.parity import check_parity, real_windows
-from qa.bundle import MANIFEST, PROBE, SETTINGS, Bundle, new_bundle, open_bundle, refuse_existing
+from export.parity import check_parity, real_windows, window_logits
+from qa.bundle import MANIFEST, PROBE, SETTINGS, WEIGHTS, Bundle, new_bundle, open_bundle, refuse_existing
 from qa.cli import check_option
 from qa.errors import BundleError, PocketQAError
+from qa.features import Window
 from qa.models.model import QAModel
 from qa.models.pretrained import copy_tokenizer
 from qa.probe import ProbeWindow, write_probe
 from qa.runtimes import TorchRuntime, available_cores, load_runtime
+from qa.settings import QASettings
+from qa.threshold import tune_for_bundle
 
 DEMO = Path("runs/demo")
 PROBE_WINDOWS = 3
 
 # Writes the model file into the draft folder and returns what the manifest should say of its structure.
 WriteFile = Callable[[QAModel, Bundle, Path, str], dict[str, Any]]
+UpdateSettings = Callable[[Path, QASettings], None]
 
 
 @dataclass(frozen=True)
 class ExportConfig:
+    """Export a PyTorch bundle."""
+
     model: Path | None = None
     """PyTorch bundle to export; without it the newest student of the demo (runs/demo)."""
     out: Path | None = None
@@ -55,8 +61,14 @@ def newest_student(folder: Path = DEMO) -> Path:
     return max(students)[1]
 
 
-def export_bundle(config: ExportConfig, kind: str, write_file: WriteFile) -> Bundle:
-    """Export one PyTorch bundle to `kind` ("onnx" or "tflite"), check it against PyTorch on real windows, and seal it."""
+def export_bundle(
+    config: ExportConfig, kind: str, write_file: WriteFile, update_settings: UpdateSettings = lambda path, settings: None
+) -> Bundle:
+    """Export one PyTorch bundle to `kind` ("onnx" or "tflite"), check it against PyTorch on real windows, and seal it.
+
+    A no-answer threshold is searched again with the exported model's own logits, on the questions the parent holds out.
+    `update_settings` writes it into a model file that carries its settings.
+    """
     source = config.model or newest_student()
     out = config.out or source.with_name(f"{source.name}-{kind}-{config.precision}")
     refuse_existing(out)
@@ -81,14 +93,16 @@ def export_bundle(config: ExportConfig, kind: str, write_file: WriteFile) -> Bun
         report = check_parity(reference, exported, windows, parent.settings, name=out.name, precision=config.precision)
         manifest["parity"] = asdict(report)
         print(report)
+        settings = tune_for_bundle(exported, parent.tokenizer(), parent.settings, parent.path)
+        if settings != parent.settings:
+            update_settings(draft / WEIGHTS[kind], settings)
+            settings.save(draft / SETTINGS)
     bundle = open_bundle(out)
     print(f"{bundle.weights}: {bundle.weights.stat().st_size / 1e6:.1f} MB, {manifest['structure']}")
     return bundle
 
 
-def make_probe(reference: TorchRuntime, windows: list[Any]) -> str:
+def make_probe(reference: TorchRuntime, windows: list[Window]) -> str:
     """Record a few of the windows with the logits PyTorch gives."""
-    from export.parity import window_logits
-
     chosen = [windows[i * (len(windows) - 1) // PROBE_WINDOWS] for i in range(PROBE_WINDOWS)]
     return write_probe([ProbeWindow(w.input_ids, w.context_begin, *window_logits(reference, w, 0)) for w in chosen])

@@ -15,12 +15,11 @@ import torch
 from torch import Tensor, nn
 
 from compress.quantize_tflite import compact, quantize, quietly
-from export.package import append_package, describe, signature_name, vocabulary_lines
+from export.package import append_package, describe, signature_name, update_settings, vocabulary_lines
 from export.stage import ExportConfig, export_bundle
 from qa.bundle import PROBE, WEIGHTS, Bundle
 from qa.cli import check_option, run_command
 from qa.errors import OptionError, ParityError, UnsupportedExport
-from qa.models.encoders import encoder_type
 from qa.models.model import QAModel
 from qa.settings import QASettings
 
@@ -71,23 +70,19 @@ class ExportModel(nn.Module):
     def __init__(self, model: QAModel) -> None:
         super().__init__()
         self.encoder, self.head = model.encoder, model.head
-        self.takes_token_types = encoder_type(model.encoder.config.model_type, "encoder").takes_token_types
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor) -> dict[str, Tensor]:
         """Shapes: (1, T) int32 -> start_logits, end_logits (1, T) float32."""
-        encoder = self.encoder
         positions = torch.arange(input_ids.shape[1], dtype=torch.int32) + token_type_ids.clamp(max=0)  # (1, T)
-        mask = (1.0 - attention_mask[:, None, None, :].float()) * encoder.MASK  # (1, 1, 1, T)
-        types = {"token_type_ids": token_type_ids} if self.takes_token_types else {}
-        output = encoder.model(input_ids=input_ids, attention_mask=mask, position_ids=positions, **types)
-        start, end = self.head(output.last_hidden_state).float().unbind(-1)
+        states, _ = self.encoder(input_ids, attention_mask, token_type_ids, position_ids=positions)
+        start, end = self.head(states).float().unbind(-1)
         return {"start_logits": start, "end_logits": end}
 
 
 def convert(model: QAModel, lengths: tuple[int, ...]) -> bytes:
     """The fp32 .tflite, one signature for each length, weights shared. UnsupportedExport when TFLite cannot express it."""
     names = ", ".join(signature_name(length) for length in lengths)
-    print(f"converting to TFLite: {names} (some seconds each)", file=sys.stderr)
+    print(f"converting to TFLite: {names} (seconds; a minute for a BERT-base)", file=sys.stderr)
     model.encoder.set_attention("eager")
     try:
         with quietly():
@@ -197,7 +192,7 @@ def main(config: TFLiteConfig) -> Bundle:
     missing = [name for name in NEEDED_MODULES if importlib.util.find_spec(name) is None]
     if missing:
         raise OptionError(f"TFLite export needs {missing[0]}, which is not installed: pip install 'pocketqa[export]'")
-    return export_bundle(config, "tflite", partial(write_file, config=config))
+    return export_bundle(config, "tflite", partial(write_file, config=config), update_settings)
 
 
 if __name__ == "__main__":

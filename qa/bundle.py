@@ -90,6 +90,7 @@ def open_bundle(path: Path, kind: str | None = None) -> Bundle:
         manifest = json.loads(raw)
         files, found_kind = dict(manifest["files"]), manifest["kind"]
         well_formed = found_kind in WEIGHTS and {WEIGHTS[found_kind], SETTINGS} <= files.keys()
+        well_formed = well_formed and all(name == Path(name).name for name in files)  # nothing outside the folder
         manifest["precision"], manifest["stage"]
     except (ValueError, KeyError, TypeError):
         well_formed = False

@@ -1,10 +1,7 @@
 """The command line of every stage: a dataclass of options in, one clear line out when something is wrong."""
 
 import errno
-import logging
-import os
 import sys
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -12,19 +9,6 @@ from qa.errors import OptionError, PocketQAError
 
 EXIT_USER_ERROR = 2
 EXIT_INTERRUPTED = 130
-
-
-def quiet_libraries() -> None:
-    """Silence start-up chatter of libraries so that stderr holds our progress and errors only."""
-    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-    os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
-    os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
-    # torchao reports each CUDA kernel it cannot load on a CPU; torch reports torchao's enums.
-    for name in ("torchao", "torch.utils._pytree", "torch.onnx", "transformers", "root"):
-        logging.getLogger(name).setLevel(logging.ERROR)
-    warnings.filterwarnings("ignore", category=DeprecationWarning)
-    warnings.filterwarnings("ignore", category=FutureWarning)
 
 
 def one_line(error: BaseException) -> str:
@@ -39,7 +23,6 @@ def one_line(error: BaseException) -> str:
 
 def run_command(config_type: Callable[..., Any], main: Callable[[Any], Any]) -> None:
     """Parse `config_type` from the command line, call `main`, and turn user errors into one line and exit code 2."""
-    quiet_libraries()
     import tyro
 
     try:

@@ -13,6 +13,7 @@ from tqdm import tqdm
 
 from qa.settings import QASettings
 from qa.squad import Example
+from qa.tokenization import token_id
 
 TOKENIZER_BATCH = 2000
 
@@ -83,7 +84,7 @@ def make_windows(
     """
     contexts = list(dict.fromkeys(e.context for e in examples))
     passages = dict(zip(contexts, _tokenize(contexts, tokenizer, progress), strict=True))
-    cls_id, sep_id = tokenizer.token_to_id("[CLS]"), tokenizer.token_to_id("[SEP]")
+    cls_id, sep_id = token_id(tokenizer, "[CLS]"), token_id(tokenizer, "[SEP]")
     windows: list[Window] = []
     for first in range(0, len(examples), TOKENIZER_BATCH):
         part = examples[first : first + TOKENIZER_BATCH]

@@ -4,20 +4,18 @@ Old runtimes load a file of newer operators without complaint and return garbage
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from qa.errors import BundleError, ProbeError
+from qa.errors import BundleError
 
-Compute = Callable[[dict[str, np.ndarray]], tuple[np.ndarray, np.ndarray]]
-
-# Largest root-mean-square difference from PyTorch's logits, relative to their own deviation within a window. A correct
-# runtime reaches a tenth of these or less for float weights and a quarter for int8 (other CPUs round differently, by
-# about 0.01); a wrong one lands near or above 1, as far off as unrelated logits.
-PROBE_TOLERANCE = {"fp32": 1e-3, "fp16": 2e-2, "int8": 0.25, "int8-weights": 0.25}
+# Largest root-mean-square difference from PyTorch's logits, relative to their own deviation within a window. Measured on a
+# trained model: fp32 2e-6, fp16 5e-4 (LiteRT) and 1.5e-3 (ONNX Runtime), int8-weights 0.04, int8 0.05 (LiteRT with XNNPACK),
+# 0.17 (without) and 0.12 (ONNX Runtime). Wrong runtimes were seen at 1.4 and above, as far off as unrelated logits.
+PROBE_TOLERANCE = {"fp32": 1e-4, "fp16": 1e-2, "int8": 0.25, "int8-weights": 0.15}
 
 
 @dataclass(frozen=True)
@@ -68,27 +66,3 @@ def relative_difference(reference: np.ndarray, seen: np.ndarray) -> float:
     """Root-mean-square difference divided by the reference's standard deviation; infinite when `seen` has NaN."""
     difference = float(np.sqrt(np.mean((np.asarray(seen, np.float64) - reference) ** 2)))
     return difference / max(float(np.std(reference)), 1e-6) if np.isfinite(difference) else float("inf")
-
-
-def check_probe(runtime: Any, probe: Sequence[ProbeWindow], precision: str) -> float:
-    """Run the probe; the largest relative difference, or ProbeError when it exceeds the precision's tolerance."""
-    from qa.runtimes import run_length
-
-    tolerance, worst = PROBE_TOLERANCE[precision], 0.0
-    for window in probe:
-        n = len(window.input_ids)
-        shape = (1, run_length(runtime, n))
-        ids, mask, types = np.zeros(shape, np.int64), np.zeros(shape, np.int64), np.zeros(shape, np.int64)
-        ids[0, :n], mask[0, :n], types[0, window.context_begin : n] = window.input_ids, 1, 1
-        start, end = runtime({"input_ids": ids, "attention_mask": mask, "token_type_ids": types})
-        worst = max(
-            worst,
-            relative_difference(window.start_logits, start[0, :n]),
-            relative_difference(window.end_logits, end[0, :n]),
-        )
-    if not worst <= tolerance:
-        raise ProbeError(
-            f"{runtime.name} computes this {precision} model wrongly: its logits differ from PyTorch's by {worst:.3g} of their "
-            f"deviation, at most {tolerance:g} is allowed; use another runtime or version"
-        )
-    return worst

@@ -15,9 +15,9 @@ import numpy as np
 from tqdm import tqdm
 
 from qa.bundle import PROBE, Bundle
-from qa.errors import BundleError, OptionError
+from qa.errors import BundleError, OptionError, ProbeError
 from qa.features import Window, collate
-from qa.probe import check_probe, read_probe
+from qa.probe import PROBE_TOLERANCE, ProbeWindow, read_probe, relative_difference
 
 Inputs = dict[str, np.ndarray]
 Logits = tuple[np.ndarray, np.ndarray]
@@ -40,7 +40,7 @@ class Runtime(Protocol):
     max_batch: int
     """Largest batch worth sending: 1 where a phone would send one window at a time."""
 
-    def __call__(self, inputs: Inputs) -> Logits:
+    def __call__(self, inputs: Inputs, /) -> Logits:
         """Logits of a batch."""
         ...
 
@@ -48,7 +48,7 @@ class Runtime(Protocol):
 class TorchRuntime:
     """PyTorch in fp32 on the CPU, or on a GPU when `device` says so."""
 
-    lengths = None
+    lengths: tuple[int, ...] | None = None
     max_batch = 32
 
     def __init__(self, bundle: Bundle, threads: int, device: str = "cpu") -> None:
@@ -74,7 +74,7 @@ class TorchRuntime:
 class OnnxRuntime:
     """ONNX Runtime on the CPU. Batch 1: dynamic int8 takes its ranges over the whole batch, so a batch would change answers."""
 
-    lengths = None
+    lengths: tuple[int, ...] | None = None
     max_batch = 1
 
     def __init__(self, bundle: Bundle, threads: int) -> None:
@@ -172,6 +172,28 @@ def load_runtime(bundle: Bundle, threads: int | None = None, *, probe: bool = Tr
         recorded = read_probe((bundle.path / PROBE).read_text(encoding="utf-8"), str(bundle.path / PROBE))
         check_probe(runtime, recorded, bundle.precision)
     return runtime
+
+
+def check_probe(runtime: Runtime, probe: Sequence[ProbeWindow], precision: str) -> float:
+    """Run the probe; the largest relative difference, or ProbeError when it exceeds the precision's tolerance."""
+    tolerance, worst = PROBE_TOLERANCE[precision], 0.0
+    for window in probe:
+        n = len(window.input_ids)
+        shape = (1, run_length(runtime, n))
+        ids, mask, types = np.zeros(shape, np.int64), np.zeros(shape, np.int64), np.zeros(shape, np.int64)
+        ids[0, :n], mask[0, :n], types[0, window.context_begin : n] = window.input_ids, 1, 1
+        start, end = runtime({"input_ids": ids, "attention_mask": mask, "token_type_ids": types})
+        worst = max(
+            worst,
+            relative_difference(window.start_logits, start[0, :n]),
+            relative_difference(window.end_logits, end[0, :n]),
+        )
+    if not worst <= tolerance:
+        raise ProbeError(
+            f"{runtime.name} computes this {precision} model wrongly: its logits differ from PyTorch's by {worst:.3g} of their "
+            f"deviation, at most {tolerance:g} is allowed; use another runtime or version"
+        )
+    return worst
 
 
 def available_cores() -> int:

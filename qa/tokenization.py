@@ -28,6 +28,13 @@ def load_tokenizer(folder: Path) -> Tokenizer:
     return tokenizer
 
 
+def token_id(tokenizer: Tokenizer, token: str) -> int:
+    """The id of a special token that `load_tokenizer` has seen to be there."""
+    found = tokenizer.token_to_id(token)
+    assert found is not None
+    return found
+
+
 def vocabulary(tokenizer: Tokenizer) -> list[str]:
     """The tokens in the order of their ids, one for each line of a `vocab.txt`."""
     by_id = {index: token for token, index in tokenizer.get_vocab(with_added_tokens=True).items()}

@@ -1,16 +1,21 @@
 """Fixtures that several test files share: tiny random models with a real tokenizer, as bundles."""
 
+import json
+from dataclasses import replace
+
 import pytest
 import torch
 from torch import nn
 from transformers import BertConfig, DistilBertConfig
 
 from qa.bundle import SETTINGS, new_bundle
+from qa.datasets import resolve
 from qa.models.encoders import Encoder
 from qa.models.model import QAModel
 from qa.models.pretrained import copy_tokenizer, embedded_folder
 from qa.models.surgery import keep_heads, keep_neurons
 from qa.settings import QASettings
+from qa.squad import read_squad
 
 VOCABULARY_SIZE = 30522
 ENCODER_CONFIGS = {
@@ -73,3 +78,36 @@ def make_bundle(tmp_path_factory):
         return made[key]
 
     return make
+
+
+def _write_squad(path, examples):
+    articles = {}
+    for e in examples:
+        qa = {"id": e.id, "question": e.question, "is_impossible": e.is_impossible}
+        qa["answers"] = [{"text": a.text, "answer_start": a.start} for a in e.answers]
+        articles.setdefault(e.title, {}).setdefault(e.context, []).append(qa)
+    data = [
+        {"title": title, "paragraphs": [{"context": context, "qas": qas} for context, qas in paragraphs.items()]}
+        for title, paragraphs in articles.items()
+    ]
+    path.write_text(json.dumps({"version": "test", "data": data}), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="session")
+def small_squad(tmp_path_factory):
+    """24 real questions of the shipped excerpt as a file."""
+    return _write_squad(tmp_path_factory.mktemp("data") / "small.json", read_squad(resolve("embedded", "train"))[:24])
+
+
+@pytest.fixture(scope="session")
+def small_squad_v2(tmp_path_factory):
+    """40 real questions of several articles, every third moved to a passage of another article, so without an answer."""
+    examples = read_squad(resolve("embedded", "train"))
+    by_title = {e.title: e for e in examples}
+    chosen = [e for title in list(by_title)[:8] for e in [x for x in examples if x.title == title][:5]]
+    moved = [
+        replace(e, title=other.title, context=other.context, answers=(), is_impossible=True) if i % 3 == 0 else e
+        for i, (e, other) in enumerate(zip(chosen, chosen[5:] + chosen[:5], strict=True))
+    ]
+    return _write_squad(tmp_path_factory.mktemp("data") / "small2.json", moved)

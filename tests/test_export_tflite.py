@@ -143,11 +143,10 @@ def test_weights_for_float_arithmetic_are_stored_small_and_dequantized(exported,
     assert {key[1:] for key in structure.weight_types} == {(stored, True)}
 
 
-def test_signatures_share_every_constant_of_some_size(bare):
-    one, two = read_structure(bare), read_structure(compact(bare))
-    parameters = 4 * 2_211_266
-    for structure in (one, two):
-        assert structure.constant_bytes.total() == pytest.approx(parameters, rel=0.02)  # positions 129..512 stay, shapes come
+def test_signatures_share_every_parameter(bare):
+    for model in (bare, compact(bare)):
+        n_bytes = read_structure(model).constant_bytes["FLOAT32"]
+        assert 4 * 2_211_266 <= n_bytes < 4 * 2_211_266 + 100, "each parameter once, and a few scalars"
 
 
 @pytest.mark.parametrize("precision", ["fp16", "int8"])

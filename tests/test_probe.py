@@ -9,8 +9,8 @@ import pytest
 import qa.runtimes
 from qa.bundle import PROBE, SETTINGS, new_bundle, open_bundle
 from qa.errors import BundleError, ProbeError
-from qa.probe import PROBE_TOLERANCE, ProbeWindow, check_probe, read_probe, relative_difference, write_probe
-from qa.runtimes import load_runtime
+from qa.probe import PROBE_TOLERANCE, ProbeWindow, read_probe, relative_difference, write_probe
+from qa.runtimes import check_probe, load_runtime
 from qa.settings import QASettings
 
 # golden/record_old_runtime.py made it; tflite-runtime 2.14.0 takes the first scale of a weight for all its rows.
@@ -74,7 +74,7 @@ def test_right_and_wrong_are_far_apart():
 
 
 def test_an_int8_runtime_does_not_pass_for_fp32():
-    with pytest.raises(ProbeError, match=r"at most 0\.001"):
+    with pytest.raises(ProbeError, match=r"at most 0\.0001"):
         check_probe(Replay(RIGHT), read_probe(PROBE_TEXT, "recorded"), "fp32")
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from qa.answers import decode, window_candidates
 from qa.features import Window
 from qa.settings import QASettings

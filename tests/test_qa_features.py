@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from qa.datasets import resolve
 from qa.features import answer_tokens, collate, make_windows, window_spans
 from qa.models.pretrained import embedded_folder

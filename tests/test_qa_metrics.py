@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+
 from qa.datasets import resolve
 from qa.metrics import best_f1_threshold, evaluate_predictions, normalize_answer, token_f1
 from qa.squad import Answer, Example, read_squad

@@ -2,12 +2,13 @@
 
 import pytest
 import torch
+from transformers import BertConfig, BertForQuestionAnswering, DistilBertConfig, DistilBertForQuestionAnswering
+
 from qa.errors import BundleError, OptionError
 from qa.models.encoders import Encoder
 from qa.models.heads import HEADS, build_head
 from qa.models.model import QAModel
 from qa.models.surgery import keep_heads, keep_neurons
-from transformers import BertConfig, BertForQuestionAnswering, DistilBertConfig, DistilBertForQuestionAnswering
 
 TINY_BERT = {"vocab_size": 90, "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 48}
 TINY_DISTILBERT = {"vocab_size": 90, "dim": 32, "n_layers": 2, "n_heads": 4, "hidden_dim": 48}
@@ -130,5 +131,5 @@ def test_config_that_does_not_fit_is_refused(tmp_path):
         QAModel.from_config(config | {"heads_per_layer": [5, 4]}, "c")
     model.save_pretrained(tmp_path)
     (tmp_path / "model.safetensors").write_bytes(b"\x10" + b"\0" * 40)
-    with pytest.raises(BundleError, match="model.safetensors"):
+    with pytest.raises(BundleError, match=r"model\.safetensors"):
         QAModel.from_pretrained(tmp_path)

@@ -4,6 +4,7 @@ import gzip
 import json
 
 import pytest
+
 from qa.errors import SquadFormatError
 from qa.squad import read_predictions, read_squad
 

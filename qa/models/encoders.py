@@ -90,8 +90,8 @@ class Encoder(nn.Module):
 
     def __init__(self, config: PretrainedConfig) -> None:
         super().__init__()
-        self.type = encoder_type(config.model_type, "encoder config")
-        self.model = self.type.build(config)
+        self.architecture = encoder_type(config.model_type, "encoder config")
+        self.model = self.architecture.build(config)
         self.config = config
 
     @property
@@ -102,22 +102,30 @@ class Encoder(nn.Module):
     @property
     def layers(self) -> nn.ModuleList:
         """The encoder's layers, in order."""
-        return self.type.layers(self.model)
+        return self.architecture.layers(self.model)
 
     def layer_parts(self) -> list[LayerParts]:
         """The Linear layers of every encoder layer, in order."""
-        return [self.type.parts(layer) for layer in self.layers]
+        return [self.architecture.parts(layer) for layer in self.layers]
 
     def set_attention(self, implementation: str) -> None:
         """Choose transformers' attention: "sdpa" to compute, "eager" to export (it traces to plain, fusible operators)."""
         self.model.set_attn_implementation(implementation)
 
     def forward(
-        self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor, hidden_states: bool = False
+        self,
+        input_ids: Tensor,
+        attention_mask: Tensor,
+        token_type_ids: Tensor,
+        hidden_states: bool = False,
+        position_ids: Tensor | None = None,
     ) -> tuple[Tensor, Sequence[Tensor]]:
-        """Last states (B, T, H), and with `hidden_states` also those after the embeddings and after every layer."""
+        """Last states (B, T, H), and with `hidden_states` also those after the embeddings and after every layer.
+
+        `position_ids` (B, T) default to 0, 1, 2 ...; an exporter may compute them its own way.
+        """
         mask = (1.0 - attention_mask[:, None, None, :].to(self.model.dtype)) * self.MASK  # (B, 1, 1, T)
-        inputs = {"token_type_ids": token_type_ids} if self.type.takes_token_types else {}
+        inputs = {"token_type_ids": token_type_ids} if self.architecture.takes_token_types else {}
         more = {"output_hidden_states": True} if hidden_states else {}
-        output = self.model(input_ids=input_ids, attention_mask=mask, **inputs, **more)
+        output = self.model(input_ids=input_ids, attention_mask=mask, position_ids=position_ids, **inputs, **more)
         return output.last_hidden_state, output.hidden_states if hidden_states else ()

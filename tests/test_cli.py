@@ -1,0 +1,99 @@
+"""Commands as a user types them: one clear line, exit code 2, no traceback, nothing left behind."""
+
+import runpy
+import subprocess
+import sys
+
+import pytest
+
+from qa.cli import one_line
+
+
+def one_error(code, stderr):
+    assert code == 2, stderr
+    assert "Traceback" not in stderr
+    lines = [line for line in stderr.splitlines() if line.strip()]
+    assert len(lines) == 1, stderr
+    return lines[0]
+
+
+@pytest.fixture
+def command(tmp_path, monkeypatch, capsys):
+    """Run `python -m MODULE ARGUMENTS` in an empty folder, in this process: (exit code, stderr)."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(module, *arguments):
+        monkeypatch.setattr(sys, "argv", [module, *arguments])
+        monkeypatch.delitem(sys.modules, module, raising=False)
+        with pytest.raises(SystemExit) as caught:
+            runpy.run_module(module, run_name="__main__")
+        return caught.value.code, capsys.readouterr().err
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["qa.evaluate", "--data", "absent.json", "--predictions", "p.json"], "absent.json: no such file"),
+        (["qa.evaluate", "--data", "embedded"], "--model / --predictions must be exactly one of the two"),
+        (["qa.ask", "--model", "absent", "--question", "?", "--context", "absent.txt"], "absent.txt: no such file"),
+        (["distill.run", "--recipe", "thesis-9"], "unknown recipe 'thesis-9'"),
+        (["distill.run", "--teacher-head", "deep"], "unknown head 'deep'; known heads: linear, 4l-gelu-skip"),
+        (["distill.run", "--temperature", "0"], "--temperature must be above 0, got 0"),
+        (["distill.run", "--precision", "int3"], "--precision must be one of auto, bf16, fp32"),
+        (["distill.run", "--data", "absent.json"], "absent.json: no such file"),
+        (["distill.run", "--teacher", "absent"], "absent: no such bundle folder"),
+        (["compress.prune", "--model", "absent", "--keep-ffn", "2"], "--keep-ffn must be in (0, 1], got 2"),
+        (["compress.prune", "--model", "absent"], "absent: no such bundle folder"),
+        (["export.onnx"], "holds no finished student"),
+        (["export.tflite", "--quantize", "int9"], "--quantize must be one of none, fp16, int8, int8-weights"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_wrong_input_gets_one_line(tmp_path, command, arguments, says):
+    assert says in one_error(*command(*arguments))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_fresh_process_says_no_more_than_the_error(tmp_path):
+    arguments = [sys.executable, "-m", "export.onnx", "--model", "absent"]
+    result = subprocess.run(arguments, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+    assert "absent: no such bundle folder" in one_error(result.returncode, result.stderr)
+    assert result.stdout == ""
+
+
+def test_unknown_flag_exits_2_too(command):
+    code, stderr = command("qa.evaluate", "--data", "embedded", "--nonsense", "1")
+    assert code == 2
+    assert "nonsense" in stderr
+
+
+def test_existing_run_folder_is_refused_untouched(tmp_path, command):
+    (tmp_path / "runs" / "demo").mkdir(parents=True)
+    (tmp_path / "runs" / "demo" / "notes.txt").write_text("mine")
+    assert "runs/demo: exists already" in one_error(*command("distill.run"))
+    assert (tmp_path / "runs" / "demo" / "notes.txt").read_text() == "mine"
+
+
+def test_unreachable_hub_names_the_offline_way(tmp_path, monkeypatch):
+    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")  # a port nobody listens on
+    monkeypatch.setenv("HF_HOME", str(tmp_path / "hf"))
+    arguments = [sys.executable, "-m", "distill.run", "--teacher-encoder", "bert-base-uncased", "--out", "r"]
+    result = subprocess.run(arguments, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+    line = one_error(result.returncode, result.stderr)
+    assert "bert-base-uncased" in line
+    assert "minilm-l6" in line
+    assert not (tmp_path / "r" / "teacher").exists()
+
+
+def test_full_disk_is_said_in_words():
+    error = OSError(28, "No space left on device", "model.onnx")
+    assert "the disk is full while writing model.onnx" in one_line(error)
+
+
+def test_unreachable_data_names_the_offline_way(command, monkeypatch):
+    monkeypatch.setattr("qa.datasets.SQUAD_URL", "http://127.0.0.1:9/")
+    line = one_error(*command("distill.run", "--data", "squad_v2"))
+    assert "--data squad_v2: cannot download" in line
+    assert "--data embedded" in line

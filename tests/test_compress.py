@@ -1,0 +1,151 @@
+"""Pruning: what is least important goes first, physically; zeros stay zero; parents stay as they are."""
+
+import pytest
+import torch
+from accelerate.state import AcceleratorState
+
+from compress.importance import choose, measure_importance
+from compress.magnitude import IterativePruning, compressed_bytes, linear_weights, magnitude_masks, share_of_zeros, sparsity_at
+from compress.prune import PruneConfig, main, prune_structured
+from distill.batches import model_inputs, to_tensors
+from qa.bundle import open_bundle
+from qa.datasets import resolve
+from qa.errors import BundleError, OptionError
+from qa.features import make_windows
+from qa.models.model import QAModel
+from qa.squad import read_squad
+
+
+@pytest.fixture(autouse=True)
+def fresh_accelerate():
+    yield
+    AcceleratorState._reset_state(reset_partial_state=True)
+
+
+@pytest.fixture(scope="module")
+def windows(make_bundle):
+    bundle = open_bundle(make_bundle())
+    return make_windows(read_squad(resolve("embedded", "train"))[:16], bundle.tokenizer(), bundle.settings)[:16]
+
+
+@pytest.fixture
+def model(make_bundle):
+    return QAModel.from_pretrained(make_bundle())
+
+
+def logits(model, windows):
+    with torch.no_grad():
+        return model.eval()(**model_inputs(to_tensors(windows)))["start_logits"]
+
+
+def test_units_that_put_nothing_out_score_zero_and_go_first(model, windows):
+    with torch.no_grad():
+        for parts in model.encoder.layer_parts():
+            parts.down.weight[:, 64:] = 0  # half of the 128 neurons
+            parts.attention_output.weight[:, 16:32] = 0  # head 1 of 4
+    importance = measure_importance(model, windows, progress=False)
+    for heads, neurons in zip(importance.heads, importance.neurons, strict=True):
+        assert heads[1] == 0
+        assert (heads[[0, 2, 3]] > 0).all()
+        assert (neurons[64:] == 0).all()
+        assert (neurons[:64] > 0).all()
+    before = logits(model, windows)
+    facts = prune_structured(model, windows, keep_ffn=0.5, keep_heads=0.75)
+    assert facts["heads_per_layer"] == [3, 3]
+    assert facts["neurons_per_layer"] == [64, 64]
+    assert (logits(model, windows) - before).abs().max() < 1e-5
+
+
+def test_importance_is_the_squared_derivative_of_a_mask(model, windows):
+    """Against autograd on an explicit mask: multiply one head's output by m = 1 and differentiate the loss by m."""
+    one = windows[:1]
+    importance = measure_importance(model, one, progress=False)
+    parts = model.encoder.layer_parts()[1]
+    mask = torch.ones(parts.n_heads, requires_grad=True)
+    handle = parts.attention_output.register_forward_pre_hook(
+        lambda _, args: (args[0] * mask.repeat_interleave(parts.head_size),)
+    )
+    from distill.objectives import supervised
+
+    supervised(model.eval(), to_tensors(one), None)["loss"].backward()
+    handle.remove()
+    assert torch.allclose(importance.heads[1], mask.grad**2, rtol=1e-3)
+
+
+def test_keeping_everything_changes_nothing(model, windows):
+    before = logits(model, windows)
+    prune_structured(model, windows, keep_ffn=1.0, keep_heads=1.0)
+    assert torch.equal(logits(model, windows), before)
+
+
+def test_choice_is_over_all_layers_rounded_to_whole_tiles():
+    scores = [torch.arange(64.0) + 100, torch.arange(64.0)]
+    kept = choose(scores, 0.5, 32)
+    assert [len(k) for k in kept] == [64, 32]  # the second layer keeps its one tile, the best of it
+    assert kept[1].tolist() == list(range(32, 64))
+    assert [len(k) for k in choose(scores, 1.0, 32)] == [64, 64]
+    assert [len(k) for k in choose([torch.tensor([1.0, 5, 3]), torch.tensor([4.0, 2, 0])], 0.5, 1)] == [2, 1]
+
+
+@pytest.mark.parametrize("sparsity", [0.3, 0.8])
+def test_magnitude_zeros_the_smallest_of_all_layers(model, sparsity):
+    masks = magnitude_masks(model, sparsity)
+    kept = torch.cat([w.detach()[masks[n]].abs() for n, w in linear_weights(model).items()])
+    gone = torch.cat([w.detach()[~masks[n]].abs() for n, w in linear_weights(model).items()])
+    assert gone.max() <= kept.min()
+    assert len(gone) / (len(gone) + len(kept)) == pytest.approx(sparsity, abs=1e-4)
+    assert not any("embeddings" in name or "bias" in name for name in masks)
+
+
+def test_iterative_sparsity_rises_to_its_end_and_zeros_stay_zero(model):
+    assert sparsity_at(0, 100, 0.8, 1) == 0.8
+    stages = [sparsity_at(step, 100, 0.8, 4) for step in range(100)]
+    assert stages == sorted(stages)
+    assert stages[0] == pytest.approx(0.8 * (1 - 0.75**3))
+    assert stages[50:] == [0.8] * 50
+    pruning = IterativePruning(model, 100, 0.8, 4)
+    first = {n: w.detach() == 0 for n, w in linear_weights(model).items()}
+    with torch.no_grad():
+        for weight in model.parameters():
+            weight.add_(1e-4)  # an optimizer step would revive pruned weights
+    pruning(1)
+    assert all((w[first[n]] == 0).all() for n, w in linear_weights(model).items())
+    pruning(60)
+    assert share_of_zeros(model) == pytest.approx(0.8, abs=1e-3)
+
+
+@pytest.mark.parametrize("method", ["structured", "magnitude"])
+def test_stage_makes_a_pruned_bundle_beside_its_untouched_parent(make_bundle, small_squad, tmp_path, method, capsys):
+    parent = open_bundle(make_bundle())
+    config = PruneConfig(
+        model=parent.path, out=tmp_path / "p", method=method, data=str(small_squad), keep_ffn=0.25, keep_heads=0.5, sparsity=0.7,
+        iterations=2, epochs=2, batch_size=8, cache=tmp_path / "c",
+    )  # fmt: skip
+    bundle = main(config)
+    printed = capsys.readouterr().out
+    assert "times as fast" in printed
+    assert "compressed" in printed
+    assert open_bundle(parent.path).sha256 == parent.sha256 == bundle.manifest["parent"]["sha256"]
+    before, after = parent.manifest["parameters"]["total"], bundle.manifest["parameters"]["total"]
+    if method == "structured":
+        assert after < before
+        assert sum(bundle.manifest["pruning"]["heads_per_layer"]) == 4
+        assert 64 <= sum(bundle.manifest["pruning"]["neurons_per_layer"]) <= 96  # a quarter, in whole tiles
+    else:
+        assert after == before
+        assert bundle.manifest["pruning"]["zeros"] == pytest.approx(0.7, abs=1e-3)
+        assert compressed_bytes(bundle.weights) < compressed_bytes(parent.weights)
+    with pytest.raises(BundleError, match="exists already"):
+        main(config)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"keep_ffn": 0}, {"keep_heads": 1.5}, {"sparsity": 1}, {"iterations": 0}, {"method": "random"}, {"alpha": 2},
+        {"importance_windows": 0},
+    ],  # fmt: skip
+)
+def test_impossible_options_name_the_flag(tmp_path, wrong):
+    with pytest.raises(OptionError, match="--" + next(iter(wrong)).replace("_", "-")):
+        PruneConfig(model=tmp_path, **wrong)

@@ -1,0 +1,198 @@
+"""Training: it learns, a stopped run continues exactly, the teacher's cache holds what it computed, the stage makes a student."""
+
+import numpy as np
+import pytest
+import torch
+from accelerate.state import AcceleratorState
+
+from distill.batches import to_tensors
+from distill.objectives import Distillation, DistillationWeights, supervised
+from distill.run import DistillConfig, main
+from distill.student import student_from_layers
+from distill.teacher_logits import TeacherLogits, cache_key
+from distill.training import CHECKPOINT, Trainer, TrainingOptions, learning_rate_at, make_accelerator
+from qa.bundle import open_bundle
+from qa.datasets import resolve
+from qa.errors import BundleError, OptionError
+from qa.features import make_windows
+from qa.models.model import QAModel
+from qa.squad import read_squad
+
+OPTIONS = TrainingOptions(1e-3, 4, 2, precision="fp32", checkpoint_minutes=0)
+
+
+@pytest.fixture(autouse=True)
+def fresh_accelerate():
+    """Accelerate keeps its precision for the life of a process; a command has one, these tests have two."""
+    yield
+    AcceleratorState._reset_state(reset_partial_state=True)
+
+
+@pytest.fixture(scope="module")
+def windows(make_bundle):
+    bundle = open_bundle(make_bundle())
+    return make_windows(read_squad(resolve("embedded", "train"))[:12], bundle.tokenizer(), bundle.settings)[:12]
+
+
+def tiny(make_bundle):
+    return QAModel.from_pretrained(make_bundle())
+
+
+def test_training_learns_real_questions(make_bundle, windows, tmp_path):
+    model = tiny(make_bundle)
+    batch = to_tensors(windows)
+    before = supervised(model, batch, np.arange(12))["loss"].item()
+    Trainer(model, windows, supervised, TrainingOptions(3e-3, 12, 60, precision="fp32"), tmp_path, "t").train()
+    assert supervised(model, batch, np.arange(12))["loss"].item() < 0.1 * before
+
+
+def test_stop_and_resume_equals_straight_through(make_bundle, windows, tmp_path):
+    straight = tiny(make_bundle)
+    Trainer(straight, windows, supervised, OPTIONS, tmp_path / "a", "t").train()
+
+    stopped, calls = tiny(make_bundle), []
+
+    def fails_at_fourth(*arguments):
+        calls.append(1)
+        if len(calls) == 4:
+            raise RuntimeError("killed")
+        return supervised(*arguments)
+
+    with pytest.raises(RuntimeError, match="killed"):
+        Trainer(stopped, windows, fails_at_fourth, OPTIONS, tmp_path / "b", "t").train()
+    assert (tmp_path / "b" / CHECKPOINT).is_file()
+
+    resumed = tiny(make_bundle)
+    trainer = Trainer(resumed, windows, supervised, OPTIONS, tmp_path / "b", "t")
+    trainer.train(resume=True)
+    for name, tensor in straight.state_dict().items():
+        assert torch.equal(tensor, resumed.state_dict()[name]), name
+    trainer.finish()
+    assert not (tmp_path / "b" / CHECKPOINT).exists()
+
+
+def test_checkpoint_of_other_options_is_refused(make_bundle, windows, tmp_path):
+    Trainer(tiny(make_bundle), windows, supervised, OPTIONS, tmp_path, "t").train()
+    other = TrainingOptions(1e-3, 4, 3, precision="fp32")
+    with pytest.raises(OptionError, match="made with other options"):
+        Trainer(tiny(make_bundle), windows, supervised, other, tmp_path, "t").train(resume=True)
+    (tmp_path / CHECKPOINT).write_bytes(b"torn")
+    with pytest.raises(OptionError, match="broken checkpoint"):
+        Trainer(tiny(make_bundle), windows, supervised, OPTIONS, tmp_path, "t").train(resume=True)
+
+
+def test_accumulated_batches_equal_one_large_batch(make_bundle, windows, tmp_path):
+    # equal lengths, so that the mean over 12 is the mean of the means over 4
+    same = [w for w in windows if len(w.input_ids) == max(len(v.input_ids) for v in windows)][:4] * 3
+    once, thrice = tiny(make_bundle), tiny(make_bundle)
+    for model in (once, thrice):
+        for module in model.modules():
+            if isinstance(module, torch.nn.Dropout):
+                module.p = 0.0
+    Trainer(once, same, supervised, TrainingOptions(1e-3, 12, 1, precision="fp32"), tmp_path / "a", "t").train()
+    accumulating = TrainingOptions(1e-3, 4, 1, accumulation=3, precision="fp32")
+    trainer = Trainer(thrice, same, supervised, accumulating, tmp_path / "b", "t")
+    assert trainer.n_steps == 1
+    trainer.train()
+    batch = to_tensors(same)
+    untrained, a, b = (supervised(m.eval(), batch, np.arange(12))["loss"].item() for m in (tiny(make_bundle), once, thrice))
+    assert abs(a - b) < 1e-3 < abs(a - untrained)
+
+
+def test_diverging_training_says_what_to_do(make_bundle, windows, tmp_path):
+    def diverged(model, batch, indices):
+        return {"loss": supervised(model, batch, indices)["loss"] * float("nan")}
+
+    with pytest.raises(OptionError, match="lower --learning-rate"):
+        Trainer(tiny(make_bundle), windows, diverged, OPTIONS, tmp_path, "t").train()
+
+
+def test_learning_rate_rises_then_falls_to_zero():
+    options = TrainingOptions(1.0 / 2, 1, 1, warmup=0.2)
+    rates = [learning_rate_at(step, 10, options) for step in range(11)]
+    assert rates[:3] == [0.25, 0.5, 0.5]
+    assert rates == [rates[0], *sorted(rates[1:], reverse=True)]
+    assert rates[10] == 0
+
+
+def test_cache_returns_what_the_teacher_computed(make_bundle, windows, tmp_path):
+    accelerator = make_accelerator("fp32")
+    teacher = TeacherLogits(tiny(make_bundle), windows, tmp_path / "c", accelerator)
+    indices = np.array([3, 0, 7])
+    batch = to_tensors([windows[i] for i in indices])
+    start, end, _ = teacher(batch, indices)
+
+    def unavailable(**_):
+        raise AssertionError("computed again")
+
+    again = TeacherLogits(tiny(make_bundle), windows, tmp_path / "c", accelerator)
+    again.model.forward = unavailable
+    cached_start, cached_end, _ = again(batch, indices)
+    keep = batch["attention_mask"].bool()
+    assert torch.equal(start[keep], cached_start[keep])
+    assert torch.equal(end[keep], cached_end[keep])
+    with pytest.raises(AssertionError, match="computed again"):
+        again(batch, np.array([3, 0, 8]))
+
+
+def test_cache_key_follows_teacher_data_and_precision(make_bundle, tmp_path):
+    data, other = tmp_path / "a", tmp_path / "b"
+    data.write_text("a")
+    other.write_text("b")
+    teachers = [open_bundle(make_bundle(seed=seed)) for seed in (0, 1)]
+    keys = {
+        cache_key(teachers[0], data, "fp32"), cache_key(teachers[1], data, "fp32"),
+        cache_key(teachers[0], other, "fp32"), cache_key(teachers[0], data, "bf16"),
+    }  # fmt: skip
+    assert len(keys) == 4
+
+
+def test_student_keeps_layers_embeddings_and_head(make_bundle):
+    teacher = tiny(make_bundle)
+    student = student_from_layers(teacher, 1)
+    ours, theirs = student.state_dict(), teacher.state_dict()
+    for name, tensor in ours.items():
+        assert torch.equal(tensor, theirs[name.replace("encoder.model.encoder.layer.0.", "encoder.model.encoder.layer.1.")]), name
+    full = student_from_layers(teacher, 2).eval()
+    ids = torch.randint(1, 999, (1, 20))
+    batch = {"input_ids": ids, "attention_mask": torch.ones_like(ids), "token_type_ids": torch.zeros_like(ids)}
+    assert torch.equal(full(**batch)["end_logits"], teacher(**batch)["end_logits"])
+    with pytest.raises(OptionError, match="--student-layers must be between 1 and the teacher's 2, got 3"):
+        student_from_layers(teacher, 3)
+
+
+def test_identical_student_starts_at_zero_soft_and_hidden_loss(make_bundle, windows, tmp_path):
+    teacher, student = tiny(make_bundle), tiny(make_bundle)
+    distillation = Distillation(
+        TeacherLogits(teacher, windows, tmp_path, make_accelerator("fp32")), DistillationWeights(0.1, 2.0, 1.0)
+    )
+    terms = distillation(student, to_tensors(windows), np.arange(12))
+    assert terms["soft"].item() == pytest.approx(0, abs=1e-5)
+    assert terms["hidden"].item() == pytest.approx(0, abs=1e-9)
+    assert terms["loss"].item() == pytest.approx(0.1 * terms["hard"].item(), abs=1e-5)
+
+
+def test_stage_makes_a_student_beside_its_untouched_teacher(make_bundle, small_squad, tmp_path):
+    teacher = make_bundle()
+    before = open_bundle(teacher).sha256
+    config = DistillConfig(
+        out=tmp_path / "r", data=str(small_squad), teacher=teacher, student_layers=1, epochs=1, batch_size=8, cache=tmp_path / "c"
+    )
+    student = main(config)
+    assert open_bundle(teacher).sha256 == before
+    assert student.manifest["parent"]["sha256"] == before
+    assert student.manifest["parameters"]["total"] < open_bundle(teacher).manifest["parameters"]["total"]
+    assert student.settings == open_bundle(teacher).settings
+    with pytest.raises(BundleError, match="exists already"):
+        main(config)
+
+
+def test_unanswerable_training_questions_give_a_threshold(make_bundle, small_squad_v2, tmp_path):
+    config = DistillConfig(
+        out=tmp_path / "r", data=str(small_squad_v2), teacher=make_bundle(), student_layers=1, epochs=1, batch_size=8,
+        cache=tmp_path / "c", eval_data=str(small_squad_v2),
+    )  # fmt: skip
+    student = main(config)
+    assert student.settings.null_threshold is not None
+    assert "held_out.json.gz" in student.manifest["files"]
+    assert student.manifest["scores"]["NoAns_total"] > 0

@@ -1,0 +1,352 @@
+"""ONNX export of tiny random models: parity, precision, structure, and what happens when something is wrong."""
+
+import ast
+import hashlib
+import importlib.util
+import re
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+import torch
+from onnx import TensorProto, numpy_helper
+from torch import nn
+
+import export.onnx as onnx_export
+from compress import quantize_onnx
+from compress.quantize_onnx import balance, check_structure, int8_along, large_constants, quantize
+from export import parity, stage
+from export.onnx import OnnxConfig, main, trace
+from export.parity import TOLERANCE, Tolerance, real_windows
+from qa.bundle import open_bundle
+from qa.errors import BundleError, OptionError, ParityError, UnsupportedExport
+from qa.features import collate
+from qa.models.model import QAModel
+from qa.runtimes import TorchRuntime, load_runtime
+
+MODELS = {"bert": {}, "distilbert": {"encoder": "distilbert", "head": "linear"}, "pruned": {"pruned": True}}
+FLAGS = ["none", "fp16", "int8", "int8-weights"]
+# The tiny models have 4 projections and 2 feed-forward matrices in each of 2 layers; all but the last of the 4 in the head
+# 4l-gelu-skip are large enough to quantize, the one of the linear head is not. DistilBERT has no token types.
+N_LINEARS = {"bert": 15, "distilbert": 12, "pruned": 15}
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _one_thread():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(stage, "available_cores", lambda: 1)  # threads only wait for each other on models this small
+        yield
+
+
+@pytest.fixture(scope="module")
+def exported(make_bundle, tmp_path_factory):
+    """A function: (parent, export) of a model of MODELS in a precision."""
+    made = {}
+
+    def export(name, flag="none"):
+        if (name, flag) not in made:
+            parent, out = make_bundle(**MODELS[name]), tmp_path_factory.mktemp("exports") / f"{name}-{flag}"
+            made[name, flag] = open_bundle(parent), main(OnnxConfig(model=parent, out=out, quantize=flag))
+        return made[name, flag]
+
+    return export
+
+
+@pytest.fixture(scope="module")
+def fp32(make_bundle):
+    """The tiny BERT's graph as it was traced."""
+    return trace(QAModel.from_pretrained(make_bundle()))
+
+
+def graph_of(bundle):
+    return onnx.load(bundle.weights)
+
+
+def operators(graph):
+    return Counter(node.op_type for node in graph.graph.node)
+
+
+def folder_hash(path):
+    return {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in path.iterdir()}
+
+
+# What is computed
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_fp32_equals_pytorch_padded_and_not(exported, name):
+    parent, bundle = exported(name)
+    reference, runtime = TorchRuntime(parent, 1), load_runtime(bundle, 1)
+    windows = real_windows(parent)
+    for window in (windows[0], windows[-1]):
+        n = len(window.input_ids)
+        for length in (n, n + 1, n + 40):
+            for wanted, seen in zip(reference(collate([window])), runtime(collate([window], length)), strict=True):
+                assert seen.shape == (1, length)
+                assert seen.dtype == np.float32
+                assert np.abs(wanted[0] - seen[0, :n]).max() < 1e-4
+
+
+@pytest.mark.parametrize(("name", "flag"), [*(("bert", flag) for flag in FLAGS), ("distilbert", "int8"), ("pruned", "int8")])
+def test_a_batch_of_three_works_and_stays_near_pytorch(exported, name, flag):
+    parent, bundle = exported(name, flag)
+    windows = real_windows(parent)
+    batch = collate([windows[0], windows[20], windows[-1]])
+    largest = {"none": 1e-4, "fp16": 0.05, "int8": 1.0, "int8-weights": 0.3}[flag]  # of logits with a deviation of 1
+    for wanted, seen in zip(TorchRuntime(parent, 1)(batch), load_runtime(bundle, 1)(batch), strict=True):
+        mask = batch["attention_mask"] == 1
+        assert seen.shape == wanted.shape
+        assert np.abs(wanted - seen)[mask].max() < largest
+
+
+def test_an_encoder_without_token_types_takes_and_ignores_them(exported):
+    runtime = load_runtime(exported("distilbert")[1], 1)
+    ids = np.arange(2000, 2050)[None]
+    first, second = (runtime({"input_ids": ids, "attention_mask": ids * 0 + 1, "token_type_ids": ids * 0 + t}) for t in (0, 1))
+    assert all((a == b).all() for a, b in zip(first, second, strict=True))
+
+
+@pytest.mark.parametrize("flag", FLAGS)
+def test_one_file_takes_any_batch_and_length_by_name(exported, flag):
+    bundle = exported("bert", flag)[1]
+    session = onnxruntime.InferenceSession(bundle.weights)
+    assert [(i.name, i.type, i.shape) for i in session.get_inputs()] == [
+        (name, "tensor(int64)", ["batch", "tokens"]) for name in ("input_ids", "attention_mask", "token_type_ids")
+    ]
+    assert [(o.name, o.type, o.shape) for o in session.get_outputs()] == [
+        (name, "tensor(float)", ["batch", "tokens"]) for name in ("start_logits", "end_logits")
+    ]
+
+
+def test_balancing_changes_no_product(fp32):
+    generator = np.random.default_rng(0)
+    first = quantize_onnx.linear_nodes(fp32)[0]
+    weight = numpy_helper.to_array(large_constants(fp32)[first.input[1]])
+    states = generator.normal(size=(5, weight.shape[0])) * np.linspace(0.1, 9, weight.shape[0])
+    ranges = {node.input[0]: np.ones(node_side(fp32, node)) for node in quantize_onnx.linear_nodes(fp32)}
+    ranges[first.input[0]] = np.abs(states).max(axis=0)
+    scale = balance(fp32, ranges)[first.input[0]]
+    assert np.allclose((states / scale) @ (weight * scale[:, None]), states @ weight, atol=1e-5)
+    louder, quieter = np.abs(states / scale).max(axis=0), np.abs(states).max(axis=0)
+    assert louder.max() / np.median(louder) < 0.7 * quieter.max() / np.median(quieter)
+
+
+def node_side(graph, node):
+    return large_constants(graph)[node.input[1]].dims[0]
+
+
+def test_balancing_does_not_lift_channels_that_calibration_saw_silent(fp32):
+    ranges = {node.input[0]: np.ones(node_side(fp32, node)) for node in quantize_onnx.linear_nodes(fp32)}
+    name = next(iter(ranges))
+    wanted = balance(fp32, ranges)[name]
+    ranges[name][:5] = 0
+    assert np.array_equal(balance(fp32, ranges)[name], wanted)
+
+
+def test_int8_rounds_to_half_a_step_and_keeps_zeros():
+    weight = np.random.default_rng(0).normal(size=(20, 6)).astype(np.float32)
+    weight[:, 2] = 0
+    for axis in (0, 1):
+        values, scale = int8_along(weight, axis)
+        assert values.dtype == np.int8
+        assert np.abs(values).max() == 127
+        assert (np.abs(values * scale - weight) <= scale * 0.5001).all()
+        assert (values[:, 2] == 0).all()
+
+
+# What is stored
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_int8_is_int8(exported, name):
+    graph = graph_of(exported(name, "int8")[1])
+    types = {t.name: t.data_type for t in graph.graph.initializer}
+    counts = operators(graph)
+    assert counts["MatMulInteger"] == N_LINEARS[name]
+    assert counts["DequantizeLinear"] == 0
+    assert counts["DynamicQuantizeLinear"] == N_LINEARS[name] - 4  # of two layers: query, key and value share theirs
+    assert [n for n in graph.graph.node if n.op_type == "MatMul" and types.get(n.input[1]) == TensorProto.FLOAT] == [
+        n for n in graph.graph.node if n.op_type == "MatMul" and n.input[1] in types
+    ]
+    assert [list(t.dims) for t in graph.graph.initializer if t.name in float_matrices(graph)] in ([[384, 2]], [[64, 2]])
+    words = next(n for n in graph.graph.node if n.op_type == "Gather" and n.input[1] == "input_ids" and "table" in n.input[0])
+    assert types[words.input[0]] == TensorProto.INT8
+    fp32_bytes, int8_bytes = (exported(name, flag)[1].weights.stat().st_size for flag in ("none", "int8"))
+    assert int8_bytes < 0.3 * fp32_bytes
+
+
+def float_matrices(graph):
+    """Names of the float constants that are multiplied."""
+    constants = {t.name for t in graph.graph.initializer if t.data_type == TensorProto.FLOAT}
+    return {name for n in graph.graph.node if n.op_type == "MatMul" for name in n.input if name in constants}
+
+
+def test_int8_weights_are_restored_by_column_and_gathered_by_row(exported):
+    graph = graph_of(exported("bert", "int8-weights")[1])
+    counts, constants = operators(graph), {t.name: t for t in graph.graph.initializer}
+    assert counts["DequantizeLinear"] == N_LINEARS["bert"]
+    assert counts["MatMulInteger"] == counts["DynamicQuantizeLinear"] == 0
+    for node in graph.graph.node:
+        if node.op_type == "DequantizeLinear":
+            matrix, scale = (constants[name] for name in node.input)
+            assert (matrix.data_type, list(scale.dims)) == (TensorProto.INT8, [matrix.dims[1]])
+    tables = {t.name for t in constants.values() if t.data_type == TensorProto.INT8} - {
+        n.input[0] for n in graph.graph.node if n.op_type == "DequantizeLinear"
+    }
+    assert {n.op_type for n in graph.graph.node if set(n.input) & tables} == {"Gather"}, "no whole table becomes float"
+
+
+def test_fp16_is_half(exported):
+    sizes = [exported("bert", flag)[1].weights.stat().st_size for flag in ("none", "fp16")]
+    assert sizes[1] < 0.55 * sizes[0]
+    assert not {t.data_type for t in graph_of(exported("bert", "fp16")[1]).graph.initializer} & {TensorProto.FLOAT}
+
+
+@pytest.mark.parametrize(("flag", "stored"), [("none", TensorProto.FLOAT), ("int8", TensorProto.INT8)])
+def test_a_pruned_graph_has_the_smaller_shapes(exported, flag, stored):
+    graph = graph_of(exported("pruned", flag)[1])
+    shapes = Counter(tuple(t.dims) for t in large_constants(graph).values() if t.data_type == stored)
+    # Heads of 16: 3 are left in the first layer and 1 in the second; 100 and 61 neurons.
+    wanted = {(64, 48): 3, (48, 64): 1, (64, 16): 3, (16, 64): 1, (64, 100): 1, (100, 64): 1, (64, 61): 1, (61, 64): 1}
+    assert {shape: n for shape, n in shapes.items() if shape in wanted} == wanted
+    assert not shapes.keys() & {(64, 64), (64, 128), (128, 64)}
+
+
+@pytest.mark.parametrize("flag", FLAGS)
+def test_the_file_is_plain_onnx_and_tells_nothing_of_this_machine(exported, flag):
+    bundle = exported("bert", flag)[1]
+    graph = graph_of(bundle)
+    assert [(o.domain, o.version) for o in graph.opset_import] == [("", 20)]
+    assert {n.domain for n in graph.graph.node} <= {"", "ai.onnx"}
+    assert {p.key: p.value for p in graph.metadata_props} == {"pocketqa.precision": bundle.precision}
+    assert not re.search(rb"/(home|root|work|tmp|usr)/|\.py", bundle.weights.read_bytes().replace(b"tmp_", b""))
+    assert sorted(p.name for p in bundle.path.iterdir()) == [
+        "manifest.json", "model.onnx", "probe.json", "qa.json", "tokenizer.json", "tokenizer_config.json",
+    ]  # fmt: skip
+    structure = bundle.manifest["structure"]
+    assert structure["opset"] == {"ai.onnx": 20}
+    assert structure["operators"] == dict(operators(graph))
+    assert (structure["int8_share_of_bytes"] > 0.8) == flag.startswith("int8")
+
+
+def test_the_same_parent_gives_the_same_bytes(exported, tmp_path):
+    parent, bundle = exported("bert", "int8")
+    again = main(OnnxConfig(model=parent.path, out=tmp_path / "again", quantize="int8"))
+    assert again.weights.read_bytes() == bundle.weights.read_bytes()
+
+
+@pytest.mark.parametrize("precision", ["fp16", "int8", "int8-weights"])
+def test_a_graph_that_is_not_what_it_should_be_is_refused(fp32, precision):
+    check_structure(fp32, fp32, "fp32")
+    with pytest.raises(ParityError, match=rf"not a true {precision} graph: .*FLOAT, wanted (FLOAT16|INT8)"):
+        check_structure(fp32, fp32, precision)
+
+
+def test_one_float_matrix_in_an_int8_graph_is_noticed(fp32):
+    graph = quantize(fp32, "int8-weights", ())
+    check_structure(graph, fp32, "int8-weights")
+    with pytest.raises(ParityError, match="MatMulInteger nodes: 0, wanted 15"):
+        check_structure(graph, fp32, "int8")
+    stored = next(t for t in graph.graph.initializer if t.name.endswith("query/MatMul/weight"))
+    stored.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(stored).astype(np.float32), stored.name))
+    with pytest.raises(ParityError, match=r"query/MatMul/weight \[64, 64\]: FLOAT, wanted INT8"):
+        check_structure(graph, fp32, "int8-weights")
+
+
+# The stage
+
+
+def test_a_wrong_export_is_refused_and_leaves_nothing(make_bundle, tmp_path, monkeypatch):
+    def trace_another(model):
+        graph = trace(model)
+        tensor = max(graph.graph.initializer, key=lambda t: np.prod(t.dims))
+        tensor.CopyFrom(numpy_helper.from_array(np.roll(numpy_helper.to_array(tensor), 1, axis=0), tensor.name))
+        return graph
+
+    monkeypatch.setattr(onnx_export, "trace", trace_another)
+    with pytest.raises(ParityError, match=r"logits differ by [\d.]+ at most"):
+        main(OnnxConfig(model=make_bundle(), out=tmp_path / "out"))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_tolerance_that_is_not_met_is_an_error(make_bundle, tmp_path, monkeypatch):
+    monkeypatch.setitem(parity.TOLERANCE, "int8-weights", Tolerance(1e-4, TOLERANCE["int8-weights"].equal_spans))
+    with pytest.raises(ParityError, match=r"tolerance 0\.0001"):
+        main(OnnxConfig(model=make_bundle(), out=tmp_path / "out", quantize="int8-weights"))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_existing_out_is_refused_and_the_parent_untouched(exported, tmp_path):
+    parent = exported("bert")[0]
+    before = folder_hash(parent.path)
+    out = tmp_path / "out"
+    out.mkdir()
+    with pytest.raises(BundleError, match="never overwritten"):
+        main(OnnxConfig(model=parent.path, out=out))
+    assert folder_hash(parent.path) == before
+    assert list(out.iterdir()) == []
+
+
+def test_only_a_pytorch_bundle_can_be_exported(exported, tmp_path):
+    with pytest.raises(BundleError, match="holds a onnx model"):
+        main(OnnxConfig(model=exported("bert")[1].path, out=tmp_path / "out"))
+
+
+def test_an_unknown_precision_is_refused_with_the_known_ones():
+    with pytest.raises(OptionError, match=r"--quantize must be one of none, fp16, int8, int8-weights, got int4"):
+        OnnxConfig(quantize="int4")
+
+
+def test_a_model_that_cannot_be_traced_gives_one_clear_line(make_bundle, monkeypatch):
+    def fail(*args, **kwargs):
+        raise torch.onnx.errors.UnsupportedOperatorError("aten::strange", 20, None)
+
+    model = QAModel.from_pretrained(make_bundle())
+    monkeypatch.setattr(torch.onnx, "export", fail)
+    with pytest.raises(UnsupportedExport, match=r"ONNX cannot express this model \(.*aten::strange.*\)"):
+        trace(model)
+    assert model.encoder.config._attn_implementation == "sdpa"
+
+
+def test_tracing_leaves_the_model_as_it_was(make_bundle):
+    model = QAModel.from_pretrained(make_bundle())
+    before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+    trace(model)
+    assert model.encoder.config._attn_implementation == "sdpa"
+    assert not model.training
+    assert all(torch.equal(before[name], tensor) for name, tensor in model.state_dict().items())
+
+
+def test_layers_with_the_same_weights_are_quantized_apart(make_bundle):
+    model = QAModel.from_pretrained(make_bundle())
+    first, second = model.encoder.layers
+    second.load_state_dict(first.state_dict())
+    graph = trace(model)
+    windows = quantize_onnx.calibration_windows(open_bundle(make_bundle()))
+    int8 = quantize(graph, "int8", windows)
+    check_structure(int8, graph, "int8")
+    batch = collate(windows[:1])
+    with torch.no_grad():
+        wanted = model(**{name: torch.from_numpy(array) for name, array in batch.items()})
+    seen = onnxruntime.InferenceSession(int8.SerializeToString()).run(None, batch)
+    for name, logits in zip(("start_logits", "end_logits"), seen, strict=True):
+        assert np.abs(wanted[name].numpy() - logits).max() < 1
+    assert sum(isinstance(m, nn.Linear) for m in model.modules()) == len(quantize_onnx.linear_nodes(graph)) + 1
+
+
+@pytest.mark.parametrize("missing", ["onnx", "onnxruntime"])
+def test_a_missing_package_names_the_extra(monkeypatch, tmp_path, missing):
+    found = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == missing else found(name))
+    with pytest.raises(OptionError, match=rf"needs {missing}: pip install 'pocketqa\[export\]'"):
+        main(OnnxConfig(model=tmp_path, out=tmp_path / "out"))
+
+
+def test_importing_the_stage_loads_no_onnx():
+    top = ast.parse(Path(onnx_export.__file__).read_text(encoding="utf-8")).body
+    names = {alias.name for node in top if isinstance(node, ast.Import) for alias in node.names}
+    names |= {node.module for node in top if isinstance(node, ast.ImportFrom)}
+    assert not {name for name in names if "onnx" in name}

@@ -1,0 +1,106 @@
+"""Bundles: sealed last, verified on opening, never overwritten, nothing half-written."""
+
+import errno
+import json
+
+import pytest
+
+from qa.bundle import MANIFEST, new_bundle, open_bundle
+from qa.errors import BundleError
+from qa.settings import QASettings
+
+FACTS = {"kind": "pytorch", "precision": "fp32", "stage": "teacher"}
+
+
+def fill(draft):
+    (draft / "model.safetensors").write_bytes(b"weights")
+    QASettings(n_best=7).save(draft / "qa.json")
+
+
+@pytest.fixture
+def bundle(tmp_path):
+    with new_bundle(tmp_path / "b", FACTS) as draft:
+        fill(draft)
+    return tmp_path / "b"
+
+
+def leftovers(folder):
+    return sorted(p.name for p in folder.iterdir())
+
+
+def test_written_bundle_opens_with_its_settings_and_a_hash(bundle):
+    opened = open_bundle(bundle, kind="pytorch")
+    assert opened.settings.n_best == 7
+    assert set(opened.manifest["files"]) == {"model.safetensors", "qa.json"}
+    assert len(opened.sha256) == 64
+    assert leftovers(bundle.parent) == ["b"]
+
+
+def test_any_changed_byte_is_found(bundle):
+    weights = bundle / "model.safetensors"
+    weights.write_bytes(b"weightz")
+    with pytest.raises(BundleError, match=r"model\.safetensors: changed since it was made"):
+        open_bundle(bundle)
+
+
+def test_lost_file_is_named(bundle):
+    (bundle / "qa.json").unlink()
+    with pytest.raises(BundleError, match=r"qa\.json: the manifest lists this file, but it is missing"):
+        open_bundle(bundle)
+
+
+def test_folder_without_manifest_is_unfinished(bundle):
+    (bundle / MANIFEST).unlink()
+    with pytest.raises(BundleError, match="not a finished bundle"):
+        open_bundle(bundle)
+
+
+BROKEN = ["{", "[]", '{"files": {}}', '{"files": {}, "kind": "pickle"}', '{"files": 3, "kind": "onnx"}']
+
+
+@pytest.mark.parametrize("content", BROKEN)
+def test_broken_manifest_is_refused(bundle, content):
+    (bundle / MANIFEST).write_text(content)
+    with pytest.raises(BundleError, match="not a valid manifest"):
+        open_bundle(bundle)
+
+
+def test_manifest_of_another_format_is_refused(bundle):
+    manifest = json.loads((bundle / MANIFEST).read_text())
+    (bundle / MANIFEST).write_text(json.dumps(manifest | {"format": 99}))
+    with pytest.raises(BundleError, match="format 99"):
+        open_bundle(bundle)
+
+
+def test_manifest_cannot_point_outside_its_folder(bundle):
+    manifest = json.loads((bundle / MANIFEST).read_text())
+    manifest["files"]["../outside"] = "0" * 64
+    (bundle / MANIFEST).write_text(json.dumps(manifest))
+    with pytest.raises(BundleError, match="not a valid manifest"):
+        open_bundle(bundle)
+
+
+def test_wrong_kind_and_missing_folder(bundle, tmp_path):
+    with pytest.raises(BundleError, match="holds a pytorch model, but this stage needs a onnx bundle"):
+        open_bundle(bundle, kind="onnx")
+    with pytest.raises(BundleError, match="no such bundle folder"):
+        open_bundle(tmp_path / "absent")
+
+
+def test_existing_folder_is_never_overwritten(bundle):
+    before = {p.name: p.read_bytes() for p in bundle.iterdir()}
+    with pytest.raises(BundleError, match="exists already"), new_bundle(bundle, FACTS):
+        pytest.fail("the body must not run")
+    assert {p.name: p.read_bytes() for p in bundle.iterdir()} == before
+
+
+@pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "No space left on device"), KeyboardInterrupt(), ValueError("x")])
+def test_nothing_stays_behind_when_writing_fails(tmp_path, error):
+    def fails():
+        with new_bundle(tmp_path / "b", FACTS) as draft:
+            fill(draft)
+            raise error
+
+    with pytest.raises(type(error)):
+        fails()
+    assert leftovers(tmp_path) == []

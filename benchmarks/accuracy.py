@@ -12,6 +12,7 @@ from typing import Any
 from benchmarks.rows import OK, Row
 from qa.bundle import Bundle
 from qa.evaluate import answer_text, evaluate_runtime
+from qa.files import write_whole
 from qa.runtimes import Runtime
 from qa.squad import Example, read_predictions
 
@@ -65,9 +66,7 @@ def answers_path(rows_path: Path, bundle_sha256: str, data_sha256: str) -> Path:
 def save_answers(path: Path, answers: Answers) -> None:
     """Write in the official prediction format, by rename."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_suffix(".partial")
-    partial.write_text(json.dumps(answers, ensure_ascii=False), encoding="utf-8")
-    partial.replace(path)
+    write_whole(path, json.dumps(answers, ensure_ascii=False))
 
 
 def load_answers(path: Path) -> Answers | None:

@@ -62,6 +62,17 @@ def points(group: Group, x: Callable[[Entry], float | None]) -> list[Point]:
     return found
 
 
+def latency_scatter(group: Group) -> str | None:
+    """F1 against mean latency at real lengths on one thread; None when that was not measured."""
+    chosen = points(group, lambda e: e.at("real", 1).get("latency_ms_mean"))
+    return scatter(chosen, "mean ms for one window, real lengths, 1 thread", "latency") if chosen else None
+
+
+def as_file(svg: str) -> str:
+    """An inline plot as a file of its own, in a grey that reads on light and dark pages."""
+    return svg.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1).replace("currentColor", "#7a828e")
+
+
 def scatter(chosen: Sequence[Point], x_label: str, salt: str) -> str:
     """F1 against something of which less is better, each model with its name beside it."""
     with mpl.rc_context(STYLE | {"svg.hashsalt": salt}):

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
-from benchmarks.plots import latency_bars, points, scatter
+from benchmarks.plots import latency_bars, latency_scatter, points, scatter
 from benchmarks.rows import OK
 from benchmarks.views import Entry, Group, Table, busy_cores, view_tables
+from qa.files import write_whole
 
 KEEPS_ENOUGH = 0.97  # F1 retained below which speed is no headline
 
@@ -158,11 +159,11 @@ def plots(group: Group) -> str:
     """F1 against size and against latency, and latency by setting; what was not measured is left out."""
     figures = []
     by_size = points(group, lambda e: e.facts["size_bytes"] / 1e6)
-    by_latency = points(group, lambda e: e.at("real", 1).get("latency_ms_mean"))
+    by_latency = latency_scatter(group)
     if by_size:
         figures.append(("F1 against size", scatter(by_size, "size of the weights file, MB", "size")))
     if by_latency:
-        figures.append(("F1 against latency", scatter(by_latency, "mean ms for one window, real lengths, 1 thread", "latency")))
+        figures.append(("F1 against latency", by_latency))
     text = "".join(f"<figure><figcaption>{caption}</figcaption>{svg}</figure>\n" for caption, svg in figures)
     text = f'<h2>Trade-offs</h2>\n<div class="plots">\n{text}</div>\n' if figures else ""
     if any(entry.latency for entry in group.entries):
@@ -184,6 +185,4 @@ def render(groups: Sequence[Group]) -> str:
 def write_report(path: Path, groups: Sequence[Group]) -> None:
     """Write the page by rename."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(path.name + ".partial")
-    partial.write_text(render(groups), encoding="utf-8")
-    partial.replace(path)
+    write_whole(path, render(groups))

@@ -7,15 +7,17 @@
 The last replaces what stands between <!-- results:begin dev --> and <!-- results:end dev --> in README.md.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import tyro
 
 from benchmarks.rows import read_rows
-from benchmarks.views import VIEWS, Table, collect, view_tables
+from benchmarks.views import VIEWS, Group, Table, collect, view_tables
 from qa.cli import check_option, run_command
 from qa.errors import OptionError
+from qa.files import write_whole
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,8 @@ class TableConfig:
     """Markdown file whose marked part is replaced by the table."""
     name: str | None = None
     """Name of the marked part; by default that of the view."""
+    plot: Path | None = None
+    """SVG file to draw F1 against latency into."""
 
     def __post_init__(self) -> None:
         check_option(self.view in VIEWS, "--view", self.view, f"one of {', '.join(VIEWS)}")
@@ -69,12 +73,24 @@ def replace_marked(text: str, name: str, content: str, where: str) -> str:
     return f"{head}{begin}\n{content.strip()}\n{end}{rest.split(end)[1]}"
 
 
+def write_plot(groups: Sequence[Group], path: Path) -> None:
+    """Draw the first group's F1 against latency. OptionError when its latency was not measured."""
+    from benchmarks.plots import as_file, latency_scatter
+
+    svg = latency_scatter(groups[0]) if groups else None
+    if svg is None:
+        raise OptionError(f"--plot {path}: the rows hold no latency; run benchmarks/compare.py without --skip-latency")
+    write_whole(path, as_file(svg))
+
+
 def main(config: TableConfig) -> str:
     """Print the tables, or write them into a file. Returns them as text."""
     rows = [row for row in read_rows(config.rows) if config.data in (None, row["data"]["name"])]
     tables = view_tables(collect(rows), config.view)
     if not tables:
         raise OptionError(f"{config.rows}: holds nothing to show as {config.view}{f' for {config.data}' if config.data else ''}")
+    if config.plot is not None:
+        write_plot(collect(rows), config.plot)
     render = as_markdown if config.markdown or config.write else as_text
     text = "\n".join(render(table) for table in tables)
     if config.write is None:
@@ -83,9 +99,7 @@ def main(config: TableConfig) -> str:
     if not config.write.is_file():
         raise OptionError(f"--write {config.write}: no such file; give a Markdown file with markers")
     old = config.write.read_text(encoding="utf-8")
-    partial = config.write.with_name(config.write.name + ".partial")
-    partial.write_text(replace_marked(old, config.name or config.view, text, str(config.write)), encoding="utf-8")
-    partial.replace(config.write)
+    write_whole(config.write, replace_marked(old, config.name or config.view, text, str(config.write)))
     return text
 
 

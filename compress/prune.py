@@ -67,9 +67,9 @@ class PruneConfig:
     """Windows in a recovery step."""
     alpha: float = 0.1
     """Weight of the gold answers in recovery; the teacher's distribution gets 1 - alpha."""
-    temperature: float = 2.0
+    temperature: float = 4.0
     """Temperature of both distributions in the soft loss."""
-    hidden_weight: float = 1.0
+    hidden_weight: float = 10.0
     """Weight of the hidden-state loss in recovery; 0 leaves it out."""
     precision: str = "auto"
     """bf16 (autocast; auto is the same) or fp32."""

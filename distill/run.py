@@ -4,6 +4,7 @@
     python -m distill.run --out runs/real --teacher runs/real/teacher --data train-v1.1.json --eval-data dev-v1.1.json
 """
 
+import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -65,9 +66,9 @@ class DistillConfig:
     """Batches whose gradients are added up before a step."""
     alpha: float = 0.1
     """Weight of the gold answers; the teacher's distribution gets 1 - alpha."""
-    temperature: float = 2.0
+    temperature: float = 4.0
     """Temperature of both distributions in the soft loss."""
-    hidden_weight: float = 1.0
+    hidden_weight: float = 10.0
     """Weight of the hidden-state loss; 0 leaves it out, and teacher logits are then read from the cache."""
     precision: str = "auto"
     """bf16 (autocast; auto is the same) or fp32."""
@@ -141,7 +142,8 @@ def make_student(config: DistillConfig, teacher: Bundle) -> tuple[QAModel, Path]
 def main(config: DistillConfig) -> Bundle:
     """Teacher, then student; prints a line for each and returns the student's bundle."""
     out = config.out / "student"
-    if config.out.exists() and not config.resume:
+    # Under torchrun only the first process looks: by the time the others do, it may have made the folder itself.
+    if config.out.exists() and not config.resume and os.environ.get("RANK", "0") == "0":
         raise BundleError(f"{config.out}: exists already; choose another --out, remove it, or go on with it by --resume")
     if out.exists():
         print(summary(open_bundle(out)))

@@ -18,6 +18,7 @@ from torch import Tensor
 from distill.batches import model_inputs
 from qa.bundle import Bundle
 from qa.features import Window
+from qa.files import check_free_space
 from qa.models.model import QAModel
 from qa.squad import file_sha256
 
@@ -84,5 +85,7 @@ def _create(path: Path, shape: tuple[int, ...], dtype: type) -> None:
     """Make a zeroed array file unless one of this shape is there."""
     if path.is_file() and np.load(path, mmap_mode="r").shape == shape:
         return
-    array = np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=shape)
-    array.flush()
+    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    # A memory map on a full disk would kill the process when it is written to.
+    check_free_space(path.parent, 2 * size, "the cache of teacher logits")
+    np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=shape).flush()

@@ -18,7 +18,7 @@ import torch
 from accelerate import Accelerator
 from accelerate.utils import set_seed
 from safetensors import safe_open
-from safetensors.torch import save_file
+from safetensors.torch import save
 from torch import Tensor, nn
 from torch.utils.tensorboard import SummaryWriter
 from tqdm import tqdm
@@ -27,6 +27,7 @@ from distill.batches import bucketed_batches, to_tensors
 from qa.cli import check_option
 from qa.errors import OptionError
 from qa.features import Window
+from qa.files import check_free_space, write_whole
 from qa.models.model import QAModel
 
 PRECISIONS = ("auto", "bf16", "fp32")
@@ -96,6 +97,8 @@ class Trainer:
 
     def train(self, resume: bool = False) -> None:
         """Run all steps, continuing from the checkpoint when `resume` is set and there is one."""
+        # Checkpoint (weights and AdamW's two moments), the next one beside it, the trained model, curves.
+        check_free_space(self.work, 8 * sum(4 * p.numel() for p in self.model.parameters()), f"training {self.name}")
         self.work.mkdir(parents=True, exist_ok=True)
         first = self._load_checkpoint() if resume else 0
         main = self.accelerator.is_main_process
@@ -117,7 +120,8 @@ class Trainer:
                 bar.set_postfix({k: f"{v:.3f}" for k, v in terms.items()}, refresh=False)
                 if self.after_step is not None:
                     self.after_step(step + 1)
-                if main and step + 1 < self.n_steps and time.monotonic() - saved_at >= 60 * self.options.checkpoint_minutes:
+                done = step + 1 == self.n_steps  # kept until `finish`, should saving the model fail
+                if main and (done or time.monotonic() - saved_at >= 60 * self.options.checkpoint_minutes):
                     self._save_checkpoint(step + 1)
                     saved_at = time.monotonic()
         if writer is not None:
@@ -186,9 +190,8 @@ class Trainer:
             moments = state[parameter]
             tensors |= {f"{key}.{name}": moments[key] for key in MOMENTS} | {name: parameter.detach()}
         tensors = {name: tensor.cpu().contiguous() for name, tensor in tensors.items()}
-        partial = self.work / (CHECKPOINT + ".partial")
-        save_file(tensors, partial, metadata={"step": str(step), "fingerprint": self._fingerprint()})
-        partial.replace(self.work / CHECKPOINT)
+        metadata = {"step": str(step), "fingerprint": self._fingerprint()}
+        write_whole(self.work / CHECKPOINT, save(tensors, metadata))
 
     def _load_checkpoint(self) -> int:
         """Restore model and optimizer; the step to go on with, 0 when there is no checkpoint."""

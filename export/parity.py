@@ -48,7 +48,8 @@ class ParityReport:
     def __str__(self) -> str:
         return (
             f"parity of {self.name} with PyTorch on {self.n_windows} real windows: "
-            f"logits differ by {self.max_difference:.3g} at most, by {self.relative_difference:.3g} of their deviation (tolerance {self.relative_tolerance:g}); "
+            f"logits differ by {self.max_difference:.3g} at most, by {self.relative_difference:.3g} of their deviation "
+            f"(tolerance {self.relative_tolerance:g}); "
             f"equal spans {self.equal_spans:.1%} (at least {self.equal_spans_wanted:.1%})"
         )
 

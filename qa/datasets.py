@@ -6,6 +6,7 @@ import urllib.request
 from pathlib import Path
 
 from qa.errors import DownloadError, SquadFormatError
+from qa.files import write_whole
 from qa.squad import file_sha256
 
 EMBEDDED = "embedded"
@@ -59,7 +60,5 @@ def _download(name: str, sha256: str, data: str) -> Path:
     if seen != sha256:
         raise DownloadError(f"--data {data}: {SQUAD_URL + name} has SHA-256 {seen}, expected {sha256}; nothing was kept")
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_suffix(".partial")
-    partial.write_bytes(content)
-    partial.rename(path)
+    write_whole(path, content)
     return path

@@ -16,6 +16,7 @@ from qa.bundle import Bundle, open_bundle
 from qa.cli import check_option, run_command
 from qa.datasets import resolve
 from qa.features import Window, make_windows
+from qa.files import write_whole
 from qa.metrics import best_f1_threshold, evaluate_predictions
 from qa.runtimes import Logits, Runtime, load_runtime, run_windows
 from qa.settings import QASettings
@@ -91,9 +92,7 @@ def main(config: EvaluateConfig) -> dict[str, Any]:
         if config.out is not None:
             threshold = bundle.settings.null_threshold
             answers = {e.id: answer_text(e, p, threshold) for e, p in zip(examples, predictions, strict=True)}
-            partial = config.out.with_name(config.out.name + ".partial")
-            partial.write_text(json.dumps(answers, ensure_ascii=False), encoding="utf-8")
-            partial.replace(config.out)
+            write_whole(config.out, json.dumps(answers, ensure_ascii=False))
     print(json.dumps(result, indent=1))
     return result
 

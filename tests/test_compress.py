@@ -142,9 +142,14 @@ def test_stage_makes_a_pruned_bundle_beside_its_untouched_parent(make_bundle, sm
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"keep_ffn": 0}, {"keep_heads": 1.5}, {"sparsity": 1}, {"iterations": 0}, {"method": "random"}, {"alpha": 2},
+        {"keep_ffn": 0},
+        {"keep_heads": 1.5},
+        {"sparsity": 1},
+        {"iterations": 0},
+        {"method": "random"},
+        {"alpha": 2},
         {"importance_windows": 0},
-    ],  # fmt: skip
+    ],
 )
 def test_impossible_options_name_the_flag(tmp_path, wrong):
     with pytest.raises(OptionError, match="--" + next(iter(wrong)).replace("_", "-")):

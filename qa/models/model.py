@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file, save
 from torch import Tensor, nn
 
 from qa.errors import BundleError, OptionError
+from qa.files import write_whole
 from qa.models.encoders import Encoder, encoder_type
 from qa.models.heads import build_head
 from qa.models.surgery import shrink_to
@@ -69,7 +70,7 @@ class QAModel(nn.Module):
         (folder / CONFIG).write_text(json.dumps(self.config(), indent=1) + "\n", encoding="utf-8")
         dtype = torch.float16 if half else torch.float32
         tensors = {name: tensor.detach().to("cpu", dtype).contiguous() for name, tensor in self.state_dict().items()}
-        save_file(tensors, folder / WEIGHTS)
+        write_whole(folder / WEIGHTS, save(tensors))
 
     @classmethod
     def from_config(cls, config: dict[str, Any], where: str = "config") -> "QAModel":

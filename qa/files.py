@@ -1,0 +1,29 @@
+"""Writing files so that a stop or a full disk leaves the old file or the new one, never half of one."""
+
+import os
+import shutil
+from pathlib import Path
+
+from qa.errors import OptionError
+
+
+def write_whole(path: Path, content: bytes | str) -> None:
+    """Write by way of a neighbour and a rename; text as UTF-8. OSError names `path`, and nothing stays behind."""
+    partial = path.with_name(f"{path.name}.partial-{os.getpid()}")
+    try:
+        partial.write_bytes(content.encode() if isinstance(content, str) else content)
+        partial.replace(path)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from None
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def check_free_space(folder: Path, n_bytes: int, what: str) -> None:
+    """Raise OptionError unless the disk of `folder` (which need not exist yet) has `n_bytes` free: said before hours of work."""
+    while not folder.exists():
+        folder = folder.absolute().parent
+    free = shutil.disk_usage(folder).free
+    if free < n_bytes:
+        wanted, found = f"{n_bytes / 1e6:,.0f} MB", f"{free / 1e6:,.0f} MB"
+        raise OptionError(f"{folder}: the disk is full: {what} needs {wanted}, {found} are free; free some space")

@@ -13,11 +13,9 @@ import onnxruntime
 import pytest
 import torch
 from onnx import TensorProto, numpy_helper
-from torch import nn
 
 import export.onnx as onnx_export
-from compress import quantize_onnx
-from compress.quantize_onnx import balance, check_structure, int8_along, large_constants, quantize
+from compress.quantize_onnx import large_constants
 from export import parity, stage
 from export.onnx import OnnxConfig, main, trace
 from export.parity import TOLERANCE, Tolerance, real_windows
@@ -53,12 +51,6 @@ def exported(make_bundle, tmp_path_factory):
         return made[name, flag]
 
     return export
-
-
-@pytest.fixture(scope="module")
-def fp32(make_bundle):
-    """The tiny BERT's graph as it was traced."""
-    return trace(QAModel.from_pretrained(make_bundle()))
 
 
 def graph_of(bundle):
@@ -119,42 +111,6 @@ def test_one_file_takes_any_batch_and_length_by_name(exported, flag):
     assert [(o.name, o.type, o.shape) for o in session.get_outputs()] == [
         (name, "tensor(float)", ["batch", "tokens"]) for name in ("start_logits", "end_logits")
     ]
-
-
-def test_balancing_changes_no_product(fp32):
-    generator = np.random.default_rng(0)
-    first = quantize_onnx.linear_nodes(fp32)[0]
-    weight = numpy_helper.to_array(large_constants(fp32)[first.input[1]])
-    states = generator.normal(size=(5, weight.shape[0])) * np.linspace(0.1, 9, weight.shape[0])
-    ranges = {node.input[0]: np.ones(node_side(fp32, node)) for node in quantize_onnx.linear_nodes(fp32)}
-    ranges[first.input[0]] = np.abs(states).max(axis=0)
-    scale = balance(fp32, ranges)[first.input[0]]
-    assert np.allclose((states / scale) @ (weight * scale[:, None]), states @ weight, atol=1e-5)
-    louder, quieter = np.abs(states / scale).max(axis=0), np.abs(states).max(axis=0)
-    assert louder.max() / np.median(louder) < 0.7 * quieter.max() / np.median(quieter)
-
-
-def node_side(graph, node):
-    return large_constants(graph)[node.input[1]].dims[0]
-
-
-def test_balancing_does_not_lift_channels_that_calibration_saw_silent(fp32):
-    ranges = {node.input[0]: np.ones(node_side(fp32, node)) for node in quantize_onnx.linear_nodes(fp32)}
-    name = next(iter(ranges))
-    wanted = balance(fp32, ranges)[name]
-    ranges[name][:5] = 0
-    assert np.array_equal(balance(fp32, ranges)[name], wanted)
-
-
-def test_int8_rounds_to_half_a_step_and_keeps_zeros():
-    weight = np.random.default_rng(0).normal(size=(20, 6)).astype(np.float32)
-    weight[:, 2] = 0
-    for axis in (0, 1):
-        values, scale = int8_along(weight, axis)
-        assert values.dtype == np.int8
-        assert np.abs(values).max() == 127
-        assert (np.abs(values * scale - weight) <= scale * 0.5001).all()
-        assert (values[:, 2] == 0).all()
 
 
 # What is stored
@@ -238,24 +194,6 @@ def test_the_same_parent_gives_the_same_bytes(exported, tmp_path):
     assert again.weights.read_bytes() == bundle.weights.read_bytes()
 
 
-@pytest.mark.parametrize("precision", ["fp16", "int8", "int8-weights"])
-def test_a_graph_that_is_not_what_it_should_be_is_refused(fp32, precision):
-    check_structure(fp32, fp32, "fp32")
-    with pytest.raises(ParityError, match=rf"not a true {precision} graph: .*FLOAT, wanted (FLOAT16|INT8)"):
-        check_structure(fp32, fp32, precision)
-
-
-def test_one_float_matrix_in_an_int8_graph_is_noticed(fp32):
-    graph = quantize(fp32, "int8-weights", ())
-    check_structure(graph, fp32, "int8-weights")
-    with pytest.raises(ParityError, match="MatMulInteger nodes: 0, wanted 15"):
-        check_structure(graph, fp32, "int8")
-    stored = next(t for t in graph.graph.initializer if t.name.endswith("query/MatMul/weight"))
-    stored.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(stored).astype(np.float32), stored.name))
-    with pytest.raises(ParityError, match=r"query/MatMul/weight \[64, 64\]: FLOAT, wanted INT8"):
-        check_structure(graph, fp32, "int8-weights")
-
-
 # The stage
 
 
@@ -318,23 +256,6 @@ def test_tracing_leaves_the_model_as_it_was(make_bundle):
     assert model.encoder.config._attn_implementation == "sdpa"
     assert not model.training
     assert all(torch.equal(before[name], tensor) for name, tensor in model.state_dict().items())
-
-
-def test_layers_with_the_same_weights_are_quantized_apart(make_bundle):
-    model = QAModel.from_pretrained(make_bundle())
-    first, second = model.encoder.layers
-    second.load_state_dict(first.state_dict())
-    graph = trace(model)
-    windows = quantize_onnx.calibration_windows(open_bundle(make_bundle()))
-    int8 = quantize(graph, "int8", windows)
-    check_structure(int8, graph, "int8")
-    batch = collate(windows[:1])
-    with torch.no_grad():
-        wanted = model(**{name: torch.from_numpy(array) for name, array in batch.items()})
-    seen = onnxruntime.InferenceSession(int8.SerializeToString()).run(None, batch)
-    for name, logits in zip(("start_logits", "end_logits"), seen, strict=True):
-        assert np.abs(wanted[name].numpy() - logits).max() < 1
-    assert sum(isinstance(m, nn.Linear) for m in model.modules()) == len(quantize_onnx.linear_nodes(graph)) + 1
 
 
 @pytest.mark.parametrize("missing", ["onnx", "onnxruntime"])

@@ -1,0 +1,61 @@
+"""Whole files or none, and full disks said before work begins."""
+
+import errno
+
+import pytest
+from qa import datasets
+from qa.errors import OptionError, SquadFormatError
+from qa.files import check_free_space, write_whole
+from qa.squad import read_squad
+
+
+def test_file_is_replaced_whole(tmp_path):
+    path = tmp_path / "f"
+    path.write_text("old")
+    write_whole(path, "nëw")
+    assert path.read_text(encoding="utf-8") == "nëw"
+    assert [p.name for p in tmp_path.iterdir()] == ["f"]
+
+
+def test_old_file_survives_a_full_disk(tmp_path, monkeypatch):
+    path = tmp_path / "f"
+    path.write_text("old")
+
+    def full(self, content):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(type(path), "write_bytes", full)
+    with pytest.raises(OSError, match="No space left") as caught:
+        write_whole(path, "new")
+    assert caught.value.filename == str(path)
+    assert path.read_text() == "old"
+    assert [p.name for p in tmp_path.iterdir()] == ["f"]
+
+
+def test_free_space_is_that_of_the_nearest_folder(tmp_path):
+    check_free_space(tmp_path / "not" / "yet", 1, "a test")
+    with pytest.raises(OptionError, match="the disk is full: a test needs"):
+        check_free_space(tmp_path / "not" / "yet", 10**18, "a test")
+
+
+def test_download_with_another_hash_is_not_kept(tmp_path, monkeypatch):
+    (tmp_path / "remote").mkdir()
+    (tmp_path / "remote" / "dev-v2.0.json").write_text("{}")
+    monkeypatch.setattr(datasets, "SQUAD_URL", (tmp_path / "remote").as_uri() + "/")
+    monkeypatch.setattr(datasets, "CACHE", tmp_path / "cache")
+    with pytest.raises(Exception, match="has SHA-256"):
+        datasets.resolve("squad_v2", "dev")
+    assert not (tmp_path / "cache").exists()
+
+
+def test_unknown_data_lists_the_known_names():
+    with pytest.raises(SquadFormatError, match="embedded, squad, squad_v2"):
+        datasets.resolve("squad_v3", "dev")
+
+
+def test_shipped_excerpt_is_what_its_notice_says():
+    train, dev = (read_squad(datasets.resolve("embedded", split)) for split in ("train", "dev"))
+    assert (len(train), len({e.title for e in train})) == (1500, 40)
+    assert (len(dev), len({e.title for e in dev})) == (503, 16)
+    assert not {e.title for e in train} & {e.title for e in dev}
+    assert sum(p.stat().st_size for p in datasets.EXCERPT.glob("*.gz")) < 500_000

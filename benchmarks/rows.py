@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from qa.errors import PocketQAError
-from qa.runtimes import available_cores
 
 Row = dict[str, Any]
 
@@ -84,7 +83,7 @@ def read_rows(path: Path) -> list[Row]:
 
 
 def machine(cpuinfo: str | None = None) -> str:
-    """CPU, cores this process may use, and useful instruction sets, in one line without any host name."""
+    """CPU, its cores, and useful instruction sets, in one line without any host name."""
     if cpuinfo is None:
         path = Path("/proc/cpuinfo")
         cpuinfo = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
@@ -96,6 +95,6 @@ def machine(cpuinfo: str | None = None) -> str:
     if "cpu family" in facts and "model" in facts:  # virtual machines often hide all but these
         name += f" (family {facts['cpu family']}, model {facts['model']})"
     flags = set((facts.get("flags") or facts.get("Features") or "").split())
-    cores = available_cores()
+    cores = os.cpu_count() or 1  # of the machine, not of this process: threads have a column of their own
     words = [name, f"{cores} core{'s' if cores > 1 else ''}", " ".join(flag for flag in USEFUL_FLAGS if flag in flags)]
     return ", ".join(word for word in words if word)

@@ -15,7 +15,7 @@ from compress.quantize_onnx import (
     large_constants,
     linear_nodes,
     quantize,
-)  # fmt: skip
+)
 from export.onnx import trace
 from qa.bundle import open_bundle
 from qa.errors import ParityError

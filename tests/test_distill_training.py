@@ -1,5 +1,9 @@
 """Training: it learns, a stopped run continues exactly, the teacher's cache holds what it computed, the stage makes a student."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import torch
@@ -196,3 +200,15 @@ def test_unanswerable_training_questions_give_a_threshold(make_bundle, small_squ
     assert student.settings.null_threshold is not None
     assert "held_out.json.gz" in student.manifest["files"]
     assert student.manifest["scores"]["NoAns_total"] > 0
+
+
+def test_two_processes_train_one_student(make_bundle, small_squad, tmp_path):
+    command = [
+        sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "-m", "distill.run", "--out", "r", "--cache", "c",
+        "--teacher", str(make_bundle()), "--data", str(small_squad), "--student-layers", "1", "--epochs", "1",
+    ]  # fmt: skip
+    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=240, check=False)
+    assert done.returncode == 0, done.stderr
+    assert open_bundle(tmp_path / "r" / "student").stage == "distill"
+    assert done.stdout.count("student:") == 1

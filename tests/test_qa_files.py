@@ -3,6 +3,7 @@
 import errno
 
 import pytest
+
 from qa import datasets
 from qa.errors import OptionError, SquadFormatError
 from qa.files import check_free_space, write_whole

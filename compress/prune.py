@@ -19,8 +19,7 @@ import torch
 from compress.importance import choose, measure_importance
 from compress.magnitude import IterativePruning, compressed_bytes, share_of_zeros
 from distill.batches import model_inputs, to_tensors
-from distill.objectives import DistillationWeights
-from distill.stage import distil, read_material, save_model, summary
+from distill.stage import DistillationFlags, distil, read_material, save_model, summary
 from distill.training import TrainingOptions
 from qa.bundle import Bundle, open_bundle, refuse_existing
 from qa.cli import check_option, run_command
@@ -33,8 +32,8 @@ NEURON_MULTIPLE = 32  # int8 and fp32 kernels of LiteRT and ONNX Runtime work on
 SPEED_WINDOWS = 24
 
 
-@dataclass(frozen=True)
-class PruneConfig:
+@dataclass(frozen=True, kw_only=True)
+class PruneConfig(DistillationFlags):
     """Prune a model and let it recover against its teacher."""
 
     model: Path
@@ -53,10 +52,6 @@ class PruneConfig:
     """Magnitude: share of the Linear weights set to zero, in (0, 1)."""
     iterations: int = 1
     """Magnitude: stages in which that share is reached during recovery; 1 is one-shot."""
-    data: str = "embedded"
-    """Questions for importance and recovery: embedded, squad, squad_v2, or a SQuAD JSON file."""
-    eval_data: str | None = None
-    """Questions to score the result on; by default the dev part of a named --data, nothing for a file."""
     importance_windows: int = 512
     """Training windows on which importance is measured."""
     epochs: float = 2
@@ -65,20 +60,6 @@ class PruneConfig:
     """Peak learning rate of recovery."""
     batch_size: int = 16
     """Windows in a recovery step."""
-    alpha: float = 0.1
-    """Weight of the gold answers in recovery; the teacher's distribution gets 1 - alpha."""
-    temperature: float = 4.0
-    """Temperature of both distributions in the soft loss."""
-    hidden_weight: float = 10.0
-    """Weight of the hidden-state loss in recovery; 0 leaves it out."""
-    precision: str = "auto"
-    """bf16 (autocast; auto is the same) or fp32."""
-    seed: int = 0
-    """Seed of the choice of windows, of batches and dropout."""
-    cache: Path = Path("runs/cache")
-    """Folder for cached teacher logits and for checkpoints of the recovery."""
-    resume: bool = False
-    """Go on with an interrupted recovery of the same --out."""
 
     def __post_init__(self) -> None:
         check_option(self.method in METHODS, "--method", self.method, f"one of {', '.join(METHODS)}")
@@ -93,10 +74,6 @@ class PruneConfig:
     def options(self) -> TrainingOptions:
         """How recovery trains."""
         return TrainingOptions(self.learning_rate, self.batch_size, self.epochs, precision=self.precision, seed=self.seed)
-
-    def weights(self) -> DistillationWeights:
-        """The weights of recovery's loss."""
-        return DistillationWeights(self.alpha, self.temperature, self.hidden_weight)
 
     @property
     def target(self) -> Path:

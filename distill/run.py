@@ -8,9 +8,9 @@ import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from distill.objectives import DistillationWeights, supervised
+from distill.objectives import supervised
 from distill.recipes import RECIPES, find_recipe
-from distill.stage import Material, distil, read_material, save_model, summary
+from distill.stage import DistillationFlags, Material, distil, read_material, save_model, summary
 from distill.student import check_same_tokens, copy_head, student_from_layers
 from distill.training import Trainer, TrainingOptions
 from qa.bundle import Bundle, open_bundle
@@ -24,16 +24,12 @@ from qa.settings import QASettings
 from qa.tokenization import load_tokenizer
 
 
-@dataclass(frozen=True)
-class DistillConfig:
+@dataclass(frozen=True, kw_only=True)
+class DistillConfig(DistillationFlags):
     """Fine-tune a teacher (unless one is given) and distil it into a smaller student."""
 
     out: Path = Path("runs/demo")
     """Run folder to create; receives the bundles teacher/ (when it is trained here) and student/."""
-    data: str = "embedded"
-    """Training questions: embedded (ships with the project), squad or squad_v2 (downloaded), or a SQuAD JSON file."""
-    eval_data: str | None = None
-    """Questions to score the bundles on; by default the dev part of a named --data, nothing for a file."""
     teacher: Path | None = None
     """Bundle to use as teacher; without it --teacher-encoder is fine-tuned first."""
     teacher_encoder: str = EMBEDDED
@@ -64,20 +60,6 @@ class DistillConfig:
     """Share of the steps in which the learning rate rises."""
     accumulation: int = 1
     """Batches whose gradients are added up before a step."""
-    alpha: float = 0.1
-    """Weight of the gold answers; the teacher's distribution gets 1 - alpha."""
-    temperature: float = 4.0
-    """Temperature of both distributions in the soft loss."""
-    hidden_weight: float = 10.0
-    """Weight of the hidden-state loss; 0 leaves it out, and teacher logits are then read from the cache."""
-    precision: str = "auto"
-    """bf16 (autocast; auto is the same) or fp32."""
-    seed: int = 0
-    """Seed of fresh weights, batches and dropout."""
-    cache: Path = Path("runs/cache")
-    """Folder for cached teacher logits, shared by all runs."""
-    resume: bool = False
-    """Go on with an interrupted run in --out."""
 
     def __post_init__(self) -> None:
         find_recipe(self.recipe)
@@ -88,10 +70,6 @@ class DistillConfig:
         self.weights()
         self.student_options()
         self.teacher_options()
-
-    def weights(self) -> DistillationWeights:
-        """The weights of the loss."""
-        return DistillationWeights(self.alpha, self.temperature, self.hidden_weight)
 
     def student_options(self) -> TrainingOptions:
         """The recipe with the flags that override it."""

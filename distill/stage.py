@@ -25,6 +25,34 @@ from qa.threshold import hold_out, save_held_out, tune_for_bundle
 from qa.tokenization import load_tokenizer
 
 
+@dataclass(frozen=True, kw_only=True)
+class DistillationFlags:
+    """Options of every stage that trains a model against a teacher."""
+
+    data: str = "embedded"
+    """Training questions: embedded (ships with the project), squad or squad_v2 (downloaded), or a SQuAD JSON file."""
+    eval_data: str | None = None
+    """Questions to score the result on; by default the dev part of a named --data, nothing for a file."""
+    alpha: float = 0.1
+    """Weight of the gold answers; the teacher's distribution gets 1 - alpha."""
+    temperature: float = 4.0
+    """Temperature of both distributions in the soft loss."""
+    hidden_weight: float = 10.0
+    """Weight of the hidden-state loss; 0 leaves it out, and teacher logits are then read from the cache."""
+    precision: str = "auto"
+    """bf16 (autocast; auto is the same) or fp32."""
+    seed: int = 0
+    """Seed of fresh weights, of chosen windows, batches and dropout."""
+    cache: Path = Path("runs/cache")
+    """Folder for cached teacher logits, shared by all runs, and for checkpoints of recoveries."""
+    resume: bool = False
+    """Go on with an interrupted run of the same --out."""
+
+    def weights(self) -> DistillationWeights:
+        """The weights of the loss, checked."""
+        return DistillationWeights(self.alpha, self.temperature, self.hidden_weight)
+
+
 @dataclass(frozen=True)
 class Material:
     """Questions to train on, questions held out of them for the threshold, and questions to score on."""

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 import torch
+from accelerate.state import AcceleratorState
 from torch import nn
 from transformers import BertConfig, DistilBertConfig
 
@@ -78,6 +79,13 @@ def make_bundle(tmp_path_factory):
         return made[key]
 
     return make
+
+
+@pytest.fixture
+def fresh_accelerate():
+    """Accelerate keeps its precision for the life of a process; a command has one, tests have several."""
+    yield
+    AcceleratorState._reset_state(reset_partial_state=True)
 
 
 def _write_squad(path, examples):

@@ -2,7 +2,6 @@
 
 import pytest
 import torch
-from accelerate.state import AcceleratorState
 
 from compress.importance import choose, measure_importance
 from compress.magnitude import IterativePruning, compressed_bytes, linear_weights, magnitude_masks, share_of_zeros, sparsity_at
@@ -15,11 +14,7 @@ from qa.features import make_windows
 from qa.models.model import QAModel
 from qa.squad import read_squad
 
-
-@pytest.fixture(autouse=True)
-def fresh_accelerate():
-    yield
-    AcceleratorState._reset_state(reset_partial_state=True)
+pytestmark = pytest.mark.usefixtures("fresh_accelerate")
 
 
 @pytest.fixture(scope="module")

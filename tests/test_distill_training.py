@@ -7,7 +7,6 @@ import sys
 import numpy as np
 import pytest
 import torch
-from accelerate.state import AcceleratorState
 
 from distill.batches import to_tensors
 from distill.objectives import Distillation, DistillationWeights, supervised
@@ -25,11 +24,7 @@ from qa.squad import read_squad
 OPTIONS = TrainingOptions(1e-3, 4, 2, precision="fp32", checkpoint_minutes=0)
 
 
-@pytest.fixture(autouse=True)
-def fresh_accelerate():
-    """Accelerate keeps its precision for the life of a process; a command has one, these tests have two."""
-    yield
-    AcceleratorState._reset_state(reset_partial_state=True)
+pytestmark = pytest.mark.usefixtures("fresh_accelerate")
 
 
 @pytest.fixture(scope="module")

@@ -8,8 +8,9 @@ MEANING = {
     ("fp32", "tflite"): "float32 weights and arithmetic",
     ("fp16", "onnx"): "float16 weights; float16 arithmetic where the CPU has kernels, else casts to float32",
     ("fp16", "tflite"): "float16 weights, turned to float32 when the model is loaded",
-    ("int8", "onnx"): "int8 weights by output channel and int8 embeddings; activations quantized as it runs, by tensor",
+    ("int8", "onnx"): "int8 weights by output channel, int8 embeddings by row; activations quantized as it runs, by tensor",
     ("int8", "tflite"): "int8 weights by output channel and int8 embeddings by row; activations quantized as it runs, by token",
-    ("int8-weights", "onnx"): "int8 weights by output channel and int8 embeddings by row, dequantized; float32 arithmetic",
+    # ONNX Runtime 1.31 turns these products into its own operator for int8 weights and float activations.
+    ("int8-weights", "onnx"): "int8 weights by output channel and int8 embeddings by row; float32 activations",
     ("int8-weights", "tflite"): "int8 weights by output channel and int8 embeddings by row, dequantized; float32 arithmetic",
 }

@@ -17,7 +17,7 @@ from onnx import TensorProto, numpy_helper
 import export.onnx as onnx_export
 from compress.quantize_onnx import large_constants
 from export import parity, stage
-from export.onnx import OnnxConfig, main, trace
+from export.onnx import OnnxConfig, clean, main, trace
 from export.parity import TOLERANCE, Tolerance, real_windows
 from qa.bundle import open_bundle
 from qa.errors import BundleError, OptionError, ParityError, UnsupportedExport
@@ -186,6 +186,13 @@ def test_the_file_is_plain_onnx_and_tells_nothing_of_this_machine(exported, flag
     assert structure["opset"] == {"ai.onnx": 20}
     assert structure["operators"] == dict(operators(graph))
     assert (structure["int8_share_of_bytes"] > 0.8) == flag.startswith("int8")
+
+
+def test_descriptions_with_source_paths_are_dropped(make_bundle):
+    traced = trace(QAModel.from_pretrained(make_bundle()))
+    for described in (traced, traced.graph, traced.graph.node[0], traced.graph.initializer[0]):
+        described.doc_string = "model.py(12): forward"
+    assert b"model.py" not in clean(traced).SerializeToString()
 
 
 def test_the_same_parent_gives_the_same_bytes(exported, tmp_path):

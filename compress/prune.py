@@ -151,7 +151,7 @@ def main(config: PruneConfig) -> Bundle:
     trainer = distil(
         model, teacher, windows, material.train_file,
         options=config.options(), weights=config.weights(), cache=config.cache,
-        work=config.cache / "recovery" / out.name, name="recovery",
+        work=out.parent / "training" / out.name, name="recovery",
     )  # fmt: skip
     if config.method == "magnitude":
         trainer.after_step = IterativePruning(model, trainer.n_steps, config.sparsity, config.iterations)

@@ -44,7 +44,7 @@ class DistillationFlags:
     seed: int = 0
     """Seed of fresh weights, of chosen windows, batches and dropout."""
     cache: Path = Path("runs/cache")
-    """Folder for cached teacher logits, shared by all runs, and for checkpoints of recoveries."""
+    """Folder for cached teacher logits, shared by all runs."""
     resume: bool = False
     """Go on with an interrupted run of the same --out."""
 

@@ -1,6 +1,7 @@
 """The command line of every stage: a dataclass of options in, one clear line out when something is wrong."""
 
 import errno
+import os
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -9,6 +10,7 @@ from qa.errors import OptionError, PocketQAError
 
 EXIT_USER_ERROR = 2
 EXIT_INTERRUPTED = 130
+EXIT_BROKEN_PIPE = 141
 
 
 def one_line(error: BaseException) -> str:
@@ -27,6 +29,9 @@ def run_command(config_type: Callable[..., Any], main: Callable[[Any], Any]) -> 
 
     try:
         main(tyro.cli(config_type))
+    except BrokenPipeError:  # the reader of our output, `head` for one, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(EXIT_BROKEN_PIPE)
     except (PocketQAError, OSError) as error:
         print(f"error: {one_line(error)}", file=sys.stderr)
         sys.exit(EXIT_USER_ERROR)

@@ -52,7 +52,7 @@ class PruneConfig(DistillationFlags):
     """Magnitude: share of the Linear weights set to zero, in (0, 1)."""
     iterations: int = 1
     """Magnitude: stages in which that share is reached during recovery; 1 is one-shot."""
-    importance_windows: int = 512
+    importance_windows: int = 256
     """Training windows on which importance is measured."""
     epochs: float = 2
     """Passes over the data for recovery."""

@@ -15,7 +15,10 @@ from qa.errors import OptionError
 
 @dataclass(frozen=True)
 class LayerParts:
-    """The Linear layers of one encoder layer, and the dropout of its attention. Pruning edits them in place; the layer's forward follows their sizes."""
+    """The Linear layers of one encoder layer, and the dropout of its attention.
+
+    Pruning edits the Linears in place; the layer's forward follows their sizes.
+    """
 
     query: nn.Linear
     key: nn.Linear

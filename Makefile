@@ -33,10 +33,10 @@ $(DEMO)/student-pruned/manifest.json: $(DEMO)/student/manifest.json
 	$(RUN) -m compress.prune --model $(DEMO)/student --teacher $(DEMO)/teacher --resume
 
 $(DEMO)/student-pruned-onnx-int8/manifest.json: $(DEMO)/student-pruned/manifest.json
-	$(RUN) -m export.onnx --quantize int8
+	$(RUN) -m export.onnx --model $(DEMO)/student-pruned --quantize int8
 
 $(DEMO)/student-pruned-tflite-int8/manifest.json: $(DEMO)/student-pruned/manifest.json
-	$(RUN) -m export.tflite --quantize int8
+	$(RUN) -m export.tflite --model $(DEMO)/student-pruned --quantize int8
 
 demo: $(DEMO)/student-pruned-onnx-int8/manifest.json $(DEMO)/student-pruned-tflite-int8/manifest.json
 	$(RUN) benchmarks/compare.py

@@ -75,11 +75,17 @@ class PruneConfig(DistillationFlags):
         """How recovery trains."""
         return TrainingOptions(self.learning_rate, self.batch_size, self.epochs, precision=self.precision, seed=self.seed)
 
+    def facts(self) -> dict[str, Any]:
+        """What of these options decides which weights are pruned."""
+        structured = (self.keep_ffn, self.keep_heads, self.importance_windows)
+        return {"pruning": structured if self.method == "structured" else (self.sparsity, self.iterations)}
+
     @property
     def target(self) -> Path:
         """Where the result goes."""
         suffix = "pruned" if self.method == "structured" else "sparse"
-        return self.out or self.model.with_name(f"{self.model.name}-{suffix}")
+        model = self.model if self.model.name not in ("", "..") else self.model.resolve()
+        return self.out or model.with_name(f"{model.name}-{suffix}")
 
 
 def prune_structured(model: QAModel, windows: Sequence[Window], keep_ffn: float, keep_heads: float) -> dict[str, Any]:
@@ -151,7 +157,7 @@ def main(config: PruneConfig) -> Bundle:
     trainer = distil(
         model, teacher, windows, material.train_file,
         options=config.options(), weights=config.weights(), cache=config.cache,
-        work=out.parent / "training" / out.name, name="recovery",
+        work=out.parent / "training" / out.name, name="recovery", facts=config.facts(),
     )  # fmt: skip
     if config.method == "magnitude":
         trainer.after_step = IterativePruning(model, trainer.n_steps, config.sparsity, config.iterations)

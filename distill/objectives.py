@@ -10,6 +10,8 @@ from distill.losses import hard_loss, hidden_loss, soft_loss
 from distill.teacher_logits import TeacherLogits
 from qa.cli import check_option
 
+INFINITY = float("inf")
+
 
 @dataclass(frozen=True)
 class DistillationWeights:
@@ -21,8 +23,8 @@ class DistillationWeights:
 
     def __post_init__(self) -> None:
         check_option(0 <= self.alpha <= 1, "--alpha", self.alpha, "in [0, 1]")
-        check_option(self.temperature > 0, "--temperature", self.temperature, "above 0")
-        check_option(self.hidden_weight >= 0, "--hidden-weight", self.hidden_weight, "at least 0")
+        check_option(0 < self.temperature < INFINITY, "--temperature", self.temperature, "above 0 and finite")
+        check_option(0 <= self.hidden_weight < INFINITY, "--hidden-weight", self.hidden_weight, "at least 0 and finite")
 
 
 def supervised(model: nn.Module, batch: dict[str, Tensor], indices: np.ndarray) -> dict[str, Tensor]:

@@ -4,6 +4,7 @@
     python -m distill.run --out runs/real --teacher runs/real/teacher --data train-v1.1.json --eval-data dev-v1.1.json
 """
 
+import json
 import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -11,7 +12,7 @@ from pathlib import Path
 from distill.objectives import supervised
 from distill.recipes import RECIPES, find_recipe
 from distill.stage import DistillationFlags, Material, distil, read_material, save_model, summary
-from distill.student import check_same_tokens, copy_head, student_from_layers
+from distill.student import check_same_tokens, check_same_width, copy_head, student_from_layers
 from distill.training import Trainer, TrainingOptions
 from qa.bundle import Bundle, open_bundle
 from qa.cli import check_option, run_command
@@ -21,7 +22,10 @@ from qa.models.heads import build_head
 from qa.models.model import QAModel
 from qa.models.pretrained import EMBEDDED, find_encoder, load_encoder
 from qa.settings import QASettings
+from qa.squad import file_sha256
 from qa.tokenization import load_tokenizer
+
+DEFAULT_LAYERS = 3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,6 +69,8 @@ class DistillConfig(DistillationFlags):
         find_recipe(self.recipe)
         both = self.student_encoder is not None and self.student_layers is not None
         check_option(not both, "--student-layers", self.student_layers, "left out when --student-encoder is given")
+        layers = self.student_layers
+        check_option(layers is None or layers >= 1, "--student-layers", layers, "at least 1")
         build_head(self.teacher_head, 8, self.activation)
         build_head(self.student_head or self.teacher_head, 8, self.activation)
         self.weights()
@@ -91,11 +97,14 @@ def train_teacher(config: DistillConfig, material: Material) -> Bundle:
     """Fine-tune the teacher's encoder with a fresh head, or open the teacher that an interrupted run has finished."""
     out = config.out / "teacher"
     if config.resume and out.exists():
-        return open_bundle(out, kind="pytorch")
+        return finished(config, out)
     folder = find_encoder(config.teacher_encoder)
     model = QAModel(load_encoder(config.teacher_encoder, folder), config.teacher_head, config.activation, config.seed)
+    for parts in model.encoder.layer_parts():
+        parts.attention_dropout.p = 0.0  # it needs (B, heads, T, T) arrays: half the speed for nothing that was measured
     windows = make_windows(material.train, load_tokenizer(folder), QASettings(), progress=True)
-    trainer = Trainer(model, windows, supervised, config.teacher_options(), config.out / "training" / "teacher", "teacher")
+    facts = {"data": file_sha256(material.train_file), "encoder": config.teacher_encoder}
+    trainer = Trainer(model, windows, supervised, config.teacher_options(), config.out / "training" / "teacher", "teacher", facts)
     trainer.train(config.resume)
     if trainer.accelerator.is_main_process:
         save_model(model, out, material, stage="teacher", config=config, tokenizer=folder, parent=None)
@@ -104,13 +113,32 @@ def train_teacher(config: DistillConfig, material: Material) -> Bundle:
     return open_bundle(out, kind="pytorch")
 
 
-def make_student(config: DistillConfig, teacher: Bundle) -> tuple[QAModel, Path]:
+def finished(config: DistillConfig, out: Path) -> Bundle:
+    """A bundle that an interrupted run has finished. BundleError when it was made with other options than those given now."""
+    bundle = open_bundle(out, kind="pytorch")
+    now, then = json.loads(json.dumps(asdict(config), default=str)), bundle.manifest["config"]
+    changed = [name for name in now if name not in ("resume", "cache", "out", "eval_data") and now[name] != then.get(name)]
+    if changed:
+        flag = "--" + changed[0].replace("_", "-")
+        raise BundleError(f"{out}: made with {flag} {then.get(changed[0])}, not {now[changed[0]]}; choose another --out")
+    return bundle
+
+
+def check_plan(config: DistillConfig) -> None:
+    """Make the student of an untrained teacher and drop it: what cannot work is said before the teacher is fine-tuned."""
+    folder = find_encoder(config.teacher_encoder)
+    teacher = QAModel(load_encoder(config.teacher_encoder, folder), config.teacher_head, config.activation)
+    student, _ = student_for(config, teacher, folder)
+    check_same_width(teacher, student, config.hidden_weight)
+
+
+def student_for(config: DistillConfig, teacher_model: QAModel, teacher_folder: Path) -> tuple[QAModel, Path]:
     """The untrained student and the folder of its tokenizer."""
-    teacher_model = QAModel.from_pretrained(teacher.path)
     if config.student_encoder is None:
-        return student_from_layers(teacher_model, config.student_layers or 3, config.student_head, config.seed), teacher.path
+        n_layers = DEFAULT_LAYERS if config.student_layers is None else config.student_layers
+        return student_from_layers(teacher_model, n_layers, config.student_head, config.seed), teacher_folder
     folder = find_encoder(config.student_encoder)
-    check_same_tokens(teacher.tokenizer(), load_tokenizer(folder))
+    check_same_tokens(load_tokenizer(teacher_folder), load_tokenizer(folder))
     encoder = load_encoder(config.student_encoder, folder)
     student = QAModel(encoder, config.student_head or teacher_model.head_name, teacher_model.activation, config.seed)
     copy_head(teacher_model, student)
@@ -124,12 +152,15 @@ def main(config: DistillConfig) -> Bundle:
     if config.out.exists() and not config.resume and os.environ.get("RANK", "0") == "0":
         raise BundleError(f"{config.out}: exists already; choose another --out, remove it, or go on with it by --resume")
     if out.exists():
-        print(summary(open_bundle(out)))
-        return open_bundle(out)
+        bundle = finished(config, out)
+        print(summary(bundle))
+        return bundle
     given = open_bundle(config.teacher, kind="pytorch") if config.teacher else None
     material = read_material(config.data, config.eval_data)
+    if given is None:
+        check_plan(config)
     teacher = given or train_teacher(config, material)
-    student, tokenizer = make_student(config, teacher)
+    student, tokenizer = student_for(config, QAModel.from_pretrained(teacher.path), teacher.path)
     windows = make_windows(material.train, teacher.tokenizer(), teacher.settings, progress=True)
     trainer = distil(
         student, teacher, windows, material.train_file,

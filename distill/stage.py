@@ -85,18 +85,21 @@ def distil(
     cache: Path,
     work: Path,
     name: str,
+    facts: dict[str, Any] | None = None,
 ) -> Trainer:
     """A trainer that distils `teacher` into `student`; `windows` are cut from `data` with the teacher's settings.
 
-    The student learns without dropout: it is to match given logits and states, which noise in its own would bias. Attention
-    then needs no (B, heads, T, T) array either, which halves the memory of a step.
+    A checkpoint goes on only with the same teacher, data, loss and `facts`. The student learns without dropout: it is to
+    match given logits and states, which noise in its own would bias. Attention then needs no (B, heads, T, T) array either,
+    which halves the memory of a step.
     """
     for module in student.modules():
         if isinstance(module, nn.Dropout):
             module.p = 0.0
     teacher_model = QAModel.from_pretrained(teacher.path)
     check_same_width(teacher_model, student, weights.hidden_weight)
-    trainer = Trainer(student, windows, supervised, options, work, name)
+    depends_on = {"teacher": teacher.sha256, "data": file_sha256(data), "loss": asdict(weights), **(facts or {})}
+    trainer = Trainer(student, windows, supervised, options, work, name, depends_on)
     folder = cache / cache_key(teacher, data, options.precision)
     trainer.loss = Distillation(TeacherLogits(teacher_model, windows, folder, trainer.accelerator), weights)
     return trainer

@@ -1,11 +1,13 @@
-"""The teacher in distillation: its logits are computed once for each window and kept in a memory-mapped cache.
+"""The teacher in distillation, with a memory-mapped cache of its logits.
 
-The cache fills as training first meets a window, survives a stop, and is keyed by teacher weights, tokenizer, window
-settings, data and precision. When hidden states are wanted too, the teacher runs each time: they are too large to keep.
+Without a hidden-state loss the teacher computes each window once: the cache fills as training first meets a window, survives
+a stop, and is keyed by teacher weights, tokenizer, window settings, data and precision. When hidden states are wanted the
+teacher runs each time, for they are too large to keep, and the cache is left alone.
 """
 
 import hashlib
 import json
+import os
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -18,7 +20,6 @@ from torch import Tensor
 from distill.batches import model_inputs
 from qa.bundle import Bundle
 from qa.features import Window
-from qa.files import check_free_space
 from qa.models.model import QAModel
 from qa.squad import file_sha256
 
@@ -46,8 +47,7 @@ class TeacherLogits:
         self.offsets = np.concatenate([[0], np.cumsum(lengths)])
         if accelerator.is_main_process:
             folder.mkdir(parents=True, exist_ok=True)
-            _create(folder / "logits.npy", (2, int(self.offsets[-1])), np.float32)
-            _create(folder / "known.npy", (len(windows),), np.bool_)
+            _prepare(folder, int(self.offsets[-1]), len(windows))
         accelerator.wait_for_everyone()
         self.logits = np.load(folder / "logits.npy", mmap_mode="r+")  # (2, total tokens): start, end
         self.known = np.load(folder / "known.npy", mmap_mode="r+")  # (windows,)
@@ -61,7 +61,8 @@ class TeacherLogits:
         with torch.no_grad(), self.accelerator.autocast():
             output = self.model(**model_inputs(batch), hidden_states=hidden_states)
         start, end = output["start_logits"], output["end_logits"]
-        self._write(start, end, indices)
+        if not hidden_states:
+            self._write(start, end, indices)
         return start, end, output.get("hidden_states", ())
 
     def _read(self, shape: torch.Size, indices: np.ndarray) -> tuple[Tensor, Tensor]:
@@ -81,11 +82,17 @@ class TeacherLogits:
                 self.known[index] = True
 
 
-def _create(path: Path, shape: tuple[int, ...], dtype: type) -> None:
-    """Make a zeroed array file unless one of this shape is there."""
-    if path.is_file() and np.load(path, mmap_mode="r").shape == shape:
-        return
-    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
-    # A memory map on a full disk would kill the process when it is written to.
-    check_free_space(path.parent, 2 * size, "the cache of teacher logits")
-    np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=shape).flush()
+def _prepare(folder: Path, n_tokens: int, n_windows: int) -> None:
+    """Make empty cache files unless both are there and whole; `known` says of each window whether its logits are."""
+    shapes = {"known.npy": ((n_windows,), np.bool_), "logits.npy": ((2, n_tokens), np.float32)}
+    try:
+        if all(np.load(folder / name, mmap_mode="r").shape == shape for name, (shape, _) in shapes.items()):
+            return
+    except (ValueError, EOFError, OSError):
+        pass  # absent, or torn by a stop while it was made
+    for name, (shape, dtype) in shapes.items():
+        path = folder / name
+        np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=shape).flush()
+        with open(path, "r+b") as stream:
+            # The space is taken now: a memory map that meets a full disk kills the process.
+            os.posix_fallocate(stream.fileno(), 0, path.stat().st_size)

@@ -7,16 +7,18 @@ exactly as if it had not stopped. Checkpoints are one safetensors file, replaced
 import contextlib
 import hashlib
 import json
+import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from accelerate import Accelerator
-from accelerate.utils import set_seed
+from accelerate.utils import InitProcessGroupKwargs, set_seed
 from safetensors import safe_open
 from safetensors.torch import save
 from torch import Tensor, nn
@@ -56,7 +58,8 @@ class TrainingOptions:
     def __post_init__(self) -> None:
         check_option(0 < self.learning_rate < 1, "--learning-rate", self.learning_rate, "in (0, 1)")
         check_option(self.batch_size >= 1, "--batch-size", self.batch_size, "at least 1")
-        check_option(self.epochs > 0, "--epochs", self.epochs, "above 0")
+        check_option(0 < self.epochs < float("inf"), "--epochs", self.epochs, "above 0 and finite")
+        check_option(self.seed >= 0, "--seed", self.seed, "at least 0")
         check_option(0 <= self.warmup < 1, "--warmup", self.warmup, "in [0, 1)")
         check_option(self.accumulation >= 1, "--accumulation", self.accumulation, "at least 1")
         check_option(self.precision in PRECISIONS, "--precision", self.precision, f"one of {', '.join(PRECISIONS)}")
@@ -65,7 +68,10 @@ class TrainingOptions:
 def make_accelerator(precision: str) -> Accelerator:
     """Accelerate's view of the machine: a GPU when there is one, all processes of torchrun, bf16 autocast for auto and bf16."""
     check_option(precision in PRECISIONS, "--precision", precision, f"one of {', '.join(PRECISIONS)}")
-    return Accelerator(mixed_precision="no" if precision == "fp32" else "bf16", cpu=not torch.cuda.is_available())
+    # While the first process saves and scores a model the others wait; NCCL would give up after ten minutes.
+    patience = InitProcessGroupKwargs(timeout=timedelta(hours=12))
+    mixed = "no" if precision == "fp32" else "bf16"
+    return Accelerator(mixed_precision=mixed, cpu=not torch.cuda.is_available(), kwargs_handlers=[patience])
 
 
 def learning_rate_at(step: int, n_steps: int, options: TrainingOptions) -> float:
@@ -80,9 +86,18 @@ class Trainer:
     """Trains one model in place. `work` receives TensorBoard curves and the checkpoint; the checkpoint goes when done."""
 
     def __init__(
-        self, model: QAModel, windows: Sequence[Window], loss: LossFunction, options: TrainingOptions, work: Path, name: str
+        self,
+        model: QAModel,
+        windows: Sequence[Window],
+        loss: LossFunction,
+        options: TrainingOptions,
+        work: Path,
+        name: str,
+        facts: dict[str, Any] | None = None,
     ) -> None:
+        """`facts` are what else the result depends on (teacher, data, weights of the loss): a checkpoint is of these too."""
         self.model, self.windows, self.loss, self.options, self.work, self.name = model, windows, loss, options, work, name
+        self.facts = dict(facts or {})
         self.lengths = np.array([len(w.input_ids) for w in windows])
         self.accelerator = make_accelerator(options.precision)
         self.n_batches = -(-len(windows) // options.batch_size)
@@ -101,6 +116,8 @@ class Trainer:
         check_free_space(self.work, 8 * sum(4 * p.numel() for p in self.model.parameters()), f"training {self.name}")
         self.work.mkdir(parents=True, exist_ok=True)
         first = self._load_checkpoint() if resume else 0
+        if first and self.after_step is not None:
+            self.after_step(first)  # what it keeps in step with the weights, such as masks, follows the loaded ones
         main = self.accelerator.is_main_process
         writer = SummaryWriter(str(self.work), purge_step=first) if main else None
         saved_at = time.monotonic()
@@ -138,10 +155,11 @@ class Trainer:
         """Keep what was learnt when the user stops a run: `step` steps are done, unless weights were being updated."""
         if self.accelerator.is_main_process and step > 0 and not self._updating:
             self._save_checkpoint(step)
+            print(f"\n{self.name}: stopped after {step} steps; --resume goes on from {self.work / CHECKPOINT}", file=sys.stderr)
 
     def _step(self, step: int) -> dict[str, float]:
         options, accelerator = self.options, self.accelerator
-        set_seed(options.seed * 1_000_003 + step * accelerator.num_processes + accelerator.process_index)
+        set_seed((options.seed * 1_000_003 + step * accelerator.num_processes + accelerator.process_index) % 2**32)
         for group in self.optimizer.param_groups:
             group["lr"] = learning_rate_at(step, self.n_steps, options)
         sums: dict[str, float] = {}
@@ -177,7 +195,7 @@ class Trainer:
 
     def _fingerprint(self) -> str:
         options = asdict(self.options) | {"checkpoint_minutes": None}
-        config = {"options": options, "lengths": self.lengths.tolist(), "model": self.model.config()}
+        config = {"options": options, "facts": self.facts, "lengths": self.lengths.tolist(), "model": self.model.config()}
         return hashlib.sha256(json.dumps(config, sort_keys=True, default=str).encode()).hexdigest()
 
     def _parameters(self) -> list[tuple[str, nn.Parameter]]:

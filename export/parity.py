@@ -16,7 +16,7 @@ from qa.settings import QASettings
 from qa.squad import read_squad
 
 PARITY_WINDOWS = 40
-PADDING = 24  # tokens added where a runtime takes any length; one of fixed lengths always pads
+PADDING = 128  # tokens added the second time: where lengths are fixed, most windows then take a longer signature
 
 
 @dataclass(frozen=True)
@@ -68,9 +68,9 @@ def best_span(window: Window, logits: Logits, settings: QASettings) -> tuple[int
 
 
 def window_logits(runtime: Runtime, window: Window, padding: int) -> Logits:
-    """One window's logits, (T,) each, computed with `padding` more tokens where the runtime takes any length."""
+    """One window's logits, (T,) each, computed with room for `padding` more tokens, as far as the runtime's lengths go."""
     n = len(window.input_ids)
-    length = run_length(runtime, n) + (padding if runtime.lengths is None else 0)
+    length = n + padding if runtime.lengths is None else run_length(runtime, min(n + padding, runtime.lengths[-1]))
     start, end = runtime(collate([window], length))
     return start[0, :n], end[0, :n]
 

@@ -70,6 +70,8 @@ def export_bundle(
     `update_settings` writes it into a model file that carries its settings.
     """
     source = config.model or newest_student()
+    if not source.name or source.name == "..":  # the current folder or its parent: a name beside it is wanted
+        source = source.resolve()
     out = config.out or source.with_name(f"{source.name}-{kind}-{config.precision}")
     refuse_existing(out)
     parent = open_bundle(source, kind="pytorch")
@@ -101,7 +103,7 @@ def export_bundle(
     structure = manifest["structure"]
     n_operators, int8_share = sum(structure["operators"].values()), structure["int8_share_of_bytes"]
     size_mb = bundle.weights.stat().st_size / 1e6
-    print(f"{bundle.weights}: {size_mb:.1f} MB, {n_operators} operators, {int8_share:.0%} of the constants' bytes are int8")
+    print(f"{bundle.weights}: {size_mb:.1f} MB, {n_operators} operators, {int8_share:.1%} of the constants' bytes are int8")
     return bundle
 
 

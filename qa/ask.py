@@ -34,6 +34,8 @@ class AskConfig:
     """Threads; all cores when not given."""
 
     def __post_init__(self) -> None:
+        encodes = self.question == self.question.encode(errors="replace").decode()
+        check_option(encodes, "--question", ascii(self.question), "UTF-8 text")
         check_option(self.threads is None or self.threads >= 1, "--threads", self.threads, "at least 1")
 
 

@@ -20,6 +20,7 @@ from typing import Any
 from tokenizers import Tokenizer
 
 from qa.errors import BundleError
+from qa.probe import PROBE_TOLERANCE
 from qa.settings import QASettings
 from qa.squad import file_sha256
 from qa.tokenization import load_tokenizer
@@ -72,7 +73,8 @@ class Bundle:
 
     def reference(self) -> dict[str, str]:
         """How a child's manifest names this bundle as its parent."""
-        return {"name": self.path.name, "sha256": self.sha256, "weights_sha256": self.manifest["files"][self.weights.name]}
+        weights_sha256 = self.manifest["files"][self.weights.name]
+        return {"name": self.path.resolve().name, "sha256": self.sha256, "weights_sha256": weights_sha256}
 
 
 def open_bundle(path: Path, kind: str | None = None) -> Bundle:
@@ -91,7 +93,8 @@ def open_bundle(path: Path, kind: str | None = None) -> Bundle:
         files, found_kind = dict(manifest["files"]), manifest["kind"]
         well_formed = found_kind in WEIGHTS and {WEIGHTS[found_kind], SETTINGS} <= files.keys()
         well_formed = well_formed and all(name == Path(name).name for name in files)  # nothing outside the folder
-        manifest["precision"], manifest["stage"]
+        well_formed = well_formed and all(isinstance(value, str) for value in (*files.values(), manifest["stage"]))
+        well_formed = well_formed and manifest["precision"] in PROBE_TOLERANCE
     except (ValueError, KeyError, TypeError):
         well_formed = False
     if not well_formed:
@@ -102,7 +105,7 @@ def open_bundle(path: Path, kind: str | None = None) -> Bundle:
         _verify(path / name, expected)
     if kind is not None and found_kind != kind:
         raise BundleError(f"{path}: holds a {found_kind} model, but this stage needs a {kind} bundle")
-    settings = QASettings.from_json((path / SETTINGS).read_text(encoding="utf-8"), str(path / SETTINGS))
+    settings = QASettings.from_json((path / SETTINGS).read_bytes(), str(path / SETTINGS))
     return Bundle(path, manifest, hashlib.sha256(raw).hexdigest(), settings)
 
 

@@ -36,7 +36,7 @@ def run_command(config_type: Callable[..., Any], main: Callable[[Any], Any]) -> 
         print(f"error: {one_line(error)}", file=sys.stderr)
         sys.exit(EXIT_USER_ERROR)
     except KeyboardInterrupt:
-        print("interrupted; nothing half-written was kept (training goes on with --resume)", file=sys.stderr)
+        print("interrupted", file=sys.stderr)
         sys.exit(EXIT_INTERRUPTED)
 
 

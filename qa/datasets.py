@@ -1,6 +1,7 @@
 """Where questions come from: the excerpt that ships with the project, SQuAD by name (downloaded and checked), or a file."""
 
 import hashlib
+import http.client
 import urllib.error
 import urllib.request
 from pathlib import Path
@@ -51,7 +52,7 @@ def _download(name: str, sha256: str, data: str) -> Path:
     try:
         with urllib.request.urlopen(SQUAD_URL + name, timeout=DOWNLOAD_TIMEOUT_S) as response:
             content = response.read()
-    except (urllib.error.URLError, TimeoutError, OSError) as error:
+    except (urllib.error.URLError, http.client.HTTPException, TimeoutError, OSError) as error:
         reason = getattr(error, "reason", error)
         raise DownloadError(
             f"--data {data}: cannot download {SQUAD_URL + name} ({reason}); offline, give the file itself or --data {EMBEDDED}"

@@ -16,7 +16,7 @@ from qa.bundle import Bundle, open_bundle
 from qa.cli import check_option, run_command
 from qa.datasets import resolve
 from qa.features import Window, make_windows
-from qa.files import write_whole
+from qa.files import check_writable, write_whole
 from qa.metrics import best_f1_threshold, evaluate_predictions
 from qa.runtimes import Logits, Runtime, load_runtime, run_windows
 from qa.settings import QASettings
@@ -40,6 +40,8 @@ class EvaluateConfig:
         given = (self.model is not None) + (self.predictions is not None)
         check_option(given == 1, "--model / --predictions", f"{given} of them", "exactly one of the two")
         check_option(self.out is None or self.model is not None, "--out", self.out, "given with --model only")
+        if self.out is not None:
+            check_writable(self.out, "--out")
 
 
 def predict(
@@ -84,16 +86,16 @@ def main(config: EvaluateConfig) -> dict[str, Any]:
     examples = read_squad(resolve(config.data, "dev"))
     if config.predictions is not None:
         result: dict[str, Any] = evaluate_predictions(examples, read_predictions(config.predictions))
-    else:
-        assert config.model is not None  # __post_init__ has seen to it
-        bundle = open_bundle(config.model)
-        runtime = load_runtime(bundle)
-        result, predictions = evaluate_runtime(runtime, bundle, examples, progress=sys.stderr.isatty())
-        if config.out is not None:
-            threshold = bundle.settings.null_threshold
-            answers = {e.id: answer_text(e, p, threshold) for e, p in zip(examples, predictions, strict=True)}
-            write_whole(config.out, json.dumps(answers, ensure_ascii=False))
+        print(json.dumps(result, indent=1))
+        return result
+    assert config.model is not None  # __post_init__ has seen to it
+    bundle = open_bundle(config.model)
+    result, predictions = evaluate_runtime(load_runtime(bundle), bundle, examples, progress=sys.stderr.isatty())
     print(json.dumps(result, indent=1))
+    if config.out is not None:
+        threshold = bundle.settings.null_threshold
+        answers = {e.id: answer_text(e, p, threshold) for e, p in zip(examples, predictions, strict=True)}
+        write_whole(config.out, json.dumps(answers, ensure_ascii=False))
     return result
 
 

@@ -59,13 +59,15 @@ def _layout(n_tokens: int, budget: int, doc_stride: int) -> tuple[list[tuple[int
     spans = window_spans(n_tokens, budget, doc_stride)
     if len(spans) == 1:
         return spans, [np.ones(spans[0][1], bool)]
-    # Context of a token in a span: the smaller of what stands left and right of it, plus 1 % of the span's length.
-    score = np.full((len(spans), n_tokens), -1.0)
+    # Context of a token in a span: the smaller of what stands left and right of it, plus 1 % of the span's length. The first
+    # of equals keeps the token, as in BERT.
+    best, owner = np.full(n_tokens, -1.0), np.zeros(n_tokens, np.int32)
     for row, (first, n) in enumerate(spans):
-        position = np.arange(n)
-        score[row, first : first + n] = np.minimum(position, n - 1 - position) + 0.01 * n
-    best = score.argmax(axis=0)  # the first of equals, as BERT takes it
-    return spans, [best[first : first + n] == row for row, (first, n) in enumerate(spans)]
+        position, part = np.arange(n), slice(first, first + n)
+        score = np.minimum(position, n - 1 - position) + 0.01 * n
+        owner[part] = np.where(score > best[part], row, owner[part])
+        best[part] = np.maximum(best[part], score)
+    return spans, [owner[first : first + n] == row for row, (first, n) in enumerate(spans)]
 
 
 def answer_tokens(passage_starts: np.ndarray, passage_ends: np.ndarray, begin: int, end: int) -> tuple[int, int] | None:

@@ -19,6 +19,16 @@ def write_whole(path: Path, content: bytes | str) -> None:
         partial.unlink(missing_ok=True)
 
 
+def check_writable(path: Path, flag: str) -> None:
+    """Raise OptionError unless a file can be written at `path`: said before minutes of work."""
+    if path.is_dir():
+        raise OptionError(f"{flag} {path}: is a folder; give a file")
+    if not path.absolute().parent.is_dir():
+        raise OptionError(f"{flag} {path}: its folder does not exist; make it first")
+    if not os.access(path.absolute().parent, os.W_OK):
+        raise OptionError(f"{flag} {path}: its folder cannot be written to")
+
+
 def check_free_space(folder: Path, n_bytes: int, what: str) -> None:
     """Raise OptionError unless the disk of `folder` (which need not exist yet) has `n_bytes` free: said before hours of work."""
     while not folder.exists():

@@ -57,7 +57,7 @@ def read_probe(text: str, where: str) -> list[ProbeWindow]:
         ]
         if not windows or any(not (w.input_ids.shape == w.start_logits.shape == w.end_logits.shape) for w in windows):
             raise ValueError("no windows, or lengths that differ")
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, OverflowError) as error:
         raise BundleError(f"{where}: not a valid probe ({error!r}); make the bundle again") from None
     return windows
 

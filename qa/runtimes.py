@@ -168,7 +168,9 @@ def load_runtime(bundle: Bundle, threads: int | None = None, *, probe: bool = Tr
     `threads` defaults to all cores. Raises ProbeError when the runtime computes this model wrongly.
     """
     runtime: Runtime = _RUNTIMES[bundle.kind](bundle, threads or available_cores())
-    if probe and (bundle.path / PROBE).is_file():
+    if probe and bundle.kind != "pytorch":
+        if PROBE not in bundle.manifest["files"]:
+            raise BundleError(f"{bundle.path}: has no {PROBE}, so nothing shows that this runtime is right; export it again")
         recorded = read_probe((bundle.path / PROBE).read_text(encoding="utf-8"), str(bundle.path / PROBE))
         check_probe(runtime, recorded, bundle.precision)
     return runtime

@@ -26,8 +26,11 @@ class QASettings:
     """Leave a question unanswered when null score - best score exceeds this; None always answers."""
 
     def __post_init__(self) -> None:
-        for name in ("doc_stride", "max_question_length", "n_best", "max_answer_length"):
+        for name in ("max_length", "doc_stride", "max_question_length", "n_best", "max_answer_length"):
+            check_option(type(getattr(self, name)) is int, f"{name}", getattr(self, name), "a whole number")
             check_option(getattr(self, name) >= 1, f"{name}", getattr(self, name), "at least 1")
+        threshold = self.null_threshold
+        check_option(threshold is None or isinstance(threshold, int | float), "null_threshold", threshold, "a number or null")
         wanted = self.max_question_length + 4  # [CLS], two [SEP] and one token of context
         check_option(self.max_length >= wanted, "max_length", self.max_length, f"at least {wanted}")
 
@@ -36,7 +39,7 @@ class QASettings:
         path.write_text(json.dumps(asdict(self), indent=1) + "\n", encoding="utf-8")
 
     @classmethod
-    def from_json(cls, text: str, where: str) -> "QASettings":
+    def from_json(cls, text: str | bytes, where: str) -> "QASettings":
         """Read back what `save` wrote; BundleError names `where` when it is something else."""
         try:
             values = json.loads(text)

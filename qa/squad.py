@@ -60,6 +60,8 @@ def read_json(path: Path) -> Any:
         raise SquadFormatError(
             f"{path}: not valid JSON at line {error.lineno}, column {error.colno} ({error.msg}); is the file truncated?"
         ) from None
+    except ValueError as error:  # a number of thousands of digits
+        raise SquadFormatError(f"{path}: not valid JSON ({error})") from None
     except RecursionError:
         raise SquadFormatError(f"{path}: JSON nested too deeply to be SQuAD") from None
 
@@ -75,6 +77,8 @@ def read_squad(path: Path) -> list[Example]:
     root = read_json(path)
     for a, article in enumerate(_list(root, "data", str(path))):
         title = article.get("title", "") if isinstance(article, dict) else ""
+        if not isinstance(title, str):
+            raise SquadFormatError(f"{path}: article {a}: 'title' must be a text, got {title!r}")
         where_article = f"{path}: article {a} {title!r}"
         for p, paragraph in enumerate(_list(article, "paragraphs", where_article)):
             where = f"{where_article}, paragraph {p}"
@@ -121,6 +125,10 @@ def _list(owner: object, key: str, where: str) -> list[Any]:
 def _text(owner: object, key: str, where: str) -> str:
     if not isinstance(owner, dict) or not isinstance(owner.get(key), str):
         raise SquadFormatError(f"{where}: expected a text {key!r}, as SQuAD JSON has it")
+    try:
+        owner[key].encode()
+    except UnicodeEncodeError:
+        raise SquadFormatError(f"{where}: {key!r} holds half of a surrogate pair, which is no character; correct it") from None
     return owner[key]
 
 

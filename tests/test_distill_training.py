@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 
+from compress.magnitude import IterativePruning
 from distill.batches import to_tensors
 from distill.objectives import Distillation, DistillationWeights, supervised
 from distill.run import DistillConfig, main
@@ -96,6 +97,42 @@ def test_accumulated_batches_equal_one_large_batch(make_bundle, windows, tmp_pat
     batch = to_tensors(same)
     untrained, a, b = (supervised(m.eval(), batch, np.arange(12))["loss"].item() for m in (tiny(make_bundle), once, thrice))
     assert abs(a - b) < 1e-3 < abs(a - untrained)
+
+
+def test_resuming_pruning_keeps_the_same_zeros(make_bundle, windows, tmp_path):
+    options = TrainingOptions(1e-3, 4, 4, precision="fp32", checkpoint_minutes=0)
+
+    def trainer(model, work, loss=supervised):
+        made = Trainer(model, windows, loss, options, work, "t")
+        made.after_step = IterativePruning(model, made.n_steps, 0.6, 3)
+        return made
+
+    straight, stopped, resumed = (tiny(make_bundle) for _ in range(3))
+    trainer(straight, tmp_path / "a").train()
+    calls = []
+
+    def fails_at_fifth(*arguments):
+        calls.append(1)
+        if len(calls) == 5:
+            raise RuntimeError("killed")
+        return supervised(*arguments)
+
+    with pytest.raises(RuntimeError, match="killed"):
+        trainer(stopped, tmp_path / "b", fails_at_fifth).train()
+    trainer(resumed, tmp_path / "b").train(resume=True)
+    for name, tensor in straight.state_dict().items():
+        assert torch.equal(tensor, resumed.state_dict()[name]), name
+
+
+def test_checkpoint_of_another_teacher_or_loss_is_refused(make_bundle, small_squad, tmp_path):
+    def config(**changes):
+        given = {"teacher": make_bundle(), "student_layers": 1, "epochs": 1, "batch_size": 8, "cache": tmp_path / "c"}
+        return DistillConfig(out=tmp_path / "r", data=str(small_squad), **(given | changes))
+
+    main(config())
+    with pytest.raises(BundleError, match=r"made with --alpha 0\.1, not 0\.5"):
+        main(config(alpha=0.5, resume=True))
+    assert main(config(resume=True)).stage == "distill"
 
 
 def test_diverging_training_says_what_to_do(make_bundle, windows, tmp_path):
@@ -201,9 +238,29 @@ def test_two_processes_train_one_student(make_bundle, small_squad, tmp_path):
     command = [
         sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "-m", "distill.run", "--out", "r", "--cache", "c",
         "--teacher", str(make_bundle()), "--data", str(small_squad), "--student-layers", "1", "--epochs", "1",
+        "--batch-size", "8", "--precision", "fp32",
     ]  # fmt: skip
     environment = os.environ | {"OMP_NUM_THREADS": "1"}
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=240, check=False)
     assert done.returncode == 0, done.stderr
-    assert open_bundle(tmp_path / "r" / "student").stage == "distill"
     assert done.stdout.count("student:") == 1
+    alone = main(
+        DistillConfig(
+            out=tmp_path / "alone",
+            data=str(small_squad),
+            teacher=make_bundle(),
+            student_layers=1,
+            epochs=1,
+            batch_size=8,
+            cache=tmp_path / "c1",
+            precision="fp32",
+        )
+    )
+    ours, theirs = (QAModel.from_pretrained(path) for path in (tmp_path / "r" / "student", alone.path))
+    start = student_from_layers(QAModel.from_pretrained(make_bundle()), 1)
+
+    def distance(a, b):
+        return sum((x - y).abs().mean().item() for x, y in zip(a.parameters(), b.parameters(), strict=True))
+
+    # gradients are averaged over the processes, so both runs go the same way, up to how a batch is cut in two
+    assert distance(ours, theirs) < 0.2 * distance(start, theirs)

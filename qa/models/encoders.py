@@ -15,7 +15,10 @@ from qa.errors import OptionError
 
 @dataclass(frozen=True)
 class LayerParts:
-    """The Linear layers of one encoder layer. Pruning edits them in place; the layer's forward follows their sizes."""
+    """The Linear layers of one encoder layer, and the dropout of its attention.
+
+    Pruning edits the Linears in place; the layer's forward follows their sizes.
+    """
 
     query: nn.Linear
     key: nn.Linear
@@ -24,6 +27,7 @@ class LayerParts:
     up: nn.Linear
     down: nn.Linear
     head_size: int
+    attention_dropout: nn.Dropout
 
     @property
     def n_heads(self) -> int:
@@ -51,7 +55,7 @@ def _bert_parts(layer: Any) -> LayerParts:
     attention = layer.attention.self
     return LayerParts(
         attention.query, attention.key, attention.value, layer.attention.output.dense,
-        layer.intermediate.dense, layer.output.dense, attention.attention_head_size,
+        layer.intermediate.dense, layer.output.dense, attention.attention_head_size, attention.dropout,
     )  # fmt: skip
 
 
@@ -59,7 +63,7 @@ def _distilbert_parts(layer: Any) -> LayerParts:
     attention = layer.attention
     return LayerParts(
         attention.q_lin, attention.k_lin, attention.v_lin, attention.out_lin,
-        layer.ffn.lin1, layer.ffn.lin2, attention.attention_head_size,
+        layer.ffn.lin1, layer.ffn.lin2, attention.attention_head_size, attention.dropout,
     )  # fmt: skip
 
 

@@ -80,12 +80,10 @@ class QAModel(nn.Module):
             spec = encoder_type(encoder_config.pop("model_type"), where)
             model = cls(Encoder(spec.config_class(**encoder_config)), head["name"], head["activation"])
             shrink_to(model.encoder.layer_parts(), config["heads_per_layer"], config["neurons_per_layer"])
-        except (KeyError, TypeError, AttributeError, IndexError) as error:
+        except OptionError:
+            raise
+        except Exception as error:  # whatever transformers and torch make of a config that is none
             raise BundleError(f"{where}: not a model config ({error!r}); make the bundle again") from None
-        except ValueError as error:
-            if isinstance(error, OptionError):
-                raise
-            raise BundleError(f"{where}: {error}") from None
         return model
 
     @classmethod

@@ -5,9 +5,11 @@ import shutil
 from pathlib import Path
 
 from transformers import AutoConfig, AutoModel
+from transformers.utils.logging import disable_progress_bar
 
 from qa.errors import DownloadError, OptionError
 from qa.models.encoders import Encoder, encoder_type
+from qa.settings import QASettings
 from qa.squad import file_sha256
 from qa.tokenization import TOKENIZER_FILES, load_tokenizer
 
@@ -57,13 +59,25 @@ def load_encoder(name: str, folder: Path | None = None) -> Encoder:
             raise OptionError(f"encoder {name!r}: {folder} has no {file}")
     try:
         config = AutoConfig.from_pretrained(folder)
-    except (OSError, ValueError) as error:
+    except Exception as error:  # a config.json may hold anything
         raise OptionError(f"encoder {name!r}: {folder / 'config.json'}: {str(error).splitlines()[0]}") from None
     encoder_type(config.model_type, f"encoder {name!r}")
     encoder = Encoder(config)
-    pretrained = AutoModel.from_pretrained(folder, config=config, use_safetensors=True, trust_remote_code=False)
     wanted = encoder.model.state_dict()
+    disable_progress_bar()
+    try:
+        pretrained, info = AutoModel.from_pretrained(
+            folder, config=config, use_safetensors=True, trust_remote_code=False, output_loading_info=True
+        )
+    except Exception as error:  # safetensors, torch and transformers raise their own types
+        raise OptionError(f"encoder {name!r}: {folder} cannot be loaded ({str(error).strip().splitlines()[0]})") from None
+    missing = sorted(set(info["missing_keys"]) & wanted.keys())
+    if missing:  # transformers would go on with random values
+        raise OptionError(f"encoder {name!r}: {folder / 'model.safetensors'} lacks {len(missing)} weights, {missing[0]} for one")
     encoder.model.load_state_dict({key: tensor for key, tensor in pretrained.state_dict().items() if key in wanted})
+    longest = QASettings().max_length
+    if config.max_position_embeddings < longest:
+        raise OptionError(f"encoder {name!r}: has {config.max_position_embeddings} positions, windows need {longest}")
     return encoder
 
 

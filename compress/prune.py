@@ -54,7 +54,7 @@ class PruneConfig(DistillationFlags):
     """Magnitude: stages in which that share is reached during recovery; 1 is one-shot."""
     importance_windows: int = 256
     """Training windows on which importance is measured."""
-    epochs: float = 2
+    epochs: float = 1
     """Passes over the data for recovery."""
     learning_rate: float = 2e-4
     """Peak learning rate of recovery."""

@@ -54,7 +54,7 @@ class PruneConfig(DistillationFlags):
     """Magnitude: stages in which that share is reached during recovery; 1 is one-shot."""
     importance_windows: int = 256
     """Training windows on which importance is measured."""
-    epochs: float = 2
+    epochs: float = 1
     """Passes over the data for recovery."""
     learning_rate: float = 2e-4
     """Peak learning rate of recovery."""
@@ -162,7 +162,10 @@ def main(config: PruneConfig) -> Bundle:
     if config.method == "magnitude":
         trainer.after_step = IterativePruning(model, trainer.n_steps, config.sparsity, config.iterations)
     trainer.train(config.resume)
-    pruning |= {"zeros": share_of_zeros(model), "torch_speed_ratio": speed_ratio(before, model, sample)}
+    # Training leaves bf16 autocast on a model; what is timed must compute in fp32, as its parent does.
+    recovered = QAModel.from_config(model.config())
+    recovered.load_state_dict(model.state_dict())
+    pruning |= {"zeros": share_of_zeros(model), "torch_speed_ratio": speed_ratio(before, recovered, sample)}
     bundle = save_model(
         model, out, material, stage="prune", config=config, tokenizer=parent.path, parent=parent,
         pruning=pruning, recovered_against=teacher.reference(),

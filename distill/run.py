@@ -42,7 +42,7 @@ class DistillConfig(DistillationFlags):
     """Head of a new teacher."""
     teacher_learning_rate: float = 1.2e-4
     """Peak learning rate of a new teacher."""
-    teacher_epochs: float = 3
+    teacher_epochs: float = 2
     """Passes over the training data for a new teacher."""
     student_encoder: str | None = None
     """Encoder of the student, by the same names; without it the student keeps --student-layers of the teacher's layers."""

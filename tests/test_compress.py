@@ -134,6 +134,24 @@ def test_stage_makes_a_pruned_bundle_beside_its_untouched_parent(make_bundle, sm
         main(config)
 
 
+def test_speed_is_compared_in_the_same_precision(make_bundle, small_squad, tmp_path, monkeypatch):
+    seen = []
+
+    def record(before, after, windows):
+        batch = model_inputs(to_tensors(windows[:2]))
+        seen.extend(model.eval()(**batch, hidden_states=True)["hidden_states"][-1].dtype for model in (before, after))
+        inner = [m.register_forward_hook(lambda _, __, out: seen.append(out.dtype)) for m in (before.head, after.head)]
+        before(**batch), after(**batch)
+        for handle in inner:
+            handle.remove()
+        return 1.0
+
+    monkeypatch.setattr("compress.prune.speed_ratio", record)
+    out, cache = tmp_path / "p", tmp_path / "c"
+    main(PruneConfig(model=make_bundle(), out=out, data=str(small_squad), epochs=1, batch_size=8, cache=cache))
+    assert seen == [torch.float32] * 4
+
+
 @pytest.mark.parametrize(
     "wrong",
     [

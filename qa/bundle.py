@@ -131,8 +131,10 @@ def new_bundle(out: Path, manifest: Mapping[str, Any]) -> Iterator[Path]:
     nothing stays behind.
     """
     refuse_existing(out)
+    for left in out.parent.glob(f".{out.name}.unfinished-*"):  # by a process that was killed
+        if not _is_running(left.suffix.rpartition("-")[2]):
+            shutil.rmtree(left, ignore_errors=True)
     draft = out.parent / f".{out.name}.unfinished-{os.getpid()}"
-    shutil.rmtree(draft, ignore_errors=True)
     draft.mkdir(parents=True)
     try:
         yield draft
@@ -146,6 +148,16 @@ def new_bundle(out: Path, manifest: Mapping[str, Any]) -> Iterator[Path]:
         draft.rename(out)
     finally:
         shutil.rmtree(draft, ignore_errors=True)
+
+
+def _is_running(pid: str) -> bool:
+    try:
+        os.kill(int(pid), 0)
+    except (ValueError, OverflowError, ProcessLookupError):
+        return False
+    except PermissionError:
+        return True
+    return True
 
 
 def package_versions(names: Sequence[str] = RECORDED_PACKAGES) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 import errno
 import json
+import os
 
 import pytest
 
@@ -53,6 +54,15 @@ def test_folder_without_manifest_is_unfinished(bundle):
     (bundle / MANIFEST).unlink()
     with pytest.raises(BundleError, match="not a finished bundle"):
         open_bundle(bundle)
+
+
+def test_what_a_killed_process_left_is_cleared_and_a_running_ones_is_not(tmp_path):
+    dead, alive = tmp_path / ".b.unfinished-999999999", tmp_path / f".b.unfinished-{os.getppid()}"
+    for draft in (dead, alive):
+        draft.mkdir()
+    with new_bundle(tmp_path / "b", FACTS) as draft:
+        fill(draft)
+    assert leftovers(tmp_path) == [alive.name, "b"]
 
 
 BROKEN = ["{", "[]", '{"files": {}}', '{"files": {}, "kind": "pickle"}', '{"files": 3, "kind": "onnx"}']

@@ -86,11 +86,13 @@ def write_plot(groups: Sequence[Group], path: Path) -> None:
 def main(config: TableConfig) -> str:
     """Print the tables, or write them into a file. Returns them as text."""
     rows = [row for row in read_rows(config.rows) if config.data in (None, row["data"]["name"])]
-    tables = view_tables(collect(rows), config.view)
+    order = list(dict.fromkeys(row["bundle_sha256"] for row in reversed(rows)))[::-1]  # as the newest run has them
+    groups = collect(rows, order)
+    tables = view_tables(groups, config.view)
     if not tables:
         raise OptionError(f"{config.rows}: holds nothing to show as {config.view}{f' for {config.data}' if config.data else ''}")
     if config.plot is not None:
-        write_plot(collect(rows), config.plot)
+        write_plot(groups, config.plot)
     render = as_markdown if config.markdown or config.write else as_text
     text = "\n".join(render(table) for table in tables)
     if config.write is None:

@@ -28,8 +28,9 @@ class Tolerance:
 
 
 # The difference a probe allows (qa/probe.py has what was measured), and spans: equal to the last for fp32; a near tie may
-# turn in fp16; int8 turned none to one in twenty of a trained model's, more of a barely trained one's.
-EQUAL_SPANS = {"fp32": 0.999, "fp16": 0.95, "int8": 0.80, "int8-weights": 0.80}
+# turn in fp16; int8 turned none to one in twenty of a well trained model's and one in nine of the demo's, whose spans are
+# near ties more often. Garbage keeps almost none.
+EQUAL_SPANS = {"fp32": 0.999, "fp16": 0.95, "int8": 0.70, "int8-weights": 0.70}
 TOLERANCE = {precision: Tolerance(PROBE_TOLERANCE[precision], share) for precision, share in EQUAL_SPANS.items()}
 
 

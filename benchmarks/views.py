@@ -133,6 +133,7 @@ def _summary_columns(group: Group) -> list[Column]:
         ("same", figure("same_answers", ".1f", 100, "%")),
     ]
     padded = next((lengths for e in group.entries for lengths, _ in e.latency if lengths != "real"), None)
+    # mypy cannot type a lambda with a default; the default keeps each lambda's own setting.
     for setting, label in (("padded", str(padded)), ("real", "real")) if padded else ():
         columns.append((f"ms@{label}", lambda e, at=setting: number(e.at(at, 1).get("latency_ms_p50"), ".1f")))  # type: ignore[misc]
         columns.append((f"x@{label}", lambda e, at=setting: number(group.speedup(e.at(at, 1)), ".2f", unit="x")))  # type: ignore[misc]

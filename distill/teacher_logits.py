@@ -93,6 +93,10 @@ def _prepare(folder: Path, n_tokens: int, n_windows: int) -> None:
     for name, (shape, dtype) in shapes.items():
         path = folder / name
         np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=shape).flush()
-        with open(path, "r+b") as stream:
-            # The space is taken now: a memory map that meets a full disk kills the process.
-            os.posix_fallocate(stream.fileno(), 0, path.stat().st_size)
+        try:
+            with open(path, "r+b") as stream:
+                # The space is taken now: a memory map that meets a full disk kills the process.
+                os.posix_fallocate(stream.fileno(), 0, path.stat().st_size)
+        except OSError as error:
+            path.unlink()  # it has the right shape, and would pass for whole next time
+            raise OSError(error.errno, error.strerror, str(path)) from None

@@ -1,5 +1,6 @@
 """Training: it learns, a stopped run continues exactly, the teacher's cache holds what it computed, the stage makes a student."""
 
+import errno
 import os
 import subprocess
 import sys
@@ -264,3 +265,13 @@ def test_two_processes_train_one_student(make_bundle, small_squad, tmp_path):
 
     # gradients are averaged over the processes, so both runs go the same way, up to how a batch is cut in two
     assert distance(ours, theirs) < 0.2 * distance(start, theirs)
+
+
+def test_cache_on_a_full_disk_leaves_no_file_that_passes_for_whole(make_bundle, windows, tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "posix_fallocate", full)
+    with pytest.raises(OSError, match="No space left"):
+        TeacherLogits(tiny(make_bundle), windows, tmp_path, make_accelerator("fp32"))
+    assert list(tmp_path.iterdir()) == []

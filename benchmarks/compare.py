@@ -2,8 +2,10 @@
 
     python benchmarks/compare.py                            # all that make demo left in runs/demo
     python benchmarks/compare.py runs/teacher runs/student-tflite-int8 --data dev-v1.1.json
+    python benchmarks/compare.py runs/student-tflite-int8 --phone-log pixel8.log --phone "Pixel 8, Android 16, Tensor G3"
 
-Every measurement is appended to a file of rows; a table goes to stdout and an HTML report beside the rows.
+Every measurement is appended to a file of rows; a table goes to stdout and an HTML report beside the rows. The last form
+measures nothing: it takes the logs of LiteRT's benchmark tool, run on a phone, as rows.
 """
 
 import importlib.util
@@ -19,7 +21,10 @@ from typing import Any
 import tyro
 
 from benchmarks.measure import Comparison, Subject, measure_latency, measure_subject_accuracy, note
-from benchmarks.rows import OK, Row, machine, read_rows
+from benchmarks.phone import phone_rows
+from benchmarks.rows import OK, Row, append_row, machine, make_row, read_rows
+from benchmarks.table import as_text
+from benchmarks.views import Group, Table, collect, newest_order, view_tables
 from qa.bundle import MANIFEST, Bundle, open_bundle
 from qa.cli import check_option, one_line, run_command
 from qa.datasets import EMBEDDED, resolve
@@ -49,9 +54,29 @@ class CompareConfig:
     """Real windows timed for each model, length setting and number of threads."""
     skip_latency: bool = False
     """Measure accuracy only."""
+    phone_log: tuple[Path, ...] = ()
+    """Logs of LiteRT's benchmark_model, run on a phone: their runs become rows. Nothing is measured on this machine."""
+    phone: str | None = None
+    """The phone of --phone-log in one line: model, Android version, processor."""
 
     def __post_init__(self) -> None:
         check_option(self.latency_windows >= 1, "--latency-windows", self.latency_windows, "at least 1")
+        if not self.phone_log:
+            check_option(self.phone is None, "--phone", self.phone, "left out without --phone-log")
+            return
+        named = self.phone is not None and self.phone.isprintable() and self.phone == self.phone.strip() != ""
+        wanted = 'given with --phone-log, in one line such as "Pixel 8, Android 16, Tensor G3"'
+        check_option(named, "--phone", repr(self.phone), wanted)
+        for option in fields(self):
+            if option.name in ("data", "baseline", "latency_windows", "skip_latency"):
+                value = getattr(self, option.name)
+                wanted = "left out with --phone-log, which measures nothing on this machine"
+                check_option(value == option.default, flag_name(option.name), value, wanted)
+
+
+def flag_name(option: str) -> str:
+    """An option as it is written on the command line."""
+    return "--" + option.replace("_", "-")
 
 
 def find_bundles(config: CompareConfig) -> list[Bundle]:
@@ -109,8 +134,8 @@ def command_line(config: CompareConfig) -> str:
     for option in fields(config):
         value = getattr(config, option.name)
         if option.name != "bundles" and value != option.default:
-            flag = "--" + option.name.replace("_", "-")
-            words += [flag] if value is True else [flag, relative(value)]
+            values = value if isinstance(value, tuple) else (value,)
+            words += [flag_name(option.name), *(relative(each) for each in values if each is not True)]
     return shlex.join(words)
 
 
@@ -119,20 +144,12 @@ def relative(value: Any) -> str:
     return os.path.relpath(value) if Path(str(value)).is_absolute() else str(value)
 
 
-def prepare(config: CompareConfig) -> Comparison:
-    """Open and read all there is to read, so that a bad input is refused before anything is measured."""
+def find_subjects(config: CompareConfig) -> list[Subject]:
+    """The bundles with what is known of each."""
     if importlib.util.find_spec("matplotlib") is None:
         raise OptionError("the report's plots need matplotlib: pip install 'pocketqa[bench]'")
     bundles = find_bundles(config)
-    data = resolve(config.data, "dev")
-    data_sha256 = file_sha256(data)
-    shared = {
-        "target": "cpu",
-        "machine": machine(),
-        "data": {"name": data.name, "sha256": data_sha256},
-        "command": command_line(config),
-        "date": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-    }
+    shared = {"command": command_line(config), "date": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")}
     subjects = []
     for bundle, name in zip(bundles, display_names([bundle.path for bundle in bundles]), strict=True):
         parameters = bundle.manifest.get("parameters") or {}
@@ -146,20 +163,51 @@ def prepare(config: CompareConfig) -> Comparison:
             "size_bytes": bundle.weights.stat().st_size,
         }
         subjects.append(Subject(bundle, facts | shared))
+    return subjects
+
+
+def find_rows(config: CompareConfig) -> tuple[Path, list[Row]]:
+    """The file of rows, and those it holds already."""
+    path = config.rows or (config.bundles[0].parent if config.bundles else DEMO) / "rows.jsonl"
+    return path, read_rows(path) if path.is_file() else []
+
+
+def prepare(config: CompareConfig) -> Comparison:
+    """Open and read all there is to read, so that a bad input is refused before anything is measured."""
+    subjects = find_subjects(config)
+    data = resolve(config.data, "dev")
+    data_sha256 = file_sha256(data)
+    for subject in subjects:
+        subject.facts |= {"target": "cpu", "machine": machine(), "data": {"name": data.name, "sha256": data_sha256}}
     baseline = choose_baseline(config, subjects)
     # The baseline first and parents before their children: F1 retained and same answers look back.
     subjects.sort(key=lambda s: (s is not baseline, n_ancestors(s, subjects)))
-    rows_path = config.rows or (config.bundles[0].parent if config.bundles else DEMO) / "rows.jsonl"
-    old_rows = read_rows(rows_path) if rows_path.is_file() else []
+    rows_path, old_rows = find_rows(config)
     return Comparison(rows_path, read_squad(data), data_sha256, subjects, baseline, old_rows, config.latency_windows)
+
+
+def take_phone_logs(config: CompareConfig) -> list[Row]:
+    """Append a row for each run in the logs, print the phone's table and write the report over all rows. Returns the new rows.
+
+    Nothing is appended when any log is refused.
+    """
+    subjects = [s for s in find_subjects(config) if s.bundle.kind == "tflite"]
+    if not subjects:
+        raise BundleError("--phone-log: none of the bundles is a TFLite export; name the one whose model.tflite is on the phone")
+    rows_path, old_rows = find_rows(config)
+    new_rows = [make_row(row | {"machine": config.phone}) for path in config.phone_log for row in phone_rows(path, subjects)]
+    for row in new_rows:
+        append_row(rows_path, row)
+    groups = collect(old_rows + new_rows, newest_order(old_rows + new_rows))
+    own = [group for group in groups if group.on_phone and group.machine == config.phone]
+    show(config, rows_path, groups, view_tables(own, "latency"))
+    return new_rows
 
 
 def main(config: CompareConfig) -> list[Row]:
     """Measure, append the rows, print the tables and write the report. Returns this run's rows."""
-    from benchmarks.report import write_report
-    from benchmarks.table import as_text
-    from benchmarks.views import collect, view_tables
-
+    if config.phone_log:
+        return take_phone_logs(config)
     run = prepare(config)
     for subject in run.subjects:
         measure_subject_accuracy(run, subject)
@@ -167,13 +215,20 @@ def main(config: CompareConfig) -> list[Row]:
         for threads in sorted({1, available_cores()}):
             measure_latency(run, threads)
     groups = collect(run.shown_rows(), order=[subject.bundle.sha256 for subject in run.subjects])
-    for view in ("summary",) if config.skip_latency else ("summary", "latency"):
-        for table in view_tables(groups, view):
-            print(as_text(table))
-    report = config.report or run.rows_path.with_name("report.html")
-    write_report(report, groups)
-    print(f"rows: {run.rows_path}\nreport: {report}")
+    views = ("summary",) if config.skip_latency else ("summary", "latency")
+    show(config, run.rows_path, groups, [table for view in views for table in view_tables(groups, view)])
     return run.new_rows
+
+
+def show(config: CompareConfig, rows_path: Path, groups: Sequence[Group], tables: Sequence[Table]) -> None:
+    """Print the tables and write the report."""
+    from benchmarks.report import write_report
+
+    for table in tables:
+        print(as_text(table))
+    report = config.report or rows_path.with_name("report.html")
+    write_report(report, groups)
+    print(f"rows: {rows_path}\nreport: {report}")
 
 
 def command(config: CompareConfig) -> None:

@@ -72,6 +72,9 @@ def baseline_entry(group: Group) -> Entry | None:
 
 def headline(group: Group) -> tuple[str, list[tuple[str, str]]]:
     """One sentence, and the figures that carry it as (figure, what it is)."""
+    if group.on_phone:
+        n_models = len({row["model"] for row in group.rows})
+        return f"{n_models} model{'s' if n_models > 1 else ''} on {group.machine}", []
     best, base = best_entry(group), baseline_entry(group)
     if best is None or base is None:
         return f"{len(group.entries)} model{'s' if len(group.entries) > 1 else ''} on {group.data}", []
@@ -130,13 +133,21 @@ def conditions(group: Group) -> str:
     return f"<dl>{''.join(lines)}<dt>Command</dt><dd><code>{escape(newest['command'])}</code></dd></dl>"
 
 
+def phone_section(group: Group) -> str:
+    """Everything about one phone: what its logs tell, in a table, and the command that read them."""
+    parts = [f"<h1>{escape(headline(group)[0])}</h1>", *(html_table(table, None) for table in view_tables([group], "latency"))]
+    return "\n".join([*parts, f"<dl><dt>Command</dt><dd><code>{escape(group.newest['command'])}</code></dd></dl>"])
+
+
 def section(group: Group) -> str:
     """Everything about one group."""
+    if group.on_phone:
+        return phone_section(group)
     sentence, cards = headline(group)
     best = best_entry(group)
     parts = [
         f"<h1>{escape(sentence)}</h1>",
-        f'<p class="soft">Extractive question answering, measured on {escape(group.data)}.</p>',
+        f'<p class="soft">Extractive question answering, measured on {escape(str(group.data))}.</p>',
     ]
     parts += [
         '<div class="cards">',

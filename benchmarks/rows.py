@@ -14,6 +14,10 @@ Row = dict[str, Any]
 # The keys of a row in the order they are written. What is not known is absent. Milliseconds, bytes and MB (1e6 bytes) as named;
 # exact, f1 and their HasAns_, NoAns_ parts are percent; f1_retained and same_answers are ratios. other_load: how many cores other
 # processes kept busy on average while the latency was measured.
+# Rows with target "phone" come from a log of LiteRT's benchmark tool: windows of made-up token ids, so no data set and no
+# accuracy; machine is what the user calls the phone, date that of reading the log. latency_ms_std is the deviation of the timed
+# calls, latency_ms_first the first call of all, which is not among them; load_ms is the tool's "Init", memory_growth_mb how much
+# the peak of resident memory grew since the tool's start. The tool knows no p90 and p99, an old one no percentiles at all.
 KEYS = (
     "model", "bundle_sha256", "stage", "precision", "runtime", "target", "machine",
     "threads", "batch", "lengths",  # of the latency; lengths is "real" or the padded length
@@ -21,12 +25,14 @@ KEYS = (
     "data", "n", "n_windows", "exact", "f1",
     "HasAns_exact", "HasAns_f1", "HasAns_total", "NoAns_exact", "NoAns_f1", "NoAns_total", "best_f1", "best_f1_thresh",
     "baseline", "baseline_sha256", "f1_retained", "same_answers", "same_answers_as",
-    "latency_ms_p50", "latency_ms_p90", "latency_ms_p99", "latency_ms_mean", "n_warmup", "n_runs",
-    "tokenize_ms_p50", "decode_ms_p50", "load_ms", "peak_memory_mb", "memory_before_load_mb", "other_load",
+    "latency_ms_p50", "latency_ms_p90", "latency_ms_p95", "latency_ms_p99", "latency_ms_mean",
+    "latency_ms_std", "latency_ms_first", "n_warmup", "n_runs",
+    "tokenize_ms_p50", "decode_ms_p50", "load_ms", "peak_memory_mb", "memory_before_load_mb", "memory_growth_mb", "other_load",
     "command", "date", "status",
 )  # fmt: skip
 REQUIRED = ("model", "bundle_sha256", "stage", "precision", "target", "machine", "data", "command", "date", "status")
 OK = "ok"
+PHONE = "phone"  # the target of rows measured on a phone
 
 # Instruction sets that decide how fast int8 and half precision are, as /proc/cpuinfo names them.
 USEFUL_FLAGS = (
@@ -42,10 +48,15 @@ class RowsError(PocketQAError):
 def make_row(values: Mapping[str, Any]) -> Row:
     """A row in the order of KEYS, without what is None. ValueError when a key is unknown or a required one is missing."""
     unknown = [key for key in values if key not in KEYS]
-    missing = [key for key in REQUIRED if values.get(key) is None]
+    missing = _missing(values)
     if unknown or missing:
         raise ValueError(f"result row with unknown keys {unknown}, without required keys {missing}")
     return {key: values[key] for key in KEYS if values.get(key) is not None}
+
+
+def _missing(values: Mapping[str, Any]) -> list[str]:
+    optional = ("data",) if values.get("target") == PHONE else ()
+    return [key for key in REQUIRED if values.get(key) is None and key not in optional]
 
 
 def append_row(path: Path, row: Row) -> None:
@@ -71,13 +82,11 @@ def read_rows(path: Path) -> list[Row]:
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
         try:
             row = json.loads(line)
-            absent = [key for key in REQUIRED if key not in row]
-        except (ValueError, TypeError) as error:
+        except ValueError as error:
             raise RowsError(f"{path}: line {number} is not a JSON object ({error}); remove that line") from None
-        if not isinstance(row, dict) or absent:
-            raise RowsError(
-                f"{path}: line {number} is not a result row, it lacks {', '.join(absent) or 'keys'}; remove that line"
-            )
+        if not isinstance(row, dict) or _missing(row):
+            lacking = ", ".join(_missing(row)) if isinstance(row, dict) else "keys"
+            raise RowsError(f"{path}: line {number} is not a result row, it lacks {lacking}; remove that line")
         rows.append(row)
     return rows
 

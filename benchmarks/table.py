@@ -14,7 +14,7 @@ from pathlib import Path
 import tyro
 
 from benchmarks.rows import read_rows
-from benchmarks.views import VIEWS, Group, Table, collect, view_tables
+from benchmarks.views import VIEWS, Group, Table, collect, newest_order, view_tables
 from qa.cli import check_option, run_command
 from qa.errors import OptionError
 from qa.files import write_whole
@@ -27,7 +27,7 @@ class TableConfig:
     rows: tyro.conf.Positional[Path]
     """File of result rows."""
     view: str = "summary"
-    """summary (a line for each model), latency (one for each setting) or accuracy."""
+    """summary (a line for each model), latency (one for each setting; phones are here) or accuracy."""
     data: str | None = None
     """Only rows of this data file, by its name; all when not given."""
     markdown: bool = False
@@ -85,12 +85,13 @@ def write_plot(groups: Sequence[Group], path: Path) -> None:
 
 def main(config: TableConfig) -> str:
     """Print the tables, or write them into a file. Returns them as text."""
-    rows = [row for row in read_rows(config.rows) if config.data in (None, row["data"]["name"])]
-    order = list(dict.fromkeys(row["bundle_sha256"] for row in reversed(rows)))[::-1]  # as the newest run has them
-    groups = collect(rows, order)
+    rows = [row for row in read_rows(config.rows) if config.data in (None, row.get("data", {}).get("name"))]
+    groups = collect(rows, newest_order(rows))
     tables = view_tables(groups, config.view)
     if not tables:
-        raise OptionError(f"{config.rows}: holds nothing to show as {config.view}{f' for {config.data}' if config.data else ''}")
+        wanted = f"{config.view}{f' for {config.data}' if config.data else ''}"
+        hint = "; rows of a phone are in --view latency" if any(group.on_phone for group in groups) else ""
+        raise OptionError(f"{config.rows}: holds nothing to show as {wanted}{hint}")
     if config.plot is not None:
         write_plot(groups, config.plot)
     render = as_markdown if config.markdown or config.write else as_text

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from benchmarks.rows import OK, Row
+from benchmarks.rows import OK, PHONE, Row
 
 LatencyKey = tuple[str | int, int]  # (lengths, threads)
 VIEWS = ("summary", "latency", "accuracy")
@@ -28,12 +28,17 @@ class Entry:
 
 @dataclass
 class Group:
-    """Everything measured on one data set and machine."""
+    """Everything measured on one data set and machine, or on one phone; a phone has no data set and only rows."""
 
-    data: str
+    data: str | None
     machine: str
     rows: list[Row] = field(default_factory=list)
     entries: list[Entry] = field(default_factory=list)
+
+    @property
+    def on_phone(self) -> bool:
+        """Whether these are rows from the logs of a phone."""
+        return self.data is None
 
     @property
     def newest(self) -> Row:
@@ -62,21 +67,28 @@ class Table:
 
 
 def collect(rows: Sequence[Row], order: Sequence[str] = ()) -> list[Group]:
-    """Sort rows into groups and entries. A model's newer rows replace its older ones; a changed model starts afresh.
+    """Sort rows into groups and entries, phones last. A model's newer rows replace its older ones; a changed one starts afresh.
 
     Entries stand in the order of their bundle hashes in `order`, else as they first appear, with the baseline first.
     """
     groups: dict[tuple[str, str], Group] = {}
     for row in rows:
-        key = (row["data"]["sha256"], row["machine"])
-        group = groups.setdefault(key, Group(row["data"]["name"], row["machine"]))
+        on_phone = row["target"] == PHONE
+        key = (PHONE if on_phone else row["data"]["sha256"], row["machine"])
+        group = groups.setdefault(key, Group(None if on_phone else row["data"]["name"], row["machine"]))
         group.rows.append(row)
-        _update(group.entries, row)
+        if not on_phone:
+            _update(group.entries, row)
     for group in groups.values():
         base = group.newest.get("baseline_sha256")
         rank = {sha256: number for number, sha256 in enumerate(order)}
         group.entries.sort(key=lambda e: (e.facts["bundle_sha256"] != base, rank.get(e.facts["bundle_sha256"], len(rank))))
-    return list(groups.values())
+    return sorted(groups.values(), key=lambda group: group.on_phone)
+
+
+def newest_order(rows: Sequence[Row]) -> list[str]:
+    """The bundle hashes as the newest comparison has them, for `collect`; logs of phones are no comparison."""
+    return list(dict.fromkeys(row["bundle_sha256"] for row in reversed(rows) if row["target"] != PHONE))[::-1]
 
 
 def _update(entries: list[Entry], row: Row) -> None:
@@ -163,6 +175,55 @@ def _latency_cells(group: Group) -> list[tuple[str, ...]]:
     return cells
 
 
+def newest_on_phone(group: Group) -> list[Row]:
+    """The newest row of each model, runtime and setting on a phone; a failure only until a later run of that setting succeeds."""
+    current = {row["model"]: row["bundle_sha256"] for row in group.rows}
+    newest: dict[tuple[Any, ...], Row] = {}
+    failed: dict[tuple[Any, ...], Row] = {}
+    for row in (row for row in group.rows if row["bundle_sha256"] == current[row["model"]]):
+        setting = (row["model"], row.get("lengths"), row.get("threads"))
+        if row["status"] != OK:
+            failed[setting] = row
+            continue
+        newest[*setting, row["runtime"]] = row
+        # What a failed run does not tell may have been this setting.
+        failed = {key: old for key, old in failed.items() if any(a not in (None, b) for a, b in zip(key, setting, strict=True))}
+    models = list(current)
+    rows = [*failed.values(), *newest.values()]
+    return sorted(rows, key=lambda r: (models.index(r["model"]), r.get("threads", 0), r.get("lengths", 0), r["runtime"]))
+
+
+def _phone_table(group: Group) -> Table:
+    """A line for each model, runtime and setting on a phone."""
+    rows = newest_on_phone(group)
+    times = ("latency_ms_p50", "latency_ms_p95", "latency_ms_mean", "latency_ms_first")
+    cells = [
+        (
+            row["model"], row["runtime"].replace(" benchmark_model", ""), number(row["size_bytes"], ".1f", 1e-6),
+            str(row.get("lengths", UNKNOWN)), str(row.get("threads", UNKNOWN)),
+            *(number(row.get(key), ".1f") for key in times), str(row.get("n_runs", UNKNOWN)),
+            *(number(row.get(key), ".0f") for key in ("load_ms", "peak_memory_mb", "memory_growth_mb")),
+        )
+        for row in rows
+    ]  # fmt: skip
+    dates = sorted({row["date"][:10] for row in rows})
+    runtimes = ", ".join(dict.fromkeys(row["runtime"] for row in rows))
+    notes = [
+        "timed by LiteRT's benchmark tool on the phone: the runtime call for one window of made-up token ids, so no accuracy",
+        "first: the first call after loading, not among the runs; peak: the whole process; growth: of the peak since the start",
+        f"{runtimes}; logs read {' to '.join(dict.fromkeys((dates[0], dates[-1])))}",
+    ]
+    for row in rows:
+        if row["status"] != OK:
+            setting = ", ".join(f"{key} {row[key]}" for key in ("lengths", "threads") if key in row)
+            notes.append(f"{row['model']}{f' ({setting})' if setting else ''} failed: {row['status']}")
+    return Table(group.machine, PHONE_HEADINGS, tuple(cells), tuple(notes), n_left=2)
+
+
+PHONE_HEADINGS = (
+    "model", "runtime", "MB", "lengths", "threads", "p50 ms", "p95 ms", "mean ms", "first ms", "runs", "load ms", "peak MB",
+    "growth MB",
+)  # fmt: skip
 LATENCY_HEADINGS = (
     "model", "lengths", "threads", "p50 ms", "p90 ms", "p99 ms", "mean ms", "x mean", "x p50", "runs",
     "tokenize", "decode", "load ms", "peak MB",
@@ -170,9 +231,15 @@ LATENCY_HEADINGS = (
 
 
 def view_tables(groups: Sequence[Group], view: str) -> list[Table]:
-    """One table a group: "summary" (a line for each model), "latency" (one for each setting) or "accuracy"."""
+    """One table a group: "summary" (a line for each model), "latency" (one for each setting) or "accuracy".
+
+    Phones have a latency table only.
+    """
     tables = []
     for group in groups:
+        if group.on_phone:
+            tables += [_phone_table(group)] if view == "latency" else []
+            continue
         notes = _explanations(group, view) + _conditions(group, view)
         notes += [f"{e.facts['model']} failed: {e.facts['status']}" for e in group.entries if e.facts["status"] != OK]
         n = next((f", {e.facts['n']:,} questions" for e in group.entries if "n" in e.facts), "")

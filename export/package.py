@@ -1,7 +1,8 @@
 """One sideloadable file: a .tflite with a zip appended that holds all a phone needs beside the model.
 
-The zip has qa.json (settings, precision, signatures, special tokens, normalizer), vocab.txt and probe.json. A flatbuffer
-is read from its start and a zip from its end, so TFLite runtimes open the file as it is, and `unzip` lists it.
+The zip has qa.json (settings, precision, signatures, special tokens, normalizer), vocab.txt, characters.json (the
+tokenizer's Unicode tables) and probe.json. A flatbuffer is read from its start and a zip from its end, so TFLite runtimes
+open the file as it is, and `unzip` lists it.
 """
 
 import hashlib
@@ -13,17 +14,20 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from export.characters import character_tables, check_tables
 from qa.bundle import INPUTS, OUTPUTS, PROBE, SETTINGS, Bundle
 from qa.errors import BundleError, UnsupportedExport
 from qa.probe import ProbeWindow, read_probe, write_probe
 from qa.settings import QASettings
 from qa.tokenization import SPECIAL_TOKENS, normalizer_settings, vocabulary
 
-PACKAGE_FORMAT = 1
+PACKAGE_FORMAT = 2
 VOCABULARY = "vocab.txt"
-MEMBERS = (SETTINGS, VOCABULARY, PROBE)
-# A damaged or hostile file must not fill the memory: a vocabulary of 250,000 tokens takes 2 MB, a probe 20 KB.
+CHARACTERS = "characters.json"
+MEMBERS = (SETTINGS, VOCABULARY, CHARACTERS, PROBE)
+# A damaged or hostile file must not fill the memory: a vocabulary of 250,000 tokens takes 2 MB, the others less than 100 KB.
 MAX_MEMBER_BYTES = 8_000_000
+UNKNOWN = "[UNK]"
 BERT_TOKENIZER = ("WordPiece", "BertNormalizer", "BertPreTokenizer")
 TFLITE_MAGIC = b"TFL3"  # at byte 4
 ZIP_TIME = (1980, 1, 1, 0, 0, 0)  # the earliest a zip can hold: the same model gives the same bytes
@@ -37,6 +41,8 @@ class Package:
     """qa.json as `describe` made it, with the model's size and hash."""
     settings: QASettings
     vocabulary: list[str]
+    characters: dict[str, Any]
+    """Unicode tables as `character_tables` makes them."""
     probe: list[ProbeWindow]
 
 
@@ -55,6 +61,14 @@ def describe(parent: Bundle, precision: str, lengths: Sequence[int]) -> dict[str
     kinds = parts["model"]["type"], (parts["normalizer"] or {}).get("type"), (parts["pre_tokenizer"] or {}).get("type")
     if kinds != BERT_TOKENIZER:
         raise UnsupportedExport(f"{parent.path}: a packaged model needs the tokenizer {BERT_TOKENIZER}, this one is {kinds}")
+    # Such tokens are found in a text before anything else is done to it.
+    known = parts["model"]["vocab"]
+    added = [t.content for t in tokenizer.get_added_tokens_decoder().values() if not t.special or t.content not in known]
+    if added:
+        raise UnsupportedExport(f"{parent.path}: token {added[0]!r} was added to the tokenizer, which a {VOCABULARY} cannot say")
+    unknown = parts["model"]["unk_token"]
+    if unknown != UNKNOWN:
+        raise UnsupportedExport(f"{parent.path}: unknown words become {unknown!r}; a packaged model needs {UNKNOWN}")
     return {
         "format": PACKAGE_FORMAT,
         "name": parent.path.name,
@@ -77,24 +91,35 @@ def vocabulary_lines(parent: Bundle) -> list[str]:
         tokens = vocabulary(parent.tokenizer())
     except KeyError as missing:
         raise UnsupportedExport(f"{parent.path}: no token has id {missing}; a vocab.txt needs ids without gaps") from None
-    broken = [token for token in tokens if "\n" in token or "\r" in token]
+    # Readers of vocab.txt split at line ends and strip the lines.
+    broken = [token for token in tokens if "\n" in token or "\r" in token or token != token.strip()]
     if broken:
-        raise UnsupportedExport(f"{parent.path}: token {broken[0]!r} has a line break, which a vocab.txt cannot hold")
+        raise UnsupportedExport(f"{parent.path}: token {broken[0]!r} has a space or line break, which a vocab.txt cannot hold")
     return tokens
 
 
-def append_package(path: Path, info: Mapping[str, Any], tokens: Sequence[str], probe: str) -> None:
-    """Append the zip to a bare .tflite, in place. Quantize before: a converter drops what it does not know."""
+def append_package(
+    path: Path, info: Mapping[str, Any], tokens: Sequence[str], probe: str, characters: Mapping[str, Any] | None = None
+) -> None:
+    """Append the zip to a bare .tflite, in place. Quantize before: a converter drops what it does not know.
+
+    `characters` are the Unicode tables of the tokenizer; by default those of the installed library.
+    """
     model = path.read_bytes()
     if model[4:8] != TFLITE_MAGIC or zipfile.is_zipfile(path):
         raise BundleError(f"{path}: not a bare .tflite model, so nothing can be appended to it")
     info = {**info, "model": {"bytes": len(model), "sha256": hashlib.sha256(model).hexdigest()}}
-    texts = (json.dumps(info, indent=1, ensure_ascii=False) + "\n", "".join(f"{token}\n" for token in tokens), probe)
+    texts = {
+        SETTINGS: json.dumps(info, indent=1, ensure_ascii=False) + "\n",
+        VOCABULARY: "".join(f"{token}\n" for token in tokens),
+        CHARACTERS: json.dumps(characters or character_tables(), separators=(",", ":")),
+        PROBE: probe,
+    }
     with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
-        for name, text in zip(MEMBERS, texts, strict=True):
+        for name in MEMBERS:
             member = zipfile.ZipInfo(name, ZIP_TIME)
             member.compress_type, member.create_system, member.external_attr = zipfile.ZIP_DEFLATED, 3, 0o644 << 16
-            archive.writestr(member, text.encode("utf-8"))
+            archive.writestr(member, texts[name].encode("utf-8"))
 
 
 def update_settings(path: Path, settings: QASettings) -> None:
@@ -102,7 +127,8 @@ def update_settings(path: Path, settings: QASettings) -> None:
     package = read_package(path)
     with path.open("r+b") as file:
         file.truncate(package.info["model"]["bytes"])
-    append_package(path, {**package.info, "settings": asdict(settings)}, package.vocabulary, write_probe(package.probe))
+    info = {**package.info, "settings": asdict(settings)}
+    append_package(path, info, package.vocabulary, write_probe(package.probe), package.characters)
 
 
 def read_package(path: Path) -> Package:
@@ -110,16 +136,17 @@ def read_package(path: Path) -> Package:
 
     Raises BundleError, naming the file and what is wrong with it.
     """
-    texts = _read_members(path)
     try:
-        info = json.loads(texts[SETTINGS])
-        if info["format"] != PACKAGE_FORMAT:
-            raise BundleError(f"{path}: package format {info['format']}, this version reads {PACKAGE_FORMAT}")
+        info = json.loads(_read_members(path, SETTINGS)[SETTINGS])
+        if info["format"] != PACKAGE_FORMAT:  # before anything else: other formats have other members
+            seen = f"package format {info['format']}, this version reads {PACKAGE_FORMAT}"
+            raise BundleError(f"{path}: {seen}; export the model again")
         size, sha256 = int(info["model"]["bytes"]), info["model"]["sha256"]
         settings = QASettings.from_json(json.dumps(info["settings"]), f"{path}: {SETTINGS}")
         special = {str(token): int(index) for token, index in info["special_tokens"].items()}
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise BundleError(f"{path}: {SETTINGS} in the package is not valid ({error!r}); export the model again") from None
+    texts = _read_members(path, *MEMBERS)
     with path.open("rb") as file:
         model = file.read(max(size, 0))
     if model[4:8] != TFLITE_MAGIC or hashlib.sha256(model).hexdigest() != sha256:
@@ -128,21 +155,30 @@ def read_package(path: Path) -> Package:
     wrong = [token for token, index in special.items() if not 0 <= index < len(tokens) or tokens[index] != token]
     if wrong:
         raise BundleError(f"{path}: {VOCABULARY} in the package has no {wrong[0]} at its id; export the model again")
-    return Package(info, settings, tokens, read_probe(texts[PROBE], f"{path}: {PROBE}"))
+    characters = _read_characters(texts[CHARACTERS], f"{path}: {CHARACTERS}")
+    return Package(info, settings, tokens, characters, read_probe(texts[PROBE], f"{path}: {PROBE}"))
 
 
-def _read_members(path: Path) -> dict[str, str]:
-    """The members as text; zipfile checks each one's CRC-32."""
+def _read_characters(text: str, where: str) -> dict[str, Any]:
+    try:
+        tables = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise BundleError(f"{where} is not valid JSON ({error}); export the model again") from None
+    return check_tables(tables, where)
+
+
+def _read_members(path: Path, *names: str) -> dict[str, str]:
+    """The named members as text; zipfile checks each one's CRC-32."""
     try:
         with zipfile.ZipFile(path) as archive:
             members = {member.filename: member for member in archive.infolist()}
-            missing = [name for name in MEMBERS if name not in members]
+            missing = [name for name in names if name not in members]
             if missing:
                 raise BundleError(f"{path}: the package has no {missing[0]}; export the model again")
-            for name in MEMBERS:
+            for name in names:
                 size = members[name].file_size
                 if size > MAX_MEMBER_BYTES:
                     raise BundleError(f"{path}: {name} in the package claims {size} bytes, at most {MAX_MEMBER_BYTES} are read")
-            return {name: archive.read(name).decode("utf-8") for name in MEMBERS}
+            return {name: archive.read(name).decode("utf-8") for name in names}
     except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError) as error:
         raise BundleError(f"{path}: holds no readable package ({error}); copy the file again or export it again") from None

@@ -25,6 +25,8 @@ def load_tokenizer(folder: Path) -> Tokenizer:
         raise BundleError(f"{path}: no token {missing[0]}; only BERT-family WordPiece tokenizers are supported")
     tokenizer.no_padding()
     tokenizer.no_truncation()
+    # A "[SEP]" that somebody wrote is text. By default it becomes the real separator, and question and passage shift.
+    tokenizer.encode_special_tokens = True
     return tokenizer
 
 

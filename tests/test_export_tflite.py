@@ -11,11 +11,13 @@ import numpy as np
 import pytest
 import torch
 from ai_edge_litert.interpreter import Interpreter
+from tokenizers import AddedToken, Tokenizer
 from torch import nn
 
 from compress.quantize_tflite import compact, quantize, quietly
 from export import stage, tflite
-from export.package import MEMBERS, append_package, read_package, update_settings
+from export.characters import character_tables
+from export.package import MEMBERS, append_package, describe, read_package, update_settings, vocabulary_lines
 from export.parity import real_windows
 from export.tflite import TFLiteConfig, check_structure, convert, main, read_structure
 from qa.bundle import open_bundle
@@ -189,8 +191,11 @@ def test_the_package_holds_all_a_phone_needs(exported):
         info = json.loads(archive.read("qa.json"))
         assert archive.read("probe.json") == (bundle.path / "probe.json").read_bytes()
         tokens = archive.read("vocab.txt").decode().split("\n")
+        characters = json.loads(archive.read("characters.json"))
+        assert archive.getinfo("characters.json").compress_size < 30_000
     tokenizer = parent.tokenizer()
     assert {token: index for index, token in enumerate(tokens[:-1])} == tokenizer.get_vocab()
+    assert info["format"] == 2
     assert info["precision"] == "int8"
     assert info["settings"] == json.loads((parent.path / "qa.json").read_text())
     assert info["signatures"] == [{"name": "qa96", "length": 96}, {"name": "qa128", "length": 128}]
@@ -200,6 +205,7 @@ def test_the_package_holds_all_a_phone_needs(exported):
     assert info["parameters"]["total"] == 2_211_266
     package = read_package(bundle.weights)
     assert (package.info, package.settings, package.vocabulary) == (info, parent.settings, tokens[:-1])
+    assert package.characters == characters == character_tables()
 
 
 def test_a_packaged_file_computes_what_the_bare_one_does(bare, tmp_path):
@@ -228,6 +234,113 @@ def test_settings_can_be_changed_after_packaging(exported, tmp_path):
     assert read_package(path).settings.null_threshold == -1.25
     update_settings(path, settings)
     assert path.read_bytes() == original
+
+
+def repackaged(path, data, **members):
+    """Write the packaged file `data` with other members; None leaves a member out."""
+    path.write_bytes(data)
+    package = read_package(path)
+    with zipfile.ZipFile(path) as archive:
+        texts = {name: archive.read(name) for name in MEMBERS}
+    texts |= {name.replace("_", "."): text for name, text in members.items()}
+    path.write_bytes(data[: package.info["model"]["bytes"]])
+    with zipfile.ZipFile(path, "a") as archive:
+        for name, text in texts.items():
+            if text is not None:
+                archive.writestr(name, text)
+    return path
+
+
+def test_changed_settings_leave_the_tables_as_the_model_was_made_with(exported, tmp_path):
+    older = {**character_tables(), "tokenizers": "0.1.2", "punctuation": [[33, 47]]}
+    data = exported("bert", "int8")[1].weights.read_bytes()
+    path = repackaged(tmp_path / "model.tflite", data, characters_json=json.dumps(older))
+    update_settings(path, replace(read_package(path).settings, n_best=7))
+    package = read_package(path)
+    assert (package.characters, package.settings.n_best) == (older, 7)
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        (None, "no characters.json"),
+        ("[]", "characters.json: not a JSON object"),
+        ('{"removed": ', "characters.json is not valid JSON"),
+        ("[" * 100_000, "characters.json is not valid JSON"),
+        ({"spaces": [[13, 9]]}, r"characters.json: spaces: \[13, 9\] is malformed"),
+        ({"lowercase": None}, "characters.json: no list named lowercase"),
+    ],
+    ids=["missing", "no object", "cut", "deep", "descending", "no table"],
+)
+def test_broken_character_tables_are_refused(exported, tmp_path, text, wanted):
+    data = exported("bert", "int8")[1].weights.read_bytes()
+    text = json.dumps({**character_tables(), **text}) if isinstance(text, dict) else text
+    path = repackaged(tmp_path / "model.tflite", data, characters_json=text)
+    with pytest.raises(BundleError, match=rf"model\.tflite: .*{wanted}.*export the model again"):
+        read_package(path)
+
+
+def test_a_file_of_format_1_is_named_as_such(exported, tmp_path):
+    bundle = exported("bert", "int8")[1]
+    info = json.dumps({**read_package(bundle.weights).info, "format": 1})
+    path = repackaged(tmp_path / "model.tflite", bundle.weights.read_bytes(), qa_json=info, characters_json=None)
+    with pytest.raises(BundleError, match=r"model\.tflite: package format 1, this version reads 2; export the model again"):
+        read_package(path)
+
+
+class OtherTokenizer:
+    """A bundle with its tokenizer changed."""
+
+    def __init__(self, parent, change):
+        self.path, self.manifest, self.settings, self.reference = parent.path, parent.manifest, parent.settings, parent.reference
+        self._tokenizer = change(parent.tokenizer())
+
+    def tokenizer(self):
+        return self._tokenizer
+
+
+def with_added(*tokens):
+    def change(tokenizer):
+        tokenizer.add_tokens(list(tokens))
+        return tokenizer
+
+    return change
+
+
+def with_model(**changes):
+    def change(tokenizer):
+        parts = json.loads(tokenizer.to_str())
+        parts["model"] |= changes
+        return Tokenizer.from_str(json.dumps(parts))
+
+    return change
+
+
+def renamed(old, new):
+    def change(tokenizer):
+        parts = json.loads(tokenizer.to_str())
+        parts["model"]["vocab"] = {new if token == old else token: index for token, index in parts["model"]["vocab"].items()}
+        return Tokenizer.from_str(json.dumps(parts))
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "wanted"),
+    [
+        (with_added(AddedToken("New York")), "'New York' was added"),
+        (with_added(AddedToken("the", normalized=False)), "'the' was added"),  # known, but found inside of words too
+        (with_added(AddedToken("qqq", special=True)), "'qqq' was added"),  # the vocabulary would have it, WordPiece has not
+        (with_model(unk_token="[MASK]"), r"unknown words become '\[MASK\]'"),
+        (renamed("the", " the"), "' the' has a space"),
+        (renamed("the", "the\u3000"), "has a space"),
+        (renamed("the", "t\nhe"), "has a space or line break"),
+    ],
+)
+def test_tokenizers_that_a_vocabulary_cannot_describe_are_refused(exported, change, wanted):
+    parent = OtherTokenizer(exported("bert")[0], change)
+    with pytest.raises(UnsupportedExport, match=wanted):
+        (describe(parent, "int8", LENGTHS), vocabulary_lines(parent))
 
 
 def damaged(data, n_model, how):

@@ -81,6 +81,25 @@ def test_wordpiece_tokens_and_offsets(tokenizer, text, tokens, offsets):
     assert encoding.offsets == offsets
 
 
+@pytest.mark.parametrize("text", ["[SEP]", "a [CLS]b", "[PAD] [UNK][MASK]", "x[SEP][SEP]"])
+def test_special_tokens_that_somebody_wrote_are_text(tokenizer, text):
+    special = {tokenizer.token_to_id(token) for token in ("[CLS]", "[SEP]", "[PAD]", "[UNK]", "[MASK]")}
+    for encode in (tokenizer.encode_batch, tokenizer.encode_batch_fast):  # of passages, of questions
+        (encoding,) = encode([text], add_special_tokens=False)
+        assert encoding.ids
+        assert not special & set(encoding.ids)
+    (window,) = make_windows([ask(text, text)], tokenizer, QASettings())
+    assert [k for k, token in enumerate(window.input_ids) if token in special] == [
+        0, window.context_begin - 1, len(window.input_ids) - 1,
+    ]  # fmt: skip
+
+
+def test_a_written_special_token_keeps_its_offsets(tokenizer):
+    encoding = tokenizer.encode("A [SEP]", add_special_tokens=False)
+    assert encoding.tokens == ["a", "[", "sep", "]"]
+    assert encoding.offsets == [(0, 1), (2, 3), (3, 6), (6, 7)]
+
+
 def test_answer_positions_cut_the_answer_back_out():
     examples = read_squad(resolve("embedded", "train"))[:300]
     windows = make_windows(examples, load_tokenizer(embedded_folder()), QASettings())

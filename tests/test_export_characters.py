@@ -1,0 +1,204 @@
+"""The tokenizer's Unicode tables: followed step by step, they give what the real tokenizer gives."""
+
+import json
+import random
+import re
+import time
+from bisect import bisect_right
+
+import pytest
+from tokenizers import normalizers, pre_tokenizers
+
+from export.characters import RANGES, character_tables, check_tables
+from export.unicode_texts import MARKS, generated_texts
+from qa.errors import BundleError
+
+N_TEXTS = 24_000
+SWITCHES = {  # as BERT's tokenizers are made, and every switch alone
+    "uncased": {"clean_text": True, "handle_chinese_chars": True, "strip_accents": None, "lowercase": True},
+    "cased": {"clean_text": True, "handle_chinese_chars": True, "strip_accents": None, "lowercase": False},
+    "cased without accents": {"clean_text": True, "handle_chinese_chars": True, "strip_accents": True, "lowercase": False},
+    "lowercase with accents": {"clean_text": True, "handle_chinese_chars": True, "strip_accents": False, "lowercase": True},
+    "accents only": {"clean_text": False, "handle_chinese_chars": False, "strip_accents": True, "lowercase": False},
+}
+
+
+class Reference:
+    """A tokenizer's normalizer and splitter out of the tables alone."""
+
+    def __init__(self, tables):
+        self.sets = {name: {c for a, b in tables[name] for c in range(a, b + 1)} for name in RANGES}
+        self.decompositions = {c: parts for c, *parts in tables["decompositions"]}
+        self.lowercase = {c: parts for c, *parts in tables["lowercase"]}
+        self.firsts, self.combining = [first for first, _, _ in tables["combining"]], tables["combining"]
+
+    def combining_class(self, c):
+        at = bisect_right(self.firsts, c) - 1
+        return self.combining[at][2] if at >= 0 and c <= self.combining[at][1] else 0
+
+    def decomposed(self, c):
+        if 0xAC00 <= c <= 0xD7A3:  # Unicode Standard, section 3.12
+            lead, rest = divmod(c - 0xAC00, 21 * 28)
+            vowel, trail = divmod(rest, 28)
+            return [0x1100 + lead, 0x1161 + vowel, *([0x11A7 + trail] if trail else [])]
+        return self.decompositions.get(c, [c])
+
+    def nfd(self, points):
+        points, classes = [part for c in points for part in self.decomposed(c)], []
+        for i, c in enumerate(points):
+            starter = classes[-1][0] if classes else 0
+            n = self.combining_class(c)
+            classes.append((i if n == 0 else starter, n))  # a mark stays behind the last starter
+        return [c for _, c in sorted(zip(classes, points, strict=True), key=lambda pair: pair[0])]
+
+    def normalize(self, text, clean_text, handle_chinese_chars, strip_accents, lowercase):
+        points = list(map(ord, text))
+        if clean_text:
+            points = [0x20 if c in self.sets["spaces"] else c for c in points if c not in self.sets["removed"]]
+        if handle_chinese_chars:
+            points = [part for c in points for part in ([0x20, c, 0x20] if c in self.sets["ideographs"] else [c])]
+        if lowercase if strip_accents is None else strip_accents:
+            points = [c for c in self.nfd(points) if c not in self.sets["marks"]]
+        if lowercase:
+            points = [part for c in points for part in self.lowercase.get(c, [c])]
+        return "".join(map(chr, points))
+
+    def words(self, text):
+        words, begin = [], 0
+        for i, c in enumerate([*map(ord, text), 0x20]):
+            if c in self.sets["whitespace"] or c in self.sets["punctuation"]:
+                words += [(begin, i)] * (begin < i) + [(i, i + 1)] * (c in self.sets["punctuation"])
+                begin = i + 1
+        return words
+
+
+@pytest.fixture(scope="module")
+def reference():
+    return Reference(character_tables())
+
+
+@pytest.fixture(scope="module")
+def texts():
+    return generated_texts(N_TEXTS, 1)
+
+
+@pytest.mark.parametrize("name", SWITCHES)
+def test_the_tables_followed_in_order_normalize_as_the_tokenizer_does(reference, texts, name):
+    normalizer = normalizers.BertNormalizer(**SWITCHES[name])
+    wrong = [ascii(t) for t in texts if reference.normalize(t, **SWITCHES[name]) != normalizer.normalize_str(t)]
+    assert wrong == []
+
+
+def test_every_code_point_comes_out_as_the_tokenizer_has_it(reference):
+    every = [chr(c) for c in range(0x110000) if not 0xD800 <= c <= 0xDFFF]
+    random.Random(0).shuffle(every)  # so that marks meet letters and each other
+    normalizer = normalizers.BertNormalizer(**SWITCHES["uncased"])
+    texts = ["".join(every[i : i + 200]) for i in range(0, len(every), 200)]
+    wrong = [ascii(t) for t in texts if reference.normalize(t, **SWITCHES["uncased"]) != normalizer.normalize_str(t)]
+    assert wrong == []
+
+
+def test_the_tables_give_nfd(reference, texts):
+    nfd = normalizers.NFD()
+    wrong = [ascii(t) for t in texts if "".join(map(chr, reference.nfd(map(ord, t)))) != nfd.normalize_str(t)]
+    assert wrong == []
+
+
+def test_hangul_syllables_decompose_by_arithmetic(reference):
+    nfd = normalizers.NFD()
+    assert all("".join(map(chr, reference.decomposed(c))) == nfd.normalize_str(chr(c)) for c in range(0xAC00, 0xD7A4))
+
+
+def test_marks_of_all_classes_are_ordered_as_the_tokenizer_does(reference):
+    marks = [c for first, last, _ in character_tables()["combining"] for c in range(first, last + 1)]
+    rng, nfd = random.Random(0), normalizers.NFD()
+    runs = [rng.choices(marks, k=rng.randint(2, 8)) for _ in range(20_000)]
+    assert all("".join(map(chr, reference.nfd(run))) == nfd.normalize_str("".join(map(chr, run))) for run in runs)
+
+
+def test_the_tables_split_as_the_tokenizer_does(reference, texts):
+    splitter = pre_tokenizers.BertPreTokenizer()
+    wrong = [ascii(t) for t in texts if reference.words(t) != [offsets for _, offsets in splitter.pre_tokenize_str(t)]]
+    assert wrong == []
+
+
+def test_the_tables_hold_what_is_known_of_unicode(reference):
+    tables = character_tables()
+    assert {"\u200b", "\ufeff", "\u00ad", "\x0b", "\ue000", "\ufffd"} <= {chr(c) for c in reference.sets["removed"]}
+    assert [c for a, b in tables["spaces"] for c in range(a, b + 1)][:4] == [0x09, 0x0A, 0x0D, 0xA0]
+    assert reference.decompositions[ord("ế")] == [ord("e"), 0x0302, 0x0301]
+    assert reference.lowercase[ord("Σ")] == [ord("σ")]
+    assert reference.lowercase[ord("İ")] == [ord("i"), 0x0307]
+    assert ord("ß") not in reference.lowercase
+    assert (0x20000 in reference.sets["ideographs"], ord("か") in reference.sets["ideographs"]) == (True, False)
+    assert {ord("$"), ord("¿"), ord("、")} <= reference.sets["punctuation"]
+    assert ord("€") not in reference.sets["punctuation"]
+    classes = {0x0334: 1, 0x093C: 7, 0x3099: 8, 0x094D: 9, 0x0327: 202, 0x0323: 220, 0x0301: 230, 0x0360: 234, 0x0345: 240}
+    assert {c: reference.combining_class(c) for c in classes} == classes
+
+
+def broken(name, entries):
+    return json.loads(json.dumps({**character_tables(), name: entries}))
+
+
+@pytest.mark.parametrize(
+    ("name", "entries"),
+    [
+        ("removed", None),
+        ("removed", [[5, 3]]),
+        ("spaces", [[9, 10], [10, 11]]),
+        ("spaces", [[9, 10, 0]]),
+        ("ideographs", [[0x3400, 0x110000]]),
+        ("marks", [[-1, 4]]),
+        ("whitespace", [[9.0, 10.0]]),
+        ("punctuation", [[True, True]]),
+        ("punctuation", ["ab"]),
+        ("combining", [[0x300, 0x314]]),
+        ("combining", [[0x300, 0x314, 0]]),
+        ("combining", [[0x300, 0x314, 255]]),
+        ("decompositions", [[0xC0]]),
+        ("decompositions", [[0xC1, 65, 0x301], [0xC0, 65, 0x300]]),
+        ("decompositions", [[0xC0, *[65] * 19]]),
+        ("lowercase", [[65, 0x110000]]),
+        ("lowercase", [[65, 97], [65, 97]]),
+        ("tokenizers", 22),
+    ],
+)
+def test_broken_tables_are_refused_by_name(name, entries):
+    with pytest.raises(BundleError, match=rf"model\.tflite: characters\.json: .*{name}.*export the model again"):
+        check_tables(broken(name, entries), "model.tflite: characters.json")
+
+
+def test_tables_survive_json():
+    tables = character_tables()
+    assert check_tables(json.loads(json.dumps(tables)), "x") == tables
+    with pytest.raises(BundleError, match="not a JSON object"):
+        check_tables([tables], "x")
+
+
+# The strings to compare with
+
+
+def test_the_same_seed_gives_the_same_texts_quickly():
+    began = time.perf_counter()
+    texts = generated_texts(10_000, 3)
+    assert time.perf_counter() - began < 10
+    assert texts[:600] == generated_texts(600, 3)
+    assert texts[:600] != generated_texts(600, 4)
+
+
+def test_generated_texts_are_hard_ones(reference, texts):
+    for text in texts:
+        text.encode("utf-8")  # no surrogates
+    everything = "".join(texts)
+    points = set(map(ord, everything))
+    assert {c >> 16 for c in points} == set(range(17))
+    for name, share in {"spaces": 1, "ideographs": 0.1, "marks": 0.6, "punctuation": 0.6}.items():
+        found, wanted = len(points & reference.sets[name]), len(reference.sets[name])
+        assert found >= share * wanted, f"{name}: {found} of {wanted}"
+    classes = {n for _, _, n in character_tables()["combining"]}
+    assert {reference.combining_class(c) for first, last in MARKS for c in range(first, last + 1)} >= classes
+    uncased = [reference.normalize(t, **SWITCHES["uncased"]) for t in texts[:6000]]
+    lengths = {len(word) for t in uncased for word in re.split(r"[\s!.]", t)}
+    assert {99, 100, 101} <= lengths
+    assert [s for s in ("[SEP]", "[UNK]", "##ing", "ς", "İ", "\u200d", "\ufe0f") if s not in everything] == []

@@ -1,0 +1,55 @@
+package org.pocketqa.core;
+
+import java.util.Collections;
+import java.util.List;
+
+/** What a model makes of one question, and how long each part took. */
+public final class Answers {
+    /** The n best answers, best first; empty when the passage has no token. */
+    public final List<Candidate> candidates;
+    /** The answer to give, or null: there is no answer in this text. */
+    public final Candidate best;
+    /** start[CLS] + end[CLS], the least over the windows; the larger, the less answerable. */
+    public final double nullScore;
+
+    public final int windows;
+    public final long tokenizeNanos;
+    public final long inferenceNanos;
+    public final long decodeNanos;
+
+    Answers(
+            List<Candidate> candidates,
+            double nullScore,
+            Double nullThreshold,
+            int windows,
+            long tokenizeNanos,
+            long inferenceNanos,
+            long decodeNanos) {
+        this.candidates = Collections.unmodifiableList(candidates);
+        this.nullScore = nullScore;
+        this.best = answered(candidates, nullScore, nullThreshold) ? candidates.get(0) : null;
+        this.windows = windows;
+        this.tokenizeNanos = tokenizeNanos;
+        this.inferenceNanos = inferenceNanos;
+        this.decodeNanos = decodeNanos;
+    }
+
+    /** Is there an answer: a candidate that the null score does not exceed by more than the threshold (null: always)? */
+    static boolean answered(List<Candidate> candidates, double nullScore, Double nullThreshold) {
+        return !candidates.isEmpty() && (nullThreshold == null || !(nullScore - candidates.get(0).score > nullThreshold));
+    }
+
+    /** The candidates' shares: the softmax of their scores. */
+    public double[] probabilities() {
+        double[] shares = new double[candidates.size()];
+        double sum = 0;
+        for (int i = 0; i < shares.length; i++) {
+            shares[i] = Math.exp(candidates.get(i).score - candidates.get(0).score);
+            sum += shares[i];
+        }
+        for (int i = 0; i < shares.length; i++) {
+            shares[i] /= sum;
+        }
+        return shares;
+    }
+}

@@ -1,0 +1,157 @@
+package org.pocketqa.core;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+
+/** A JSON object of a model file, read field by field; what is missing or of another kind is named in the error. */
+final class Fields {
+    private final String where;
+    private final Map<?, ?> members;
+
+    private Fields(String where, Map<?, ?> members) {
+        this.where = where;
+        this.members = members;
+    }
+
+    /** The object that a member of the package holds. */
+    static Fields parse(String where, String text) throws ModelFileException {
+        try {
+            return of(where, Json.parse(text));
+        } catch (IllegalArgumentException error) {
+            throw new ModelFileException(where + " in the file is damaged (" + error.getMessage() + "). Export the model again.");
+        }
+    }
+
+    /** `value` as an object; `where` names it in errors. */
+    static Fields of(String where, Object value) throws ModelFileException {
+        if (!(value instanceof Map)) {
+            throw wrong(where, "an object", value);
+        }
+        return new Fields(where, (Map<?, ?>) value);
+    }
+
+    boolean isNull(String name) throws ModelFileException {
+        return value(name) == null;
+    }
+
+    Fields object(String name) throws ModelFileException {
+        return of(path(name), value(name));
+    }
+
+    String string(String name) throws ModelFileException {
+        Object value = value(name);
+        if (!(value instanceof String)) {
+            throw wrong(path(name), "text", value);
+        }
+        return (String) value;
+    }
+
+    boolean bool(String name) throws ModelFileException {
+        Object value = value(name);
+        if (!(value instanceof Boolean)) {
+            throw wrong(path(name), "true or false", value);
+        }
+        return (Boolean) value;
+    }
+
+    double number(String name) throws ModelFileException {
+        return number(path(name), value(name));
+    }
+
+    int integer(String name, int least, int most) throws ModelFileException {
+        return integer(path(name), value(name), least, most);
+    }
+
+    long count(String name) throws ModelFileException {
+        double value = number(name);
+        if (value != Math.rint(value) || value < 0 || value > 1e15) {
+            throw wrong(path(name), "a count", value);
+        }
+        return (long) value;
+    }
+
+    List<?> list(String name) throws ModelFileException {
+        return list(path(name), value(name));
+    }
+
+    List<String> strings(String name) throws ModelFileException {
+        List<String> items = new ArrayList<String>();
+        for (Object item : list(name)) {
+            if (!(item instanceof String)) {
+                throw wrong(path(name), "a list of texts", item);
+            }
+            items.add((String) item);
+        }
+        return items;
+    }
+
+    int[] integers(String name, int least, int most) throws ModelFileException {
+        return integers(path(name), value(name), least, most);
+    }
+
+    float[] floats(String name) throws ModelFileException {
+        List<?> items = list(name);
+        float[] numbers = new float[items.size()];
+        for (int i = 0; i < numbers.length; i++) {
+            numbers[i] = (float) number(path(name), items.get(i));
+            if (Float.isInfinite(numbers[i])) {
+                throw wrong(path(name), "a list of 32-bit numbers", items.get(i));
+            }
+        }
+        return numbers;
+    }
+
+    static int[] integers(String where, Object value, int least, int most) throws ModelFileException {
+        List<?> items = list(where, value);
+        int[] numbers = new int[items.size()];
+        for (int i = 0; i < numbers.length; i++) {
+            numbers[i] = integer(where, items.get(i), least, most);
+        }
+        return numbers;
+    }
+
+    private static List<?> list(String where, Object value) throws ModelFileException {
+        if (!(value instanceof List)) {
+            throw wrong(where, "a list", value);
+        }
+        return (List<?>) value;
+    }
+
+    private static double number(String where, Object value) throws ModelFileException {
+        if (!(value instanceof Double) || ((Double) value).isInfinite()) {
+            throw wrong(where, "a number", value);
+        }
+        return (Double) value;
+    }
+
+    private static int integer(String where, Object value, int least, int most) throws ModelFileException {
+        double number = number(where, value);
+        if (number != Math.rint(number) || number < least || number > most) {
+            throw wrong(where, "a whole number from " + least + " to " + most, value);
+        }
+        return (int) number;
+    }
+
+    private Object value(String name) throws ModelFileException {
+        if (!members.containsKey(name)) {
+            throw new ModelFileException(path(name) + " is missing in the file. Export the model again.");
+        }
+        return members.get(name);
+    }
+
+    private String path(String name) {
+        return where + ": " + name;
+    }
+
+    static ModelFileException wrong(String where, String wanted, Object seen) {
+        return new ModelFileException(where + " must be " + wanted + ", but is " + shown(seen) + ". Export the model again.");
+    }
+
+    /** A value of the file as it may stand in a sentence. */
+    static String shown(Object seen) {
+        String shown = String.valueOf(seen);
+        shown = seen instanceof Double && shown.endsWith(".0") ? shown.substring(0, shown.length() - 2) : shown;
+        return shown.length() > 60 ? shown.substring(0, 60) + "\u2026" : shown;
+    }
+}

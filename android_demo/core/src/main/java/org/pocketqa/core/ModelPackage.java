@@ -1,0 +1,142 @@
+package org.pocketqa.core;
+
+import java.io.File;
+import java.io.IOException;
+import java.io.RandomAccessFile;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.List;
+
+/** All that a sideloaded .tflite says of itself: the zip at its end, read and checked (export/package.py wrote it). */
+public final class ModelPackage {
+    private static final int FORMAT = 2;
+    /** The tensors this app can feed and read. */
+    public static final List<String> INPUTS =
+            Collections.unmodifiableList(Arrays.asList("input_ids", "attention_mask", "token_type_ids"));
+
+    public static final List<String> OUTPUTS = Collections.unmodifiableList(Arrays.asList("start_logits", "end_logits"));
+    private static final byte[] MAGIC = {'T', 'F', 'L', '3'};
+    private static final int MAGIC_AT = 4;
+    /** Bytes of a file that `checkMagic` looks at. */
+    static final int MAGIC_BYTES = 8;
+    // A damaged or hostile file must not fill the memory. A vocabulary of 250,000 tokens takes 2 MB, the others 100 KB.
+    private static final int MOST_VOCABULARY_BYTES = 4000000;
+    private static final int MOST_TOKENS = 250000;
+    private static final int MOST_JSON_BYTES = 500000;
+
+    public final String name;
+    public final String precision;
+    public final long parameters;
+    /** Bytes of the model itself, before the package, and their SHA-256 in hexadecimal. */
+    public final long modelBytes;
+
+    public final String modelSha256;
+    public final QASettings settings;
+    /** Ascending by length; the last takes the longest window. */
+    public final List<Signature> signatures;
+
+    final WordPieceTokenizer tokenizer;
+    final Probe probe;
+
+    private ModelPackage(Fields info, String vocabulary, String characters, String probeText) throws ModelFileException {
+        name = info.string("name");
+        precision = info.string("precision");
+        parameters = info.object("parameters").count("total");
+        modelBytes = info.object("model").count("bytes");
+        modelSha256 = info.object("model").string("sha256");
+        settings = new QASettings(info.object("settings"));
+        checkTensors("inputs", info.strings("inputs"), INPUTS);
+        checkTensors("outputs", info.strings("outputs"), OUTPUTS);
+        signatures = Collections.unmodifiableList(readSignatures(info, settings.maxLength));
+        CharacterTables tables = new CharacterTables(Fields.parse("characters.json", characters));
+        tokenizer = new WordPieceTokenizer(info, lines(vocabulary), tables);
+        int longest = signatures.get(signatures.size() - 1).length;
+        probe = new Probe(Fields.parse("probe.json", probeText), precision, longest, tokenizer.vocabularySize());
+    }
+
+    /** Reads and verifies a file. Every fault is a ModelFileException with a sentence for the user. */
+    public static ModelPackage read(File path) throws IOException {
+        RandomAccessFile file = new RandomAccessFile(path, "r");
+        try {
+            checkMagic(file);
+            ZipTail zip = new ZipTail(file);
+            Fields info = Fields.parse("qa.json", zip.text("qa.json", MOST_JSON_BYTES));
+            int format = info.integer("format", 0, Integer.MAX_VALUE);
+            if (format != FORMAT) {
+                throw new ModelFileException(
+                        "The package has format " + format + ", this app reads " + FORMAT + ". Export the model again, or update the app.");
+            }
+            ModelPackage model =
+                    new ModelPackage(
+                            info,
+                            zip.text("vocab.txt", MOST_VOCABULARY_BYTES),
+                            zip.text("characters.json", MOST_JSON_BYTES),
+                            zip.text("probe.json", MOST_JSON_BYTES));
+            boolean whole = model.modelBytes <= zip.directoryAt();
+            if (!whole || !Sha256.of(file, model.modelBytes).equals(model.modelSha256)) {
+                throw new ModelFileException(
+                        "The model was damaged after it was exported (its SHA-256 is not the one recorded). Copy the file again.");
+            }
+            return model;
+        } finally {
+            file.close();
+        }
+    }
+
+    /** The tokenizer of this model. */
+    public WordPieceTokenizer tokenizer() {
+        return tokenizer;
+    }
+
+    /** Does the file begin as a TFLite model does? ModelFileException when not. */
+    static void checkMagic(RandomAccessFile file) throws IOException {
+        byte[] magic = new byte[MAGIC.length];
+        if (file.length() >= MAGIC_BYTES) {
+            file.seek(MAGIC_AT);
+            file.readFully(magic);
+        }
+        if (!Arrays.equals(magic, MAGIC)) {
+            throw new ModelFileException(
+                    file.length() == 0
+                            ? "The file is empty. Copy it again."
+                            : "This is not a TFLite model. Choose a model.tflite that python -m export.tflite made.");
+        }
+    }
+
+    private static void checkTensors(String kind, List<String> seen, List<String> wanted) throws ModelFileException {
+        if (!seen.equals(wanted)) {
+            throw new ModelFileException(
+                    "The model has the " + kind + " " + Fields.shown(seen) + ", this app works with " + wanted
+                            + ". Choose a model of PocketQA.");
+        }
+    }
+
+    private static List<Signature> readSignatures(Fields info, int maxLength) throws ModelFileException {
+        List<Signature> signatures = new ArrayList<Signature>();
+        int before = 0;
+        for (Object item : info.list("signatures")) {
+            Fields signature = Fields.of("qa.json: signatures", item);
+            before = signature.integer("length", before + 1, maxLength);
+            signatures.add(new Signature(signature.string("name"), before));
+        }
+        if (before != maxLength) {
+            throw Fields.wrong("qa.json: signatures", "ascending up to the longest window, " + maxLength, before);
+        }
+        return signatures;
+    }
+
+    private static List<String> lines(String text) throws ModelFileException {
+        List<String> lines = new ArrayList<String>();
+        for (int from = 0; from < text.length(); ) {
+            int end = text.indexOf('\n', from);
+            end = end < 0 ? text.length() : end;
+            if (lines.size() == MOST_TOKENS) {
+                throw Fields.wrong("vocab.txt", "at most " + MOST_TOKENS + " tokens", "longer");
+            }
+            lines.add(text.substring(from, end));
+            from = end + 1;
+        }
+        return lines;
+    }
+}

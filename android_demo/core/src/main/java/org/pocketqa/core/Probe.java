@@ -1,0 +1,88 @@
+package org.pocketqa.core;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+
+/** A few real windows with the logits PyTorch gave: they catch a runtime that computes a model wrongly (qa/probe.py). */
+final class Probe {
+    private final String precision;
+    private final double tolerance;
+    private final List<Recorded> windows = new ArrayList<Recorded>();
+
+    private static final class Recorded {
+        private final int[] inputIds;
+        private final int contextBegin;
+        private final float[] startLogits;
+        private final float[] endLogits;
+
+        private Recorded(Fields json, int longest, int vocabularySize) throws ModelFileException {
+            inputIds = json.integers("input_ids", 0, vocabularySize - 1);
+            contextBegin = json.integer("context_begin", 0, inputIds.length);
+            startLogits = json.floats("start_logits");
+            endLogits = json.floats("end_logits");
+            int n = inputIds.length;
+            if (n == 0 || n > longest || startLogits.length != n || endLogits.length != n) {
+                throw Fields.wrong("probe.json: windows", "as long as their logits, from 1 to " + longest, n);
+            }
+        }
+    }
+
+    Probe(Fields json, String precision, int longest, int vocabularySize) throws ModelFileException {
+        this.precision = precision;
+        tolerance = json.object("tolerance").number(precision);
+        if (tolerance <= 0) {
+            throw Fields.wrong("probe.json: tolerance: " + precision, "above 0", tolerance);
+        }
+        for (Object window : json.list("windows")) {
+            windows.add(new Recorded(Fields.of("probe.json: windows", window), longest, vocabularySize));
+        }
+        if (windows.isEmpty()) {
+            throw Fields.wrong("probe.json: windows", "at least one", "empty");
+        }
+    }
+
+    /** Runs all windows; the largest relative difference. ProbeException when it exceeds the precision's tolerance. */
+    double check(WindowRunner runner) throws ProbeException {
+        double worst = 0;
+        for (Recorded window : windows) {
+            int[] ids = runner.prepare(window.inputIds.length, window.contextBegin);
+            System.arraycopy(window.inputIds, 0, ids, 0, window.inputIds.length);
+            runner.run();
+            double start = relativeDifference(window.startLogits, runner.startLogits);
+            double end = relativeDifference(window.endLogits, runner.endLogits);
+            worst = Math.max(worst, Math.max(start, end));
+        }
+        if (!(worst <= tolerance)) {
+            throw new ProbeException(
+                    String.format(
+                            Locale.ROOT,
+                            "This phone's runtime computes this %s model wrongly: its logits differ from PyTorch's by %.3g of their "
+                                    + "deviation, at most %.3g is allowed. Export the model in another precision, or update the app.",
+                            precision,
+                            worst,
+                            tolerance));
+        }
+        return worst;
+    }
+
+    /** Root-mean-square difference divided by the reference's standard deviation; infinite when `seen` is not finite. */
+    static double relativeDifference(float[] reference, float[] seen) {
+        double squares = 0;
+        double sum = 0;
+        double sumOfSquares = 0;
+        int n = reference.length;
+        for (int i = 0; i < n; i++) {
+            double difference = (double) seen[i] - reference[i];
+            squares += difference * difference;
+            sum += reference[i];
+        }
+        for (int i = 0; i < n; i++) {
+            double fromMean = reference[i] - sum / n;
+            sumOfSquares += fromMean * fromMean;
+        }
+        double difference = Math.sqrt(squares / n);
+        boolean finite = !Double.isNaN(difference) && !Double.isInfinite(difference);
+        return finite ? difference / Math.max(Math.sqrt(sumOfSquares / n), 1e-6) : Double.POSITIVE_INFINITY;
+    }
+}

@@ -1,0 +1,84 @@
+package org.pocketqa.core;
+
+import java.util.List;
+
+/** Answers questions about passages with one model. Not for several threads at once. */
+public final class QuestionAnswerer {
+    private final QASettings settings;
+    private final WordPieceTokenizer tokenizer;
+    private final Probe probe;
+    private final WindowRunner runner;
+    private String knownPassage;
+    private Tokens knownTokens;
+
+    public QuestionAnswerer(ModelPackage model, LogitsModel logits) {
+        settings = model.settings;
+        tokenizer = model.tokenizer;
+        probe = model.probe;
+        runner = new WindowRunner(logits, model.signatures, tokenizer.padId);
+    }
+
+    /**
+     * Runs the model on the windows recorded in its file.
+     *
+     * @return the largest difference from PyTorch's logits, relative to their deviation
+     * @throws ProbeException when it exceeds what the precision allows: this runtime must not answer
+     */
+    public double checkProbe() throws ProbeException {
+        return probe.check(runner);
+    }
+
+    /**
+     * Answers one question. An empty passage has no answer.
+     *
+     * What the model or `progress` throws comes through; the next question may be asked all the same.
+     *
+     * @throws ArithmeticException when the model computes a logit that is not a finite number
+     */
+    public Answers ask(String passage, String question, Progress progress) {
+        long began = System.nanoTime();
+        Tokens questionTokens = tokenizer.encode(question);
+        int questionSize = Math.min(questionTokens.size(), settings.maxQuestionLength);
+        Tokens passageTokens = tokens(passage);
+        List<Window> windows = Windows.make(questionSize, passageTokens.size(), settings);
+        long tokenizeNanos = System.nanoTime() - began;
+        progress.windowDone(0, windows.size());
+
+        Decoder decoder = new Decoder(passageTokens, settings);
+        long inferenceNanos = 0;
+        long decodeNanos = 0;
+        for (int i = 0; i < windows.size(); i++) {
+            Window window = windows.get(i);
+            fill(runner.prepare(window.size(), window.contextBegin), window, questionTokens, questionSize, passageTokens);
+            long started = System.nanoTime();
+            runner.run();
+            long computed = System.nanoTime();
+            decoder.add(window, runner.startLogits, runner.endLogits);
+            decodeNanos += System.nanoTime() - computed;
+            inferenceNanos += computed - started;
+            progress.windowDone(i + 1, windows.size());
+        }
+        long ranking = System.nanoTime();
+        List<Candidate> candidates = decoder.candidates();
+        decodeNanos += System.nanoTime() - ranking;
+        return new Answers(
+                candidates, decoder.nullScore(), settings.nullThreshold, windows.size(), tokenizeNanos, inferenceNanos, decodeNanos);
+    }
+
+    /** Kept, for several questions usually follow on one passage; a long one takes longer to tokenize than a question to answer. */
+    Tokens tokens(String passage) {
+        if (!passage.equals(knownPassage)) {
+            knownTokens = tokenizer.encode(passage);
+            knownPassage = passage;
+        }
+        return knownTokens;
+    }
+
+    private void fill(int[] ids, Window window, Tokens question, int questionSize, Tokens passage) {
+        ids[0] = tokenizer.clsId;
+        question.copyIds(0, questionSize, ids, 1);
+        ids[questionSize + 1] = tokenizer.sepId;
+        passage.copyIds(window.firstToken, window.tokenCount, ids, window.contextBegin);
+        ids[window.size() - 1] = tokenizer.sepId;
+    }
+}

@@ -1,0 +1,49 @@
+package org.pocketqa.core;
+
+import java.util.Arrays;
+
+/** Token ids of a text, each with the UTF-16 range [start, end) of the text that it stands for. */
+public final class Tokens {
+    private int[] ids = new int[64];
+    private int[] starts = new int[64];
+    private int[] ends = new int[64];
+    private int size;
+
+    void add(int id, int start, int end) {
+        if (size == ids.length) {
+            ids = Arrays.copyOf(ids, 2 * size);
+            starts = Arrays.copyOf(starts, 2 * size);
+            ends = Arrays.copyOf(ends, 2 * size);
+        }
+        ids[size] = id;
+        starts[size] = start;
+        ends[size] = end;
+        size++;
+    }
+
+    /** Forgets all tokens from `newSize` on. */
+    void truncate(int newSize) {
+        size = newSize;
+    }
+
+    public int size() {
+        return size;
+    }
+
+    public int id(int token) {
+        return ids[token];
+    }
+
+    public int start(int token) {
+        return starts[token];
+    }
+
+    public int end(int token) {
+        return ends[token];
+    }
+
+    /** Copies `n` ids from token `from` on into `target`. */
+    void copyIds(int from, int n, int[] target, int at) {
+        System.arraycopy(ids, from, target, at, n);
+    }
+}

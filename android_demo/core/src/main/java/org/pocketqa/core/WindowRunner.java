@@ -1,0 +1,55 @@
+package org.pocketqa.core;
+
+import java.util.Arrays;
+import java.util.List;
+
+/** Sends windows to a model through the smallest signature that fits, in arrays used again and again. */
+final class WindowRunner {
+    private final LogitsModel model;
+    private final List<Signature> signatures;
+    private final int padId;
+    private int[] ids = {};
+    private int[] mask = {};
+    private int[] types = {};
+    float[] startLogits = {};
+    float[] endLogits = {};
+    private Signature signature;
+
+    WindowRunner(LogitsModel model, List<Signature> signatures, int padId) {
+        this.model = model;
+        this.signatures = signatures;
+        this.padId = padId;
+    }
+
+    /** Makes room for a window of `n` tokens, the passage's from `contextBegin` on; the caller fills in the first `n` ids. */
+    int[] prepare(int n, int contextBegin) {
+        signature = smallestThatFits(n);
+        if (ids.length != signature.length) {
+            ids = new int[signature.length];
+            mask = new int[signature.length];
+            types = new int[signature.length];
+            startLogits = new float[signature.length];
+            endLogits = new float[signature.length];
+        }
+        Arrays.fill(ids, n, ids.length, padId);
+        Arrays.fill(mask, 0, n, 1);
+        Arrays.fill(mask, n, mask.length, 0);
+        Arrays.fill(types, 0);
+        Arrays.fill(types, contextBegin, n, 1);
+        return ids;
+    }
+
+    /** Computes the window prepared; `startLogits` and `endLogits` hold the result until the next one. */
+    void run() {
+        model.run(signature, ids, mask, types, startLogits, endLogits);
+    }
+
+    private Signature smallestThatFits(int n) {
+        for (Signature candidate : signatures) {
+            if (candidate.length >= n) {
+                return candidate;
+            }
+        }
+        throw new IllegalArgumentException("a window of " + n + " tokens fits no signature");
+    }
+}

@@ -1,0 +1,55 @@
+package org.pocketqa.core;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+
+/** Cuts a question and a passage into windows, exactly as qa/features.py does. */
+final class Windows {
+    private Windows() {}
+
+    /** `questionTokens` is the question's length after cutting it to the settings' maximum. */
+    static List<Window> make(int questionTokens, int passageTokens, QASettings settings) {
+        int begin = questionTokens + 2;
+        List<int[]> spans = spans(passageTokens, settings.maxLength - begin - 1, settings.docStride);
+        int[] owners = owners(spans, passageTokens);
+        List<Window> windows = new ArrayList<Window>();
+        for (int row = 0; row < spans.size(); row++) {
+            windows.add(new Window(begin, spans.get(row)[0], spans.get(row)[1], row, owners));
+        }
+        return windows;
+    }
+
+    /** (first token, number of tokens) of every window; an empty passage has one empty window. */
+    private static List<int[]> spans(int tokens, int budget, int docStride) {
+        List<int[]> spans = new ArrayList<int[]>();
+        int start = 0;
+        int n = Math.min(tokens, budget);
+        spans.add(new int[] {start, n});
+        while (start + n < tokens) {
+            start += Math.min(n, docStride);
+            n = Math.min(tokens - start, budget);
+            spans.add(new int[] {start, n});
+        }
+        return spans;
+    }
+
+    /** For each token the window that sees it with the most context: BERT's rule, the first of equals. */
+    private static int[] owners(List<int[]> spans, int tokens) {
+        int[] owner = new int[tokens];
+        double[] best = new double[tokens];
+        Arrays.fill(best, -1);
+        for (int row = 0; row < spans.size(); row++) {
+            int first = spans.get(row)[0];
+            int n = spans.get(row)[1];
+            for (int k = 0; k < n; k++) {
+                double score = Math.min(k, n - 1 - k) + 0.01 * n;
+                if (score > best[first + k]) {
+                    best[first + k] = score;
+                    owner[first + k] = row;
+                }
+            }
+        }
+        return owner;
+    }
+}

@@ -1,0 +1,129 @@
+package org.pocketqa.core;
+
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/** The training tokenizer: normalize, split at whitespace and punctuation, then the longest known pieces (WordPiece). */
+public final class WordPieceTokenizer {
+    private static final int PIECE = 1 << 16;
+    private static final int LONGEST_WORD = 1000; // BERT has 100; the time for a word grows with its length's cube
+
+    public final int clsId;
+    public final int sepId;
+    public final int padId;
+    private final int unknownId;
+    private final CharacterTables tables;
+    private final BertNormalizer normalizer;
+    private final Map<String, Integer> vocabulary;
+    private final String prefix;
+    private final int longestWord;
+
+    /** `info` is qa.json, `tokens` the vocabulary in the order of its ids. */
+    WordPieceTokenizer(Fields info, List<String> tokens, CharacterTables tables) throws ModelFileException {
+        this.tables = tables;
+        normalizer = new BertNormalizer(info.object("normalizer"), tables);
+        Fields wordPiece = info.object("wordpiece");
+        prefix = wordPiece.string("continuing_subword_prefix");
+        longestWord = wordPiece.integer("max_input_chars_per_word", 1, LONGEST_WORD);
+        vocabulary = new HashMap<String, Integer>(2 * tokens.size());
+        for (int id = 0; id < tokens.size(); id++) {
+            if (vocabulary.put(tokens.get(id), id) != null) {
+                throw Fields.wrong("vocab.txt", "a list of different tokens", tokens.get(id) + ", twice");
+            }
+        }
+        Fields special = info.object("special_tokens");
+        clsId = specialId(special, "[CLS]");
+        sepId = specialId(special, "[SEP]");
+        padId = specialId(special, "[PAD]");
+        unknownId = specialId(special, "[UNK]");
+    }
+
+    private int specialId(Fields special, String token) throws ModelFileException {
+        int id = special.integer(token, 0, Integer.MAX_VALUE);
+        Integer at = vocabulary.get(token);
+        if (at == null || at != id) {
+            throw Fields.wrong("vocab.txt: the line of " + token, String.valueOf(id + 1L), at == null ? "missing" : at + 1);
+        }
+        return id;
+    }
+
+    public int vocabularySize() {
+        return vocabulary.size();
+    }
+
+    /** All tokens of a text, without special ones; "[SEP]" in a text is text. */
+    public Tokens encode(String text) {
+        Tokens tokens = new Tokens();
+        for (int from = 0; from < text.length(); ) {
+            int to = pieceEnd(text, from);
+            encode(normalizer.normalize(Characters.of(text, from, to)), tokens);
+            from = to;
+        }
+        return tokens;
+    }
+
+    /** A book is normalized piece by piece to save memory. No word goes over a space, nor do a letter's marks. */
+    private int pieceEnd(String text, int from) {
+        int end = Math.min(text.length(), from + PIECE);
+        while (end < text.length() && !(text.charAt(end - 1) == ' ' || text.charAt(end - 1) == '\n')) {
+            end++;
+        }
+        return end;
+    }
+
+    private void encode(Characters characters, Tokens tokens) {
+        int wordAt = 0;
+        for (int i = 0; i < characters.size; i++) {
+            int c = characters.codePoints[i];
+            boolean space = tables.whitespace.contains(c);
+            if (space || tables.punctuation.contains(c)) {
+                addWord(characters, wordAt, i, tokens);
+                if (!space) {
+                    addWord(characters, i, i + 1, tokens);
+                }
+                wordAt = i + 1;
+            }
+        }
+        addWord(characters, wordAt, characters.size, tokens);
+    }
+
+    /** The pieces of the word [from, to); one [UNK] when it is too long or a part of it is unknown. */
+    private void addWord(Characters characters, int from, int to, Tokens tokens) {
+        if (from == to) {
+            return;
+        }
+        int before = tokens.size();
+        if (to - from <= longestWord) {
+            String word = new String(characters.codePoints, from, to - from);
+            int at = from;
+            int unitAt = 0; // where `at` is in `word`, in UTF-16
+            while (at < to) {
+                int end = to;
+                int unitEnd = word.length();
+                Integer id = lookUp(word, unitAt, unitEnd, at > from);
+                while (id == null && end > at + 1) {
+                    end--;
+                    unitEnd -= Character.charCount(characters.codePoints[end]);
+                    id = lookUp(word, unitAt, unitEnd, at > from);
+                }
+                if (id == null) {
+                    break;
+                }
+                tokens.add(id, characters.starts[at], characters.ends[end - 1]);
+                at = end;
+                unitAt = unitEnd;
+            }
+            if (at == to) {
+                return;
+            }
+            tokens.truncate(before);
+        }
+        tokens.add(unknownId, characters.starts[from], characters.ends[to - 1]);
+    }
+
+    private Integer lookUp(String word, int from, int to, boolean continued) {
+        String piece = word.substring(from, to);
+        return vocabulary.get(continued ? prefix + piece : piece);
+    }
+}

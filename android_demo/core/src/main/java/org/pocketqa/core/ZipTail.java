@@ -1,0 +1,171 @@
+package org.pocketqa.core;
+
+import java.io.EOFException;
+import java.io.IOException;
+import java.io.RandomAccessFile;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.charset.CharacterCodingException;
+import java.nio.charset.Charset;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.zip.CRC32;
+import java.util.zip.DataFormatException;
+import java.util.zip.Inflater;
+
+/**
+ * The zip at the end of a file, read without believing a size it claims (APPNOTE.TXT 6.3, sections 4.3.7, 4.3.12, 4.3.16).
+ *
+ * java.util.zip.ZipFile loads the whole directory, checks no CRC, and is another program on each version of Android.
+ */
+final class ZipTail {
+    private static final int END_SIGNATURE = 0x06054b50;
+    private static final int END_BYTES = 22;
+    private static final int LONGEST_COMMENT = 0xFFFF;
+    private static final int ENTRY_SIGNATURE = 0x02014b50;
+    private static final int ENTRY_BYTES = 46;
+    private static final int LOCAL_SIGNATURE = 0x04034b50;
+    private static final int LOCAL_BYTES = 30;
+    private static final int MOST_DIRECTORY_BYTES = 1 << 16;
+    private static final int STORED = 0;
+    private static final int DEFLATED = 8;
+    private static final Charset UTF_8 = Charset.forName("UTF-8");
+
+    private final RandomAccessFile file;
+    private final long directoryAt;
+    private final Map<String, ByteBuffer> entries = new HashMap<String, ByteBuffer>();
+
+    /** Reads the directory. ModelFileException when there is none, or a damaged one. */
+    ZipTail(RandomAccessFile file) throws IOException {
+        this.file = file;
+        long size = file.length();
+        ByteBuffer tail = bytes(Math.max(0, size - END_BYTES - LONGEST_COMMENT), (int) Math.min(size, END_BYTES + LONGEST_COMMENT));
+        int end = findEnd(tail);
+        if (end < 0) {
+            throw new ModelFileException(
+                    "The file has no package at its end: it was cut off while it was copied, or python -m export.tflite did not make it. "
+                            + "Copy it again.");
+        }
+        int count = tail.getShort(end + 10) & 0xFFFF;
+        long directoryBytes = tail.getInt(end + 12) & 0xFFFFFFFFL;
+        directoryAt = tail.getInt(end + 16) & 0xFFFFFFFFL;
+        long endAt = size - tail.limit() + end;
+        if (directoryBytes > MOST_DIRECTORY_BYTES || directoryAt + directoryBytes != endAt) {
+            throw damaged("its directory does not fit");
+        }
+        readDirectory(bytes(directoryAt, (int) directoryBytes), count);
+    }
+
+    private static int findEnd(ByteBuffer tail) {
+        for (int at = tail.limit() - END_BYTES; at >= 0; at--) {
+            if (tail.getInt(at) == END_SIGNATURE && at + END_BYTES + (tail.getShort(at + 20) & 0xFFFF) == tail.limit()) {
+                return at;
+            }
+        }
+        return -1;
+    }
+
+    private void readDirectory(ByteBuffer directory, int count) throws ModelFileException {
+        int at = 0;
+        for (int i = 0; i < count; i++) {
+            if (at + ENTRY_BYTES > directory.limit() || directory.getInt(at) != ENTRY_SIGNATURE) {
+                throw damaged("its directory is cut off");
+            }
+            int nameBytes = directory.getShort(at + 28) & 0xFFFF;
+            int next = at + ENTRY_BYTES + nameBytes + (directory.getShort(at + 30) & 0xFFFF) + (directory.getShort(at + 32) & 0xFFFF);
+            if (next > directory.limit()) {
+                throw damaged("its directory is cut off");
+            }
+            String name = new String(directory.array(), at + ENTRY_BYTES, nameBytes, UTF_8);
+            ByteBuffer entry = ByteBuffer.wrap(directory.array(), at, ENTRY_BYTES).slice().order(ByteOrder.LITTLE_ENDIAN);
+            if (entries.put(name, entry) != null) {
+                throw damaged(Fields.shown(name) + " is there twice");
+            }
+            at = next;
+        }
+    }
+
+    /** Where the zip begins at the latest: nothing of the model lies behind it. */
+    long directoryAt() {
+        return directoryAt;
+    }
+
+    /** A member as text. ModelFileException when it is missing, damaged, or larger than `mostBytes`. */
+    String text(String name, int mostBytes) throws IOException {
+        ByteBuffer entry = entries.get(name);
+        if (entry == null) {
+            throw new ModelFileException("The package at the end of the file has no " + name + ". Export the model again.");
+        }
+        int flags = entry.getShort(8);
+        int method = entry.getShort(10);
+        long packed = entry.getInt(20) & 0xFFFFFFFFL;
+        long size = entry.getInt(24) & 0xFFFFFFFFL;
+        long localAt = entry.getInt(42) & 0xFFFFFFFFL;
+        if (size > mostBytes) {
+            throw damaged(name + " claims " + size + " bytes, at most " + mostBytes + " are read");
+        }
+        if ((flags & 1) != 0 || (method != STORED && method != DEFLATED) || (method == STORED && packed != size)) {
+            throw damaged(name + " is packed in a way that is not read");
+        }
+        if (packed > size + size / 1000 + 64 || localAt + LOCAL_BYTES > directoryAt) { // deflate never adds as much
+            throw damaged(name + " does not fit");
+        }
+        ByteBuffer local = bytes(localAt, LOCAL_BYTES);
+        long dataAt = localAt + LOCAL_BYTES + (local.getShort(26) & 0xFFFF) + (local.getShort(28) & 0xFFFF);
+        if (local.getInt(0) != LOCAL_SIGNATURE || dataAt + packed > directoryAt) {
+            throw damaged(name + " does not fit");
+        }
+        byte[] data = bytes(dataAt, (int) packed).array();
+        byte[] content = method == STORED ? data : inflate(name, data, (int) size);
+        CRC32 crc = new CRC32();
+        crc.update(content);
+        if ((int) crc.getValue() != entry.getInt(16)) {
+            throw damaged("the checksum of " + name + " differs");
+        }
+        try { // a new decoder reports malformed bytes instead of replacing them
+            return UTF_8.newDecoder().decode(ByteBuffer.wrap(content)).toString();
+        } catch (CharacterCodingException error) {
+            throw damaged(name + " is not UTF-8 text");
+        }
+    }
+
+    private static byte[] inflate(String name, byte[] data, int size) throws ModelFileException {
+        Inflater inflater = new Inflater(true);
+        try {
+            byte[] content = new byte[size];
+            inflater.setInput(data);
+            int n = 0;
+            while (n < size) {
+                int more = inflater.inflate(content, n, size - n);
+                if (more == 0) {
+                    break; // finished too early, or wants bytes that are not there
+                }
+                n += more;
+            }
+            boolean whole = n == size && (inflater.finished() || (inflater.inflate(new byte[1]) == 0 && inflater.finished()));
+            if (!whole) {
+                throw damaged(name + " has another length than it claims");
+            }
+            return content;
+        } catch (DataFormatException error) {
+            throw damaged(name + " cannot be unpacked");
+        } finally {
+            inflater.end();
+        }
+    }
+
+    private ByteBuffer bytes(long at, int n) throws IOException {
+        byte[] buffer = new byte[n];
+        file.seek(at);
+        try {
+            file.readFully(buffer);
+        } catch (EOFException error) {
+            throw damaged("it is cut off");
+        }
+        return ByteBuffer.wrap(buffer).order(ByteOrder.LITTLE_ENDIAN);
+    }
+
+    private static ModelFileException damaged(String how) {
+        return new ModelFileException("The package at the end of the file is damaged (" + how + "). Copy the file again.");
+    }
+}

@@ -1,0 +1,86 @@
+package org.pocketqa.core;
+
+import static org.junit.Assert.assertArrayEquals;
+import static org.junit.Assert.assertEquals;
+
+import java.io.IOException;
+import java.util.Arrays;
+import java.util.Random;
+import org.junit.Test;
+
+/** What the recorded texts are too short for. */
+public class WordPieceTokenizerTest {
+    @Test
+    public void aBookHasTheTokensOfItsWords() throws IOException {
+        WordPieceTokenizer tokenizer = ModelPackage.read(ModelFiles.good()).tokenizer();
+        String[] words = {"The", "elephants'", "caf\u00e9", "cafe\u0301", "\u6771\u4eac\u30bf\u30ef\u30fc", "\u0301\u0323marked", "(1984),",
+            "\ud83d\ude00", "\ud55c\uad6d\uc5b4", "\u0130stanbul", "\u1ec7\u0323", "\u200b", "x\u00a0y\u3000z", "\u0915\u093c\u094d", "\ud83d"};
+        Tokens[] known = new Tokens[words.length];
+        for (int i = 0; i < words.length; i++) {
+            known[i] = tokenizer.encode(words[i]);
+        }
+        Random random = new Random(11);
+        StringBuilder book = new StringBuilder();
+        Tokens expected = new Tokens();
+        for (int n = 0; n < 300000; n++) {
+            int word = random.nextInt(words.length);
+            for (int i = 0; i < known[word].size(); i++) {
+                expected.add(known[word].id(i), book.length() + known[word].start(i), book.length() + known[word].end(i));
+            }
+            book.append(words[word]).append(n % 13 == 0 ? '\n' : ' ');
+        }
+        Tokens seen = tokenizer.encode(book.toString());
+        assertEquals(expected.size(), seen.size());
+        for (int i = 0; i < seen.size(); i++) {
+            assertEquals("id of token " + i, expected.id(i), seen.id(i));
+            assertEquals("start of token " + i, expected.start(i), seen.start(i));
+            assertEquals("end of token " + i, expected.end(i), seen.end(i));
+        }
+    }
+
+    @Test
+    public void aWordMayBeAsLongAsABook() throws IOException {
+        char[] text = new char[300000];
+        Arrays.fill(text, 'a');
+        WordPieceTokenizer tokenizer = ModelPackage.read(ModelFiles.good()).tokenizer();
+        Tokens tokens = tokenizer.encode(new String(text));
+        assertEquals(1, tokens.size());
+        assertEquals(100, tokens.id(0)); // [UNK]
+        assertEquals(300000, tokens.end(0));
+        Arrays.fill(text, '.');
+        assertEquals(300000, tokenizer.encode(new String(text)).size());
+        Arrays.fill(text, '\u0301');
+        assertEquals(0, tokenizer.encode(new String(text)).size());
+    }
+
+    /** Places are given out by position: what a character was decomposed into takes the place before it. */
+    @Test
+    public void marksAreOrderedByClassAndEqualsStayAsTheyAre() throws IOException {
+        String tables =
+                ModelFiles.small().change(ModelFiles.CHARACTERS, "\"marks\": [[768, 879]]", "\"marks\": []").text(ModelFiles.CHARACTERS);
+        String info = ModelFiles.small().text(ModelFiles.INFO);
+        Fields switches = Fields.parse("qa.json", info).object("normalizer");
+        BertNormalizer normalizer = new BertNormalizer(switches, new CharacterTables(Fields.parse("characters.json", tables)));
+        // 0301 and 0302 have class 230, 0323 has 220; 00E9 is e 0301, 1EC7 is e 0323 0302.
+        assertNormal(normalizer, "a\u0301\u0302\u0323b", new int[] {'a', 0x323, 0x301, 0x302, 'b'}, new int[] {0, 1, 2, 3, 4});
+        assertNormal(normalizer, "\u00e9\u0323\u0302", new int[] {'e', 0x323, 0x301, 0x302}, new int[] {0, 1, 1, 2});
+        assertNormal(normalizer, "\u1ec7\u0323\u0301", new int[] {'e', 0x323, 0x323, 0x302, 0x301}, new int[] {0, 0, 1, 1, 2});
+        assertNormal(normalizer, "\u0302\u0323", new int[] {0x323, 0x302}, new int[] {0, 1});
+        int n = 200000;
+        StringBuilder zalgo = new StringBuilder("a");
+        int[] ordered = new int[n + 1];
+        ordered[0] = 'a';
+        for (int i = 0; i < n; i++) {
+            zalgo.append(i % 2 == 0 ? '\u0301' : '\u0323');
+            ordered[i + 1] = i < n / 2 ? 0x323 : 0x301;
+        }
+        Characters seen = normalizer.normalize(Characters.of(zalgo.toString(), 0, n + 1));
+        assertArrayEquals(ordered, Arrays.copyOf(seen.codePoints, seen.size));
+    }
+
+    private static void assertNormal(BertNormalizer normalizer, String text, int[] codePoints, int[] starts) {
+        Characters seen = normalizer.normalize(Characters.of(text, 0, text.length()));
+        assertArrayEquals(text, codePoints, Arrays.copyOf(seen.codePoints, seen.size));
+        assertArrayEquals(text, starts, Arrays.copyOf(seen.starts, seen.size));
+    }
+}

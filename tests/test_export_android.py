@@ -1,0 +1,232 @@
+"""The Android app's Java core, run on the JVM: it must accept, refuse, tokenize and answer exactly as Python does."""
+
+import json
+import shutil
+import subprocess
+import sys
+import zipfile
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tokenizers import Tokenizer
+
+from compress.quantize_tflite import quietly
+from export import android, android_tokens
+from export.android import AndroidConfig, choose_examples
+from export.android_tokens import AndroidTokensConfig
+from export.core_process import CoreProcess, compiled_core
+from export.package import append_package, read_package, update_settings
+from export.tflite import TFLiteConfig
+from export.tflite import main as export_tflite
+from export.unicode_texts import generated_texts
+from qa.answers import decode
+from qa.bundle import SETTINGS, new_bundle, open_bundle
+from qa.datasets import resolve
+from qa.errors import BundleError, OptionError, ParityError
+from qa.models.model import QAModel
+from qa.runtimes import load_runtime
+from qa.squad import read_squad
+
+CASED = {"lowercase": False, "strip_accents": None}
+
+
+def with_settings(parent, out, normalizer=None, **settings):
+    """A copy of a PyTorch bundle with other settings, and other switches of its tokenizer's normalizer."""
+    bundle = open_bundle(parent)
+    manifest = {key: bundle.manifest[key] for key in ("kind", "precision", "stage", "parent", "parameters")}
+    with new_bundle(out, manifest) as draft:
+        QAModel.from_pretrained(parent).save_pretrained(draft)
+        for name in ("tokenizer.json", "tokenizer_config.json"):
+            shutil.copy(parent / name, draft / name)
+        tokenizer = json.loads((draft / "tokenizer.json").read_text(encoding="utf-8"))
+        tokenizer["normalizer"] |= normalizer or {}
+        (draft / "tokenizer.json").write_text(json.dumps(tokenizer), encoding="utf-8")
+        replace(bundle.settings, **settings).save(draft / SETTINGS)
+    return out
+
+
+@pytest.fixture(scope="module")
+def exported(make_bundle, tmp_path_factory):
+    """A tiny random int8 export with two signatures."""
+    out = tmp_path_factory.mktemp("android") / "tiny-tflite-int8"
+    with quietly():
+        return export_tflite(TFLiteConfig(model=make_bundle(), out=out, quantize="int8", lengths=(96, 128)))
+
+
+@pytest.fixture(scope="module")
+def cased(make_bundle, tmp_path_factory):
+    """The same, cased, and with a no-answer threshold that splits its answers."""
+    folder = tmp_path_factory.mktemp("android")
+    parent = with_settings(make_bundle(), folder / "cased", CASED, null_threshold=-4.0, n_best=7, max_answer_length=5)
+    with quietly():
+        return export_tflite(TFLiteConfig(model=parent, out=folder / "cased-tflite", lengths=(128,)))
+
+
+@pytest.mark.jvm
+@pytest.mark.parametrize("name", ["exported", "cased"])
+def test_answers_are_pythons(name, request, capsys):
+    bundle = request.getfixturevalue(name)
+    android.main(AndroidConfig(bundle.path))
+    printed = capsys.readouterr().out
+    assert "55 of 55 real questions" in printed
+    assert android.file_sha256(bundle.weights) in printed
+    if name == "cased":  # the threshold must have decided both ways for the test to have seen it
+        assert 0 < int(printed.split(" windows, ")[1].split(" answered")[0]) < 55
+
+
+@pytest.mark.jvm
+@pytest.mark.parametrize("name", ["exported", "cased"])
+def test_tokens_are_the_training_tokenizers(name, request, capsys):
+    bundle = request.getfixturevalue(name)
+    android_tokens.main(AndroidTokensConfig(bundle.path, generated=3000, seed=5))
+    printed = capsys.readouterr().out
+    assert "generated: 3,000 texts" in printed
+    assert printed.count(" 0 texts with another id or offset") == 2
+
+
+@pytest.mark.jvm
+def test_another_tokenizer_is_noticed(exported, tmp_path):
+    """The comparison can fail: here Python's tokenizer keeps case and accents, the file's does not."""
+    bundle = open_bundle(exported.path)
+    other = json.loads((bundle.path / "tokenizer.json").read_text(encoding="utf-8"))
+    other["normalizer"] |= CASED
+    tokenizer = Tokenizer.from_str(json.dumps(other))
+    texts = generated_texts(300, 1)
+    wanted = [(e.ids, e.offsets) for e in tokenizer.encode_batch(texts, add_special_tokens=False)]
+    with CoreProcess(bundle.weights) as core:
+        assert [core.encode(text) for text in texts] != wanted
+
+
+@pytest.mark.jvm
+def test_a_runtime_that_computes_garbage_is_refused_by_the_core(exported):
+    runtime = load_runtime(exported, 1)
+
+    class Shifted:
+        name, lengths, max_batch = runtime.name, runtime.lengths, runtime.max_batch
+
+        def __call__(self, inputs):
+            start, end = runtime(inputs)
+            return np.roll(start, 1, 1), np.roll(end, 1, 1)
+
+    with CoreProcess(exported.weights) as core:
+        assert core.check_probe(runtime) < 0.25
+        with pytest.raises(BundleError, match=r"the app refuses this model: .* wrongly: its logits differ from PyTorch's"):
+            core.check_probe(Shifted())
+        assert core.check_probe(runtime) < 0.25  # and the process goes on
+
+
+@pytest.mark.jvm
+def test_answers_that_differ_are_an_error(exported, monkeypatch, capsys):
+    """Python decodes with another length limit than the file says: the command must notice."""
+    shorter = replace(exported.settings, max_answer_length=2)
+    monkeypatch.setattr(android, "decode", lambda windows, logits, _: decode(windows, logits, shorter))
+    with pytest.raises(ParityError, match=r"\d+ of 55 questions are answered otherwise"):
+        android.main(AndroidConfig(exported.path))
+    assert "differs: " in capsys.readouterr().err
+
+
+def rewritten(source, out, **changes):
+    """The packaged file with other members (None: left out)."""
+    size = read_package(source).info["model"]["bytes"]
+    with zipfile.ZipFile(source) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()} | changes
+    out.write_bytes(source.read_bytes()[:size])
+    with zipfile.ZipFile(out, "a", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            if content is not None:
+                archive.writestr(name, content)
+    return out
+
+
+def edited(source, **values):
+    """qa.json of the packaged file with other values."""
+    return {"qa.json": json.dumps(read_package(source).info | values)}
+
+
+FAULTS = {
+    "not a model": lambda source, out: out.write_text("This is a note.\n" * 20),
+    "empty": lambda source, out: out.write_bytes(b""),
+    "cut off": lambda source, out: out.write_bytes(source.read_bytes()[:-2000]),
+    "bare model": lambda source, out: out.write_bytes(source.read_bytes()[: read_package(source).info["model"]["bytes"]]),
+    "changed weight": lambda source, out: out.write_bytes(flipped(source.read_bytes(), 200_000)),
+    "no vocabulary": lambda source, out: rewritten(source, out, **{"vocab.txt": None}),
+    "no tables": lambda source, out: rewritten(source, out, **{"characters.json": None}),
+    "no probe": lambda source, out: rewritten(source, out, **{"probe.json": None}),
+    "other format": lambda source, out: rewritten(source, out, **edited(source, format=1)),
+    "broken settings": lambda source, out: rewritten(source, out, **edited(source, settings={"n_best": "x"})),
+    "short vocabulary": lambda source, out: rewritten(source, out, **{"vocab.txt": "[PAD]\n[UNK]\n"}),
+}
+
+
+def flipped(data, at):
+    return data[:at] + bytes([data[at] ^ 0x40]) + data[at + 1 :]
+
+
+@pytest.mark.jvm
+def test_what_python_refuses_the_app_refuses(exported, tmp_path):
+    for name, make in FAULTS.items():
+        path = tmp_path / f"{name}.tflite"
+        make(exported.weights, path)
+        with pytest.raises(BundleError):
+            read_package(path)
+        with pytest.raises(BundleError, match="the app refuses it: ") as refusal:
+            CoreProcess(path)
+        assert len(str(refusal.value).splitlines()) == 1, name
+
+
+@pytest.mark.jvm
+def test_other_inputs_are_refused_by_name(exported, tmp_path):
+    path = tmp_path / "model.tflite"
+    rewritten(exported.weights, path, **edited(exported.weights, inputs=["input_ids", "pixel_values"]))
+    with pytest.raises(BundleError, match="pixel_values"):
+        CoreProcess(path)
+
+
+@pytest.mark.jvm
+def test_settings_come_from_the_file(exported, tmp_path):
+    """A copy of the file with a shorter window and another stride: the core cuts more windows."""
+    path = tmp_path / "model.tflite"
+    shutil.copy(exported.weights, path)
+    update_settings(path, replace(exported.settings, doc_stride=5))
+    runtime = load_runtime(exported, 1)
+    long = next(e for e in choose_examples(read_squad(resolve("embedded", "dev")), 1) if e.id.startswith("joined"))
+    with CoreProcess(exported.weights) as core:
+        few = core.ask(long.context, long.question, runtime).n_windows
+    with CoreProcess(path) as core:
+        many = core.ask(long.context, long.question, runtime).n_windows
+    assert many > 5 * few
+
+
+def test_a_bundle_of_another_kind_is_refused(make_bundle):
+    with pytest.raises(BundleError, match=r"a pytorch bundle; the app takes TFLite: python -m export.tflite"):
+        android.main(AndroidConfig(make_bundle()))
+
+
+def test_without_a_jdk_one_line_says_what_to_install(exported, monkeypatch, tmp_path):
+    compiled_core.cache_clear()
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(OptionError, match="needs a JDK"):
+        CoreProcess(exported.weights)
+
+
+def test_questions_must_be_a_number_above_zero():
+    done = subprocess.run(
+        [sys.executable, "-m", "export.android", "--model", "x", "--questions", "0"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert done.stderr == "error: --questions must be at least 1, got 0\n"
+
+
+def test_append_refuses_a_file_that_has_a_package(exported):
+    package = read_package(exported.weights)
+    with pytest.raises(BundleError, match="not a bare"):
+        append_package(exported.weights, package.info, package.vocabulary, "{}")
+
+
+def test_chosen_questions_are_real_and_some_are_long():
+    examples = read_squad(resolve("embedded", "dev"))
+    chosen = choose_examples(examples, 50)
+    assert len(chosen) == 55
+    assert set(chosen[:50]) <= set(examples)
+    assert all(len(e.context) > 1500 for e in chosen[50:])

@@ -1,0 +1,133 @@
+package org.pocketqa.app;
+
+import android.app.Activity;
+import android.content.res.Resources;
+import android.view.View;
+import android.widget.Button;
+import android.widget.ProgressBar;
+import android.widget.ScrollView;
+import android.widget.TextView;
+
+/** The panel below the passage: what is missing or wrong, how far the question is, and the answer. */
+final class AnswerPanel {
+    private final Activity screen;
+    private final Resources words;
+    private final ScrollView scroll;
+    private final View noticeBlock;
+    private final TextView notice;
+    private final View toModels;
+    private final View progressBlock;
+    private final TextView progressText;
+    private final ProgressBar progressBar;
+    private final View cancel;
+    private final View answerBlock;
+    private final TextView asked;
+    private final TextView answer;
+    private final TextView score;
+    private final TextView measurements;
+    private final Button allAnswers;
+    private Result filledFrom;
+
+    AnswerPanel(Activity screen) {
+        this.screen = screen;
+        words = screen.getResources();
+        scroll = (ScrollView) screen.findViewById(R.id.panel);
+        noticeBlock = screen.findViewById(R.id.notice_block);
+        notice = (TextView) screen.findViewById(R.id.notice);
+        toModels = screen.findViewById(R.id.notice_models);
+        progressBlock = screen.findViewById(R.id.progress_block);
+        progressText = (TextView) screen.findViewById(R.id.progress_text);
+        progressBar = (ProgressBar) screen.findViewById(R.id.progress_bar);
+        cancel = screen.findViewById(R.id.cancel);
+        answerBlock = screen.findViewById(R.id.answer_block);
+        asked = (TextView) screen.findViewById(R.id.asked);
+        answer = (TextView) screen.findViewById(R.id.answer);
+        score = (TextView) screen.findViewById(R.id.answer_score);
+        measurements = (TextView) screen.findViewById(R.id.measurements);
+        allAnswers = (Button) screen.findViewById(R.id.all_answers);
+    }
+
+    /** Calls when a button is tapped. */
+    void onTaps(View.OnClickListener models, View.OnClickListener stop, View.OnClickListener answers) {
+        toModels.setOnClickListener(models);
+        cancel.setOnClickListener(stop);
+        allAnswers.setOnClickListener(answers);
+    }
+
+    void show(Workspace workspace, EngineState state) {
+        showNotice(workspace, state);
+        showProgress(state.job);
+        showAnswer(workspace.result(), workspace.shown());
+    }
+
+    private void showNotice(Workspace workspace, EngineState state) {
+        String text = textNotice(workspace);
+        String model = modelNotice(state);
+        String both = text.isEmpty() || model.isEmpty() ? text + model : text + "\n" + model;
+        Screen.setText(notice, both);
+        Screen.setVisible(noticeBlock, !both.isEmpty());
+        Screen.setVisible(toModels, state.problem != null || state.phase == EngineState.Phase.NO_MODEL);
+    }
+
+    private String textNotice(Workspace workspace) {
+        if (workspace.reading()) {
+            return words.getString(R.string.notice_reading);
+        }
+        if (workspace.notice() != null) {
+            return workspace.notice();
+        }
+        return workspace.passage() == null ? words.getString(R.string.notice_no_text) : "";
+    }
+
+    private String modelNotice(EngineState state) {
+        if (state.phase == EngineState.Phase.LOADING) {
+            return words.getString(R.string.notice_loading, state.loading);
+        }
+        if (state.problem != null) {
+            return words.getString(R.string.notice_problem, state.problem.file, state.problem.sentence);
+        }
+        return state.phase == EngineState.Phase.NO_MODEL ? words.getString(R.string.notice_no_model) : "";
+    }
+
+    private void showProgress(AskJob job) {
+        Screen.setVisible(progressBlock, job != null);
+        if (job == null) {
+            return;
+        }
+        int windows = job.windows();
+        String text =
+                windows == 0
+                        ? words.getString(R.string.working_tokenizing)
+                        : words.getString(R.string.working_window, Math.min(job.windowsDone() + 1, windows), windows);
+        Screen.setText(progressText, job.isCancelled() ? words.getString(R.string.working_stopping) : text);
+        progressBar.setIndeterminate(windows == 0 || job.isCancelled());
+        progressBar.setMax(windows);
+        progressBar.setProgress(job.windowsDone());
+        cancel.setEnabled(!job.isCancelled());
+    }
+
+    private void showAnswer(Result result, int shown) {
+        Screen.setVisible(answerBlock, result != null);
+        if (result != null) {
+            int count = result.answers.candidates.size();
+            boolean found = shown != Workspace.NONE;
+            Screen.setText(asked, words.getString(R.string.asked, result.question));
+            Screen.setText(answer, found ? result.text(shown) : words.getString(R.string.no_answer));
+            Screen.setVisible(score, found);
+            Screen.setText(score, found ? place(result, shown, count) : "");
+            Screen.setText(measurements, ResultText.measurements(screen, result));
+            Screen.setVisible(allAnswers, count > 0);
+            Screen.setText(allAnswers, words.getQuantityString(R.plurals.all_answers, count, count));
+        } else {
+            Screen.setText(answer, ""); // so that the same answer to the next question is read out again
+        }
+        if (result != filledFrom) {
+            scroll.scrollTo(0, 0);
+        }
+        filledFrom = result;
+    }
+
+    private String place(Result result, int shown, int count) {
+        return words.getString(R.string.candidate_place, ResultText.score(screen, result, shown), shown + 1, count);
+    }
+}

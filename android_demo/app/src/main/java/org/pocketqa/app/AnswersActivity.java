@@ -1,0 +1,60 @@
+package org.pocketqa.app;
+
+import android.os.Bundle;
+import android.view.View;
+import android.widget.AdapterView;
+import android.widget.ListView;
+import android.widget.TextView;
+
+/** The n best answers; one that is tapped is shown in the passage. */
+public final class AnswersActivity extends Screen implements Listeners.Listener {
+    private Result result;
+
+    @Override
+    protected void onCreate(Bundle saved) {
+        super.onCreate(saved);
+        show(R.layout.answers);
+        showBack();
+        result = app().workspace.result();
+        if (result == null) { // the app was restarted meanwhile
+            finish();
+            return;
+        }
+        final ListView list = (ListView) findViewById(R.id.candidates);
+        View header = getLayoutInflater().inflate(R.layout.answers_header, list, false);
+        ((TextView) header.findViewById(R.id.asked)).setText(getString(R.string.asked, result.question));
+        ((TextView) header.findViewById(R.id.verdict)).setText(ResultText.verdict(this, result));
+        ((TextView) header.findViewById(R.id.measurements)).setText(ResultText.measurements(this, result));
+        list.addHeaderView(header, null, false);
+        list.setAdapter(new CandidateAdapter(this, result, app().workspace.shown()));
+        list.setOnItemClickListener(
+                new AdapterView.OnItemClickListener() {
+                    @Override
+                    public void onItemClick(AdapterView<?> parent, View view, int position, long id) {
+                        app().workspace.show(position - list.getHeaderViewsCount());
+                        finish();
+                    }
+                });
+    }
+
+    @Override
+    protected void onStart() {
+        super.onStart();
+        app().workspace.listeners.add(this);
+        changed();
+    }
+
+    @Override
+    protected void onStop() {
+        app().workspace.listeners.remove(this);
+        super.onStop();
+    }
+
+    /** Another text came from another app: these answers are not about it. */
+    @Override
+    public void changed() {
+        if (app().workspace.result() != result) {
+            finish();
+        }
+    }
+}

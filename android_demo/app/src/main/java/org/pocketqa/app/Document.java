@@ -1,0 +1,57 @@
+package org.pocketqa.app;
+
+import android.content.ContentResolver;
+import android.content.Context;
+import android.database.Cursor;
+import android.net.Uri;
+import android.provider.OpenableColumns;
+import java.io.FileNotFoundException;
+import java.io.IOException;
+import java.io.InputStream;
+
+/** A file of another app, as the file picker or a share hands it over: a stream and a name, never a path. Off the main thread. */
+final class Document {
+    private final Context context;
+    private final Uri uri;
+
+    Document(Context context, Uri uri) {
+        this.context = context;
+        this.uri = uri;
+    }
+
+    /** Its name for the user. */
+    String name() {
+        String name = column(OpenableColumns.DISPLAY_NAME);
+        return name == null || name.trim().isEmpty() ? context.getString(R.string.unnamed_file) : name;
+    }
+
+    /** Its size, -1 when the other app does not know it. */
+    long bytes() {
+        String size = column(OpenableColumns.SIZE);
+        try {
+            return size == null ? -1 : Long.parseLong(size);
+        } catch (NumberFormatException odd) {
+            return -1;
+        }
+    }
+
+    // Name and size are a courtesy: another app that fails to tell them may still give the content.
+    private String column(String column) {
+        try (Cursor cursor = context.getContentResolver().query(uri, new String[] {column}, null, null, null)) {
+            return cursor != null && cursor.moveToFirst() ? cursor.getString(0) : null;
+        } catch (RuntimeException refused) {
+            return null;
+        }
+    }
+
+    /** Opens the content; the caller closes it. FileNotFoundException when it is gone or forbidden. */
+    InputStream open() throws IOException {
+        // Other schemes would let another app name this app's own files.
+        boolean foreign = ContentResolver.SCHEME_CONTENT.equals(uri.getScheme());
+        InputStream in = foreign ? context.getContentResolver().openInputStream(uri) : null;
+        if (in == null) {
+            throw new FileNotFoundException(uri.toString());
+        }
+        return in;
+    }
+}

@@ -1,0 +1,225 @@
+package org.pocketqa.app;
+
+import android.content.Context;
+import java.io.IOException;
+import org.pocketqa.core.Answers;
+import org.pocketqa.core.ModelStore;
+import org.pocketqa.core.StoredModel;
+
+/**
+ * Loads models and answers questions, one at a time on one background thread. It outlives every screen.
+ *
+ * Called on the main thread, where its listeners are told. A new model replaces the old one only after it has loaded and this
+ * phone has computed its probe rightly; whatever fails leaves the old one in use.
+ */
+final class Engine {
+    /** Who asked. On the main thread, and not at all for a question that was cancelled. */
+    interface Asker {
+        void answered(Result result);
+
+        void failed(Throwable fault);
+    }
+
+    final Listeners listeners = new Listeners();
+    private final Context context;
+    private final ModelStore store;
+    private final Settings settings;
+    private final Background thread = new Background("engine");
+
+    // On the engine's thread only.
+    private LoadedModel loaded;
+    private StoredModel loadedFrom;
+
+    // On the main thread only.
+    private ModelInfo model;
+    private String loading;
+    private int loads; // waiting and under way
+    private AskJob job;
+    private LoadProblem problem;
+
+    Engine(Context context, ModelStore store, Settings settings) {
+        this.context = context;
+        this.store = store;
+        this.settings = settings;
+    }
+
+    EngineState state() {
+        return new EngineState(model, loading, job, problem);
+    }
+
+    /** Takes a model into use in place of the present one, with the number of threads in the settings. */
+    void load(ModelOrigin origin) {
+        load(origin, settings.threads());
+    }
+
+    /** The same for one that lies in the app's folders. */
+    void load(StoredModel stored) {
+        load(new StoredOrigin(store, stored));
+    }
+
+    private void load(final ModelOrigin origin, final int threads) {
+        cancel();
+        loads++;
+        loading = origin.name();
+        thread.run(
+                new Background.Task<ModelInfo>() {
+                    @Override
+                    ModelInfo work() throws IOException {
+                        return replace(origin, threads);
+                    }
+
+                    @Override
+                    void done(ModelInfo info) {
+                        model = info;
+                        settings.setModel(info.stored);
+                        settings.setThreads(info.threads);
+                        loadEnded(null);
+                    }
+
+                    @Override
+                    void failed(Throwable fault) {
+                        loadEnded(new LoadProblem(origin.name(), Sentences.of(context, fault)));
+                    }
+                });
+        listeners.changed();
+    }
+
+    private void loadEnded(LoadProblem outcome) {
+        loads--;
+        loading = loads > 0 ? loading : null;
+        problem = outcome;
+        listeners.changed();
+    }
+
+    private ModelInfo replace(ModelOrigin origin, int threads) throws IOException {
+        LoadedModel fresh = null;
+        StoredModel stored = null;
+        settings.setLoading(true);
+        try {
+            fresh = LoadedModel.open(origin.file(), threads, context.getResources());
+            stored = origin.accept();
+        } finally {
+            if (stored == null) {
+                if (fresh != null) {
+                    fresh.close();
+                }
+                origin.reject();
+            }
+            settings.setLoading(false);
+        }
+        if (loaded != null) {
+            loaded.close();
+        }
+        loaded = fresh;
+        loadedFrom = stored;
+        return fresh.info(stored);
+    }
+
+    /** Loads the model in use again with this many threads; without one, they are for the next. */
+    void setThreads(int threads) {
+        if (model == null) {
+            settings.setThreads(threads);
+            listeners.changed();
+        } else if (threads != model.threads) {
+            load(new StoredOrigin(store, model.stored), threads);
+        }
+    }
+
+    /** Threads of the model in use, else those the next one gets. */
+    int threads() {
+        return model != null ? model.threads : settings.threads();
+    }
+
+    /** Stops using a model whose file has been deleted; nothing when another is in use. */
+    void unload(final StoredModel deleted) {
+        if (model == null || !model.stored.file.equals(deleted.file)) {
+            return;
+        }
+        cancel();
+        model = null;
+        settings.forgetModel();
+        thread.run(
+                new Background.Task<Void>() {
+                    @Override
+                    Void work() {
+                        if (loaded != null && loadedFrom.file.equals(deleted.file)) {
+                            loaded.close();
+                            loaded = null;
+                        }
+                        return null;
+                    }
+
+                    @Override
+                    void done(Void nothing) {}
+
+                    @Override
+                    void failed(Throwable fault) {}
+                });
+        listeners.changed();
+    }
+
+    /** Shows a problem with a file that never got here. */
+    void report(LoadProblem found) {
+        problem = found;
+        listeners.changed();
+    }
+
+    /** The user has seen the problem. */
+    void dismissProblem() {
+        report(null);
+    }
+
+    /** Answers a question unless something else is under way. True if it is on its way. */
+    boolean ask(final Passage passage, final String question, final Asker asker) {
+        if (state().phase != EngineState.Phase.READY) {
+            return false;
+        }
+        final ModelInfo asked = model;
+        final AskJob current = new AskJob(progressReport());
+        job = current;
+        thread.run(
+                new Background.Task<Answers>() {
+                    @Override
+                    Answers work() {
+                        return loaded.ask(passage.text, question, current);
+                    }
+
+                    @Override
+                    void done(Answers answers) {
+                        job = null;
+                        if (!current.isCancelled()) {
+                            asker.answered(new Result(passage, question, answers, asked));
+                        }
+                        listeners.changed();
+                    }
+
+                    @Override
+                    void failed(Throwable fault) {
+                        job = null;
+                        if (!current.isCancelled()) {
+                            asker.failed(fault);
+                        }
+                        listeners.changed();
+                    }
+                });
+        listeners.changed();
+        return true;
+    }
+
+    private Runnable progressReport() {
+        return new Runnable() {
+            @Override
+            public void run() {
+                listeners.changed();
+            }
+        };
+    }
+
+    /** Stops the question under way, if there is one; the engine is ready again once the model lets go. */
+    void cancel() {
+        if (job != null && !job.isCancelled()) {
+            job.cancel();
+            listeners.changed();
+        }
+    }
+}

@@ -1,0 +1,28 @@
+package org.pocketqa.app;
+
+import android.app.Activity;
+import android.content.ActivityNotFoundException;
+import android.content.Intent;
+import android.net.Uri;
+import android.widget.Toast;
+
+/** The system's file picker. It needs no permission and hands over one file at a time. */
+final class FilePicker {
+    private static final int REQUEST = 1;
+
+    private FilePicker() {}
+
+    static void open(Activity screen, String type) {
+        Intent intent = new Intent(Intent.ACTION_OPEN_DOCUMENT).addCategory(Intent.CATEGORY_OPENABLE).setType(type);
+        try {
+            screen.startActivityForResult(intent, REQUEST);
+        } catch (ActivityNotFoundException none) {
+            Toast.makeText(screen, R.string.no_picker, Toast.LENGTH_LONG).show();
+        }
+    }
+
+    /** The picked file out of onActivityResult; null when none was picked. */
+    static Uri picked(int request, int result, Intent data) {
+        return request == REQUEST && result == Activity.RESULT_OK && data != null ? data.getData() : null;
+    }
+}

@@ -1,0 +1,222 @@
+package org.pocketqa.app;
+
+import android.app.Activity;
+import android.content.Intent;
+import android.os.Bundle;
+import android.view.KeyEvent;
+import android.view.LayoutInflater;
+import android.view.Menu;
+import android.view.MenuItem;
+import android.view.View;
+import android.view.ViewGroup;
+import android.view.inputmethod.EditorInfo;
+import android.view.inputmethod.InputMethodManager;
+import android.widget.Button;
+import android.widget.EditText;
+import android.widget.TextView;
+import org.pocketqa.core.Candidate;
+
+/** The passage, the question and the answer. Shows workspace and engine; of its own it holds only the question being typed. */
+public final class MainActivity extends Screen implements Listeners.Listener {
+    private static final int MOST_QUESTION_LINES = 4;
+    private static final int[] THREADS = {1, 2, 4};
+    private static final int[] THREAD_ITEMS = {R.id.threads_1, R.id.threads_2, R.id.threads_4};
+
+    private PassageList list;
+    private AnswerPanel panel;
+    private EditText question;
+    private Button ask;
+
+    @Override
+    protected void onCreate(Bundle saved) {
+        super.onCreate(saved);
+        show(R.layout.main);
+        list = new PassageList(this);
+        panel = new AnswerPanel(this);
+        prepareQuestion();
+        panel.onTaps(
+                opens(ModelsActivity.class),
+                new View.OnClickListener() {
+                    @Override
+                    public void onClick(View view) {
+                        app().engine.cancel();
+                    }
+                },
+                opens(AnswersActivity.class));
+        showPassage(); // before the list gets its place back
+        if (saved == null) {
+            takeShared(getIntent());
+        }
+    }
+
+    private void prepareQuestion() {
+        question = (EditText) findViewById(R.id.question);
+        // Several lines to see, but not a multi-line input type: that would turn the keyboard's search key into a line end.
+        question.setHorizontallyScrolling(false);
+        question.setMaxLines(MOST_QUESTION_LINES);
+        question.setOnEditorActionListener(
+                new TextView.OnEditorActionListener() {
+                    @Override
+                    public boolean onEditorAction(TextView view, int action, KeyEvent event) {
+                        boolean enter = event != null && event.getKeyCode() == KeyEvent.KEYCODE_ENTER;
+                        if (action != EditorInfo.IME_ACTION_SEARCH && !enter) {
+                            return false;
+                        }
+                        if (event == null || event.getAction() == KeyEvent.ACTION_DOWN) {
+                            ask();
+                        }
+                        return true;
+                    }
+                });
+        ask = (Button) findViewById(R.id.ask);
+        ask.setOnClickListener(
+                new View.OnClickListener() {
+                    @Override
+                    public void onClick(View view) {
+                        ask();
+                    }
+                });
+    }
+
+    private View.OnClickListener opens(final Class<? extends Activity> other) {
+        return new View.OnClickListener() {
+            @Override
+            public void onClick(View view) {
+                open(other);
+            }
+        };
+    }
+
+    private void open(Class<? extends Activity> other) {
+        startActivity(new Intent(this, other));
+    }
+
+    @Override
+    protected void onNewIntent(Intent intent) {
+        super.onNewIntent(intent);
+        takeShared(intent);
+    }
+
+    private void takeShared(Intent intent) {
+        if (!SharedText.isIn(intent)) {
+            return;
+        }
+        PassageSource shared = SharedText.of(this, intent);
+        if (shared != null) {
+            app().passages.load(shared);
+        } else {
+            app().workspace.setNotice(getString(R.string.nothing_shared));
+        }
+    }
+
+    @Override
+    protected void onStart() {
+        super.onStart();
+        app().engine.listeners.add(this);
+        app().workspace.listeners.add(this);
+        changed();
+    }
+
+    @Override
+    protected void onResume() {
+        super.onResume();
+        app().shelf.refresh(); // a model may have been pushed meanwhile
+    }
+
+    @Override
+    protected void onStop() {
+        app().engine.listeners.remove(this);
+        app().workspace.listeners.remove(this);
+        super.onStop();
+    }
+
+    private void ask() {
+        String asked = question.getText().toString().trim();
+        if (asked.isEmpty()) {
+            question.setError(getString(R.string.question_missing));
+            question.requestFocus();
+        } else if (app().workspace.ask(asked)) {
+            InputMethodManager keyboard = (InputMethodManager) getSystemService(INPUT_METHOD_SERVICE);
+            keyboard.hideSoftInputFromWindow(question.getWindowToken(), 0);
+        }
+    }
+
+    @Override
+    public void changed() {
+        Workspace workspace = app().workspace;
+        EngineState state = app().engine.state();
+        if (workspace.passage() != list.passage()) {
+            showPassage();
+            list.scrollToTop();
+        }
+        panel.show(workspace, state);
+        ask.setEnabled(state.phase == EngineState.Phase.READY && workspace.passage() != null && !workspace.reading());
+        boolean answered = workspace.result() != null && workspace.shown() != Workspace.NONE;
+        Candidate shown = answered ? workspace.result().answers.candidates.get(workspace.shown()) : null;
+        list.mark(shown);
+        if (shown != null && workspace.takeUnseen()) {
+            list.scrollTo(shown.start);
+        }
+    }
+
+    private void showPassage() {
+        Passage passage = app().workspace.passage();
+        if (passage != null) {
+            list.show(passage);
+            showSuggestions(passage);
+        }
+    }
+
+    private void showSuggestions(Passage passage) {
+        ViewGroup row = (ViewGroup) findViewById(R.id.suggestions);
+        row.removeAllViews();
+        Screen.setVisible(findViewById(R.id.suggestions_scroll), !passage.questions.isEmpty());
+        for (final String suggested : passage.questions) {
+            Button button = (Button) LayoutInflater.from(this).inflate(R.layout.suggestion, row, false);
+            button.setText(suggested);
+            button.setContentDescription(getString(R.string.suggestion_label, suggested));
+            button.setOnClickListener(
+                    new View.OnClickListener() {
+                        @Override
+                        public void onClick(View view) {
+                            question.setText(suggested);
+                            question.setSelection(question.length());
+                            ask();
+                        }
+                    });
+            row.addView(button);
+        }
+    }
+
+    @Override
+    public boolean onCreateOptionsMenu(Menu menu) {
+        getMenuInflater().inflate(R.menu.main, menu);
+        return true;
+    }
+
+    @Override
+    public boolean onPrepareOptionsMenu(Menu menu) {
+        for (int i = 0; i < THREADS.length; i++) {
+            MenuItem item = menu.findItem(THREAD_ITEMS[i]);
+            item.setChecked(THREADS[i] == app().engine.threads());
+            item.setEnabled(app().engine.state().phase != EngineState.Phase.LOADING);
+        }
+        return true;
+    }
+
+    @Override
+    public boolean onOptionsItemSelected(MenuItem item) {
+        int id = item.getItemId(); // no switch: ids are no constants in a Gradle build
+        if (id == R.id.menu_passages || id == R.id.menu_models) {
+            open(id == R.id.menu_models ? ModelsActivity.class : PassagesActivity.class);
+            return true;
+        }
+        for (int i = 0; i < THREADS.length; i++) {
+            if (id == THREAD_ITEMS[i]) {
+                app().engine.setThreads(THREADS[i]);
+                return true;
+            }
+        }
+        return super.onOptionsItemSelected(item);
+    }
+}

@@ -1,0 +1,53 @@
+package org.pocketqa.app;
+
+import android.content.Context;
+import java.io.IOException;
+import java.util.HashMap;
+import java.util.Map;
+import org.pocketqa.core.StoredModel;
+
+/** SHA-256 of model files, each computed once in the background. Main thread. */
+final class ModelHashes {
+    final Listeners listeners = new Listeners();
+    private final Context context;
+    private final Background thread = new Background("hashes"); // its own: it can take a minute, and nothing should wait for it
+    private final Map<String, String> known = new HashMap<String, String>();
+
+    ModelHashes(Context context) {
+        this.context = context;
+    }
+
+    /** A line with the hash; listeners are told when a line that had to be worked out is there. */
+    String line(final StoredModel model) {
+        final String version = model.file + "|" + model.file.length() + "|" + model.file.lastModified();
+        String line = known.get(version);
+        if (line == null) {
+            line = context.getString(R.string.sha256_computing);
+            known.put(version, line);
+            compute(model, version);
+        }
+        return line;
+    }
+
+    private void compute(final StoredModel model, final String version) {
+        thread.run(
+                new Background.Task<String>() {
+                    @Override
+                    String work() throws IOException {
+                        return model.sha256();
+                    }
+
+                    @Override
+                    void done(String sha256) {
+                        known.put(version, context.getString(R.string.sha256, sha256));
+                        listeners.changed();
+                    }
+
+                    @Override
+                    void failed(Throwable fault) {
+                        known.put(version, context.getString(R.string.sha256_failed));
+                        listeners.changed();
+                    }
+                });
+    }
+}

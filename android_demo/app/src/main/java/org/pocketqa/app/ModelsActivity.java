@@ -1,0 +1,217 @@
+package org.pocketqa.app;
+
+import android.content.Intent;
+import android.net.Uri;
+import android.os.Bundle;
+import android.text.format.Formatter;
+import android.view.View;
+import android.view.ViewGroup;
+import android.widget.ProgressBar;
+import android.widget.ScrollView;
+import android.widget.TextView;
+import java.io.File;
+import java.util.ArrayList;
+import java.util.List;
+import org.pocketqa.core.StoredModel;
+
+/** The model files: which is used, how another gets here, why one cannot be used. Shows shelf, copier and engine. */
+public final class ModelsActivity extends Screen implements Listeners.Listener {
+    private static final int PER_MILLE = 1000; // bytes of a large file exceed an int
+
+    private final List<ModelRow> rows = new ArrayList<ModelRow>();
+    private LoadProblem seen;
+
+    @Override
+    protected void onCreate(Bundle saved) {
+        super.onCreate(saved);
+        show(R.layout.models);
+        showBack();
+        File folder = app().pushFolder;
+        String hint = folder == null ? getString(R.string.push_impossible) : getString(R.string.push_hint, folder.getPath());
+        text(R.id.push_hint).setText(hint);
+        onTap(
+                R.id.choose_file,
+                new View.OnClickListener() {
+                    @Override
+                    public void onClick(View view) {
+                        FilePicker.open(ModelsActivity.this, "*/*"); // .tflite has no type of its own
+                    }
+                });
+        onTap(
+                R.id.busy_cancel,
+                new View.OnClickListener() {
+                    @Override
+                    public void onClick(View view) {
+                        app().copier.cancel();
+                    }
+                });
+        onTap(
+                R.id.problem_dismiss,
+                new View.OnClickListener() {
+                    @Override
+                    public void onClick(View view) {
+                        app().engine.dismissProblem();
+                    }
+                });
+    }
+
+    private void onTap(int id, View.OnClickListener listener) {
+        findViewById(id).setOnClickListener(listener);
+    }
+
+    private TextView text(int id) {
+        return (TextView) findViewById(id);
+    }
+
+    @Override
+    protected void onActivityResult(int request, int result, Intent data) {
+        Uri picked = FilePicker.picked(request, result, data);
+        if (picked != null) {
+            app().copier.start(picked);
+        }
+    }
+
+    @Override
+    protected void onStart() {
+        super.onStart();
+        app().engine.listeners.add(this);
+        app().shelf.listeners.add(this);
+        app().copier.listeners.add(this);
+        app().hashes.listeners.add(this);
+        changed();
+    }
+
+    @Override
+    protected void onResume() {
+        super.onResume();
+        app().shelf.refresh(); // a model may have been pushed meanwhile
+    }
+
+    @Override
+    protected void onStop() {
+        app().engine.listeners.remove(this);
+        app().shelf.listeners.remove(this);
+        app().copier.listeners.remove(this);
+        app().hashes.listeners.remove(this);
+        super.onStop();
+    }
+
+    @Override
+    public void changed() {
+        EngineState state = app().engine.state();
+        showProblem(state);
+        showBusy(state, app().copier.job());
+        showModels(state);
+    }
+
+    private void showProblem(EngineState state) {
+        LoadProblem problem = state.problem;
+        Screen.setVisible(findViewById(R.id.problem_panel), problem != null);
+        if (problem != null) {
+            Screen.setText(text(R.id.problem_file), problem.file);
+            Screen.setText(text(R.id.problem_sentence), problem.sentence);
+            boolean used = state.model != null;
+            String kept = used ? getString(R.string.still_in_use, state.model.stored.name) : getString(R.string.none_in_use);
+            Screen.setText(text(R.id.problem_kept), kept);
+        }
+        if (problem != null && problem != seen) {
+            ((ScrollView) findViewById(R.id.models_scroll)).smoothScrollTo(0, 0);
+        }
+        seen = problem;
+    }
+
+    private void showBusy(EngineState state, ModelCopier.Job copy) {
+        Screen.setVisible(findViewById(R.id.busy_panel), copy != null || state.loading != null);
+        Screen.setVisible(findViewById(R.id.busy_bytes), copy != null);
+        Screen.setVisible(findViewById(R.id.busy_cancel), copy != null);
+        findViewById(R.id.choose_file).setEnabled(copy == null);
+        ProgressBar bar = (ProgressBar) findViewById(R.id.busy_bar);
+        if (copy != null) {
+            boolean whole = copy.copied() == copy.total();
+            Screen.setText(text(R.id.busy_text), copyText(copy, whole));
+            Screen.setText(text(R.id.busy_bytes), bytes(copy));
+            findViewById(R.id.busy_cancel).setEnabled(!copy.isCancelled());
+            bar.setIndeterminate(copy.total() <= 0 || whole);
+            bar.setMax(PER_MILLE);
+            bar.setProgress((int) (PER_MILLE * copy.copied() / Math.max(copy.total(), 1)));
+        } else if (state.loading != null) {
+            Screen.setText(text(R.id.busy_text), getString(R.string.notice_loading, state.loading));
+            bar.setIndeterminate(true);
+        }
+    }
+
+    private String copyText(ModelCopier.Job copy, boolean whole) {
+        if (copy.isCancelled()) {
+            return getString(R.string.working_stopping);
+        }
+        return getString(whole ? R.string.copy_checking : R.string.copying, copy.name());
+    }
+
+    private String bytes(ModelCopier.Job copy) {
+        String copied = Formatter.formatFileSize(this, copy.copied());
+        return copy.total() <= 0 ? copied : getString(R.string.copied_of, copied, Formatter.formatFileSize(this, copy.total()));
+    }
+
+    private void showModels(EngineState state) {
+        List<StoredModel> models = app().shelf.models();
+        if (!sameFiles(models)) {
+            fillRows(models);
+        }
+        Screen.setVisible(findViewById(R.id.no_models), app().shelf.listed() && models.isEmpty());
+        for (ModelRow row : rows) {
+            row.show(state, app().hashes);
+        }
+    }
+
+    // Rows stay as long as the files do: new ones would take a screen reader's focus away.
+    private boolean sameFiles(List<StoredModel> models) {
+        boolean same = rows.size() == models.size();
+        for (int i = 0; same && i < rows.size(); i++) {
+            same = rows.get(i).model.file.equals(models.get(i).file);
+        }
+        return same;
+    }
+
+    private void fillRows(List<StoredModel> models) {
+        ViewGroup parent = (ViewGroup) findViewById(R.id.models);
+        parent.removeAllViews();
+        rows.clear();
+        for (final StoredModel model : models) {
+            ModelRow row =
+                    new ModelRow(
+                            this,
+                            parent,
+                            model,
+                            new View.OnClickListener() {
+                                @Override
+                                public void onClick(View view) {
+                                    choose(model);
+                                }
+                            },
+                            new View.OnClickListener() {
+                                @Override
+                                public void onClick(View view) {
+                                    DeleteModelDialog.ask(ModelsActivity.this, model);
+                                }
+                            });
+            parent.addView(row.view);
+            rows.add(row);
+        }
+    }
+
+    private void choose(StoredModel model) {
+        ModelInfo used = app().engine.state().model;
+        if (used == null || !used.stored.file.equals(model.file)) {
+            app().shelf.use(model);
+        }
+    }
+
+    /** The dialog's answer: delete the copied model of this name. */
+    void delete(String name) {
+        for (StoredModel model : app().shelf.models()) {
+            if (!model.external && model.name.equals(name)) {
+                app().shelf.delete(model);
+            }
+        }
+    }
+}

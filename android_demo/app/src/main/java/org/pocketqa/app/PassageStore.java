@@ -1,0 +1,91 @@
+package org.pocketqa.app;
+
+import android.util.AtomicFile;
+import java.io.BufferedReader;
+import java.io.BufferedWriter;
+import java.io.File;
+import java.io.FileOutputStream;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.io.OutputStreamWriter;
+import java.io.Reader;
+import java.io.Writer;
+import java.nio.charset.Charset;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import org.json.JSONArray;
+import org.json.JSONException;
+import org.json.JSONObject;
+
+/** The passage over restarts: one private file, a line of JSON and then the text. Off the main thread. */
+final class PassageStore {
+    private static final Charset UTF_8 = StandardCharsets.UTF_8;
+    private static final int BLOCK = 1 << 14;
+
+    private final AtomicFile file; // the old file stays until the new one is whole
+
+    PassageStore(File path) {
+        file = new AtomicFile(path);
+    }
+
+    void write(Passage passage) throws IOException {
+        FileOutputStream out = file.startWrite();
+        boolean whole = false;
+        try {
+            Writer writer = new BufferedWriter(new OutputStreamWriter(out, UTF_8), BLOCK);
+            writer.write(header(passage));
+            writer.write('\n');
+            writer.write(passage.text);
+            writer.flush();
+            out.getFD().sync(); // AtomicFile only logs when this fails
+            whole = true;
+        } finally {
+            if (whole) {
+                file.finishWrite(out);
+            } else {
+                file.failWrite(out);
+            }
+        }
+    }
+
+    /** The passage written last; FileNotFoundException before the first. */
+    Passage read() throws IOException {
+        try (Reader reader = new BufferedReader(new InputStreamReader(file.openRead(), UTF_8), BLOCK)) {
+            StringBuilder header = new StringBuilder();
+            for (int c = reader.read(); c >= 0 && c != '\n'; c = reader.read()) {
+                header.append((char) c);
+            }
+            StringBuilder text = new StringBuilder();
+            char[] block = new char[BLOCK];
+            for (int n = reader.read(block); n >= 0; n = reader.read(block)) {
+                text.append(block, 0, n);
+            }
+            JSONObject fields = new JSONObject(header.toString());
+            JSONArray questions = fields.getJSONArray("questions");
+            return new Passage(fields.getString("title"), fields.getString("source"), text.toString(), strings(questions));
+        } catch (JSONException damaged) {
+            throw new IOException("the stored passage is damaged", damaged);
+        }
+    }
+
+    private static String header(Passage passage) throws IOException {
+        try {
+            JSONObject fields = new JSONObject();
+            fields.put("title", passage.title);
+            fields.put("source", passage.source);
+            fields.put("questions", new JSONArray(passage.questions));
+            return fields.toString(); // one line: JSON writes a line end as \n
+        } catch (JSONException impossible) {
+            throw new IOException(impossible);
+        }
+    }
+
+    static List<String> strings(JSONArray array) throws JSONException {
+        List<String> strings = new ArrayList<String>();
+        for (int i = 0; i < array.length(); i++) {
+            strings.add(array.getString(i));
+        }
+        return strings;
+    }
+}

@@ -1,0 +1,120 @@
+package org.pocketqa.app;
+
+import android.content.ClipData;
+import android.content.ClipboardManager;
+import android.content.Intent;
+import android.net.Uri;
+import android.os.Bundle;
+import android.view.LayoutInflater;
+import android.view.View;
+import android.view.ViewGroup;
+import android.widget.TextView;
+import android.widget.Toast;
+
+/** Where a passage comes from: the clipboard, a file, or the bundled ones. Closes as soon as the chosen one is read. */
+public final class PassagesActivity extends Screen implements Listeners.Listener {
+    private static final String WAITING = "waiting";
+    private boolean waiting; // for a passage chosen here; until it is there, what goes wrong is told here
+
+    @Override
+    protected void onCreate(Bundle saved) {
+        super.onCreate(saved);
+        show(R.layout.passages);
+        showBack();
+        waiting = saved != null && saved.getBoolean(WAITING);
+        findViewById(R.id.paste)
+                .setOnClickListener(
+                        new View.OnClickListener() {
+                            @Override
+                            public void onClick(View view) {
+                                paste();
+                            }
+                        });
+        findViewById(R.id.open_text)
+                .setOnClickListener(
+                        new View.OnClickListener() {
+                            @Override
+                            public void onClick(View view) {
+                                // Not text/*: many providers call a .txt or .md something else.
+                                FilePicker.open(PassagesActivity.this, "*/*");
+                            }
+                        });
+        BundledPassages bundled = BundledPassages.read(this);
+        ((TextView) findViewById(R.id.attribution)).setText(bundled.attribution);
+        ViewGroup rows = (ViewGroup) findViewById(R.id.bundled);
+        for (TextSource passage : bundled.passages) {
+            addRow(rows, passage);
+        }
+    }
+
+    private void addRow(ViewGroup rows, final TextSource passage) {
+        View row = LayoutInflater.from(this).inflate(R.layout.bundled_passage, rows, false);
+        ((TextView) row.findViewById(R.id.bundled_title)).setText(passage.title);
+        ((TextView) row.findViewById(R.id.bundled_beginning)).setText(passage.text);
+        row.setOnClickListener(
+                new View.OnClickListener() {
+                    @Override
+                    public void onClick(View view) {
+                        load(passage);
+                    }
+                });
+        rows.addView(row);
+    }
+
+    private void paste() {
+        ClipboardManager clipboard = (ClipboardManager) getSystemService(CLIPBOARD_SERVICE);
+        ClipData clip = clipboard.getPrimaryClip();
+        CharSequence text = clip != null && clip.getItemCount() > 0 ? clip.getItemAt(0).getText() : null;
+        if (text == null || text.toString().trim().isEmpty()) {
+            Toast.makeText(this, R.string.clipboard_empty, Toast.LENGTH_LONG).show();
+            return;
+        }
+        load(SharedText.plain(this, R.string.title_pasted, R.string.source_pasted, text));
+    }
+
+    @Override
+    protected void onActivityResult(int request, int result, Intent data) {
+        Uri picked = FilePicker.picked(request, result, data);
+        if (picked != null) {
+            load(new DocumentSource(this, picked));
+        }
+    }
+
+    private void load(PassageSource source) {
+        waiting = true;
+        app().passages.load(source);
+    }
+
+    @Override
+    protected void onSaveInstanceState(Bundle saved) {
+        super.onSaveInstanceState(saved);
+        saved.putBoolean(WAITING, waiting);
+    }
+
+    @Override
+    protected void onStart() {
+        super.onStart();
+        app().workspace.listeners.add(this);
+        changed();
+    }
+
+    @Override
+    protected void onStop() {
+        app().workspace.listeners.remove(this);
+        super.onStop();
+    }
+
+    @Override
+    public void changed() {
+        Workspace workspace = app().workspace;
+        boolean reading = workspace.reading();
+        if (waiting && !reading && workspace.notice() == null) {
+            finish();
+            return;
+        }
+        String notice = reading ? getString(R.string.notice_reading) : workspace.notice();
+        TextView view = (TextView) findViewById(R.id.passages_notice);
+        Screen.setText(view, waiting && notice != null ? notice : "");
+        Screen.setVisible(view, view.length() > 0);
+    }
+}

@@ -1,0 +1,53 @@
+package org.pocketqa.app;
+
+import android.app.Activity;
+import android.os.Build;
+import android.view.MenuItem;
+import android.view.View;
+import android.widget.TextView;
+import android.widget.Toolbar;
+
+/** What all screens share: a toolbar, and bars of the system that can be read on the app's ground. */
+abstract class Screen extends Activity {
+    private static final int EDGE_TO_EDGE_SDK = 35; // from here on the app draws under the bars, and their own ground is gone
+    private static final int LIGHT_NAVIGATION_BAR = 0x10; // View.SYSTEM_UI_FLAG_LIGHT_NAVIGATION_BAR, from SDK 26 on
+
+    PocketQaApp app() {
+        return PocketQaApp.of(this);
+    }
+
+    /** The layout has a view `toolbar`, and its root fitsSystemWindows. */
+    void show(int layout) {
+        setContentView(layout);
+        setActionBar((Toolbar) findViewById(R.id.toolbar));
+        if (Build.VERSION.SDK_INT >= EDGE_TO_EDGE_SDK && getResources().getBoolean(R.bool.dark_bar_icons)) {
+            View decor = getWindow().getDecorView();
+            decor.setSystemUiVisibility(decor.getSystemUiVisibility() | LIGHT_NAVIGATION_BAR);
+        }
+    }
+
+    /** Adds the arrow back to the main screen. */
+    void showBack() {
+        getActionBar().setDisplayHomeAsUpEnabled(true);
+    }
+
+    @Override
+    public boolean onOptionsItemSelected(MenuItem item) {
+        if (item.getItemId() == android.R.id.home) {
+            finish();
+            return true;
+        }
+        return super.onOptionsItemSelected(item);
+    }
+
+    static void setVisible(View view, boolean visible) {
+        view.setVisibility(visible ? View.VISIBLE : View.GONE);
+    }
+
+    /** Sets a text only if it is another one: a screen reader would read a live region again. */
+    static void setText(TextView view, CharSequence text) {
+        if (!text.toString().contentEquals(view.getText())) {
+            view.setText(text);
+        }
+    }
+}

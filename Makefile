@@ -1,7 +1,9 @@
-# make install   a .venv with everything in it
-# make demo      distil -> prune -> export ONNX and TFLite in int8 -> compare; ends in a table and runs/demo/report.html
-# make test      all tests, offline once installed
-# make lint      ruff and mypy
+# make install        a .venv with everything in it
+# make demo           distil -> prune -> export ONNX and TFLite in int8 -> compare; ends in a table and runs/demo/report.html
+# make test           all Python tests, offline once installed
+# make android-test   tests of the app's Java core, on this machine's JVM and against Python; needs a JDK and JUnit
+# make apk            the app compiled and packaged with Debian's tools, as a check: the APK has no LiteRT runtime
+# make lint           ruff and mypy
 
 PYTHON ?= python3
 # Where torch comes from. On Linux without a GPU: make install TORCH_INDEX=https://download.pytorch.org/whl/cpu
@@ -10,7 +12,7 @@ VENV := .venv
 RUN := $(VENV)/bin/python
 DEMO := runs/demo
 
-.PHONY: install demo test lint clean-demo
+.PHONY: install demo test android-test apk lint clean-demo
 .DELETE_ON_ERROR:
 
 install: $(VENV)/installed
@@ -46,6 +48,15 @@ clean-demo:
 
 test: install
 	$(RUN) -m pytest
+
+android-test: install
+	android_demo/tools/test_core.sh
+	$(RUN) android_demo/tools/check_stubs.py
+	$(RUN) -m pytest -m jvm
+
+apk:
+	android_demo/tools/fetch_android.sh android_demo/build/jars
+	android_demo/tools/build_apk.sh
 
 lint: install
 	$(VENV)/bin/ruff check .

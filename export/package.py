@@ -25,8 +25,10 @@ PACKAGE_FORMAT = 2
 VOCABULARY = "vocab.txt"
 CHARACTERS = "characters.json"
 MEMBERS = (SETTINGS, VOCABULARY, CHARACTERS, PROBE)
-# A damaged or hostile file must not fill the memory: a vocabulary of 250,000 tokens takes 2 MB, the others less than 100 KB.
-MAX_MEMBER_BYTES = 8_000_000
+# A damaged or hostile file must not fill a phone's memory. A vocabulary of 250,000 tokens takes 2 MB, the others less than
+# 100 KB. The app's reader has the same bounds (ModelPackage.java, QASettings.java).
+MOST_BYTES = {SETTINGS: 500_000, VOCABULARY: 4_000_000, CHARACTERS: 500_000, PROBE: 500_000}
+MOST_SETTINGS = {"max_length": 8192, "doc_stride": 8192, "max_question_length": 8192, "max_answer_length": 8192, "n_best": 256}
 UNKNOWN = "[UNK]"
 BERT_TOKENIZER = ("WordPiece", "BertNormalizer", "BertPreTokenizer")
 TFLITE_MAGIC = b"TFL3"  # at byte 4
@@ -66,6 +68,10 @@ def describe(parent: Bundle, precision: str, lengths: Sequence[int]) -> dict[str
     added = [t.content for t in tokenizer.get_added_tokens_decoder().values() if not t.special or t.content not in known]
     if added:
         raise UnsupportedExport(f"{parent.path}: token {added[0]!r} was added to the tokenizer, which a {VOCABULARY} cannot say")
+    for name, most in MOST_SETTINGS.items():
+        value = getattr(parent.settings, name)
+        if value > most:
+            raise UnsupportedExport(f"{parent.path}: {name} is {value}; a packaged model may have {most}")
     unknown = parts["model"]["unk_token"]
     if unknown != UNKNOWN:
         raise UnsupportedExport(f"{parent.path}: unknown words become {unknown!r}; a packaged model needs {UNKNOWN}")
@@ -115,11 +121,15 @@ def append_package(
         CHARACTERS: json.dumps(characters or character_tables(), separators=(",", ":")),
         PROBE: probe,
     }
+    contents = {name: text.encode("utf-8") for name, text in texts.items()}
+    for name, content in contents.items():
+        if len(content) > MOST_BYTES[name]:
+            raise UnsupportedExport(f"{path}: {name} takes {len(content)} bytes; a packaged model may have {MOST_BYTES[name]}")
     with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
         for name in MEMBERS:
             member = zipfile.ZipInfo(name, ZIP_TIME)
             member.compress_type, member.create_system, member.external_attr = zipfile.ZIP_DEFLATED, 3, 0o644 << 16
-            archive.writestr(member, texts[name].encode("utf-8"))
+            archive.writestr(member, contents[name])
 
 
 def update_settings(path: Path, settings: QASettings) -> None:
@@ -177,8 +187,8 @@ def _read_members(path: Path, *names: str) -> dict[str, str]:
                 raise BundleError(f"{path}: the package has no {missing[0]}; export the model again")
             for name in names:
                 size = members[name].file_size
-                if size > MAX_MEMBER_BYTES:
-                    raise BundleError(f"{path}: {name} in the package claims {size} bytes, at most {MAX_MEMBER_BYTES} are read")
+                if size > MOST_BYTES[name]:
+                    raise BundleError(f"{path}: {name} in the package claims {size} bytes, at most {MOST_BYTES[name]} are read")
             return {name: archive.read(name).decode("utf-8") for name in names}
     except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError) as error:
         raise BundleError(f"{path}: holds no readable package ({error}); copy the file again or export it again") from None

@@ -16,14 +16,14 @@ from export import android, android_tokens
 from export.android import AndroidConfig, choose_examples
 from export.android_tokens import AndroidTokensConfig
 from export.core_process import CoreProcess, compiled_core
-from export.package import append_package, read_package, update_settings
+from export.package import append_package, describe, read_package, update_settings
 from export.tflite import TFLiteConfig
 from export.tflite import main as export_tflite
 from export.unicode_texts import generated_texts
 from qa.answers import decode
 from qa.bundle import SETTINGS, new_bundle, open_bundle
 from qa.datasets import resolve
-from qa.errors import BundleError, OptionError, ParityError
+from qa.errors import BundleError, OptionError, ParityError, UnsupportedExport
 from qa.models.model import QAModel
 from qa.runtimes import load_runtime
 from qa.squad import read_squad
@@ -222,6 +222,18 @@ def test_append_refuses_a_file_that_has_a_package(exported):
     package = read_package(exported.weights)
     with pytest.raises(BundleError, match="not a bare"):
         append_package(exported.weights, package.info, package.vocabulary, "{}")
+
+
+def test_what_the_app_would_not_read_is_not_packaged(make_bundle, exported, tmp_path):
+    greedy = open_bundle(with_settings(make_bundle(), tmp_path / "greedy", n_best=1000))
+    with pytest.raises(UnsupportedExport, match="n_best is 1000; a packaged model may have 256"):
+        describe(greedy, "int8", (128,))
+    package, bare = read_package(exported.weights), tmp_path / "bare.tflite"
+    content = exported.weights.read_bytes()[: package.info["model"]["bytes"]]
+    bare.write_bytes(content)
+    with pytest.raises(UnsupportedExport, match=r"probe.json takes 500001 bytes; a packaged model may have 500000"):
+        append_package(bare, package.info, package.vocabulary, " " * 500_001)
+    assert bare.read_bytes() == content
 
 
 def test_chosen_questions_are_real_and_some_are_long():

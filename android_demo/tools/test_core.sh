@@ -38,4 +38,5 @@ fi
 
 tests=$(cd $build/test && find . -name '*Test.class' | sed 's,^\./,,; s,\.class$,,; y,/,.,' | sort)
 [ -n "$tests" ] || fail "no class in core/src/test ends in Test"
-java -Dpocketqa.root="$(cd .. && pwd)" -ea -classpath $build/main:$build/test:$junit org.junit.runner.JUnitCore $tests
+# 64 MB is less than any phone gives an app: what a hostile file or a book makes the core hold must fit.
+java -Xmx64m -Dpocketqa.root="$(cd .. && pwd)" -ea -classpath $build/main:$build/test:$junit org.junit.runner.JUnitCore $tests

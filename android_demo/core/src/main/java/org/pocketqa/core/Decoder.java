@@ -48,8 +48,8 @@ final class Decoder {
             for (int end : ends) {
                 if (end >= start && end - start < settings.maxAnswerLength) {
                     // Adding 0.0 turns -0.0 into 0.0, which Double.compare would tell apart.
-                    double score =
-                            (double) startLogits[window.contextBegin + start] + (double) endLogits[window.contextBegin + end] + 0.0;
+                    int begin = window.contextBegin;
+                    double score = (double) startLogits[begin + start] + (double) endLogits[begin + end] + 0.0;
                     offer(new Candidate(score, passage.start(window.firstToken + start), passage.end(window.firstToken + end)));
                 }
             }

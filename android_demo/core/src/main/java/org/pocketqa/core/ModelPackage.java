@@ -65,7 +65,8 @@ public final class ModelPackage {
             int format = info.integer("format", 0, Integer.MAX_VALUE);
             if (format != FORMAT) {
                 throw new ModelFileException(
-                        "The package has format " + format + ", this app reads " + FORMAT + ". Export the model again, or update the app.");
+                        "The package has format " + format + ", this app reads " + FORMAT
+                                + ". Export the model again, or update the app.");
             }
             ModelPackage model =
                     new ModelPackage(
@@ -76,7 +77,8 @@ public final class ModelPackage {
             boolean whole = model.modelBytes <= zip.directoryAt();
             if (!whole || !Sha256.of(file, model.modelBytes).equals(model.modelSha256)) {
                 throw new ModelFileException(
-                        "The model was damaged after it was exported (its SHA-256 is not the one recorded). Copy the file again.");
+                        "The model was damaged after it was exported (its SHA-256 is not the one recorded). "
+                                + "Copy the file again.");
             }
             return model;
         } finally {

@@ -12,7 +12,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
 
-/** Model files side by side: copied ones in a private folder, pushed ones in a shared one. Nothing half-written is ever listed. */
+/** Model files side by side: copied ones in a private folder, pushed ones in a shared one. Half-written ones are never listed. */
 public final class ModelStore {
     public static final String EXTENSION = ".tflite";
     private static final String UNFINISHED = ".unfinished";

@@ -57,8 +57,9 @@ final class Probe {
             throw new ProbeException(
                     String.format(
                             Locale.ROOT,
-                            "This phone's runtime computes this %s model wrongly: its logits differ from PyTorch's by %.3g of their "
-                                    + "deviation, at most %.3g is allowed. Export the model in another precision, or update the app.",
+                            "This phone's runtime computes this %s model wrongly: its logits differ from PyTorch's by %.3g "
+                                    + "of their deviation, at most %.3g is allowed. "
+                                    + "Export the model in another precision, or update the app.",
                             precision,
                             worst,
                             tolerance));

@@ -61,11 +61,12 @@ public final class QuestionAnswerer {
         long ranking = System.nanoTime();
         List<Candidate> candidates = decoder.candidates();
         decodeNanos += System.nanoTime() - ranking;
+        double nullScore = decoder.nullScore();
         return new Answers(
-                candidates, decoder.nullScore(), settings.nullThreshold, windows.size(), tokenizeNanos, inferenceNanos, decodeNanos);
+                candidates, nullScore, settings.nullThreshold, windows.size(), tokenizeNanos, inferenceNanos, decodeNanos);
     }
 
-    /** Kept, for several questions usually follow on one passage; a long one takes longer to tokenize than a question to answer. */
+    /** Keeps the last passage's: more questions usually follow, and a long passage takes a while. */
     Tokens tokens(String passage) {
         if (!passage.equals(knownPassage)) {
             knownTokens = tokenizer.encode(passage);

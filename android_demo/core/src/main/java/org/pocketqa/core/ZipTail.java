@@ -39,12 +39,13 @@ final class ZipTail {
     ZipTail(RandomAccessFile file) throws IOException {
         this.file = file;
         long size = file.length();
-        ByteBuffer tail = bytes(Math.max(0, size - END_BYTES - LONGEST_COMMENT), (int) Math.min(size, END_BYTES + LONGEST_COMMENT));
+        int tailBytes = (int) Math.min(size, END_BYTES + LONGEST_COMMENT);
+        ByteBuffer tail = bytes(size - tailBytes, tailBytes);
         int end = findEnd(tail);
         if (end < 0) {
             throw new ModelFileException(
-                    "The file has no package at its end: it was cut off while it was copied, or python -m export.tflite did not make it. "
-                            + "Copy it again.");
+                    "The file has no package at its end: it was cut off while it was copied, "
+                            + "or python -m export.tflite did not make it. Copy it again.");
         }
         int count = tail.getShort(end + 10) & 0xFFFF;
         long directoryBytes = tail.getInt(end + 12) & 0xFFFFFFFFL;
@@ -72,7 +73,9 @@ final class ZipTail {
                 throw damaged("its directory is cut off");
             }
             int nameBytes = directory.getShort(at + 28) & 0xFFFF;
-            int next = at + ENTRY_BYTES + nameBytes + (directory.getShort(at + 30) & 0xFFFF) + (directory.getShort(at + 32) & 0xFFFF);
+            int extraBytes = directory.getShort(at + 30) & 0xFFFF;
+            int commentBytes = directory.getShort(at + 32) & 0xFFFF;
+            int next = at + ENTRY_BYTES + nameBytes + extraBytes + commentBytes;
             if (next > directory.limit()) {
                 throw damaged("its directory is cut off");
             }

@@ -10,6 +10,7 @@ import static org.junit.Assert.assertTrue;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -153,7 +154,8 @@ public class DecoderTest {
             for (int i = 0; i < n; i++) { // now and then two tokens of one range
                 passage.add(0, 10 * (i / (1 + random.nextInt(2))), 10 * i + 9);
             }
-            QASettings settings = TestSettings.of(BEGIN + 7, 1 + random.nextInt(5), 1, 1 + random.nextInt(6), 1 + random.nextInt(6));
+            int nBest = 1 + random.nextInt(6);
+            QASettings settings = TestSettings.of(BEGIN + 7, 1 + random.nextInt(5), 1, nBest, 1 + random.nextInt(6));
             Decoder decoder = new Decoder(passage, settings);
             Map<String, Candidate> all = new HashMap<>();
             for (Window window : Windows.make(1, n, settings)) {
@@ -167,7 +169,8 @@ public class DecoderTest {
                 addSpans(all, window, start, end, passage, settings);
             }
             List<Candidate> ranked = new ArrayList<>(all.values());
-            Collections.sort(ranked, (a, b) -> a.score != b.score ? Double.compare(b.score, a.score) : a.start != b.start ? a.start - b.start : a.end - b.end);
+            Comparator<Candidate> byScore = Comparator.comparingDouble(span -> -span.score);
+            ranked.sort(byScore.thenComparingInt(span -> span.start).thenComparingInt(span -> span.end));
             assertEquals(shown(ranked.subList(0, Math.min(ranked.size(), settings.nBest))), shown(decoder.candidates()));
         }
     }
@@ -179,7 +182,8 @@ public class DecoderTest {
                 boolean tried = rank(start, window, i) < settings.nBest && rank(end, window, j) < settings.nBest;
                 if (tried && window.hasMaxContext(i)) {
                     float score = start[window.contextBegin + i] + end[window.contextBegin + j];
-                    Candidate span = new Candidate(score, passage.start(window.firstToken + i), passage.end(window.firstToken + j));
+                    int first = window.firstToken;
+                    Candidate span = new Candidate(score, passage.start(first + i), passage.end(first + j));
                     Candidate known = all.get(span.start + "-" + span.end);
                     all.put(span.start + "-" + span.end, known == null || span.score > known.score ? span : known);
                 }
@@ -219,7 +223,8 @@ public class DecoderTest {
 
     @Test
     public void probabilitiesAreTheSoftmaxOfTheScores() {
-        List<Candidate> candidates = Arrays.asList(new Candidate(Math.log(6), 0, 1), new Candidate(Math.log(3), 0, 2), new Candidate(0, 1, 2));
+        Candidate six = new Candidate(Math.log(6), 0, 1);
+        List<Candidate> candidates = Arrays.asList(six, new Candidate(Math.log(3), 0, 2), new Candidate(0, 1, 2));
         assertArrayEquals(new double[] {0.6, 0.3, 0.1}, answers(candidates, 0, null).probabilities(), 1e-12);
         List<Candidate> large = Arrays.asList(new Candidate(5000, 0, 1), new Candidate(5000, 1, 2));
         assertArrayEquals(new double[] {0.5, 0.5}, answers(large, 0, null).probabilities(), 0);

@@ -70,7 +70,8 @@ public class JsonTest {
 
     @Test
     public void whatOtherReadersTakeForNumbersIsRefused() {
-        for (String text : new String[] {"NaN", "Infinity", "-Infinity", "-", "+1", ".5", "1.", "1e", "1e+", "01", "-01", "0x10", "1f", "1_0"}) {
+        String[] texts = {"NaN", "Infinity", "-Infinity", "-", "+1", ".5", "1.", "1e", "1e+", "01", "-01", "0x10", "1f", "1_0"};
+        for (String text : texts) {
             assertThrows(text, IllegalArgumentException.class, () -> Json.parse(text));
         }
         assertThrows(IllegalArgumentException.class, () -> Json.parse("\u0661")); // an Arabic digit

@@ -32,26 +32,33 @@ final class ModelFiles {
 
     // A model of 36 tokens: small enough to damage each of its bytes in turn.
     private static final String SMALL_INFO =
-            "{\"format\": 2, \"name\": \"small\", \"precision\": \"fp32\", \"parameters\": {\"total\": 1234, \"without_embeddings\": 234},"
+            "{\"format\": 2, \"name\": \"small\", \"precision\": \"fp32\","
+                    + " \"parameters\": {\"total\": 1234, \"without_embeddings\": 234},"
                     + " \"settings\": {\"max_length\": 16, \"doc_stride\": 4, \"max_question_length\": 4, \"n_best\": 3,"
                     + " \"max_answer_length\": 5, \"null_threshold\": null},"
                     + " \"signatures\": [{\"name\": \"qa8\", \"length\": 8}, {\"name\": \"qa12\", \"length\": 12},"
                     + " {\"name\": \"qa16\", \"length\": 16}],"
-                    + " \"inputs\": [\"input_ids\", \"attention_mask\", \"token_type_ids\"], \"outputs\": [\"start_logits\", \"end_logits\"],"
+                    + " \"inputs\": [\"input_ids\", \"attention_mask\", \"token_type_ids\"],"
+                    + " \"outputs\": [\"start_logits\", \"end_logits\"],"
                     + " \"special_tokens\": {\"[CLS]\": 2, \"[SEP]\": 3, \"[PAD]\": 9, \"[UNK]\": 1},"
-                    + " \"normalizer\": {\"clean_text\": true, \"handle_chinese_chars\": true, \"strip_accents\": null, \"lowercase\": true},"
+                    + " \"normalizer\": {\"clean_text\": true, \"handle_chinese_chars\": true,"
+                    + " \"strip_accents\": null, \"lowercase\": true},"
                     + " \"wordpiece\": {\"continuing_subword_prefix\": \"##\", \"max_input_chars_per_word\": 100},"
                     + " \"model\": {\"bytes\": 1, \"sha256\": \"\"}}";
     // Ids 10 to 35 are a to z.
     private static final String SMALL_VOCABULARY =
-            "?\n[UNK]\n[CLS]\n[SEP]\n.\n##b\n##c\n\u00fc\n##\u00fc\n[PAD]\na\nb\nc\nd\ne\nf\ng\nh\ni\nj\nk\nl\nm\nn\no\np\nq\nr\ns\nt\nu\nv\nw\nx\ny\nz\n";
+            "?\n[UNK]\n[CLS]\n[SEP]\n.\n##b\n##c\n\u00fc\n##\u00fc\n[PAD]\n"
+                    + "a\nb\nc\nd\ne\nf\ng\nh\ni\nj\nk\nl\nm\nn\no\np\nq\nr\ns\nt\nu\nv\nw\nx\ny\nz\n";
     private static final String SMALL_CHARACTERS =
-            "{\"removed\": [[0, 8], [65533, 65533]], \"spaces\": [[9, 10], [32, 32]], \"ideographs\": [[19968, 40959]],"
-                    + " \"marks\": [[768, 879]], \"lowercase\": [[65, 97], [90, 122], [304, 105, 775]], \"whitespace\": [[32, 32]],"
-                    + " \"punctuation\": [[33, 47], [63, 64], [91, 96]], \"decompositions\": [[233, 101, 769], [7879, 101, 803, 770]],"
+            "{\"tokenizers\": \"0.23.3\","
+                    + " \"removed\": [[0, 8], [65533, 65533]], \"spaces\": [[9, 10], [32, 32]], \"ideographs\": [[19968, 40959]],"
+                    + " \"marks\": [[768, 879]], \"lowercase\": [[65, 97], [90, 122], [304, 105, 775]],"
+                    + " \"whitespace\": [[32, 32]], \"punctuation\": [[33, 47], [63, 64], [91, 96]],"
+                    + " \"decompositions\": [[233, 101, 769], [7879, 101, 803, 770]],"
                     + " \"combining\": [[769, 770, 230], [803, 803, 220]]}";
     private static final String SMALL_PROBE =
-            "{\"tolerance\": {\"fp32\": 0.0001, \"int8\": 0.25}, \"windows\": [{\"input_ids\": [2, 10, 3, 11, 3], \"context_begin\": 3,"
+            "{\"tolerance\": {\"fp32\": 0.0001, \"int8\": 0.25},"
+                    + " \"windows\": [{\"input_ids\": [2, 10, 3, 11, 3], \"context_begin\": 3,"
                     + " \"start_logits\": [0.5, -1, -1.5, 3.25, -2], \"end_logits\": [0.25, -1, -2, 2.5, -1]}]}";
 
     private final List<Member> members = new ArrayList<>();
@@ -70,7 +77,7 @@ final class ModelFiles {
 
     private ModelFiles() {}
 
-    /** A good file of the recorded package, one for all tests. */
+    /** A good file of the recorded package; it goes when the tests end. */
     static File good() throws IOException {
         File file = File.createTempFile("good", ".tflite");
         file.deleteOnExit();
@@ -175,11 +182,12 @@ final class ModelFiles {
             common.putShort((short) name.length).putShort((short) 0);
             int localAt = file.size();
             append(file, buffer(4).putInt(LOCAL), common, ByteBuffer.wrap(name), ByteBuffer.wrap(data));
-            ByteBuffer rest = buffer(14).putShort((short) 0).putShort((short) 0).putShort((short) 0).putInt(0x81a40000).putInt(localAt);
+            ByteBuffer rest = buffer(14).putShort((short) 0).putInt(0).putInt(0x81a40000).putInt(localAt);
             append(directory, buffer(6).putInt(ENTRY).putShort((short) 0x0314), common, rest, ByteBuffer.wrap(name));
         }
         int directoryAt = file.size();
-        ByteBuffer end = buffer(END_BYTES).putInt(END).putInt(0).putShort((short) members.size()).putShort((short) members.size());
+        short count = (short) members.size();
+        ByteBuffer end = buffer(END_BYTES).putInt(END).putInt(0).putShort(count).putShort(count);
         end.putInt(directory.size()).putInt(directoryAt).putShort((short) 0);
         append(file, ByteBuffer.wrap(directory.toByteArray()), end);
         return file.toByteArray();

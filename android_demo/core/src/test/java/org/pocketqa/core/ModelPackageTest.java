@@ -51,7 +51,8 @@ public class ModelPackageTest {
 
     @Test
     public void everyFieldOfASmallPackage() throws IOException {
-        ModelPackage model = read(ModelFiles.small().change(INFO, "\"null_threshold\": null", "\"null_threshold\": -1.5").bytes());
+        ModelFiles files = ModelFiles.small().change(INFO, "\"null_threshold\": null", "\"null_threshold\": -1.5");
+        ModelPackage model = read(files.bytes());
         assertEquals("small", model.name);
         assertEquals("fp32", model.precision);
         assertEquals(1234, model.parameters);
@@ -193,15 +194,19 @@ public class ModelPackageTest {
         String[] names = {"format", "precision", "parameters", "total", "settings", "max_length", "doc_stride",
             "max_question_length", "n_best", "max_answer_length", "null_threshold", "signatures", "inputs", "outputs",
             "special_tokens", "[CLS]", "[SEP]", "[PAD]", "[UNK]", "normalizer", "clean_text", "handle_chinese_chars",
-            "strip_accents", "lowercase", "wordpiece", "continuing_subword_prefix", "max_input_chars_per_word", "model", "sha256"};
+            "strip_accents", "lowercase", "wordpiece", "continuing_subword_prefix", "max_input_chars_per_word", "model",
+            "sha256"};
         for (String name : names) {
             refused(ModelFiles.small().change(INFO, "\"" + name + "\":", "\"_\":").bytes(), "qa.json", name + " is missing");
         }
-        for (String name : new String[] {"removed", "spaces", "ideographs", "marks", "lowercase", "whitespace", "punctuation",
-            "decompositions", "combining"}) {
-            refused(ModelFiles.small().change(CHARACTERS, "\"" + name + "\":", "\"_\":").bytes(), "characters.json", name + " is missing");
+        String[] tables = {"removed", "spaces", "ideographs", "marks", "lowercase", "whitespace", "punctuation",
+            "decompositions", "combining"};
+        for (String name : tables) {
+            byte[] file = ModelFiles.small().change(CHARACTERS, "\"" + name + "\":", "\"_\":").bytes();
+            refused(file, "characters.json", name + " is missing");
         }
-        for (String name : new String[] {"tolerance", "fp32", "windows", "input_ids", "context_begin", "start_logits", "end_logits"}) {
+        String[] parts = {"tolerance", "fp32", "windows", "input_ids", "context_begin", "start_logits", "end_logits"};
+        for (String name : parts) {
             refused(ModelFiles.small().change(PROBE, "\"" + name + "\":", "\"_\":").bytes(), "probe.json", name + " is missing");
         }
     }
@@ -232,7 +237,8 @@ public class ModelPackageTest {
             }
         }
         refusedInfo("\"null_threshold\": null", "\"null_threshold\": 1e999", "null_threshold must be a number");
-        for (String name : new String[] {"doc_stride\": 4", "max_question_length\": 4", "n_best\": 3", "max_answer_length\": 5"}) {
+        String[] positive = {"doc_stride\": 4", "max_question_length\": 4", "n_best\": 3", "max_answer_length\": 5"};
+        for (String name : positive) {
             refusedInfo(name, name.substring(0, name.indexOf(':')) + ": 0", "must be a whole number from 1");
         }
         refusedInfo("\"max_length\": 16", "\"max_length\": 7", "max_length must be a whole number from 8"); // 4 + 3 + 1
@@ -241,14 +247,16 @@ public class ModelPackageTest {
 
     @Test
     public void anotherFormatIsRefusedBeforeAllElse() throws IOException {
-        refused(ModelFiles.small().put(INFO, "{\"format\": 1}").remove(CHARACTERS).bytes(), "format 1", "reads 2", "Export the model again");
+        byte[] old = ModelFiles.small().put(INFO, "{\"format\": 1}").remove(CHARACTERS).bytes();
+        refused(old, "format 1", "reads 2", "Export the model again");
         refused(ModelFiles.small().put(INFO, "{\"format\": 3}").bytes(), "format 3", "reads 2", "update the app");
         refusedInfo("\"format\": 2", "\"format\": \"2\"", "format must be a");
     }
 
     @Test
     public void otherTensorsAreRefused() throws IOException {
-        refusedInfo("\"input_ids\", \"attention_mask\"", "\"attention_mask\", \"input_ids\"", "inputs [attention_mask, input_ids, token_type_ids]");
+        String swapped = "\"attention_mask\", \"input_ids\"";
+        refusedInfo("\"input_ids\", \"attention_mask\"", swapped, "inputs [attention_mask, input_ids, token_type_ids]");
         refusedInfo(", \"token_type_ids\"", "", "inputs [input_ids, attention_mask], this app works with [input_ids");
         refusedInfo("\"end_logits\"]", "\"end_logits\", \"pooled\"]", "outputs [start_logits, end_logits, pooled]");
         refusedInfo("\"start_logits\"", "7", "outputs must be a list of texts, but is 7");
@@ -257,15 +265,24 @@ public class ModelPackageTest {
 
     @Test
     public void signaturesMustAscendToTheLongestWindow() throws IOException {
-        String all = "{\"name\": \"qa8\", \"length\": 8}, {\"name\": \"qa12\", \"length\": 12}, {\"name\": \"qa16\", \"length\": 16}";
-        refusedInfo(all, "{\"name\": \"a\", \"length\": 12}, {\"name\": \"b\", \"length\": 8}, {\"name\": \"c\", \"length\": 16}", "from 13 to 16, but is 8.");
-        refusedInfo(all, "{\"name\": \"a\", \"length\": 16}, {\"name\": \"b\", \"length\": 16}", "from 17 to 16");
-        refusedInfo(all, "{\"name\": \"a\", \"length\": 12}", "ascending up to the longest window, 16, but is 12");
+        String all = signatures(8, 12, 16);
+        refusedInfo(all, signatures(12, 8, 16), "from 13 to 16, but is 8.");
+        refusedInfo(all, signatures(16, 16), "from 17 to 16, but is 16.");
+        refusedInfo(all, signatures(12), "ascending up to the longest window, 16, but is 12");
         refusedInfo(all, "", "ascending up to the longest window, 16, but is 0");
-        refusedInfo(all, "{\"name\": \"a\", \"length\": 17}", "from 1 to 16, but is 17.");
-        refusedInfo(all, "{\"name\": \"a\", \"length\": 0}, {\"name\": \"b\", \"length\": 16}", "from 1 to 16, but is 0.");
+        refusedInfo(all, signatures(17), "from 1 to 16, but is 17.");
+        refusedInfo(all, signatures(0, 16), "from 1 to 16, but is 0.");
         refusedInfo(all, "{\"length\": 16}", "signatures: name is missing");
         refusedInfo(all, "16", "signatures must be an object, but is 16");
+    }
+
+    private static String signatures(int... lengths) {
+        StringBuilder out = new StringBuilder();
+        for (int length : lengths) {
+            String one = String.format("{\"name\": \"qa%d\", \"length\": %d}", length, length);
+            out.append(out.length() == 0 ? "" : ", ").append(one);
+        }
+        return out.toString();
     }
 
     @Test
@@ -273,19 +290,22 @@ public class ModelPackageTest {
         refusedInfo("\"[CLS]\": 2", "\"[CLS]\": 3", "the line of [CLS] must be 4, but is 3");
         refusedInfo("\"[PAD]\": 9", "\"[PAD]\": 36", "the line of [PAD] must be 37, but is 10");
         refused(ModelFiles.small().change(VOCABULARY, "[UNK]", "[unk]").bytes(), "the line of [UNK] must be 2, but is missing");
-        refused(ModelFiles.small().change(VOCABULARY, "z\n", "a\n").bytes(), "vocab.txt must be a list of different tokens, but is a, twice");
+        byte[] doubled = ModelFiles.small().change(VOCABULARY, "z\n", "a\n").bytes();
+        refused(doubled, "vocab.txt must be a list of different tokens, but is a, twice");
         refused(ModelFiles.small().put(VOCABULARY, ModelFiles.small().text(VOCABULARY) + "\n\n").bytes(), "different tokens");
         refused(ModelFiles.small().put(VOCABULARY, repeated("\n", 3000000)).bytes(), "vocab.txt must be at most 250000 tokens");
         refused(ModelFiles.small().put(VOCABULARY, repeated("x", 5000000)).bytes(), "vocab.txt claims 5000000 bytes");
         read(ModelFiles.small().put(VOCABULARY, ModelFiles.small().text(VOCABULARY).replaceFirst("\n$", "")).bytes());
     }
 
-    /** Each of these takes a multiple of its size in memory; tests run with a heap of 64 MB. */
+    /** Each of these takes many times its size in memory; with -Xmx64m they must fit. */
     @Test
     public void theLargestMembersFitTheMemory() throws IOException {
-        refused(ModelFiles.small().put(PROBE, "[" + repeated("[[]],", 99998) + "1]").bytes(), "probe.json must be an object");
-        refused(ModelFiles.small().put(PROBE, "[" + repeated("{\"\":{}},", 62400) + "1]").bytes(), "probe.json must be an object");
-        refused(ModelFiles.small().put(PROBE, "[" + repeated("1,", 249000) + "1]").bytes(), "probe.json must be an object");
+        String[] items = {"[[]],", "[0],", "{\"\":{}},", "{\"a\":0},", "1,", "\"\","};
+        for (String item : items) {
+            String list = "[" + repeated(item, 499990 / item.length()) + "1]";
+            refused(ModelFiles.small().put(PROBE, list).bytes(), "probe.json must be an object");
+        }
         refused(ModelFiles.small().put(PROBE, "[" + repeated("1,", 250000) + "1]").bytes(), "probe.json claims 500003 bytes");
         StringBuilder many = new StringBuilder(ModelFiles.small().text(VOCABULARY));
         for (int i = 36; i < 250000; i++) {
@@ -296,32 +316,28 @@ public class ModelPackageTest {
 
     @Test
     public void characterTablesOutOfOrderAreRefused() throws IOException {
-        String[] ranges = {"\"removed\": [[0, 8], [65533, 65533]]", "\"spaces\": [[9, 10], [32, 32]]", "\"ideographs\": [[19968, 40959]]",
-            "\"marks\": [[768, 879]]", "\"whitespace\": [[32, 32]]", "\"punctuation\": [[33, 47], [63, 64], [91, 96]]"};
+        String[] ranges = {"\"removed\": [[0, 8], [65533, 65533]]", "\"spaces\": [[9, 10], [32, 32]]",
+            "\"ideographs\": [[19968, 40959]]", "\"marks\": [[768, 879]]", "\"whitespace\": [[32, 32]]",
+            "\"punctuation\": [[33, 47], [63, 64], [91, 96]]"};
         String[] wrong = {"[[5, 4]]", "[[1, 3], [3, 4]]", "[[9, 9], [1, 2]]", "[[1]]", "[[1, 2, 3]]", "[1, 2]", "[[-1, 2]]",
             "[[1, 1114112]]", "[[1, 2.5]]", "[[1, \"2\"]]", "[[1, 1e999]]", "[null]", "{}", "null"};
         for (String range : ranges) {
-            refusedCharacters(range, range, wrong);
+            refusedTable(range, wrong);
         }
         String combining = "\"combining\": [[769, 770, 230], [803, 803, 220]]";
-        refusedCharacters(combining, combining, "[[1, 2]]", "[[2, 1, 230]]", "[[1, 5, 230], [5, 6, 220]]", "[[1, 2, -1]]", "[[1, 2, 3, 4]]");
-        for (String map : new String[] {"\"decompositions\": [[233, 101, 769], ", "\"lowercase\": [[65, 97], "}) {
-            String closed = map.substring(0, map.length() - 2) + "]";
-            ModelFiles files = ModelFiles.small().change(CHARACTERS, map, closed + ", \"_\": [");
-            assertFalse(described(read(files.bytes())).isEmpty());
-            for (String value : new String[] {"[[5]]", "[[]]", "[[5, 6], [5, 7]]", "[[5, 6], [4, 7]]", "[[5, 1114112]]", "[[5, -1]]", "[5, 6]",
-                "[[5" + repeated(", 6", 40) + "]]"}) {
-                String name = map.substring(0, map.indexOf(' ') + 1);
-                byte[] file = ModelFiles.small().change(CHARACTERS, map, name + value + ", \"_\": [").bytes();
-                refused(file, "characters.json", "must be", "Export the model again");
-            }
+        refusedTable(combining, "[[1, 2]]", "[[2, 1, 230]]", "[[1, 5, 230], [5, 6, 220]]", "[[1, 2, -1]]", "[[1, 2, 3, 4]]");
+        String[] maps = {"\"decompositions\": [[233, 101, 769], [7879, 101, 803, 770]]",
+            "\"lowercase\": [[65, 97], [90, 122], [304, 105, 775]]"};
+        for (String map : maps) {
+            refusedTable(map, "[[5]]", "[[]]", "[[5, 6], [5, 7]]", "[[5, 6], [4, 7]]", "[[5, 1114112]]", "[[5, -1]]", "[5, 6]",
+                    "[[5" + repeated(", 6", 40) + "]]");
         }
     }
 
-    private void refusedCharacters(String table, String old, String... values) throws IOException {
+    private void refusedTable(String table, String... values) throws IOException {
         String name = table.substring(0, table.indexOf(' ') + 1);
         for (String value : values) {
-            refused(ModelFiles.small().change(CHARACTERS, old, name + value).bytes(), "characters.json", "must be");
+            refused(ModelFiles.small().change(CHARACTERS, table, name + value).bytes(), "characters.json", "must be");
         }
     }
 
@@ -380,7 +396,8 @@ public class ModelPackageTest {
     /** All that can be seen of a package. */
     private static String described(ModelPackage model) {
         StringBuilder out = new StringBuilder();
-        out.append(model.name).append(model.precision).append(model.parameters).append(model.modelBytes).append(model.modelSha256);
+        out.append(model.name).append(model.precision).append(model.parameters);
+        out.append(model.modelBytes).append(model.modelSha256);
         QASettings s = model.settings;
         out.append(Arrays.asList(s.maxLength, s.docStride, s.maxQuestionLength, s.nBest, s.maxAnswerLength, s.nullThreshold));
         for (Signature signature : model.signatures) {

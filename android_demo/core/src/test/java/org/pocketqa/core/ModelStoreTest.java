@@ -10,7 +10,6 @@ import static org.junit.Assert.assertTrue;
 import java.io.ByteArrayInputStream;
 import java.io.File;
 import java.io.FileInputStream;
-import java.io.FileOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.Charset;
@@ -102,7 +101,8 @@ public class ModelStoreTest {
     @Test
     public void anyOddNameGivesAFileThatIsListed() throws IOException {
         int n = 0;
-        for (String name : new String[] {"CON", "a.", "a..", "~", "-rf", "%00", "\u202egnp", "\ufeff", "\ud800\udfff\udfff", "'", "$(x)", "a\tb"}) {
+        String[] names = {"CON", "a.", "a..", "~", "-rf", "%00", "\u202egnp", "\ufeff", "\ud800\udfff\udfff", "'", "$(x)"};
+        for (String name : names) {
             String kept = kept(name);
             assertTrue(kept, kept.endsWith(".tflite") && !kept.startsWith(".") && kept.indexOf('/') < 0);
             assertEquals(++n, store.list().size());
@@ -186,7 +186,8 @@ public class ModelStoreTest {
         File blocked = new File(folder.newFile("file"), "models");
         ModelStore nowhere = new ModelStore(blocked, null);
         assertTrue(nowhere.list().isEmpty());
-        String message = assertThrows(IOException.class, () -> nowhere.receive(new ByteArrayInputStream(model), QUIET)).getMessage();
+        InputStream in = new ByteArrayInputStream(model);
+        String message = assertThrows(IOException.class, () -> nowhere.receive(in, QUIET)).getMessage();
         assertTrue(message, message.contains("folder for models cannot be made"));
     }
 
@@ -290,11 +291,11 @@ public class ModelStoreTest {
     @Test
     public void aPushedModelIsUsedFromACopyThatAPushCannotChange() throws IOException {
         File pushed = new File(external, "pushed.tflite");
-        write(pushed, model);
+        ModelFiles.write(pushed, model);
         StoredModel stored = store.list().get(0);
         File copy = store.unchanging(stored);
         assertEquals(internal, copy.getParentFile());
-        write(pushed, new byte[] {1, 2, 3});
+        ModelFiles.write(pushed, new byte[] {1, 2, 3});
         assertEquals("small", ModelPackage.read(copy).name);
         assertEquals(1, store.list().size()); // the copy is no model of its own
         assertNotEquals(stored.version, store.list().get(0).version);
@@ -308,11 +309,5 @@ public class ModelStoreTest {
         StoredModel kept = store.keep(store.receive(new ByteArrayInputStream(model), QUIET), "own");
         assertEquals(kept.file, store.unchanging(kept));
         assertEquals(kept.version, store.list().get(0).version);
-    }
-
-    private static void write(File file, byte[] content) throws IOException {
-        try (FileOutputStream out = new FileOutputStream(file)) {
-            out.write(content);
-        }
     }
 }

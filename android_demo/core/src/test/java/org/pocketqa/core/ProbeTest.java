@@ -134,7 +134,8 @@ public class ProbeTest {
         float[] reference = {-1, 1, -1, 1}; // deviation 1
         assertEquals(0.25, Probe.relativeDifference(reference, new float[] {-0.75f, 1.25f, -0.75f, 1.25f}), 1e-12);
         assertEquals(0.25, Probe.relativeDifference(reference, new float[] {-0.5f, 1, -1, 1}), 1e-12);
-        assertEquals(0.125, Probe.relativeDifference(new float[] {8, 12, 8, 12}, new float[] {8.25f, 12.25f, 7.75f, 11.75f}), 1e-12);
+        float[] wide = {8, 12, 8, 12}; // deviation 2
+        assertEquals(0.125, Probe.relativeDifference(wide, new float[] {8.25f, 12.25f, 7.75f, 11.75f}), 1e-12);
         assertEquals(0, Probe.relativeDifference(reference, new float[] {-1, 1, -1, 1, 77}), 0); // a longer window's padding
         assertEquals(Double.POSITIVE_INFINITY, Probe.relativeDifference(reference, new float[] {Float.NaN, 1, -1, 1}), 0);
         assertEquals(500000, Probe.relativeDifference(new float[] {3, 3}, new float[] {3.5f, 3.5f}), 0); // no deviation

@@ -96,7 +96,8 @@ public class QuestionAnswererTest {
     public void aLongPassageIsSeenInWindows() throws IOException {
         // 16 less [CLS], a, and two [SEP] leaves 12 tokens; the steps are 4.
         List<String> progress = new ArrayList<>();
-        Answers answers = answerer().ask("a b c d e f g h i j k l m n o p z r", "a", (done, total) -> progress.add(done + "/" + total));
+        String passage = "a b c d e f g h i j k l m n o p z r";
+        Answers answers = answerer().ask(passage, "a", (done, total) -> progress.add(done + "/" + total));
         assertEquals("[qa16, qa16, qa16]", calls.toString()); // 18 tokens: 0-11, 4-15, 8-17
         assertEquals("[0/3, 1/3, 2/3, 3/3]", progress.toString());
         assertEquals(3, answers.windows);
@@ -108,7 +109,8 @@ public class QuestionAnswererTest {
     public void anAnswerDeepInALongPassageIsFoundAtItsPlace() throws IOException {
         StringBuilder passage = new StringBuilder();
         for (int word = 0; word < 5000; word++) {
-            passage.append(word == 3210 ? "\u00dcz\ud83d\ude00 z!" : "" + (char) ('a' + word % 20)).append(word % 9 == 0 ? "\r\n" : " ");
+            passage.append(word == 3210 ? "\u00dcz\ud83d\ude00 z!" : "" + (char) ('a' + word % 20));
+            passage.append(word % 9 == 0 ? "\r\n" : " ");
         }
         int place = passage.indexOf(" z!") + 1;
         Answers answers = answerer().ask(passage.toString(), "where is z?", QUIET);
@@ -217,8 +219,10 @@ public class QuestionAnswererTest {
     public void theThresholdOfTheModelDecides() throws IOException {
         // z scores 10, [CLS] 2: the difference is -8.
         for (String threshold : new String[] {"-8", "-8.1"}) {
-            ModelFiles files = ModelFiles.small().change(ModelFiles.INFO, "\"null_threshold\": null", "\"null_threshold\": " + threshold);
-            Answers answers = new QuestionAnswerer(ModelPackage.read(files.write(folder.newFile())), this::findZ).ask("a z", "b", QUIET);
+            String field = "\"null_threshold\": ";
+            ModelFiles files = ModelFiles.small().change(ModelFiles.INFO, field + "null", field + threshold);
+            ModelPackage model = ModelPackage.read(files.write(folder.newFile()));
+            Answers answers = new QuestionAnswerer(model, this::findZ).ask("a z", "b", QUIET);
             assertEquals(threshold.equals("-8"), answers.best != null);
             assertEquals(3, answers.candidates.size());
         }

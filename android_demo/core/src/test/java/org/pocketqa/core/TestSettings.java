@@ -4,7 +4,8 @@ package org.pocketqa.core;
 final class TestSettings {
     private TestSettings() {}
 
-    static QASettings of(int maxLength, int docStride, int maxQuestionLength, int nBest, int maxAnswerLength) throws ModelFileException {
+    static QASettings of(int maxLength, int docStride, int maxQuestionLength, int nBest, int maxAnswerLength)
+            throws ModelFileException {
         String text =
                 String.format(
                         "{\"max_length\": %d, \"doc_stride\": %d, \"max_question_length\": %d, \"n_best\": %d, "

@@ -71,7 +71,8 @@ public class TextFileTest {
         byte[] two = new byte[2000000];
         Arrays.fill(two, (byte) 'a');
         assertEquals(2000000, TextFile.read(new ByteArrayInputStream(two), 2000000).length());
-        String message = assertThrows(TextFileException.class, () -> TextFile.read(new ByteArrayInputStream(two), 1999999)).getMessage();
+        InputStream in = new ByteArrayInputStream(two);
+        String message = assertThrows(TextFileException.class, () -> TextFile.read(in, 1999999)).getMessage();
         assertTrue(message, message.contains("longer than"));
         message = assertThrows(TextFileException.class, () -> TextFile.read(endless(), 3000000)).getMessage();
         assertEquals("The text is longer than 3 MB. Choose a shorter one.", message);

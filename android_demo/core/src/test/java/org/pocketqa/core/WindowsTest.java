@@ -81,7 +81,8 @@ public class WindowsTest {
         for (Window window : windows) {
             assertEquals(question + 2, window.contextBegin);
             assertEquals(question + 3 + window.tokenCount, window.size());
-            out.append(out.length() == 0 ? "" : " | ").append(window.firstToken).append('+').append(window.tokenCount).append(' ');
+            out.append(out.length() == 0 ? "" : " | ");
+            out.append(window.firstToken).append('+').append(window.tokenCount).append(' ');
             for (int k = 0; k < window.tokenCount; k++) {
                 out.append(window.hasMaxContext(k) ? 'x' : '.');
             }

@@ -50,7 +50,9 @@ def open_tflite(path: Path) -> Bundle:
     """Open a bundle and refuse one that is no TFLite export."""
     bundle = open_bundle(path)
     if bundle.kind != "tflite":
-        raise BundleError(f"{path}: a {bundle.kind} bundle; the app takes TFLite: python -m export.tflite --model {path}")
+        source = path if bundle.kind == "pytorch" else "PARENT"
+        wanted = f"the app takes TFLite: python -m export.tflite --model {source}"
+        raise BundleError(f"{path}: a bundle of kind {bundle.kind}; {wanted}")
     read_package(bundle.weights)
     return bundle
 

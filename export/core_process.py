@@ -4,6 +4,7 @@ The core asks for each window's logits through the pipe, so that it decides alon
 android_demo/core/src/tools/java/org/pocketqa/tools/CoreServer.java is the other side and has the same letters.
 """
 
+import os
 import shutil
 import struct
 import subprocess
@@ -23,6 +24,7 @@ from qa.errors import BundleError, OptionError, ParityError
 from qa.runtimes import Runtime
 
 SOURCES = Path(__file__).parents[1] / "android_demo" / "core" / "src"
+UTF8 = {**os.environ, "LC_ALL": "C.UTF-8"}  # else Java cannot open a path that the locale cannot spell
 MAIN_CLASS = "org.pocketqa.tools.CoreServer"
 NEED_JDK = "needs a JDK, version 8 or later (on Debian: apt-get install openjdk-17-jdk-headless)"
 
@@ -49,9 +51,9 @@ def compiled_core() -> "tempfile.TemporaryDirectory[str]":
         raise OptionError(f"{SOURCES}: no Java sources; run this in a checkout of the project (pip install -e .)")
     folder = tempfile.TemporaryDirectory(prefix="pocketqa-core-")
     command = ["javac", "-nowarn", "-encoding", "UTF-8", "-source", "8", "-target", "8", "-d", folder.name, *files]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=UTF8)
     if done.returncode:
-        raise OptionError(f"the Android core does not compile: {done.stderr.strip()[:2000]}; it {NEED_JDK}")
+        raise OptionError(f"the Android core does not compile: {done.stderr.strip()[:2000]}")
     return folder
 
 
@@ -62,8 +64,9 @@ class CoreProcess:
     """
 
     def __init__(self, model: Path) -> None:
-        command = ["java", "-cp", compiled_core().name, MAIN_CLASS, str(model)]
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        folder = compiled_core().name  # as the working folder, because a class path cannot name one with a colon
+        command = ["java", "-cp", ".", MAIN_CLASS, str(model.resolve())]
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=folder, env=UTF8)
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._to, self._from = self._process.stdin, self._process.stdout

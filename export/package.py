@@ -28,6 +28,8 @@ MEMBERS = (SETTINGS, VOCABULARY, CHARACTERS, PROBE)
 # A damaged or hostile file must not fill a phone's memory. A vocabulary of 250,000 tokens takes 2 MB, the others less than
 # 100 KB. The app's reader has the same bounds (ModelPackage.java, QASettings.java).
 MOST_BYTES = {SETTINGS: 500_000, VOCABULARY: 4_000_000, CHARACTERS: 500_000, PROBE: 500_000}
+LONGEST_NAME = 100  # on a phone's screen
+MOST_TOKENS = 250_000
 MOST_SETTINGS = {"max_length": 8192, "doc_stride": 8192, "max_question_length": 8192, "max_answer_length": 8192, "n_best": 256}
 UNKNOWN = "[UNK]"
 BERT_TOKENIZER = ("WordPiece", "BertNormalizer", "BertPreTokenizer")
@@ -77,7 +79,7 @@ def describe(parent: Bundle, precision: str, lengths: Sequence[int]) -> dict[str
         raise UnsupportedExport(f"{parent.path}: unknown words become {unknown!r}; a packaged model needs {UNKNOWN}")
     return {
         "format": PACKAGE_FORMAT,
-        "name": parent.path.name,
+        "name": parent.path.name[:LONGEST_NAME],
         "precision": precision,
         "parameters": parent.manifest["parameters"],
         "settings": asdict(parent.settings),
@@ -97,6 +99,8 @@ def vocabulary_lines(parent: Bundle) -> list[str]:
         tokens = vocabulary(parent.tokenizer())
     except KeyError as missing:
         raise UnsupportedExport(f"{parent.path}: no token has id {missing}; a vocab.txt needs ids without gaps") from None
+    if len(tokens) > MOST_TOKENS:
+        raise UnsupportedExport(f"{parent.path}: has {len(tokens)} tokens; a packaged model may have {MOST_TOKENS}")
     # Readers of vocab.txt split at line ends and strip the lines.
     broken = [token for token in tokens if "\n" in token or "\r" in token or token != token.strip()]
     if broken:

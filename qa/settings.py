@@ -1,6 +1,7 @@
 """What a model needs to know of its task: window lengths and decoding limits, kept beside the weights in qa.json."""
 
 import json
+import math
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
@@ -30,7 +31,8 @@ class QASettings:
             check_option(type(getattr(self, name)) is int, f"{name}", getattr(self, name), "a whole number")
             check_option(getattr(self, name) >= 1, f"{name}", getattr(self, name), "at least 1")
         threshold = self.null_threshold
-        check_option(threshold is None or isinstance(threshold, int | float), "null_threshold", threshold, "a number or null")
+        number = threshold is None or (type(threshold) in (int, float) and math.isfinite(threshold))
+        check_option(number, "null_threshold", threshold, "a finite number or null")
         wanted = self.max_question_length + 4  # [CLS], two [SEP] and one token of context
         check_option(self.max_length >= wanted, "max_length", self.max_length, f"at least {wanted}")
 

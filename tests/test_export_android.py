@@ -1,10 +1,12 @@
 """The Android app's Java core, run on the JVM: it must accept, refuse, tokenize and answer exactly as Python does."""
 
 import json
+import os
 import shutil
 import subprocess
 import sys
 import zipfile
+from contextlib import nullcontext
 from dataclasses import replace
 
 import numpy as np
@@ -16,7 +18,7 @@ from export import android, android_tokens
 from export.android import AndroidConfig, choose_examples
 from export.android_tokens import AndroidTokensConfig
 from export.core_process import CoreProcess, compiled_core
-from export.package import append_package, describe, read_package, update_settings
+from export.package import MOST_SETTINGS, append_package, describe, read_package, update_settings
 from export.tflite import TFLiteConfig
 from export.tflite import main as export_tflite
 from export.unicode_texts import generated_texts
@@ -198,8 +200,32 @@ def test_settings_come_from_the_file(exported, tmp_path):
     assert many > 5 * few
 
 
+@pytest.mark.jvm
+def test_app_and_exporter_have_the_same_bounds(exported, tmp_path):
+    for name in ("n_best", "doc_stride", "max_answer_length"):
+        for more, accepted in ((0, True), (1, False)):
+            path = tmp_path / "model.tflite"
+            settings = read_package(exported.weights).info["settings"] | {name: MOST_SETTINGS[name] + more}
+            rewritten(exported.weights, path, **edited(exported.weights, settings=settings))
+            with nullcontext() if accepted else pytest.raises(BundleError, match=name):
+                CoreProcess(path).close()
+
+
+@pytest.mark.jvm
+def test_a_path_that_the_locale_cannot_spell(exported, tmp_path, monkeypatch):
+    path = tmp_path / "modèle 東京:1"
+    path.mkdir()
+    shutil.copy(exported.weights, path / "m.tflite")
+    done = subprocess.run(
+        [sys.executable, "-c", "import sys, pathlib; from export.core_process import CoreProcess as C; "
+         "p = C(pathlib.Path(sys.argv[1])); print(p.encode('a')[0]); p.close()", str(path / "m.tflite")],
+        capture_output=True, text=True, check=False, env={**os.environ, "LC_ALL": "C", "TMPDIR": str(path)},
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (0, "[1037]\n"), done.stderr
+
+
 def test_a_bundle_of_another_kind_is_refused(make_bundle):
-    with pytest.raises(BundleError, match=r"a pytorch bundle; the app takes TFLite: python -m export.tflite"):
+    with pytest.raises(BundleError, match=r"a bundle of kind pytorch; the app takes TFLite: python -m export.tflite"):
         android.main(AndroidConfig(make_bundle()))
 
 

@@ -7,7 +7,7 @@ import os
 import pytest
 
 from qa.bundle import MANIFEST, new_bundle, open_bundle
-from qa.errors import BundleError
+from qa.errors import BundleError, OptionError
 from qa.settings import QASettings
 
 FACTS = {"kind": "pytorch", "precision": "fp32", "stage": "teacher"}
@@ -23,6 +23,12 @@ def bundle(tmp_path):
     with new_bundle(tmp_path / "b", FACTS) as draft:
         fill(draft)
     return tmp_path / "b"
+
+
+@pytest.mark.parametrize("threshold", [float("nan"), float("inf"), True, "-2"])
+def test_a_threshold_that_is_no_number_is_refused(threshold):
+    with pytest.raises(OptionError, match="null_threshold must be a finite number or null"):
+        QASettings(null_threshold=threshold)
 
 
 def leftovers(folder):

@@ -53,6 +53,15 @@ def test_middle_token_belongs_to_the_window_that_centres_it(tokenizer):
     assert windows[1].max_context.tolist() == [False] * 2 + [True] * 6
 
 
+def test_the_longer_window_has_the_token_where_contexts_differ_by_one(tokenizer):
+    # 12 tokens of question leave 369: windows of 369 and 242 tokens. Token 300 has 68 + 3.69 in the first and 69 + 2.42 in the
+    # second; without BERT's 1 % of the length the second would have it, and all from 249 to 368.
+    example = ask(" ".join(["a"] * 370), question=" ".join(["b"] * 12))
+    first, second = make_windows([example], tokenizer, QASettings())
+    assert first.max_context.tolist() == [True] * 369
+    assert second.max_context.tolist() == [False] * 241 + [True]
+
+
 def test_window_reads_cls_question_sep_context_sep(tokenizer):
     (window,) = make_windows([ask("Ada wrote it.")], tokenizer, QASettings())
     tokens = [tokenizer.id_to_token(i) for i in window.input_ids]

@@ -13,6 +13,7 @@ public final class Answers {
     public final double nullScore;
 
     public final int windows;
+    /** With the passage's share, measured when it was tokenized: it is kept for the next question. */
     public final long tokenizeNanos;
     public final long inferenceNanos;
     public final long decodeNanos;

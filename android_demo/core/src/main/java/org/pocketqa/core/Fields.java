@@ -6,6 +6,8 @@ import java.util.Map;
 
 /** A JSON object of a model file, read field by field; what is missing or of another kind is named in the error. */
 final class Fields {
+    private static final int LONGEST_SHOWN = 200;
+
     private final String where;
     private final Map<?, ?> members;
 
@@ -45,6 +47,15 @@ final class Fields {
             throw wrong(path(name), "text", value);
         }
         return (String) value;
+    }
+
+    /** Text to show: not longer than a line or two. */
+    String shortString(String name) throws ModelFileException {
+        String value = string(name);
+        if (value.length() > LONGEST_SHOWN) {
+            throw wrong(path(name), "at most " + LONGEST_SHOWN + " characters long", value);
+        }
+        return value;
     }
 
     boolean bool(String name) throws ModelFileException {

@@ -29,19 +29,19 @@ public final class ModelPackage {
     public final String precision;
     public final long parameters;
     /** Bytes of the model itself, before the package, and their SHA-256 in hexadecimal. */
-    public final long modelBytes;
+    final long modelBytes;
 
-    public final String modelSha256;
+    final String modelSha256;
     public final QASettings settings;
     /** Ascending by length; the last takes the longest window. */
     public final List<Signature> signatures;
 
-    final WordPieceTokenizer tokenizer;
+    private final WordPieceTokenizer tokenizer;
     final Probe probe;
 
     private ModelPackage(Fields info, String vocabulary, String characters, String probeText) throws ModelFileException {
-        name = info.string("name");
-        precision = info.string("precision");
+        name = info.shortString("name");
+        precision = info.shortString("precision");
         parameters = info.object("parameters").count("total");
         modelBytes = info.object("model").count("bytes");
         modelSha256 = info.object("model").string("sha256");

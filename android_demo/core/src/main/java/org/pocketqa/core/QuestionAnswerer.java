@@ -10,10 +10,11 @@ public final class QuestionAnswerer {
     private final WindowRunner runner;
     private String knownPassage;
     private Tokens knownTokens;
+    private long knownNanos;
 
     public QuestionAnswerer(ModelPackage model, LogitsModel logits) {
         settings = model.settings;
-        tokenizer = model.tokenizer;
+        tokenizer = model.tokenizer();
         probe = model.probe;
         runner = new WindowRunner(logits, model.signatures, tokenizer.padId);
     }
@@ -36,12 +37,12 @@ public final class QuestionAnswerer {
      * @throws ArithmeticException when the model computes a logit that is not a finite number
      */
     public Answers ask(String passage, String question, Progress progress) {
+        Tokens passageTokens = tokens(passage, progress);
         long began = System.nanoTime();
         Tokens questionTokens = tokenizer.encode(question);
         int questionSize = Math.min(questionTokens.size(), settings.maxQuestionLength);
-        Tokens passageTokens = tokens(passage);
         List<Window> windows = Windows.make(questionSize, passageTokens.size(), settings);
-        long tokenizeNanos = System.nanoTime() - began;
+        long tokenizeNanos = knownNanos + System.nanoTime() - began;
         progress.windowDone(0, windows.size());
 
         Decoder decoder = new Decoder(passageTokens, settings);
@@ -67,10 +68,12 @@ public final class QuestionAnswerer {
     }
 
     /** Keeps the last passage's: more questions usually follow, and a long passage takes a while. */
-    Tokens tokens(String passage) {
+    Tokens tokens(String passage, Progress progress) {
         if (!passage.equals(knownPassage)) {
-            knownTokens = tokenizer.encode(passage);
+            long began = System.nanoTime();
+            knownTokens = tokenizer.encode(passage, progress);
             knownPassage = passage;
+            knownNanos = System.nanoTime() - began;
         }
         return knownTokens;
     }

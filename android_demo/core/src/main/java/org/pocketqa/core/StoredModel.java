@@ -10,6 +10,8 @@ public final class StoredModel {
     public final String name;
     /** Pushed into the shared folder, not copied into the private one. */
     public final boolean external;
+    /** Its size when it was listed. */
+    public final long bytes;
     /** Tells a file from one that was put in its place later: its size and time when it was listed. */
     public final String version;
 
@@ -17,7 +19,8 @@ public final class StoredModel {
         this.file = file;
         this.name = file.getName();
         this.external = external;
-        this.version = file.length() + " " + file.lastModified();
+        this.bytes = file.length();
+        this.version = bytes + " " + file.lastModified();
     }
 
     /** Of the whole file, as `sha256sum` prints it. */

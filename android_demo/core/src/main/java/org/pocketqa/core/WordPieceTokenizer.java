@@ -18,6 +18,7 @@ public final class WordPieceTokenizer {
     private final Map<String, Integer> vocabulary;
     private final String prefix;
     private final int longestWord;
+    private final int longestToken; // in code points: nothing longer need be looked up
 
     /** `info` is qa.json, `tokens` the vocabulary in the order of its ids. */
     WordPieceTokenizer(Fields info, List<String> tokens, CharacterTables tables) throws ModelFileException {
@@ -27,11 +28,14 @@ public final class WordPieceTokenizer {
         prefix = wordPiece.string("continuing_subword_prefix");
         longestWord = wordPiece.integer("max_input_chars_per_word", 1, LONGEST_WORD);
         vocabulary = new HashMap<String, Integer>(2 * tokens.size());
+        int longest = 1;
         for (int id = 0; id < tokens.size(); id++) {
+            longest = Math.max(longest, tokens.get(id).codePointCount(0, tokens.get(id).length()));
             if (vocabulary.put(tokens.get(id), id) != null) {
                 throw Fields.wrong("vocab.txt", "a list of different tokens", tokens.get(id) + ", twice");
             }
         }
+        longestToken = longest;
         Fields special = info.object("special_tokens");
         clsId = specialId(special, "[CLS]");
         sepId = specialId(special, "[SEP]");
@@ -54,8 +58,16 @@ public final class WordPieceTokenizer {
 
     /** All tokens of a text, without special ones; "[SEP]" in a text is text. */
     public Tokens encode(String text) {
+        return encode(text, null);
+    }
+
+    /** The same; `progress`, unless it is null, hears of 0 windows of 0 now and then, so that it can stop a long text. */
+    Tokens encode(String text, Progress progress) {
         Tokens tokens = new Tokens();
         for (int from = 0; from < text.length(); ) {
+            if (progress != null) {
+                progress.windowDone(0, 0);
+            }
             int to = pieceEnd(text, from);
             encode(normalizer.normalize(Characters.of(text, from, to)), tokens);
             from = to;
@@ -63,13 +75,17 @@ public final class WordPieceTokenizer {
         return tokens;
     }
 
-    /** A book is normalized piece by piece to save memory. No word goes over a space, nor do a letter's marks. */
+    /** A book is normalized piece by piece to save memory. No word goes over such an end, nor do a letter's marks. */
     private int pieceEnd(String text, int from) {
         int end = Math.min(text.length(), from + PIECE);
-        while (end < text.length() && !(text.charAt(end - 1) == ' ' || text.charAt(end - 1) == '\n')) {
+        while (end < text.length() && !endsWords(text.charAt(end - 1))) {
             end++;
         }
         return end;
+    }
+
+    private boolean endsWords(char c) {
+        return (tables.whitespace.contains(c) || tables.punctuation.contains(c)) && !tables.removed.contains(c);
     }
 
     private void encode(Characters characters, Tokens tokens) {
@@ -99,8 +115,8 @@ public final class WordPieceTokenizer {
             int at = from;
             int unitAt = 0; // where `at` is in `word`, in UTF-16
             while (at < to) {
-                int end = to;
-                int unitEnd = word.length();
+                int end = Math.min(to, at + longestToken);
+                int unitEnd = word.offsetByCodePoints(unitAt, end - at);
                 Integer id = lookUp(word, unitAt, unitEnd, at > from);
                 while (id == null && end > at + 1) {
                     end--;

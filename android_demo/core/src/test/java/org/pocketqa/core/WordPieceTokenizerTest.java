@@ -2,10 +2,12 @@ package org.pocketqa.core;
 
 import static org.junit.Assert.assertArrayEquals;
 import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertThrows;
 
 import java.io.IOException;
 import java.util.Arrays;
 import java.util.Random;
+import java.util.concurrent.CancellationException;
 import org.junit.Test;
 
 /** What the recorded texts are too short for. */
@@ -82,5 +84,35 @@ public class WordPieceTokenizerTest {
         Characters seen = normalizer.normalize(Characters.of(text, 0, text.length()));
         assertArrayEquals(text, codePoints, Arrays.copyOf(seen.codePoints, seen.size));
         assertArrayEquals(text, starts, Arrays.copyOf(seen.starts, seen.size));
+    }
+
+    @Test
+    public void halfASurrogatePairVanishes() throws IOException {
+        WordPieceTokenizer tokenizer = ModelPackage.read(ModelFiles.good()).tokenizer();
+        Tokens whole = tokenizer.encode("ab");
+        for (String text : new String[] {"a\ud800b", "a\udc00b"}) {
+            Tokens tokens = tokenizer.encode(text);
+            assertEquals(1, tokens.size());
+            assertEquals(whole.id(0), tokens.id(0));
+            assertEquals(0, tokens.start(0));
+            assertEquals(3, tokens.end(0));
+        }
+    }
+
+    @Test
+    public void aLongTextCanBeStoppedWhileItIsTokenized() throws IOException {
+        WordPieceTokenizer tokenizer = ModelPackage.read(ModelFiles.good()).tokenizer();
+        char[] text = new char[1000000];
+        Arrays.fill(text, '.');
+        int[] calls = {0};
+        Progress stop =
+                (done, total) -> {
+                    assertEquals(0, total);
+                    if (++calls[0] == 3) {
+                        throw new CancellationException();
+                    }
+                };
+        assertThrows(CancellationException.class, () -> tokenizer.encode(new String(text), stop));
+        assertEquals(3, calls[0]);
     }
 }

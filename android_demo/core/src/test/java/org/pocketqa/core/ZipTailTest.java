@@ -250,4 +250,26 @@ public class ZipTailTest {
         String message = assertThrows(words, ModelFileException.class, reading).getMessage();
         assertTrue(message + " should say: " + words, message.contains(words));
     }
+
+    @Test
+    public void aDirectoryTooLargeIsNotRead() throws IOException {
+        ModelFiles files = ModelFiles.small();
+        StringBuilder name = new StringBuilder();
+        for (int i = 0; i < 30000; i++) {
+            name.append('n');
+        }
+        byte[] fits = files.put(name + "1", "").bytes(); // one such name is odd, but read
+        assertEquals(files.text("vocab.txt"), text(fits, "vocab.txt"));
+        byte[] tooLarge = files.put(name + "2", "").put(name + "3", "").bytes();
+        refused("directory does not fit", () -> text(tooLarge, "vocab.txt"));
+    }
+
+    /** A local header whose extra field pushes the data into the directory. */
+    @Test
+    public void aMemberThatReachesIntoTheDirectoryIsRefused() {
+        byte[] file = ModelFiles.small().put("last", "some content, long enough").store("last").bytes();
+        int entry = ModelFiles.entryOf(file, "last");
+        int local = ByteBuffer.wrap(file).order(ByteOrder.LITTLE_ENDIAN).getInt(entry + 42);
+        refused("last does not fit", () -> text(ModelFiles.patch(file, local + 28, 2, 1), "last"));
+    }
 }

@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from qa.cli import one_line
+from qa.models.heads import HEADS
 
 
 def one_error(code, stderr):
@@ -39,7 +40,7 @@ def command(tmp_path, monkeypatch, capsys):
         (["qa.evaluate", "--data", "embedded"], "--model / --predictions must be exactly one of the two"),
         (["qa.ask", "--model", "absent", "--question", "?", "--context", "absent.txt"], "absent.txt: no such file"),
         (["distill.run", "--recipe", "thesis-9"], "unknown recipe 'thesis-9'"),
-        (["distill.run", "--teacher-head", "deep"], "unknown head 'deep'; known heads: linear, 4l-gelu-skip"),
+        (["distill.run", "--teacher-head", "deep"], f"unknown head 'deep'; known heads: {', '.join(HEADS)}"),
         (["distill.run", "--temperature", "0"], "--temperature must be above 0 and finite, got 0"),
         (["distill.run", "--seed", "-1"], "--seed must be at least 0, got -1"),
         (["distill.run", "--epochs", "inf"], "--epochs must be above 0 and finite, got inf"),

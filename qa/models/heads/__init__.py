@@ -5,8 +5,9 @@ padding mean nothing, and padding moves no other logit.
 
 Letters: B batch, T tokens, H hidden size of the encoder.
 
-None drops out: the encoder does while it is fine-tuned, and distillation switches even that off. (Preite's code drops out
-after every activation.)
+A head is made of Linear layers alone, convolutions and the pointer's LSTM cell included, so each precision, pruning and
+every exporter means the same thing for all of them. None drops out: the encoder does while it is fine-tuned, and distillation
+switches even that off. (Preite's code drops out after every activation.)
 """
 
 from collections.abc import Callable
@@ -24,6 +25,15 @@ from qa.models.heads.mlp import (
     TwoLayerReLUSkipHead,
     TwoLayerTanhHead,
 )
+from qa.models.heads.pointer import PointerHead
+from qa.models.heads.qermit import (
+    ClsQuestion,
+    ConcatHead,
+    ConvolutionQuestion,
+    MaxPoolQuestion,
+    MultiConvolutionQuestion,
+    QuestionSkipHead,
+)
 
 # From hidden size and activation (a name of ACTIVATIONS, for heads with a GELU) to a head with fresh weights.
 HEADS: dict[str, Callable[[int, str], nn.Module]] = {
@@ -33,6 +43,15 @@ HEADS: dict[str, Callable[[int, str], nn.Module]] = {
     "2l-relu-skip": TwoLayerReLUSkipHead,
     "4l-relu": FourLayerReLUHead,
     "4l-gelu-skip": FourLayerGELUSkipHead,
+    "pointer": PointerHead,
+    "qermit-cls": lambda hidden_size, _: QuestionSkipHead(hidden_size, ClsQuestion()),
+    "qermit-maxpool": lambda hidden_size, _: QuestionSkipHead(hidden_size, MaxPoolQuestion()),
+    "qermit-cnn": lambda hidden_size, _: QuestionSkipHead(hidden_size, ConvolutionQuestion(hidden_size)),
+    "qermit-cnn-multi": lambda hidden_size, _: QuestionSkipHead(hidden_size, MultiConvolutionQuestion(hidden_size, False)),
+    "qermit-cnn-multi-highway": lambda hidden_size, _: QuestionSkipHead(
+        hidden_size, MultiConvolutionQuestion(hidden_size, True)
+    ),
+    "qermit-concat": ConcatHead,
 }
 
 

@@ -5,7 +5,9 @@ import subprocess
 import sys
 
 import pytest
+import tyro
 
+from distill.run import DistillConfig
 from qa.cli import one_line
 from qa.models.heads import HEADS
 
@@ -66,6 +68,12 @@ def test_a_fresh_process_says_no_more_than_the_error(tmp_path):
     result = subprocess.run(arguments, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
     assert "absent: no such bundle folder" in one_error(result.returncode, result.stderr)
     assert result.stdout == ""
+
+
+def test_help_names_every_head():
+    # From the imported class: help texts are read from a module's source, which a module run within pytest has none of.
+    shown = tyro.extras.get_parser(DistillConfig).format_help()
+    assert f"Headofanewteacher:{','.join(HEADS)}." in "".join(shown.replace("│", "").split())
 
 
 def test_unknown_flag_exits_2_too(command):

@@ -39,7 +39,8 @@ class DistillConfig(DistillationFlags):
     teacher_encoder: str = EMBEDDED
     """Encoder of a new teacher: minilm-l6 (from an installed wheel), a hub name such as bert-base-uncased, or a folder."""
     teacher_head: str = "4l-gelu-skip"
-    """Head of a new teacher."""
+    """Head of a new teacher: linear, 2l-tanh, 2l-gelu, 2l-relu-skip, 4l-relu, 4l-gelu-skip, pointer, qermit-cls, qermit-maxpool,
+    qermit-cnn, qermit-cnn-multi, qermit-cnn-multi-highway, qermit-concat."""
     teacher_learning_rate: float = 1.2e-4
     """Peak learning rate of a new teacher."""
     teacher_epochs: float = 2
@@ -49,7 +50,7 @@ class DistillConfig(DistillationFlags):
     student_layers: int | None = None
     """Layers of the teacher the student keeps, evenly chosen; 3 unless --student-encoder is given."""
     student_head: str | None = None
-    """Head of the student; the teacher's unless given."""
+    """Head of the student, by the same names; the teacher's unless given."""
     activation: str = "gelu"
     """GELU of a new teacher's head: gelu (exact) or gelu_tanh. A student takes its teacher's."""
     recipe: str = "embedded"

@@ -75,7 +75,7 @@ class ExportModel(nn.Module):
         """Shapes: (1, T) int32 -> start_logits, end_logits (1, T) float32."""
         positions = torch.arange(input_ids.shape[1], dtype=torch.int32) + token_type_ids.clamp(max=0)  # (1, T)
         states, _ = self.encoder(input_ids, attention_mask, token_type_ids, position_ids=positions)
-        start, end = self.head(states).float().unbind(-1)
+        start, end = self.head(states, attention_mask, token_type_ids).float().unbind(-1)
         return {"start_logits": start, "end_logits": end}
 
 

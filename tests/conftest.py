@@ -23,6 +23,9 @@ ENCODER_CONFIGS = {
     "bert": lambda: BertConfig(
         vocab_size=VOCABULARY_SIZE, hidden_size=64, num_hidden_layers=2, num_attention_heads=4, intermediate_size=128
     ),
+    "bert-1-layer": lambda: BertConfig(
+        vocab_size=VOCABULARY_SIZE, hidden_size=64, num_hidden_layers=1, num_attention_heads=4, intermediate_size=128
+    ),
     "distilbert": lambda: DistilBertConfig(vocab_size=VOCABULARY_SIZE, dim=64, n_layers=2, n_heads=4, hidden_dim=128),
 }
 
@@ -34,7 +37,8 @@ def tiny_model(encoder, head, pruned, seed):
     for module in model.modules():
         if isinstance(module, nn.Linear):
             nn.init.normal_(module.weight, std=module.in_features**-0.5)
-            nn.init.normal_(module.bias, std=0.1)
+            if module.bias is not None:
+                nn.init.normal_(module.bias, std=0.1)
         elif isinstance(module, nn.Embedding):
             nn.init.normal_(module.weight)
         elif isinstance(module, nn.LayerNorm):
@@ -79,6 +83,25 @@ def make_bundle(tmp_path_factory):
         return made[key]
 
     return make
+
+
+@pytest.fixture(scope="session")
+def converted_once():
+    """The converter to TFLite, remembering what it has converted: it takes seconds, and every precision starts from fp32."""
+    from export import stage, tflite
+
+    convert, made = tflite.convert, {}
+
+    def convert_once(model, lengths):
+        key = (str(model.config()), lengths)
+        if key not in made:
+            made[key] = convert(model, lengths)
+        return made[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tflite, "convert", convert_once)
+        patch.setattr(stage, "available_cores", lambda: 1)  # threads only wait for each other on models this small
+        yield convert_once
 
 
 @pytest.fixture

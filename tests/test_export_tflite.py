@@ -15,7 +15,7 @@ from tokenizers import AddedToken, Tokenizer
 from torch import nn
 
 from compress.quantize_tflite import compact, quantize, quietly
-from export import stage, tflite
+from export import tflite
 from export.characters import character_tables
 from export.package import MEMBERS, append_package, describe, read_package, update_settings, vocabulary_lines
 from export.parity import real_windows
@@ -29,23 +29,6 @@ from qa.tokenization import normalizer_settings
 
 LENGTHS = (96, 128)
 MODELS = {"bert": {}, "distilbert": {"encoder": "distilbert", "head": "linear"}, "pruned": {"pruned": True}}
-
-
-@pytest.fixture(scope="session")
-def converted_once():
-    """The converter, remembering what it has converted: it takes seconds, and every precision starts from fp32."""
-    made = {}
-
-    def convert_once(model, lengths):
-        key = (str(model.config()), lengths)
-        if key not in made:
-            made[key] = convert(model, lengths)
-        return made[key]
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tflite, "convert", convert_once)
-        patch.setattr(stage, "available_cores", lambda: 1)  # threads only wait for each other on models this small
-        yield convert_once
 
 
 @pytest.fixture(scope="session")
@@ -421,7 +404,7 @@ def test_default_lengths_end_with_the_models_longest(exported):
 
 def test_a_model_that_cannot_be_converted_gives_one_clear_line(make_bundle, capfd):
     model = QAModel.from_pretrained(make_bundle())
-    model.head.forward = lambda states: torch.full((1,), float(states.sum() > 0))
+    model.head.forward = lambda states, *_: torch.full((1,), float(states.sum() > 0))
     with pytest.raises(UnsupportedExport, match="TFLite cannot express this model"):
         convert(model, LENGTHS)
     assert model.encoder.model.config._attn_implementation == "sdpa"

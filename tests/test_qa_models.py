@@ -74,10 +74,11 @@ def test_saved_model_computes_the_same(tmp_path, kind, head):
     assert [p.n_neurons for p in again.encoder.layer_parts()] == [3, 48]
 
 
+@pytest.mark.parametrize("head", sorted(HEADS))
 @pytest.mark.parametrize("kind", sorted(CONFIGS))
-def test_padding_does_not_change_an_answer(kind):
+def test_padding_does_not_change_an_answer(kind, head):
     torch.manual_seed(0)
-    model = QAModel(Encoder(CONFIGS[kind]()), "4l-gelu-skip").eval()
+    model = QAModel(Encoder(CONFIGS[kind]()), head).eval()
     batch = inputs()
     padded = {name: torch.nn.functional.pad(tensor, (0, 7)) for name, tensor in batch.items()}
     keep = batch["attention_mask"].bool()
@@ -112,11 +113,11 @@ def test_skip_head_adds_the_encoder_output_after_the_second_gelu():
             layer.bias.zero_()
     states = torch.randn(1, 3, 16)
     wanted = head.layers[3](torch.nn.functional.gelu(head.layers[2](states)))  # GELU(0) = 0, so only the skip is left
-    assert torch.allclose(head(states), wanted)
+    assert torch.allclose(head(states, torch.ones(1, 3), torch.zeros(1, 3)), wanted)
 
 
 def test_unknown_names_list_the_known_ones(tmp_path):
-    with pytest.raises(OptionError, match="linear, 4l-gelu-skip"):
+    with pytest.raises(OptionError, match=f"unknown head '5l'; known heads: {', '.join(HEADS)}"):
         build_head("5l", 8)
     with pytest.raises(OptionError, match="bert, distilbert"):
         QAModel.from_config({"encoder": {"model_type": "gpt2"}, "head": {}}, "config.json")

@@ -43,7 +43,7 @@ class QAModel(nn.Module):
     ) -> dict[str, Any]:
         """Logits by name; with `hidden_states` also `hidden_states`, the (B, T, H) after the embeddings and each layer."""
         states, all_states = self.encoder(input_ids, attention_mask, token_type_ids, hidden_states)
-        start, end = self.head(states).float().unbind(-1)  # each (B, T)
+        start, end = self.head(states, attention_mask, token_type_ids).float().unbind(-1)  # each (B, T)
         output: dict[str, Any] = {"start_logits": start, "end_logits": end}
         return output | ({"hidden_states": all_states} if hidden_states else {})
 

@@ -1,0 +1,44 @@
+"""Which tokens of a window belong to what, from its attention mask and token types alone.
+
+A window is [CLS] question [SEP] passage [SEP] padding; token types are 0 up to the first [SEP] and 1 up to the second. Masks
+are (B, T), 1 or 0 in the states' dtype, and made by multiplying shifted copies: operators that every runtime has, at any
+length. No token id is looked at: for an encoder with other special tokens, token types must draw the same line.
+"""
+
+from torch import Tensor
+from torch.nn import functional
+
+# Hides a position in a maximum or before a softmax: fits fp16, and exp of it is exactly 0 in fp32.
+MASKED = -1e4
+
+
+def shifted(values: Tensor, offset: int) -> Tensor:
+    """(B, T, ...) whose token t is token t + offset of `values`; zeros come in from outside. |offset| <= T."""
+    others = (0, 0) * (values.ndim - 2)
+    if offset >= 0:
+        return functional.pad(values[:, offset:], (*others, 0, offset))
+    return functional.pad(values[:, :offset], (*others, -offset, 0))
+
+
+def first_segment(states: Tensor, attention_mask: Tensor, token_type_ids: Tensor) -> Tensor:
+    """[CLS], the question and the first [SEP]."""
+    return attention_mask.to(states.dtype) * (1 - token_type_ids.to(states.dtype))
+
+
+def question_tokens(states: Tensor, attention_mask: Tensor, token_type_ids: Tensor) -> Tensor:
+    """The question's own tokens: those of the first segment with a neighbour on either side, so neither [CLS] nor [SEP]."""
+    segment = first_segment(states, attention_mask, token_type_ids)
+    return segment * shifted(segment, -1) * shifted(segment, 1)
+
+
+def answer_tokens(states: Tensor, attention_mask: Tensor, token_type_ids: Tensor) -> Tensor:
+    """Where an answer may stand: the passage without its [SEP], and [CLS] for "no answer". The losses see the same tokens."""
+    passage = attention_mask.to(states.dtype) * token_type_ids.to(states.dtype)
+    ones = passage * 0 + 1
+    cls = ones - shifted(ones, -1)  # 1 at the first token alone
+    return passage * shifted(passage, 1) + cls
+
+
+def hide(values: Tensor, mask: Tensor) -> Tensor:
+    """(B, T, C) with MASKED added where `mask` (B, T) is 0."""
+    return values + (1 - mask[..., None]) * MASKED

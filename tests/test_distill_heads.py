@@ -1,0 +1,80 @@
+"""Every head learns: the project's own training brings 16 real questions to F1 100. And every head can be pruned."""
+
+import pytest
+import torch
+
+from compress.magnitude import linear_weights
+from compress.prune import prune_structured
+from distill.batches import model_inputs, to_tensors
+from distill.objectives import supervised
+from distill.student import student_from_layers
+from distill.training import Trainer, TrainingOptions
+from qa.bundle import open_bundle
+from qa.datasets import resolve
+from qa.evaluate import predict, score
+from qa.features import make_windows
+from qa.models.heads import HEADS
+from qa.models.model import QAModel
+from qa.squad import read_squad
+
+pytestmark = pytest.mark.usefixtures("fresh_accelerate")
+
+
+@pytest.fixture(scope="module")
+def questions(make_bundle):
+    """16 questions on four short passages, one window each: (examples, windows, settings)."""
+    bundle = open_bundle(make_bundle())
+    examples = [e for e in read_squad(resolve("embedded", "train")) if len(e.context) < 350][:16]
+    windows = make_windows(examples, bundle.tokenizer(), bundle.settings)
+    assert len(windows) == 16 > len({e.context for e in examples})
+    return examples, windows, bundle.settings
+
+
+def f1(model, questions):
+    examples, windows, settings = questions
+    batch = to_tensors(windows)
+    with torch.no_grad():
+        output = model.eval()(**model_inputs(batch))
+    logits = [
+        (start[: len(w.input_ids)].numpy(), end[: len(w.input_ids)].numpy())
+        for w, start, end in zip(windows, output["start_logits"], output["end_logits"], strict=True)
+    ]
+    return score(examples, predict(examples, windows, logits, settings), None)["f1"]
+
+
+@pytest.mark.parametrize("head", HEADS)
+def test_every_head_learns_16_real_questions(make_bundle, questions, tmp_path, head):
+    model = QAModel.from_pretrained(make_bundle(encoder="bert-1-layer", head=head))
+    assert f1(model, questions) < 50
+    options = TrainingOptions(5e-3, 16, 70, precision="fp32")
+    Trainer(model, questions[1], supervised, options, tmp_path, "t").train()
+    assert f1(model, questions) == 100
+
+
+@pytest.mark.parametrize("head", HEADS)
+def test_every_matrix_of_a_head_is_in_reach_of_magnitude_pruning(make_bundle, head):
+    model = QAModel.from_pretrained(make_bundle(head=head))
+    matrices = {f"head.{name}" for name, parameter in model.head.named_parameters() if parameter.ndim > 1}
+    assert matrices
+    assert matrices <= linear_weights(model).keys()
+
+
+@pytest.mark.parametrize("head", ["2l-relu-skip", "pointer", "qermit-concat"])
+def test_the_encoder_under_a_head_can_be_pruned(make_bundle, questions, head):
+    model = QAModel.from_pretrained(make_bundle(head=head))
+    with torch.no_grad():
+        for parts in model.encoder.layer_parts():
+            parts.down.weight[:, 64:] = 0  # half of the 128 neurons
+    batch = model_inputs(to_tensors(questions[1]))
+    before = model(**batch)["end_logits"]
+    facts = prune_structured(model, questions[1], keep_ffn=0.5, keep_heads=1.0)
+    assert facts["neurons_per_layer"] == [64, 64]
+    assert (model(**batch)["end_logits"] - before).abs().max() < 1e-4
+
+
+@pytest.mark.parametrize("head", HEADS)
+def test_a_student_starts_with_its_teachers_head(make_bundle, head):
+    teacher = QAModel.from_pretrained(make_bundle(head=head))
+    student = student_from_layers(teacher, 1)
+    for name, tensor in teacher.head.state_dict().items():
+        assert torch.equal(student.head.state_dict()[name], tensor), name

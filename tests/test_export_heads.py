@@ -1,0 +1,104 @@
+"""Every head through the real exporters, in fp32 and int8: a tiny encoder with it converts, agrees with PyTorch, and is int8."""
+
+import numpy as np
+import onnx
+import pytest
+import torch
+from torch import nn
+
+import export.onnx
+import export.tflite
+from compress.quantize_onnx import MIN_SIDE
+from export.parity import real_windows
+from export.tflite import read_structure
+from qa.bundle import open_bundle
+from qa.features import collate
+from qa.models.heads import HEADS
+from qa.runtimes import TorchRuntime, load_runtime
+
+LENGTH = 128
+
+pytestmark = pytest.mark.usefixtures("converted_once")
+
+
+@pytest.fixture(scope="module")
+def exported(make_bundle, tmp_path_factory):
+    """A function: (parent, export) of a head on one layer of BERT. The exporters check parity on 40 real windows themselves."""
+
+    def export_head(head, kind, flag):
+        parent, out = make_bundle(encoder="bert-1-layer", head=head), tmp_path_factory.mktemp("exports") / f"{head}-{kind}-{flag}"
+        if kind == "onnx":
+            config = export.onnx.OnnxConfig(model=parent, out=out, quantize=flag)
+            return open_bundle(parent), export.onnx.main(config)
+        config = export.tflite.TFLiteConfig(model=parent, out=out, quantize=flag, lengths=(LENGTH,))
+        return open_bundle(parent), export.tflite.main(config)
+
+    return export_head
+
+
+def linear_calls(bundle):
+    """(calls of Linears in one run, those of them with two sides large enough for ONNX's int8); the pointer's run twice."""
+    model, calls = TorchRuntime(bundle, 1).model, []
+    for module in model.modules():
+        if isinstance(module, nn.Linear):
+            module.register_forward_hook(lambda linear, *_: calls.append(min(linear.weight.shape)))
+    ids = torch.ones(1, 8, dtype=torch.long)
+    model(ids, ids, ids)
+    return len(calls), sum(side >= MIN_SIDE for side in calls)
+
+
+@pytest.mark.parametrize("head", HEADS)
+def test_onnx_fp32_takes_a_batch_of_any_length(exported, head):
+    parent, bundle = exported(head, "onnx", "none")
+    windows = real_windows(parent)
+    chosen = [windows[0], windows[20], next(w for w in windows if len(w.input_ids) == LENGTH)]
+    for batch in (collate(chosen), collate(chosen[:1])):
+        mask = batch["attention_mask"] == 1
+        for wanted, seen in zip(TorchRuntime(parent, 1)(batch), load_runtime(bundle, 1)(batch), strict=True):
+            assert np.abs(wanted - seen)[mask].max() < 1e-4
+
+
+@pytest.mark.parametrize("head", HEADS)
+def test_onnx_int8_multiplies_every_large_matrix_in_int8(exported, head):
+    parent, bundle = exported(head, "onnx", "int8")
+    graph = onnx.load(bundle.weights).graph
+    operators = [node.op_type for node in graph.node]
+    assert operators.count("MatMulInteger") == linear_calls(parent)[1]
+    assert not {"Conv", "LSTM", "Gemm"} & set(operators), "nothing multiplies by weights except MatMul"
+    floats = [t for t in graph.initializer if t.data_type == onnx.TensorProto.FLOAT and len(t.dims) > 1]
+    assert all(min(t.dims) < MIN_SIDE for t in floats)
+
+
+@pytest.mark.parametrize("head", HEADS)
+def test_tflite_fp32_equals_pytorch(exported, head):
+    parent, bundle = exported(head, "tflite", "none")
+    windows = real_windows(parent)
+    runtime = load_runtime(bundle, 1)
+    for window in (windows[0], next(w for w in windows if len(w.input_ids) == LENGTH)):
+        n = len(window.input_ids)
+        for wanted, seen in zip(TorchRuntime(parent, 1)(collate([window])), runtime(collate([window], LENGTH)), strict=True):
+            assert np.abs(wanted[0] - seen[0, :n]).max() < 1e-4
+
+
+@pytest.mark.parametrize("head", HEADS)
+def test_tflite_int8_stores_every_matrix_as_int8_and_needs_plain_operators(exported, head):
+    parent, bundle = exported(head, "tflite", "int8")
+    structure = read_structure(bundle.weights.read_bytes())
+    assert structure.weight_types["FULLY_CONNECTED", "INT8", False] == linear_calls(parent)[0]
+    assert {key[1:] for key in structure.weight_types} == {("INT8", False)}
+    assert structure.constant_bytes["INT8"] > 0.98 * structure.constant_bytes.total()
+    plain = {
+        "ADD", "BATCH_MATMUL", "CAST", "CONCATENATION", "EMBEDDING_LOOKUP", "FULLY_CONNECTED", "GELU", "LOGISTIC", "MEAN",
+        "MINIMUM", "MUL", "PAD", "REDUCE_MAX", "RELU", "RESHAPE", "RSQRT", "SLICE", "SOFTMAX", "SQUARED_DIFFERENCE", "SUB", "SUM",
+        "TANH", "TRANSPOSE",
+    }  # fmt: skip
+    assert structure.all_operators <= plain
+
+
+def test_a_question_head_on_an_encoder_without_token_types(make_bundle, tmp_path):
+    """DistilBERT ignores the input, the head does not: it must stay one in the exported graph, and matter."""
+    parent = make_bundle(encoder="distilbert", head="qermit-maxpool")
+    runtime = load_runtime(export.onnx.main(export.onnx.OnnxConfig(model=parent, out=tmp_path / "out")), 1)
+    batch = collate([real_windows(open_bundle(parent))[0]])
+    moved = batch | {"token_type_ids": np.roll(batch["token_type_ids"], 2, axis=1)}
+    assert np.abs(runtime(batch)[0] - runtime(moved)[0]).max() > 1e-3

@@ -40,6 +40,8 @@ def command(tmp_path, monkeypatch, capsys):
         (["qa.ask", "--model", "absent", "--question", "?", "--context", "absent.txt"], "absent.txt: no such file"),
         (["qa.convert", "olp", "--tokens", "t.csv", "--questions", "q.csv", "--annotations", "a.csv", "--out", "o"], "t.csv: no"),
         (["qa.convert", "triviaqa", "--questions", "q.json", "--evidence", "e", "--out", "o"], "--evidence must be a folder"),
+        (["qa.augment", "--data", "absent.json", "--out", "o.json"], "absent.json: no such file"),
+        (["qa.augment", "--out", "absent/o.json"], "--out absent/o.json: its folder does not exist"),
         (["distill.run", "--recipe", "thesis-9"], "unknown recipe 'thesis-9'"),
         (["distill.run", "--teacher-head", "deep"], "unknown head 'deep'; known heads: linear, 4l-gelu-skip"),
         (["distill.run", "--temperature", "0"], "--temperature must be above 0 and finite, got 0"),

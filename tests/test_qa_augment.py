@@ -81,6 +81,12 @@ def test_noun_is_replaced_by_one_from_a_sentence_without_the_answer():
     assert questions == {("Who built the castle?", "chapel", "castle"), ("Who built the harbour?", "chapel", "harbour")}
 
 
+def test_noun_is_not_replaced_by_one_of_the_question():
+    asked = example("Who built the chapel beside the castle?", "monks")
+    questions = {replace_noun(asked, nouns(CASTLE), random.Random(seed)).question for seed in range(20)}
+    assert questions == {"Who built the harbour beside the castle?", "Who built the chapel beside the harbour?"}
+
+
 def test_article_fits_its_new_noun():
     context = "A guard watches the tower all night. In the yard an oven is lit."
     found = {

@@ -82,6 +82,7 @@ def test_first_words_are_cut_at_white_space():
     [
         (["Washington, D.C."], "in Washington D.C. today", "Washington D.C"),
         (["the beatles", "beatles"], "So The Beatles, the Beatles!", "The Beatles"),
+        (["york", "new york", "new york city"], "A New York City bus", "New York City"),
         (["new york"], "It is new.\nYork is old. New York is big.", "New York"),
         (["émile zola"], "ÉMILE ZOLA", "ÉMILE ZOLA"),
         (["t shirt"], "a T-shirts shop sells a T-shirt", "T-shirt"),

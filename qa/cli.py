@@ -23,8 +23,11 @@ def one_line(error: BaseException) -> str:
     return " ".join(str(error).split()) or type(error).__name__
 
 
-def run_command(config_type: Callable[..., Any], main: Callable[[Any], Any]) -> None:
-    """Parse `config_type` from the command line, call `main`, and turn user errors into one line and exit code 2."""
+def run_command(config_type: Any, main: Callable[[Any], Any]) -> None:
+    """Parse `config_type` from the command line, call `main`, and turn user errors into one line and exit code 2.
+
+    `config_type` is a dataclass, or a union of them as subcommands.
+    """
     import tyro
 
     try:

@@ -2,16 +2,22 @@
 
 import os
 import shutil
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from qa.errors import OptionError
 
 
-def write_whole(path: Path, content: bytes | str) -> None:
-    """Write by way of a neighbour and a rename; text as UTF-8. OSError names `path`, and nothing stays behind."""
+def write_whole(path: Path, content: bytes | str, check: Callable[[Path], object] | None = None) -> None:
+    """Write by way of a neighbour and a rename; text as UTF-8. OSError names `path`, and nothing stays behind.
+
+    `check` reads the neighbour; when it raises, nothing takes the place of `path`.
+    """
     partial = path.with_name(f"{path.name}.partial-{os.getpid()}")
     try:
         partial.write_bytes(content.encode() if isinstance(content, str) else content)
+        if check is not None:
+            check(partial)
         partial.replace(path)
     except OSError as error:
         raise OSError(error.errno, error.strerror, str(path)) from None
@@ -27,6 +33,12 @@ def check_writable(path: Path, flag: str) -> None:
         raise OptionError(f"{flag} {path}: its folder does not exist; make it first")
     if not os.access(path.absolute().parent, os.W_OK):
         raise OptionError(f"{flag} {path}: its folder cannot be written to")
+
+
+def check_not_an_input(path: Path, flag: str, inputs: Iterable[Path]) -> None:
+    """Raise OptionError when `path`, still to be written, is one of the files to be read."""
+    if path.exists() and any(given.exists() and path.samefile(given) for given in inputs):
+        raise OptionError(f"{flag} {path}: is an input of this command; give another file, inputs are left as they are")
 
 
 def check_free_space(folder: Path, n_bytes: int, what: str) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from qa.errors import SquadFormatError
+from qa.files import write_whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +41,13 @@ def file_sha256(path: Path) -> str:
     return digest.hexdigest()
 
 
-def read_json(path: Path) -> Any:
-    """Parse a JSON file, gzip or plain (told apart by content, not by name)."""
+def read_json(path: Path, kind: str = "SQuAD") -> Any:
+    """Parse a JSON file, gzip or plain (told apart by content, not by name); errors ask for a file of this `kind`."""
     if not path.is_file():
-        raise SquadFormatError(f"{path}: no such file; give a SQuAD JSON file, plain or gzip")
+        raise SquadFormatError(f"{path}: no such file; give a {kind} JSON file, plain or gzip")
     raw = path.read_bytes()
     if not raw:
-        raise SquadFormatError(f"{path}: the file is empty; give a SQuAD JSON file, plain or gzip")
+        raise SquadFormatError(f"{path}: the file is empty; give a {kind} JSON file, plain or gzip")
     if raw[:2] == b"\x1f\x8b":
         try:
             raw = gzip.decompress(raw)
@@ -55,7 +56,7 @@ def read_json(path: Path) -> Any:
     try:
         return json.loads(raw)
     except UnicodeDecodeError:
-        raise SquadFormatError(f"{path}: not UTF-8 text; give a SQuAD JSON file, plain or gzip") from None
+        raise SquadFormatError(f"{path}: not UTF-8 text; give a {kind} JSON file, plain or gzip") from None
     except json.JSONDecodeError as error:
         raise SquadFormatError(
             f"{path}: not valid JSON at line {error.lineno}, column {error.colno} ({error.msg}); is the file truncated?"
@@ -63,7 +64,7 @@ def read_json(path: Path) -> Any:
     except ValueError as error:  # a number of thousands of digits
         raise SquadFormatError(f"{path}: not valid JSON ({error})") from None
     except RecursionError:
-        raise SquadFormatError(f"{path}: JSON nested too deeply to be SQuAD") from None
+        raise SquadFormatError(f"{path}: JSON nested too deeply to be {kind}") from None
 
 
 def read_squad(path: Path) -> list[Example]:
@@ -130,6 +131,17 @@ def _text(owner: object, key: str, where: str) -> str:
     except UnicodeEncodeError:
         raise SquadFormatError(f"{where}: {key!r} holds half of a surrogate pair, which is no character; correct it") from None
     return owner[key]
+
+
+def write_squad(path: Path, articles: list[dict[str, Any]], version: str) -> list[Example]:
+    """Write articles as SQuAD JSON and return what `read_squad` makes of them; what it refuses is not kept."""
+    read: list[Example] = []
+    try:
+        raw = json.dumps({"version": version, "data": articles}, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise SquadFormatError(f"{path}: not written: a text holds half of a surrogate pair, which is no character") from None
+    write_whole(path, raw, check=lambda partial: read.extend(read_squad(partial)))
+    return read
 
 
 def read_predictions(path: Path) -> dict[str, str]:

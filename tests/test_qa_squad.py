@@ -6,7 +6,7 @@ import json
 import pytest
 
 from qa.errors import SquadFormatError
-from qa.squad import read_predictions, read_squad
+from qa.squad import read_predictions, read_squad, write_squad
 
 
 def squad(context="A red fox.", qas=None):
@@ -24,6 +24,16 @@ def test_plain_and_gzip_are_told_apart_by_content(tmp_path):
     packed = read_squad(write(tmp_path / "b.json", gzip.compress(json.dumps(squad()).encode())))
     assert plain == packed
     assert plain[0].answers[0].text == "red fox"
+
+
+@pytest.mark.parametrize("context", ["A red hen.", "A red fox. \ud800"])
+def test_what_cannot_be_read_back_is_not_written(tmp_path, context):
+    path = write(tmp_path / "old.json", squad())
+    with pytest.raises(SquadFormatError):
+        write_squad(path, squad(context=context)["data"], "test")
+    assert read_squad(path)[0].context == "A red fox."
+    assert [p.name for p in tmp_path.iterdir()] == ["old.json"]
+    assert write_squad(path, squad(context="A red fox!")["data"], "test") == read_squad(path)
 
 
 def test_impossible_question_has_no_answers(tmp_path):

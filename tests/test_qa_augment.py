@@ -10,8 +10,6 @@ from qa.errors import OptionError, SquadFormatError
 from qa.nouns import nouns
 from qa.squad import Answer, Example, read_squad
 
-pytest.importorskip("textblob", reason="the extra 'augment' brings the part-of-speech tagger")
-
 CASTLE = (
     "The chapel was built by monks in 1190. The castle is above the harbour, and the Duke of Riga lived there. "
     "Its chapels are ruins."

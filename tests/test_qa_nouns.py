@@ -7,8 +7,6 @@ import pytest
 from qa.errors import OptionError
 from qa.nouns import nouns, sentences
 
-pytest.importorskip("textblob", reason="the extra 'augment' brings the part-of-speech tagger")
-
 
 def test_common_nouns_plurals_and_whole_names():
     text = "In 1870 the monks sold two bells to Mr. John Smith of St. Louis, who gave the money away."

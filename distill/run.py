@@ -65,6 +65,8 @@ class DistillConfig(DistillationFlags):
     """Share of the steps in which the learning rate rises."""
     accumulation: int = 1
     """Batches whose gradients are added up before a step."""
+    freeze_encoder: bool = False
+    """Train the heads alone, of a new teacher and of the student; the encoders stay as they are, bit for bit."""
 
     def __post_init__(self) -> None:
         find_recipe(self.recipe)
@@ -83,14 +85,17 @@ class DistillConfig(DistillationFlags):
         recipe = RECIPES[self.recipe]
         given = {key: getattr(self, key) for key in asdict(recipe)}
         merged = {key: value if value is not None else getattr(recipe, key) for key, value in given.items()}
-        return TrainingOptions(**merged, accumulation=self.accumulation, precision=self.precision, seed=self.seed)
+        return TrainingOptions(
+            **merged, accumulation=self.accumulation, precision=self.precision, seed=self.seed,
+            optimizer=self.optimizer, freeze_encoder=self.freeze_encoder,
+        )  # fmt: skip
 
     def teacher_options(self) -> TrainingOptions:
         """How a new teacher is fine-tuned."""
         student = self.student_options()
         return TrainingOptions(
             self.teacher_learning_rate, student.batch_size, self.teacher_epochs, student.warmup, self.accumulation,
-            precision=self.precision, seed=self.seed,
+            precision=self.precision, seed=self.seed, optimizer=self.optimizer, freeze_encoder=self.freeze_encoder,
         )  # fmt: skip
 
 
@@ -118,6 +123,7 @@ def finished(config: DistillConfig, out: Path) -> Bundle:
     """A bundle that an interrupted run has finished. BundleError when it was made with other options than those given now."""
     bundle = open_bundle(out, kind="pytorch")
     now, then = json.loads(json.dumps(asdict(config), default=str)), bundle.manifest["config"]
+    then = {name: getattr(DistillConfig, name, None) for name in now} | then  # an older bundle has the default of a new option
     changed = [name for name in now if name not in ("resume", "cache", "out", "eval_data") and now[name] != then.get(name)]
     if changed:
         flag = "--" + changed[0].replace("_", "-")

@@ -41,6 +41,8 @@ class DistillationFlags:
     """Weight of the hidden-state loss; 0 leaves it out, and teacher logits are then read from the cache."""
     precision: str = "auto"
     """bf16 (autocast; auto is the same) or fp32."""
+    optimizer: str = "adamw"
+    """adamw, or adafactor (less memory; transformers' settings for fine-tuning, published for rates of about 1e-3)."""
     seed: int = 0
     """Seed of fresh weights, of chosen windows, batches and dropout."""
     cache: Path = Path("runs/cache")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from distill.objectives import supervised
 from distill.recipes import RECIPES, find_recipe
-from distill.stage import DistillationFlags, Material, distil, read_material, save_model, summary
+from distill.stage import DistillationFlags, Material, distil, fresh_model, read_material, save_model, summary
 from distill.student import check_same_tokens, check_same_width, copy_head, student_from_layers
 from distill.training import Trainer, TrainingOptions
 from qa.bundle import Bundle, open_bundle
@@ -105,9 +105,7 @@ def train_teacher(config: DistillConfig, material: Material) -> Bundle:
     if config.resume and out.exists():
         return finished(config, out)
     folder = find_encoder(config.teacher_encoder)
-    model = QAModel(load_encoder(config.teacher_encoder, folder), config.teacher_head, config.activation, config.seed)
-    for parts in model.encoder.layer_parts():
-        parts.attention_dropout.p = 0.0  # it needs (B, heads, T, T) arrays: half the speed for nothing that was measured
+    model = fresh_model(config.teacher_encoder, folder, config.teacher_head, config.activation, config.seed)
     windows = make_windows(material.train, load_tokenizer(folder), QASettings(), progress=True)
     facts = {"data": file_sha256(material.train_file), "encoder": config.teacher_encoder}
     trainer = Trainer(model, windows, supervised, config.teacher_options(), config.out / "training" / "teacher", "teacher", facts)

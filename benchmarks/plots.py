@@ -22,6 +22,7 @@ OTHER_COLOUR = "#9b6dd6"
 RUNTIME_NAMES = {"torch": "PyTorch", "onnxruntime": "ONNX Runtime", "ai-edge-litert": "LiteRT"}
 MARKERS = {"fp32": "o", "fp16": "s", "int8": "^", "int8-weights": "D", "int8-static": "P"}
 LOG_FROM = 3.0  # an axis whose values differ by more is logarithmic
+DECADES_FROM = 300.0  # a logarithmic axis whose values differ by more has room for powers of ten only
 
 STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",
@@ -50,6 +51,8 @@ class Point:
     y: float
     runtime: str
     precision: str
+    interval: tuple[float, float] | None = None
+    """Where y may lie, drawn as a line."""
 
 
 def points(group: Group, x: Callable[[Entry], float | None]) -> list[Point]:
@@ -74,14 +77,15 @@ def as_file(svg: str) -> str:
 
 
 def scatter(chosen: Sequence[Point], x_label: str, salt: str) -> str:
-    """F1 against something of which less is better, each model with its name beside it."""
+    """F1 against something of which less is better, each model with its name beside it, and its interval where it has one."""
     with mpl.rc_context(STYLE | {"svg.hashsalt": salt}):
         figure = Figure(figsize=(6.6, 4.3), layout="constrained")
         axes = figure.add_subplot()
         axes.set_xlabel(x_label)
         axes.set_ylabel("F1, %")
         _scale_x(axes, [p.x for p in chosen])
-        lowest, highest = min(p.y for p in chosen), max(p.y for p in chosen)
+        heights = [y for p in chosen for y in (p.y, *(p.interval or ()))]
+        lowest, highest = min(heights), max(heights)
         room = max(0.18 * (highest - lowest), 0.5)
         axes.set_ylim(lowest - room, highest + room)
         axes.grid(visible=True)
@@ -128,13 +132,19 @@ def _scale_x(axes: Any, values: Sequence[float]) -> None:
     if highest > LOG_FROM * lowest:
         axes.set_xscale("log")
         low, high = lowest / 1.35, highest * 1.35
-        ticks = [m * 10.0**e for e in range(-3, 7) for m in (1, 2, 5)]
+        ticks = [m * 10.0**e for e in range(-3, 10) for m in ((1, 2, 5) if highest < DECADES_FROM * lowest else (1,))]
         axes.xaxis.set_major_locator(FixedLocator([t for t in ticks if low <= t <= high]))
         axes.xaxis.set_minor_locator(NullLocator())
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _tick_text(value)))
         axes.set_xlim(low, high)
     else:
         axes.set_xlim(0, 1.12 * highest)
+
+
+def _tick_text(value: float) -> str:
+    """5, 1k, 2M."""
+    unit, letter = next(((u, letter) for u, letter in ((1e6, "M"), (1e3, "k")) if value >= u), (1, ""))
+    return f"{value / unit:g}{letter}"
 
 
 def _legends(axes: Any, chosen: Sequence[Point]) -> None:
@@ -163,6 +173,8 @@ def _draw_points(axes: Any, chosen: Sequence[Point]) -> list[Bbox]:
         size = 9 + 4.5 * n_above
         colour = RUNTIME_COLOURS.get(p.runtime, OTHER_COLOUR)
         axes.plot(p.x, p.y, MARKERS.get(p.precision, "X"), color=colour, markersize=size, markeredgecolor="none")
+        if p.interval is not None:
+            axes.plot([p.x, p.x], p.interval, color=colour, linewidth=1, alpha=0.5, zorder=1)
         half = 0.75 * size * axes.figure.dpi / 72
         boxes.append(Bbox.from_bounds(x - half, y - half, 2 * half, 2 * half))
     return boxes

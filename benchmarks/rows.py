@@ -18,10 +18,13 @@ Row = dict[str, Any]
 # accuracy; machine is what the user calls the phone, date that of reading the log. latency_ms_std is the deviation of the timed
 # calls, latency_ms_first the first call of all, which is not among them; load_ms is the tool's "Init", memory_growth_mb how much
 # the peak of resident memory grew since the tool's start. The tool knows no p90 and p99, an old one no percentiles at all.
+# Rows of benchmarks/zoo.py name the head with its parameters, the seed, and under training what all its models share. Where no
+# bundle came to be, bundle_sha256 is of what it was to be made from: the parent of an export, the encoder's weights of a model.
+# Their status begins with "unsupported: " where a runtime cannot express a model, which is a finding and no failure.
 KEYS = (
     "model", "bundle_sha256", "stage", "precision", "runtime", "target", "machine",
     "threads", "batch", "lengths",  # of the latency; lengths is "real" or the padded length
-    "params", "params_without_embeddings", "size_bytes",
+    "params", "params_without_embeddings", "size_bytes", "head", "head_params", "seed", "training",
     "data", "n", "n_windows", "exact", "f1",
     "HasAns_exact", "HasAns_f1", "HasAns_total", "NoAns_exact", "NoAns_f1", "NoAns_total", "best_f1", "best_f1_thresh",
     "baseline", "baseline_sha256", "f1_retained", "same_answers", "same_answers_as",

@@ -73,7 +73,9 @@ class PruneConfig(DistillationFlags):
 
     def options(self) -> TrainingOptions:
         """How recovery trains."""
-        return TrainingOptions(self.learning_rate, self.batch_size, self.epochs, precision=self.precision, seed=self.seed)
+        return TrainingOptions(
+            self.learning_rate, self.batch_size, self.epochs, precision=self.precision, seed=self.seed, optimizer=self.optimizer
+        )
 
     def facts(self) -> dict[str, Any]:
         """What of these options decides which weights are pruned."""

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from distill.objectives import supervised
 from distill.recipes import RECIPES, find_recipe
-from distill.stage import DistillationFlags, Material, distil, read_material, save_model, summary
+from distill.stage import DistillationFlags, Material, distil, fresh_model, read_material, save_model, summary
 from distill.student import check_same_tokens, check_same_width, copy_head, student_from_layers
 from distill.training import Trainer, TrainingOptions
 from qa.bundle import Bundle, open_bundle
@@ -65,6 +65,8 @@ class DistillConfig(DistillationFlags):
     """Share of the steps in which the learning rate rises."""
     accumulation: int = 1
     """Batches whose gradients are added up before a step."""
+    freeze_encoder: bool = False
+    """Train the heads alone, of a new teacher and of the student; the encoders stay as they are, bit for bit."""
 
     def __post_init__(self) -> None:
         find_recipe(self.recipe)
@@ -83,14 +85,17 @@ class DistillConfig(DistillationFlags):
         recipe = RECIPES[self.recipe]
         given = {key: getattr(self, key) for key in asdict(recipe)}
         merged = {key: value if value is not None else getattr(recipe, key) for key, value in given.items()}
-        return TrainingOptions(**merged, accumulation=self.accumulation, precision=self.precision, seed=self.seed)
+        return TrainingOptions(
+            **merged, accumulation=self.accumulation, precision=self.precision, seed=self.seed,
+            optimizer=self.optimizer, freeze_encoder=self.freeze_encoder,
+        )  # fmt: skip
 
     def teacher_options(self) -> TrainingOptions:
         """How a new teacher is fine-tuned."""
         student = self.student_options()
         return TrainingOptions(
             self.teacher_learning_rate, student.batch_size, self.teacher_epochs, student.warmup, self.accumulation,
-            precision=self.precision, seed=self.seed,
+            precision=self.precision, seed=self.seed, optimizer=self.optimizer, freeze_encoder=self.freeze_encoder,
         )  # fmt: skip
 
 
@@ -100,9 +105,7 @@ def train_teacher(config: DistillConfig, material: Material) -> Bundle:
     if config.resume and out.exists():
         return finished(config, out)
     folder = find_encoder(config.teacher_encoder)
-    model = QAModel(load_encoder(config.teacher_encoder, folder), config.teacher_head, config.activation, config.seed)
-    for parts in model.encoder.layer_parts():
-        parts.attention_dropout.p = 0.0  # it needs (B, heads, T, T) arrays: half the speed for nothing that was measured
+    model = fresh_model(config.teacher_encoder, folder, config.teacher_head, config.activation, config.seed)
     windows = make_windows(material.train, load_tokenizer(folder), QASettings(), progress=True)
     facts = {"data": file_sha256(material.train_file), "encoder": config.teacher_encoder}
     trainer = Trainer(model, windows, supervised, config.teacher_options(), config.out / "training" / "teacher", "teacher", facts)
@@ -118,6 +121,7 @@ def finished(config: DistillConfig, out: Path) -> Bundle:
     """A bundle that an interrupted run has finished. BundleError when it was made with other options than those given now."""
     bundle = open_bundle(out, kind="pytorch")
     now, then = json.loads(json.dumps(asdict(config), default=str)), bundle.manifest["config"]
+    then = {name: getattr(DistillConfig, name, None) for name in now} | then  # an older bundle has the default of a new option
     changed = [name for name in now if name not in ("resume", "cache", "out", "eval_data") and now[name] != then.get(name)]
     if changed:
         flag = "--" + changed[0].replace("_", "-")

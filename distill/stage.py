@@ -9,7 +9,7 @@ from typing import Any
 from torch import nn
 
 from distill.objectives import Distillation, DistillationWeights, supervised
-from distill.student import check_same_width
+from distill.student import check_same_width, student_from_layers
 from distill.teacher_logits import TeacherLogits, cache_key
 from distill.training import Trainer, TrainingOptions
 from qa.bundle import SETTINGS, Bundle, new_bundle, open_bundle
@@ -17,7 +17,7 @@ from qa.datasets import EMBEDDED, SQUAD_FILES, resolve
 from qa.evaluate import evaluate_runtime
 from qa.features import Window
 from qa.models.model import QAModel
-from qa.models.pretrained import copy_tokenizer
+from qa.models.pretrained import copy_tokenizer, load_encoder
 from qa.runtimes import load_runtime
 from qa.settings import QASettings
 from qa.squad import Example, file_sha256, read_squad
@@ -41,6 +41,8 @@ class DistillationFlags:
     """Weight of the hidden-state loss; 0 leaves it out, and teacher logits are then read from the cache."""
     precision: str = "auto"
     """bf16 (autocast; auto is the same) or fp32."""
+    optimizer: str = "adamw"
+    """adamw, or adafactor (less memory; transformers' settings for fine-tuning, published for rates of about 1e-3)."""
     seed: int = 0
     """Seed of fresh weights, of chosen windows, batches and dropout."""
     cache: Path = Path("runs/cache")
@@ -72,6 +74,18 @@ def read_material(data: str, eval_data: str | None) -> Material:
     eval_file = resolve(eval_data, "dev") if eval_data else None
     train, held_out = hold_out(read_squad(train_file))
     return Material(train, held_out, read_squad(eval_file) if eval_file else [], train_file, eval_file)
+
+
+def fresh_model(
+    encoder: str, folder: Path, head: str, activation: str = "gelu", seed: int = 0, n_layers: int | None = None
+) -> QAModel:
+    """A pre-trained encoder, or `n_layers` of its layers evenly chosen, with a fresh head, ready to be fine-tuned."""
+    model = QAModel(load_encoder(encoder, folder), head, activation, seed)
+    if n_layers is not None:
+        model = student_from_layers(model, n_layers, head, seed)
+    for parts in model.encoder.layer_parts():
+        parts.attention_dropout.p = 0.0  # it needs (B, heads, T, T) arrays: half the speed for nothing that was measured
+    return model
 
 
 def distil(

@@ -26,6 +26,7 @@ from torch.utils.tensorboard import SummaryWriter
 from tqdm import tqdm
 
 from distill.batches import bucketed_batches, to_tensors
+from distill.optimizers import CLIPS_GRADIENTS, STATE_KEYS, build_optimizer, check_optimizer, restored_state, state_tensors
 from qa.cli import check_option
 from qa.errors import OptionError
 from qa.features import Window
@@ -34,7 +35,6 @@ from qa.models.model import QAModel
 
 PRECISIONS = ("auto", "bf16", "fp32")
 CHECKPOINT = "checkpoint.safetensors"
-MOMENTS = ("exp_avg", "exp_avg_sq")  # what AdamW keeps for each parameter
 
 # (model, tensors of a batch, indices of its windows) -> the terms of the loss by name; "loss" is what is minimized.
 LossFunction = Callable[[nn.Module, dict[str, Tensor], np.ndarray], dict[str, Tensor]]
@@ -42,7 +42,7 @@ LossFunction = Callable[[nn.Module, dict[str, Tensor], np.ndarray], dict[str, Te
 
 @dataclass(frozen=True)
 class TrainingOptions:
-    """How to train; flags of the stages that train are named alike."""
+    """How to train; flags of the stages that train are named alike. `freeze_encoder` trains the head alone."""
 
     learning_rate: float
     batch_size: int
@@ -54,6 +54,8 @@ class TrainingOptions:
     precision: str = "auto"
     seed: int = 0
     checkpoint_minutes: float = 5.0
+    optimizer: str = "adamw"
+    freeze_encoder: bool = False
 
     def __post_init__(self) -> None:
         check_option(0 < self.learning_rate < 1, "--learning-rate", self.learning_rate, "in (0, 1)")
@@ -63,6 +65,7 @@ class TrainingOptions:
         check_option(0 <= self.warmup < 1, "--warmup", self.warmup, "in [0, 1)")
         check_option(self.accumulation >= 1, "--accumulation", self.accumulation, "at least 1")
         check_option(self.precision in PRECISIONS, "--precision", self.precision, f"one of {', '.join(PRECISIONS)}")
+        check_optimizer(self.optimizer)
 
 
 def make_accelerator(precision: str) -> Accelerator:
@@ -102,17 +105,18 @@ class Trainer:
         self.accelerator = make_accelerator(options.precision)
         self.n_batches = -(-len(windows) // options.batch_size)
         self.n_steps = max(1, round(options.epochs * self.n_batches / options.accumulation))
-        decayed = [p for p in model.parameters() if p.ndim > 1]
-        others = [p for p in model.parameters() if p.ndim <= 1]  # biases and LayerNorms
-        groups = [{"params": decayed, "weight_decay": options.weight_decay}, {"params": others, "weight_decay": 0.0}]
-        optimizer = torch.optim.AdamW(groups, lr=options.learning_rate, fused=True)
+        if options.freeze_encoder:
+            model.encoder.requires_grad_(False)
+        optimizer = build_optimizer(
+            options.optimizer, [p for p in model.parameters() if p.requires_grad], options.learning_rate, options.weight_decay
+        )
         self.wrapped, self.optimizer = self.accelerator.prepare(model, optimizer)
         self.after_step: Callable[[int], None] | None = None
         self._updating = False
 
     def train(self, resume: bool = False) -> None:
         """Run all steps, continuing from the checkpoint when `resume` is set and there is one."""
-        # Checkpoint (weights and AdamW's two moments), the next one beside it, the trained model, curves.
+        # Checkpoint (weights and at most two moments of each), the next one beside it, the trained model, curves.
         check_free_space(self.work, 8 * sum(4 * p.numel() for p in self.model.parameters()), f"training {self.name}")
         self.work.mkdir(parents=True, exist_ok=True)
         first = self._load_checkpoint() if resume else 0
@@ -122,8 +126,11 @@ class Trainer:
         writer = SummaryWriter(str(self.work), purge_step=first) if main else None
         saved_at = time.monotonic()
         self.wrapped.train()
+        if self.options.freeze_encoder:
+            self.model.encoder.eval()  # the head learns from the states it will be given, which know no dropout
         with tqdm(total=self.n_steps, initial=first, desc=self.name, unit="step", disable=not main, mininterval=2.0) as bar:
             for step in range(first, self.n_steps):
+                began = time.monotonic()
                 try:
                     terms = self._step(step)
                 except KeyboardInterrupt:
@@ -133,6 +140,8 @@ class Trainer:
                     for key, value in terms.items():
                         writer.add_scalar(f"{self.name}/{key}", value, step)
                     writer.add_scalar(f"{self.name}/learning_rate", learning_rate_at(step, self.n_steps, self.options), step)
+                    speed = self.options.batch_size * self.options.accumulation / max(time.monotonic() - began, 1e-9)
+                    writer.add_scalar(f"{self.name}/windows_per_second", speed, step)
                 bar.update()
                 bar.set_postfix({k: f"{v:.3f}" for k, v in terms.items()}, refresh=False)
                 if self.after_step is not None:
@@ -176,7 +185,8 @@ class Trainer:
             raise OptionError(
                 f"{self.name}: the loss is {sums['loss']} at step {step}; lower --learning-rate or use --precision fp32"
             )
-        accelerator.clip_grad_norm_(self.wrapped.parameters(), options.max_grad_norm)
+        if CLIPS_GRADIENTS[options.optimizer]:
+            accelerator.clip_grad_norm_(self.wrapped.parameters(), options.max_grad_norm)
         self._updating = True
         self.optimizer.step()
         self._updating = False
@@ -205,8 +215,10 @@ class Trainer:
         state: dict[nn.Parameter, Any] = self.optimizer.state
         tensors: dict[str, Tensor] = {}
         for name, parameter in self._parameters():
-            moments = state[parameter]
-            tensors |= {f"{key}.{name}": moments[key] for key in MOMENTS} | {name: parameter.detach()}
+            tensors[name] = parameter.detach()
+            if parameter.requires_grad:
+                moments = state_tensors(self.options.optimizer, state[parameter])
+                tensors |= {f"{key}.{name}": moment for key, moment in moments.items()}
         tensors = {name: tensor.cpu().contiguous() for name, tensor in tensors.items()}
         metadata = {"step": str(step), "fingerprint": self._fingerprint()}
         write_whole(self.work / CHECKPOINT, save(tensors, metadata))
@@ -223,11 +235,14 @@ class Trainer:
         metadata = file.metadata() or {}
         if metadata.get("fingerprint") != self._fingerprint():
             raise OptionError(f"{path}: made with other options, data or model; use the same ones, or remove it to start again")
-        step = int(metadata["step"])
+        step, kept = int(metadata["step"]), set(file.keys())
         state: dict[nn.Parameter, Any] = self.optimizer.state
         with torch.no_grad():
             for name, parameter in self._parameters():
                 parameter.copy_(file.get_tensor(name))
-                moments = {key: file.get_tensor(f"{key}.{name}").to(parameter.device) for key in MOMENTS}
-                state[parameter] = {"step": torch.tensor(float(step), device=parameter.device), **moments}
+                if parameter.requires_grad:
+                    optimizer = self.options.optimizer
+                    keys = [key for key in STATE_KEYS[optimizer] if f"{key}.{name}" in kept]
+                    moments = {key: file.get_tensor(f"{key}.{name}") for key in keys}
+                    state[parameter] = restored_state(optimizer, moments, step, parameter.device)
         return step

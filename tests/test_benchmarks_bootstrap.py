@@ -1,0 +1,66 @@
+"""The bootstrap against numbers worked by hand."""
+
+import numpy as np
+import pytest
+
+from benchmarks import bootstrap
+from benchmarks.bootstrap import interval, paired_difference, resampled_means
+
+
+def test_a_constant_difference_has_an_interval_without_width():
+    theirs = np.random.default_rng(1).random(500)
+    found = paired_difference(theirs + 0.25, theirs)
+    assert (found.mean, found.low, found.high) == pytest.approx((0.25, 0.25, 0.25), abs=1e-12)
+    assert not found.holds_zero
+
+
+def test_swapping_the_sides_mirrors_the_interval():
+    rng = np.random.default_rng(2)
+    ours, theirs = rng.random(300), rng.random(300)
+    one, other = paired_difference(ours, theirs), paired_difference(theirs, ours)
+    assert (other.mean, other.low, other.high) == pytest.approx((-one.mean, -one.high, -one.low), abs=1e-12)
+
+
+def test_two_questions_give_the_four_draws_a_quarter_each():
+    """Drawn from {0, 1}: 00, 01, 10, 11, so the means 0, 1/2, 1 come up in 1/4, 1/2, 1/4 of the cases."""
+    means = resampled_means(np.array([0.0, 1.0]))
+    assert set(means) == {0.0, 0.5, 1.0}
+    # 10,000 draws: the share has a deviation of 0.005
+    assert [float(np.mean(means == value)) for value in (0, 0.5, 1)] == pytest.approx([0.25, 0.5, 0.25], abs=0.02)
+    found = interval(np.array([0.0, 1.0]))
+    assert (found.mean, found.low, found.high) == (0.5, 0.0, 1.0)
+    assert found.holds_zero
+
+
+def test_the_width_is_that_of_the_standard_error():
+    """Half the questions 0, half 1: the mean of 400 has a deviation of 0.5 / 20, and 95 % lie within 1.96 of it."""
+    found = interval(np.tile([0.0, 1.0], 200))
+    assert (found.low, found.high) == pytest.approx((0.5 - 1.96 * 0.025, 0.5 + 1.96 * 0.025), abs=0.004)
+
+
+def test_pairing_removes_what_both_find_hard():
+    rng = np.random.default_rng(3)
+    hardness = rng.random(400)
+    ours, theirs = hardness + 0.02 + 0.01 * rng.standard_normal(400), hardness + 0.01 * rng.standard_normal(400)
+    assert not paired_difference(ours, theirs).holds_zero
+    one, other = interval(ours), interval(theirs)
+    assert one.low < other.high, "the intervals of the two means overlap widely"
+
+
+def test_the_same_seed_gives_the_same_draws_for_every_column(monkeypatch):
+    values = np.random.default_rng(4).random((50, 3))
+    whole = resampled_means(values, n_resamples=200, seed=5)
+    assert whole.shape == (200, 3)
+    assert np.allclose(whole[:, 1], resampled_means(values[:, 1], n_resamples=200, seed=5), atol=1e-12)
+    assert not np.allclose(whole, resampled_means(values, n_resamples=200, seed=6))
+    monkeypatch.setattr(bootstrap, "_CHUNK_COUNTS", 50 * 7)  # in pieces of 7 resamples
+    assert np.allclose(whole, resampled_means(values, n_resamples=200, seed=5), atol=1e-12)
+
+
+def test_what_cannot_be_compared_is_refused():
+    with pytest.raises(ValueError, match="same questions"):
+        paired_difference(np.zeros(3), np.zeros(4))
+    with pytest.raises(ValueError, match="got 0 questions"):
+        interval(np.array([]))
+    with pytest.raises(ValueError, match="finite"):
+        interval(np.array([0.0, np.nan]))

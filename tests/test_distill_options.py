@@ -1,0 +1,132 @@
+"""Options of training: each optimizer resumes exactly, a frozen encoder is left bit for bit, curves stand in the run's folder."""
+
+import math
+
+import pytest
+import torch
+from safetensors import safe_open
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+from compress.prune import PruneConfig
+from distill.objectives import supervised
+from distill.optimizers import build_optimizer
+from distill.run import DistillConfig, main
+from distill.training import CHECKPOINT, Trainer, TrainingOptions
+from qa.bundle import open_bundle
+from qa.datasets import resolve
+from qa.errors import OptionError
+from qa.features import make_windows
+from qa.models.model import QAModel
+from qa.squad import read_squad
+
+pytestmark = pytest.mark.usefixtures("fresh_accelerate")
+
+
+@pytest.fixture(scope="module")
+def windows(make_bundle):
+    bundle = open_bundle(make_bundle())
+    return make_windows(read_squad(resolve("embedded", "train"))[:12], bundle.tokenizer(), bundle.settings)[:12]
+
+
+def options(**changes):
+    given = {"precision": "fp32", "checkpoint_minutes": 0, "learning_rate": 1e-3, "batch_size": 4, "epochs": 2}
+    return TrainingOptions(**(given | changes))
+
+
+@pytest.mark.parametrize("freeze", [False, True])
+@pytest.mark.parametrize("optimizer", ["adamw", "adafactor"])
+def test_stop_and_resume_equals_straight_through(make_bundle, windows, tmp_path, optimizer, freeze):
+    chosen = options(optimizer=optimizer, freeze_encoder=freeze)
+    straight, stopped, resumed = (QAModel.from_pretrained(make_bundle()) for _ in range(3))
+    Trainer(straight, windows, supervised, chosen, tmp_path / "a", "t").train()
+    calls = []
+
+    def fails_at_fourth(*arguments):
+        calls.append(1)
+        if len(calls) == 4:
+            raise RuntimeError("killed")
+        return supervised(*arguments)
+
+    with pytest.raises(RuntimeError, match="killed"):
+        Trainer(stopped, windows, fails_at_fourth, chosen, tmp_path / "b", "t").train()
+    Trainer(resumed, windows, supervised, chosen, tmp_path / "b", "t").train(resume=True)
+    untrained = QAModel.from_pretrained(make_bundle()).state_dict()
+    for name, tensor in straight.state_dict().items():
+        assert torch.equal(tensor, resumed.state_dict()[name]), name
+        if name.startswith("encoder."):
+            assert torch.equal(tensor, untrained[name]) == freeze, name
+        else:
+            assert not torch.equal(tensor, untrained[name]), name
+
+
+def test_a_frozen_encoder_gets_no_gradient_and_no_dropout(make_bundle, windows, tmp_path):
+    model = QAModel.from_pretrained(make_bundle())
+    seen = []
+
+    def watching(wrapped, batch, indices):
+        states, _ = model.encoder(batch["input_ids"], batch["attention_mask"], batch["token_type_ids"])
+        seen.append((states.requires_grad, model.encoder.training, model.head.training))
+        return supervised(wrapped, batch, indices)
+
+    Trainer(model, windows, watching, options(freeze_encoder=True, epochs=1), tmp_path, "t").train()
+    assert set(seen) == {(False, False, True)}
+    assert all(parameter.grad is None for parameter in model.encoder.parameters())
+    with safe_open(tmp_path / CHECKPOINT, "pt") as file:
+        assert not [name for name in file.keys() if name.startswith("exp_avg.encoder")]  # noqa: SIM118
+
+
+def test_adafactors_first_step_is_the_learning_rate_in_the_sign_of_the_gradient():
+    """Worked by hand: at step 1 the decay is 0, so a vector's update is g / |g|, of size 1, which the clip at 1 leaves."""
+    parameter = torch.nn.Parameter(torch.tensor([3.0, -5.0, 2.0]))
+    optimizer = build_optimizer("adafactor", [parameter], 0.25, weight_decay=0.5)
+    parameter.grad = torch.tensor([0.5, -4.0, 100.0])
+    optimizer.step()
+    assert parameter.tolist() == pytest.approx([2.75, -4.75, 1.75])
+
+
+def test_adafactor_learns_and_keeps_less_than_adamw(make_bundle, windows, tmp_path):
+    sizes = {}
+    for optimizer in ("adamw", "adafactor"):
+        model = QAModel.from_pretrained(make_bundle())
+        chosen = options(optimizer=optimizer, learning_rate=3e-3, batch_size=12, epochs=60, checkpoint_minutes=5)
+        losses = []
+
+        def recording(*arguments, kept=losses):
+            terms = supervised(*arguments)
+            kept.append(float(terms["loss"]))
+            return terms
+
+        Trainer(model, windows, recording, chosen, tmp_path / optimizer, "t").train()
+        assert losses[-1] < 0.1 * losses[0]
+        sizes[optimizer] = (tmp_path / optimizer / CHECKPOINT).stat().st_size
+    assert sizes["adafactor"] < 0.4 * sizes["adamw"]
+
+
+def test_curves_of_loss_rate_and_speed_stand_in_the_runs_folder(make_bundle, windows, tmp_path):
+    Trainer(QAModel.from_pretrained(make_bundle()), windows, supervised, options(), tmp_path, "t").train()
+    curves = EventAccumulator(str(tmp_path)).Reload()
+    assert set(curves.Tags()["scalars"]) == {"t/loss", "t/learning_rate", "t/windows_per_second"}
+    for tag in curves.Tags()["scalars"]:
+        values = [event.value for event in curves.Scalars(tag)]
+        assert [event.step for event in curves.Scalars(tag)] == list(range(6))
+        assert all(value > 0 and math.isfinite(value) for value in values)
+
+
+def test_unknown_optimizer_lists_the_known_ones(tmp_path):
+    for config in (lambda: DistillConfig(optimizer="sgd"), lambda: PruneConfig(model=tmp_path, optimizer="sgd")):
+        with pytest.raises(OptionError, match="--optimizer must be one of adamw, adafactor, got sgd"):
+            config()
+
+
+def test_the_stage_leaves_a_frozen_students_encoder_bit_identical(make_bundle, small_squad, tmp_path):
+    teacher = make_bundle()
+    student = main(
+        DistillConfig(
+            out=tmp_path / "r", data=str(small_squad), teacher=teacher, student_layers=2, epochs=1, batch_size=8,
+            cache=tmp_path / "c", freeze_encoder=True, optimizer="adafactor",
+        )
+    )  # fmt: skip
+    ours, theirs = (QAModel.from_pretrained(path).state_dict() for path in (student.path, teacher))
+    same = {name for name in ours if torch.equal(ours[name], theirs[name])}
+    assert {name for name in ours if name.startswith("encoder.")} <= same
+    assert not {name for name in ours if name.startswith("head.")} & same

@@ -19,7 +19,7 @@ from qa.bundle import INPUTS, OUTPUTS, PROBE, SETTINGS, Bundle
 from qa.errors import BundleError, UnsupportedExport
 from qa.probe import ProbeWindow, read_probe, write_probe
 from qa.settings import QASettings
-from qa.tokenization import SPECIAL_TOKENS, normalizer_settings, vocabulary
+from qa.tokenization import BERT, normalizer_settings, vocabulary
 
 PACKAGE_FORMAT = 2
 VOCABULARY = "vocab.txt"
@@ -27,7 +27,6 @@ CHARACTERS = "characters.json"
 MEMBERS = (SETTINGS, VOCABULARY, CHARACTERS, PROBE)
 # A damaged or hostile file must not fill the memory: a vocabulary of 250,000 tokens takes 2 MB, the others less than 100 KB.
 MAX_MEMBER_BYTES = 8_000_000
-UNKNOWN = "[UNK]"
 BERT_TOKENIZER = ("WordPiece", "BertNormalizer", "BertPreTokenizer")
 TFLITE_MAGIC = b"TFL3"  # at byte 4
 ZIP_TIME = (1980, 1, 1, 0, 0, 0)  # the earliest a zip can hold: the same model gives the same bytes
@@ -60,15 +59,17 @@ def describe(parent: Bundle, precision: str, lengths: Sequence[int]) -> dict[str
     parts = json.loads(tokenizer.to_str())
     kinds = parts["model"]["type"], (parts["normalizer"] or {}).get("type"), (parts["pre_tokenizer"] or {}).get("type")
     if kinds != BERT_TOKENIZER:
-        raise UnsupportedExport(f"{parent.path}: a packaged model needs the tokenizer {BERT_TOKENIZER}, this one is {kinds}")
+        raise UnsupportedExport(
+            f"{parent.path}: a packaged model needs the tokenizer {BERT_TOKENIZER}, not {kinds}; use python -m export.onnx"
+        )
     # Such tokens are found in a text before anything else is done to it.
     known = parts["model"]["vocab"]
     added = [t.content for t in tokenizer.get_added_tokens_decoder().values() if not t.special or t.content not in known]
     if added:
         raise UnsupportedExport(f"{parent.path}: token {added[0]!r} was added to the tokenizer, which a {VOCABULARY} cannot say")
     unknown = parts["model"]["unk_token"]
-    if unknown != UNKNOWN:
-        raise UnsupportedExport(f"{parent.path}: unknown words become {unknown!r}; a packaged model needs {UNKNOWN}")
+    if unknown != BERT.unk:
+        raise UnsupportedExport(f"{parent.path}: unknown words become {unknown!r}; a packaged model needs {BERT.unk}")
     return {
         "format": PACKAGE_FORMAT,
         "name": parent.path.name,
@@ -78,7 +79,7 @@ def describe(parent: Bundle, precision: str, lengths: Sequence[int]) -> dict[str
         "signatures": [{"name": signature_name(length), "length": length} for length in lengths],
         "inputs": list(INPUTS),
         "outputs": list(OUTPUTS),
-        "special_tokens": {token: tokenizer.token_to_id(token) for token in SPECIAL_TOKENS},
+        "special_tokens": {token: tokenizer.token_to_id(token) for token in BERT.names},
         "normalizer": normalizer_settings(tokenizer),
         "wordpiece": {key: parts["model"][key] for key in ("continuing_subword_prefix", "max_input_chars_per_word")},
         "parent": parent.reference(),

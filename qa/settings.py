@@ -31,7 +31,7 @@ class QASettings:
             check_option(getattr(self, name) >= 1, f"{name}", getattr(self, name), "at least 1")
         threshold = self.null_threshold
         check_option(threshold is None or isinstance(threshold, int | float), "null_threshold", threshold, "a number or null")
-        wanted = self.max_question_length + 4  # [CLS], two [SEP] and one token of context
+        wanted = self.max_question_length + 5  # [CLS], two or three separators and one token of context
         check_option(self.max_length >= wanted, "max_length", self.max_length, f"at least {wanted}")
 
     def save(self, path: Path) -> None:

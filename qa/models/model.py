@@ -14,7 +14,8 @@ from torch import Tensor, nn
 
 from qa.errors import BundleError, OptionError
 from qa.files import write_whole
-from qa.models.encoders import Encoder, encoder_type
+from qa.models.architectures import encoder_type
+from qa.models.encoders import Encoder
 from qa.models.heads import build_head
 from qa.models.surgery import shrink_to
 

@@ -9,6 +9,7 @@ from tokenizers import Tokenizer
 from distill.losses import matching_layer
 from qa.cli import check_option
 from qa.errors import OptionError
+from qa.models.architectures import ENCODERS
 from qa.models.encoders import Encoder
 from qa.models.model import QAModel
 from qa.models.surgery import shrink_to
@@ -48,6 +49,17 @@ def copy_outside_layers(teacher: Encoder, student: Encoder) -> None:
                 parameter.copy_(teacher.model.get_parameter(name))
 
 
+def whole_student(name: str, teacher: QAModel, tokenizer: Tokenizer, seed: int, **sizes: int) -> QAModel:
+    """A fresh whole model that reads the teacher's tokens and starts from its word vectors; `sizes` override its config's."""
+    words = teacher.encoder.model.get_input_embeddings().weight
+    config = ENCODERS[name].config_class(vocab_size=words.shape[0], word_size=words.shape[1], **sizes)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        student = QAModel(Encoder(config), name, teacher.activation)
+    student.encoder.model.start_from(words, tokenizer)
+    return student
+
+
 def copy_head(teacher: QAModel, student: QAModel) -> bool:
     """Start the student's head from the teacher's where both are alike; whether it was so."""
     ours, theirs = student.head.state_dict(), teacher.head.state_dict()
@@ -74,7 +86,9 @@ def check_same_tokens(teacher: Tokenizer, student: Tokenizer) -> None:
 
 
 def check_same_width(teacher: QAModel, student: QAModel, hidden_weight: float) -> None:
-    """OptionError when hidden states are to be compared but differ in width."""
+    """OptionError when hidden states are to be compared but differ in width, or one of the models has no layers."""
+    if hidden_weight > 0 and not (student.encoder.layers and teacher.encoder.layers):
+        raise OptionError(f"--hidden-weight {hidden_weight}: a whole model has no layers to compare; give --hidden-weight 0")
     ours, theirs = student.encoder.hidden_size, teacher.encoder.hidden_size
     if hidden_weight > 0 and ours != theirs:
         raise OptionError(f"--hidden-weight {hidden_weight}: student is {ours} wide and teacher {theirs}; give --hidden-weight 0")

@@ -83,7 +83,7 @@ class ExportModel(nn.Module):
 def convert(model: QAModel, lengths: tuple[int, ...]) -> bytes:
     """The fp32 .tflite, one signature for each length, weights shared. UnsupportedExport when TFLite cannot express it."""
     names = ", ".join(signature_name(length) for length in lengths)
-    print(f"converting to TFLite: {names} (seconds; a minute for a BERT-base)", file=sys.stderr)
+    print(f"converting to TFLite: {names} (seconds; a minute for a BERT-base, and for each length of a QANet)", file=sys.stderr)
     model.encoder.set_attention("eager")
     try:
         with quietly():

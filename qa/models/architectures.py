@@ -1,4 +1,4 @@
-"""The registry of encoders: how each architecture is built, where its layers are, and what it wants as inputs.
+"""The registry of encoders and whole models: how each architecture is built, where its layers are, and what it wants as inputs.
 
 What differs between architectures stands here once; no other module asks which encoder it holds. MiniLM is a BERT of its own
 size: its published configurations say `bert` (MiniLMv2 has some that say `roberta`), and nothing more is needed for it.
@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 from transformers import (
     AlbertConfig,
@@ -25,6 +26,7 @@ from transformers import (
 )
 
 from qa.errors import OptionError
+from qa.models.qanet import QANet, QANetConfig, QANetOutput
 
 
 @dataclass(frozen=True)
@@ -87,6 +89,19 @@ def _build_albert(config: Any) -> PreTrainedModel:
     return AlbertModel(config, add_pooling_layer=False)
 
 
+# Hides padding from attention: fits fp16, and exp of it is exactly 0 in fp32.
+MASKED = -1e4
+
+
+def _additive(attention_mask: Tensor, dtype: torch.dtype) -> Tensor:
+    """Made here, the same in training and in every exported graph: Hugging Face's own brings operators old runtimes refuse."""
+    return (1.0 - attention_mask[:, None, None, :].to(dtype)) * MASKED  # (B, 1, 1, T)
+
+
+def _plain(attention_mask: Tensor, dtype: torch.dtype) -> Tensor:
+    return attention_mask
+
+
 def _ids(model: Any, input_ids: Tensor, attention_mask: Tensor) -> dict[str, Tensor]:
     return {"input_ids": input_ids}
 
@@ -113,7 +128,7 @@ class EncoderType:
     """One architecture; `config` is transformers' configuration of it, `model` the model that `build` made."""
 
     config_class: type[PretrainedConfig]
-    build: Callable[[Any], PreTrainedModel]
+    build: Callable[[Any], Any]
     """From config; without the pooler, which no head uses and which would count as parameters."""
     layers: Callable[[Any], Sequence[nn.Module]]
     """From model: the layer of each step, first to last; one that runs again and again is listed as often."""
@@ -121,12 +136,16 @@ class EncoderType:
     """From one layer; None when a layer is not one attention and one feed-forward network, and cannot be pruned as such."""
     words: Callable[[Any, Tensor, Tensor], dict[str, Tensor]] = _ids
     """From model, input_ids and attention_mask (B, T): how the model gets its words."""
+    mask: Callable[[Tensor, torch.dtype], Tensor] = _additive
+    """From attention_mask (B, T) and the model's dtype: what the model gets of it."""
     token_types: Callable[[Tensor], dict[str, Tensor]] = _same
     """From token_type_ids (B, T): what the model gets of them."""
     first_position: Callable[[Any], int] = lambda config: 0
     """From config: the position id of a window's first token."""
     unprunable: str = ""
     """Why `parts` is None."""
+    output: Callable[[Any], nn.Module] | None = None
+    """From config: the output layer of a whole model, which takes no other head."""
 
 
 ENCODERS: dict[str, EncoderType] = {
@@ -157,7 +176,17 @@ ENCODERS: dict[str, EncoderType] = {
         words=_blank_padding,
         unprunable="each of its layers stacks several narrow feed-forward networks inside a bottleneck",
     ),
+    "qanet": EncoderType(
+        QANetConfig,
+        QANet,
+        lambda m: [],
+        None,
+        mask=_plain,
+        unprunable="its blocks are small already, and run three times",
+        output=QANetOutput,
+    ),
 }
+WHOLE_MODELS = tuple(name for name, kind in ENCODERS.items() if kind.output is not None)
 
 
 def encoder_type(name: str, where: str) -> EncoderType:

@@ -11,13 +11,8 @@ from qa.models.architectures import LayerParts, encoder_type
 
 
 class Encoder(nn.Module):
-    """A transformers encoder behind one call, whatever its inputs are called.
+    """An encoder behind one call, whatever its inputs are called; of a whole model, all but its output layer."""
 
-    The padding mask is made here, additive, the same in training and in every exported graph: Hugging Face's own mask code
-    brings operators that old runtimes refuse. -1e4 fits fp16, and exp(-1e4) is exactly 0 in fp32.
-    """
-
-    MASK = -1e4
     positions: Tensor
 
     def __init__(self, config: PretrainedConfig) -> None:
@@ -41,7 +36,7 @@ class Encoder(nn.Module):
 
     @property
     def layers(self) -> Sequence[nn.Module]:
-        """The layer of each step, in order; a shared one is there more than once."""
+        """The layer of each step, in order; a shared one is there more than once. None for a whole model of other parts."""
         return self.architecture.layers(self.model)
 
     def layer_parts(self, layers: Sequence[nn.Module] | None = None) -> list[LayerParts]:
@@ -54,7 +49,7 @@ class Encoder(nn.Module):
         if self.architecture.parts is None:
             raise OptionError(
                 f"a {self.config.model_type} encoder cannot be pruned by heads and neurons: {self.architecture.unprunable}; "
-                "--method magnitude works, and --student-layers makes it shallower"
+                "--method magnitude works"
             )
 
     def set_attention(self, implementation: str) -> None:
@@ -73,7 +68,7 @@ class Encoder(nn.Module):
 
         `position_ids` (B, T) default to first_position and those after it; an exporter may compute them its own way.
         """
-        mask = (1.0 - attention_mask[:, None, None, :].to(self.model.dtype)) * self.MASK  # (B, 1, 1, T)
+        mask = self.architecture.mask(attention_mask, self.model.dtype)
         if position_ids is None:
             position_ids = self.positions[:, : input_ids.shape[1]]
         more = {"output_hidden_states": True} if hidden_states else {}

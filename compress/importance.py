@@ -31,11 +31,15 @@ class Importance:
 
 
 class _InputSquares:
-    """Adds up (sum over tokens of input x its gradient)^2 by channel group of a Linear's input, over windows."""
+    """Adds up (sum over tokens of input x its gradient)^2 by channel group of a Linear's input, over windows.
+
+    A layer that runs several times has one mask for all of them, so their sums are added before the square.
+    """
 
     def __init__(self, linear: nn.Linear, group: int) -> None:
         self.group = group
         self.total = torch.zeros(linear.in_features // group)
+        self.batch: Tensor | float = 0.0
         self.handle = linear.register_forward_pre_hook(self._seen)
 
     def _seen(self, module: nn.Module, args: tuple[Any, ...]) -> None:
@@ -46,7 +50,12 @@ class _InputSquares:
     def _add(self, values: Tensor, gradient: Tensor) -> None:
         by_channel = (values.float() * gradient.float()).sum(dim=1)  # (B, C)
         by_group = by_channel.unflatten(-1, (-1, self.group)).sum(-1)  # (B, C / group)
-        self.total += by_group.pow(2).sum(0).cpu()
+        self.batch = self.batch + by_group.cpu()
+
+    def end_batch(self) -> None:
+        """Square what the batch gave."""
+        self.total += torch.as_tensor(self.batch).pow(2).sum(0)
+        self.batch = 0.0
 
 
 def measure_importance(model: QAModel, windows: Sequence[Window], *, progress: bool = True) -> Importance:
@@ -62,6 +71,8 @@ def measure_importance(model: QAModel, windows: Sequence[Window], *, progress: b
             # The mean over the batch becomes a sum, so that every window counts with its own gradient.
             (loss * len(batch["valid"])).backward()
             model.zero_grad(set_to_none=True)
+            for counter in (*heads, *neurons):
+                counter.end_batch()
     finally:
         for counter in (*heads, *neurons):
             counter.handle.remove()

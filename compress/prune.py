@@ -151,6 +151,8 @@ def main(config: PruneConfig) -> Bundle:
     teacher = open_bundle(config.teacher, kind="pytorch") if config.teacher else parent
     material = read_material(config.data, config.eval_data)
     before, model = QAModel.from_pretrained(parent.path), QAModel.from_pretrained(parent.path)
+    if config.method == "structured":
+        model.encoder.check_prunable()
     windows = make_windows(material.train, parent.tokenizer(), parent.settings, progress=True)
     sample = [windows[i] for i in np.random.default_rng(config.seed).permutation(len(windows))[: config.importance_windows]]
     pruning: dict[str, Any] = {"method": config.method}

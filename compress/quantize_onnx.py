@@ -102,17 +102,29 @@ def balance(model: ModelProto, ranges: Mapping[str, np.ndarray]) -> dict[str, np
 
     Activations are quantized by tensor, so the few channels of a BERT that are ten times the others take their bits.
     SmoothQuant (Xiao et al. 2022, equation 4): x @ w = (x / s) @ (s * w), s = range(x) ** alpha / range(w) ** (1 - alpha).
-    A channel quieter than the median counts as the median: it may be louder on other text.
+    A channel quieter than the median counts as the median: it may be louder on other text. Inputs of one matrix share a
+    scale, so that a layer which runs several times is still stored once.
     """
-    constants, rows = large_constants(model), dict[str, np.ndarray]()
+    constants, group = large_constants(model), scale_groups(model)
+    rows, channels = dict[str, np.ndarray](), dict[str, np.ndarray]()
     for node in linear_nodes(model):
-        largest = np.abs(numpy_helper.to_array(constants[node.input[1]])).max(axis=1)
-        rows[node.input[0]] = np.maximum(rows.get(node.input[0], largest), largest)
+        name, largest = group[node.input[0]], np.abs(numpy_helper.to_array(constants[node.input[1]])).max(axis=1)
+        rows[name] = np.maximum(rows.get(name, largest), largest)
+        channels[name] = np.maximum(channels.get(name, ranges[node.input[0]]), ranges[node.input[0]])
     scales = {}
     for name, row in rows.items():
-        channel = np.maximum(ranges[name], max(float(np.median(ranges[name])), 1e-6))
+        channel = np.maximum(channels[name], max(float(np.median(channels[name])), 1e-6))
         scales[name] = (channel**BALANCE / np.maximum(row, 1e-6) ** (1 - BALANCE)).astype(np.float32)
-    return scales
+    return {name: scales[first] for name, first in group.items()}
+
+
+def scale_groups(model: ModelProto) -> dict[str, str]:
+    """For each input of Linears one name for all that must share its scale: joined by a matrix, or by one that both feed."""
+    first: dict[str, str] = {}
+    for node in linear_nodes(model):
+        names = [first.setdefault(name, name) for name in (node.input[0], node.input[1])]
+        first = {name: names[0] if leader == names[1] else leader for name, leader in first.items()}
+    return {node.input[0]: first[node.input[0]] for node in linear_nodes(model)}
 
 
 def int8_along(weight: np.ndarray, axis: int) -> tuple[np.ndarray, np.ndarray]:
@@ -143,37 +155,49 @@ def rewrite_as_int8(model: ModelProto, balance_scales: Mapping[str, np.ndarray] 
 
 
 class _Rewriter:
-    """The nodes and constants of the graph that is being written. A Linear's own are named after it: layers may share."""
+    """The nodes and constants of the graph that is being written. A matrix's are named after the first Linear that uses it."""
 
     def __init__(self, balance_scales: Mapping[str, np.ndarray] | None) -> None:
         self.nodes: list[NodeProto] = []
-        self.constants: list[TensorProto] = []
+        self._constants: dict[str, TensorProto] = {}
+        self._first_use: dict[str, str] = {}
         self._balance = balance_scales or {}
         self._quantized_inputs: dict[str, tuple[str, str, str]] = {}
 
+    @property
+    def constants(self) -> list[TensorProto]:
+        """All that were written, each once."""
+        return list(self._constants.values())
+
     def _constant(self, name: str, values: np.ndarray) -> str:
-        self.constants.append(numpy_helper.from_array(np.ascontiguousarray(values), name))
+        if name not in self._constants:
+            self._constants[name] = numpy_helper.from_array(np.ascontiguousarray(values), name)
         return name
 
     def _node(self, operator: str, inputs: Sequence[str], outputs: Sequence[str], **attributes: Any) -> None:
         self.nodes.append(helper.make_node(operator, inputs, outputs, name=f"{outputs[0]}/{operator}", **attributes))
 
-    def _quantized_input(self, name: str) -> tuple[str, str, str]:
+    def _quantized_input(self, name: str, owner: str) -> tuple[str, str, str]:
         """The uint8 values, scale and zero point of a Linear's input, computed once for all the Linears it feeds."""
         if name not in self._quantized_inputs:
             balanced, outputs = f"{name}/balanced", (f"{name}/int8", f"{name}/scale", f"{name}/zero_point")
-            self._node("Mul", [name, self._constant(f"{name}/balance", 1 / self._balance[name])], [balanced])
+            self._node("Mul", [name, self._constant(f"{owner}/balance", 1 / self._balance[name])], [balanced])
             self._node("DynamicQuantizeLinear", [balanced], outputs)
             self._quantized_inputs[name] = outputs
         return self._quantized_inputs[name]
 
+    def _owner(self, node: NodeProto) -> str:
+        """The name of the first Linear with this one's matrix."""
+        return self._first_use.setdefault(node.input[1], node.name)
+
     def integer_matmul(self, node: NodeProto, weight: np.ndarray) -> None:
         """The pattern that ONNX Runtime fuses into one operator, with the bias that follows."""
-        values, scale, zero_point = self._quantized_input(node.input[0])
+        owner = self._owner(node)
+        values, scale, zero_point = self._quantized_input(node.input[0], owner)
         weight_int8, weight_scale = int8_along(weight * self._balance[node.input[0]][:, None], axis=0)
-        stored = self._constant(f"{node.name}/weight", weight_int8)
-        stored_scale = self._constant(f"{node.name}/weight_scale", weight_scale.reshape(-1))
-        stored_zero = self._constant(f"{node.name}/weight_zero_point", np.zeros(weight.shape[1], np.int8))
+        stored = self._constant(f"{owner}/weight", weight_int8)
+        stored_scale = self._constant(f"{owner}/weight_scale", weight_scale.reshape(-1))
+        stored_zero = self._constant(f"{owner}/weight_zero_point", np.zeros(weight.shape[1], np.int8))
         product, product_float, product_scale = (f"{node.name}/{part}" for part in ("product", "product_float", "scale"))
         self._node("MatMulInteger", [values, stored, zero_point, stored_zero], [product])
         self._node("Cast", [product], [product_float], to=TensorProto.FLOAT)
@@ -183,8 +207,9 @@ class _Rewriter:
     def restored_matmul(self, node: NodeProto, weight: np.ndarray) -> None:
         """A float MatMul whose matrix is int8 in the file."""
         weight_int8, scale = int8_along(weight, axis=0)
-        stored = self._constant(f"{node.name}/weight", weight_int8)
-        stored_scale = self._constant(f"{node.name}/weight_scale", scale.reshape(-1))
+        owner = self._owner(node)
+        stored = self._constant(f"{owner}/weight", weight_int8)
+        stored_scale = self._constant(f"{owner}/weight_scale", scale.reshape(-1))
         self._node("DequantizeLinear", [stored, stored_scale], [f"{node.name}/restored"], axis=1)
         self._node("MatMul", [node.input[0], f"{node.name}/restored"], node.output)
 

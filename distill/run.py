@@ -12,12 +12,13 @@ from pathlib import Path
 from distill.objectives import supervised
 from distill.recipes import RECIPES, find_recipe
 from distill.stage import DistillationFlags, Material, distil, fresh_model, read_material, save_model, summary
-from distill.student import check_same_tokens, check_same_width, copy_head, student_from_layers
+from distill.student import check_same_tokens, check_same_width, copy_head, student_from_layers, whole_student
 from distill.training import Trainer, TrainingOptions
 from qa.bundle import Bundle, open_bundle
 from qa.cli import check_option, run_command
 from qa.errors import BundleError
 from qa.features import make_windows
+from qa.models.architectures import WHOLE_MODELS
 from qa.models.heads import build_head
 from qa.models.model import QAModel
 from qa.models.pretrained import EMBEDDED, find_encoder, load_encoder
@@ -46,7 +47,8 @@ class DistillConfig(DistillationFlags):
     teacher_epochs: float = 2
     """Passes over the training data for a new teacher."""
     student_encoder: str | None = None
-    """Encoder of the student, by the same names; without it the student keeps --student-layers of the teacher's layers."""
+    """Encoder of the student, by the same names, or qanet, a whole model of its own; without it the student keeps
+    --student-layers of the teacher's layers."""
     student_layers: int | None = None
     """Layers of the teacher the student keeps, evenly chosen; 3 unless --student-encoder is given."""
     student_head: str | None = None
@@ -74,6 +76,8 @@ class DistillConfig(DistillationFlags):
         check_option(not both, "--student-layers", self.student_layers, "left out when --student-encoder is given")
         layers = self.student_layers
         check_option(layers is None or layers >= 1, "--student-layers", layers, "at least 1")
+        headless = self.student_encoder in WHOLE_MODELS
+        check_option(not (headless and self.student_head), "--student-head", self.student_head, "left out for a whole model")
         build_head(self.teacher_head, 8, self.activation)
         build_head(self.student_head or self.teacher_head, 8, self.activation)
         self.weights()
@@ -142,6 +146,9 @@ def student_for(config: DistillConfig, teacher_model: QAModel, teacher_folder: P
     if config.student_encoder is None:
         n_layers = DEFAULT_LAYERS if config.student_layers is None else config.student_layers
         return student_from_layers(teacher_model, n_layers, config.student_head, config.seed), teacher_folder
+    if config.student_encoder in WHOLE_MODELS:
+        tokenizer = load_tokenizer(teacher_folder)
+        return whole_student(config.student_encoder, teacher_model, tokenizer, config.seed), teacher_folder
     folder = find_encoder(config.student_encoder)
     check_same_tokens(load_tokenizer(teacher_folder), load_tokenizer(folder))
     encoder = load_encoder(config.student_encoder, folder)

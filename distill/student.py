@@ -1,12 +1,15 @@
 """A smaller student out of the teacher: evenly chosen layers, with embeddings and head copied; or another encoder."""
 
 import copy
+import json
 
+import torch
 from tokenizers import Tokenizer
 
 from distill.losses import matching_layer
 from qa.cli import check_option
 from qa.errors import OptionError
+from qa.models.architectures import ENCODERS
 from qa.models.encoders import Encoder
 from qa.models.model import QAModel
 from qa.models.surgery import shrink_to
@@ -22,17 +25,38 @@ def student_from_layers(teacher: QAModel, n_layers: int, head_name: str | None =
 
     The head is copied too when it is the teacher's; another one starts fresh. OptionError when the teacher has fewer layers.
     """
-    parts = teacher.encoder.layer_parts()
-    check_option(1 <= n_layers <= len(parts), "--student-layers", n_layers, f"between 1 and the teacher's {len(parts)}")
-    chosen = kept_layers(n_layers, len(parts))
+    layers = teacher.encoder.layers
+    check_option(1 <= n_layers <= len(layers), "--student-layers", n_layers, f"between 1 and the teacher's {len(layers)}")
+    chosen = [layers[index] for index in kept_layers(n_layers, len(layers))]
     config = copy.deepcopy(teacher.encoder.config)
     config.num_hidden_layers = n_layers  # DistilBERT's n_layers is an alias of it
     student = QAModel(Encoder(config), head_name or teacher.head_name, teacher.activation, seed)
-    shrink_to(student.encoder.layer_parts(), [parts[i].n_heads for i in chosen], [parts[i].n_neurons for i in chosen])
-    student.encoder.model.embeddings.load_state_dict(teacher.encoder.model.embeddings.state_dict())
-    for target, index in zip(student.encoder.layers, chosen, strict=True):
-        target.load_state_dict(teacher.encoder.layers[index].state_dict())
+    parts = teacher.encoder.layer_parts(chosen)
+    shrink_to(student.encoder.layer_parts(), [p.n_heads for p in parts], [p.n_neurons for p in parts])
+    for target, source in zip(student.encoder.layers, chosen, strict=True):
+        target.load_state_dict(source.state_dict())
+    copy_outside_layers(teacher.encoder, student.encoder)
     copy_head(teacher, student)
+    return student
+
+
+def copy_outside_layers(teacher: Encoder, student: Encoder) -> None:
+    """Give the student all that the teacher has before its layers: embeddings, and what maps them to the layers' width."""
+    inside = {parameter for layer in student.layers for parameter in layer.parameters()}
+    with torch.no_grad():
+        for name, parameter in student.model.named_parameters():
+            if parameter not in inside:
+                parameter.copy_(teacher.model.get_parameter(name))
+
+
+def whole_student(name: str, teacher: QAModel, tokenizer: Tokenizer, seed: int, **sizes: int) -> QAModel:
+    """A fresh whole model that reads the teacher's tokens and starts from its word vectors; `sizes` override its config's."""
+    words = teacher.encoder.model.get_input_embeddings().weight
+    config = ENCODERS[name].config_class(vocab_size=words.shape[0], word_size=words.shape[1], **sizes)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        student = QAModel(Encoder(config), name, teacher.activation)
+    student.encoder.model.start_from(words, tokenizer)
     return student
 
 
@@ -46,17 +70,25 @@ def copy_head(teacher: QAModel, student: QAModel) -> bool:
     return alike
 
 
+def _cutting(tokenizer: Tokenizer) -> tuple[object, ...]:
+    """All that decides which tokens a text becomes."""
+    parts = json.loads(tokenizer.to_str())
+    return tokenizer.get_vocab(), parts["normalizer"], parts["pre_tokenizer"], parts["model"].get("merges")
+
+
 def check_same_tokens(teacher: Tokenizer, student: Tokenizer) -> None:
     """OptionError unless both cut a text into the same token ids, without which logits cannot be compared."""
-    if teacher.get_vocab() != student.get_vocab() or teacher.normalizer.__getstate__() != student.normalizer.__getstate__():
+    if _cutting(teacher) != _cutting(student):
         raise OptionError(
-            "--student-encoder: its tokenizer differs from the teacher's (vocabulary or normalization), so their logits cannot "
-            "be compared; choose a student encoder with the teacher's vocabulary, or use --student-layers"
+            "--student-encoder: its tokenizer differs from the teacher's (vocabulary, merges or normalization), so their logits "
+            "cannot be compared; choose a student encoder with the teacher's vocabulary, or use --student-layers"
         )
 
 
 def check_same_width(teacher: QAModel, student: QAModel, hidden_weight: float) -> None:
-    """OptionError when hidden states are to be compared but differ in width."""
+    """OptionError when hidden states are to be compared but differ in width, or one of the models has no layers."""
+    if hidden_weight > 0 and not (student.encoder.layers and teacher.encoder.layers):
+        raise OptionError(f"--hidden-weight {hidden_weight}: a whole model has no layers to compare; give --hidden-weight 0")
     ours, theirs = student.encoder.hidden_size, teacher.encoder.hidden_size
     if hidden_weight > 0 and ours != theirs:
         raise OptionError(f"--hidden-weight {hidden_weight}: student is {ours} wide and teacher {theirs}; give --hidden-weight 0")

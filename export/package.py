@@ -19,7 +19,7 @@ from qa.bundle import INPUTS, OUTPUTS, PROBE, SETTINGS, Bundle
 from qa.errors import BundleError, UnsupportedExport
 from qa.probe import ProbeWindow, read_probe, write_probe
 from qa.settings import QASettings
-from qa.tokenization import SPECIAL_TOKENS, normalizer_settings, vocabulary
+from qa.tokenization import BERT, normalizer_settings, vocabulary
 
 PACKAGE_FORMAT = 2
 VOCABULARY = "vocab.txt"
@@ -31,7 +31,6 @@ MOST_BYTES = {SETTINGS: 500_000, VOCABULARY: 4_000_000, CHARACTERS: 500_000, PRO
 LONGEST_NAME = 100  # on a phone's screen
 MOST_TOKENS = 250_000
 MOST_SETTINGS = {"max_length": 8192, "doc_stride": 8192, "max_question_length": 8192, "max_answer_length": 8192, "n_best": 256}
-UNKNOWN = "[UNK]"
 BERT_TOKENIZER = ("WordPiece", "BertNormalizer", "BertPreTokenizer")
 TFLITE_MAGIC = b"TFL3"  # at byte 4
 ZIP_TIME = (1980, 1, 1, 0, 0, 0)  # the earliest a zip can hold: the same model gives the same bytes
@@ -64,7 +63,9 @@ def describe(parent: Bundle, precision: str, lengths: Sequence[int]) -> dict[str
     parts = json.loads(tokenizer.to_str())
     kinds = parts["model"]["type"], (parts["normalizer"] or {}).get("type"), (parts["pre_tokenizer"] or {}).get("type")
     if kinds != BERT_TOKENIZER:
-        raise UnsupportedExport(f"{parent.path}: a packaged model needs the tokenizer {BERT_TOKENIZER}, this one is {kinds}")
+        raise UnsupportedExport(
+            f"{parent.path}: a packaged model needs the tokenizer {BERT_TOKENIZER}, not {kinds}; use python -m export.onnx"
+        )
     # Such tokens are found in a text before anything else is done to it.
     known = parts["model"]["vocab"]
     added = [t.content for t in tokenizer.get_added_tokens_decoder().values() if not t.special or t.content not in known]
@@ -75,8 +76,8 @@ def describe(parent: Bundle, precision: str, lengths: Sequence[int]) -> dict[str
         if value > most:
             raise UnsupportedExport(f"{parent.path}: {name} is {value}; a packaged model may have {most}")
     unknown = parts["model"]["unk_token"]
-    if unknown != UNKNOWN:
-        raise UnsupportedExport(f"{parent.path}: unknown words become {unknown!r}; a packaged model needs {UNKNOWN}")
+    if unknown != BERT.unk:
+        raise UnsupportedExport(f"{parent.path}: unknown words become {unknown!r}; a packaged model needs {BERT.unk}")
     return {
         "format": PACKAGE_FORMAT,
         "name": parent.path.name[:LONGEST_NAME],
@@ -86,7 +87,7 @@ def describe(parent: Bundle, precision: str, lengths: Sequence[int]) -> dict[str
         "signatures": [{"name": signature_name(length), "length": length} for length in lengths],
         "inputs": list(INPUTS),
         "outputs": list(OUTPUTS),
-        "special_tokens": {token: tokenizer.token_to_id(token) for token in SPECIAL_TOKENS},
+        "special_tokens": {token: tokenizer.token_to_id(token) for token in BERT.names},
         "normalizer": normalizer_settings(tokenizer),
         "wordpiece": {key: parts["model"][key] for key in ("continuing_subword_prefix", "max_input_chars_per_word")},
         "parent": parent.reference(),

@@ -73,7 +73,8 @@ class ExportModel(nn.Module):
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor) -> dict[str, Tensor]:
         """Shapes: (1, T) int32 -> start_logits, end_logits (1, T) float32."""
-        positions = torch.arange(input_ids.shape[1], dtype=torch.int32) + token_type_ids.clamp(max=0)  # (1, T)
+        first, length = self.encoder.first_position, input_ids.shape[1]
+        positions = torch.arange(first, first + length, dtype=torch.int32) + token_type_ids.clamp(max=0)  # (1, T)
         states, _ = self.encoder(input_ids, attention_mask, token_type_ids, position_ids=positions)
         start, end = self.head(states, attention_mask, token_type_ids).float().unbind(-1)
         return {"start_logits": start, "end_logits": end}
@@ -82,7 +83,7 @@ class ExportModel(nn.Module):
 def convert(model: QAModel, lengths: tuple[int, ...]) -> bytes:
     """The fp32 .tflite, one signature for each length, weights shared. UnsupportedExport when TFLite cannot express it."""
     names = ", ".join(signature_name(length) for length in lengths)
-    print(f"converting to TFLite: {names} (seconds; a minute for a BERT-base)", file=sys.stderr)
+    print(f"converting to TFLite: {names} (seconds; a minute for a BERT-base, and for each length of a QANet)", file=sys.stderr)
     model.encoder.set_attention("eager")
     try:
         with quietly():
@@ -172,14 +173,14 @@ def check_structure(structure: Structure, fp32: Structure, precision: str, lengt
 def write_file(model: QAModel, parent: Bundle, draft: Path, precision: str, *, config: TFLiteConfig) -> dict[str, Any]:
     """Write the packaged model.tflite into the draft; what the manifest should say of its structure."""
     lengths = window_lengths(config, parent.settings)
-    tokens = vocabulary_lines(parent)
+    tokens, info = vocabulary_lines(parent), describe(parent, precision, lengths)  # they may refuse, so before converting
     fp32 = convert(model, lengths)
     stored = compact(fp32 if precision == "fp32" else quantize(fp32, precision))
     structure = read_structure(stored)
     check_structure(structure, read_structure(fp32), precision, lengths)
     path = draft / WEIGHTS["tflite"]
     path.write_bytes(stored)
-    append_package(path, describe(parent, precision, lengths), tokens, (draft / PROBE).read_text(encoding="utf-8"))
+    append_package(path, info, tokens, (draft / PROBE).read_text(encoding="utf-8"))
     return {
         "operators": structure.operators,
         "int8_share_of_bytes": round(structure.constant_bytes["INT8"] / structure.constant_bytes.total(), 3),

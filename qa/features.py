@@ -1,6 +1,7 @@
 """Examples cut into windows of tokens as BERT makes them (Devlin et al. 2019, run_squad): 384 tokens, step 128, question 64.
 
-A window is [CLS] question [SEP] part of the context [SEP]. Passages are tokenized once, however many questions they have.
+A window is [CLS] question [SEP] part of the context [SEP], or as the tokenizer's family has it: RoBERTa writes
+<s> question </s></s> part of the context </s>. Passages are tokenized once, however many questions they have.
 """
 
 from collections.abc import Sequence
@@ -13,7 +14,7 @@ from tqdm import tqdm
 
 from qa.settings import QASettings
 from qa.squad import Example
-from qa.tokenization import token_id
+from qa.tokenization import special_tokens, token_id
 
 TOKENIZER_BATCH = 2000
 
@@ -86,14 +87,15 @@ def make_windows(
     """
     contexts = list(dict.fromkeys(e.context for e in examples))
     passages = dict(zip(contexts, _tokenize(contexts, tokenizer, progress), strict=True))
-    cls_id, sep_id = token_id(tokenizer, "[CLS]"), token_id(tokenizer, "[SEP]")
+    special = special_tokens(tokenizer)
+    cls_id, sep_id = token_id(tokenizer, special.cls), token_id(tokenizer, special.sep)
     windows: list[Window] = []
     for first in range(0, len(examples), TOKENIZER_BATCH):
         part = examples[first : first + TOKENIZER_BATCH]
         questions = tokenizer.encode_batch_fast([e.question for e in part], add_special_tokens=False)
         for number, (example, question) in enumerate(zip(part, questions, strict=True), start=first):
-            ids = question.ids[: settings.max_question_length]
-            windows += _example_windows(number, example, ids, passages[example.context], cls_id, sep_id, settings)
+            head = [cls_id, *question.ids[: settings.max_question_length], *[sep_id] * special.n_separators]
+            windows += _example_windows(number, example, head, passages[example.context], sep_id, settings)
     return windows
 
 
@@ -102,18 +104,23 @@ def _tokenize(texts: list[str], tokenizer: Tokenizer, progress: bool) -> list[_P
     with tqdm(total=len(texts), desc="tokenizing passages", unit="", disable=not progress) as bar:
         for first in range(0, len(texts), TOKENIZER_BATCH):
             encodings = tokenizer.encode_batch(texts[first : first + TOKENIZER_BATCH], add_special_tokens=False)
-            for encoding in encodings:
-                offsets = np.array(encoding.offsets, np.int32).reshape(-1, 2)
+            for text, encoding in zip(texts[first : first + TOKENIZER_BATCH], encodings, strict=True):
+                offsets = np.array([_trimmed(text, *pair) for pair in encoding.offsets], np.int32).reshape(-1, 2)
                 passages.append(_Passage(np.array(encoding.ids, np.int32), offsets[:, 0].copy(), offsets[:, 1].copy()))
             bar.update(len(encodings))
     return passages
 
 
+def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
+    """A token's characters without white space before them: byte pairs and SentencePiece count it as part of the word."""
+    n_spaces = end - start - len(text[start:end].lstrip())
+    return (start + n_spaces, end) if n_spaces < end - start else (start, end)
+
+
 def _example_windows(
-    number: int, example: Example, question: list[int], passage: _Passage, cls_id: int, sep_id: int, settings: QASettings
+    number: int, example: Example, question: list[int], passage: _Passage, sep_id: int, settings: QASettings
 ) -> list[Window]:
-    head = np.array([cls_id, *question, sep_id], np.int32)
-    tail = np.array([sep_id], np.int32)
+    head, tail = np.array(question, np.int32), np.array([sep_id], np.int32)
     begin = len(head)
     answer = None
     if example.answers:

@@ -33,7 +33,7 @@ class QASettings:
         threshold = self.null_threshold
         number = threshold is None or (type(threshold) in (int, float) and math.isfinite(threshold))
         check_option(number, "null_threshold", threshold, "a finite number or null")
-        wanted = self.max_question_length + 4  # [CLS], two [SEP] and one token of context
+        wanted = self.max_question_length + 5  # [CLS], two or three separators and one token of context
         check_option(self.max_length >= wanted, "max_length", self.max_length, f"at least {wanted}")
 
     def save(self, path: Path) -> None:

@@ -1,6 +1,7 @@
 """The one tokenizer of a model: a `tokenizers` file, loaded so that it neither pads nor truncates."""
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 
 from tokenizers import Tokenizer
@@ -8,11 +9,33 @@ from tokenizers import Tokenizer
 from qa.errors import BundleError
 
 TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json")
-SPECIAL_TOKENS = ("[CLS]", "[SEP]", "[PAD]", "[UNK]")
+
+
+@dataclass(frozen=True)
+class SpecialTokens:
+    """How a family of tokenizers names its special tokens, and how its models join question and passage."""
+
+    cls: str
+    sep: str
+    pad: str
+    unk: str
+    n_separators: int = 1
+    """Separators between question and passage; one more ends the passage."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The tokens a tokenizer must have."""
+        return self.cls, self.sep, self.pad, self.unk
+
+
+BERT = SpecialTokens("[CLS]", "[SEP]", "[PAD]", "[UNK]")  # WordPiece: also DistilBERT, MobileBERT, MiniLM
+ALBERT = SpecialTokens("[CLS]", "[SEP]", "<pad>", "<unk>")  # SentencePiece
+ROBERTA = SpecialTokens("<s>", "</s>", "<pad>", "<unk>", n_separators=2)  # byte pairs
+FAMILIES = (BERT, ALBERT, ROBERTA)
 
 
 def load_tokenizer(folder: Path) -> Tokenizer:
-    """Read `tokenizer.json`; BundleError when it is absent, broken, or not of the BERT family."""
+    """Read `tokenizer.json`; BundleError when it is absent, broken, or of no known family."""
     path = folder / "tokenizer.json"
     if not path.is_file():
         raise BundleError(f"{path}: no such file; a model folder needs its fast tokenizer")
@@ -20,14 +43,23 @@ def load_tokenizer(folder: Path) -> Tokenizer:
         tokenizer = Tokenizer.from_file(str(path))
     except Exception as error:  # the Rust side raises a bare Exception
         raise BundleError(f"{path}: not a tokenizer file ({error})") from None
-    missing = [token for token in SPECIAL_TOKENS if tokenizer.token_to_id(token) is None]
-    if missing:
-        raise BundleError(f"{path}: no token {missing[0]}; only BERT-family WordPiece tokenizers are supported")
+    if not _families(tokenizer):
+        known = "; ".join(" ".join(family.names) for family in FAMILIES)
+        raise BundleError(f"{path}: lacks special tokens; it must have all of one family, BERT, ALBERT or RoBERTa: {known}")
     tokenizer.no_padding()
     tokenizer.no_truncation()
     # A "[SEP]" that somebody wrote is text. By default it becomes the real separator, and question and passage shift.
     tokenizer.encode_special_tokens = True
     return tokenizer
+
+
+def _families(tokenizer: Tokenizer) -> list[SpecialTokens]:
+    return [f for f in FAMILIES if all(tokenizer.token_to_id(token) is not None for token in f.names)]
+
+
+def special_tokens(tokenizer: Tokenizer) -> SpecialTokens:
+    """The family that `load_tokenizer` has found a tokenizer to be of."""
+    return _families(tokenizer)[0]
 
 
 def token_id(tokenizer: Tokenizer, token: str) -> int:

@@ -6,8 +6,9 @@ from dataclasses import replace
 import pytest
 import torch
 from accelerate.state import AcceleratorState
+from made_tokenizers import byte_pairs
 from torch import nn
-from transformers import BertConfig, DistilBertConfig
+from transformers import AlbertConfig, BertConfig, DistilBertConfig, MobileBertConfig, RobertaConfig
 
 from qa.bundle import SETTINGS, new_bundle
 from qa.datasets import resolve
@@ -19,13 +20,13 @@ from qa.settings import QASettings
 from qa.squad import read_squad
 
 VOCABULARY_SIZE = 30522
+SIZES = {"vocab_size": VOCABULARY_SIZE, "hidden_size": 64, "num_attention_heads": 4, "intermediate_size": 128}
 ENCODER_CONFIGS = {
-    "bert": lambda: BertConfig(
-        vocab_size=VOCABULARY_SIZE, hidden_size=64, num_hidden_layers=2, num_attention_heads=4, intermediate_size=128
-    ),
-    "bert-1-layer": lambda: BertConfig(
-        vocab_size=VOCABULARY_SIZE, hidden_size=64, num_hidden_layers=1, num_attention_heads=4, intermediate_size=128
-    ),
+    "bert": lambda: BertConfig(**SIZES, num_hidden_layers=2),
+    "bert-1-layer": lambda: BertConfig(**SIZES, num_hidden_layers=1),
+    "albert": lambda: AlbertConfig(**SIZES, num_hidden_layers=2, embedding_size=32),
+    "roberta": lambda: RobertaConfig(**SIZES, num_hidden_layers=2, type_vocab_size=1, max_position_embeddings=514),
+    "mobilebert": lambda: MobileBertConfig(**SIZES, num_hidden_layers=1, embedding_size=64, intra_bottleneck_size=32),
     "distilbert": lambda: DistilBertConfig(vocab_size=VOCABULARY_SIZE, dim=64, n_layers=2, n_heads=4, hidden_dim=128),
 }
 
@@ -77,7 +78,7 @@ def make_bundle(tmp_path_factory):
             path = tmp_path_factory.mktemp("bundles") / name
             with new_bundle(path, manifest) as draft:
                 model.save_pretrained(draft)
-                copy_tokenizer(embedded_folder(), draft)
+                byte_pairs(draft) if encoder == "roberta" else copy_tokenizer(embedded_folder(), draft)
                 QASettings(max_length=128, doc_stride=48, max_question_length=32).save(draft / SETTINGS)
             made[key] = path
         return made[key]

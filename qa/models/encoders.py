@@ -1,102 +1,28 @@
-"""Encoders: BERT and DistilBERT as transformers has them, and where pruning finds their layers.
+"""An encoder behind one call: any architecture of the registry, as transformers has it."""
 
-What differs between architectures stands here once; no other module asks which encoder it holds.
-"""
+from collections.abc import Sequence
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
-
+import torch
 from torch import Tensor, nn
-from transformers import BertConfig, BertModel, DistilBertConfig, DistilBertModel, PretrainedConfig, PreTrainedModel
+from transformers import PretrainedConfig
 
 from qa.errors import OptionError
-
-
-@dataclass(frozen=True)
-class LayerParts:
-    """The Linear layers of one encoder layer, and the dropout of its attention.
-
-    Pruning edits the Linears in place; the layer's forward follows their sizes.
-    """
-
-    query: nn.Linear
-    key: nn.Linear
-    value: nn.Linear
-    attention_output: nn.Linear
-    up: nn.Linear
-    down: nn.Linear
-    head_size: int
-    attention_dropout: nn.Dropout
-
-    @property
-    def n_heads(self) -> int:
-        """Attention heads this layer has now."""
-        return self.query.out_features // self.head_size
-
-    @property
-    def n_neurons(self) -> int:
-        """Feed-forward neurons this layer has now."""
-        return self.up.out_features
-
-
-@dataclass(frozen=True)
-class EncoderType:
-    """One architecture: how to build it, where its layers are, and which inputs it takes."""
-
-    config_class: type[PretrainedConfig]
-    build: Callable[[Any], PreTrainedModel]
-    layers: Callable[[Any], nn.ModuleList]
-    parts: Callable[[Any], LayerParts]
-    takes_token_types: bool
-
-
-def _bert_parts(layer: Any) -> LayerParts:
-    attention = layer.attention.self
-    return LayerParts(
-        attention.query, attention.key, attention.value, layer.attention.output.dense,
-        layer.intermediate.dense, layer.output.dense, attention.attention_head_size, attention.dropout,
-    )  # fmt: skip
-
-
-def _distilbert_parts(layer: Any) -> LayerParts:
-    attention = layer.attention
-    return LayerParts(
-        attention.q_lin, attention.k_lin, attention.v_lin, attention.out_lin,
-        layer.ffn.lin1, layer.ffn.lin2, attention.attention_head_size, attention.dropout,
-    )  # fmt: skip
-
-
-ENCODERS: dict[str, EncoderType] = {
-    # Without the pooler: no head uses it, and it would count as parameters.
-    "bert": EncoderType(
-        BertConfig, lambda c: BertModel(c, add_pooling_layer=False), lambda m: m.encoder.layer, _bert_parts, True
-    ),
-    "distilbert": EncoderType(DistilBertConfig, DistilBertModel, lambda m: m.transformer.layer, _distilbert_parts, False),
-}
-
-
-def encoder_type(name: str, where: str) -> EncoderType:
-    """The registry entry for a transformers `model_type`; OptionError lists the known ones."""
-    if name not in ENCODERS:
-        raise OptionError(f"{where}: unknown encoder type {name!r}; known: {', '.join(ENCODERS)}")
-    return ENCODERS[name]
+from qa.models.architectures import LayerParts, encoder_type
 
 
 class Encoder(nn.Module):
-    """A transformers encoder behind one call, whatever its inputs are called.
+    """An encoder behind one call, whatever its inputs are called; of a whole model, all but its output layer."""
 
-    The padding mask is made here, additive, the same in training and in every exported graph: Hugging Face's own mask code
-    brings operators that old runtimes refuse. -1e4 fits fp16, and exp(-1e4) is exactly 0 in fp32.
-    """
-
-    MASK = -1e4
+    positions: Tensor
 
     def __init__(self, config: PretrainedConfig) -> None:
         super().__init__()
         self.architecture = encoder_type(config.model_type, "encoder config")
         self.model = self.architecture.build(config)
         self.config = config
+        self.first_position = self.architecture.first_position(config)
+        positions = torch.arange(self.first_position, self.first_position + self.max_length)
+        self.register_buffer("positions", positions[None], persistent=False)  # (1, max_length)
 
     @property
     def hidden_size(self) -> int:
@@ -104,13 +30,27 @@ class Encoder(nn.Module):
         return self.config.hidden_size
 
     @property
-    def layers(self) -> nn.ModuleList:
-        """The encoder's layers, in order."""
+    def max_length(self) -> int:
+        """The most tokens it has positions for."""
+        return self.config.max_position_embeddings - self.first_position
+
+    @property
+    def layers(self) -> Sequence[nn.Module]:
+        """The layer of each step, in order; a shared one is there more than once. None for a whole model of other parts."""
         return self.architecture.layers(self.model)
 
-    def layer_parts(self) -> list[LayerParts]:
-        """The Linear layers of every encoder layer, in order."""
-        return [self.architecture.parts(layer) for layer in self.layers]
+    def layer_parts(self, layers: Sequence[nn.Module] | None = None) -> list[LayerParts]:
+        """The Linear layers of `layers` (by default all), in order, a shared layer's once; none where they have no such parts."""
+        parts = self.architecture.parts
+        return [] if parts is None else [parts(layer) for layer in dict.fromkeys(self.layers if layers is None else layers)]
+
+    def check_prunable(self) -> None:
+        """OptionError, saying why, when there are no heads and neurons that could be removed from its layers."""
+        if self.architecture.parts is None:
+            raise OptionError(
+                f"a {self.config.model_type} encoder cannot be pruned by heads and neurons: {self.architecture.unprunable}; "
+                "--method magnitude works"
+            )
 
     def set_attention(self, implementation: str) -> None:
         """Choose transformers' attention: "sdpa" to compute, "eager" to export (it traces to plain, fusible operators)."""
@@ -126,10 +66,13 @@ class Encoder(nn.Module):
     ) -> tuple[Tensor, Sequence[Tensor]]:
         """Last states (B, T, H), and with `hidden_states` also those after the embeddings and after every layer.
 
-        `position_ids` (B, T) default to 0, 1, 2 ...; an exporter may compute them its own way.
+        `position_ids` (B, T) default to first_position and those after it; an exporter may compute them its own way.
         """
-        mask = (1.0 - attention_mask[:, None, None, :].to(self.model.dtype)) * self.MASK  # (B, 1, 1, T)
-        inputs = {"token_type_ids": token_type_ids} if self.architecture.takes_token_types else {}
+        mask = self.architecture.mask(attention_mask, self.model.dtype)
+        if position_ids is None:
+            position_ids = self.positions[:, : input_ids.shape[1]]
         more = {"output_hidden_states": True} if hidden_states else {}
-        output = self.model(input_ids=input_ids, attention_mask=mask, position_ids=position_ids, **inputs, **more)
+        words = self.architecture.words(self.model, input_ids, attention_mask)
+        types = self.architecture.token_types(token_type_ids)
+        output = self.model(**words, **types, attention_mask=mask, position_ids=position_ids, **more)
         return output.last_hidden_state, output.hidden_states if hidden_states else ()

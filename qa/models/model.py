@@ -14,7 +14,8 @@ from torch import Tensor, nn
 
 from qa.errors import BundleError, OptionError
 from qa.files import write_whole
-from qa.models.encoders import Encoder, encoder_type
+from qa.models.architectures import encoder_type
+from qa.models.encoders import Encoder
 from qa.models.heads import build_head
 from qa.models.surgery import shrink_to
 
@@ -30,13 +31,21 @@ class ParameterCounts:
 
 
 class QAModel(nn.Module):
-    """Encoder plus head."""
+    """Encoder plus head; a whole model's head is its output layer and has its name."""
 
     def __init__(self, encoder: Encoder, head_name: str, activation: str = "gelu", seed: int | None = None) -> None:
         super().__init__()
         self.encoder = encoder
         self.head_name, self.activation = head_name, activation
-        self.head = build_head(head_name, encoder.hidden_size, activation, seed)
+        self.head = self._build_head(seed)
+
+    def _build_head(self, seed: int | None) -> nn.Module:
+        own, name = self.encoder.architecture.output, self.encoder.config.model_type
+        if own is None:
+            return build_head(self.head_name, self.encoder.hidden_size, self.activation, seed)
+        if self.head_name != name:
+            raise OptionError(f"{name} is a whole model with an output layer of its own; it takes no head {self.head_name!r}")
+        return own(self.encoder.config)
 
     def forward(
         self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor, hidden_states: bool = False

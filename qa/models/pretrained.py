@@ -8,7 +8,8 @@ from transformers import AutoConfig, AutoModel
 from transformers.utils.logging import disable_progress_bar
 
 from qa.errors import DownloadError, OptionError
-from qa.models.encoders import Encoder, encoder_type
+from qa.models.architectures import encoder_type
+from qa.models.encoders import Encoder
 from qa.settings import QASettings
 from qa.squad import file_sha256
 from qa.tokenization import TOKENIZER_FILES, load_tokenizer
@@ -76,8 +77,8 @@ def load_encoder(name: str, folder: Path | None = None) -> Encoder:
         raise OptionError(f"encoder {name!r}: {folder / 'model.safetensors'} lacks {len(missing)} weights, {missing[0]} for one")
     encoder.model.load_state_dict({key: tensor for key, tensor in pretrained.state_dict().items() if key in wanted})
     longest = QASettings().max_length
-    if config.max_position_embeddings < longest:
-        raise OptionError(f"encoder {name!r}: has {config.max_position_embeddings} positions, windows need {longest}")
+    if encoder.max_length < longest:
+        raise OptionError(f"encoder {name!r}: has {encoder.max_length} positions, windows need {longest}")
     return encoder
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from qa.models.encoders import LayerParts
+from qa.models.architectures import LayerParts
 
 
 def keep_outputs(linear: nn.Linear, kept: Tensor) -> None:

@@ -2,7 +2,8 @@
 
 A window is [CLS] question [SEP] passage [SEP] padding; token types are 0 up to the first [SEP] and 1 up to the second. Masks
 are (B, T), 1 or 0 in the states' dtype, and made by multiplying shifted copies: operators that every runtime has, at any
-length. No token id is looked at: for an encoder with other special tokens, token types must draw the same line.
+length. No token id is looked at. RoBERTa's windows have two separators in the middle, both of type 0, so there the first
+counts as the last of a question's own tokens.
 """
 
 from torch import Tensor

@@ -1,0 +1,196 @@
+"""The registry of encoders and whole models: how each architecture is built, where its layers are, and what it wants as inputs.
+
+What differs between architectures stands here once; no other module asks which encoder it holds. MiniLM is a BERT of its own
+size: its published configurations say `bert` (MiniLMv2 has some that say `roberta`), and nothing more is needed for it.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from transformers import (
+    AlbertConfig,
+    AlbertModel,
+    BertConfig,
+    BertModel,
+    DistilBertConfig,
+    DistilBertModel,
+    MobileBertConfig,
+    MobileBertModel,
+    PretrainedConfig,
+    PreTrainedModel,
+    RobertaConfig,
+    RobertaModel,
+)
+
+from qa.errors import OptionError
+from qa.models.qanet import QANet, QANetConfig, QANetOutput
+
+
+@dataclass(frozen=True)
+class LayerParts:
+    """The Linear layers of one encoder layer, and the dropout of its attention.
+
+    Pruning edits the Linears in place; the layer's forward follows their sizes.
+    """
+
+    query: nn.Linear
+    key: nn.Linear
+    value: nn.Linear
+    attention_output: nn.Linear
+    up: nn.Linear
+    down: nn.Linear
+    head_size: int
+    attention_dropout: nn.Dropout
+
+    @property
+    def n_heads(self) -> int:
+        """Attention heads this layer has now."""
+        return self.query.out_features // self.head_size
+
+    @property
+    def n_neurons(self) -> int:
+        """Feed-forward neurons this layer has now."""
+        return self.up.out_features
+
+
+def _bert_parts(layer: Any) -> LayerParts:
+    attention = layer.attention.self
+    return LayerParts(
+        attention.query, attention.key, attention.value, layer.attention.output.dense,
+        layer.intermediate.dense, layer.output.dense, attention.attention_head_size, attention.dropout,
+    )  # fmt: skip
+
+
+def _distilbert_parts(layer: Any) -> LayerParts:
+    attention = layer.attention
+    return LayerParts(
+        attention.q_lin, attention.k_lin, attention.v_lin, attention.out_lin,
+        layer.ffn.lin1, layer.ffn.lin2, attention.attention_head_size, attention.dropout,
+    )  # fmt: skip
+
+
+def _albert_parts(layer: Any) -> LayerParts:
+    attention = layer.attention
+    return LayerParts(
+        attention.query, attention.key, attention.value, attention.dense,
+        layer.ffn, layer.ffn_output, attention.attention_head_size, attention.attention_dropout,
+    )  # fmt: skip
+
+
+def _build_albert(config: Any) -> PreTrainedModel:
+    if (config.num_hidden_groups, config.inner_group_num) != (1, 1):
+        raise OptionError(
+            f"encoder config: num_hidden_groups {config.num_hidden_groups} and inner_group_num {config.inner_group_num}; only an "
+            "ALBERT that runs one layer again and again (1 and 1, as every published one) is supported"
+        )
+    return AlbertModel(config, add_pooling_layer=False)
+
+
+# Hides padding from attention: fits fp16, and exp of it is exactly 0 in fp32.
+MASKED = -1e4
+
+
+def _additive(attention_mask: Tensor, dtype: torch.dtype) -> Tensor:
+    """Made here, the same in training and in every exported graph: Hugging Face's own brings operators old runtimes refuse."""
+    return (1.0 - attention_mask[:, None, None, :].to(dtype)) * MASKED  # (B, 1, 1, T)
+
+
+def _plain(attention_mask: Tensor, dtype: torch.dtype) -> Tensor:
+    return attention_mask
+
+
+def _ids(model: Any, input_ids: Tensor, attention_mask: Tensor) -> dict[str, Tensor]:
+    return {"input_ids": input_ids}
+
+
+def _blank_padding(model: Any, input_ids: Tensor, attention_mask: Tensor) -> dict[str, Tensor]:
+    words = model.embeddings.word_embeddings(input_ids)  # (B, T, E)
+    return {"inputs_embeds": words * attention_mask[..., None].to(words.dtype)}
+
+
+def _same(token_type_ids: Tensor) -> dict[str, Tensor]:
+    return {"token_type_ids": token_type_ids}
+
+
+def _first_type_only(token_type_ids: Tensor) -> dict[str, Tensor]:
+    return {"token_type_ids": token_type_ids.clamp(max=0)}  # the input stays in an exported graph
+
+
+def _no_types(token_type_ids: Tensor) -> dict[str, Tensor]:
+    return {}
+
+
+@dataclass(frozen=True)
+class EncoderType:
+    """One architecture; `config` is transformers' configuration of it, `model` the model that `build` made."""
+
+    config_class: type[PretrainedConfig]
+    build: Callable[[Any], Any]
+    """From config; without the pooler, which no head uses and which would count as parameters."""
+    layers: Callable[[Any], Sequence[nn.Module]]
+    """From model: the layer of each step, first to last; one that runs again and again is listed as often."""
+    parts: Callable[[Any], LayerParts] | None
+    """From one layer; None when a layer is not one attention and one feed-forward network, and cannot be pruned as such."""
+    words: Callable[[Any, Tensor, Tensor], dict[str, Tensor]] = _ids
+    """From model, input_ids and attention_mask (B, T): how the model gets its words."""
+    mask: Callable[[Tensor, torch.dtype], Tensor] = _additive
+    """From attention_mask (B, T) and the model's dtype: what the model gets of it."""
+    token_types: Callable[[Tensor], dict[str, Tensor]] = _same
+    """From token_type_ids (B, T): what the model gets of them."""
+    first_position: Callable[[Any], int] = lambda config: 0
+    """From config: the position id of a window's first token."""
+    unprunable: str = ""
+    """Why `parts` is None."""
+    output: Callable[[Any], nn.Module] | None = None
+    """From config: the output layer of a whole model, which takes no other head."""
+
+
+ENCODERS: dict[str, EncoderType] = {
+    "bert": EncoderType(BertConfig, lambda c: BertModel(c, add_pooling_layer=False), lambda m: m.encoder.layer, _bert_parts),
+    "distilbert": EncoderType(
+        DistilBertConfig, DistilBertModel, lambda m: m.transformer.layer, _distilbert_parts, token_types=_no_types
+    ),
+    "albert": EncoderType(
+        AlbertConfig,
+        _build_albert,
+        lambda m: [m.encoder.albert_layer_groups[0].albert_layers[0]] * m.config.num_hidden_layers,
+        _albert_parts,
+    ),
+    "roberta": EncoderType(
+        RobertaConfig,
+        lambda c: RobertaModel(c, add_pooling_layer=False),
+        lambda m: m.encoder.layer,
+        _bert_parts,
+        token_types=_first_type_only,  # its table has one row
+        first_position=lambda c: c.pad_token_id + 1,  # fairseq numbers positions after the padding's
+    ),
+    "mobilebert": EncoderType(
+        MobileBertConfig,
+        lambda c: MobileBertModel(c, add_pooling_layer=False),
+        lambda m: m.encoder.layer,
+        None,
+        # Each word is joined with its neighbours: beside padding it would have another one than at the end of a window.
+        words=_blank_padding,
+        unprunable="each of its layers stacks several narrow feed-forward networks inside a bottleneck",
+    ),
+    "qanet": EncoderType(
+        QANetConfig,
+        QANet,
+        lambda m: [],
+        None,
+        mask=_plain,
+        unprunable="its blocks are small already, and run three times",
+        output=QANetOutput,
+    ),
+}
+WHOLE_MODELS = tuple(name for name, kind in ENCODERS.items() if kind.output is not None)
+
+
+def encoder_type(name: str, where: str) -> EncoderType:
+    """The registry entry for a transformers `model_type`; OptionError lists the known ones."""
+    if name not in ENCODERS:
+        raise OptionError(f"{where}: unknown encoder type {name!r}; known: {', '.join(ENCODERS)}")
+    return ENCODERS[name]

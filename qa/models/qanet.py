@@ -1,0 +1,238 @@
+"""QANet (Yu et al. 2018): convolutions and self-attention, no recurrence; a small student that a BERT can teach.
+
+It reads the teacher's tokens, so their logits can be compared. Question and passage share one window and are told apart by
+masks: the question is looked for in the first 66 positions, the passage (with [CLS], which stands for "no answer") in all of
+them. Characters come from a constant table by token id, so that the model's inputs stay those of every other one.
+
+Letters: B batch, T tokens of a window, Q its first 66, E word size, C characters of a token, D width.
+
+Departures: WordPiece tokens instead of words, with the teacher's embeddings (trained on) instead of GloVe; a character vector
+is as wide as the model; no stochastic depth; the cross-attention follows the paper's equations, and as in BERT a window has
+an output for [CLS].
+"""
+
+import math
+from collections import Counter
+
+import torch
+from tokenizers import Tokenizer
+from torch import Tensor, nn
+from torch.nn import functional
+from transformers import PretrainedConfig
+from transformers.modeling_outputs import BaseModelOutput
+
+from qa.models.heads.qermit import FIRST_SEGMENT_TOKENS, Highway
+from qa.models.heads.segments import MASKED, answer_tokens, first_segment
+from qa.tokenization import vocabulary
+
+NO_CHARACTER, OTHER_CHARACTER = 0, 1
+# The character table's last column. Int8 rows are scaled by their largest value: with 127 in each, every id is stored exactly.
+EXACT = 127
+
+
+class QANetConfig(PretrainedConfig):
+    """Sizes; the defaults are the paper's (section 4.1), with one character vector as wide as the model."""
+
+    model_type = "qanet"
+
+    vocab_size: int = 30522
+    word_size: int = 384
+    n_characters: int = EXACT
+    word_length: int = 16
+    character_size: int = 64
+    width: int = 128
+    n_heads: int = 8
+    n_blocks: int = 7
+    dropout: float = 0.1
+    max_position_embeddings: int = 512
+
+    @property
+    def hidden_size(self) -> int:
+        """What the output layer reads: three passes of the model encoder."""
+        return 3 * self.width
+
+
+def character_table(tokenizer: Tokenizer, n_tokens: int, word_length: int, n_characters: int) -> Tensor:
+    """(n_tokens, word_length + 1) floats: ids of each token's first characters, 0 where it has none, and EXACT at the end.
+
+    The characters that occur in the most tokens get an id of their own, less than `n_characters` (at most 127); others share one.
+    """
+    tokens = [token.removeprefix("##") for token in vocabulary(tokenizer)]
+    counts = Counter(character for token in tokens for character in set(token))
+    frequent = sorted(counts, key=lambda c: (-counts[c], c))[: n_characters - 2]
+    ids = {character: number for number, character in enumerate(frequent, start=2)}
+    table = torch.full((n_tokens, word_length + 1), float(NO_CHARACTER))
+    for row, token in zip(table, tokens, strict=False):
+        known = [ids.get(character, OTHER_CHARACTER) for character in token[:word_length]]
+        row[: len(known)] = torch.tensor(known, dtype=torch.float)
+    table[:, -1] = EXACT
+    return table
+
+
+def position_table(length: int, width: int) -> Tensor:
+    """(length, width): sines in the first half, cosines in the second (Vaswani et al. 2017, section 3.5)."""
+    rates = torch.exp(torch.arange(width // 2) * (-math.log(10000) / max(1, width // 2 - 1)))
+    angles = torch.arange(length)[:, None] * rates
+    return torch.cat([angles.sin(), angles.cos()], dim=1)
+
+
+class Embedding(nn.Module):
+    """A token as its projected word vector and the maximum over its characters' convolution, through two highway layers."""
+
+    KERNEL = 5
+
+    def __init__(self, config: QANetConfig) -> None:
+        super().__init__()
+        width = config.width
+        self.words = nn.Embedding(config.vocab_size, config.word_size)
+        self.word = nn.Linear(config.word_size, width, bias=False)
+        self.characters = nn.Embedding(config.n_characters, config.character_size, padding_idx=NO_CHARACTER)
+        self.character = nn.Linear(self.KERNEL * config.character_size, width)
+        self.highway = nn.Sequential(Highway(2 * width), Highway(2 * width))
+        self.resize = nn.Linear(2 * width, width, bias=False)
+        self.dropout = nn.Dropout(config.dropout)
+        self.register_buffer("table", torch.zeros(config.vocab_size, config.word_length + 1))
+
+    def forward(self, input_ids: Tensor) -> Tensor:
+        """(B, T) -> (B, T, D)."""
+        ids = functional.embedding(input_ids, self.get_buffer("table"))[..., :-1].float()
+        characters = self.dropout(self.characters((ids + 0.5).int()))  # (B, T, C, character size)
+        n_windows = characters.shape[2] - self.KERNEL + 1
+        windows = torch.cat([characters[:, :, k : k + n_windows] for k in range(self.KERNEL)], dim=-1)
+        by_character = self.character(windows).relu().amax(dim=2)  # (B, T, D)
+        by_word = self.word(self.dropout(self.words(input_ids)))
+        return self.resize(self.highway(torch.cat([by_word, by_character], dim=-1)))
+
+
+class SeparableConvolution(nn.Module):
+    """Depthwise separable convolution over tokens (Chollet 2017): each channel by itself, then all channels of one token."""
+
+    def __init__(self, width: int, kernel: int) -> None:
+        super().__init__()
+        self.depthwise = nn.Conv1d(width, width, kernel, padding=kernel // 2, groups=width, bias=False)
+        self.pointwise = nn.Linear(width, width)
+
+    def forward(self, states: Tensor) -> Tensor:
+        """(B, T, D) -> (B, T, D)."""
+        return self.pointwise(self.depthwise(states.transpose(1, 2)).transpose(1, 2)).relu()
+
+
+class SelfAttention(nn.Module):
+    """Multi-head scaled dot-product attention (Vaswani et al. 2017)."""
+
+    def __init__(self, width: int, n_heads: int) -> None:
+        super().__init__()
+        self.n_heads = n_heads
+        self.query, self.key, self.value, self.output = (nn.Linear(width, width) for _ in range(4))
+
+    def forward(self, states: Tensor, mask: Tensor) -> Tensor:
+        """States (B, T, D), mask (B, T) of the tokens that may be looked at -> (B, T, D)."""
+        query, key, value = (
+            layer(states).unflatten(-1, (self.n_heads, -1)).transpose(1, 2) for layer in (self.query, self.key, self.value)
+        )  # each (B, heads, T, D / heads)
+        scores = query @ key.transpose(2, 3) * query.shape[-1] ** -0.5 + (1 - mask[:, None, None, :]) * MASKED
+        return self.output((scores.softmax(dim=-1) @ value).transpose(1, 2).flatten(2))
+
+
+class Block(nn.Module):
+    """An encoder block: positions, convolutions, self-attention, feed-forward; each after a LayerNorm and with a residual."""
+
+    def __init__(self, config: QANetConfig, n_convolutions: int, kernel: int) -> None:
+        super().__init__()
+        width = config.width
+        self.convolutions = nn.ModuleList(SeparableConvolution(width, kernel) for _ in range(n_convolutions))
+        self.attention = SelfAttention(width, config.n_heads)
+        self.up, self.down = nn.Linear(width, width), nn.Linear(width, width)
+        self.norms = nn.ModuleList(nn.LayerNorm(width) for _ in range(n_convolutions + 2))
+        self.dropout = nn.Dropout(config.dropout)
+
+    def forward(self, states: Tensor, mask: Tensor, positions: Tensor) -> Tensor:
+        """States (B, T, D), mask (B, T), positions (1, T, D) -> (B, T, D)."""
+        states = states + positions
+        for norm, convolution in zip(self.norms, self.convolutions, strict=False):
+            states = states + self.dropout(convolution(norm(states) * mask[..., None]))
+        states = states + self.dropout(self.attention(self.norms[-2](states), mask))
+        return states + self.dropout(self.down(self.up(self.norms[-1](states)).relu()))
+
+
+class ContextQueryAttention(nn.Module):
+    """What each token of the context finds in the question, and through it in the context (section 2.2; Seo et al. 2017).
+
+    S[i, j] = w . [c_i, q_j, c_i * q_j], with P its rows' softmax over the question and R its columns' over the context:
+
+        A = P q,   B = P R^T c,   result [c, A, c * A, c * B]
+    """
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.context, self.question = nn.Linear(width, 1, bias=False), nn.Linear(width, 1, bias=False)
+        self.product = nn.Parameter(torch.empty(width).uniform_(-(width**-0.5), width**-0.5))
+
+    def forward(self, context: Tensor, question: Tensor, context_mask: Tensor, question_mask: Tensor) -> Tensor:
+        """Context (B, T, D), question (B, Q, D), their masks (B, T) and (B, Q) -> (B, T, 4 D)."""
+        scores = (context * self.product) @ question.transpose(1, 2)
+        scores = scores + self.context(context) + self.question(question).transpose(1, 2)  # (B, T, Q)
+        rows = (scores + (1 - question_mask[:, None, :]) * MASKED).softmax(dim=-1)
+        columns = (scores.transpose(1, 2) + (1 - context_mask[:, None, :]) * MASKED).softmax(dim=-1)  # (B, Q, T)
+        to_question, to_context = rows @ question, rows @ (columns @ context)
+        return torch.cat([context, to_question, context * to_question, context * to_context], dim=-1)
+
+
+class QANet(nn.Module):
+    """All but the output layer; called as transformers' encoders are, with the plain padding mask."""
+
+    def __init__(self, config: QANetConfig) -> None:
+        super().__init__()
+        self.embedding = Embedding(config)
+        self.encode = Block(config, n_convolutions=4, kernel=7)
+        self.attend = ContextQueryAttention(config.width)
+        self.resize = nn.Linear(4 * config.width, config.width, bias=False)
+        self.blocks = nn.ModuleList(Block(config, n_convolutions=2, kernel=5) for _ in range(config.n_blocks))
+        self.register_buffer("positions", position_table(config.max_position_embeddings, config.width), persistent=False)
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """The type of its states."""
+        return self.resize.weight.dtype
+
+    def set_attn_implementation(self, name: str) -> None:
+        """Nothing to choose: its attention is made of plain operators."""
+
+    def start_from(self, words: Tensor, tokenizer: Tokenizer) -> None:
+        """Take over a teacher's word vectors (V, E), and the characters of its tokens."""
+        table = self.embedding.get_buffer("table")
+        with torch.no_grad():
+            self.embedding.words.weight.copy_(words)
+            table.copy_(character_table(tokenizer, len(table), table.shape[1] - 1, self.embedding.characters.num_embeddings))
+
+    def forward(
+        self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor, position_ids: Tensor
+    ) -> BaseModelOutput:
+        """(B, T) each -> the states of three passes side by side, (B, T, 3 D)."""
+        states = self.embedding(input_ids)  # (B, T, D)
+        positions = functional.embedding(position_ids, self.get_buffer("positions"))  # (1, T, D)
+        passage_mask = answer_tokens(states, attention_mask, token_type_ids)  # (B, T)
+        question_mask = first_segment(states, attention_mask, token_type_ids)[:, :FIRST_SEGMENT_TOKENS]  # (B, Q)
+        passage = self.encode(states, passage_mask, positions)
+        question = states[:, :FIRST_SEGMENT_TOKENS]
+        question = self.encode(question, question_mask, positions[:, :FIRST_SEGMENT_TOKENS])
+        states, passes = self.resize(self.attend(passage, question, passage_mask, question_mask)), []
+        for _ in range(3):
+            for block in self.blocks:
+                states = block(states, passage_mask, positions)
+            passes.append(states)
+        return BaseModelOutput(last_hidden_state=torch.cat(passes, dim=-1), hidden_states=())
+
+
+class QANetOutput(nn.Module):
+    """Start from the first and second pass, end from the first and third (section 2.2, output layer)."""
+
+    def __init__(self, config: QANetConfig) -> None:
+        super().__init__()
+        self.start, self.end = nn.Linear(2 * config.width, 1), nn.Linear(2 * config.width, 1)
+
+    def forward(self, states: Tensor, attention_mask: Tensor, token_type_ids: Tensor) -> Tensor:
+        """(B, T, 3 D) -> (B, T, 2)."""
+        first, second, third = states.chunk(3, dim=-1)
+        start, end = self.start(torch.cat([first, second], dim=-1)), self.end(torch.cat([first, third], dim=-1))
+        return torch.cat([start, end], dim=-1)

@@ -1,0 +1,38 @@
+"""Small tokenizers of the families that no wheel carries, trained on the shipped passages."""
+
+from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+
+from qa.datasets import resolve
+from qa.squad import read_squad
+
+
+def passages():
+    return list(dict.fromkeys(e.context for e in read_squad(resolve("embedded", "train"))))[:200]
+
+
+def byte_pairs(path):
+    """As RoBERTa's: byte level, case kept, <s> 0, <pad> 1, </s> 2."""
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    special, alphabet = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"], pre_tokenizers.ByteLevel.alphabet()
+    trainer = trainers.BpeTrainer(vocab_size=1200, special_tokens=special, initial_alphabet=alphabet, show_progress=False)
+    tokenizer.train_from_iterator(passages(), trainer)
+    tokenizer.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0), trim_offsets=True, add_prefix_space=False)
+    tokenizer.save(str(path / "tokenizer.json"))
+
+
+def sentence_pieces(path):
+    """As ALBERT's: unigrams, lower case, "▁" for a space, <pad> 0, <unk> 1, [CLS] 2, [SEP] 3."""
+    tokenizer = Tokenizer(models.Unigram())
+    tokenizer.normalizer = normalizers.Sequence(
+        [
+            normalizers.Replace("``", '"'), normalizers.NFKD(), normalizers.StripAccents(), normalizers.Lowercase(),
+            normalizers.Replace(Regex(" {2,}"), " "),
+        ]
+    )  # fmt: skip
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
+    special = ["<pad>", "<unk>", "[CLS]", "[SEP]", "[MASK]"]
+    trainer = trainers.UnigramTrainer(vocab_size=600, special_tokens=special, unk_token="<unk>", show_progress=False)
+    tokenizer.train_from_iterator(passages()[:60], trainer)
+    tokenizer.save(str(path / "tokenizer.json"))

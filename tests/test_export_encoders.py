@@ -1,0 +1,100 @@
+"""Encoders through the real exporters, in fp32 and int8: ALBERT's layer is stored once, RoBERTa has no vocab.txt."""
+
+import numpy as np
+import onnx
+import pytest
+
+import export.onnx
+import export.tflite
+from export.parity import real_windows
+from export.tflite import read_structure
+from qa.bundle import open_bundle
+from qa.errors import UnsupportedExport
+from qa.features import collate
+from qa.runtimes import TorchRuntime, load_runtime
+
+LENGTH = 128
+
+pytestmark = pytest.mark.usefixtures("converted_once")
+
+
+@pytest.fixture(scope="module")
+def to_onnx(make_bundle, tmp_path_factory):
+    """A function: (parent, export). The exporter checks parity on 40 real windows, padded and not, itself."""
+
+    def export_encoder(encoder, flag):
+        parent, out = make_bundle(encoder=encoder, head="linear"), tmp_path_factory.mktemp("exports") / "out"
+        return open_bundle(parent), export.onnx.main(export.onnx.OnnxConfig(model=parent, out=out, quantize=flag))
+
+    return export_encoder
+
+
+@pytest.fixture(scope="module")
+def to_tflite(make_bundle, tmp_path_factory):
+    """As `to_onnx`, to TFLite with one signature."""
+
+    def export_encoder(encoder, flag):
+        parent, out = make_bundle(encoder=encoder, head="linear"), tmp_path_factory.mktemp("exports") / "out"
+        config = export.tflite.TFLiteConfig(model=parent, out=out, quantize=flag, lengths=(LENGTH,))
+        return open_bundle(parent), export.tflite.main(config)
+
+    return export_encoder
+
+
+def largest_difference(parent, bundle, length=None):
+    windows, runtime, worst = real_windows(parent), load_runtime(bundle, 1), 0.0
+    for window in (windows[0], windows[20]):
+        n = len(window.input_ids)
+        for wanted, seen in zip(TorchRuntime(parent, 1)(collate([window])), runtime(collate([window], length)), strict=True):
+            worst = max(worst, float(np.abs(wanted[0] - seen[0, :n]).max()))
+    return worst
+
+
+@pytest.mark.parametrize("encoder", ["albert", "roberta", "mobilebert"])
+def test_onnx_fp32_equals_pytorch(to_onnx, encoder):
+    parent, bundle = to_onnx(encoder, "none")
+    assert max(largest_difference(parent, bundle), largest_difference(parent, bundle, 140)) < 1e-4
+
+
+@pytest.mark.parametrize("encoder", ["albert", "roberta", "mobilebert"])
+@pytest.mark.parametrize("flag", ["int8", "int8-weights"])
+def test_onnx_int8(to_onnx, encoder, flag):
+    parent, bundle = to_onnx(encoder, flag)
+    assert largest_difference(parent, bundle) < 1.0  # of logits with a deviation of 1
+
+
+@pytest.mark.parametrize("encoder", ["albert", "mobilebert"])
+def test_tflite_fp32_equals_pytorch(to_tflite, encoder):
+    parent, bundle = to_tflite(encoder, "none")
+    assert largest_difference(parent, bundle, LENGTH) < 1e-4
+
+
+@pytest.mark.parametrize("encoder", ["albert", "mobilebert"])
+def test_tflite_int8(to_tflite, encoder):
+    parent, bundle = to_tflite(encoder, "int8")
+    assert largest_difference(parent, bundle, LENGTH) < 1.0
+    assert {key[1:] for key in read_structure(bundle.weights.read_bytes()).weight_types} == {("INT8", False)}
+
+
+@pytest.mark.parametrize(("flag", "stored"), [("none", "FLOAT"), ("int8", "INT8"), ("int8-weights", "INT8")])
+def test_onnx_stores_alberts_layer_once(to_onnx, flag, stored):
+    graph = onnx.load(to_onnx("albert", flag)[1].weights).graph
+    shapes = [tuple(t.dims) for t in graph.initializer if t.data_type == getattr(onnx.TensorProto, stored) and len(t.dims) == 2]
+    assert [shapes.count(shape) for shape in ((64, 64), (64, 128), (128, 64))] == [4, 1, 1]
+
+
+@pytest.mark.parametrize(("flag", "stored", "each"), [("none", "FLOAT32", 4), ("int8", "INT8", 1)])
+def test_tflite_stores_alberts_layer_once(to_tflite, flag, stored, each):
+    parent, bundle = to_tflite("albert", flag)
+    # The converter folds the LayerNorm before query, key and value into them, and the first step has none.
+    n_stored = parent.manifest["parameters"]["total"] + 3 * 64 * 64
+    seen = read_structure(bundle.weights.read_bytes()).constant_bytes[stored]
+    assert 0.99 * each * n_stored < seen < 1.01 * each * n_stored
+
+
+def test_a_byte_pair_tokenizer_is_refused_before_converting(make_bundle, tmp_path, monkeypatch):
+    monkeypatch.setattr(export.tflite, "convert", None)
+    config = export.tflite.TFLiteConfig(model=make_bundle(encoder="roberta"), out=tmp_path / "out")
+    with pytest.raises(UnsupportedExport, match=r"needs the tokenizer.*WordPiece.*not.*BPE.*export\.onnx"):
+        export.tflite.main(config)
+    assert not (tmp_path / "out").exists()

@@ -1,0 +1,318 @@
+"""ALBERT, RoBERTa, MobileBERT and MiniLM: equal to transformers' own models, shared layers, tokens, positions, pruning."""
+
+import copy
+
+import numpy as np
+import pytest
+import torch
+import transformers
+from made_tokenizers import byte_pairs, sentence_pieces
+from torch import nn
+from transformers import AlbertConfig, AutoConfig, MobileBertConfig, RobertaConfig
+
+from compress.importance import measure_importance
+from compress.prune import PruneConfig, prune_structured
+from compress.prune import main as prune
+from distill.batches import model_inputs, to_tensors
+from distill.objectives import supervised
+from distill.run import DistillConfig
+from distill.run import main as distil
+from distill.student import check_same_tokens, student_from_layers
+from qa.bundle import open_bundle
+from qa.datasets import resolve
+from qa.errors import BundleError, OptionError
+from qa.features import collate, make_windows
+from qa.models.encoders import Encoder
+from qa.models.model import QAModel
+from qa.models.pretrained import embedded_folder, load_encoder
+from qa.models.surgery import keep_heads, keep_neurons
+from qa.settings import QASettings
+from qa.squad import Answer, Example, read_squad
+from qa.tokenization import load_tokenizer
+
+TINY = {"vocab_size": 90, "hidden_size": 32, "num_hidden_layers": 3, "num_attention_heads": 4, "intermediate_size": 48}
+CONFIGS = {
+    "albert": lambda: AlbertConfig(**TINY, embedding_size=16),
+    "roberta": lambda: RobertaConfig(**TINY, type_vocab_size=1, max_position_embeddings=40),
+    "mobilebert": lambda: MobileBertConfig(**TINY, embedding_size=16, intra_bottleneck_size=16),
+}
+NAMES = {"albert": "Albert", "roberta": "Roberta", "mobilebert": "MobileBert"}
+KINDS = sorted(CONFIGS)
+
+
+def theirs(kind):
+    return getattr(transformers, f"{NAMES[kind]}ForQuestionAnswering")
+
+
+def build(kind, head="linear", seed=0):
+    """Weights large enough that every part of the model matters."""
+    torch.manual_seed(seed)
+    model = QAModel(Encoder(CONFIGS[kind]()), head).eval()
+    for module in model.modules():
+        if isinstance(module, nn.Linear):
+            nn.init.normal_(module.weight, std=module.in_features**-0.5)
+    return model
+
+
+def batch(pad_id=1, length=12):
+    """Two windows, the second with four tokens of padding."""
+    ids = torch.randint(3, 90, (2, length), generator=torch.Generator().manual_seed(0))
+    mask = torch.ones_like(ids)
+    mask[1, -4:] = 0
+    ids[mask == 0] = pad_id
+    types = (torch.arange(length) > 4).long().expand(2, -1) * mask
+    return {"input_ids": ids, "attention_mask": mask, "token_type_ids": types}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_linear_head_equals_transformers_own_model(kind):
+    model = build(kind)
+    reference = theirs(kind)(CONFIGS[kind]()).eval()
+    missing = getattr(reference, kind).load_state_dict(model.encoder.model.state_dict(), strict=False)
+    assert missing == ([], [])
+    reference.qa_outputs.load_state_dict(model.head.output.state_dict())
+    inputs = batch(reference.config.pad_token_id)  # whose embedding is 0 in MobileBERT here, as it is blanked in ours
+    wanted = reference(**{k: v for k, v in inputs.items() if kind != "roberta" or k != "token_type_ids"})
+    keep = inputs["attention_mask"].bool()
+    for name, seen in model(**inputs).items():
+        assert (seen - getattr(wanted, name))[keep].abs().max() < 1e-5
+        assert seen[keep].std() > 0.1
+
+
+@pytest.mark.parametrize(
+    ("kind", "config", "total"),
+    [
+        ("albert", AlbertConfig(hidden_size=768, num_attention_heads=12, intermediate_size=3072), 11_094_530),
+        ("roberta", RobertaConfig(vocab_size=50265, type_vocab_size=1, max_position_embeddings=514), 124_056_578),
+        ("mobilebert", MobileBertConfig(), 24_582_914),
+    ],
+)
+def test_parameter_counts_of_the_published_sizes(kind, config, total):
+    """albert-base-v2, roberta-base and mobilebert-uncased with a linear head; a shared layer counts once."""
+    with torch.device("meta"):
+        assert QAModel(Encoder(config), "linear").count_parameters().total == total
+        assert sum(p.numel() for p in theirs(kind)(config).parameters()) == total
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_saved_model_computes_the_same(tmp_path, kind):
+    model = build(kind, "qermit-cnn")
+    for parts in model.encoder.layer_parts():
+        keep_heads(parts, torch.tensor([0, 2]))
+        keep_neurons(parts, torch.tensor([1, 5, 7]))
+    model.save_pretrained(tmp_path)
+    again = QAModel.from_pretrained(tmp_path)
+    assert torch.equal(again(**batch())["start_logits"], model(**batch())["start_logits"])
+    assert again.config() == model.config()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_padding_moves_nothing_whatever_stands_there(kind):
+    model, inputs = build(kind), batch()
+    keep = inputs["attention_mask"].bool()
+    wanted = model(**inputs)["end_logits"]
+    longer = {name: nn.functional.pad(tensor, (0, 7)) for name, tensor in inputs.items()}
+    for other in (longer, batch(pad_id=0)):
+        assert (model(**other)["end_logits"][:, :12] - wanted)[keep].abs().max() < 1e-5
+
+
+# Pruning
+
+
+def test_albert_is_pruned_once_for_all_of_its_steps():
+    model = build("albert")
+    assert len(model.encoder.layers) == 3
+    (parts,) = model.encoder.layer_parts()
+    with torch.no_grad():
+        parts.down.weight[:, [0, 9, 47]] = 0
+        parts.attention_output.weight[:, 8:16] = 0  # head 1 of size 8
+    before, n_before = model(**batch())["start_logits"], model.count_parameters().total
+    keep_neurons(parts, torch.tensor([i for i in range(48) if i not in (0, 9, 47)]))
+    keep_heads(parts, torch.tensor([0, 2, 3]))
+    assert (model(**batch())["start_logits"] - before).abs().max() < 1e-6
+    assert n_before - model.count_parameters().total == 3 * (32 + 1 + 32) + 8 * (3 * 33 + 32)
+    assert model.config()["heads_per_layer"] == [3]
+
+
+@pytest.fixture(scope="module")
+def windows(make_bundle):
+    bundle = open_bundle(make_bundle())
+    return make_windows(read_squad(resolve("embedded", "train"))[:4], bundle.tokenizer(), bundle.settings)
+
+
+def test_importance_of_a_shared_head_is_that_of_one_mask_for_all_steps(make_bundle, windows):
+    model = QAModel.from_pretrained(make_bundle("albert"))
+    (parts,) = model.encoder.layer_parts()
+    mask = torch.ones(parts.n_heads, requires_grad=True)
+    handle = parts.attention_output.register_forward_pre_hook(
+        lambda _, args: (args[0] * mask.repeat_interleave(parts.head_size),)
+    )
+    supervised(model.eval(), to_tensors(windows[:1]), None)["loss"].backward()
+    handle.remove()
+    importance = measure_importance(model, windows[:1], progress=False)
+    assert torch.allclose(importance.heads[0], mask.grad**2, rtol=1e-3)
+
+
+@pytest.mark.parametrize("kind", ["albert", "roberta"])
+def test_structured_pruning(make_bundle, windows, kind):
+    model = QAModel.from_pretrained(make_bundle(kind))
+    n_stored = len(model.encoder.layer_parts())
+    facts = prune_structured(model, windows, keep_ffn=0.5, keep_heads=0.75)
+    assert sum(facts["heads_per_layer"]) == 3 * n_stored
+    assert len(facts["neurons_per_layer"]) == n_stored == (1 if kind == "albert" else 2)
+    assert model(**model_inputs(to_tensors(windows)))["start_logits"].isfinite().all()
+
+
+def test_mobilebert_says_why_it_cannot_be_pruned_and_what_can_be_done(make_bundle, small_squad, tmp_path):
+    config = PruneConfig(model=make_bundle("mobilebert"), out=tmp_path / "out", data=str(small_squad))
+    with pytest.raises(OptionError, match=r"mobilebert encoder cannot be pruned.*bottleneck.*--method magnitude"):
+        prune(config)
+    assert not (tmp_path / "out").exists()
+
+
+# Students
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_student_of_all_layers_is_its_teacher(kind):
+    teacher = build(kind)
+    assert torch.equal(student_from_layers(teacher, 3).eval()(**batch())["end_logits"], teacher(**batch())["end_logits"])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_student_of_the_last_layer_starts_from_the_teachers_weights(kind):
+    teacher = build(kind)
+    student = student_from_layers(teacher, 1).eval()
+    assert len(student.encoder.layers) == 1
+    expected = copy.deepcopy(teacher)
+    if kind == "albert":
+        expected.encoder.model.config.num_hidden_layers = 1
+    else:
+        expected.encoder.model.encoder.layer = expected.encoder.model.encoder.layer[2:]
+    assert torch.equal(student(**batch())["end_logits"], expected(**batch())["end_logits"])
+
+
+@pytest.mark.usefixtures("fresh_accelerate")
+@pytest.mark.parametrize("kind", KINDS)
+def test_distillation_makes_a_student(make_bundle, small_squad, tmp_path, kind):
+    config = DistillConfig(
+        out=tmp_path / "run", teacher=make_bundle(kind), student_layers=1, data=str(small_squad), epochs=0.5, cache=tmp_path / "c"
+    )
+    bundle = distil(config)
+    assert QAModel.from_pretrained(bundle.path).encoder.config.num_hidden_layers == 1
+    assert (bundle.path / "tokenizer.json").read_bytes() == (make_bundle(kind) / "tokenizer.json").read_bytes()
+
+
+# Loading
+
+
+def test_minilm_is_a_bert():
+    config = AutoConfig.from_pretrained(embedded_folder())
+    assert (config.model_type, config.num_hidden_layers, config.hidden_size) == ("bert", 6, 384)
+    assert load_encoder("minilm-l6").config.model_type == "bert"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_encoder_is_loaded_from_a_local_folder(tmp_path, kind):
+    config = CONFIGS[kind]()
+    config.max_position_embeddings = 514
+    torch.manual_seed(1)
+    reference = theirs(kind)(config).eval()
+    reference.save_pretrained(tmp_path)
+    byte_pairs(tmp_path)
+    encoder = load_encoder(str(tmp_path)).eval()
+    ids, mask, types = batch(config.pad_token_id).values()
+    wanted = getattr(reference, kind)(ids, mask, **({} if kind == "roberta" else {"token_type_ids": types})).last_hidden_state
+    assert (encoder(ids, mask, types)[0] - wanted)[mask.bool()].abs().max() < 1e-5
+
+
+def test_positions_before_the_first_do_not_count(tmp_path):
+    config = CONFIGS["roberta"]()
+    config.max_position_embeddings = 385
+    theirs("roberta")(config).save_pretrained(tmp_path)
+    byte_pairs(tmp_path)
+    with pytest.raises(OptionError, match="has 383 positions, windows need 384"):
+        load_encoder(str(tmp_path))
+
+
+def test_albert_with_several_groups_is_refused():
+    with pytest.raises(OptionError, match="num_hidden_groups 2"):
+        Encoder(AlbertConfig(**TINY, num_hidden_groups=2))
+
+
+# Tokens
+
+
+@pytest.fixture(scope="module")
+def tokenizers(tmp_path_factory):
+    made = {"wordpiece": load_tokenizer(embedded_folder())}
+    for make in (byte_pairs, sentence_pieces):
+        folder = tmp_path_factory.mktemp(make.__name__)
+        make(folder)
+        made[make.__name__] = load_tokenizer(folder)
+    return made
+
+
+def test_byte_pair_window_has_two_separators_and_types_from_the_passage_on(tokenizers):
+    tokenizer = tokenizers["byte_pairs"]
+    example = Example("q", "t", "Ada wrote it.", "Who?", (Answer("Ada", 0),), False)
+    (window,) = make_windows([example], tokenizer, QASettings())
+    question, passage = (tokenizer.encode(text, add_special_tokens=False).ids for text in ("Who?", "Ada wrote it."))
+    assert window.input_ids.tolist() == [0, *question, 2, 2, *passage, 2]
+    assert window.input_ids.tolist() == tokenizer.encode("Who?", "Ada wrote it.").ids
+    assert window.context_begin == len(question) + 3
+    assert collate([window])["token_type_ids"][0].tolist() == [0] * window.context_begin + [1] * (len(passage) + 1)
+
+
+def test_sentence_piece_window_has_its_own_special_tokens(tokenizers):
+    (window,) = make_windows([Example("q", "t", "Ada.", "Who?", (), True)], tokenizers["sentence_pieces"], QASettings())
+    ids = window.input_ids.tolist()
+    assert [ids[0], ids[window.context_begin - 1], ids[-1]] == [2, 3, 3]
+
+
+@pytest.mark.parametrize("family", ["byte_pairs", "sentence_pieces"])
+def test_answers_are_cut_out_without_the_space_before_them(tokenizers, family):
+    examples = read_squad(resolve("embedded", "train"))[:300]
+    windows = make_windows(examples, tokenizers[family], QASettings())
+    seen = [
+        (examples[w.example].answers[0].text, examples[w.example].context[
+            w.char_starts[w.start_position - w.context_begin] : w.char_ends[w.end_position - w.context_begin]
+        ])
+        for w in windows if w.start_position
+    ]  # fmt: skip
+    assert len(seen) > 250
+    assert all(wanted in text for wanted, text in seen)
+    assert np.mean([wanted == text for wanted, text in seen]) > 0.9  # the rest: tokens of the small vocabulary cross its ends
+
+
+@pytest.mark.parametrize("family", ["byte_pairs", "sentence_pieces"])
+@pytest.mark.parametrize(
+    "text", ["<s> a </s></s>", "x<pad><mask>", "[CLS] [SEP]", " \n\t ", "", "👩‍👩‍👧‍👦 שלום 中文 e\u0301", "word " * 900]
+)
+def test_any_text_gives_whole_windows(tokenizers, family, text):
+    tokenizer = tokenizers[family]
+    separator = tokenizer.token_to_id("</s>" if family == "byte_pairs" else "[SEP]")
+    for window in make_windows([Example("q", "t", text, text, (), True)], tokenizer, QASettings()):
+        separators = [k for k, token in enumerate(window.input_ids) if token == separator]
+        between = [window.context_begin - 2, window.context_begin - 1] if family == "byte_pairs" else [window.context_begin - 1]
+        assert separators == [*between, len(window.input_ids) - 1]
+        assert len(window.input_ids) <= 384
+        assert (window.char_starts <= window.char_ends).all()  # a byte-pair token of white space alone is trimmed to nothing
+        assert (window.char_ends <= len(text)).all()
+
+
+def test_tokenizers_that_cut_differently_are_refused(tokenizers):
+    for one in tokenizers.values():
+        for other in tokenizers.values():
+            if one is other:
+                check_same_tokens(one, other)
+            else:
+                with pytest.raises(OptionError, match="tokenizer differs"):
+                    check_same_tokens(one, other)
+
+
+def test_a_tokenizer_of_no_family_is_refused(tmp_path, tokenizers):
+    text = tokenizers["byte_pairs"].to_str().replace("</s>", "</z>")
+    (tmp_path / "tokenizer.json").write_text(text, encoding="utf-8")
+    with pytest.raises(BundleError, match=r"special tokens.*BERT, ALBERT or RoBERTa"):
+        load_tokenizer(tmp_path)

@@ -1,7 +1,7 @@
 # make install        a .venv with everything in it
 # make demo           distil -> prune -> export ONNX and TFLite in int8 -> compare; ends in a table and runs/demo/report.html
 # make test           all Python tests, offline once installed
-# make android-test   tests of the app's Java core, on this machine's JVM and against Python; needs a JDK and JUnit
+# make android-test   tests of the Android app without a phone, on this machine's JVM and against Python; needs a JDK and JUnit
 # make apk            the app compiled and packaged with Debian's tools, as a check: the APK has no LiteRT runtime
 # make lint           ruff and mypy
 
@@ -50,7 +50,7 @@ test: install
 	$(RUN) -m pytest
 
 android-test: install
-	android_demo/tools/test_core.sh
+	android_demo/tools/test_java.sh
 	$(RUN) android_demo/tools/check_stubs.py
 	$(RUN) -m pytest -m jvm
 

@@ -27,6 +27,8 @@ final class AnswerPanel {
     private final TextView measurements;
     private final Button allAnswers;
     private Result filledFrom;
+    private AskJob announced;
+    private boolean announcedStop;
 
     AnswerPanel(Activity screen) {
         this.screen = screen;
@@ -56,7 +58,8 @@ final class AnswerPanel {
 
     void show(Workspace workspace, EngineState state) {
         showNotice(workspace, state);
-        showProgress(state.job);
+        showProgress(workspace.reading(), state.job);
+        announce(state.job);
         showAnswer(workspace.result(), workspace.shown());
     }
 
@@ -89,9 +92,12 @@ final class AnswerPanel {
         return state.phase == EngineState.Phase.NO_MODEL ? words.getString(R.string.notice_no_model) : "";
     }
 
-    private void showProgress(AskJob job) {
-        Screen.setVisible(progressBlock, job != null);
-        if (job == null) {
+    private void showProgress(boolean reading, AskJob job) {
+        Screen.setVisible(progressBlock, reading || job != null);
+        Screen.setVisible(progressText, job != null);
+        cancel.setEnabled(job == null || !job.isCancelled());
+        if (job == null) { // another app may take its time: the notice says what for
+            progressBar.setIndeterminate(true);
             return;
         }
         int windows = job.windows();
@@ -103,7 +109,18 @@ final class AnswerPanel {
         progressBar.setIndeterminate(windows == 0 || job.isCancelled());
         progressBar.setMax(windows);
         progressBar.setProgress(job.windowsDone());
-        cancel.setEnabled(!job.isCancelled());
+    }
+
+    // A screen reader tells of notices and answers by itself, but reading out each window would be too much.
+    private void announce(AskJob job) {
+        boolean stopping = job != null && job.isCancelled();
+        if (job != null && job != announced && !stopping) {
+            scroll.announceForAccessibility(words.getString(R.string.working));
+        } else if (stopping && !announcedStop) {
+            scroll.announceForAccessibility(words.getString(R.string.working_stopping));
+        }
+        announced = job;
+        announcedStop = stopping;
     }
 
     private void showAnswer(Result result, int shown) {

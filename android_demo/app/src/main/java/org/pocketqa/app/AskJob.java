@@ -29,6 +29,9 @@ final class AskJob implements Progress {
     @Override
     public void windowDone(int done, int total) {
         stopIfCancelled();
+        if (total == 0) { // the text is still being split into tokens
+            return;
+        }
         windows = total;
         windowsDone = done;
         if (reporting.compareAndSet(false, true)) {
@@ -66,7 +69,7 @@ final class AskJob implements Progress {
         return windowsDone;
     }
 
-    /** 0 before the first window is computed. */
+    /** 0 until the text is split into tokens. */
     int windows() {
         return windows;
     }

@@ -3,19 +3,20 @@ package org.pocketqa.app;
 import android.os.Handler;
 import android.os.Looper;
 import android.util.Log;
+import java.util.concurrent.CancellationException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ThreadFactory;
 
 /** One thread beside the main one; its tasks run in order, their outcome comes back on the main thread. */
 final class Background {
-    /** Work, and what the main thread does with its outcome: exactly one of `done` and `failed` is called. */
+    /** Work, and what the main thread does with its outcome, if anything: exactly one of `done` and `failed` is called. */
     abstract static class Task<T> {
         abstract T work() throws Exception;
 
-        abstract void done(T result);
+        void done(T result) {}
 
-        abstract void failed(Throwable fault);
+        void failed(Throwable fault) {}
     }
 
     private static final Handler MAIN = new Handler(Looper.getMainLooper());
@@ -32,14 +33,22 @@ final class Background {
                         });
     }
 
-    <T> void run(final Task<T> task) {
-        thread.execute(
-                new Runnable() {
-                    @Override
-                    public void run() {
-                        perform(task);
-                    }
-                });
+    <T> void run(Task<T> task) {
+        thread.execute(performing(task));
+    }
+
+    /** Runs a task on a thread of its own: it may wait for another app, and nothing else should. */
+    static <T> void start(String name, Task<T> task) {
+        new Thread(performing(task), name).start();
+    }
+
+    private static <T> Runnable performing(final Task<T> task) {
+        return new Runnable() {
+            @Override
+            public void run() {
+                perform(task);
+            }
+        };
     }
 
     // A hostile file or a long text can exhaust memory or stack: that ends the task and is told, it does not end the app.
@@ -54,7 +63,9 @@ final class Background {
                         }
                     });
         } catch (final Throwable fault) {
-            Log.i("PocketQA", "a task failed", fault);
+            if (!(fault instanceof CancellationException)) { // which somebody asked for
+                Log.i("PocketQA", "a task failed", fault);
+            }
             onMain(
                     new Runnable() {
                         @Override

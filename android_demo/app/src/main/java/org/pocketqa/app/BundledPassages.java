@@ -30,6 +30,7 @@ final class BundledPassages {
         }
     }
 
+    /** Off the main thread. */
     static BundledPassages read(Context context) {
         try (InputStream in = context.getAssets().open(ASSET)) {
             return new BundledPassages(new JSONObject(TextFile.read(in, MOST_BYTES)), context.getResources());

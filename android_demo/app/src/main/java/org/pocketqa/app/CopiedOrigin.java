@@ -2,19 +2,23 @@ package org.pocketqa.app;
 
 import java.io.File;
 import java.io.IOException;
-import org.pocketqa.core.ModelStore;
 import org.pocketqa.core.StoredModel;
 
 /** A fresh copy under a temporary name: kept under its own once it works, else deleted. */
 final class CopiedOrigin implements ModelOrigin {
-    private final ModelStore store;
+    private final ModelFolders folders;
     private final File received;
     private final String displayName;
 
-    CopiedOrigin(ModelStore store, File received, String displayName) {
-        this.store = store;
+    CopiedOrigin(ModelFolders folders, File received, String displayName) {
+        this.folders = folders;
         this.received = received;
         this.displayName = displayName;
+    }
+
+    @Override
+    public String key() {
+        return Settings.keyOfNew(displayName);
     }
 
     @Override
@@ -23,17 +27,12 @@ final class CopiedOrigin implements ModelOrigin {
     }
 
     @Override
-    public String name() {
-        return displayName;
-    }
-
-    @Override
     public StoredModel accept() throws IOException {
-        return store.keep(received, displayName);
+        return folders.store().keep(received, displayName);
     }
 
     @Override
     public void reject() {
-        store.discard(received);
+        folders.store().discard(received);
     }
 }

@@ -11,6 +11,8 @@ import java.io.InputStream;
 
 /** A file of another app, as the file picker or a share hands it over: a stream and a name, never a path. Off the main thread. */
 final class Document {
+    private static final int LONGEST_NAME = 100;
+
     private final Context context;
     private final Uri uri;
 
@@ -19,10 +21,14 @@ final class Document {
         this.uri = uri;
     }
 
-    /** Its name for the user. */
+    /** Its name for the user, cut to 100 characters: it is another app's text, and is shown whole. */
     String name() {
         String name = column(OpenableColumns.DISPLAY_NAME);
-        return name == null || name.trim().isEmpty() ? context.getString(R.string.unnamed_file) : name;
+        if (name == null || name.trim().isEmpty()) {
+            return context.getString(R.string.unnamed_file);
+        }
+        boolean fits = name.codePointCount(0, name.length()) <= LONGEST_NAME;
+        return fits ? name : name.substring(0, name.offsetByCodePoints(0, LONGEST_NAME));
     }
 
     /** Its size, -1 when the other app does not know it. */

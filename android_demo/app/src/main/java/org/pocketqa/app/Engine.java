@@ -3,7 +3,6 @@ package org.pocketqa.app;
 import android.content.Context;
 import java.io.IOException;
 import org.pocketqa.core.Answers;
-import org.pocketqa.core.ModelStore;
 import org.pocketqa.core.StoredModel;
 
 /**
@@ -22,7 +21,7 @@ final class Engine {
 
     final Listeners listeners = new Listeners();
     private final Context context;
-    private final ModelStore store;
+    private final ModelFolders folders;
     private final Settings settings;
     private final Background thread = new Background("engine");
 
@@ -37,9 +36,9 @@ final class Engine {
     private AskJob job;
     private LoadProblem problem;
 
-    Engine(Context context, ModelStore store, Settings settings) {
+    Engine(Context context, ModelFolders folders, Settings settings) {
         this.context = context;
-        this.store = store;
+        this.folders = folders;
         this.settings = settings;
     }
 
@@ -54,13 +53,14 @@ final class Engine {
 
     /** The same for one that lies in the app's folders. */
     void load(StoredModel stored) {
-        load(new StoredOrigin(store, stored));
+        load(new StoredOrigin(folders, stored));
     }
 
     private void load(final ModelOrigin origin, final int threads) {
         cancel();
         loads++;
-        loading = origin.name();
+        loading = Settings.name(origin.key());
+        problem = null;
         thread.run(
                 new Background.Task<ModelInfo>() {
                     @Override
@@ -73,28 +73,28 @@ final class Engine {
                         model = info;
                         settings.setModel(info.stored);
                         settings.setThreads(info.threads);
-                        loadEnded(null);
+                        loadEnded();
                     }
 
                     @Override
                     void failed(Throwable fault) {
-                        loadEnded(new LoadProblem(origin.name(), Sentences.of(context, fault)));
+                        problem = new LoadProblem(Settings.name(origin.key()), Sentences.of(context, fault));
+                        loadEnded();
                     }
                 });
         listeners.changed();
     }
 
-    private void loadEnded(LoadProblem outcome) {
+    private void loadEnded() {
         loads--;
         loading = loads > 0 ? loading : null;
-        problem = outcome;
         listeners.changed();
     }
 
     private ModelInfo replace(ModelOrigin origin, int threads) throws IOException {
         LoadedModel fresh = null;
         StoredModel stored = null;
-        settings.setLoading(true);
+        settings.setLoading(origin.key());
         try {
             fresh = LoadedModel.open(origin.file(), threads, context.getResources());
             stored = origin.accept();
@@ -105,7 +105,7 @@ final class Engine {
                 }
                 origin.reject();
             }
-            settings.setLoading(false);
+            settings.setLoading(null);
         }
         if (loaded != null) {
             loaded.close();
@@ -121,7 +121,7 @@ final class Engine {
             settings.setThreads(threads);
             listeners.changed();
         } else if (threads != model.threads) {
-            load(new StoredOrigin(store, model.stored), threads);
+            load(new StoredOrigin(folders, model.stored), threads);
         }
     }
 
@@ -137,7 +137,6 @@ final class Engine {
         }
         cancel();
         model = null;
-        settings.forgetModel();
         thread.run(
                 new Background.Task<Void>() {
                     @Override
@@ -148,17 +147,11 @@ final class Engine {
                         }
                         return null;
                     }
-
-                    @Override
-                    void done(Void nothing) {}
-
-                    @Override
-                    void failed(Throwable fault) {}
                 });
         listeners.changed();
     }
 
-    /** Shows a problem with a file that never got here. */
+    /** Shows a problem with a file that never got here; it stands until another file is tried. */
     void report(LoadProblem found) {
         problem = found;
         listeners.changed();

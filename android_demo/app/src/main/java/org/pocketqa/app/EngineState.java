@@ -17,7 +17,7 @@ final class EngineState {
     final String loading;
     /** The question under way, else null. */
     final AskJob job;
-    /** Why the last file was refused; null when it was taken or the user has seen it. */
+    /** Why a file was refused; null once another is tried or the user has seen it. */
     final LoadProblem problem;
 
     EngineState(ModelInfo model, String loading, AskJob job, LoadProblem problem) {

@@ -39,7 +39,7 @@ public final class MainActivity extends Screen implements Listeners.Listener {
                 new View.OnClickListener() {
                     @Override
                     public void onClick(View view) {
-                        app().engine.cancel();
+                        cancel();
                     }
                 },
                 opens(AnswersActivity.class));
@@ -138,6 +138,15 @@ public final class MainActivity extends Screen implements Listeners.Listener {
         } else if (app().workspace.ask(asked)) {
             InputMethodManager keyboard = (InputMethodManager) getSystemService(INPUT_METHOD_SERVICE);
             keyboard.hideSoftInputFromWindow(question.getWindowToken(), 0);
+        }
+    }
+
+    // The one that the panel shows.
+    private void cancel() {
+        if (app().engine.state().job != null) {
+            app().engine.cancel();
+        } else {
+            app().passages.cancel();
         }
     }
 

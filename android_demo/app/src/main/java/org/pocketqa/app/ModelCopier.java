@@ -7,7 +7,6 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.util.concurrent.CancellationException;
 import org.pocketqa.core.CopyProgress;
-import org.pocketqa.core.ModelStore;
 
 /** Copies a picked model into the app, one at a time, and hands it to the engine. Main thread; it outlives the screen. */
 final class ModelCopier {
@@ -17,6 +16,7 @@ final class ModelCopier {
 
         private final Document document;
         private volatile boolean cancelled;
+        private volatile InputStream opened;
         private volatile String name;
         private volatile long copied;
         private volatile long total = -1;
@@ -41,23 +41,23 @@ final class ModelCopier {
             return total;
         }
 
-        boolean isCancelled() {
-            return cancelled;
-        }
-
         private ModelOrigin receive() throws IOException {
             try (InputStream in = document.open()) { // first of all: the permission to read ends with the screen that got it
+                // In this order: a cancel before the check stops the copy here, a later one closes the stream.
+                opened = in;
+                stopIfCancelled();
                 name = document.name();
                 total = document.bytes();
-                return new CopiedOrigin(store, store.receive(in, this), name);
+                return new CopiedOrigin(folders, folders.store().receive(in, this), name);
+            } catch (IOException fault) {
+                stopIfCancelled(); // a closed stream cannot be read
+                throw fault;
             }
         }
 
         @Override
         public void copied(long bytes) {
-            if (cancelled) {
-                throw new CancellationException();
-            }
+            stopIfCancelled();
             copied = bytes;
             long now = SystemClock.uptimeMillis();
             if (now - reported >= REPORT_MS || bytes == total) {
@@ -71,18 +71,40 @@ final class ModelCopier {
                         });
             }
         }
+
+        private void stopIfCancelled() {
+            if (cancelled) {
+                throw new CancellationException();
+            }
+        }
+
+        // Closing ends a read that waits for the other app; where it does not, the thread waits on, and nothing for it.
+        private void cancel() {
+            cancelled = true;
+            final InputStream in = opened;
+            if (in != null) {
+                Background.start(
+                        "close",
+                        new Background.Task<Void>() {
+                            @Override
+                            Void work() throws IOException {
+                                in.close();
+                                return null;
+                            }
+                        });
+            }
+        }
     }
 
     final Listeners listeners = new Listeners();
     private final Context context;
-    private final ModelStore store;
+    private final ModelFolders folders;
     private final Engine engine;
-    private final Background thread = new Background("copies");
     private Job job;
 
-    ModelCopier(Context context, ModelStore store, Engine engine) {
+    ModelCopier(Context context, ModelFolders folders, Engine engine) {
         this.context = context;
-        this.store = store;
+        this.folders = folders;
         this.engine = engine;
     }
 
@@ -98,7 +120,8 @@ final class ModelCopier {
         }
         final Job started = new Job(new Document(context, uri));
         job = started;
-        thread.run(
+        Background.start(
+                "copy",
                 new Background.Task<ModelOrigin>() {
                     @Override
                     ModelOrigin work() throws IOException {
@@ -107,30 +130,44 @@ final class ModelCopier {
 
                     @Override
                     void done(ModelOrigin origin) {
-                        job = null;
-                        if (started.isCancelled()) {
-                            origin.reject();
-                        } else {
+                        if (job == started) {
+                            job = null;
                             engine.load(origin);
+                            listeners.changed();
+                        } else {
+                            reject(origin);
                         }
-                        listeners.changed();
                     }
 
                     @Override
                     void failed(Throwable fault) {
-                        job = null;
-                        if (!started.isCancelled()) {
+                        if (job == started) {
+                            job = null;
                             engine.report(new LoadProblem(started.name(), Sentences.of(context, fault)));
+                            listeners.changed();
                         }
-                        listeners.changed();
                     }
                 });
         listeners.changed();
     }
 
+    private static void reject(final ModelOrigin cancelled) {
+        Background.start(
+                "discard",
+                new Background.Task<Void>() {
+                    @Override
+                    Void work() {
+                        cancelled.reject();
+                        return null;
+                    }
+                });
+    }
+
+    /** Gives up the copy under way, if there is one; another can be started at once. */
     void cancel() {
         if (job != null) {
-            job.cancelled = true;
+            job.cancel();
+            job = null;
             listeners.changed();
         }
     }

@@ -19,7 +19,7 @@ final class ModelHashes {
 
     /** A line with the hash; listeners are told when a line that had to be worked out is there. */
     String line(final StoredModel model) {
-        final String version = model.file + "|" + model.file.length() + "|" + model.file.lastModified();
+        final String version = model.file + " " + model.version;
         String line = known.get(version);
         if (line == null) {
             line = context.getString(R.string.sha256_computing);

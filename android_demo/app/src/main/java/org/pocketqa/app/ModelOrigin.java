@@ -4,17 +4,17 @@ import java.io.File;
 import java.io.IOException;
 import org.pocketqa.core.StoredModel;
 
-/** A file to load, and what becomes of it. */
+/** A file to load, and what becomes of it. All but the key is for the engine's thread. */
 interface ModelOrigin {
-    /** The file, such that nobody changes it while it is open. Called once, on the engine's thread. */
+    /** What the settings remember it by; `Settings.name` of it is the name that the user knows. */
+    String key();
+
+    /** The file, such that nobody changes it while it is open. Called once. */
     File file() throws IOException;
 
-    /** As the user knows it. */
-    String name();
-
-    /** Called on the engine's thread once the phone has proved that it computes the model rightly. */
+    /** Called once the phone has proved that it computes the model rightly. */
     StoredModel accept() throws IOException;
 
-    /** Called on the engine's thread when the file cannot be used. */
+    /** Called when the file cannot be used. */
     void reject();
 }

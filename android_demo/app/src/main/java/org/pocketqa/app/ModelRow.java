@@ -48,7 +48,7 @@ final class ModelRow {
     }
 
     private String origin() {
-        String size = Formatter.formatFileSize(context, model.file.length());
+        String size = Formatter.formatFileSize(context, model.bytes);
         return context.getString(model.external ? R.string.model_pushed : R.string.model_copied, size);
     }
 

@@ -5,30 +5,29 @@ import android.widget.Toast;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
-import org.pocketqa.core.ModelStore;
 import org.pocketqa.core.StoredModel;
 
 /** The model files on this phone: which there are, which is used, and deleting. Main thread. */
 final class ModelShelf implements Listeners.Listener {
     final Listeners listeners = new Listeners();
     private final Context context;
-    private final ModelStore store;
+    private final ModelFolders folders;
     private final Engine engine;
     private final Settings settings;
     private final Background thread = new Background("models");
     private List<StoredModel> models = new ArrayList<StoredModel>();
     private ModelInfo seen;
     private boolean listed;
-    private final boolean endedWhileLoading;
+    private String endedOn; // key of the file on which the app ended the last time, until that is told
     private String triedVersion; // of the pushed model in use: one that fails is not tried again
     private boolean loadedOne; // by itself: once in a process, so that a file that fails is not tried on every visit
 
-    ModelShelf(Context context, ModelStore store, Engine engine, Settings settings) {
+    ModelShelf(Context context, ModelFolders folders, Engine engine, Settings settings) {
         this.context = context;
-        this.store = store;
+        this.folders = folders;
         this.engine = engine;
         this.settings = settings;
-        endedWhileLoading = settings.endedWhileLoading();
+        endedOn = settings.loading();
         engine.listeners.add(this);
     }
 
@@ -48,7 +47,7 @@ final class ModelShelf implements Listeners.Listener {
                 new Background.Task<List<StoredModel>>() {
                     @Override
                     List<StoredModel> work() {
-                        return store.list();
+                        return folders.store().list();
                     }
 
                     @Override
@@ -77,7 +76,16 @@ final class ModelShelf implements Listeners.Listener {
         }
     }
 
-    // The model chosen last; without a choice, the only one there is.
+    /** Are these the same files, and none of them replaced? */
+    static boolean same(List<StoredModel> some, List<StoredModel> others) {
+        boolean same = some.size() == others.size();
+        for (int i = 0; same && i < some.size(); i++) {
+            same = some.get(i).file.equals(others.get(i).file) && some.get(i).version.equals(others.get(i).version);
+        }
+        return same;
+    }
+
+    // The model chosen last; without a choice, the only one there is. Never the one on which the app ended: it would end again.
     private void loadOne() {
         if (loadedOne || engine.state().phase != EngineState.Phase.NO_MODEL) {
             return;
@@ -87,16 +95,20 @@ final class ModelShelf implements Listeners.Listener {
         for (StoredModel model : models) {
             wanted = Settings.key(model).equals(chosen) ? model : wanted;
         }
-        if (wanted != null && endedWhileLoading) {
-            loadedOne = true;
-            engine.report(new LoadProblem(wanted.name, context.getString(R.string.fault_ended)));
-        } else if (wanted != null) {
-            loadedOne = true;
+        loadedOne = wanted != null || chosen != null;
+        String ended = endedOn;
+        endedOn = null;
+        boolean blamed = wanted != null && Settings.key(wanted).equals(ended);
+        if (ended != null && !blamed) {
+            settings.forgetLoading();
+        }
+        if (wanted != null && !blamed) {
             engine.load(wanted);
-        } else if (chosen != null) {
-            loadedOne = true;
-            String name = chosen.substring(chosen.indexOf('/') + 1);
-            engine.report(new LoadProblem(name, context.getString(R.string.fault_gone)));
+        }
+        if (ended != null) {
+            engine.report(new LoadProblem(Settings.name(ended), context.getString(R.string.fault_ended)));
+        } else if (wanted == null && chosen != null) {
+            engine.report(new LoadProblem(Settings.name(chosen), context.getString(R.string.fault_gone)));
         }
     }
 
@@ -126,13 +138,14 @@ final class ModelShelf implements Listeners.Listener {
                 new Background.Task<Void>() {
                     @Override
                     Void work() throws IOException {
-                        store.delete(model);
+                        folders.store().delete(model);
                         return null;
                     }
 
                     @Override
                     void done(Void nothing) {
                         loadedOne = true;
+                        settings.forget(model);
                         engine.unload(model);
                         refresh();
                     }

@@ -11,6 +11,7 @@ import android.widget.ScrollView;
 import android.widget.TextView;
 import java.io.File;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import org.pocketqa.core.StoredModel;
 
@@ -19,6 +20,7 @@ public final class ModelsActivity extends Screen implements Listeners.Listener {
     private static final int PER_MILLE = 1000; // bytes of a large file exceed an int
 
     private final List<ModelRow> rows = new ArrayList<ModelRow>();
+    private List<StoredModel> shown = Collections.emptyList();
     private LoadProblem seen;
 
     @Override
@@ -26,9 +28,6 @@ public final class ModelsActivity extends Screen implements Listeners.Listener {
         super.onCreate(saved);
         show(R.layout.models);
         showBack();
-        File folder = app().pushFolder;
-        String hint = folder == null ? getString(R.string.push_impossible) : getString(R.string.push_hint, folder.getPath());
-        text(R.id.push_hint).setText(hint);
         onTap(
                 R.id.choose_file,
                 new View.OnClickListener() {
@@ -102,6 +101,7 @@ public final class ModelsActivity extends Screen implements Listeners.Listener {
         showProblem(state);
         showBusy(state, app().copier.job());
         showModels(state);
+        showPushHint();
     }
 
     private void showProblem(EngineState state) {
@@ -128,9 +128,8 @@ public final class ModelsActivity extends Screen implements Listeners.Listener {
         ProgressBar bar = (ProgressBar) findViewById(R.id.busy_bar);
         if (copy != null) {
             boolean whole = copy.copied() == copy.total();
-            Screen.setText(text(R.id.busy_text), copyText(copy, whole));
+            Screen.setText(text(R.id.busy_text), getString(whole ? R.string.copy_checking : R.string.copying, copy.name()));
             Screen.setText(text(R.id.busy_bytes), bytes(copy));
-            findViewById(R.id.busy_cancel).setEnabled(!copy.isCancelled());
             bar.setIndeterminate(copy.total() <= 0 || whole);
             bar.setMax(PER_MILLE);
             bar.setProgress((int) (PER_MILLE * copy.copied() / Math.max(copy.total(), 1)));
@@ -140,13 +139,6 @@ public final class ModelsActivity extends Screen implements Listeners.Listener {
         }
     }
 
-    private String copyText(ModelCopier.Job copy, boolean whole) {
-        if (copy.isCancelled()) {
-            return getString(R.string.working_stopping);
-        }
-        return getString(whole ? R.string.copy_checking : R.string.copying, copy.name());
-    }
-
     private String bytes(ModelCopier.Job copy) {
         String copied = Formatter.formatFileSize(this, copy.copied());
         return copy.total() <= 0 ? copied : getString(R.string.copied_of, copied, Formatter.formatFileSize(this, copy.total()));
@@ -154,7 +146,7 @@ public final class ModelsActivity extends Screen implements Listeners.Listener {
 
     private void showModels(EngineState state) {
         List<StoredModel> models = app().shelf.models();
-        if (!sameFiles(models)) {
+        if (!ModelShelf.same(shown, models)) { // else the rows stay: new ones would take a screen reader's focus away
             fillRows(models);
         }
         Screen.setVisible(findViewById(R.id.no_models), app().shelf.listed() && models.isEmpty());
@@ -163,19 +155,19 @@ public final class ModelsActivity extends Screen implements Listeners.Listener {
         }
     }
 
-    // Rows stay as long as the files do: new ones would take a screen reader's focus away.
-    private boolean sameFiles(List<StoredModel> models) {
-        boolean same = rows.size() == models.size();
-        for (int i = 0; same && i < rows.size(); i++) {
-            same = rows.get(i).model.file.equals(models.get(i).file);
+    private void showPushHint() {
+        if (app().shelf.listed()) { // the folder is not known before
+            File folder = app().folders.pushFolder();
+            String hint = folder == null ? getString(R.string.push_impossible) : getString(R.string.push_hint, folder.getPath());
+            Screen.setText(text(R.id.push_hint), hint);
         }
-        return same;
     }
 
     private void fillRows(List<StoredModel> models) {
         ViewGroup parent = (ViewGroup) findViewById(R.id.models);
         parent.removeAllViews();
         rows.clear();
+        shown = models;
         for (final StoredModel model : models) {
             ModelRow row =
                     new ModelRow(

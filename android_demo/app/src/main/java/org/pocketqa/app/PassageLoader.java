@@ -2,7 +2,6 @@ package org.pocketqa.app;
 
 import android.content.Context;
 import android.util.Log;
-import java.io.File;
 import java.io.FileNotFoundException;
 import java.io.IOException;
 
@@ -11,23 +10,32 @@ final class PassageLoader {
     private final Context context;
     private final Workspace workspace;
     private final PassageStore store;
-    private final Background thread = new Background("passages");
+    private final Background own = new Background("passages"); // for the app's own files, which never hang
+    private BundledPassages bundled;
     private int latest;
 
     PassageLoader(Context context, Workspace workspace) {
         this.context = context;
         this.workspace = workspace;
-        this.store = new PassageStore(new File(context.getFilesDir(), "passage"));
+        this.store = new PassageStore(context);
     }
 
     /** Puts a passage on the desk as soon as it is read. The last call wins, however long each takes. */
-    void load(final PassageSource source) {
-        read(source, true);
+    void load(PassageSource source) {
+        Background.start("passage", reading(source, true));
+    }
+
+    /** Gives up the passage under way, if there is one; the present one stays. */
+    void cancel() {
+        if (workspace.reading()) {
+            latest++;
+            workspace.stopReading();
+        }
     }
 
     /** The passage of the last time, else the first bundled one. */
     void restore() {
-        read(
+        PassageSource last =
                 new PassageSource() {
                     @Override
                     public Passage read() throws IOException {
@@ -40,50 +48,73 @@ final class PassageLoader {
                             return BundledPassages.read(context).passages.get(0).read();
                         }
                     }
-                },
-                false);
+                };
+        own.run(reading(last, false));
+        readBundled();
     }
 
-    private void read(final PassageSource source, final boolean keep) {
-        final int ticket = ++latest;
-        workspace.startReading();
-        thread.run(
-                new Background.Task<Passage>() {
+    /** Null until they are read; the workspace's listeners are told when they are. */
+    BundledPassages bundled() {
+        return bundled;
+    }
+
+    private void readBundled() {
+        own.run(
+                new Background.Task<BundledPassages>() {
                     @Override
-                    Passage work() throws IOException {
-                        return source.read();
+                    BundledPassages work() {
+                        return BundledPassages.read(context);
                     }
 
                     @Override
-                    void done(Passage passage) {
-                        if (ticket == latest) {
-                            workspace.setPassage(passage);
-                            if (keep) {
-                                keep(passage);
-                            }
-                        }
+                    void done(BundledPassages read) {
+                        bundled = read;
+                        workspace.listeners.changed();
                     }
 
                     @Override
                     void failed(Throwable fault) {
-                        if (ticket == latest) {
-                            workspace.readingFailed(fault);
-                        }
+                        workspace.setNotice(Sentences.of(context, fault));
                     }
                 });
     }
 
+    private Background.Task<Passage> reading(final PassageSource source, final boolean keep) {
+        final int ticket = ++latest;
+        workspace.startReading();
+        return new Background.Task<Passage>() {
+            @Override
+            Passage work() throws IOException {
+                return source.read();
+            }
+
+            @Override
+            void done(Passage passage) {
+                if (ticket == latest) {
+                    workspace.setPassage(passage);
+                    if (keep) {
+                        keep(passage);
+                    }
+                }
+            }
+
+            @Override
+            void failed(Throwable fault) {
+                if (ticket == latest) {
+                    workspace.readingFailed(fault);
+                }
+            }
+        };
+    }
+
     private void keep(final Passage passage) {
-        thread.run(
+        own.run(
                 new Background.Task<Void>() {
                     @Override
                     Void work() throws IOException {
                         store.write(passage);
                         return null;
                     }
-
-                    @Override
-                    void done(Void nothing) {}
 
                     @Override
                     void failed(Throwable fault) {

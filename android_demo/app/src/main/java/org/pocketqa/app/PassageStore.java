@@ -1,5 +1,6 @@
 package org.pocketqa.app;
 
+import android.content.Context;
 import android.util.AtomicFile;
 import java.io.BufferedReader;
 import java.io.BufferedWriter;
@@ -18,18 +19,23 @@ import org.json.JSONArray;
 import org.json.JSONException;
 import org.json.JSONObject;
 
-/** The passage over restarts: one private file, a line of JSON and then the text. Off the main thread. */
+/** The passage over restarts: one private file, a line of JSON and then the text. On one thread, not the main one. */
 final class PassageStore {
     private static final Charset UTF_8 = StandardCharsets.UTF_8;
     private static final int BLOCK = 1 << 14;
 
-    private final AtomicFile file; // the old file stays until the new one is whole
+    private final Context context;
 
-    PassageStore(File path) {
-        file = new AtomicFile(path);
+    PassageStore(Context context) {
+        this.context = context;
+    }
+
+    private AtomicFile file() { // the old file stays until the new one is whole
+        return new AtomicFile(new File(context.getFilesDir(), "passage"));
     }
 
     void write(Passage passage) throws IOException {
+        AtomicFile file = file();
         FileOutputStream out = file.startWrite();
         boolean whole = false;
         try {
@@ -51,7 +57,7 @@ final class PassageStore {
 
     /** The passage written last; FileNotFoundException before the first. */
     Passage read() throws IOException {
-        try (Reader reader = new BufferedReader(new InputStreamReader(file.openRead(), UTF_8), BLOCK)) {
+        try (Reader reader = new BufferedReader(new InputStreamReader(file().openRead(), UTF_8), BLOCK)) {
             StringBuilder header = new StringBuilder();
             for (int c = reader.read(); c >= 0 && c != '\n'; c = reader.read()) {
                 header.append((char) c);

@@ -39,9 +39,16 @@ public final class PassagesActivity extends Screen implements Listeners.Listener
                                 FilePicker.open(PassagesActivity.this, "*/*");
                             }
                         });
-        BundledPassages bundled = BundledPassages.read(this);
-        ((TextView) findViewById(R.id.attribution)).setText(bundled.attribution);
+        showBundled(); // before the screen gets its place back
+    }
+
+    private void showBundled() {
+        BundledPassages bundled = app().passages.bundled();
         ViewGroup rows = (ViewGroup) findViewById(R.id.bundled);
+        if (bundled == null || rows.getChildCount() > 0) {
+            return;
+        }
+        ((TextView) findViewById(R.id.attribution)).setText(bundled.attribution);
         for (TextSource passage : bundled.passages) {
             addRow(rows, passage);
         }
@@ -106,6 +113,7 @@ public final class PassagesActivity extends Screen implements Listeners.Listener
 
     @Override
     public void changed() {
+        showBundled();
         Workspace workspace = app().workspace;
         boolean reading = workspace.reading();
         if (waiting && !reading && workspace.notice() == null) {

@@ -2,14 +2,10 @@ package org.pocketqa.app;
 
 import android.app.Application;
 import android.content.Context;
-import java.io.File;
-import org.pocketqa.core.ModelStore;
 
 /** Holds what outlives the screens: a turned phone or a screen left must not lose an answer or a loaded model. */
 public final class PocketQaApp extends Application {
-    /** Where adb pushes models to; null when this phone has no shared folder now. */
-    File pushFolder;
-
+    ModelFolders folders;
     Engine engine;
     Workspace workspace;
     PassageLoader passages;
@@ -24,14 +20,13 @@ public final class PocketQaApp extends Application {
     @Override
     public void onCreate() {
         super.onCreate();
-        pushFolder = getExternalFilesDir(null); // makes it; adb cannot from Android 11 on
-        ModelStore store = new ModelStore(new File(getFilesDir(), "models"), pushFolder);
         Settings settings = new Settings(this);
-        engine = new Engine(this, store, settings);
+        folders = new ModelFolders(this);
+        engine = new Engine(this, folders, settings);
         workspace = new Workspace(this, engine);
         passages = new PassageLoader(this, workspace);
-        shelf = new ModelShelf(this, store, engine, settings);
-        copier = new ModelCopier(this, store, engine);
+        shelf = new ModelShelf(this, folders, engine, settings);
+        copier = new ModelCopier(this, folders, engine);
         hashes = new ModelHashes(this);
         passages.restore();
         shelf.refresh();

@@ -8,7 +8,7 @@ import org.pocketqa.core.StoredModel;
 final class Settings {
     private static final String MODEL = "model";
     private static final String THREADS = "threads";
-    private static final String LOADING = "loading";
+    private static final String LOADING = "loading_model";
     private static final int DEFAULT_THREADS = 2; // most phones have at least two fast cores
 
     private final SharedPreferences preferences;
@@ -22,6 +22,16 @@ final class Settings {
         return (model.external ? "pushed/" : "copied/") + model.name;
     }
 
+    /** The same for a file that has no place yet. */
+    static String keyOfNew(String displayName) {
+        return "new/" + displayName;
+    }
+
+    /** The file's name in a key. */
+    static String name(String key) {
+        return key.substring(key.indexOf('/') + 1);
+    }
+
     /** Key of the model chosen last, or null. */
     String model() {
         return preferences.getString(MODEL, null);
@@ -31,18 +41,30 @@ final class Settings {
         preferences.edit().putString(MODEL, key(model)).apply();
     }
 
-    void forgetModel() {
-        preferences.edit().remove(MODEL).apply();
+    /** Key of the file being loaded, or null. At a start: the one on which the app ended, as a fault in native code ends it. */
+    String loading() {
+        return preferences.getString(LOADING, null);
     }
 
-    /** Did the app end while a model was being loaded? A fault in native code ends it without a word. */
-    boolean endedWhileLoading() {
-        return preferences.getBoolean(LOADING, false);
+    /** Written at once, null when the file is loaded or refused; off the main thread. */
+    void setLoading(String key) {
+        preferences.edit().putString(LOADING, key).commit();
     }
 
-    /** Written at once; off the main thread. */
-    void setLoading(boolean loading) {
-        preferences.edit().putBoolean(LOADING, loading).commit();
+    /** The next start is not to hear of it again. */
+    void forgetLoading() {
+        preferences.edit().remove(LOADING).apply();
+    }
+
+    /** A deleted model is neither missed nor blamed at the next start. */
+    void forget(StoredModel deleted) {
+        String key = key(deleted);
+        if (key.equals(model())) {
+            preferences.edit().remove(MODEL).apply();
+        }
+        if (key.equals(loading())) {
+            forgetLoading();
+        }
     }
 
     int threads() {

@@ -2,29 +2,28 @@ package org.pocketqa.app;
 
 import java.io.File;
 import java.io.IOException;
-import org.pocketqa.core.ModelStore;
 import org.pocketqa.core.StoredModel;
 
 /** A model file that lies in one of the app's folders and stays there, whatever comes of it. */
 final class StoredOrigin implements ModelOrigin {
-    private final ModelStore store;
+    private final ModelFolders folders;
     private final StoredModel model;
     private File opened;
 
-    StoredOrigin(ModelStore store, StoredModel model) {
-        this.store = store;
+    StoredOrigin(ModelFolders folders, StoredModel model) {
+        this.folders = folders;
         this.model = model;
     }
 
     @Override
-    public File file() throws IOException {
-        opened = store.unchanging(model);
-        return opened;
+    public String key() {
+        return Settings.key(model);
     }
 
     @Override
-    public String name() {
-        return model.name;
+    public File file() throws IOException {
+        opened = folders.store().unchanging(model);
+        return opened;
     }
 
     @Override
@@ -36,7 +35,7 @@ final class StoredOrigin implements ModelOrigin {
     @Override
     public void reject() {
         if (opened != null && !opened.equals(model.file)) {
-            store.discard(opened);
+            folders.store().discard(opened);
         }
     }
 }

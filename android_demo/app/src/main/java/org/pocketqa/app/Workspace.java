@@ -59,6 +59,12 @@ final class Workspace implements Engine.Asker {
         listeners.changed();
     }
 
+    /** The passage on its way is no longer wanted; the present one stays. */
+    void stopReading() {
+        reading = false;
+        listeners.changed();
+    }
+
     /** Puts a passage in place of the present one; what was asked about that is dropped with it. */
     void setPassage(Passage read) {
         engine.cancel();

@@ -1,0 +1,147 @@
+package org.pocketqa.app;
+
+import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertNotNull;
+import static org.junit.Assert.assertNull;
+import static org.junit.Assert.assertTrue;
+
+import android.content.ContentResolver;
+import android.net.Uri;
+import java.io.ByteArrayInputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.util.Arrays;
+import java.util.Collections;
+import org.junit.Before;
+import org.junit.Rule;
+import org.junit.Test;
+import org.pocketqa.core.ModelBytes;
+import org.tensorflow.lite.Interpreter;
+
+/** A picked model is copied into the app, or it is not, and the other app may hang. */
+public class CopyTest {
+    private static final byte[] MODEL = ModelBytes.small();
+
+    @Rule public final Phone phone = new Phone();
+
+    private ModelCopier copier;
+
+    @Before
+    public void start() {
+        phone.start();
+        copier = phone.app.copier;
+    }
+
+    private void untilIdle() {
+        phone.until(() -> copier.job() == null && phone.app.engine.state().loading == null);
+    }
+
+    @Test
+    public void aCopyIsTakenIntoUse() throws IOException {
+        phone.copy("my.tflite", MODEL);
+        phone.look();
+        assertEquals("my.tflite", phone.names());
+        assertEquals(MODEL.length, phone.model("my.tflite").bytes);
+        assertEquals(Arrays.asList("my.tflite"), phone.privateFiles());
+        phone.start();
+        assertEquals("my.tflite", phone.inUse());
+    }
+
+    @Test
+    public void oneCopyAtATime() {
+        HeldStream slow = new HeldStream(MODEL, true);
+        copier.start(phone.document(slow, "slow.tflite"));
+        slow.reading.thread();
+        copier.start(phone.document(MODEL, "second.tflite"));
+        assertEquals("slow.tflite", copier.job().name());
+        slow.reading.release();
+        untilIdle();
+        assertEquals("slow.tflite", phone.inUse());
+        assertEquals(1, Interpreter.OPENED.get());
+    }
+
+    @Test
+    public void aCopyThatHangsIsCancelledAtOnceAndItsStreamClosed() throws InterruptedException {
+        HeldStream hangs = new HeldStream(MODEL, true);
+        copier.start(phone.document(hangs, "hangs.tflite"));
+        Thread thread = hangs.reading.thread();
+        copier.cancel();
+        assertNull(copier.job());
+        phone.ended(thread); // the closing ends the read
+        assertNull(phone.problem());
+        assertEquals(Collections.emptyList(), phone.privateFiles());
+    }
+
+    @Test
+    public void whereClosingDoesNotHelpTheNextCopyGoesAhead() throws InterruptedException {
+        HeldStream hangs = new HeldStream(MODEL, false);
+        copier.start(phone.document(hangs, "hangs.tflite"));
+        Thread thread = hangs.reading.thread();
+        copier.cancel();
+        phone.copy("next.tflite", MODEL);
+        hangs.reading.release();
+        phone.ended(thread);
+        assertEquals("next.tflite", phone.inUse());
+        assertNull(phone.problem());
+        assertEquals(Arrays.asList("next.tflite"), phone.privateFiles());
+    }
+
+    @Test
+    public void aCancelWhileTheOtherAppOpensIsHeardAfterwards() throws InterruptedException {
+        Held opening = new Held();
+        HeldStream never = new HeldStream(MODEL, true);
+        Uri uri =
+                phone.document(
+                        new ContentResolver.Entry(never, "slow.tflite", null) {
+                            @Override
+                            protected InputStream open() {
+                                opening.here();
+                                return super.open();
+                            }
+                        });
+        copier.start(uri);
+        Thread thread = opening.thread();
+        copier.cancel();
+        opening.release();
+        phone.ended(thread); // without reading: that would wait for the test
+        assertNull(phone.inUse());
+        assertNull(phone.problem());
+        assertEquals(Collections.emptyList(), phone.privateFiles());
+    }
+
+    @Test
+    public void aCopyCancelledAtTheLastMomentIsDeleted() throws InterruptedException {
+        HeldStream slow = new HeldStream(MODEL, true);
+        copier.start(phone.document(slow, "slow.tflite"));
+        Thread thread = slow.reading.thread();
+        slow.reading.release();
+        thread.join(); // copied and checked, but the main thread has not heard of it
+        copier.cancel();
+        assertEquals(1, phone.privateFiles().size());
+        phone.until(() -> phone.privateFiles().isEmpty());
+        assertNull(phone.app.engine.state().loading);
+        assertNull(phone.inUse());
+    }
+
+    @Test
+    public void aCopyThatFailsIsNamed() {
+        byte[] cut = Arrays.copyOf(MODEL, MODEL.length - 1);
+        copier.start(phone.document(cut, "cut.tflite"));
+        assertNotNull(copier.job());
+        untilIdle();
+        assertTrue(phone.problem(), phone.problem().startsWith("cut.tflite: The file"));
+        copier.start(Uri.parse("content://documents/forbidden"));
+        untilIdle();
+        assertEquals("unnamed_file: fault_gone", phone.problem());
+        ContentResolver.Entry own = new ContentResolver.Entry(new ByteArrayInputStream(MODEL), "passage", null);
+        copier.start(phone.provided("file:///data/data/org.pocketqa.app/files/passage", own));
+        untilIdle();
+        assertEquals("unnamed_file: fault_gone", phone.problem());
+        HeldStream breaks = new HeldStream(MODEL, true);
+        breaks.close();
+        copier.start(phone.document(breaks, "breaks.tflite"));
+        untilIdle();
+        assertTrue(phone.problem(), phone.problem().startsWith("breaks.tflite: fault_storage["));
+        assertEquals(Collections.emptyList(), phone.privateFiles());
+    }
+}

@@ -1,0 +1,266 @@
+package org.pocketqa.app;
+
+import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertNull;
+import static org.junit.Assert.assertTrue;
+
+import java.io.File;
+import java.io.IOException;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import org.junit.Rule;
+import org.junit.Test;
+import org.pocketqa.core.ModelBytes;
+import org.tensorflow.lite.DataType;
+import org.tensorflow.lite.Interpreter;
+
+/** Models are loaded, refused and replaced. */
+public class LoadTest {
+    private static final byte[] MODEL = ModelBytes.small();
+
+    @Rule public final Phone phone = new Phone();
+
+    private static Interpreter.Script opening(Error error, RuntimeException exception) {
+        return new Interpreter.Script() {
+            @Override
+            public void opening(File file) {
+                raise(error, exception);
+            }
+        };
+    }
+
+    private static Interpreter.Script running(Error error, RuntimeException exception) {
+        return new Interpreter.Script() {
+            @Override
+            public void running(Interpreter interpreter) {
+                raise(error, exception);
+            }
+        };
+    }
+
+    private static void raise(Error error, RuntimeException exception) {
+        if (error != null) {
+            throw error;
+        }
+        throw exception;
+    }
+
+    /** Each way for a phone to refuse a model that is whole, with how its sentence begins. */
+    private static Map<String, Interpreter.Script> refusals() {
+        Map<String, Interpreter.Script> refusals = new LinkedHashMap<>();
+        refusals.put("runtime_missing[[test-abi]]", opening(new UnsatisfiedLinkError("no library"), null));
+        refusals.put("runtime_refuses[bad model]", opening(null, new IllegalArgumentException("bad model")));
+        refusals.put("fault_memory", opening(new OutOfMemoryError(), null));
+        refusals.put("runtime_fails[no kernel]", running(null, new IllegalStateException("no kernel")));
+        refusals.put("fault_unexpected[StackOverflowError]", running(new StackOverflowError(), null));
+        refusals.put(
+                "signature_missing[[serving_default], qa8]",
+                new Interpreter.Script() {
+                    @Override
+                    public String[] signatures(String[] packaged) {
+                        return new String[] {"serving_default"};
+                    }
+                });
+        refusals.put(
+                "signature_tensors[qa8, [input_ids], [input_ids, attention_mask, token_type_ids]]",
+                new Interpreter.Script() {
+                    @Override
+                    public String[] inputs() {
+                        return new String[] {"input_ids"};
+                    }
+                });
+        refusals.put(
+                "tensor_form[input_ids, qa8, INT64 [1, 8], INT32 [1, 8]]",
+                new Interpreter.Script() {
+                    @Override
+                    public DataType inputType() {
+                        return DataType.INT64;
+                    }
+                });
+        refusals.put(
+                "tensor_form[start_logits, qa8, FLOAT32 [1, 9], FLOAT32 [1, 8]]",
+                new Interpreter.Script() {
+                    @Override
+                    public int[] outputShape(int length) {
+                        return new int[] {1, length + 1};
+                    }
+                });
+        refusals.put(
+                "This phone's runtime computes this fp32 model wrongly",
+                new Interpreter.Script() {
+                    @Override
+                    public float logit(float recorded) {
+                        return -recorded;
+                    }
+                });
+        return refusals;
+    }
+
+    @Test
+    public void aModelThatIsRefusedLeavesTheOldOneInUse() throws IOException {
+        phone.startWith(MODEL);
+        phone.push("new.tflite", MODEL);
+        phone.look();
+        for (Map.Entry<String, Interpreter.Script> refusal : refusals().entrySet()) {
+            Interpreter.script = refusal.getValue();
+            phone.use("new.tflite");
+            assertTrue(phone.problem(), phone.problem().startsWith("new.tflite: " + refusal.getKey()));
+            assertEquals("good.tflite", phone.inUse());
+            assertEquals(EngineState.Phase.READY, phone.app.engine.state().phase);
+            assertEquals(1, Interpreter.OPEN.get());
+            assertEquals(Collections.emptyList(), phone.privateFiles()); // no copy of the pushed file is left
+            Interpreter.script = new Interpreter.Script();
+            phone.read("a z c");
+            assertEquals("z", phone.ask("b"));
+        }
+        phone.start();
+        assertEquals("the next start loads the old one", "good.tflite", phone.inUse());
+    }
+
+    @Test
+    public void aModelThatIsRefusedLeavesNoneInUseWhereThereWasNone() throws IOException {
+        phone.push("new.tflite", MODEL);
+        for (Map.Entry<String, Interpreter.Script> refusal : refusals().entrySet()) {
+            Interpreter.script = refusal.getValue();
+            phone.start();
+            assertTrue(phone.problem(), phone.problem().startsWith("new.tflite: " + refusal.getKey()));
+            assertEquals(EngineState.Phase.NO_MODEL, phone.app.engine.state().phase);
+            assertEquals(0, Interpreter.OPEN.get());
+        }
+    }
+
+    @Test
+    public void aCopyThatIsRefusedIsDeleted() throws IOException {
+        phone.startWith(MODEL);
+        for (Map.Entry<String, Interpreter.Script> refusal : refusals().entrySet()) {
+            Interpreter.script = refusal.getValue();
+            phone.app.copier.start(phone.document(MODEL, "new.tflite"));
+            phone.until(() -> phone.app.copier.job() == null && phone.app.engine.state().loading == null);
+            assertTrue(phone.problem(), phone.problem().startsWith("new.tflite: " + refusal.getKey()));
+            assertEquals("good.tflite", phone.inUse());
+            assertEquals(Collections.emptyList(), phone.privateFiles());
+        }
+    }
+
+    @Test
+    public void aCopyThatCannotBeKeptIsClosedAgain() throws IOException {
+        phone.startWith(MODEL);
+        Interpreter.script =
+                new Interpreter.Script() {
+                    @Override
+                    public void running(Interpreter interpreter) { // as if the storage were cleared meanwhile
+                        for (String name : phone.privateFiles()) {
+                            assertTrue(phone.privateFile("models/" + name).delete());
+                        }
+                    }
+                };
+        phone.app.copier.start(phone.document(MODEL, "new.tflite"));
+        phone.until(() -> phone.app.copier.job() == null && phone.app.engine.state().loading == null);
+        assertTrue(phone.problem(), phone.problem().startsWith("new.tflite: fault_storage["));
+        assertEquals("good.tflite", phone.inUse());
+    }
+
+    @Test
+    public void aRealModelsRecordedProbePasses() throws IOException {
+        phone.startWith(ModelBytes.golden());
+        assertEquals("student", phone.app.engine.state().model.name);
+        assertEquals(0, phone.app.engine.state().model.probeDifference, 0);
+    }
+
+    @Test
+    public void anotherModelReplacesTheOneInUse() throws IOException {
+        phone.startWith(MODEL);
+        phone.push("new.tflite", ModelBytes.named("another"));
+        phone.look();
+        phone.app.shelf.use(phone.model("new.tflite"));
+        EngineState during = phone.app.engine.state();
+        assertEquals(EngineState.Phase.LOADING, during.phase);
+        assertEquals("new.tflite", during.loading);
+        assertEquals("small", during.model.name);
+        assertTrue("no question meanwhile", !phone.app.workspace.ask("b"));
+        phone.until(() -> phone.app.engine.state().loading == null);
+        assertEquals("another", phone.app.engine.state().model.name);
+        assertEquals(1, Interpreter.OPEN.get());
+    }
+
+    @Test
+    public void otherThreadsLoadTheModelAgain() throws IOException {
+        phone.startWith(MODEL);
+        phone.app.engine.setThreads(4);
+        phone.until(() -> phone.app.engine.state().loading == null);
+        assertEquals(4, Interpreter.threads);
+        assertEquals(4, phone.app.engine.threads());
+        assertEquals(2, Interpreter.OPENED.get());
+        phone.app.engine.setThreads(4);
+        assertNull("as before: nothing to do", phone.app.engine.state().loading);
+        phone.start();
+        assertEquals("the next start has them too", 4, Interpreter.threads);
+    }
+
+    @Test
+    public void otherThreadsThatFailAreNotKept() throws IOException {
+        phone.startWith(MODEL);
+        int before = phone.app.engine.threads();
+        phone.remove("good.tflite");
+        phone.app.engine.setThreads(4);
+        phone.until(() -> phone.app.engine.state().loading == null);
+        assertEquals("good.tflite: fault_gone", phone.problem());
+        assertEquals(before, phone.app.engine.threads());
+        phone.read("a z c");
+        assertEquals("z", phone.ask("b"));
+    }
+
+    @Test
+    public void withoutAModelThreadsAreForTheNext() throws IOException {
+        phone.start();
+        phone.app.engine.setThreads(1);
+        assertNull(phone.app.engine.state().loading);
+        phone.copy("new.tflite", MODEL);
+        assertEquals(1, Interpreter.threads);
+    }
+
+    @Test
+    public void aProblemStandsUntilAnotherFileIsTried() throws IOException {
+        phone.startWith(MODEL);
+        phone.app.engine.report(new LoadProblem("x", "sentence"));
+        phone.look();
+        assertEquals("x: sentence", phone.problem());
+        phone.use("good.tflite");
+        assertNull(phone.problem());
+    }
+
+    @Test
+    public void aListenerThatLeftIsNotCalled() throws IOException {
+        phone.startWith(MODEL);
+        int[] heard = new int[2];
+        Listeners.Listener stays = () -> heard[0]++;
+        Listeners.Listener leaves = () -> heard[1]++;
+        Listeners listeners = phone.app.engine.listeners;
+        listeners.add(leaves);
+        listeners.add(stays);
+        phone.app.engine.report(new LoadProblem("x", "sentence"));
+        listeners.remove(leaves);
+        phone.app.engine.dismissProblem();
+        assertEquals(2, heard[0]);
+        assertEquals(1, heard[1]);
+    }
+
+    @Test
+    public void aListenerMayLeaveWhileAllAreTold() {
+        Listeners listeners = new Listeners();
+        int[] heard = new int[1];
+        listeners.add(
+                new Listeners.Listener() {
+                    @Override
+                    public void changed() {
+                        listeners.remove(this);
+                    }
+                });
+        listeners.add(() -> heard[0]++);
+        phone.start();
+        listeners.changed();
+        listeners.changed();
+        assertEquals(2, heard[0]);
+    }
+}

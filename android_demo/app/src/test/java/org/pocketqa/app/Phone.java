@@ -1,0 +1,237 @@
+package org.pocketqa.app;
+
+import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertNotNull;
+import static org.junit.Assert.assertNull;
+import static org.junit.Assert.assertTrue;
+
+import android.content.ContentResolver;
+import android.content.FakePreferences;
+import android.net.Uri;
+import android.os.Looper;
+import android.util.Log;
+import android.widget.Toast;
+import java.io.ByteArrayInputStream;
+import java.io.File;
+import java.io.FileOutputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.junit.rules.ExternalResource;
+import org.junit.rules.TemporaryFolder;
+import org.pocketqa.core.StoredModel;
+import org.tensorflow.lite.Interpreter;
+
+/** The phone of one test: folders, preferences, other apps' documents, the app, and the main thread, which is the test's. */
+final class Phone extends ExternalResource {
+    /** Something to wait for. */
+    interface Condition {
+        boolean holds();
+    }
+
+    static final long PATIENCE_MS = 10000; // far more than any step takes; only a test that fails waits so long
+
+    FakePreferences preferences = new FakePreferences();
+    PocketQaApp app;
+
+    private final TemporaryFolder folder = new TemporaryFolder();
+    private final ContentResolver resolver = new ContentResolver();
+    private File files;
+    private File shared;
+    private long pushed; // also the minute at which the next file is pushed: versions are told apart by time
+    private int picked;
+
+    @Override
+    protected void before() throws IOException {
+        folder.create();
+        files = folder.newFolder("files");
+        shared = folder.newFolder("shared");
+        Interpreter.script = new Interpreter.Script();
+        Interpreter.MISUSES.clear();
+        Log.LOGGED.clear();
+        Toast.shown = null;
+    }
+
+    @Override
+    protected void after() {
+        try {
+            finish();
+            assertEquals(Collections.emptyList(), Interpreter.MISUSES);
+            assertEquals("interpreters open", app.engine.state().model == null ? 0 : 1, Interpreter.OPEN.get());
+        } finally {
+            folder.delete();
+        }
+    }
+
+    /** Starts the app, a second time as if the first process had ended. Returns once it has loaded what it loads by itself. */
+    PocketQaApp start() {
+        if (app != null) {
+            finish();
+        }
+        Looper.prepareMainLooper();
+        Interpreter.startProcess();
+        app = new PocketQaApp();
+        app.files = files;
+        app.externalFiles = shared;
+        app.preferences = preferences;
+        app.resolver = resolver;
+        app.onCreate();
+        until(() -> app.shelf.listed() && app.passages.bundled() != null);
+        until(() -> app.engine.state().loading == null);
+        return app;
+    }
+
+    // Nothing of a process may reach into the next: its passage is stored by now if this one, asked for later, is read.
+    private void finish() {
+        app.passages.restore();
+        until(() -> !app.workspace.reading());
+    }
+
+    /** The app with one model, in use. */
+    PocketQaApp startWith(byte[] model) throws IOException {
+        push("good.tflite", model);
+        start();
+        assertEquals("good.tflite", inUse());
+        return app;
+    }
+
+    /** Runs the main thread until something holds. */
+    void until(Condition condition) {
+        while (!condition.holds()) {
+            Runnable step;
+            try {
+                step = Looper.POSTED.poll(PATIENCE_MS, TimeUnit.MILLISECONDS);
+            } catch (InterruptedException unexpected) {
+                throw new AssertionError(unexpected);
+            }
+            assertNotNull("nothing happens any more", step);
+            step.run();
+        }
+    }
+
+    /** Waits for a thread to end, then runs what it and others left for the main thread. */
+    void ended(Thread thread) throws InterruptedException {
+        thread.join(PATIENCE_MS);
+        assertTrue(thread + " goes on", !thread.isAlive());
+        for (Runnable step = Looper.POSTED.poll(); step != null; step = Looper.POSTED.poll()) {
+            step.run();
+        }
+    }
+
+    /** Puts a file into the shared folder; its time differs from that of every other. Unlike adb, never half of it. */
+    void push(String name, byte[] content) throws IOException {
+        File whole = new File(folder.getRoot(), "whole");
+        try (FileOutputStream out = new FileOutputStream(whole)) {
+            out.write(content);
+        }
+        assertTrue(whole.setLastModified(++pushed * 60000));
+        assertTrue(whole.renameTo(new File(shared, name)));
+    }
+
+    /** Removes a pushed file as adb does. */
+    void remove(String name) {
+        assertTrue(new File(shared, name).delete());
+    }
+
+    /** A document of another app, as the picker hands it over. */
+    Uri document(InputStream content, String name) {
+        return document(new ContentResolver.Entry(content, name, null));
+    }
+
+    Uri document(byte[] content, String name) {
+        return document(new ByteArrayInputStream(content), name);
+    }
+
+    Uri document(ContentResolver.Entry entry) {
+        return provided("content://documents/" + ++picked, entry);
+    }
+
+    /** An address that Android's resolver would open. */
+    Uri provided(String address, ContentResolver.Entry entry) {
+        Uri uri = Uri.parse(address);
+        resolver.put(uri, entry);
+        return uri;
+    }
+
+    /** Looks into the folders and runs what follows, also from looking earlier. */
+    void look() throws IOException {
+        String mark = "zz" + pushed + ".tflite"; // it is listed in turn, after all that was asked for before
+        push(mark, new byte[1]);
+        app.shelf.refresh();
+        until(() -> names().contains(mark));
+        remove(mark);
+        app.shelf.refresh();
+        until(() -> !names().contains(mark));
+    }
+
+    /** Copies a model into the app and takes it into use. */
+    void copy(String name, byte[] content) {
+        app.copier.start(document(content, name));
+        until(() -> app.copier.job() == null && app.engine.state().loading == null);
+        assertNull(problem());
+    }
+
+    /** Takes a listed model into use, or tries to. */
+    void use(String name) {
+        app.shelf.use(model(name));
+        until(() -> app.engine.state().loading == null);
+    }
+
+    StoredModel model(String name) {
+        for (StoredModel model : app.shelf.models()) {
+            if (model.name.equals(name)) {
+                return model;
+            }
+        }
+        throw new AssertionError("no model " + name + " in " + names());
+    }
+
+    String names() {
+        StringBuilder names = new StringBuilder();
+        for (StoredModel model : app.shelf.models()) {
+            names.append(names.length() == 0 ? "" : " ").append(model.name);
+        }
+        return names.toString();
+    }
+
+    /** File name of the model in use, or null. */
+    String inUse() {
+        ModelInfo model = app.engine.state().model;
+        return model == null ? null : model.stored.name;
+    }
+
+    /** "file: sentence" of the problem shown, or null. */
+    String problem() {
+        LoadProblem problem = app.engine.state().problem;
+        return problem == null ? null : problem.file + ": " + problem.sentence;
+    }
+
+    /** What lies in the app's private folder for models. */
+    List<String> privateFiles() {
+        String[] names = new File(files, "models").list();
+        String[] sorted = names == null ? new String[0] : names;
+        Arrays.sort(sorted);
+        return Arrays.asList(sorted);
+    }
+
+    File privateFile(String name) {
+        return new File(files, name);
+    }
+
+    /** Puts a text on the desk. */
+    void read(String text) {
+        app.passages.load(new TextSource("title", "source", text, Collections.<String>emptyList(), app.getResources()));
+        until(() -> !app.workspace.reading());
+    }
+
+    /** Asks and waits for what comes of it: the answer, or the notice in brackets. */
+    String ask(String question) {
+        assertTrue(app.workspace.ask(question));
+        until(() -> app.engine.state().job == null);
+        Workspace workspace = app.workspace;
+        return workspace.result() == null ? "[" + workspace.notice() + "]" : workspace.result().text(workspace.shown());
+    }
+}

@@ -1,0 +1,64 @@
+#!/usr/bin/env bash
+# Compile core and app for Java 8 and run their JUnit tests on this machine's JVM, with what Debian has instead of Gradle.
+#
+#     android_demo/tools/test_java.sh
+#
+# Classes go to android_demo/build/core: main, tools (the desktop programs) and test; those of the app's tests to build/app-test.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+fail() {
+    echo "error: $1" >&2
+    exit 1
+}
+
+build=build/core
+junit=/usr/share/java/junit4.jar:/usr/share/java/hamcrest-core.jar
+command -v javac >/dev/null && [ -r ${junit%:*} ] && [ -r ${junit#*:} ] ||
+    fail "javac or JUnit not found; install Debian's openjdk-17-jdk-headless junit4"
+
+# compile FOLDER CLASSPATH: src/FOLDER/java to build/core/FOLDER.
+compile() {
+    mkdir -p $build/"$1"
+    # -options: newer javac only warn that release 8 is old.
+    javac --release 8 -encoding UTF-8 -Xlint:all,-options -Werror -classpath "$2" -d $build/"$1" \
+        $(find core/src/"$1"/java -name '*.java') || fail "core/src/$1 does not compile"
+}
+
+rm -rf $build
+compile main ""
+compile tools $build/main
+compile test $build/main:$junit
+if [ -r build/jars/android.jar ]; then # then Android's own class library is the stricter compiler
+    mkdir -p $build/api23
+    javac -source 8 -target 8 -encoding UTF-8 -Xlint:all,-options -Werror -bootclasspath build/jars/android.jar -d $build/api23 \
+        $(find core/src/main/java -name '*.java') ||
+        fail "core/src/main does not compile for Android's API 23 (a javac crash over java.lang.invoke is a lambda)"
+fi
+
+# run_tests FOLDER CLASSPATH: all test classes of a folder.
+# 64 MB is less than any phone gives an app: what a hostile file or a book makes the core hold must fit.
+run_tests() {
+    local tests
+    tests=$(cd "$1" && find . -name '*Test.class' | sed 's,^\./,,; s,\.class$,,; y,/,.,' | sort)
+    [ -n "$tests" ] || fail "no class in $1 ends in Test"
+    java -Xmx64m -Dpocketqa.root="$(cd .. && pwd)" -ea -classpath "$1:$2" org.junit.runner.JUnitCore $tests
+}
+
+run_tests $build/test $build/main:$junit
+
+# The app's tests need neither Android nor LiteRT: app/src/fakes stands in for them, and so for android.jar. Of the app only what
+# the tests refer to is compiled; tools/build_apk.sh compiles all of it. There aapt makes R, here the strings are enough.
+app=build/app-test
+rm -rf $app
+mkdir -p $app/gen/org/pocketqa/app $app/test
+{
+    echo "package org.pocketqa.app; public final class R { public static final class string {"
+    sed -nE 's/.*<string name="(\w+)".*/\1/p' app/src/main/res/values/strings.xml |
+        awk '{ print "public static final int " $1 " = " NR ";" }'
+    echo "} }"
+} >$app/gen/org/pocketqa/app/R.java
+javac --release 8 -encoding UTF-8 -Xlint:all,-options -Werror -classpath $build/main:$build/test:$junit \
+    -sourcepath app/src/main/java:stubs/java:$app/gen -d $app/test $(find app/src/fakes app/src/test -name '*.java') ||
+    fail "the app's tests do not compile"
+run_tests $app/test $build/main:$build/test:$junit

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from qa.convert import report
 from qa.convert.triviaqa import TriviaQAConfig, first_mention, first_words, main, words_of
 from qa.errors import OptionError, SquadFormatError
 from qa.squad import Answer, read_squad
@@ -165,7 +166,7 @@ def test_a_full_disk_leaves_neither_data_nor_log(folder, monkeypatch):
     def full(path, articles, version):
         raise OSError(28, "No space left on device", str(path))
 
-    monkeypatch.setattr("qa.convert.report.write_squad", full)
+    monkeypatch.setattr(report, "write_squad", full)
     with pytest.raises(OSError, match="No space left"):
         convert(folder)
     assert [p.name for p in folder.parent.iterdir()] == ["triviaqa"]

@@ -1,4 +1,5 @@
-"""Compare all heads on one encoder: train each alike, evaluate, export, time the exports, and say which differences exceed noise.
+"""Compare all heads on one encoder, and the whole models: train each alike, evaluate, export, score and time the exports, and
+say which differences exceed noise.
 
     python benchmarks/zoo.py --data squad --train-windows 20000 --dev-questions 2000 --seeds 0 1
     python benchmarks/zoo.py --layers 3 --heads linear pointer --out runs/zoo-small
@@ -20,6 +21,7 @@ import numpy as np
 
 import export.onnx
 import export.tflite
+from benchmarks.accuracy import measure_accuracy
 from benchmarks.compare import EXIT_SOME_FAILED, flag_name, relative
 from benchmarks.measure import Comparison, Subject, measure_latency, note
 from benchmarks.rows import OK, Row, append_row, machine, make_row, read_rows
@@ -33,7 +35,8 @@ from qa.cli import check_option, one_line, run_command
 from qa.datasets import EMBEDDED, SQUAD_FILES
 from qa.errors import UnsupportedExport
 from qa.features import Window, make_windows
-from qa.models.heads import HEADS, build_head
+from qa.models.architectures import WHOLE_MODELS
+from qa.models.heads import HEADS
 from qa.models.pretrained import EMBEDDED as EMBEDDED_ENCODER
 from qa.models.pretrained import find_encoder, load_encoder
 from qa.runtimes import load_runtime
@@ -52,10 +55,12 @@ class ZooConfig:
     """Encoder under every head: minilm-l6 (from an installed wheel), a hub name, or a folder."""
     layers: int | None = None
     """Keep this many of its layers, evenly chosen; all when not given."""
-    heads: tuple[str, ...] = tuple(HEADS)
-    """Heads to train; the others are compared with linear, so it should be among them."""
+    heads: tuple[str, ...] = (*HEADS, *WHOLE_MODELS)
+    """Heads to train, and whole models; all are compared with linear, so it should be among them."""
     seeds: tuple[int, ...] = (0,)
     """Seeds of fresh weights, order and dropout: each makes a model of every head. Exports are those of the first."""
+    repeat: tuple[str, ...] | None = None
+    """Heads to train with the seeds after the first; all when not given."""
     data: str = EMBEDDED
     """Training questions: embedded, squad, squad_v2, or a SQuAD JSON file."""
     eval_data: str | None = None
@@ -77,7 +82,7 @@ class ZooConfig:
     latency_windows: int = 24
     """Real windows timed for each export, at one thread."""
     skip_exports: bool = False
-    """Train and score only; the same command without this exports what was trained."""
+    """Train and score PyTorch only; the same command without this exports what was trained."""
     out: Path = Path("runs/zoo")
     """Folder of all models, their exports and scores, zoo.md and zoo.svg."""
     rows: Path | None = None
@@ -88,7 +93,9 @@ class ZooConfig:
     def __post_init__(self) -> None:
         check_option(bool(self.heads) and len(set(self.heads)) == len(self.heads), "--heads", self.heads, "names, each once")
         for head in self.heads:
-            build_head(head, 8)
+            check_option(head in (*HEADS, *WHOLE_MODELS), "--heads", head, f"one of {', '.join((*HEADS, *WHOLE_MODELS))}")
+        for head in self.repeat or ():
+            check_option(head in self.heads, "--repeat", head, "one of --heads")
         good = bool(self.seeds) and len(set(self.seeds)) == len(self.seeds) and min(self.seeds) >= 0
         check_option(good, "--seeds", self.seeds, "numbers of at least 0, each once")
         for name in ("train_windows", "dev_questions", "latency_windows", "layers"):
@@ -136,7 +143,10 @@ class Zoo:
     @cached_property
     def models(self) -> list[Model]:
         """All models, seed by seed."""
-        return [Model(head, seed, self.training) for seed in self.config.seeds for head in self.config.heads]
+        config = self.config
+        first = [Model(head, config.seeds[0], self.training) for head in config.heads]
+        more = config.heads if config.repeat is None else config.repeat
+        return first + [Model(head, seed, self.training) for seed in config.seeds[1:] for head in more]
 
     @cached_property
     def windows(self) -> list[Window]:
@@ -245,13 +255,32 @@ def export_model(zoo: Zoo, model: Model, parent: Bundle, kind: str, flag: str) -
     return Subject(bundle, facts | zoo.facts(model, bundle) | {"runtime": runtime})
 
 
-def export_and_time(zoo: Zoo) -> None:
-    """Export the first seed's models, and time the same export of all heads in turns, at one thread."""
+def score_export(zoo: Zoo, subject: Subject) -> None:
+    """Score an export, where that is not done yet."""
+    bundle, facts = subject.bundle, subject.facts
+    if zoo.known(bundle_sha256=bundle.sha256, data=zoo.data, n=len(zoo.examples), runtime=facts["runtime"], status=OK):
+        return
+    try:
+        columns, _ = measure_accuracy(load_runtime(bundle), bundle, zoo.examples, progress=sys.stderr.isatty())
+        zoo.append(facts | columns)
+        note(f"{bundle.path.name}: F1 {columns['f1']:.2f}")
+    except Exception as error:  # runtimes raise their own types
+        note(f"{bundle.path.name}: failed, {one_line(error)}")
+        zoo.append(facts, one_line(error))
+
+
+def export_and_measure(zoo: Zoo) -> None:
+    """Export the first seed's models, score those in int8, and time the same export of all models in turns, at one thread.
+
+    Exports in fp32 are not scored: each was compared with PyTorch when it was made.
+    """
     models = [model for model in zoo.models if model.seed == zoo.config.seeds[0]]
     trained = [(model, bundle) for model in models if (bundle := model.take(zoo.config.out))]
     for kind, flag in EXPORTS:
         made = (export_model(zoo, model, bundle, kind, flag) for model, bundle in trained)
         subjects = [subject for subject in made if subject is not None]
+        for subject in subjects if flag == "int8" else ():
+            score_export(zoo, subject)
         if all(zoo.known(bundle_sha256=s.bundle.sha256, lengths="real", machine=machine(), status=OK) for s in subjects):
             continue
         examples = zoo.examples
@@ -266,7 +295,7 @@ def main(config: ZooConfig) -> list[Row]:
     for model in zoo.models:
         train_and_score(zoo, model)
     if not config.skip_exports:
-        export_and_time(zoo)
+        export_and_measure(zoo)
     scores = {model.name: load_scores(scores_path(config.out, model)) for model in zoo.models}
     results = Results(config.heads, config.seeds, zoo.rows, {n: s for n, s in scores.items() if s}, zoo.data, zoo.examples)
     print(write_results(results, zoo.training, config.out, config.write), end="")

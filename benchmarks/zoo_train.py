@@ -1,6 +1,7 @@
-"""One model of the zoo: an encoder with a head, trained on a fixed number of windows, or taken where it has been trained before.
+"""One model of the zoo: an encoder with a head, or a whole model, trained on a fixed number of windows, or taken where it has
+been trained before.
 
-All heads of a seed see the same windows in the same order, with the same dropout in the encoder.
+All models of a seed see the same windows in the same order; all heads have the same dropout in the encoder.
 """
 
 import json
@@ -15,16 +16,23 @@ from benchmarks.accuracy import measure_accuracy
 from benchmarks.compare import flag_name
 from distill.objectives import supervised
 from distill.stage import Material, fresh_model, save_model
+from distill.student import whole_student
 from distill.training import Trainer, TrainingOptions
 from qa.bundle import Bundle, open_bundle
 from qa.errors import BundleError, OptionError
 from qa.features import Window
 from qa.files import write_whole
 from qa.metrics import question_scores
+from qa.models.architectures import WHOLE_MODELS
+from qa.models.model import QAModel
+from qa.models.pretrained import load_encoder
 from qa.runtimes import load_runtime
 from qa.squad import Example
+from qa.tokenization import load_tokenizer
 
 PLAN = "zoo.json"
+# Whole models start from fresh weights, which the rate of a pre-trained encoder would hardly move (Yu et al. 2018 took 1e-3).
+WHOLE_MODEL_RATE = 1e-3
 
 
 @dataclass(frozen=True)
@@ -43,12 +51,13 @@ class Training:
     freeze_encoder: bool
     precision: str
 
-    def options(self, seed: int, n_windows: int) -> TrainingOptions:
+    def options(self, model: "Model", n_windows: int) -> TrainingOptions:
         """For a training set of `n_windows`: as many epochs as give the windows to see."""
         n_steps, n_batches = -(-self.windows // self.batch_size), -(-n_windows // self.batch_size)
+        rate, frozen = (WHOLE_MODEL_RATE, False) if model.is_whole else (self.learning_rate, self.freeze_encoder)
         return TrainingOptions(
-            self.learning_rate, self.batch_size, n_steps / n_batches, precision=self.precision, seed=seed,
-            optimizer=self.optimizer, freeze_encoder=self.freeze_encoder,
+            rate, self.batch_size, n_steps / n_batches, precision=self.precision, seed=model.seed,
+            optimizer=self.optimizer, freeze_encoder=frozen,
         )  # fmt: skip
 
 
@@ -74,6 +83,7 @@ class Model:
     """One model of the zoo, before it is trained."""
 
     head: str
+    """Name of its head, or of a whole model."""
     seed: int
     training: Training
 
@@ -81,6 +91,19 @@ class Model:
     def name(self) -> str:
         """Name of its bundle and in rows."""
         return f"{self.head}-seed{self.seed}"
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether this has no head on the shared encoder, but is a model of its own."""
+        return self.head in WHOLE_MODELS
+
+    def fresh(self, encoder_folder: Path) -> QAModel:
+        """The untrained model; a whole one starts from the encoder's word vectors."""
+        encoder = self.training.encoder
+        if not self.is_whole:
+            return fresh_model(encoder, encoder_folder, self.head, seed=self.seed, n_layers=self.training.layers)
+        words = QAModel(load_encoder(encoder, encoder_folder), "linear")
+        return whole_student(self.head, words, load_tokenizer(encoder_folder), self.seed)
 
     def take(self, folder: Path) -> Bundle | None:
         """The bundle of an earlier run, or None. BundleError when it is another model's."""
@@ -98,10 +121,10 @@ def train(
 ) -> Bundle:
     """Train one model and save it as a bundle, going on from its checkpoint where a run was stopped."""
     training = model.training
-    fresh = fresh_model(training.encoder, encoder_folder, model.head, seed=model.seed, n_layers=training.layers)
+    fresh = model.fresh(encoder_folder)
     cut, work = windows(), folder / "training" / model.name
     facts = {"zoo": asdict(training)}
-    trainer = Trainer(fresh, cut, supervised, training.options(model.seed, len(cut)), work, model.name, facts)
+    trainer = Trainer(fresh, cut, supervised, training.options(model, len(cut)), work, model.name, facts)
     trainer.train(resume=True)
     unscored = replace(material, eval=[], eval_file=None)
     n_head = sum(p.numel() for p in fresh.head.parameters())

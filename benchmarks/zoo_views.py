@@ -17,15 +17,17 @@ from benchmarks.bootstrap import LEVEL, N_RESAMPLES, Interval, interval, paired_
 from benchmarks.rows import OK, Row, machine
 from benchmarks.table import as_markdown, as_text, replace_marked
 from benchmarks.views import BUSY, UNKNOWN, Table, number
-from benchmarks.zoo_train import QuestionScores, Training
+from benchmarks.zoo_train import WHOLE_MODEL_RATE, QuestionScores, Training
 from qa.errors import OptionError
 from qa.files import write_whole
+from qa.models.architectures import WHOLE_MODELS
 from qa.squad import Example
 
 REFERENCE = "linear"
 UNSUPPORTED = "unsupported: "
 MARKERS_NAME = "zoo"
 EXPORT_COLUMNS = {"onnx-fp32": "ONNX fp32", "onnx-int8": "ONNX int8", "tflite-fp32": "TFLite fp32", "tflite-int8": "TFLite int8"}
+CHANGE_COLUMNS = {export: f"{EXPORT_COLUMNS[export]} F1" for export in ("onnx-int8", "tflite-int8")}
 # Two-sided 95 % quantiles of Student's t by degrees of freedom; between two of them the larger one, of fewer, is taken.
 T_QUANTILES = {1: 12.71, 2: 4.30, 3: 3.18, 4: 2.78, 5: 2.57, 6: 2.45, 8: 2.31, 10: 2.23, 15: 2.13, 20: 2.09, 30: 2.04}
 
@@ -125,14 +127,22 @@ class Results:
             )
         return found
 
-    def export_row(self, head: str, export: str) -> Row | None:
-        """The newest row of an export of the first seed's model: its time at real lengths, or why there is none."""
+    def export_rows(self, head: str, export: str) -> list[Row]:
+        """All rows of an export of the first seed's model, on this machine."""
         if self.seeds[0] not in self.accuracy.get(head, {}):
-            return None
+            return []
         name = f"{head}-seed{self.seeds[0]}-{export}"
-        mine = [row for row in self.rows if row["model"] == name and row["machine"] == machine()]
-        mine = [row for row in mine if row["status"] != OK or row.get("lengths") == "real"]
-        return mine[-1] if mine else None
+        return [row for row in self.rows if row["model"] == name and row["machine"] == machine()]
+
+    def export_row(self, head: str, export: str) -> Row | None:
+        """The newest row of an export's time at real lengths, or of why there is none."""
+        rows = [row for row in self.export_rows(head, export) if row["status"] != OK or row.get("lengths") == "real"]
+        return rows[-1] if rows else None
+
+    def export_change(self, head: str, export: str) -> float | None:
+        """F1 of an export less that of the model it was made of, on the same questions."""
+        rows = [row for row in self.export_rows(head, export) if row.get("n") == len(self.examples) and row["data"] == self.data]
+        return rows[-1]["f1"] - self.accuracy[head][self.seeds[0]]["f1"] if rows else None
 
     @cached_property
     def failures(self) -> list[str]:
@@ -156,25 +166,28 @@ def export_cell(row: Row | None) -> str:
 
 
 def main_table(results: Results, training: Training) -> Table:
-    """A line for each head: parameters, scores, and the latency of its exports."""
+    """A line for each head: parameters, scores, the latency of its exports, and what int8 changes."""
     parts = {"HasAns_exact": "HasAns EM", "HasAns_f1": "HasAns F1", "NoAns_exact": "NoAns"}
     parts = {key: title for key, title in parts.items() if any(results.mean(head, key) is not None for head in results.accuracy)}
     cells = []
     for head in results.heads:
         if head not in results.accuracy:
-            cells.append((head, *[UNKNOWN] * (6 + len(parts) + len(EXPORT_COLUMNS))))
+            cells.append((head, *[UNKNOWN] * (7 + len(parts) + len(EXPORT_COLUMNS) + len(CHANGE_COLUMNS))))
             continue
         row, found = next(iter(results.accuracy[head].values())), results.intervals[head]
         cells.append(
             (
-                head, f"{row['head_params']:,}", number(row["params"], ".2f", 1e-6, "M"), str(len(results.accuracy[head])),
+                head, f"{row['head_params']:,}", number(row.get("params_without_embeddings"), ".2f", 1e-6, "M"),
+                number(row["params"], ".2f", 1e-6, "M"), str(len(results.accuracy[head])),
                 number(results.mean(head, "exact")), number(found.mean), f"{found.low:.1f} to {found.high:.1f}",
                 *(number(results.mean(head, key)) for key in parts),
                 *(export_cell(results.export_row(head, export)) for export in EXPORT_COLUMNS),
+                *(number(results.export_change(head, export), "+.2f") for export in CHANGE_COLUMNS),
             )
         )  # fmt: skip
     headings = (
-        "head", "head params", "params", "seeds", "EM", "F1", f"{LEVEL:.0%} of F1", *parts.values(), *EXPORT_COLUMNS.values(),
+        "head", "head params", "no emb.", "params", "seeds", "EM", "F1", f"{LEVEL:.0%} of F1", *parts.values(),
+        *EXPORT_COLUMNS.values(), *CHANGE_COLUMNS.values(),
     )  # fmt: skip
     return Table(f"Heads on {encoder_name(training)}, {results.data['name']}, {len(results.examples):,} questions",
                  headings, tuple(cells), tuple(conditions(results, training)), n_left=1)  # fmt: skip
@@ -194,6 +207,14 @@ def conditions(results: Results, training: Training) -> list[str]:
         f"peak learning rate {training.learning_rate:g}{frozen}; the same windows in the same order for all heads of a seed",
         f"EM and F1 in PyTorch fp32, means over the seeds; interval: bootstrap over questions, {N_RESAMPLES:,} resamples",
     ]
+    whole = [head for head in results.heads if head in WHOLE_MODELS]
+    if whole:
+        notes.append(
+            f"{', '.join(whole)}: whole models of fresh weights and the encoder's word vectors, at a rate of "
+            f"{WHOLE_MODEL_RATE:g}; their head is the output layer"
+        )
+    if any(results.export_change(head, export) is not None for head in results.heads for export in CHANGE_COLUMNS):
+        notes.append("int8 F1: F1 of the export less that of its PyTorch model")
     rows = [row for head in results.heads for e in EXPORT_COLUMNS if (row := results.export_row(head, e)) and row["status"] == OK]
     if rows:
         runtimes = ", ".join(dict.fromkeys(row["runtime"] for row in rows))
@@ -251,11 +272,13 @@ def write_results(results: Results, training: Training, out: Path, readme: Path 
 
 
 def plot(results: Results, path: Path) -> None:
-    """F1 with its interval against the parameters of the head; nothing where no head has been scored."""
+    """F1 with its interval against the parameters of the head; nothing where no head has been scored. Whole models have none."""
     from benchmarks.plots import Point, as_file, scatter
 
     points = []
     for head, found in results.intervals.items():
+        if head in WHOLE_MODELS:
+            continue
         row = next(iter(results.accuracy[head].values()))
         points.append(Point(head, row["head_params"], found.mean, "torch", "fp32", (found.low, found.high)))
     if points:

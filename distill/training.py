@@ -164,7 +164,8 @@ class Trainer:
         """Keep what was learnt when the user stops a run: `step` steps are done, unless weights were being updated."""
         if self.accelerator.is_main_process and step > 0 and not self._updating:
             self._save_checkpoint(step)
-            print(f"\n{self.name}: stopped after {step} steps; --resume goes on from {self.work / CHECKPOINT}", file=sys.stderr)
+            again = "the same command goes on (those that have --resume, with it)"
+            print(f"\n{self.name}: stopped after {step} steps; {again} from {self.work / CHECKPOINT}", file=sys.stderr)
 
     def _step(self, step: int) -> dict[str, float]:
         options, accelerator = self.options, self.accelerator

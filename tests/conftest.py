@@ -7,6 +7,7 @@ import pytest
 import torch
 from accelerate.state import AcceleratorState
 from made_tokenizers import byte_pairs
+from tflite_exports import bare_tflite, exported_tflite  # noqa: F401  fixtures
 from torch import nn
 from transformers import AlbertConfig, BertConfig, DistilBertConfig, MobileBertConfig, RobertaConfig
 

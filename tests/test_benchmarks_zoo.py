@@ -82,7 +82,7 @@ def test_heads_are_trained_alike_scored_exported_and_timed(make_config, batches,
     runs = [batches[first : first + N_STEPS] for first in range(0, len(batches), N_STEPS)]
     assert len(runs) == 4
     assert runs[0] == runs[1] != runs[2] == runs[3]
-    scored = [row for row in rows if "f1" in row]
+    scored = [row for row in rows if "f1" in row and row["stage"] != "export"]
     assert [row["model"] for row in scored] == ["linear-seed0", "2l-tanh-seed0", "linear-seed1", "2l-tanh-seed1"]
     assert [row["head_params"] for row in scored] == [66, 32 * 384 + 384 + 2 * 384 + 2] * 2
     for row in scored:
@@ -93,6 +93,8 @@ def test_heads_are_trained_alike_scored_exported_and_timed(make_config, batches,
     timed = {row["model"] for row in rows if "latency_ms_p50" in row}
     exports = {f"{kind}-{precision}" for kind in ("onnx", "tflite") for precision in ("fp32", "int8")}
     assert timed == {f"linear-seed0-{e}" for e in exports} | {f"2l-tanh-seed0-{e}" for e in exports if "onnx" in e}
+    in_int8 = {row["model"]: row["n"] for row in rows if "f1" in row and row["stage"] == "export"}
+    assert in_int8 == {f"{name}-int8": 10 for name in ("linear-seed0-onnx", "2l-tanh-seed0-onnx", "linear-seed0-tflite")}
     unsupported = [row for row in rows if row["status"] != OK]
     assert {row["model"] for row in unsupported} == {"2l-tanh-seed0-tflite-fp32", "2l-tanh-seed0-tflite-int8"}
     assert all(row["status"].startswith("unsupported: TFLite cannot") for row in unsupported)
@@ -111,9 +113,29 @@ def test_heads_are_trained_alike_scored_exported_and_timed(make_config, batches,
 
     monkeypatch.setattr(zoo, "train", None)
     monkeypatch.setattr(zoo, "evaluate", None)
+    monkeypatch.setattr(zoo, "measure_accuracy", None)
     monkeypatch.setattr(export.tflite, "main", None)
     assert main(config) == []
     assert (config.out / "zoo.md").read_text() == table
+
+
+def test_a_whole_model_starts_from_the_encoders_words_and_only_repeated_heads_get_more_seeds(make_config, encoder, monkeypatch):
+    seen = {}
+
+    def recording(model, batch, indices):
+        if model.head_name == "qanet" and not seen:
+            seen["words"] = model.encoder.model.embedding.words.weight.detach().clone()
+        return supervised(model, batch, indices)
+
+    monkeypatch.setattr(zoo_train, "supervised", recording)
+    config = make_config(heads=("linear", "qanet"), seeds=(0, 1), repeat=("linear",), train_windows=8)
+    rows = main(config)
+    assert [row["model"] for row in rows] == ["linear-seed0", "qanet-seed0", "linear-seed1"]
+    words = load_file(encoder / "model.safetensors")["embeddings.word_embeddings.weight"]
+    assert torch.equal(seen["words"], words)
+    table = (config.out / "zoo.md").read_text()
+    assert "qanet: whole models of fresh weights" in table
+    assert ">qanet<" not in (config.out / "zoo.svg").read_text(), "it has no head whose parameters could be shown"
 
 
 def test_a_stopped_run_goes_on_with_the_model_under_way(make_config, batches, monkeypatch, tmp_path):
@@ -166,7 +188,7 @@ def test_a_head_that_fails_is_a_row_and_the_others_go_on(make_config, monkeypatc
 
 
 def test_unknown_heads_list_the_known_ones(make_config):
-    with pytest.raises(OptionError, match=f"unknown head 'quadratic'; known heads: {', '.join(HEADS)}"):
+    with pytest.raises(OptionError, match=f"--heads must be one of {', '.join(HEADS)}, qanet.*, got quadratic"):
         make_config(heads=("linear", "quadratic"))
 
 
@@ -186,6 +208,7 @@ def test_other_options_for_models_that_are_there_are_refused(make_config):
         ({"heads": ()}, "--heads"),
         ({"heads": ("linear", "linear")}, "--heads"),
         ({"seeds": (1, 1)}, "--seeds"),
+        ({"repeat": ("pointer",)}, "--repeat must be one of --heads, got pointer"),
         ({"train_windows": 0}, "--train-windows must be at least 1, got 0"),
         ({"eval_data": None}, "--eval-data must be given when --data is a file"),
         ({"optimizer": "sgd"}, "--optimizer must be one of adamw, adafactor"),

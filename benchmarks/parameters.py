@@ -1,0 +1,103 @@
+"""Parameter counts of every encoder, head and whole model, as tables. Nothing is downloaded: sizes follow from configurations.
+
+    python -m benchmarks.parameters
+    python -m benchmarks.parameters --write README.md
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+from transformers import AlbertConfig, BertConfig, DistilBertConfig, MobileBertConfig, RobertaConfig
+
+from benchmarks.table import as_markdown, as_text, replace_marked
+from benchmarks.views import Table, number
+from qa.cli import run_command
+from qa.errors import OptionError
+from qa.files import write_whole
+from qa.models.architectures import ENCODERS, WHOLE_MODELS
+from qa.models.encoders import Encoder
+from qa.models.heads import HEADS, build_head
+from qa.models.model import QAModel
+from qa.models.pretrained import EMBEDDED
+
+MARKERS_NAME = "parameters"
+# Hub names, with what their published configurations say of sizes; transformers' defaults are bert-base's and so on.
+MINILM: dict[str, Any] = {"hidden_size": 384, "num_attention_heads": 12, "intermediate_size": 1536}
+ENCODER_CONFIGS = {
+    "bert-base-uncased": BertConfig(),
+    "distilbert-base-uncased": DistilBertConfig(),
+    "roberta-base": RobertaConfig(max_position_embeddings=514, type_vocab_size=1),
+    "albert-base-v2": AlbertConfig(hidden_size=768, num_attention_heads=12, intermediate_size=3072),
+    "google/mobilebert-uncased": MobileBertConfig(),
+    "microsoft/MiniLM-L12-H384-uncased": BertConfig(**MINILM, num_hidden_layers=12),
+    EMBEDDED: BertConfig(**MINILM, num_hidden_layers=6),
+}
+HEAD_WIDTHS = {"MiniLM": 384, "BERT-base": 768}
+
+
+@dataclass(frozen=True)
+class ParametersConfig:
+    """Show the parameter counts of all models."""
+
+    write: Path | None = None
+    """Markdown file whose part between the markers of the name parameters is replaced by the tables."""
+
+
+def count(module: nn.Module) -> int:
+    """Parameters of a module, each once."""
+    return sum(p.numel() for p in module.parameters())
+
+
+def millions(value: int) -> str:
+    """Parameters in millions."""
+    return number(value, ".2f", 1e-6, "M")
+
+
+def model_table() -> Table:
+    """A line for each encoder, without a head, and for each whole model."""
+    cells = []
+    for name, config in ENCODER_CONFIGS.items():
+        counts = QAModel(Encoder(config), "linear").count_parameters()
+        head = count(build_head("linear", config.hidden_size))
+        total, inside = counts.total - head, counts.without_embeddings - head
+        layers, width = str(config.num_hidden_layers), str(config.hidden_size)
+        cells.append((name, config.model_type, layers, width, millions(total), millions(inside)))
+    for name in WHOLE_MODELS:
+        config = ENCODERS[name].config_class()
+        counts = QAModel(Encoder(config), name).count_parameters()
+        cells.append((f"{name} (whole)", name, "–", str(config.width), millions(counts.total), f"{counts.without_embeddings:,}"))
+    notes = (
+        "no emb.: without word, position and token-type tables; encoders without the pooler, which no head reads",
+        "whole models with the word table of a MiniLM teacher (30,522 vectors of 384)",
+    )
+    return Table("Encoders and whole models", ("model", "type", "layers", "width", "params", "no emb."), tuple(cells), notes, 2)
+
+
+def head_table() -> Table:
+    """A line for each head: what it adds to an encoder of MiniLM's and of BERT-base's width."""
+    cells = [(name, *(f"{count(build_head(name, width)):,}" for width in HEAD_WIDTHS.values())) for name in HEADS]
+    headings = ("head", *(f"on {name}, {width} wide" for name, width in HEAD_WIDTHS.items()))
+    return Table("Parameters of the heads", headings, tuple(cells), n_left=1)
+
+
+def main(config: ParametersConfig) -> str:
+    """Print the tables, or write them into a file. Returns them as text."""
+    with torch.device("meta"):  # shapes without memory
+        tables = (model_table(), head_table())
+    if config.write is None:
+        text = "\n".join(map(as_text, tables))
+        print(text, end="")
+        return text
+    if not config.write.is_file():
+        raise OptionError(f"--write {config.write}: no such file; give a Markdown file with markers of the name {MARKERS_NAME}")
+    text = "\n".join(map(as_markdown, tables))
+    old = config.write.read_text(encoding="utf-8")
+    write_whole(config.write, replace_marked(old, MARKERS_NAME, text, str(config.write)))
+    return text
+
+
+if __name__ == "__main__":
+    run_command(ParametersConfig, main)

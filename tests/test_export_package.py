@@ -1,0 +1,219 @@
+"""The package on the end of a TFLite file: what it holds, how it changes, and what is refused."""
+
+import json
+import zipfile
+from dataclasses import replace
+
+import pytest
+from tflite_exports import LENGTHS, compute
+from tokenizers import AddedToken, Tokenizer
+
+from export.characters import character_tables
+from export.package import MEMBERS, append_package, describe, read_package, update_settings, vocabulary_lines
+from export.tflite import TFLiteConfig, main
+from qa.bundle import open_bundle
+from qa.errors import BundleError, UnsupportedExport
+from qa.tokenization import normalizer_settings
+
+
+def test_the_package_holds_all_a_phone_needs(exported_tflite):
+    parent, bundle = exported_tflite("bert", "int8")
+    with zipfile.ZipFile(bundle.weights) as archive:
+        assert archive.namelist() == list(MEMBERS)
+        assert archive.testzip() is None
+        info = json.loads(archive.read("qa.json"))
+        assert archive.read("probe.json") == (bundle.path / "probe.json").read_bytes()
+        tokens = archive.read("vocab.txt").decode().split("\n")
+        characters = json.loads(archive.read("characters.json"))
+        assert archive.getinfo("characters.json").compress_size < 30_000
+    tokenizer = parent.tokenizer()
+    assert {token: index for index, token in enumerate(tokens[:-1])} == tokenizer.get_vocab()
+    assert info["format"] == 2
+    assert info["precision"] == "int8"
+    assert info["settings"] == json.loads((parent.path / "qa.json").read_text())
+    assert info["signatures"] == [{"name": "qa96", "length": 96}, {"name": "qa128", "length": 128}]
+    assert info["special_tokens"] == {"[CLS]": 101, "[SEP]": 102, "[PAD]": 0, "[UNK]": 100}
+    assert info["normalizer"] == normalizer_settings(tokenizer)
+    assert info["wordpiece"] == {"continuing_subword_prefix": "##", "max_input_chars_per_word": 100}
+    assert info["parameters"]["total"] == 2_211_266
+    package = read_package(bundle.weights)
+    assert (package.info, package.settings, package.vocabulary) == (info, parent.settings, tokens[:-1])
+    assert package.characters == characters == character_tables()
+
+
+def test_a_packaged_file_computes_what_the_bare_one_does(bare_tflite, tmp_path):
+    path = tmp_path / "model.tflite"
+    path.write_bytes(bare_tflite)
+    append_package(path, {}, ["[PAD]"], "{}")
+    assert path.read_bytes().startswith(bare_tflite)
+    before, after = compute(bare_tflite), compute(path.read_bytes())
+    assert all((before[name] == after[name]).all() for name in before)
+    with pytest.raises(BundleError, match="not a bare"):
+        append_package(path, {}, ["[PAD]"], "{}")
+
+
+def test_the_same_parent_gives_the_same_bytes(exported_tflite, tmp_path):
+    parent, bundle = exported_tflite("bert", "int8")
+    again = main(TFLiteConfig(model=parent.path, out=tmp_path / "again", quantize="int8", lengths=LENGTHS))
+    assert again.weights.read_bytes() == bundle.weights.read_bytes()
+
+
+def test_settings_can_be_changed_after_packaging(exported_tflite, tmp_path):
+    original = exported_tflite("bert", "int8")[1].weights.read_bytes()
+    path = tmp_path / "model.tflite"
+    path.write_bytes(original)
+    settings = read_package(path).settings
+    update_settings(path, replace(settings, null_threshold=-1.25))
+    assert read_package(path).settings.null_threshold == -1.25
+    update_settings(path, settings)
+    assert path.read_bytes() == original
+
+
+def repackaged(path, data, **members):
+    """Write the packaged file `data` with other members; None leaves a member out."""
+    path.write_bytes(data)
+    package = read_package(path)
+    with zipfile.ZipFile(path) as archive:
+        texts = {name: archive.read(name) for name in MEMBERS}
+    texts |= {name.replace("_", "."): text for name, text in members.items()}
+    path.write_bytes(data[: package.info["model"]["bytes"]])
+    with zipfile.ZipFile(path, "a") as archive:
+        for name, text in texts.items():
+            if text is not None:
+                archive.writestr(name, text)
+    return path
+
+
+def test_changed_settings_leave_the_tables_as_the_model_was_made_with(exported_tflite, tmp_path):
+    older = {**character_tables(), "tokenizers": "0.1.2", "punctuation": [[33, 47]]}
+    data = exported_tflite("bert", "int8")[1].weights.read_bytes()
+    path = repackaged(tmp_path / "model.tflite", data, characters_json=json.dumps(older))
+    update_settings(path, replace(read_package(path).settings, n_best=7))
+    package = read_package(path)
+    assert (package.characters, package.settings.n_best) == (older, 7)
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        (None, "no characters.json"),
+        ("[]", "characters.json: not a JSON object"),
+        ('{"removed": ', "characters.json is not valid JSON"),
+        ("[" * 100_000, "characters.json is not valid JSON"),
+        ({"spaces": [[13, 9]]}, r"characters.json: spaces: \[13, 9\] is malformed"),
+        ({"lowercase": None}, "characters.json: no list named lowercase"),
+    ],
+    ids=["missing", "no object", "cut", "deep", "descending", "no table"],
+)
+def test_broken_character_tables_are_refused(exported_tflite, tmp_path, text, wanted):
+    data = exported_tflite("bert", "int8")[1].weights.read_bytes()
+    text = json.dumps({**character_tables(), **text}) if isinstance(text, dict) else text
+    path = repackaged(tmp_path / "model.tflite", data, characters_json=text)
+    with pytest.raises(BundleError, match=rf"model\.tflite: .*{wanted}.*export the model again"):
+        read_package(path)
+
+
+def test_a_file_of_format_1_is_named_as_such(exported_tflite, tmp_path):
+    bundle = exported_tflite("bert", "int8")[1]
+    info = json.dumps({**read_package(bundle.weights).info, "format": 1})
+    path = repackaged(tmp_path / "model.tflite", bundle.weights.read_bytes(), qa_json=info, characters_json=None)
+    with pytest.raises(BundleError, match=r"model\.tflite: package format 1, this version reads 2; export the model again"):
+        read_package(path)
+
+
+class OtherTokenizer:
+    """A bundle with its tokenizer changed."""
+
+    def __init__(self, parent, change):
+        self.path, self.manifest, self.settings, self.reference = parent.path, parent.manifest, parent.settings, parent.reference
+        self._tokenizer = change(parent.tokenizer())
+
+    def tokenizer(self):
+        return self._tokenizer
+
+
+def with_added(*tokens):
+    def change(tokenizer):
+        tokenizer.add_tokens(list(tokens))
+        return tokenizer
+
+    return change
+
+
+def with_model(**changes):
+    def change(tokenizer):
+        parts = json.loads(tokenizer.to_str())
+        parts["model"] |= changes
+        return Tokenizer.from_str(json.dumps(parts))
+
+    return change
+
+
+def renamed(old, new):
+    def change(tokenizer):
+        parts = json.loads(tokenizer.to_str())
+        parts["model"]["vocab"] = {new if token == old else token: index for token, index in parts["model"]["vocab"].items()}
+        return Tokenizer.from_str(json.dumps(parts))
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "wanted"),
+    [
+        (with_added(AddedToken("New York")), "'New York' was added"),
+        (with_added(AddedToken("the", normalized=False)), "'the' was added"),  # known, but found inside of words too
+        (with_added(AddedToken("qqq", special=True)), "'qqq' was added"),  # the vocabulary would have it, WordPiece has not
+        (with_model(unk_token="[MASK]"), r"unknown words become '\[MASK\]'"),
+        (renamed("the", " the"), "' the' has a space"),
+        (renamed("the", "the\u3000"), "has a space"),
+        (renamed("the", "t\nhe"), "has a space or line break"),
+    ],
+)
+def test_tokenizers_that_a_vocabulary_cannot_describe_are_refused(exported_tflite, change, wanted):
+    parent = OtherTokenizer(exported_tflite("bert")[0], change)
+    with pytest.raises(UnsupportedExport, match=wanted):
+        (describe(parent, "int8", LENGTHS), vocabulary_lines(parent))
+
+
+def damaged(data, n_model, how):
+    """A packaged file that was copied badly; `n_model` is where its zip begins."""
+    cuts = {"empty": 0, "half": len(data) // 2, "no directory": len(data) - 30}
+    flips = {"model": n_model // 2, "zip": n_model + 200, "vocabulary": n_model + (len(data) - n_model) // 2}
+    if how in cuts:
+        return data[: cuts[how]]
+    flipped = bytearray(data)
+    flipped[flips[how]] ^= 0x10
+    return bytes(flipped)
+
+
+@pytest.mark.parametrize("how", ["empty", "half", "no directory", "model", "zip", "vocabulary"])
+def test_damaged_files_are_refused(exported_tflite, tmp_path, how):
+    bundle = exported_tflite("bert", "int8")[1]
+    data = bundle.weights.read_bytes()
+    path = tmp_path / "model.tflite"
+    path.write_bytes(damaged(data, read_package(bundle.weights).info["model"]["bytes"], how))
+    with pytest.raises(BundleError, match=r"model\.tflite: .*again"):
+        read_package(path)
+
+
+def test_a_package_that_claims_huge_members_is_refused_unread(tmp_path):
+    path = tmp_path / "model.tflite"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in MEMBERS:
+            archive.writestr(name, bytes(9_000_000))
+    with pytest.raises(BundleError, match="claims 9000000 bytes"):
+        read_package(path)
+
+
+def test_a_changed_file_in_the_bundle_is_refused(exported_tflite, tmp_path):
+    bundle = exported_tflite("bert", "int8")[1]
+    copy = tmp_path / "copy"
+    copy.mkdir()
+    for file in bundle.path.iterdir():
+        (copy / file.name).write_bytes(file.read_bytes())
+    data = bytearray(bundle.weights.read_bytes())
+    data[len(data) // 2] ^= 1
+    (copy / "model.tflite").write_bytes(data)
+    with pytest.raises(BundleError, match="changed since it was made"):
+        open_bundle(copy)

@@ -21,6 +21,8 @@ Row = dict[str, Any]
 # Rows of benchmarks/zoo.py name the head with its parameters, the seed, and under training what all its models share. Where no
 # bundle came to be, bundle_sha256 is of what it was to be made from: the parent of an export, the encoder's weights of a model.
 # Their status begins with "unsupported: " where a runtime cannot express a model, which is a finding and no failure.
+# Rows of benchmarks/training.py have the stage "training", the case as model, and are of the teacher's bundle: windows_per_s of
+# every round, times_reference how many times those of the case `reference` in the same round, on average.
 KEYS = (
     "model", "bundle_sha256", "stage", "precision", "runtime", "target", "machine",
     "threads", "batch", "lengths",  # of the latency; lengths is "real" or the padded length
@@ -30,6 +32,7 @@ KEYS = (
     "baseline", "baseline_sha256", "f1_retained", "same_answers", "same_answers_as",
     "latency_ms_p50", "latency_ms_p90", "latency_ms_p95", "latency_ms_p99", "latency_ms_mean",
     "latency_ms_std", "latency_ms_first", "n_warmup", "n_runs",
+    "objective", "windows_per_s", "times_reference", "reference",
     "tokenize_ms_p50", "decode_ms_p50", "load_ms", "peak_memory_mb", "memory_before_load_mb", "memory_growth_mb", "other_load",
     "command", "date", "status",
 )  # fmt: skip

@@ -8,10 +8,9 @@ Every model sees the same number of windows, in the same order for the same seed
 is finished is kept, and the model under way continues from its checkpoint.
 """
 
-import shlex
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -22,7 +21,8 @@ import numpy as np
 import export.onnx
 import export.tflite
 from benchmarks.accuracy import measure_accuracy
-from benchmarks.compare import EXIT_SOME_FAILED, flag_name, relative
+from benchmarks.command_line import command_line, flag_name
+from benchmarks.compare import EXIT_SOME_FAILED
 from benchmarks.measure import Comparison, Subject, measure_latency, note
 from benchmarks.rows import OK, Row, append_row, machine, make_row, read_rows
 from benchmarks.zoo_train import Model, Training, check_plan, evaluate, load_scores, save_scores, scores_path, train
@@ -107,16 +107,6 @@ class ZooConfig:
             check_markers(self.write)
         TrainingOptions(self.learning_rate, self.batch_size, 1, precision=self.precision, optimizer=self.optimizer)
 
-    def command_line(self) -> str:
-        """The command that repeats this run, with relative paths."""
-        words = ["python", "benchmarks/zoo.py"]
-        for option in fields(self):
-            value = getattr(self, option.name)
-            if value != option.default:
-                values = value if isinstance(value, tuple) else (value,)
-                words += [flag_name(option.name), *(relative(each) for each in values if each is not True)]
-        return shlex.join(words)
-
 
 def evenly(examples: Sequence[Example], n: int | None) -> list[Example]:
     """`n` of the examples, evenly chosen; all when there are no more, or n is None."""
@@ -163,7 +153,7 @@ class Zoo:
         facts: Row = {
             "model": model.name, "bundle_sha256": self.training.encoder_sha256, "stage": "teacher", "precision": "fp32",
             "head": model.head, "seed": model.seed, "training": asdict(self.training), "data": self.data,
-            "target": "cpu", "machine": machine(), "command": self.config.command_line(), "date": self.date,
+            "target": "cpu", "machine": machine(), "command": command_line("benchmarks/zoo.py", self.config), "date": self.date,
         }  # fmt: skip
         if bundle is not None:
             parameters = bundle.manifest["parameters"]

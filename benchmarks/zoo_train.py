@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.accuracy import measure_accuracy
-from benchmarks.compare import flag_name
+from benchmarks.command_line import flag_name
 from distill.objectives import supervised
 from distill.stage import Material, fresh_model, save_model
 from distill.student import whole_student

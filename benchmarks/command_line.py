@@ -1,0 +1,28 @@
+"""The command that repeats a run, from its options: for the rows, which are to say how they came to be."""
+
+import os
+import shlex
+from dataclasses import MISSING, fields
+from pathlib import Path
+from typing import Any
+
+
+def flag_name(option: str) -> str:
+    """The flag of an option's field."""
+    return "--" + option.replace("_", "-")
+
+
+def relative(value: Any) -> str:
+    """A path relative to the current folder, anything else as it is."""
+    return os.path.relpath(value) if Path(str(value)).is_absolute() else str(value)
+
+
+def command_line(script: str, config: Any) -> str:
+    """`python SCRIPT` with every flag of the dataclass `config` that is not at its default; paths relative."""
+    words = ["python", script]
+    for option in fields(config):
+        value = getattr(config, option.name)
+        if option.default is MISSING or value != option.default:
+            values = value if isinstance(value, tuple) else (value,)
+            words += [flag_name(option.name), *(relative(each) for each in values if each is not True)]
+    return shlex.join(words)

@@ -1,0 +1,178 @@
+"""How fast training is, and how much memory it takes, beside transformers' own Trainer with the same model, windows and batch.
+
+    python benchmarks/training.py --teacher runs/demo/teacher
+    python benchmarks/training.py --teacher runs/real/teacher --data train-v1.1.json --rounds 5
+
+Each case trains in a process of its own, so that its peak memory is its own. The cases take turns: a slow minute of the
+machine falls on all of them, and ratios within a round stay true.
+"""
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.bootstrap import LEVEL, Interval, interval
+from benchmarks.command_line import command_line, flag_name
+from benchmarks.compare import EXIT_SOME_FAILED
+from benchmarks.measure import note
+from benchmarks.rows import OK, Row, append_row, machine, make_row
+from benchmarks.table import as_text
+from benchmarks.training_case import CASES, REFERENCE, Case, CaseConfig
+from benchmarks.views import UNKNOWN, Table, number
+from qa.bundle import open_bundle
+from qa.cli import check_option, one_line, run_command
+from qa.datasets import EMBEDDED, resolve
+from qa.errors import PocketQAError
+from qa.squad import file_sha256, read_squad
+
+TIMEOUT_S = 3600
+
+
+class CaseError(PocketQAError):
+    """A case could not be measured; the message is the last line of its process."""
+
+
+@dataclass(frozen=True)
+class TrainingConfig:
+    """Measure windows a second and memory of fine-tuning and distillation, beside transformers' Trainer."""
+
+    teacher: Path
+    """PyTorch bundle with the linear or any other head: the student is cut from it, and it teaches."""
+    student_layers: int = 3
+    """Layers of the student, and of the model that is fine-tuned."""
+    data: str = EMBEDDED
+    """Questions to train on: embedded, squad, squad_v2, or a SQuAD JSON file."""
+    cases: tuple[str, ...] = tuple(CASES)
+    """Cases to measure; all by default."""
+    batch_size: int = 16
+    """Windows in a step."""
+    steps: int = 12
+    """Timed steps in each round, after two untimed ones."""
+    rounds: int = 3
+    """Rounds in which every case has its turn."""
+    rows: Path = Path("runs/training.jsonl")
+    """File the result rows are appended to."""
+
+    def __post_init__(self) -> None:
+        unknown = [name for name in self.cases if name not in CASES]
+        check_option(not unknown and bool(self.cases), "--cases", ", ".join(unknown), f"among {', '.join(CASES)}")
+        for name in ("student_layers", "batch_size", "steps", "rounds"):
+            check_option(getattr(self, name) >= 1, flag_name(name), getattr(self, name), "at least 1")
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What one case came to over the rounds."""
+
+    windows_per_s: tuple[float, ...]
+    """Of each round."""
+    peak_memory_mb: float | None
+    runtime: str
+
+
+def measure_case(config: TrainingConfig, name: str) -> dict[str, Any]:
+    """One round of one case, from a fresh process; CaseError with its last line when it fails."""
+    case = CaseConfig(name, config.teacher, config.student_layers, config.data, config.batch_size, config.steps)
+    command = [sys.executable, "-m", "benchmarks.training_case", json.dumps(asdict(case), default=str)]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
+    except subprocess.TimeoutExpired:
+        raise CaseError(f"took more than {TIMEOUT_S // 60} minutes; give fewer --steps") from None
+    if done.returncode != 0:
+        raise CaseError((done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1])
+    result: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
+    return result
+
+
+def ratios(measured: Mapping[str, Measured], name: str) -> Interval | None:
+    """How many times the reference's windows a second a case has, round by round; None without the reference."""
+    if REFERENCE not in measured or name not in measured:
+        return None
+    ours, theirs = (np.array(measured[which].windows_per_s) for which in (name, REFERENCE))
+    return interval(ours / theirs) if len(ours) == len(theirs) else None
+
+
+def table(config: TrainingConfig, measured: Mapping[str, Measured], failures: Sequence[str]) -> Table:
+    """A line for each case."""
+    cells = []
+    for name, found in measured.items():
+        case, ratio = CASES[name], ratios(measured, name)
+        spread = f"{ratio.low:.2f} to {ratio.high:.2f}" if ratio and len(found.windows_per_s) > 1 else UNKNOWN
+        cells.append(
+            (
+                name, case.objective, "batch's longest" if case.bucketed else "384", case.precision,
+                number(float(np.median(found.windows_per_s)), ".1f"),
+                number(ratio.mean if ratio else None, ".2f", 1, "x"), spread, number(found.peak_memory_mb, ".0f"),
+            )
+        )  # fmt: skip
+    headings = ("case", "loss", "padded to", "precision", "windows/s", "times", f"{LEVEL:.0%}", "peak MB")
+    notes = (
+        f"{config.student_layers} layers of {config.teacher.name}, batch {config.batch_size}, {config.steps} timed steps, "
+        f"{config.rounds} rounds in turns, each case in a process of its own; windows/s: median of the rounds",
+        f"times: windows a second over those of {REFERENCE}, mean of the rounds; interval: bootstrap over rounds",
+        machine(), *failures,
+    )  # fmt: skip
+    return Table(f"Training, {config.data}", headings, tuple(cells), notes, 4)
+
+
+def main(config: TrainingConfig) -> list[Row]:
+    """Measure, append rows, print the table. Returns the rows of this run."""
+    teacher = open_bundle(config.teacher, kind="pytorch")
+    data = resolve(config.data, "train")
+    read_squad(data)
+    date = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    results: dict[str, list[dict[str, Any]]] = {name: [] for name in config.cases}
+    failed: dict[str, str] = {}
+    for number_of_round in range(1, config.rounds + 1):
+        for name in config.cases:
+            if name in failed:
+                continue
+            try:
+                results[name].append(measure_case(config, name))
+                note(f"round {number_of_round}, {name}: {results[name][-1]['windows_per_s']:.1f} windows/s")
+            except CaseError as error:
+                failed[name] = one_line(error)
+                note(f"{name}: failed, {failed[name]}")
+    measured = {
+        name: Measured(tuple(r["windows_per_s"] for r in found), found[-1].get("peak_memory_mb"), found[-1]["runtime"])
+        for name, found in results.items()
+        if name not in failed
+    }
+    rows = []
+    for name in config.cases:
+        case: Case = CASES[name]
+        facts: Row = {
+            "model": name, "bundle_sha256": teacher.sha256, "stage": "training", "precision": case.precision, "target": "cpu",
+            "machine": machine(), "data": {"name": data.name, "sha256": file_sha256(data)}, "batch": config.batch_size,
+            "lengths": "real" if case.bucketed else 384, "objective": case.objective, "date": date,
+            "command": command_line("benchmarks/training.py", config), "status": failed.get(name, OK),
+        }  # fmt: skip
+        if name in measured:
+            found, ratio = measured[name], ratios(measured, name)
+            facts |= {
+                "runtime": found.runtime, "n_runs": config.steps * config.rounds, "peak_memory_mb": found.peak_memory_mb,
+                "windows_per_s": [round(value, 2) for value in found.windows_per_s],
+                "times_reference": round(ratio.mean, 3) if ratio else None, "reference": REFERENCE if ratio else None,
+            }  # fmt: skip
+        rows.append(make_row(facts))
+        append_row(config.rows, rows[-1])
+    print(as_text(table(config, measured, [f"{name}: {reason}" for name, reason in failed.items()])), end="")
+    print(f"rows: {config.rows}")
+    return rows
+
+
+def command(config: TrainingConfig) -> None:
+    """`main` for the command line: exit code 1 when a case failed."""
+    if any(row["status"] != OK for row in main(config)):
+        sys.exit(EXIT_SOME_FAILED)
+
+
+if __name__ == "__main__":
+    run_command(TrainingConfig, command)

@@ -1,0 +1,186 @@
+"""One case of benchmarks/training.py, in a process of its own: trains some steps and prints one JSON object.
+
+All cases see the same windows and differ in nothing but what their name says. transformers' Trainer is set up as its
+question-answering example script sets it up by default (every window padded to 384), with the same fresh head and weights.
+"""
+
+import json
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from benchmarks.latency import sample_windows
+from benchmarks.process import resident_mb
+from distill.batches import to_tensors
+from distill.objectives import Distillation, DistillationWeights, supervised
+from distill.student import student_from_layers
+from distill.teacher_logits import TeacherLogits
+from distill.training import LossFunction, Trainer, TrainingOptions
+from qa.bundle import open_bundle
+from qa.datasets import resolve
+from qa.errors import OptionError
+from qa.features import Window, make_windows
+from qa.models.model import QAModel
+from qa.squad import read_squad
+
+WARMUP_STEPS = 2
+LEARNING_RATE = 1e-5
+TEMPERATURE = 4.0
+SUPERVISED, TEACHER_EACH_STEP, TEACHER_CACHED = "gold answers", "teacher's states and logits", "teacher's kept logits"
+
+
+@dataclass(frozen=True)
+class Case:
+    """What is trained, and how."""
+
+    objective: str
+    bucketed: bool
+    """Whether batches hold windows of like length, padded to the longest of them; else all are padded to 384."""
+    precision: str
+    transformers: bool = False
+    """Whether transformers' Trainer trains."""
+
+
+REFERENCE = "transformers-fp32"
+CASES = {
+    REFERENCE: Case(SUPERVISED, False, "fp32", transformers=True),
+    "transformers-bf16": Case(SUPERVISED, False, "bf16", transformers=True),
+    "fine-tune-fixed-fp32": Case(SUPERVISED, False, "fp32"),
+    "fine-tune-fixed-bf16": Case(SUPERVISED, False, "bf16"),
+    "fine-tune-fp32": Case(SUPERVISED, True, "fp32"),
+    "fine-tune-bf16": Case(SUPERVISED, True, "bf16"),
+    "distil-fp32": Case(TEACHER_EACH_STEP, True, "fp32"),
+    "distil-bf16": Case(TEACHER_EACH_STEP, True, "bf16"),
+    "distil-cached-fp32": Case(TEACHER_CACHED, True, "fp32"),
+    "distil-cached-bf16": Case(TEACHER_CACHED, True, "bf16"),
+}
+
+
+@dataclass(frozen=True)
+class CaseConfig:
+    """One case and its sizes."""
+
+    name: str
+    teacher: Path
+    student_layers: int
+    data: str
+    batch_size: int
+    steps: int
+
+
+def padded(loss: LossFunction, length: int) -> LossFunction:
+    """The loss on batches of which every window is padded to `length`."""
+
+    def on_padded(model: nn.Module, batch: dict[str, Tensor], indices: np.ndarray) -> dict[str, Tensor]:
+        wider = {k: functional.pad(t, (0, length - t.shape[1])) if t.ndim == 2 else t for k, t in batch.items()}
+        return loss(model, wider, indices)
+
+    return on_padded
+
+
+def chosen_windows(config: CaseConfig, teacher: Path) -> list[Window]:
+    """Just the windows of the steps, their lengths distributed as in the data."""
+    bundle = open_bundle(teacher, kind="pytorch")
+    windows = make_windows(read_squad(resolve(config.data, "train")), bundle.tokenizer(), bundle.settings)
+    wanted = config.batch_size * (WARMUP_STEPS + config.steps)
+    if len(windows) < wanted:
+        raise OptionError(f"--data {config.data}: has {len(windows)} windows, {wanted} are needed; give fewer --steps")
+    return sample_windows(windows, wanted)
+
+
+class StopWatch:
+    """Windows a second from the end of the untimed steps to the end of the last."""
+
+    def __init__(self, config: CaseConfig) -> None:
+        self.config, self.ends = config, dict[int, float]()
+
+    def __call__(self, steps_done: int) -> None:
+        """Called after every step."""
+        self.ends[steps_done] = time.perf_counter()
+
+    def windows_per_s(self) -> float:
+        """Over the timed steps."""
+        seconds = self.ends[WARMUP_STEPS + self.config.steps] - self.ends[WARMUP_STEPS]
+        return self.config.batch_size * self.config.steps / seconds
+
+
+def train_here(config: CaseConfig, case: Case, work: Path) -> tuple[float, str]:
+    """With the project's own Trainer: (windows a second, runtime)."""
+    windows = chosen_windows(config, config.teacher)
+    teacher = QAModel.from_pretrained(config.teacher)
+    head = "linear" if case.objective == SUPERVISED else teacher.head_name
+    student = student_from_layers(teacher, config.student_layers, head)
+    options = TrainingOptions(LEARNING_RATE, config.batch_size, 1, precision=case.precision, checkpoint_minutes=1e6)
+    trainer = Trainer(student, windows, supervised, options, work, config.name)
+    if case.objective != SUPERVISED:
+        weights = DistillationWeights(0.1, TEMPERATURE, 10.0 if case.objective == TEACHER_EACH_STEP else 0.0)
+        logits = TeacherLogits(teacher, windows, work / "cache", trainer.accelerator)
+        if case.objective == TEACHER_CACHED:
+            for first in range(0, len(windows), config.batch_size):
+                indices = np.arange(first, min(first + config.batch_size, len(windows)))
+                logits(to_tensors([windows[i] for i in indices]), indices)
+        trainer.loss = Distillation(logits, weights)
+    if not case.bucketed:
+        trainer.loss = padded(trainer.loss, open_bundle(config.teacher).settings.max_length)
+    trainer.after_step = watch = StopWatch(config)
+    trainer.train()
+    return watch.windows_per_s(), f"torch {torch.__version__}"
+
+
+def train_with_transformers(config: CaseConfig, case: Case, work: Path) -> tuple[float, str]:
+    """With transformers' Trainer and question-answering model: (windows a second, runtime)."""
+    import transformers
+
+    windows = chosen_windows(config, config.teacher)
+    bundle = open_bundle(config.teacher)
+    student = student_from_layers(QAModel.from_pretrained(config.teacher), config.student_layers, "linear")
+    model = transformers.AutoModelForQuestionAnswering.from_config(student.encoder.config)
+    length = bundle.settings.max_length
+    columns = {k: functional.pad(t, (0, length - t.shape[1])) if t.ndim == 2 else t for k, t in to_tensors(windows).items()}
+    del columns["valid"]
+    examples = [{name: tensor[row] for name, tensor in columns.items()} for row in range(len(windows))]
+    watch = StopWatch(config)
+
+    class AfterStep(transformers.TrainerCallback):
+        def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+            watch(state.global_step)
+
+    arguments = transformers.TrainingArguments(
+        output_dir=str(work), per_device_train_batch_size=config.batch_size, learning_rate=LEARNING_RATE, num_train_epochs=1,
+        bf16=case.precision == "bf16", use_cpu=not torch.cuda.is_available(), report_to=[], save_strategy="no",
+        disable_tqdm=True, logging_strategy="no",
+    )  # fmt: skip
+    trainer = transformers.Trainer(
+        model=model, args=arguments, train_dataset=examples, data_collator=transformers.default_data_collator,
+        callbacks=[AfterStep()],
+    )  # fmt: skip
+    trainer.train()
+    return watch.windows_per_s(), f"transformers {transformers.__version__}"
+
+
+def measure(config: CaseConfig) -> dict[str, Any]:
+    """Train one case in this process: windows_per_s, peak_memory_mb, runtime."""
+    case = CASES[config.name]
+    train = train_with_transformers if case.transformers else train_here
+    with tempfile.TemporaryDirectory() as folder:
+        windows_per_s, runtime = train(config, case, Path(folder))
+    peak = resident_mb("VmHWM")
+    return {"windows_per_s": windows_per_s, "peak_memory_mb": None if peak is None else round(peak, 1), "runtime": runtime}
+
+
+def read_config(text: str) -> CaseConfig:
+    """From the JSON that benchmarks/training.py hands over."""
+    values = json.loads(text)
+    return CaseConfig(**(values | {"teacher": Path(values["teacher"])}))
+
+
+if __name__ == "__main__":
+    print(json.dumps(measure(read_config(sys.argv[1]))))

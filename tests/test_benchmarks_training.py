@@ -1,0 +1,110 @@
+"""Measuring training: what is measured is what it says, ratios by hand, and failures cost only their own case."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+
+from benchmarks import training, training_case
+from benchmarks.rows import OK, read_rows
+from benchmarks.training import CaseError, Measured, TrainingConfig, measure_case, ratios
+from benchmarks.training_case import CASES, REFERENCE, CaseConfig, chosen_windows, measure, padded
+from qa.errors import OptionError
+
+pytestmark = pytest.mark.usefixtures("fresh_accelerate")
+
+
+@pytest.fixture
+def make_case(make_bundle):
+    return lambda name, **changes: CaseConfig(**({"name": name, "teacher": make_bundle(), "student_layers": 1} | SIZES | changes))
+
+
+SIZES = {"data": "embedded", "batch_size": 2, "steps": 2}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_case_trains_and_tells_its_speed(make_case, name):
+    found = measure(make_case(name))
+    assert found["windows_per_s"] > 0
+    assert found["peak_memory_mb"] > 100
+    assert found["runtime"].split()[0] == ("transformers" if name.startswith("transformers") else "torch")
+
+
+def test_fixed_batches_are_as_long_as_the_longest_window():
+    seen = {}
+
+    def loss(model, batch, indices):
+        seen.update({name: tuple(tensor.shape) for name, tensor in batch.items()}, mask=batch["attention_mask"].sum().item())
+        return {}
+
+    batch = {"attention_mask": torch.ones(2, 5, dtype=torch.int32), "start_positions": torch.zeros(2)}
+    padded(loss, 9)(None, batch, np.arange(2))
+    assert seen == {"attention_mask": (2, 9), "start_positions": (2,), "mask": 10}
+
+
+def test_the_windows_are_those_of_the_steps_and_too_few_are_refused(make_case):
+    assert len(chosen_windows(make_case(REFERENCE), make_case(REFERENCE).teacher)) == 2 * (2 + 2)
+    many = make_case(REFERENCE, steps=10**6)
+    with pytest.raises(OptionError, match=r"--data embedded: has .* windows, 2000004 are needed; give fewer --steps"):
+        chosen_windows(many, many.teacher)
+
+
+def test_ratios_are_taken_round_by_round():
+    measured = {REFERENCE: Measured((10.0, 5.0), 1.0, "t"), "fine-tune-bf16": Measured((30.0, 20.0), 1.0, "t")}
+    found = ratios(measured, "fine-tune-bf16")
+    assert found.mean == pytest.approx((3 + 4) / 2)
+    assert (found.low, found.high) == (3, 4)
+    assert ratios({"fine-tune-bf16": measured["fine-tune-bf16"]}, "fine-tune-bf16") is None
+
+
+def test_rows_and_table_of_a_run_with_a_failing_case(make_bundle, monkeypatch, tmp_path, capsys):
+    speeds = {REFERENCE: iter([10.0, 8.0]), "fine-tune-bf16": iter([25.0, 24.0])}
+
+    def measure_case(config, name):
+        if name not in speeds:
+            raise CaseError("no\nmemory")
+        return {"windows_per_s": next(speeds[name]), "peak_memory_mb": 500.0, "runtime": "torch 2"}
+
+    monkeypatch.setattr(training, "measure_case", measure_case)
+    cases = (REFERENCE, "fine-tune-bf16", "distil-bf16")
+    config = TrainingConfig(make_bundle(), cases=cases, rounds=2, rows=tmp_path / "rows.jsonl")
+    with pytest.raises(SystemExit) as stop:
+        training.command(config)
+    assert stop.value.code == 1
+    rows = {row["model"]: row for row in read_rows(config.rows)}
+    assert rows["fine-tune-bf16"]["windows_per_s"] == [25.0, 24.0]
+    assert rows["fine-tune-bf16"]["times_reference"] == 2.75
+    assert (rows["distil-bf16"]["status"], rows[REFERENCE]["status"]) == ("no memory", OK)
+    shown = capsys.readouterr().out
+    line = next(line for line in shown.splitlines() if line.startswith("fine-tune-bf16"))
+    assert "24.5" in line
+    assert "2.75x" in line
+    assert "distil-bf16: no memory" in shown
+
+
+def test_a_case_runs_in_a_process_of_its_own(make_bundle, tmp_path):
+    config = TrainingConfig(make_bundle(), student_layers=1, batch_size=2, steps=1)
+    assert measure_case(config, "fine-tune-bf16")["windows_per_s"] > 0
+    broken = TrainingConfig(tmp_path, batch_size=2, steps=1)
+    with pytest.raises(CaseError, match="BundleError"):
+        measure_case(broken, "fine-tune-bf16")
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"cases": ("fast",)}, f"--cases must be among {REFERENCE}"),
+        ({"steps": 0}, "--steps must be at least 1"),
+        ({"batch_size": 0}, "--batch-size must be at least 1"),
+    ],
+)
+def test_options_that_cannot_work_are_refused(make_bundle, changes, message):
+    with pytest.raises(OptionError, match=message):
+        TrainingConfig(make_bundle(), **changes)
+
+
+def test_the_case_travels_as_json(make_case):
+    case = make_case(REFERENCE)
+    text = json.dumps(vars(case), default=str)
+    assert training_case.read_config(text) == case

@@ -1,6 +1,6 @@
 """Unstructured magnitude pruning (Han et al. 2015), one-shot or in steps that follow Zhu and Gupta (2017).
 
-Weights of the smallest magnitude over all of the model's Linear layers are set to zero and kept there. The arrays keep
+Weights of the smallest magnitude over all of the model's Linears and LSTMs are set to zero and kept there. The arrays keep
 their shape: the file compresses better, and nothing runs faster on dense kernels.
 """
 

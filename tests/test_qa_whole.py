@@ -30,6 +30,7 @@ from qa.runtimes import TorchRuntime, load_runtime
 from qa.squad import read_squad
 from qa.tokenization import load_tokenizer
 
+LEARNING_RATES = {"qanet": 5e-3, "bidaf": 1e-2}
 whole_models = pytest.mark.parametrize("name", WHOLE_MODELS)
 
 
@@ -118,7 +119,7 @@ def test_it_learns_16_real_questions(make_bundle, make_whole, tmp_path, name):
         return score(examples, predict(examples, windows, logits, parent.settings), None)["f1"]
 
     assert f1() < 50
-    Trainer(model, windows, supervised, TrainingOptions(5e-3, 16, 100, precision="fp32"), tmp_path, "t").train()
+    Trainer(model, windows, supervised, TrainingOptions(LEARNING_RATES[name], 16, 100, precision="fp32"), tmp_path, "t").train()
     assert f1() == 100
 
 

@@ -1,6 +1,6 @@
 """Unstructured magnitude pruning (Han et al. 2015), one-shot or in steps that follow Zhu and Gupta (2017).
 
-Weights of the smallest magnitude over all of the model's Linear layers are set to zero and kept there. The arrays keep
+Weights of the smallest magnitude over all of the model's Linears and LSTMs are set to zero and kept there. The arrays keep
 their shape: the file compresses better, and nothing runs faster on dense kernels.
 """
 
@@ -16,10 +16,10 @@ CHUNK = 1 << 20
 
 
 def linear_weights(model: QAModel) -> dict[str, Tensor]:
-    """The weights that may become zero: those of every Linear, in encoder and head; no biases, norms or embeddings."""
-    return {
-        f"{name}.weight": module.weight for name, module in model.named_modules() if isinstance(module, torch.nn.Linear)
-    }
+    """The weights that may become zero: those of every Linear and LSTM, in encoder and head; no biases, norms or embeddings."""
+    kinds = (torch.nn.Linear, torch.nn.LSTM)
+    modules = [(name, module) for name, module in model.named_modules() if isinstance(module, kinds)]
+    return {f"{name}.{key}": weight for name, module in modules for key, weight in module.named_parameters() if "weight" in key}
 
 
 def magnitude_masks(model: QAModel, sparsity: float) -> dict[str, Tensor]:

@@ -49,7 +49,7 @@ class PruneConfig(DistillationFlags):
     keep_heads: float = 0.67
     """Structured: share of attention heads kept, over all layers, in (0, 1]."""
     sparsity: float = 0.8
-    """Magnitude: share of the Linear weights set to zero, in (0, 1)."""
+    """Magnitude: share of the weights of Linears and LSTMs set to zero, in (0, 1)."""
     iterations: int = 1
     """Magnitude: stages in which that share is reached during recovery; 1 is one-shot."""
     importance_windows: int = 256
@@ -136,8 +136,8 @@ def report(before: QAModel, after: QAModel, parent: Bundle, bundle: Bundle, rati
     packed = [compressed_bytes(b.weights) for b in (parent, bundle)]
     counts = [m.count_parameters() for m in (before, after)]
     return (
-        f"parameters without embeddings {counts[0].without_embeddings:,} -> {counts[1].without_embeddings:,}; zeros among Linear "
-        f"weights {share_of_zeros(after):.1%}\n"
+        f"parameters without embeddings {counts[0].without_embeddings:,} -> {counts[1].without_embeddings:,}; zeros among the "
+        f"weights of Linears and LSTMs {share_of_zeros(after):.1%}\n"
         f"file {sizes[0] / 1e6:.1f} -> {sizes[1] / 1e6:.1f} MB, compressed {packed[0] / 1e6:.1f} -> {packed[1] / 1e6:.1f} MB; "
         f"PyTorch fp32 runs {ratio:.2f} times as fast on real windows"
     )

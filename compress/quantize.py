@@ -8,6 +8,7 @@ MEANING = {
     ("fp32", "tflite"): "float32 weights and arithmetic",
     ("fp16", "onnx"): "float16 weights; float16 arithmetic where the CPU has kernels, else casts to float32",
     ("fp16", "tflite"): "float16 weights, turned to float32 when the model is loaded",
+    # An LSTM becomes ONNX Runtime's DynamicQuantizeLSTM: the same for its two matrices, its input and its state.
     ("int8", "onnx"): "int8 weights by output channel, int8 embeddings by row; activations quantized as it runs, by tensor",
     ("int8", "tflite"): "int8 weights by output channel and int8 embeddings by row; activations quantized as it runs, by token",
     # ONNX Runtime 1.31 turns these products into its own operator for int8 weights and float activations.

@@ -1,7 +1,8 @@
-"""fp32 ONNX graph -> fp16, int8 or int8-weights (what each means: compress.quantize.MEANING), in standard operators only.
+"""fp32 ONNX graph -> fp16, int8 or int8-weights (what each means: compress.quantize.MEANING), in standard operators.
 
 A matrix that multiplies is stored int8 with one scale for each output channel; an embedding table int8 with one scale for
-each row, so that a run scales the rows it gathers and never the whole table.
+each row, so that a run scales the rows it gathers and never the whole table. The standard has no int8 LSTM: that one operator
+is ONNX Runtime's own.
 """
 
 from collections import Counter
@@ -12,19 +13,15 @@ from typing import Any
 import numpy as np
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
+from compress.balance_onnx import balance, channel_ranges, large_constants, linear_nodes
 from qa.bundle import Bundle
 from qa.datasets import EMBEDDED, resolve
 from qa.errors import ParityError
-from qa.features import Window, collate, make_windows
+from qa.features import Window, make_windows
 from qa.squad import read_squad
 
-# Matrices and tables with a side below this stay float: the two output logits and the two token types weigh nothing and
-# err most.
-MIN_SIDE = 8
 CALIBRATION_WINDOWS = 16
-# Share of a channel's range that the weights take over, alpha of SmoothQuant. On a trained 6 x 384 model the difference
-# from fp32 was 0.09 of the logits' deviation without balancing, 0.075 at 0.6, and flat at 0.05 from 0.7 to 0.85.
-BALANCE = 0.75
+RUNTIME_DOMAIN = "com.microsoft"
 
 
 @dataclass(frozen=True)
@@ -35,12 +32,14 @@ class Storage:
     share: float
     operator: str
     """What multiplies, or for int8-weights restores, each of them."""
+    lstm: str = "LSTM"
+    """What computes an LSTM."""
 
 
 STORAGE = {
     "fp32": Storage(TensorProto.FLOAT, 1.0, "MatMul"),
     "fp16": Storage(TensorProto.FLOAT16, 0.55, "MatMul"),
-    "int8": Storage(TensorProto.INT8, 0.30, "MatMulInteger"),
+    "int8": Storage(TensorProto.INT8, 0.30, "MatMulInteger", "DynamicQuantizeLSTM"),
     "int8-weights": Storage(TensorProto.INT8, 0.30, "DequantizeLinear"),
 }
 
@@ -67,66 +66,6 @@ def calibration_windows(bundle: Bundle) -> list[Window]:
     return make_windows(chosen, bundle.tokenizer(), bundle.settings)[:CALIBRATION_WINDOWS]
 
 
-def large_constants(model: ModelProto) -> dict[str, TensorProto]:
-    """The matrices and tables of a graph, by name: two sides of at least MIN_SIDE."""
-    return {tensor.name: tensor for tensor in model.graph.initializer if len(tensor.dims) == 2 and min(tensor.dims) >= MIN_SIDE}
-
-
-def linear_nodes(model: ModelProto) -> list[NodeProto]:
-    """The MatMuls with a constant matrix (K, N), one for each Linear."""
-    constants = large_constants(model)
-    return [node for node in model.graph.node if node.op_type == "MatMul" and node.input[1] in constants]
-
-
-def channel_ranges(model: ModelProto, windows: Sequence[Window]) -> dict[str, np.ndarray]:
-    """Largest magnitude (K,) of every channel that enters a Linear, over some windows; keys are tensor names."""
-    import onnxruntime
-
-    names = list(dict.fromkeys(node.input[0] for node in linear_nodes(model)))
-    watched = ModelProto()
-    watched.CopyFrom(model)
-    watched.graph.output.extend(helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in names)
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 3
-    session = onnxruntime.InferenceSession(watched.SerializeToString(), options, providers=["CPUExecutionProvider"])
-    ranges: dict[str, np.ndarray] = {}
-    for window in windows:
-        for name, states in zip(names, session.run(names, collate([window])), strict=True):
-            largest = np.abs(states).max(axis=tuple(range(states.ndim - 1)))
-            ranges[name] = np.maximum(ranges.get(name, largest), largest)
-    return ranges
-
-
-def balance(model: ModelProto, ranges: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """For each input of Linears the scale (K,) that moves from its channels into the matrices' rows.
-
-    Activations are quantized by tensor, so the few channels of a BERT that are ten times the others take their bits.
-    SmoothQuant (Xiao et al. 2022, equation 4): x @ w = (x / s) @ (s * w), s = range(x) ** alpha / range(w) ** (1 - alpha).
-    A channel quieter than the median counts as the median: it may be louder on other text. Inputs of one matrix share a
-    scale, so that a layer which runs several times is still stored once.
-    """
-    constants, group = large_constants(model), scale_groups(model)
-    rows, channels = dict[str, np.ndarray](), dict[str, np.ndarray]()
-    for node in linear_nodes(model):
-        name, largest = group[node.input[0]], np.abs(numpy_helper.to_array(constants[node.input[1]])).max(axis=1)
-        rows[name] = np.maximum(rows.get(name, largest), largest)
-        channels[name] = np.maximum(channels.get(name, ranges[node.input[0]]), ranges[node.input[0]])
-    scales = {}
-    for name, row in rows.items():
-        channel = np.maximum(channels[name], max(float(np.median(channels[name])), 1e-6))
-        scales[name] = (channel**BALANCE / np.maximum(row, 1e-6) ** (1 - BALANCE)).astype(np.float32)
-    return {name: scales[first] for name, first in group.items()}
-
-
-def scale_groups(model: ModelProto) -> dict[str, str]:
-    """For each input of Linears one name for all that must share its scale: joined by a matrix, or by one that both feed."""
-    first: dict[str, str] = {}
-    for node in linear_nodes(model):
-        names = [first.setdefault(name, name) for name in (node.input[0], node.input[1])]
-        first = {name: names[0] if leader == names[1] else leader for name, leader in first.items()}
-    return {node.input[0]: first[node.input[0]] for node in linear_nodes(model)}
-
-
 def int8_along(weight: np.ndarray, axis: int) -> tuple[np.ndarray, np.ndarray]:
     """Symmetric int8 values and their float scales; one scale, kept as a side of 1, for each slice along `axis`."""
     largest = np.abs(weight).max(axis=axis, keepdims=True)
@@ -142,6 +81,9 @@ def rewrite_as_int8(model: ModelProto, balance_scales: Mapping[str, np.ndarray] 
         if node.op_type == "MatMul" and node.name in linears:
             weight = numpy_helper.to_array(constants[node.input[1]])
             rewriter.restored_matmul(node, weight) if balance_scales is None else rewriter.integer_matmul(node, weight)
+        elif node.op_type == "LSTM":
+            weights = [numpy_helper.to_array(constants[name]) for name in node.input[1:3]]
+            rewriter.restored_lstm(node, weights) if balance_scales is None else rewriter.integer_lstm(node, weights)
         elif node.op_type == "Gather" and node.input[0] in constants:
             rewriter.gather(node, numpy_helper.to_array(constants[node.input[0]]))
         else:
@@ -152,6 +94,8 @@ def rewrite_as_int8(model: ModelProto, balance_scales: Mapping[str, np.ndarray] 
     del model.graph.node[:], model.graph.initializer[:]
     model.graph.node.extend(nodes)
     model.graph.initializer.extend([*kept, *rewriter.constants])
+    if any(node.domain == RUNTIME_DOMAIN for node in nodes):
+        model.opset_import.append(helper.make_opsetid(RUNTIME_DOMAIN, 1))
 
 
 class _Rewriter:
@@ -177,11 +121,15 @@ class _Rewriter:
     def _node(self, operator: str, inputs: Sequence[str], outputs: Sequence[str], **attributes: Any) -> None:
         self.nodes.append(helper.make_node(operator, inputs, outputs, name=f"{outputs[0]}/{operator}", **attributes))
 
+    def _balanced_input(self, name: str, owner: str) -> str:
+        """The input of a Linear or LSTM after its channels were balanced."""
+        self._node("Mul", [name, self._constant(f"{owner}/balance", 1 / self._balance[name])], [f"{name}/balanced"])
+        return f"{name}/balanced"
+
     def _quantized_input(self, name: str, owner: str) -> tuple[str, str, str]:
         """The uint8 values, scale and zero point of a Linear's input, computed once for all the Linears it feeds."""
         if name not in self._quantized_inputs:
-            balanced, outputs = f"{name}/balanced", (f"{name}/int8", f"{name}/scale", f"{name}/zero_point")
-            self._node("Mul", [name, self._constant(f"{owner}/balance", 1 / self._balance[name])], [balanced])
+            balanced, outputs = self._balanced_input(name, owner), (f"{name}/int8", f"{name}/scale", f"{name}/zero_point")
             self._node("DynamicQuantizeLinear", [balanced], outputs)
             self._quantized_inputs[name] = outputs
         return self._quantized_inputs[name]
@@ -213,6 +161,36 @@ class _Rewriter:
         self._node("DequantizeLinear", [stored, stored_scale], [f"{node.name}/restored"], axis=1)
         self._node("MatMul", [node.input[0], f"{node.name}/restored"], node.output)
 
+    def integer_lstm(self, node: NodeProto, weights: Sequence[np.ndarray]) -> None:
+        """Weights of its input and of its state, (directions, 4 L, K) each, in the operator that quantizes both as it runs."""
+        owner = self._owner(node)
+        stored, scales = [], []
+        balanced = (weights[0] * self._balance[node.input[0]], weights[1])
+        for name, weight in zip(("weight", "state_weight"), balanced, strict=True):
+            weight_int8, scale = int8_along(weight.transpose(0, 2, 1), axis=1)  # (directions, K, 4 L), (directions, 1, 4 L)
+            stored.append(self._constant(f"{owner}/{name}", weight_int8))
+            scales.append(self._constant(f"{owner}/{name}_scale", scale[:, 0]))
+            scales.append(self._constant(f"{owner}/{name}_zero_point", np.zeros(scale[:, 0].shape, np.int8)))
+        others = [*node.input[3:], *[""] * (8 - len(node.input))]
+        inputs = [self._balanced_input(node.input[0], owner), *stored, *others, *scales]
+        attributes = {attribute.name: helper.get_attribute_value(attribute) for attribute in node.attribute}
+        self._node("DynamicQuantizeLSTM", inputs, node.output, domain=RUNTIME_DOMAIN, **attributes)
+
+    def restored_lstm(self, node: NodeProto, weights: Sequence[np.ndarray]) -> None:
+        """A float LSTM whose matrices are int8 in the file, with one scale for each row of each direction."""
+        owner, restored = self._owner(node), []
+        for name, weight in zip(("weight", "state_weight"), weights, strict=True):
+            rows, scale = int8_along(weight.reshape(-1, weight.shape[2]), axis=1)
+            stored = self._constant(f"{owner}/{name}", rows), self._constant(f"{owner}/{name}_scale", scale.reshape(-1))
+            flat, stack = f"{node.name}/{name}_rows", f"{node.name}/{name}_restored"
+            self._node("DequantizeLinear", stored, [flat], axis=0)
+            self._node("Reshape", [flat, self._constant(f"{owner}/{name}_shape", np.array(weight.shape))], [stack])
+            restored.append(stack)
+        lstm = NodeProto()
+        lstm.CopyFrom(node)
+        lstm.input[1:3] = restored
+        self.nodes.append(lstm)
+
     def gather(self, node: NodeProto, table: np.ndarray) -> None:
         """Gather int8 rows and their scales, then multiply."""
         rows, scale = int8_along(table, axis=1)
@@ -233,13 +211,15 @@ def check_structure(model: ModelProto, fp32: ModelProto, precision: str) -> dict
     for tensor in constants.values():
         if tensor.data_type != wanted.tensor_type:
             _refuse(precision, f"{tensor.name} {list(tensor.dims)}", type_name(tensor.data_type), type_name(wanted.tensor_type))
-    operators = Counter(node.op_type for node in model.graph.node)
-    # In float graphs the MatMuls between activations count too; there are no more and no fewer of those.
-    n_wanted = len(linear_nodes(fp32))
-    if wanted.operator == "MatMul":
-        n_wanted = Counter(node.op_type for node in fp32.graph.node)["MatMul"]
-    if operators[wanted.operator] != n_wanted:
-        _refuse(precision, f"{wanted.operator} nodes", operators[wanted.operator], n_wanted)
+    operators, before = (Counter(node.op_type for node in graph.node) for graph in (model.graph, fp32.graph))
+    n_wanted = {wanted.operator: len(linear_nodes(fp32)), wanted.lstm: before["LSTM"]}
+    if wanted.operator == "MatMul":  # those between activations count too; there are no more and no fewer of them
+        n_wanted["MatMul"] = before["MatMul"]
+    elif wanted.operator == "DequantizeLinear":
+        n_wanted["DequantizeLinear"] += 2 * before["LSTM"]  # the weights of its input and of its state
+    for operator, n in n_wanted.items():
+        if operators[operator] != n:
+            _refuse(precision, f"{operator} nodes", operators[operator], n)
     share = model.ByteSize() / fp32.ByteSize()
     if share > wanted.share:
         _refuse(precision, "bytes as a share of fp32's", f"{share:.3f}", f"at most {wanted.share:g}")

@@ -47,7 +47,7 @@ class DistillConfig(DistillationFlags):
     teacher_epochs: float = 2
     """Passes over the training data for a new teacher."""
     student_encoder: str | None = None
-    """Encoder of the student, by the same names, or qanet, a whole model of its own; without it the student keeps
+    """Encoder of the student, by the same names, or a whole model of its own, qanet or bidaf; without it the student keeps
     --student-layers of the teacher's layers."""
     student_layers: int | None = None
     """Layers of the teacher the student keeps, evenly chosen; 3 unless --student-encoder is given."""

@@ -1,7 +1,7 @@
 """Fixtures that several test files share: tiny random models with a real tokenizer, as bundles."""
 
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import pytest
 import torch
@@ -11,7 +11,8 @@ from tflite_exports import bare_tflite, exported_tflite  # noqa: F401  fixtures
 from torch import nn
 from transformers import AlbertConfig, BertConfig, DistilBertConfig, MobileBertConfig, RobertaConfig
 
-from qa.bundle import SETTINGS, new_bundle
+from distill.student import whole_student
+from qa.bundle import SETTINGS, new_bundle, open_bundle
 from qa.datasets import resolve
 from qa.models.encoders import Encoder
 from qa.models.model import QAModel
@@ -19,6 +20,7 @@ from qa.models.pretrained import copy_tokenizer, embedded_folder
 from qa.models.surgery import keep_heads, keep_neurons
 from qa.settings import QASettings
 from qa.squad import read_squad
+from qa.tokenization import load_tokenizer
 
 VOCABULARY_SIZE = 30522
 SIZES = {"vocab_size": VOCABULARY_SIZE, "hidden_size": 64, "num_attention_heads": 4, "intermediate_size": 128}
@@ -83,6 +85,38 @@ def make_bundle(tmp_path_factory):
                 QASettings(max_length=128, doc_stride=48, max_question_length=32).save(draft / SETTINGS)
             made[key] = path
         return made[key]
+
+    return make
+
+
+WHOLE_SIZES = {"qanet": {"width": 32, "n_heads": 4, "n_blocks": 1}, "bidaf": {"width": 24}}
+
+
+@pytest.fixture(scope="session")
+def make_whole(make_bundle):
+    """A function that makes a fresh small whole model, by name, with the words of a tiny BERT."""
+    teacher, tokenizer = QAModel.from_pretrained(make_bundle()), load_tokenizer(embedded_folder())
+    return lambda name: whole_student(name, teacher, tokenizer, 0, **WHOLE_SIZES[name]).eval()
+
+
+@pytest.fixture(scope="session")
+def make_whole_bundle(make_bundle, make_whole, tmp_path_factory):
+    """A function that makes (once) the bundle of a small whole model: windows of at most 128 tokens."""
+    made = {}
+
+    def make(name):
+        if name not in made:
+            model, path = make_whole(name), tmp_path_factory.mktemp("whole") / name
+            manifest = {
+                "kind": "pytorch", "precision": "fp32", "stage": "distill", "parent": None,
+                "parameters": asdict(model.count_parameters()),
+            }  # fmt: skip
+            with new_bundle(path, manifest) as draft:
+                model.save_pretrained(draft)
+                copy_tokenizer(embedded_folder(), draft)
+                open_bundle(make_bundle()).settings.save(draft / SETTINGS)
+            made[name] = open_bundle(path)
+        return made[name]
 
     return make
 

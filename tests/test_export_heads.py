@@ -8,7 +8,7 @@ from torch import nn
 
 import export.onnx
 import export.tflite
-from compress.quantize_onnx import MIN_SIDE
+from compress.balance_onnx import MIN_SIDE
 from export.parity import real_windows
 from export.tflite import read_structure
 from qa.bundle import open_bundle

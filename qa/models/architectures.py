@@ -26,6 +26,7 @@ from transformers import (
 )
 
 from qa.errors import OptionError
+from qa.models.bidaf import BiDAF, BiDAFConfig, BiDAFOutput
 from qa.models.qanet import QANet, QANetConfig, QANetOutput
 
 
@@ -144,6 +145,8 @@ class EncoderType:
     """From config: the position id of a window's first token."""
     unprunable: str = ""
     """Why `parts` is None."""
+    no_tflite: str = ""
+    """Why TFLite cannot express it, where that is known."""
     output: Callable[[Any], nn.Module] | None = None
     """From config: the output layer of a whole model, which takes no other head."""
 
@@ -184,6 +187,16 @@ ENCODERS: dict[str, EncoderType] = {
         mask=_plain,
         unprunable="its blocks are small already, and run three times",
         output=QANetOutput,
+    ),
+    "bidaf": EncoderType(
+        BiDAFConfig,
+        BiDAF,
+        lambda m: [],
+        None,
+        mask=_plain,
+        unprunable="it has LSTMs instead",
+        no_tflite="the converter unrolls an LSTM, and a window has up to 384 steps",
+        output=BiDAFOutput,
     ),
 }
 WHOLE_MODELS = tuple(name for name, kind in ENCODERS.items() if kind.output is not None)

@@ -2,9 +2,9 @@
 
 It reads the teacher's tokens, so their logits can be compared. Question and passage share one window and are told apart by
 masks: the question is looked for in the first 66 positions, the passage (with [CLS], which stands for "no answer") in all of
-them. Characters come from a constant table by token id, so that the model's inputs stay those of every other one.
+them.
 
-Letters: B batch, T tokens of a window, Q its first 66, E word size, C characters of a token, D width.
+Letters: B batch, T tokens of a window, Q its first 66, D width.
 
 Departures: WordPiece tokens instead of words, with the teacher's embeddings (trained on) instead of GloVe; a character vector
 is as wide as the model; no stochastic depth; the cross-attention follows the paper's equations, and as in BERT a window has
@@ -12,22 +12,16 @@ an output for [CLS].
 """
 
 import math
-from collections import Counter
 
 import torch
-from tokenizers import Tokenizer
 from torch import Tensor, nn
 from torch.nn import functional
 from transformers import PretrainedConfig
 from transformers.modeling_outputs import BaseModelOutput
 
-from qa.models.heads.qermit import FIRST_SEGMENT_TOKENS, Highway
+from qa.models.heads.qermit import FIRST_SEGMENT_TOKENS
 from qa.models.heads.segments import MASKED, answer_tokens, first_segment
-from qa.tokenization import vocabulary
-
-NO_CHARACTER, OTHER_CHARACTER = 0, 1
-# The character table's last column. Int8 rows are scaled by their largest value: with 127 in each, every id is stored exactly.
-EXACT = 127
+from qa.models.whole import EXACT, TokenEmbedding, TrilinearScores, WholeModel
 
 
 class QANetConfig(PretrainedConfig):
@@ -52,23 +46,6 @@ class QANetConfig(PretrainedConfig):
         return 3 * self.width
 
 
-def character_table(tokenizer: Tokenizer, n_tokens: int, word_length: int, n_characters: int) -> Tensor:
-    """(n_tokens, word_length + 1) floats: ids of each token's first characters, 0 where it has none, and EXACT at the end.
-
-    The characters that occur in the most tokens get an id of their own, less than `n_characters` (at most 127); others share one.
-    """
-    tokens = [token.removeprefix("##") for token in vocabulary(tokenizer)]
-    counts = Counter(character for token in tokens for character in set(token))
-    frequent = sorted(counts, key=lambda c: (-counts[c], c))[: n_characters - 2]
-    ids = {character: number for number, character in enumerate(frequent, start=2)}
-    table = torch.full((n_tokens, word_length + 1), float(NO_CHARACTER))
-    for row, token in zip(table, tokens, strict=False):
-        known = [ids.get(character, OTHER_CHARACTER) for character in token[:word_length]]
-        row[: len(known)] = torch.tensor(known, dtype=torch.float)
-    table[:, -1] = EXACT
-    return table
-
-
 def position_table(length: int, width: int) -> Tensor:
     """(length, width): sines in the first half, cosines in the second (Vaswani et al. 2017, section 3.5)."""
     rates = torch.exp(torch.arange(width // 2) * (-math.log(10000) / max(1, width // 2 - 1)))
@@ -76,32 +53,16 @@ def position_table(length: int, width: int) -> Tensor:
     return torch.cat([angles.sin(), angles.cos()], dim=1)
 
 
-class Embedding(nn.Module):
-    """A token as its projected word vector and the maximum over its characters' convolution, through two highway layers."""
-
-    KERNEL = 5
+class Embedding(TokenEmbedding):
+    """The tokens' embedding, brought from twice the model's width to it."""
 
     def __init__(self, config: QANetConfig) -> None:
-        super().__init__()
-        width = config.width
-        self.words = nn.Embedding(config.vocab_size, config.word_size)
-        self.word = nn.Linear(config.word_size, width, bias=False)
-        self.characters = nn.Embedding(config.n_characters, config.character_size, padding_idx=NO_CHARACTER)
-        self.character = nn.Linear(self.KERNEL * config.character_size, width)
-        self.highway = nn.Sequential(Highway(2 * width), Highway(2 * width))
-        self.resize = nn.Linear(2 * width, width, bias=False)
-        self.dropout = nn.Dropout(config.dropout)
-        self.register_buffer("table", torch.zeros(config.vocab_size, config.word_length + 1))
+        super().__init__(config, config.width)
+        self.resize = nn.Linear(2 * config.width, config.width, bias=False)
 
     def forward(self, input_ids: Tensor) -> Tensor:
         """(B, T) -> (B, T, D)."""
-        ids = functional.embedding(input_ids, self.get_buffer("table"))[..., :-1].float()
-        characters = self.dropout(self.characters((ids + 0.5).int()))  # (B, T, C, character size)
-        n_windows = characters.shape[2] - self.KERNEL + 1
-        windows = torch.cat([characters[:, :, k : k + n_windows] for k in range(self.KERNEL)], dim=-1)
-        by_character = self.character(windows).relu().amax(dim=2)  # (B, T, D)
-        by_word = self.word(self.dropout(self.words(input_ids)))
-        return self.resize(self.highway(torch.cat([by_word, by_character], dim=-1)))
+        return self.resize(super().forward(input_ids))
 
 
 class SeparableConvolution(nn.Module):
@@ -155,7 +116,7 @@ class Block(nn.Module):
         return states + self.dropout(self.down(self.up(self.norms[-1](states)).relu()))
 
 
-class ContextQueryAttention(nn.Module):
+class ContextQueryAttention(TrilinearScores):
     """What each token of the context finds in the question, and through it in the context (section 2.2; Seo et al. 2017).
 
     S[i, j] = w . [c_i, q_j, c_i * q_j], with P its rows' softmax over the question and R its columns' over the context:
@@ -163,51 +124,27 @@ class ContextQueryAttention(nn.Module):
         A = P q,   B = P R^T c,   result [c, A, c * A, c * B]
     """
 
-    def __init__(self, width: int) -> None:
-        super().__init__()
-        self.context, self.question = nn.Linear(width, 1, bias=False), nn.Linear(width, 1, bias=False)
-        self.product = nn.Parameter(torch.empty(width).uniform_(-(width**-0.5), width**-0.5))
-
     def forward(self, context: Tensor, question: Tensor, context_mask: Tensor, question_mask: Tensor) -> Tensor:
         """Context (B, T, D), question (B, Q, D), their masks (B, T) and (B, Q) -> (B, T, 4 D)."""
-        scores = (context * self.product) @ question.transpose(1, 2)
-        scores = scores + self.context(context) + self.question(question).transpose(1, 2)  # (B, T, Q)
+        scores = self.scores(context, question)  # (B, T, Q)
         rows = (scores + (1 - question_mask[:, None, :]) * MASKED).softmax(dim=-1)
         columns = (scores.transpose(1, 2) + (1 - context_mask[:, None, :]) * MASKED).softmax(dim=-1)  # (B, Q, T)
         to_question, to_context = rows @ question, rows @ (columns @ context)
         return torch.cat([context, to_question, context * to_question, context * to_context], dim=-1)
 
 
-class QANet(nn.Module):
+class QANet(WholeModel):
     """All but the output layer; called as transformers' encoders are, with the plain padding mask."""
 
     def __init__(self, config: QANetConfig) -> None:
-        super().__init__()
-        self.embedding = Embedding(config)
+        super().__init__(Embedding(config))
         self.encode = Block(config, n_convolutions=4, kernel=7)
         self.attend = ContextQueryAttention(config.width)
         self.resize = nn.Linear(4 * config.width, config.width, bias=False)
         self.blocks = nn.ModuleList(Block(config, n_convolutions=2, kernel=5) for _ in range(config.n_blocks))
         self.register_buffer("positions", position_table(config.max_position_embeddings, config.width), persistent=False)
 
-    @property
-    def dtype(self) -> torch.dtype:
-        """The type of its states."""
-        return self.resize.weight.dtype
-
-    def set_attn_implementation(self, name: str) -> None:
-        """Nothing to choose: its attention is made of plain operators."""
-
-    def start_from(self, words: Tensor, tokenizer: Tokenizer) -> None:
-        """Take over a teacher's word vectors (V, E), and the characters of its tokens."""
-        table = self.embedding.get_buffer("table")
-        with torch.no_grad():
-            self.embedding.words.weight.copy_(words)
-            table.copy_(character_table(tokenizer, len(table), table.shape[1] - 1, self.embedding.characters.num_embeddings))
-
-    def forward(
-        self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor, position_ids: Tensor
-    ) -> BaseModelOutput:
+    def forward(self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor, position_ids: Tensor) -> BaseModelOutput:
         """(B, T) each -> the states of three passes side by side, (B, T, 3 D)."""
         states = self.embedding(input_ids)  # (B, T, D)
         positions = functional.embedding(position_ids, self.get_buffer("positions"))  # (1, T, D)

@@ -1,0 +1,104 @@
+"""What whole models share: tokens embedded by word and characters, scores of passage against question, a teacher's words.
+
+They read the teacher's tokens, so their logits can be compared. Question and passage share one window and are told apart by
+masks. Characters come from a constant table by token id, so that the model's inputs stay those of every other one.
+
+Letters: B batch, T tokens of a window, Q those among which the question is looked for, E word size, C characters of a token,
+D width.
+"""
+
+from collections import Counter
+from typing import Any
+
+import torch
+from tokenizers import Tokenizer
+from torch import Tensor, nn
+from torch.nn import functional
+
+from qa.models.heads.qermit import Highway
+from qa.tokenization import vocabulary
+
+NO_CHARACTER, OTHER_CHARACTER = 0, 1
+# The character table's last column. Int8 rows are scaled by their largest value: with 127 in each, every id is stored exactly.
+EXACT = 127
+
+
+def character_table(tokenizer: Tokenizer, n_tokens: int, word_length: int, n_characters: int) -> Tensor:
+    """(n_tokens, word_length + 1) floats: ids of each token's first characters, 0 where it has none, and EXACT at the end.
+
+    The characters that occur in the most tokens get an id of their own, less than `n_characters` (at most 127); others share one.
+    """
+    tokens = [token.removeprefix("##") for token in vocabulary(tokenizer)]
+    counts = Counter(character for token in tokens for character in set(token))
+    frequent = sorted(counts, key=lambda c: (-counts[c], c))[: n_characters - 2]
+    ids = {character: number for number, character in enumerate(frequent, start=2)}
+    table = torch.full((n_tokens, word_length + 1), float(NO_CHARACTER))
+    for row, token in zip(table, tokens, strict=False):
+        known = [ids.get(character, OTHER_CHARACTER) for character in token[:word_length]]
+        row[: len(known)] = torch.tensor(known, dtype=torch.float)
+    table[:, -1] = EXACT
+    return table
+
+
+class TokenEmbedding(nn.Module):
+    """A token as its projected word vector and the maximum over its characters' convolution, through two highway layers."""
+
+    KERNEL = 5
+
+    def __init__(self, config: Any, width: int) -> None:
+        """`config` has vocab_size, word_size, n_characters, word_length, character_size and dropout."""
+        super().__init__()
+        self.words = nn.Embedding(config.vocab_size, config.word_size)
+        self.word = nn.Linear(config.word_size, width, bias=False)
+        self.characters = nn.Embedding(config.n_characters, config.character_size, padding_idx=NO_CHARACTER)
+        self.character = nn.Linear(self.KERNEL * config.character_size, width)
+        self.highway = nn.Sequential(Highway(2 * width), Highway(2 * width))
+        self.dropout = nn.Dropout(config.dropout)
+        self.register_buffer("table", torch.zeros(config.vocab_size, config.word_length + 1))
+
+    def forward(self, input_ids: Tensor) -> Tensor:
+        """(B, T) -> (B, T, 2 D)."""
+        ids = functional.embedding(input_ids, self.get_buffer("table"))[..., :-1].float()
+        characters = self.dropout(self.characters((ids + 0.5).int()))  # (B, T, C, character size)
+        n_windows = characters.shape[2] - self.KERNEL + 1
+        windows = torch.cat([characters[:, :, k : k + n_windows] for k in range(self.KERNEL)], dim=-1)
+        by_character = self.character(windows).relu().amax(dim=2)  # (B, T, D)
+        by_word = self.word(self.dropout(self.words(input_ids)))
+        return self.highway(torch.cat([by_word, by_character], dim=-1))
+
+
+class TrilinearScores(nn.Module):
+    """S[i, j] = w . [c_i, q_j, c_i * q_j], how well token i of the context suits token j of the question (Seo et al. 2017)."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.context, self.question = nn.Linear(width, 1, bias=False), nn.Linear(width, 1, bias=False)
+        self.product = nn.Parameter(torch.empty(width).uniform_(-(width**-0.5), width**-0.5))
+
+    def scores(self, context: Tensor, question: Tensor) -> Tensor:
+        """Context (B, T, D), question (B, Q, D) -> (B, T, Q), without joining every pair's vectors."""
+        products = (context * self.product) @ question.transpose(1, 2)
+        return products + self.context(context) + self.question(question).transpose(1, 2)
+
+
+class WholeModel(nn.Module):
+    """All but the output layer of a whole model; called as transformers' encoders are, with the plain padding mask."""
+
+    def __init__(self, embedding: TokenEmbedding) -> None:
+        super().__init__()
+        self.embedding = embedding
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """The type of its states."""
+        return self.embedding.word.weight.dtype
+
+    def set_attn_implementation(self, name: str) -> None:
+        """Nothing to choose: its attention is made of plain operators."""
+
+    def start_from(self, words: Tensor, tokenizer: Tokenizer) -> None:
+        """Take over a teacher's word vectors (V, E), and the characters of its tokens."""
+        table = self.embedding.get_buffer("table")
+        with torch.no_grad():
+            self.embedding.words.weight.copy_(words)
+            table.copy_(character_table(tokenizer, len(table), table.shape[1] - 1, self.embedding.characters.num_embeddings))

@@ -1,0 +1,170 @@
+"""Every whole model: characters by token, what it may see, that it learns, and its way through the stages."""
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+from transformers import BertConfig
+
+import export.onnx
+from compress.prune import PruneConfig
+from compress.prune import main as prune
+from distill.batches import model_inputs, to_tensors
+from distill.objectives import supervised
+from distill.run import DistillConfig
+from distill.run import main as distil
+from distill.student import student_from_layers
+from distill.training import Trainer, TrainingOptions
+from export.parity import real_windows
+from qa.bundle import open_bundle
+from qa.datasets import resolve
+from qa.errors import OptionError
+from qa.evaluate import predict, score
+from qa.features import collate, make_windows
+from qa.models.architectures import ENCODERS, WHOLE_MODELS
+from qa.models.encoders import Encoder
+from qa.models.model import QAModel
+from qa.models.pretrained import embedded_folder
+from qa.models.whole import character_table
+from qa.runtimes import TorchRuntime, load_runtime
+from qa.squad import read_squad
+from qa.tokenization import load_tokenizer
+
+LEARNING_RATES = {"qanet": 5e-3, "bidaf": 1e-2}
+whole_models = pytest.mark.parametrize("name", WHOLE_MODELS)
+
+
+def inputs(n_question=3, n_passage=8, n_padding=0, seed=0):
+    """One window of random tokens, [CLS] question [SEP] passage [SEP] padding."""
+    n = n_question + n_passage + 3
+    ids = torch.randint(1000, 30000, (1, n), generator=torch.Generator().manual_seed(seed))
+    ids[0, 0], ids[0, n_question + 1], ids[0, -1] = 101, 102, 102
+    types = (torch.arange(n) > n_question + 1).long()[None]
+    tensors = {"input_ids": ids, "attention_mask": torch.ones_like(ids), "token_type_ids": types}
+    return {name: nn.functional.pad(tensor, (0, n_padding)) for name, tensor in tensors.items()}
+
+
+def test_characters_of_a_token():
+    tokenizer = load_tokenizer(embedded_folder())
+    table = character_table(tokenizer, 30522, 16, 127)
+    chosen = ("s", "##s", "who", "how", "東", "mediterranean")
+    by_token = {token: table[tokenizer.token_to_id(token)].tolist() for token in chosen}
+    assert by_token["s"] == by_token["##s"]
+    w, h, o = by_token["who"][:3]
+    assert len({w, h, o}) == 3
+    assert by_token["who"][3:16] == [0] * 13
+    assert by_token["how"][:3] == [h, o, w]
+    assert by_token["東"][:2] == [1, 0]
+    assert all(0 < character < 127 for character in by_token["mediterranean"][:13])
+    assert table.shape == (30522, 17)
+    assert (table[:, -1] == 127).all()
+    assert table.half().float().equal(table)
+
+
+@whole_models
+def test_it_starts_from_its_teachers_words(make_bundle, make_whole, name):
+    words = QAModel.from_pretrained(make_bundle()).encoder.model.get_input_embeddings().weight
+    assert torch.equal(make_whole(name).encoder.model.embedding.words.weight, words)
+    assert torch.equal(make_whole(name).head.start.weight, make_whole(name).head.start.weight)  # the same seed
+
+
+@whole_models
+def test_saved_model_computes_the_same(make_whole, tmp_path, name):
+    model = make_whole(name)
+    model.save_pretrained(tmp_path)
+    again = QAModel.from_pretrained(tmp_path)
+    assert torch.equal(again(**inputs())["start_logits"], model(**inputs())["start_logits"])
+    assert again.config() == model.config()
+
+
+@whole_models
+def test_padding_moves_nothing(make_whole, name):
+    model = make_whole(name).double()
+    wanted = model(**inputs())
+    for n_padding in (5, 90):
+        seen = model(**inputs(n_padding=n_padding))
+        assert all((seen[name][:, :14] - wanted[name]).abs().max() < 1e-6 for name in wanted)
+    other = inputs(n_padding=5)
+    other["input_ids"][:, 14:] = 2345
+    assert (model(**other)["end_logits"][:, :14] - wanted["end_logits"]).abs().max() < 1e-6
+
+
+@whole_models
+def test_question_and_passage_both_matter_and_a_batch_is_its_rows(make_whole, name):
+    model, first = make_whole(name), inputs(n_padding=2)
+    wanted = model(**first)["start_logits"]
+    for position in (2, 8):
+        changed = {**first, "input_ids": first["input_ids"].clone()}
+        changed["input_ids"][0, position] = 4321
+        assert (model(**changed)["start_logits"] - wanted)[0, 5:13].abs().max() > 1e-5
+    second = inputs(5, 8, 0, seed=1)
+    both = model(**{name: torch.cat([first[name], second[name]]) for name in first})["start_logits"]
+    assert (both[0] - wanted[0])[:14].abs().max() < 1e-5
+    assert (both[1] - model(**second)["start_logits"][0]).abs().max() < 1e-5
+
+
+@whole_models
+@pytest.mark.usefixtures("fresh_accelerate")
+def test_it_learns_16_real_questions(make_bundle, make_whole, tmp_path, name):
+    parent, model = open_bundle(make_bundle()), make_whole(name)
+    examples = [e for e in read_squad(resolve("embedded", "train")) if len(e.context) < 350][:16]
+    windows = make_windows(examples, parent.tokenizer(), parent.settings)
+
+    def f1():
+        batch = to_tensors(windows)
+        with torch.no_grad():
+            output = model.eval()(**model_inputs(batch))
+        pairs = zip(windows, output["start_logits"].numpy(), output["end_logits"].numpy(), strict=True)
+        logits = [(start[: len(w.input_ids)], end[: len(w.input_ids)]) for w, start, end in pairs]
+        return score(examples, predict(examples, windows, logits, parent.settings), None)["f1"]
+
+    assert f1() < 50
+    Trainer(model, windows, supervised, TrainingOptions(LEARNING_RATES[name], 16, 100, precision="fp32"), tmp_path, "t").train()
+    assert f1() == 100
+
+
+# Through the stages
+
+
+@whole_models
+@pytest.mark.usefixtures("converted_once")
+@pytest.mark.parametrize("flag", ["none", "fp16", "int8", "int8-weights"])
+def test_onnx(make_whole_bundle, tmp_path, name, flag):
+    """The exporter compares 40 real windows, padded and not, itself."""
+    bundle = make_whole_bundle(name)
+    exported = export.onnx.main(export.onnx.OnnxConfig(model=bundle.path, out=tmp_path / "out", quantize=flag))
+    if flag == "none":
+        batch = collate(real_windows(bundle)[:3])
+        for wanted, seen in zip(TorchRuntime(bundle, 1)(batch), load_runtime(exported, 1)(batch), strict=True):
+            assert np.abs(wanted - seen)[batch["attention_mask"] == 1].max() < 1e-4
+
+
+@whole_models
+@pytest.mark.usefixtures("fresh_accelerate")
+def test_a_bert_teaches_it(make_bundle, small_squad, tmp_path, name):
+    config = DistillConfig(
+        out=tmp_path / "run", teacher=make_bundle(), student_encoder=name, hidden_weight=0, data=str(small_squad), epochs=0.5,
+        cache=tmp_path / "cache",
+    )  # fmt: skip
+    made = distil(config)
+    model = QAModel.from_pretrained(made.path)
+    assert model.config()["encoder"]["model_type"] == model.config()["head"]["name"] == name
+    assert made.manifest["parent"]["sha256"] == open_bundle(make_bundle()).sha256
+
+
+@whole_models
+def test_what_it_cannot_do_is_said(make_bundle, make_whole, make_whole_bundle, small_squad, tmp_path, name):
+    with pytest.raises(OptionError, match="no layers to compare; give --hidden-weight 0"):
+        distil(DistillConfig(out=tmp_path / "r", teacher=make_bundle(), student_encoder=name, data=str(small_squad)))
+    assert not (tmp_path / "r").exists()
+    with pytest.raises(OptionError, match="--student-head"):
+        DistillConfig(student_encoder=name, student_head="linear")
+    with pytest.raises(OptionError, match=f"{name} is a whole model with an output layer of its own; it takes no head 'linear'"):
+        QAModel(Encoder(ENCODERS[name].config_class()), "linear")
+    with pytest.raises(OptionError, match=f"unknown head '{name}'"):
+        QAModel(Encoder(BertConfig(hidden_size=8, num_attention_heads=1, num_hidden_layers=1)), name)
+    with pytest.raises(OptionError, match=f"{name} encoder cannot be pruned by heads"):
+        prune(PruneConfig(model=make_whole_bundle(name).path, out=tmp_path / "p", data=str(small_squad)))
+    assert not (tmp_path / "p").exists()
+    with pytest.raises(OptionError, match="--student-layers"):
+        student_from_layers(make_whole(name), 1)

@@ -130,13 +130,19 @@ def n_ancestors(subject: Subject, subjects: Sequence[Subject]) -> int:
 
 def command_line(config: CompareConfig) -> str:
     """The command that repeats this comparison, with relative paths."""
-    words = ["python", "benchmarks/compare.py", *(relative(path) for path in config.bundles)]
+    bundles = [relative(path) for path in config.bundles]
+    return shlex.join(["python", "benchmarks/compare.py", *bundles, *option_words(config, without="bundles")])
+
+
+def option_words(config: Any, without: str = "") -> list[str]:
+    """The command-line words of all options of a dataclass that differ from their defaults, with relative paths."""
+    words = []
     for option in fields(config):
         value = getattr(config, option.name)
-        if option.name != "bundles" and value != option.default:
+        if option.name != without and value != option.default:
             values = value if isinstance(value, tuple) else (value,)
             words += [flag_name(option.name), *(relative(each) for each in values if each is not True)]
-    return shlex.join(words)
+    return words
 
 
 def relative(value: Any) -> str:

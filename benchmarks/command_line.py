@@ -17,12 +17,16 @@ def relative(value: Any) -> str:
     return os.path.relpath(value) if Path(str(value)).is_absolute() else str(value)
 
 
-def command_line(script: str, config: Any) -> str:
-    """`python SCRIPT` with every flag of the dataclass `config` that is not at its default; paths relative."""
+def command_line_of(script: str, config: Any, positional: str = "") -> str:
+    """`python SCRIPT` with every option of the dataclass `config` that is not at its default; paths relative.
+
+    `positional` names the field whose values stand without a flag.
+    """
     words = ["python", script]
     for option in fields(config):
         value = getattr(config, option.name)
         if option.default is MISSING or value != option.default:
             values = value if isinstance(value, tuple) else (value,)
-            words += [flag_name(option.name), *(relative(each) for each in values if each is not True)]
+            flag = [] if option.name == positional else [flag_name(option.name)]
+            words += [*flag, *(relative(each) for each in values if each is not True)]
     return shlex.join(words)

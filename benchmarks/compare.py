@@ -9,17 +9,15 @@ measures nothing: it takes the logs of LiteRT's benchmark tool, run on a phone, 
 """
 
 import importlib.util
-import os
-import shlex
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import tyro
 
+from benchmarks.command_line import command_line_of, flag_name
 from benchmarks.measure import Comparison, Subject, measure_latency, measure_subject_accuracy, note
 from benchmarks.phone import phone_rows
 from benchmarks.rows import OK, Row, append_row, machine, make_row, read_rows
@@ -74,11 +72,6 @@ class CompareConfig:
                 check_option(value == option.default, flag_name(option.name), value, wanted)
 
 
-def flag_name(option: str) -> str:
-    """An option as it is written on the command line."""
-    return "--" + option.replace("_", "-")
-
-
 def find_bundles(config: CompareConfig) -> list[Bundle]:
     """Open the bundles named, or all of the demo. A named one that is none raises BundleError; each is taken once."""
     found: list[Bundle] = []
@@ -129,19 +122,8 @@ def n_ancestors(subject: Subject, subjects: Sequence[Subject]) -> int:
 
 
 def command_line(config: CompareConfig) -> str:
-    """The command that repeats this comparison, with relative paths."""
-    words = ["python", "benchmarks/compare.py", *(relative(path) for path in config.bundles)]
-    for option in fields(config):
-        value = getattr(config, option.name)
-        if option.name != "bundles" and value != option.default:
-            values = value if isinstance(value, tuple) else (value,)
-            words += [flag_name(option.name), *(relative(each) for each in values if each is not True)]
-    return shlex.join(words)
-
-
-def relative(value: Any) -> str:
-    """A path relative to the current folder, anything else as it is."""
-    return os.path.relpath(value) if Path(str(value)).is_absolute() else str(value)
+    """The command that repeats this comparison."""
+    return command_line_of("benchmarks/compare.py", config, positional="bundles")
 
 
 def find_subjects(config: CompareConfig) -> list[Subject]:

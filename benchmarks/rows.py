@@ -23,12 +23,15 @@ Row = dict[str, Any]
 # Their status begins with "unsupported: " where a runtime cannot express a model, which is a finding and no failure.
 # Rows of benchmarks/training.py have the stage "training", the case as model, and are of the teacher's bundle: windows_per_s of
 # every round, times_reference how many times those of the case `reference` in the same round, on average.
+# Rows of benchmarks/football.py name under training what a model's training started from and its longest window (max_length, in
+# tokens), and give exact, f1 and total by the questions' category.
 KEYS = (
     "model", "bundle_sha256", "stage", "precision", "runtime", "target", "machine",
     "threads", "batch", "lengths",  # of the latency; lengths is "real" or the padded length
     "params", "params_without_embeddings", "size_bytes", "head", "head_params", "seed", "training",
     "data", "n", "n_windows", "exact", "f1",
     "HasAns_exact", "HasAns_f1", "HasAns_total", "NoAns_exact", "NoAns_f1", "NoAns_total", "best_f1", "best_f1_thresh",
+    "by_category",
     "baseline", "baseline_sha256", "f1_retained", "same_answers", "same_answers_as",
     "latency_ms_p50", "latency_ms_p90", "latency_ms_p95", "latency_ms_p99", "latency_ms_mean",
     "latency_ms_std", "latency_ms_first", "n_warmup", "n_runs",

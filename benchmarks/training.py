@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.bootstrap import LEVEL, Interval, interval
-from benchmarks.command_line import command_line, flag_name
+from benchmarks.command_line import command_line_of, flag_name
 from benchmarks.compare import EXIT_SOME_FAILED
 from benchmarks.measure import note
 from benchmarks.rows import OK, Row, append_row, machine, make_row
@@ -152,7 +152,7 @@ def main(config: TrainingConfig) -> list[Row]:
             "model": name, "bundle_sha256": teacher.sha256, "stage": "training", "precision": case.precision, "target": "cpu",
             "machine": machine(), "data": {"name": data.name, "sha256": file_sha256(data)}, "batch": config.batch_size,
             "lengths": "real" if case.bucketed else 384, "objective": case.objective, "date": date,
-            "command": command_line("benchmarks/training.py", config), "status": failed.get(name, OK),
+            "command": command_line_of("benchmarks/training.py", config), "status": failed.get(name, OK),
         }  # fmt: skip
         if name in measured:
             found, ratio = measured[name], ratios(measured, name)

@@ -21,7 +21,7 @@ import numpy as np
 import export.onnx
 import export.tflite
 from benchmarks.accuracy import measure_accuracy
-from benchmarks.command_line import command_line, flag_name
+from benchmarks.command_line import command_line_of, flag_name
 from benchmarks.compare import EXIT_SOME_FAILED
 from benchmarks.measure import Comparison, Subject, measure_latency, note
 from benchmarks.rows import OK, Row, append_row, machine, make_row, read_rows
@@ -153,7 +153,8 @@ class Zoo:
         facts: Row = {
             "model": model.name, "bundle_sha256": self.training.encoder_sha256, "stage": "teacher", "precision": "fp32",
             "head": model.head, "seed": model.seed, "training": asdict(self.training), "data": self.data,
-            "target": "cpu", "machine": machine(), "command": command_line("benchmarks/zoo.py", self.config), "date": self.date,
+            "target": "cpu", "machine": machine(), "date": self.date,
+            "command": command_line_of("benchmarks/zoo.py", self.config),
         }  # fmt: skip
         if bundle is not None:
             parameters = bundle.manifest["parameters"]

@@ -33,6 +33,7 @@ from qa.tokenization import load_tokenizer
 PLAN = "zoo.json"
 # Whole models start from fresh weights, which the rate of a pre-trained encoder would hardly move (Yu et al. 2018 took 1e-3).
 WHOLE_MODEL_RATE = 1e-3
+FLAGS = {"windows": "--train-windows", "encoder_sha256": "the weights of --encoder", "squad_sha256": "--squad of SHA-256"}
 
 
 @dataclass(frozen=True)
@@ -61,9 +62,9 @@ class Training:
         )  # fmt: skip
 
 
-def check_plan(folder: Path, training: Training) -> None:
-    """Keep beside the models how they are trained; OptionError when those that are there were to be trained otherwise."""
-    path, now = folder / PLAN, asdict(training)
+def check_plan(folder: Path, training: Any, plan_name: str = PLAN) -> None:
+    """Keep beside the models how they are trained (a dataclass); OptionError when those there were to be trained otherwise."""
+    path, now = folder / plan_name, asdict(training)
     if not path.is_file():
         folder.mkdir(parents=True, exist_ok=True)
         write_whole(path, json.dumps(now, indent=1) + "\n")
@@ -74,7 +75,7 @@ def check_plan(folder: Path, training: Training) -> None:
         raise OptionError(f"{path}: not a plan of training; choose another --out") from None
     changed = [name for name in now if now[name] != then.get(name)]
     if changed:
-        flag = {"windows": "--train-windows", "encoder_sha256": "the weights of --encoder"}.get(changed[0], flag_name(changed[0]))
+        flag = FLAGS.get(changed[0], flag_name(changed[0]))
         raise OptionError(f"{path}: made with {flag} {then.get(changed[0])}, not {now[changed[0]]}; choose another --out")
 
 
@@ -107,13 +108,17 @@ class Model:
 
     def take(self, folder: Path) -> Bundle | None:
         """The bundle of an earlier run, or None. BundleError when it is another model's."""
-        path = folder / self.name
-        if not path.exists():
-            return None
-        bundle = open_bundle(path, kind="pytorch")
-        if bundle.manifest.get("config") != asdict(self):
-            raise BundleError(f"{path}: not the model that these options make; choose another --out, or remove it")
-        return bundle
+        return take_bundle(folder / self.name, self)
+
+
+def take_bundle(path: Path, config: Any) -> Bundle | None:
+    """The PyTorch bundle at `path`, or None; BundleError when its config is not this dataclass."""
+    if not path.exists():
+        return None
+    bundle = open_bundle(path, kind="pytorch")
+    if bundle.manifest.get("config") != asdict(config):
+        raise BundleError(f"{path}: not the model that these options make; choose another --out, or remove it")
+    return bundle
 
 
 def train(

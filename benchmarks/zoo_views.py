@@ -252,11 +252,11 @@ def comparison_table(results: Results) -> Table | None:
     return Table(f"Differences from {REFERENCE}", headings, tuple(cells), tuple(notes), n_left=1)
 
 
-def check_markers(path: Path) -> None:
+def check_markers(path: Path, name: str = MARKERS_NAME) -> None:
     """OptionError unless the file is there and has the markers between which the tables go: said before hours of work."""
     if not path.is_file():
-        raise OptionError(f"--write {path}: no such file; give a Markdown file with the markers of the name {MARKERS_NAME}")
-    replace_marked(path.read_text(encoding="utf-8"), MARKERS_NAME, "", f"--write {path}")
+        raise OptionError(f"--write {path}: no such file; give a Markdown file with the markers of the name {name}")
+    replace_marked(path.read_text(encoding="utf-8"), name, "", f"--write {path}")
 
 
 def write_results(results: Results, training: Training, out: Path, readme: Path | None) -> str:

@@ -83,9 +83,14 @@ def fresh_model(
     model = QAModel(load_encoder(encoder, folder), head, activation, seed)
     if n_layers is not None:
         model = student_from_layers(model, n_layers, head, seed)
-    for parts in model.encoder.layer_parts():
-        parts.attention_dropout.p = 0.0  # it needs (B, heads, T, T) arrays: half the speed for nothing that was measured
+    leave_out_attention_dropout(model)
     return model
+
+
+def leave_out_attention_dropout(model: QAModel) -> None:
+    """Set it to 0 in place: it needs (B, heads, T, T) arrays, half the speed for nothing that was measured."""
+    for parts in model.encoder.layer_parts():
+        parts.attention_dropout.p = 0.0
 
 
 def distil(
@@ -128,11 +133,13 @@ def save_model(
     config: Any,
     tokenizer: Path,
     parent: Bundle | None,
+    settings: QASettings | None = None,
     **facts: Any,
 ) -> Bundle:
     """Write a trained model as a bundle, with its threshold when the data has unanswerable questions, and its scores.
 
     `config` is the stage's dataclass, `tokenizer` the folder to copy the tokenizer from, `facts` more for the manifest.
+    `settings` are those of the windows it was trained on, by default the parent's, or BERT's for SQuAD where it has none.
     """
     counts = model.count_parameters()
     manifest: dict[str, Any] = {
@@ -145,7 +152,7 @@ def save_model(
         "parameters": asdict(counts),
         **facts,
     }
-    settings = parent.settings if parent else QASettings()
+    settings = settings or (parent.settings if parent else QASettings())
     with new_bundle(out, manifest) as draft:
         model.save_pretrained(draft)
         copy_tokenizer(tokenizer, draft)

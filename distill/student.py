@@ -76,9 +76,14 @@ def _cutting(tokenizer: Tokenizer) -> tuple[object, ...]:
     return tokenizer.get_vocab(), parts["normalizer"], parts["pre_tokenizer"], parts["model"].get("merges")
 
 
+def same_tokens(one: Tokenizer, other: Tokenizer) -> bool:
+    """Whether both cut any text into the same token ids."""
+    return _cutting(one) == _cutting(other)
+
+
 def check_same_tokens(teacher: Tokenizer, student: Tokenizer) -> None:
     """OptionError unless both cut a text into the same token ids, without which logits cannot be compared."""
-    if _cutting(teacher) != _cutting(student):
+    if not same_tokens(teacher, student):
         raise OptionError(
             "--student-encoder: its tokenizer differs from the teacher's (vocabulary, merges or normalization), so their logits "
             "cannot be compared; choose a student encoder with the teacher's vocabulary, or use --student-layers"

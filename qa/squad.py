@@ -22,7 +22,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """One question on one passage. `answers` is empty when `is_impossible`."""
+    """One question on one passage. `answers` is empty when `is_impossible`; `category` is a data set's own sort of question."""
 
     id: str
     title: str
@@ -30,6 +30,7 @@ class Example:
     question: str
     answers: tuple[Answer, ...]
     is_impossible: bool
+    category: str | None = None
 
 
 def file_sha256(path: Path) -> str:
@@ -114,7 +115,10 @@ def _read_question(entry: object, title: str, context: str, where: str) -> Examp
                 f"{where}: answer {text!r} is not at offset {start} of its context (found {found!r}); correct answer_start"
             )
         answers.append(Answer(text, start))
-    return Example(qid, title, context, _text(entry, "question", where), tuple(answers), impossible)
+    category = entry.get("category")
+    if category is not None and not isinstance(category, str):
+        raise SquadFormatError(f"{where}: 'category' must be a text where there is one, got {category!r}")
+    return Example(qid, title, context, _text(entry, "question", where), tuple(answers), impossible, category)
 
 
 def _list(owner: object, key: str, where: str) -> list[Any]:

@@ -41,6 +41,11 @@ def test_impossible_question_has_no_answers(tmp_path):
     assert read_squad(write(tmp_path / "a", squad(qas=qas)))[0].is_impossible
 
 
+def test_a_question_may_have_a_category(tmp_path):
+    qas = [{"id": f"q{i}", "question": "?", "answers": []} | more for i, more in enumerate([{}, {"category": "Temporal"}])]
+    assert [e.category for e in read_squad(write(tmp_path / "a", squad(qas=qas)))] == [None, "Temporal"]
+
+
 def test_empty_context_and_question_are_ordinary(tmp_path):
     qas = [{"id": "q", "question": "", "answers": []}]
     assert read_squad(write(tmp_path / "a", squad(context="", qas=qas)))[0].context == ""
@@ -67,6 +72,7 @@ def answer(text, start):
         (squad(qas=[{"id": "q1", "answers": []}]), "id 'q1': expected a text 'question'"),
         (squad(qas=[{"id": "q1", "question": "?"}]), "id 'q1': expected an object with a list 'answers'"),
         (squad(qas=[{"id": "q1", "question": "?", "is_impossible": "no"}]), "'is_impossible' must be true or false"),
+        (squad(qas=[{"id": "q1", "question": "?", "answers": [], "category": 3}]), "'category' must be a text where there is"),
         (squad(qas=answer("red fox", "2")), "'answer_start' must be a whole number"),
         (squad(qas=answer("red fox", 3)), "answer 'red fox' is not at offset 3 of its context (found 'ed fox.')"),
         (squad(qas=answer("x", -1)), "is not at offset -1"),

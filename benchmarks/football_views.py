@@ -116,7 +116,8 @@ def comparison_table(results: Results) -> Table | None:
     notes = (
         f"F1 over all questions, the same on both sides; interval: {LEVEL:.0%}, of a bootstrap over questions, paired, "
         f"{N_RESAMPLES:,} resamples",
-        "questions on one report are not independent of each other, so the intervals are rather too narrow",
+        f"{len(results.examples):,} questions on {len({e.title for e in results.examples}):,} reports; where several are on one "
+        "report they are not independent, and the intervals rather too narrow",
     )
     return Table("Football: differences", ("difference", "F1", "interval", "in words"), tuple(cells), notes, n_left=1)
 

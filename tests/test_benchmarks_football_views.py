@@ -67,6 +67,7 @@ def test_differences_are_those_of_starts_and_of_lengths():
     words = {cells[0]: cells[-1] for cells in table.cells}
     assert words["512 - 384 tokens, SQuAD"] == "within the noise of questions"
     assert words["512 - 384 tokens, football"] == "exceeds the noise of questions; seeds not tried"
+    assert "6 questions on 1 reports" in table.notes[1]
     assert comparison_table(results({("squad", 384): half})) is None
 
 

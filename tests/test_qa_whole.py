@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 import torch
+from sixteen_questions import f1, sixteen_questions
 from torch import nn
 from transformers import BertConfig
 
 import export.onnx
 from compress.prune import PruneConfig
 from compress.prune import main as prune
-from distill.batches import model_inputs, to_tensors
 from distill.objectives import supervised
 from distill.run import DistillConfig
 from distill.run import main as distil
@@ -17,17 +17,14 @@ from distill.student import student_from_layers
 from distill.training import Trainer, TrainingOptions
 from export.parity import real_windows
 from qa.bundle import open_bundle
-from qa.datasets import resolve
 from qa.errors import OptionError
-from qa.evaluate import predict, score
-from qa.features import collate, make_windows
+from qa.features import collate
 from qa.models.architectures import ENCODERS, WHOLE_MODELS
 from qa.models.encoders import Encoder
 from qa.models.model import QAModel
 from qa.models.pretrained import embedded_folder
 from qa.models.whole import character_table
 from qa.runtimes import TorchRuntime, load_runtime
-from qa.squad import read_squad
 from qa.tokenization import load_tokenizer
 
 LEARNING_RATES = {"qanet": 5e-3, "bidaf": 1e-2}
@@ -106,21 +103,11 @@ def test_question_and_passage_both_matter_and_a_batch_is_its_rows(make_whole, na
 @whole_models
 @pytest.mark.usefixtures("fresh_accelerate")
 def test_it_learns_16_real_questions(make_bundle, make_whole, tmp_path, name):
-    parent, model = open_bundle(make_bundle()), make_whole(name)
-    examples = [e for e in read_squad(resolve("embedded", "train")) if len(e.context) < 350][:16]
-    windows = make_windows(examples, parent.tokenizer(), parent.settings)
-
-    def f1():
-        batch = to_tensors(windows)
-        with torch.no_grad():
-            output = model.eval()(**model_inputs(batch))
-        pairs = zip(windows, output["start_logits"].numpy(), output["end_logits"].numpy(), strict=True)
-        logits = [(start[: len(w.input_ids)], end[: len(w.input_ids)]) for w, start, end in pairs]
-        return score(examples, predict(examples, windows, logits, parent.settings), None)["f1"]
-
-    assert f1() < 50
-    Trainer(model, windows, supervised, TrainingOptions(LEARNING_RATES[name], 16, 100, precision="fp32"), tmp_path, "t").train()
-    assert f1() == 100
+    model, questions = make_whole(name), sixteen_questions(make_bundle())
+    assert f1(model, questions) < 50
+    options = TrainingOptions(LEARNING_RATES[name], 16, 100, precision="fp32")
+    Trainer(model, questions[1], supervised, options, tmp_path, "t").train()
+    assert f1(model, questions) == 100
 
 
 # Through the stages

@@ -1,0 +1,32 @@
+"""16 real questions that any model of the zoo must be able to learn, and how well one answers them."""
+
+import torch
+
+from distill.batches import model_inputs, to_tensors
+from qa.bundle import open_bundle
+from qa.datasets import resolve
+from qa.evaluate import predict, score
+from qa.features import make_windows
+from qa.squad import read_squad
+
+
+def sixteen_questions(path):
+    """On four short passages, one window each, as the bundle at `path` cuts them: (examples, windows, settings)."""
+    bundle = open_bundle(path)
+    examples = [e for e in read_squad(resolve("embedded", "train")) if len(e.context) < 350][:16]
+    windows = make_windows(examples, bundle.tokenizer(), bundle.settings)
+    assert len(windows) == 16 > len({e.context for e in examples})
+    return examples, windows, bundle.settings
+
+
+def f1(model, questions):
+    """F1 in percent of a model on them."""
+    examples, windows, settings = questions
+    batch = to_tensors(windows)
+    with torch.no_grad():
+        output = model.eval()(**model_inputs(batch))
+    logits = [
+        (start[: len(w.input_ids)].numpy(), end[: len(w.input_ids)].numpy())
+        for w, start, end in zip(windows, output["start_logits"], output["end_logits"], strict=True)
+    ]
+    return score(examples, predict(examples, windows, logits, settings), None)["f1"]

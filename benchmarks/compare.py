@@ -241,9 +241,9 @@ def report_from_rows(config: CompareConfig) -> list[str]:
     the rows'; then nothing is written.
     """
     rows_path = rows_file(config)
-    rows, left_out = sound_rows(rows_path)
+    rows, left_out = sound_rows(Path(relative(rows_path)))  # the page repeats what is said of it, and shows no absolute path
     if config.bundles:
-        rows, changed = rows_of_bundles(rows, config.bundles)
+        rows, changed = rows_of_bundles(rows, [Path(relative(bundle)) for bundle in config.bundles])
         left_out += changed
     write_page(config, rows_path, collect(rows, newest_order(rows)), left_out)
     return left_out
@@ -255,7 +255,7 @@ def write_page(config: CompareConfig, rows_path: Path, groups: Sequence[Group], 
 
     path = config.page or rows_path.with_name("report.html")
     check_not_an_input(path, "--page", [rows_path, Path(config.data)])
-    kept, missing = read_kept(config.data, rows_path, groups)
+    kept, missing = read_kept(config.data, Path(relative(rows_path)), groups)
     notices = [*left_out, *missing]
     for notice in notices:
         note(notice)

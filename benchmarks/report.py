@@ -25,9 +25,10 @@ from benchmarks.rows import OK
 from benchmarks.views import Group, busy_cores, view_tables
 from qa.files import write_whole
 
+NO_INTERVALS = "No intervals: the answers these figures are from are not kept, or the data file was not given."
 NO_ANSWERS = (
-    "No intervals, and no F1 by question or passage: that takes the data file and the answers of the teacher and an int8 model, "
-    "which compare.py keeps beside the rows in <rows>.predictions."
+    "No F1 by question or passage: it takes the data file, and the answers of the teacher and of an int8 model, which compare.py "
+    "keeps beside the rows in <rows>.predictions."
 )
 # Nothing is fetched, whatever a row may hold; "data:," as icon keeps a browser from asking a server for one.
 POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
@@ -116,11 +117,11 @@ class Page:
                 kept = 100 * entry.facts["f1_retained"]
                 bars.append(bar(entry.facts["model"], kept, ends, f"{kept:.1f}%", "s2"))
             if bars and base is not None:
-                how = "paired over questions: the same draws for both" if known else NO_ANSWERS
+                how = "95 % interval: paired over questions, the same draws for both." if known else NO_INTERVALS
                 parts.append(
                     f"<h2>F1 retained against {text(base.facts['model'])}{self._where(group)}</h2>\n"
                     f'<div class="bins retained">{"".join(bars)}</div>\n<p class="notes">F1 divided by that of '
-                    f"{text(base.facts['model'])}. 95 % interval: {text(how)}.</p>\n"
+                    f"{text(base.facts['model'])}. {how}</p>\n"
                 )
         return f"<section>{''.join(parts)}</section>\n" if parts else ""
 

@@ -187,7 +187,7 @@ def _front_list(front: Sequence[Point]) -> str:
         f"{f' ({span(p.interval)})' if p.interval else ''}</li>"
         for p in front
     )
-    return f'<p class="soft">On the front: nothing here is both smaller in this and higher in F1.</p><ol>{items}</ol>'
+    return f'<p class="soft">On the front: no other has less of this and a higher F1.</p><ol>{items}</ol>'
 
 
 def runtime_colours(groups: Sequence[Group]) -> dict[str, int]:

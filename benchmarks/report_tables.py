@@ -9,6 +9,7 @@ from benchmarks.report_settings import current_rows
 from benchmarks.rows import OK, Row
 from benchmarks.views import UNKNOWN, Entry, Group
 
+_LEFT = ' class="name"'
 Intervals = Mapping[str, tuple[Interval, Interval | None]]
 
 
@@ -38,11 +39,11 @@ class Column:
         if number == 0:
             return f'<th scope="row" class="name">{text(value)}</th>'
         if value is None:
-            return f"<td>{UNKNOWN}</td>"
+            return f"<td{'' if self.form else _LEFT}>{UNKNOWN}</td>"
         if isinstance(value, Interval):
             return f'<td data-v="{value.low!r}">{span(value, self.form or ".2f", self.scale)}</td>'
         if self.form is None:
-            return f'<td class="name">{text(value)}</td>'
+            return f"<td{_LEFT}>{text(value)}</td>"
         return f'<td data-v="{value!r}">{value * self.scale:{self.form}}{self.unit}</td>'  # type: ignore[operator]
 
 
@@ -89,15 +90,19 @@ SETTING_COLUMNS = [
     Column("batch", _fact("batch"), ".0f"),
     Column("p50 ms", _fact("latency_ms_p50"), ".1f"),
     Column("p90 ms", _fact("latency_ms_p90"), ".1f"),
+    Column("p95 ms", _fact("latency_ms_p95"), ".1f"),
     Column("p99 ms", _fact("latency_ms_p99"), ".1f"),
     Column("mean ms", _fact("latency_ms_mean"), ".1f"),
     Column("x mean", lambda line: line.group.speedup(line.row), ".2f", unit="x"),
+    Column("x p50", lambda line: line.group.speedup(line.row, "latency_ms_p50"), ".2f", unit="x"),
+    Column("first ms", _fact("latency_ms_first"), ".1f"),
     Column("M instr.", _fact("instructions_per_window"), ",.1f", 1e-6),
     Column("runs", _fact("n_runs"), ",.0f"),
     Column("tokenize", _fact("tokenize_ms_p50"), ".2f"),
     Column("decode", _fact("decode_ms_p50"), ".2f"),
     Column("load ms", _fact("load_ms"), ".0f"),
     Column("peak MB", _fact("peak_memory_mb"), ".0f"),
+    Column("growth MB", _fact("memory_growth_mb"), ".0f"),
     Column("bundle", lambda line: line.row["bundle_sha256"][:16]),
 ]
 
@@ -132,9 +137,6 @@ def sortable(lines: Sequence[Line], own: Sequence[Column], marked: str | None, c
         f'<div class="scroll" tabindex="0" role="region" aria-label="{text(caption)}"><table class="sortable">'
         f"<thead><tr>{head}</tr></thead><tbody>\n{rows}\n</tbody></table></div>"
     )
-
-
-_LEFT = ' class="name"'
 
 
 def target_filter(groups: Sequence[Group]) -> str:

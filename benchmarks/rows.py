@@ -86,9 +86,8 @@ def row_lines(path: Path) -> Iterator[tuple[bytes, str]]:
     """Every line of a file of rows, and where it stands. RowsError when there is no such file."""
     if not path.is_file():
         raise RowsError(f"{path}: no such file; python benchmarks/compare.py writes one")
-    # Only a line feed ends a line: text has other separators too, which JSON leaves as they are.
-    content = path.read_bytes()
-    for number, line in enumerate(content.removesuffix(b"\n").split(b"\n") if content else (), start=1):
+    # Bytes, for text has separators more than bytes have, and JSON leaves those in a name as they are.
+    for number, line in enumerate(path.read_bytes().splitlines(), start=1):
         yield line, f"{path}: line {number}"
 
 

@@ -61,3 +61,19 @@ def paired_difference(
     if ours.shape != theirs.shape or ours.ndim != 1:
         raise ValueError(f"a paired difference needs the same questions on both sides, got shapes {ours.shape}, {theirs.shape}")
     return interval(ours - theirs, n_resamples=n_resamples, seed=seed)
+
+
+def intervals(values: np.ndarray, baseline: int | None = None) -> tuple[list[Interval], list[Interval | None]]:
+    """Intervals of K models' means, and of their ratios to the mean of the model in column `baseline`.
+
+    Shape: values (Q, K), all models on the same questions: a ratio is taken draw by draw (paired). Ratios are None without a
+    baseline, and where a draw leaves it nothing to divide by.
+    """
+    means, drawn = np.mean(values, axis=0), resampled_means(values)
+    ends = [(1 - LEVEL) / 2, (1 + LEVEL) / 2]
+    found = [Interval(float(m), *map(float, np.quantile(drawn[:, k], ends))) for k, m in enumerate(means)]
+    if baseline is None or not (drawn[:, baseline] > 0).all():
+        return found, [None] * len(found)
+    ratios = drawn / drawn[:, [baseline]]
+    of = means / means[baseline]
+    return found, [Interval(float(r), *map(float, np.quantile(ratios[:, k], ends))) for k, r in enumerate(of)]

@@ -3,12 +3,12 @@
     python benchmarks/compare.py                            # all that make demo left in runs/demo
     python benchmarks/compare.py runs/teacher runs/student-tflite-int8 --data dev-v1.1.json
     python benchmarks/compare.py runs/student-tflite-int8 --phone-log pixel8.log --phone "Pixel 8, Android 16, Tensor G3"
+    python benchmarks/compare.py --report --rows benchmarks/results/amd-epyc-2core.jsonl --data dev-v1.1.json.gz
 
-Every measurement is appended to a file of rows; a table goes to stdout and an HTML report beside the rows. The last form
-measures nothing: it takes the logs of LiteRT's benchmark tool, run on a phone, as rows.
+Every measurement is appended to a file of rows; a table goes to stdout and an HTML page beside the rows. The last two forms
+measure nothing: one takes the logs of LiteRT's benchmark tool, run on a phone, as rows, the other writes the page again.
 """
 
-import importlib.util
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
@@ -17,9 +17,11 @@ from pathlib import Path
 
 import tyro
 
-from benchmarks.command_line import command_line_of, flag_name
+from benchmarks.command_line import command_line_of, flag_name, relative
 from benchmarks.measure import Comparison, Subject, measure_latency, measure_subject_accuracy, note
 from benchmarks.phone import phone_rows
+from benchmarks.report_questions import read_kept
+from benchmarks.report_rows import rows_of_bundles, sound_rows
 from benchmarks.rows import OK, Row, append_row, machine, make_row, read_rows
 from benchmarks.table import as_text
 from benchmarks.views import Group, Table, collect, newest_order, view_tables
@@ -27,11 +29,13 @@ from qa.bundle import MANIFEST, Bundle, open_bundle
 from qa.cli import check_option, one_line, run_command
 from qa.datasets import EMBEDDED, resolve
 from qa.errors import BundleError, OptionError
+from qa.files import check_not_an_input
 from qa.runtimes import available_cores
 from qa.squad import file_sha256, read_squad
 
 DEMO = Path("runs/demo")
 EXIT_SOME_FAILED = 1
+ONLY_MEASURING = ("baseline", "latency_windows", "skip_latency")  # options that nothing but a measurement has
 
 
 @dataclass(frozen=True)
@@ -46,8 +50,10 @@ class CompareConfig:
     """Bundle that F1 and speed are compared with; by default the one whose stage is teacher."""
     rows: Path | None = None
     """File the result rows are appended to; by default rows.jsonl beside the first bundle."""
-    report: Path | None = None
-    """HTML report to write; by default report.html beside the rows."""
+    report: bool = False
+    """Only write the page, from rows that exist: of the bundles named, without any of all rows. Nothing is measured."""
+    page: Path | None = None
+    """HTML page to write; by default report.html beside the rows."""
     latency_windows: int = 24
     """Real windows timed for each model, length setting and number of threads."""
     skip_latency: bool = False
@@ -61,15 +67,20 @@ class CompareConfig:
         check_option(self.latency_windows >= 1, "--latency-windows", self.latency_windows, "at least 1")
         if not self.phone_log:
             check_option(self.phone is None, "--phone", self.phone, "left out without --phone-log")
-            return
-        named = self.phone is not None and self.phone.isprintable() and self.phone == self.phone.strip() != ""
-        wanted = 'given with --phone-log, in one line such as "Pixel 8, Android 16, Tensor G3"'
-        check_option(named, "--phone", repr(self.phone), wanted)
-        for option in fields(self):
-            if option.name in ("data", "baseline", "latency_windows", "skip_latency"):
-                value = getattr(self, option.name)
-                wanted = "left out with --phone-log, which measures nothing on this machine"
-                check_option(value == option.default, flag_name(option.name), value, wanted)
+        else:
+            named = self.phone is not None and self.phone.isprintable() and self.phone == self.phone.strip() != ""
+            wanted = 'given with --phone-log, in one line such as "Pixel 8, Android 16, Tensor G3"'
+            check_option(named, "--phone", repr(self.phone), wanted)
+            self._refuse("--phone-log", "data", "report", *ONLY_MEASURING)
+        if self.report:
+            self._refuse("--report", *ONLY_MEASURING)
+
+    def _refuse(self, flag: str, *names: str) -> None:
+        """Refuse options that `flag`, with which nothing is measured here, leaves without a meaning."""
+        for option in (option for option in fields(self) if option.name in names):
+            value = getattr(self, option.name)
+            wanted = f"left out with {flag}, which measures nothing on this machine"
+            check_option(value == option.default, flag_name(option.name), value, wanted)
 
 
 def find_bundles(config: CompareConfig) -> list[Bundle]:
@@ -128,8 +139,6 @@ def command_line(config: CompareConfig) -> str:
 
 def find_subjects(config: CompareConfig) -> list[Subject]:
     """The bundles with what is known of each."""
-    if importlib.util.find_spec("matplotlib") is None:
-        raise OptionError("the report's plots need matplotlib: pip install 'pocketqa[bench]'")
     bundles = find_bundles(config)
     shared = {"command": command_line(config), "date": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")}
     subjects = []
@@ -148,9 +157,14 @@ def find_subjects(config: CompareConfig) -> list[Subject]:
     return subjects
 
 
+def rows_file(config: CompareConfig) -> Path:
+    """The file of rows, which need not exist."""
+    return config.rows or (config.bundles[0].parent if config.bundles else DEMO) / "rows.jsonl"
+
+
 def find_rows(config: CompareConfig) -> tuple[Path, list[Row]]:
     """The file of rows, and those it holds already."""
-    path = config.rows or (config.bundles[0].parent if config.bundles else DEMO) / "rows.jsonl"
+    path = rows_file(config)
     return path, read_rows(path) if path.is_file() else []
 
 
@@ -202,20 +216,47 @@ def main(config: CompareConfig) -> list[Row]:
     return run.new_rows
 
 
-def show(config: CompareConfig, rows_path: Path, groups: Sequence[Group], tables: Sequence[Table]) -> None:
-    """Print the tables and write the report."""
-    from benchmarks.report import write_report
+def report_from_rows(config: CompareConfig) -> list[str]:
+    """Write the page from the rows that exist, measuring nothing. Returns a line about each row or bundle left out.
 
+    Raises RowsError without any sound row, BundleError when no bundle named has rows, OptionError for a data file that is not
+    the rows'; then nothing is written.
+    """
+    rows_path = rows_file(config)
+    rows, left_out = sound_rows(Path(relative(rows_path)))  # the page repeats what is said of it, and shows no absolute path
+    if config.bundles:
+        rows, changed = rows_of_bundles(rows, [Path(relative(bundle)) for bundle in config.bundles])
+        left_out += changed
+    write_page(config, rows_path, collect(rows, newest_order(rows)), left_out)
+    return left_out
+
+
+def write_page(config: CompareConfig, rows_path: Path, groups: Sequence[Group], left_out: Sequence[str] = ()) -> None:
+    """Write the page, and say on stderr what it lacks."""
+    from benchmarks.report import Page, write_report
+
+    path = config.page or rows_path.with_name("report.html")
+    check_not_an_input(path, "--page", [rows_path, Path(config.data)])
+    kept, missing = read_kept(config.data, Path(relative(rows_path)), groups)
+    notices = [*left_out, *missing]
+    for notice in notices:
+        note(notice)
+    again = CompareConfig(config.bundles if config.report else (), config.data, rows=rows_path, report=True, page=config.page)
+    write_report(path, Page(groups, kept, notices, command_line(again)))
+    print(f"rows: {rows_path}\nreport: {path}")
+
+
+def show(config: CompareConfig, rows_path: Path, groups: Sequence[Group], tables: Sequence[Table]) -> None:
+    """Print the tables and write the page."""
     for table in tables:
         print(as_text(table))
-    report = config.report or rows_path.with_name("report.html")
-    write_report(report, groups)
-    print(f"rows: {rows_path}\nreport: {report}")
+    write_page(config, rows_path, groups)
 
 
 def command(config: CompareConfig) -> None:
-    """`main` for the command line: exit code 1 when a bundle failed."""
-    if any(row["status"] != OK for row in main(config)):
+    """`main`, or with --report the page alone, for the command line: exit code 1 when a bundle failed or was left out."""
+    failed = report_from_rows(config) if config.report else [row for row in main(config) if row["status"] != OK]
+    if failed:
         sys.exit(EXIT_SOME_FAILED)
 
 

@@ -3,7 +3,7 @@
 import json
 import os
 import platform
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -85,19 +85,28 @@ def append_row(path: Path, row: Row) -> None:
 
 def read_rows(path: Path) -> list[Row]:
     """All rows of a file, oldest first; RowsError names the line that is not a row."""
+    return [parse_row(line, where) for line, where in row_lines(path)]
+
+
+def row_lines(path: Path) -> Iterator[tuple[bytes, str]]:
+    """Every line of a file of rows, and where it stands. RowsError when there is no such file."""
     if not path.is_file():
         raise RowsError(f"{path}: no such file; python benchmarks/compare.py writes one")
-    rows = []
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
-        try:
-            row = json.loads(line)
-        except ValueError as error:
-            raise RowsError(f"{path}: line {number} is not a JSON object ({error}); remove that line") from None
-        if not isinstance(row, dict) or _missing(row):
-            lacking = ", ".join(_missing(row)) if isinstance(row, dict) else "keys"
-            raise RowsError(f"{path}: line {number} is not a result row, it lacks {lacking}; remove that line")
-        rows.append(row)
-    return rows
+    # Bytes, for text has separators more than bytes have, and JSON leaves those in a name as they are.
+    for number, line in enumerate(path.read_bytes().splitlines(), start=1):
+        yield line, f"{path}: line {number}"
+
+
+def parse_row(line: bytes, where: str) -> Row:
+    """One line as a row; RowsError when it is none, or one without the keys of today."""
+    try:
+        row = json.loads(line.decode())
+    except ValueError as error:
+        raise RowsError(f"{where} is not a JSON object ({error}); remove that line") from None
+    if not isinstance(row, dict) or _missing(row):
+        lacking = ", ".join(_missing(row)) if isinstance(row, dict) else "keys"
+        raise RowsError(f"{where} is not a result row, it lacks {lacking}; remove that line")
+    return row
 
 
 def machine(cpuinfo: str | None = None) -> str:

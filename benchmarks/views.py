@@ -28,7 +28,7 @@ class Entry:
 
 @dataclass
 class Group:
-    """Everything measured on one data set and machine, or on one phone; a phone has no data set and only rows."""
+    """Everything measured on one data set, target and machine, or on one phone; a phone has no data set and only rows."""
 
     data: str | None
     machine: str
@@ -39,6 +39,11 @@ class Group:
     def on_phone(self) -> bool:
         """Whether these are rows from the logs of a phone."""
         return self.data is None
+
+    @property
+    def target(self) -> str:
+        """Where it was measured: cpu, phone, qemu:neoverse-n1."""
+        return str(self.newest["target"])
 
     @property
     def newest(self) -> Row:
@@ -71,10 +76,10 @@ def collect(rows: Sequence[Row], order: Sequence[str] = ()) -> list[Group]:
 
     Entries stand in the order of their bundle hashes in `order`, else as they first appear, with the baseline first.
     """
-    groups: dict[tuple[str, str], Group] = {}
+    groups: dict[tuple[str, str, str], Group] = {}
     for row in rows:
         on_phone = row["target"] == PHONE
-        key = (PHONE if on_phone else row["data"]["sha256"], row["machine"])
+        key = (row["target"], "" if on_phone else row["data"]["sha256"], row["machine"])
         group = groups.setdefault(key, Group(None if on_phone else row["data"]["name"], row["machine"]))
         group.rows.append(row)
         if not on_phone:
@@ -103,7 +108,7 @@ def _update(entries: list[Entry], row: Row) -> None:
     else:
         # Figures of one setting stay with that setting; load time and memory belong to the model.
         entries[number].facts = old | row
-    if "latency_ms_p50" in row:
+    if "latency_ms_p50" in row and row.get("batch", 1) == 1:
         entries[number].latency[row["lengths"], row["threads"]] = row
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from benchmarks import bootstrap
-from benchmarks.bootstrap import interval, paired_difference, resampled_means
+from benchmarks.bootstrap import interval, intervals, paired_difference, resampled_means
 
 
 def test_a_constant_difference_has_an_interval_without_width():
@@ -64,3 +64,18 @@ def test_what_cannot_be_compared_is_refused():
         interval(np.array([]))
     with pytest.raises(ValueError, match="finite"):
         interval(np.array([0.0, np.nan]))
+
+
+def test_ratios_are_paired_and_intervals_are_those_of_each_model_alone():
+    base = np.random.default_rng(3).random(200) + 0.1
+    values = np.stack([base, base / 2, base[::-1]], axis=1)
+    means, ratios = intervals(values, baseline=0)
+    assert [(r.mean, r.low, r.high) for r in ratios[:2]] == [pytest.approx((1, 1, 1)), pytest.approx((0.5, 0.5, 0.5))]
+    assert ratios[2].mean == pytest.approx(1)
+    assert ratios[2].low < 0.97  # the same mean by other questions is not without noise
+    assert ratios[2].high > 1.03
+    alone = interval(values[:, 1])
+    assert (means[1].mean, means[1].low, means[1].high) == pytest.approx((alone.mean, alone.low, alone.high))
+    assert intervals(values)[1] == [None] * 3
+    one_draw_in_four_is_zero = np.array([[0.0, 1.0], [1.0, 1.0]])
+    assert intervals(one_draw_in_four_is_zero, baseline=0)[1] == [None, None]

@@ -71,7 +71,7 @@ def broken(teacher, tmp_path):
 def quick(monkeypatch):
     """Seconds go into importing PyTorch in a fresh process and into drawing; one test for each does it."""
     monkeypatch.setattr(measure, "measure_in_fresh_process", lambda path, threads: {"load_ms": 5.0, "peak_memory_mb": 300.0})
-    monkeypatch.setattr(report, "write_report", lambda path, groups: None)
+    monkeypatch.setattr(report, "write_report", lambda path, page: None)
     monkeypatch.setattr(compare, "available_cores", lambda: 1)
 
 

@@ -1,14 +1,19 @@
-"""The report stands alone, says what was found, and shows every model."""
+"""The report stands alone, says what was found, and shows every model; its plots' fronts and axes on hand-made values."""
 
 import re
+import tomllib
+from pathlib import Path
 
 import pytest
+from report_material import write_material
 from test_benchmarks_table import NO_BASELINE, NOT_MEASURED, STUDENT, row
 
-from benchmarks.report import best_entry, headline, render, write_report
-from benchmarks.views import collect
-
-pytest.importorskip("matplotlib")
+from benchmarks.report import Page, write_report
+from benchmarks.report_headline import best_entry, headline
+from benchmarks.report_plots import Point, linear_axis, log_or_zero_axis, pareto_front, short
+from benchmarks.report_settings import shown_setting
+from benchmarks.rows import read_rows
+from benchmarks.views import Entry, collect
 
 
 def comparison():
@@ -25,26 +30,25 @@ def comparison():
 
 
 def test_page_loads_nothing_and_names_no_absolute_path():
-    page = render(collect(comparison()))
-    assert not re.search(r"<(script|link|img|iframe|object|embed|base)\b", page, re.IGNORECASE)
-    assert not re.search(r"\bsrc\s*=|@import", page)
-    assert all(target.startswith("#") for target in re.findall(r'href\s*=\s*["\']([^"\']*)', page))
-    assert all(target.startswith("#") for target in re.findall(r"url\(['\"]?([^)]*)", page))
-    assert "http" not in re.sub(r'xmlns(:\w+)?="[^"]*"', "", page)
+    page = Page(collect(comparison())).render()
+    assert not re.search(r"<(img|iframe|object|embed|base)\b|<script[^>]", page, re.IGNORECASE)
+    assert re.findall(r"<link\b[^>]*>", page) == ['<link rel="icon" href="data:,">']
+    assert not re.search(r"\bsrc\s*=|@import|url\(", page)
+    assert "http" not in page.replace("http-equiv", "")
     assert not re.search(r"/(home|root|tmp|work|Users)/", page)
 
 
-def test_every_id_of_the_plots_is_unique():
-    ids = re.findall(r'\bid="([^"]+)"', render(collect(comparison())))
-    clashing = {name for name in ids if ids.count(name) > 1 and re.match(r"[mp][0-9a-f]{10}", name)}
-    assert clashing == set()
+def test_style_and_script_are_installed_with_the_package():
+    project = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text())
+    assert {"*.css", "*.js"} <= set(project["tool"]["setuptools"]["package-data"]["benchmarks"])
 
 
 def test_plots_and_tables_show_every_model_and_text_is_escaped():
-    page = render(collect(comparison()))
-    assert page.count("<svg") == 3
-    svgs = "".join(re.findall(r"<svg.*?</svg>", page, re.DOTALL))
-    assert all(name in svgs for name in ("teacher", "slow", "good", "rapid"))
+    page = Page(collect(comparison())).render()
+    figures = re.findall(r"<figure>.*?</figure>", page, re.DOTALL)
+    assert [len(re.findall(r'class="mark', figure)) for figure in figures] == [4, 3]  # the teacher was not timed at real lengths
+    assert all(f"<strong>{name}</strong>" in figures[1] for name in ("rapid", "good"))
+    assert "<strong>slow</strong>" not in figures[1]  # good is as good in less time
     assert "<b>broken</b>" not in page
     assert "&lt;b&gt;broken&lt;/b&gt; failed: onnxruntime computes this model wrongly" in page
 
@@ -61,6 +65,54 @@ def test_report_without_latency_or_baseline_or_any_success(tmp_path):
     alone, failed = row(**NO_BASELINE), row(status="broken", **(NOT_MEASURED | NO_BASELINE))
     for name, rows in (("alone", [alone]), ("failed", [failed])):
         path = tmp_path / "reports" / f"{name}.html"
-        write_report(path, collect(rows))
-        assert "1 model on dev.json" in path.read_text()
+        write_report(path, Page(collect(rows)))
+        text = path.read_text()
+        assert "1 model on dev.json" in text
+        assert "No F1 by question or passage" in text
     assert list(path.parent.glob("*.partial")) == []
+
+
+def points(*places):
+    return [Point(Entry({"model": str(number)}), {}, x, "", f1, None) for number, (x, f1) in enumerate(places)]
+
+
+@pytest.mark.parametrize(
+    ("places", "front"),
+    [
+        ([(3, 70), (1, 60), (2, 65), (2, 64), (4, 69)], ["1", "2", "0"]),
+        ([(1, 60), (1, 61), (2, 61)], ["1"]),  # as good in more is beaten
+        ([(5, 50)], ["0"]),
+    ],
+)
+def test_the_front_holds_what_nothing_beats_in_both(places, front):
+    assert [point.entry.facts["model"] for point in pareto_front(points(*places))] == front
+
+
+def test_axes_end_in_round_values_and_hold_all_points():
+    assert linear_axis(74.2, 80.9).ticks == (76.0, 78.0, 80.0)
+    assert linear_axis(0, 1).ticks == pytest.approx((0, 0.2, 0.4, 0.6, 0.8, 1))
+    near, far = log_or_zero_axis([10, 25]), log_or_zero_axis([4, 40])
+    assert (near.log, near.low, far.log) == (False, 0, True)
+    assert far.ticks == (5, 10, 20)
+    assert 0 < far.place(4) < far.place(40) < 100
+    assert far.place(4) + far.place(40) == pytest.approx(100)  # as much room on both sides
+    assert log_or_zero_axis([1, 10_000]).ticks == (1, 10, 100, 1000, 10_000)
+    assert [short(v) for v in (0.5, 20, 2e4, 5e6, 1e9)] == ["0.5", "20", "20k", "5M", "1G"]
+
+
+def test_a_plot_shows_single_windows_of_real_lengths_on_the_fewest_threads():
+    base = row(ms=(9, 9, 9, 9))
+    rows = [base | {"threads": t, "lengths": n, "batch": b} for t in (2, 1) for n in (384, "real") for b in (1, 32)]
+    group = collect(rows)[0]
+    setting = shown_setting(group, "latency_ms_mean")
+    assert (setting.lengths, setting.threads, setting.batch) == ("real", 1, 1)
+    assert setting.row_of(group.entries[0], "latency_ms_mean") is group.rows[-2]
+    assert shown_setting(group, "instructions_per_window") is None
+    assert set(group.entries[0].latency) == {(384, 1), ("real", 1), (384, 2), ("real", 2)}
+    assert all(found["batch"] == 1 for found in group.entries[0].latency.values())
+
+
+def test_targets_and_machines_are_groups_of_their_own(tmp_path):
+    groups = collect(read_rows(write_material(tmp_path)[0]))
+    assert [(group.target, len(group.entries)) for group in groups] == [("cpu", 5), ("qemu:neoverse-n1", 2), ("phone", 0)]
+    assert [group.target for group in collect([row(), row(target="gpu"), row()])] == ["cpu", "gpu"]  # of one machine

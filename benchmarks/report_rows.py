@@ -1,0 +1,99 @@
+"""The rows that a page shows: those of a file that are sound, and of them those whose bundle is still what was measured."""
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.rows import OK, PHONE, Row, RowsError, parse_row, row_lines
+from qa.bundle import Bundle, open_bundle
+from qa.cli import one_line
+from qa.errors import BundleError
+
+TEXTS = (
+    "model", "bundle_sha256", "stage", "precision", "runtime", "target", "machine", "baseline", "baseline_sha256",
+    "same_answers_as", "command", "date", "status",
+)  # fmt: skip
+FIGURES = (
+    "threads", "batch", "params", "params_without_embeddings", "size_bytes", "n", "n_windows", "exact", "f1", "f1_retained",
+    "same_answers", "n_runs", "tokenize_ms_p50", "decode_ms_p50", "load_ms", "peak_memory_mb", "memory_growth_mb", "other_load",
+    "instructions_per_window",
+)  # fmt: skip
+TIMED = ("lengths", "threads", "n_runs", "latency_ms_mean")  # what a row with a latency has in any case
+TIMED_HERE = ("latency_ms_p90", "latency_ms_p99")  # and, unless a phone's tool did not tell them
+
+
+def sound_rows(path: Path) -> tuple[list[Row], list[str]]:
+    """The rows of a file, oldest first, and a line about each line of it that is no row of today's form and is left out.
+
+    RowsError when there is no such file or no sound row in it.
+    """
+    rows, faults = [], []
+    for line, where in row_lines(path):
+        try:
+            row = parse_row(line, where)
+            _check_values(row, where)
+        except RowsError as error:
+            faults.append(f"left out: {one_line(error)}")
+        else:
+            rows.append(row)
+    if not rows:
+        raise RowsError(f"{path}: holds no result row ({faults[0] if faults else 'it is empty'}); measure something first")
+    return rows, faults
+
+
+def _check_values(row: Row, where: str) -> None:
+    """RowsError when a value is not of the kind that today's rows have, or one that belongs to the others is missing."""
+    for key in TEXTS:
+        if key in row and not _is_text(row[key]):
+            raise RowsError(f"{where}: {key} must be a text, got {row[key]!r}; measure again")
+    if "data" in row and not (isinstance(row["data"], dict) and all(_is_text(row["data"].get(k)) for k in ("name", "sha256"))):
+        raise RowsError(f"{where}: data must have a name and a sha256, got {row['data']!r}; measure again")
+    for key in (key for key in row if key in FIGURES or key.startswith("latency_ms_")):
+        value = row[key]
+        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+            raise RowsError(f"{where}: {key} must be a number, got {value!r}; measure again")
+    if not isinstance(row.get("lengths", ""), int | str):
+        raise RowsError(f"{where}: lengths must be a length in tokens or a text, got {row['lengths']!r}; measure again")
+    wanted: tuple[str, ...] = ("runtime",) if row["status"] == OK else ()
+    if "latency_ms_p50" in row:
+        wanted += TIMED + (() if row["target"] == PHONE else TIMED_HERE)
+    lacking = [key for key in wanted if key not in row]
+    if lacking:
+        raise RowsError(f"{where} is a row of an older form, it lacks {', '.join(lacking)}; measure again")
+
+
+def _is_text(value: Any) -> bool:
+    """Whether it is a text that can be written as UTF-8."""
+    return isinstance(value, str) and not any("\ud800" <= character <= "\udfff" for character in value)
+
+
+def rows_of_bundles(rows: Sequence[Row], paths: Sequence[Path]) -> tuple[list[Row], list[str]]:
+    """The rows measured on these bundles, and a line about each bundle that is broken or has changed since its rows.
+
+    BundleError when none is left.
+    """
+    unchanged, faults = set(), []
+    for path in paths:
+        try:
+            bundle = open_bundle(path)
+        except BundleError as error:
+            faults.append(f"left out: {one_line(error)}")
+            continue
+        if any(row["bundle_sha256"] == bundle.sha256 for row in rows):
+            unchanged.add(bundle.sha256)
+        else:
+            faults.append(_changed(bundle, rows))
+    if not unchanged:
+        raise BundleError(faults[0])
+    return [row for row in rows if row["bundle_sha256"] in unchanged], faults
+
+
+def _changed(bundle: Bundle, rows: Sequence[Row]) -> str:
+    """What is wrong with a bundle that no row was measured on."""
+    name = bundle.path.resolve().name
+    measured = [row["bundle_sha256"] for row in rows if row["model"].split("/")[-1] == name]
+    if not measured:
+        return f"left out: {bundle.path} ({bundle.sha256[:16]}): was not measured; compare it first, without --report"
+    changed = f"has changed since its rows (it is {bundle.sha256[:16]}, they are of {measured[-1][:16]})"
+    return f"left out: {bundle.path}: {changed}; compare it again, without --report"

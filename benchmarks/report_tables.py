@@ -1,0 +1,149 @@
+"""The two tables of a page: a line for each model, and one for each setting. Where scripts run, one sorts and filters them."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from benchmarks.bootstrap import Interval
+from benchmarks.report_html import span, text
+from benchmarks.report_settings import current_rows
+from benchmarks.rows import OK, Row
+from benchmarks.views import UNKNOWN, Entry, Group
+
+_LEFT = ' class="name"'
+Intervals = Mapping[str, tuple[Interval, Interval | None]]
+
+
+@dataclass(frozen=True)
+class Line:
+    """What a table shows in one line: figures of a model at one setting, or of a model as a whole."""
+
+    group: Group
+    row: Row
+    entry: Entry
+    intervals: tuple[Interval | None, Interval | None] = (None, None)
+
+
+@dataclass(frozen=True)
+class Column:
+    """A heading, what stands under it, and for figures how they are written. intervals sort by their lower end."""
+
+    heading: str
+    value: Callable[[Line], object]
+    form: str | None = None
+    scale: float = 1.0
+    unit: str = ""
+
+    def cell(self, line: Line, number: int) -> str:
+        """One <td>; a figure carries its whole value, as the row has it, for sorting."""
+        value = self.value(line)
+        if number == 0:
+            return f'<th scope="row" class="name">{text(value)}</th>'
+        if value is None:
+            return f"<td{'' if self.form else _LEFT}>{UNKNOWN}</td>"
+        if isinstance(value, Interval):
+            return f'<td data-v="{value.low!r}">{span(value, self.form or ".2f", self.scale)}</td>'
+        if self.form is None:
+            return f"<td{_LEFT}>{text(value)}</td>"
+        return f'<td data-v="{value!r}">{value * self.scale:{self.form}}{self.unit}</td>'  # type: ignore[operator]
+
+
+def _fact(key: str) -> Callable[[Line], object]:
+    return lambda line: line.row.get(key)
+
+
+def _timed(lengths: str) -> Callable[[Line], object]:
+    return lambda line: line.entry.at(lengths, 1).get("latency_ms_p50")
+
+
+def _faster(lengths: str) -> Callable[[Line], object]:
+    return lambda line: line.group.speedup(line.entry.at(lengths, 1))
+
+
+def _instructions(line: Line) -> object:
+    found = [r for r in current_rows(line.group) if "instructions_per_window" in r and r["model"] == line.row["model"]]
+    return found[0]["instructions_per_window"] if found else None
+
+
+NAMES = [Column("model", _fact("model")), Column("target", _fact("target"))]
+WHERE = [Column("data", lambda line: line.group.data), Column("machine", _fact("machine"))]
+WHAT = [Column("runtime", _fact("runtime")), Column("precision", _fact("precision"))]
+MODEL_COLUMNS = [
+    Column("MB", _fact("size_bytes"), ".1f", 1e-6),
+    Column("EM", _fact("exact"), ".2f"),
+    Column("F1", _fact("f1"), ".2f"),
+    Column("F1, 95 %", lambda line: line.intervals[0], ".2f"),
+    Column("retained", _fact("f1_retained"), ".1f", 100, "%"),
+    Column("retained, 95 %", lambda line: line.intervals[1], ".1f", 100),
+    Column("same", _fact("same_answers"), ".1f", 100, "%"),
+    Column("ms real", _timed("real"), ".1f"),
+    Column("x real", _faster("real"), ".2f", unit="x"),
+    Column("ms padded", _timed("padded"), ".1f"),
+    Column("x padded", _faster("padded"), ".2f", unit="x"),
+    Column("M instr.", _instructions, ",.1f", 1e-6),
+    Column("params", _fact("params"), ".1f", 1e-6, "M"),
+    Column("no emb.", _fact("params_without_embeddings"), ".1f", 1e-6, "M"),
+    Column("questions", _fact("n"), ",.0f"),
+]
+SETTING_COLUMNS = [
+    Column("lengths", _fact("lengths")),
+    Column("threads", _fact("threads"), ".0f"),
+    Column("batch", _fact("batch"), ".0f"),
+    Column("p50 ms", _fact("latency_ms_p50"), ".1f"),
+    Column("p90 ms", _fact("latency_ms_p90"), ".1f"),
+    Column("p95 ms", _fact("latency_ms_p95"), ".1f"),
+    Column("p99 ms", _fact("latency_ms_p99"), ".1f"),
+    Column("mean ms", _fact("latency_ms_mean"), ".1f"),
+    Column("x mean", lambda line: line.group.speedup(line.row), ".2f", unit="x"),
+    Column("x p50", lambda line: line.group.speedup(line.row, "latency_ms_p50"), ".2f", unit="x"),
+    Column("first ms", _fact("latency_ms_first"), ".1f"),
+    Column("M instr.", _fact("instructions_per_window"), ",.1f", 1e-6),
+    Column("runs", _fact("n_runs"), ",.0f"),
+    Column("tokenize", _fact("tokenize_ms_p50"), ".2f"),
+    Column("decode", _fact("decode_ms_p50"), ".2f"),
+    Column("load ms", _fact("load_ms"), ".0f"),
+    Column("peak MB", _fact("peak_memory_mb"), ".0f"),
+    Column("growth MB", _fact("memory_growth_mb"), ".0f"),
+    Column("bundle", lambda line: line.row["bundle_sha256"][:16]),
+]
+
+
+def model_lines(groups: Sequence[Group], intervals: Sequence[Intervals]) -> list[Line]:
+    """A line for each model and target that has a data set."""
+    lines = []
+    for group, known in zip(groups, intervals, strict=True):
+        for entry in group.entries:
+            lines.append(Line(group, entry.facts, entry, known.get(entry.facts["bundle_sha256"], (None, None))))
+    return lines
+
+
+def setting_lines(groups: Sequence[Group]) -> list[Line]:
+    """A line for each setting that was timed or counted, on phones too."""
+    return [Line(group, row, Entry(row)) for group in groups for row in current_rows(group)]
+
+
+def sortable(lines: Sequence[Line], own: Sequence[Column], marked: str | None, caption: str) -> str:
+    """A table; columns without a figure in any line are left out. The lines of the bundle `marked` stand out."""
+    where = [c for c in WHERE if len({c.value(line) for line in lines} - {None}) > 1]
+    columns = [*NAMES, *where, *WHAT, *(c for c in own if any(c.value(line) is not None for line in lines))]
+    head = "".join(f'<th scope="col"{"" if c.form else _LEFT}>{text(c.heading)}</th>' for c in columns)
+    body = []
+    for line in lines:
+        kinds = [*(["best"] if line.row["bundle_sha256"] == marked else []), *(["bad"] if line.row["status"] != OK else [])]
+        kind = f' class="{" ".join(kinds)}"' if kinds else ""
+        cells = "".join(column.cell(line, number) for number, column in enumerate(columns))
+        body.append(f'<tr{kind} data-target="{text(line.row["target"])}">{cells}</tr>')
+    rows = "\n".join(body)
+    return (
+        f'<div class="scroll" tabindex="0" role="region" aria-label="{text(caption)}"><table class="sortable">'
+        f"<thead><tr>{head}</tr></thead><tbody>\n{rows}\n</tbody></table></div>"
+    )
+
+
+def target_filter(groups: Sequence[Group]) -> str:
+    """The choice of a target, which the script shows and serves."""
+    targets = dict.fromkeys(group.target for group in groups)
+    options = "".join(f"<option>{text(target)}</option>" for target in targets)
+    return (
+        '<p class="filter" hidden><label>Target <select id="target"><option value="">all</option>'
+        f'{options}</select></label> <output for="target"></output></p>'
+    )

@@ -1,0 +1,224 @@
+"""The page in a browser: no errors, no requests, the numbers of the rows; tables sort and filter, and it fits a phone."""
+
+import json
+import sys
+
+import pytest
+from chromium import chromium
+from report_material import ARM, CPU, INT8, ODD_NAME, PIXEL, QEMU, TEACHER, write_material
+
+from benchmarks import compare
+from benchmarks.compare import CompareConfig
+from qa.cli import run_command
+
+PHONE_WIDTH = 360
+OF_TABLE = "[...document.querySelectorAll('table.sortable')]"
+
+
+@pytest.fixture(scope="module")
+def material(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("report")
+    rows_path, data, rows = write_material(folder)
+    compare.report_from_rows(CompareConfig(data=str(data), rows=rows_path, report=True))
+    return folder / "report.html", rows
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with chromium() as page:
+        yield page
+
+
+@pytest.fixture
+def page(material, browser):
+    browser.errors.clear()
+    browser.requests.clear()
+    browser.open(material[0])
+    return browser
+
+
+def column(page, table, heading, *, shown=False):
+    """The texts of a column, and the figures behind them."""
+    script = f"""(() => {{ const table = {OF_TABLE}[{table}];
+        const at = [...table.tHead.rows[0].cells].findIndex(cell => cell.textContent === {json.dumps(heading)});
+        return [...table.tBodies[0].rows].filter(row => !{json.dumps(shown)} || row.checkVisibility())
+            .map(row => [row.cells[at].textContent, row.cells[at].dataset.v ?? null]); }})()"""
+    found = page.run(script)
+    return [text for text, _ in found], [None if value is None else float(value) for _, value in found]
+
+
+def click(page, table, heading):
+    page.run(f"[...{OF_TABLE}[{table}].querySelectorAll('th button')].find(b => b.textContent === {json.dumps(heading)}).click()")
+
+
+def test_it_opens_without_an_error_and_asks_for_nothing(page, material):
+    page.open(material[0], width=PHONE_WIDTH, dark=True)
+    assert page.errors == []
+    assert {url for url in page.requests if not url.startswith("data:")} == {material[0].as_uri()}
+    assert page.run("document.scripts.length") == 1
+    # Were there anything to fetch, the page's own policy would refuse it.
+    page.run("(() => { const image = new Image(); image.src = 'http://127.0.0.1:9/x.png'; document.body.append(image); })()")
+    assert page.run("document.querySelectorAll('img').length") == 1
+    assert any("Content Security Policy" in error for error in page.errors)
+
+
+def test_numbers_equal_the_rows(page, material):
+    rows = material[1]
+    newest = {(row["model"], row["target"]): row for row in rows if "data" in row}
+    names, targets = column(page, 0, "model")[0], column(page, 0, "target")[0]
+    shown = [name.replace("\ufffd", "\u202e") for name in names]
+    assert set(zip(shown, targets, strict=True)) == set(newest)
+    wanted = [newest[key] for key in zip(shown, targets, strict=True)]
+    for heading, key, form, scale, unit in (
+        ("F1", "f1", ".2f", 1, ""), ("EM", "exact", ".2f", 1, ""), ("MB", "size_bytes", ".1f", 1e-6, ""),
+        ("retained", "f1_retained", ".1f", 100, "%"), ("same", "same_answers", ".1f", 100, "%"),
+        ("M instr.", "instructions_per_window", ",.1f", 1e-6, ""),
+    ):  # fmt: skip
+        texts, values = column(page, 0, heading)
+        assert values == [row.get(key) for row in wanted]
+        assert texts == [f"{row[key] * scale:{form}}{unit}" if key in row else "–" for row in wanted]
+    timed = [row for row in rows if "latency_ms_p50" in row or "instructions_per_window" in row]
+    for heading, key in (("p50 ms", "latency_ms_p50"), ("p99 ms", "latency_ms_p99"), ("runs", "n_runs"), ("threads", "threads")):
+        assert sorted(map(str, column(page, 1, heading)[1])) == sorted(str(row.get(key) and float(row[key])) for row in timed)
+
+
+def test_intervals_stand_in_the_table_where_answers_are_kept(page):
+    names, (texts, lows) = column(page, 0, "model")[0], column(page, 0, "F1, 95 %")
+    known = {name for name, low in zip(names, lows, strict=True) if low is not None}
+    assert known == {"teacher", "student", "student-int8"}
+    # With seven questions of 0 or 100 each draw's mean is a multiple of a seventh.
+    ends = [float(end) for text, low in zip(texts, lows, strict=True) if low is not None for end in text.split("–")]
+    assert ends
+    assert {round(end * 7 / 100, 2) % 1 for end in ends[:4]} == {0.0}
+
+
+def test_a_click_on_a_heading_sorts_by_value_and_another_turns_it(page):
+    before = sorted(column(page, 0, "model")[0])
+    click(page, 0, "F1")
+    up = column(page, 0, "F1")[1]
+    click(page, 0, "F1")
+    down = column(page, 0, "F1")[1]
+    figures = [value for value in up if value is not None]
+    assert figures == sorted(figures)
+    assert len(set(figures)) > 3
+    assert down == [*figures[::-1], None]
+    assert up[-1] is None  # the failed model last either way
+    assert sorted(column(page, 0, "model")[0]) == before
+    click(page, 0, "model")
+    names = column(page, 0, "model")[0]
+    assert names.index("broken") < names.index("student") < names.index("teacher")
+    assert page.run("[...document.querySelectorAll('[aria-sort]')].map(th => th.textContent + th.ariaSort)") == ["modelascending"]
+    assert page.errors == []
+
+
+def test_the_filter_leaves_the_lines_of_one_target(page):
+    def choose(target):
+        page.run(f"(() => {{ const s = document.querySelector('#target'); s.value = {json.dumps(target)};"
+                 "s.dispatchEvent(new Event('change')); })()")  # fmt: skip
+        return [set(column(page, table, "target", shown=True)[0]) for table in (0, 1)]
+
+    options = page.run("[...document.querySelectorAll('#target option')].map(o => o.textContent)")
+    assert options == ["all", "cpu", "qemu:neoverse-n1", "phone"]
+    assert choose("qemu:neoverse-n1") == [{"qemu:neoverse-n1"}] * 2
+    assert choose("phone") == [set(), {"phone"}]
+    assert page.run("document.querySelector('.filter output').textContent") == "0 and 1 lines in the tables"
+    assert choose("") == [{"cpu", "qemu:neoverse-n1"}, {"cpu", "qemu:neoverse-n1", "phone"}]
+
+
+def test_text_of_rows_and_data_stays_text(page):
+    shown = ODD_NAME.replace("\u202e", "\ufffd")
+    assert shown in column(page, 0, "model")[0]
+    assert page.run("[...document.querySelectorAll('td b, th b, h4 i, dd b, blockquote i, li b')].length") == 0
+    questions = page.run("[...document.querySelectorAll('.example h4')].map(h => h.textContent)")
+    assert "Whose <i>tag</i> & which \ufffdway?" in questions
+    assert "broken failed: cannot load <it>" in page.run("document.querySelector('header').textContent")
+    assert "\u202e" not in page.run("document.documentElement.outerHTML")
+
+
+def test_every_mark_says_what_it_is_to_pointer_keyboard_and_reader(page):
+    labels = page.run("[...document.querySelectorAll('.mark')].map(m => m.getAttribute('aria-label'))")
+    assert len(labels) == 4 + 4 + 2 + 2  # size and latency on the CPU, size and instructions on ARM
+    of_latency = next(label for label in labels if "model student-int8" in label and "latency" in label)
+    for part in ("latency 9.1 ms", "precision int8", "runtime ai-edge-litert 2.3.0", f"target cpu: {CPU}", f"bundle {INT8[:16]}",
+                 "1 thread, lengths real, batch 1", "F1 66.67", "95 %", "7 questions"):  # fmt: skip
+        assert part in of_latency
+    of_arm = next(label for label in labels if "instructions 1,234.6 M" in label)
+    assert f"target qemu:neoverse-n1: {ARM}" in of_arm
+    assert f"bundle {QEMU[:16]}" in of_arm
+    shown = "[...document.querySelectorAll('.tip')].filter(t => t.checkVisibility()).map(t => t.textContent)"
+    assert page.run(shown) == []
+    for key_type in ("keyDown", "keyUp"):
+        page.send("Input.dispatchKeyEvent", type=key_type, key="Tab", code="Tab", windowsVirtualKeyCode=9)
+    (by_tab,) = page.run(shown)
+    assert "teacher" in by_tab
+    assert TEACHER[:16] in by_tab
+    page.run("document.activeElement.blur()")
+    mark = f"document.querySelectorAll('.mark')[{labels.index(of_latency)}]"
+    page.run(f"{mark}.scrollIntoView({{block: 'center'}})")
+    x, y = page.run(f"(b => [b.x + b.width / 2, b.y + b.height / 2])({mark}.getBoundingClientRect())")
+    page.send("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
+    (by_pointer,) = page.run(shown)
+    assert INT8[:16] in by_pointer
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_it_fits_a_phone(page, material, dark):
+    page.open(material[0], width=PHONE_WIDTH, dark=dark)
+    page.run("document.querySelectorAll('.mark')[7].focus()")
+    assert page.run("[innerWidth, document.documentElement.scrollWidth]") == [PHONE_WIDTH, PHONE_WIDTH]
+    cut = "[...document.body.querySelectorAll('*')].filter(e => !e.closest('.scroll') && e.checkVisibility()"
+    cut += f" && e.getBoundingClientRect().right > {PHONE_WIDTH}).map(e => e.outerHTML.slice(0, 80))"
+    assert page.run(cut) == []
+    assert page.run(
+        f"{OF_TABLE}.every(t => t.parentElement.scrollWidth > t.parentElement.clientWidth)"
+    )  # the tables scroll alone
+    apart = """[...document.querySelectorAll('.plot')].every(plot => [".x", ".y"].every(axis => {
+        const boxes = [...plot.querySelectorAll(".tick" + axis)].map(tick => tick.getBoundingClientRect());
+        return boxes.length > 1 && boxes.every((a, i) => boxes.slice(i + 1).every(b =>
+            a.right <= b.left || b.right <= a.left || a.bottom <= b.top || b.bottom <= a.top)); }))"""
+    assert page.run(apart)
+    ink, paper = page.run("(({color, backgroundColor}) => [color, backgroundColor])(getComputedStyle(document.body))")
+    brightness = [sum(map(int, colour[4:-1].split(","))) / 3 for colour in (ink, paper)]
+    assert (brightness[0] > brightness[1]) == dark
+    assert abs(brightness[0] - brightness[1]) > 150
+
+
+def test_without_scripts_nothing_but_sorting_is_missing(page, material):
+    everything = column(page, 0, "F1")
+    page.open(material[0], scripts=False)
+    assert column(page, 0, "F1") == everything
+    assert page.run("document.querySelectorAll('button').length") == 0
+    assert not page.run("document.querySelector('.filter').checkVisibility()")
+    page.run("document.querySelector('.mark').focus()")
+    assert page.run("document.querySelector('.tip').checkVisibility()")
+
+
+def test_bars_and_examples_show_the_three_models(page):
+    bars = page.run("[...document.querySelectorAll('.retained .row')].map(r => r.innerText.replace(/\\s+/g, ' '))")
+    assert any(bar.startswith("student-int8 77.8%") for bar in bars)  # 66.67 of 85.71
+    assert page.run("document.querySelectorAll('.retained u').length") == 2  # the odd model's answers are not kept
+    who = page.run("[...document.querySelectorAll('.bin')].find(b => b.innerText.startsWith('who')).innerText")
+    assert who.split()[:3] == ["who", "2", "questions"]  # whose and whom
+    assert next(line for line in who.split("\n") if line[:1].isdigit()).startswith("100.0")
+    example = page.run("document.querySelector('.example').innerText")
+    assert "When did it rain?" in example
+    marked = page.run("[...document.querySelector('.example').querySelectorAll('mark')].map(m => [m.className, m.textContent])")
+    assert marked == [["s2", "Paris"], ["gold s0", "Monday"]]
+    commands = page.run("[...document.querySelectorAll('pre')].map(p => p.textContent)")
+    assert commands[0].startswith("python benchmarks/compare.py --data ")
+    assert commands[0].endswith("rows.jsonl --report")
+    assert commands[1:] == ["python benchmarks/compare.py runs/teacher 'runs/a b' --data squad.json"]
+    assert PIXEL in page.run("document.body.innerText")
+
+
+def test_a_measuring_run_and_the_page_alone_write_the_same(material, tmp_path, monkeypatch, capsys):
+    """`show` is what every measuring run ends in."""
+    folder = material[0].parent
+    config = CompareConfig(data=str(folder / "data.json"), rows=folder / "rows.jsonl", page=tmp_path / "a.html")
+    rows = compare.read_rows(config.rows)
+    compare.show(config, config.rows, compare.collect(rows, compare.newest_order(rows)), [])
+    words = ["compare", "--report", "--rows", str(config.rows), "--data", config.data, "--page", str(tmp_path / "b.html")]
+    monkeypatch.setattr(sys, "argv", words)
+    run_command(CompareConfig, compare.command)
+    capsys.readouterr()
+    assert (tmp_path / "a.html").read_text().replace("a.html", "b.html") == (tmp_path / "b.html").read_text()

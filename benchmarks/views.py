@@ -4,10 +4,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from benchmarks.rows import OK, PHONE, Row
+from benchmarks.rows import CPU, OK, PHONE, Row
 
 LatencyKey = tuple[str | int, int]  # (lengths, threads)
-VIEWS = ("summary", "latency", "accuracy")
+VIEWS = ("summary", "latency", "accuracy", "arm")
 UNKNOWN = "–"
 BUSY = 0.1  # cores kept busy by other processes from which on a table says so
 RUNTIME_NAMES = {"torch": "PyTorch", "onnxruntime": "ORT", "ai-edge-litert": "LiteRT"}
@@ -28,7 +28,7 @@ class Entry:
 
 @dataclass
 class Group:
-    """Everything measured on one data set and machine, or on one phone; a phone has no data set and only rows."""
+    """Everything measured on one data set, target and machine, or on one phone; a phone has no data set and only rows."""
 
     data: str | None
     machine: str
@@ -67,14 +67,15 @@ class Table:
 
 
 def collect(rows: Sequence[Row], order: Sequence[str] = ()) -> list[Group]:
-    """Sort rows into groups and entries, phones last. A model's newer rows replace its older ones; a changed one starts afresh.
+    """Sort rows into groups and entries: this machine, other targets, phones.
 
+    A model's newer rows replace its older ones; a changed one starts afresh.
     Entries stand in the order of their bundle hashes in `order`, else as they first appear, with the baseline first.
     """
     groups: dict[tuple[str, str], Group] = {}
     for row in rows:
         on_phone = row["target"] == PHONE
-        key = (PHONE if on_phone else row["data"]["sha256"], row["machine"])
+        key = (PHONE if on_phone else row["data"]["sha256"], f"{row['target']} {row['machine']}")
         group = groups.setdefault(key, Group(None if on_phone else row["data"]["name"], row["machine"]))
         group.rows.append(row)
         if not on_phone:
@@ -83,7 +84,7 @@ def collect(rows: Sequence[Row], order: Sequence[str] = ()) -> list[Group]:
         base = group.newest.get("baseline_sha256")
         rank = {sha256: number for number, sha256 in enumerate(order)}
         group.entries.sort(key=lambda e: (e.facts["bundle_sha256"] != base, rank.get(e.facts["bundle_sha256"], len(rank))))
-    return sorted(groups.values(), key=lambda group: group.on_phone)
+    return sorted(groups.values(), key=lambda group: (group.on_phone, group.newest["target"] != CPU))
 
 
 def newest_order(rows: Sequence[Row]) -> list[str]:
@@ -233,8 +234,12 @@ LATENCY_HEADINGS = (
 def view_tables(groups: Sequence[Group], view: str) -> list[Table]:
     """One table a group: "summary" (a line for each model), "latency" (one for each setting) or "accuracy".
 
-    Phones have a latency table only.
+    Phones have a latency table only. "arm" is one table a data set, of what was computed on hosts by ssh and under QEMU.
     """
+    if view == "arm":
+        from benchmarks.arm_view import arm_tables
+
+        return arm_tables(groups)
     tables = []
     for group in groups:
         if group.on_phone:

@@ -32,7 +32,7 @@ def arm_tables(groups: Sequence[Group]) -> list[Table]:
                 timed[key] = row
         if newest:
             cells = tuple(_cells(row, timed.get(key)) for key, row in newest.items())
-            machines = dict.fromkeys(f"{row['target']}: {row['machine']}" for row in newest.values())
+            machines = dict.fromkeys(f"{row['target']}: {row['machine']}" for row in newest.values() if "runtime" in row)
             references = dict.fromkeys(f"reference: {row['reference']}" for row in newest.values() if "reference" in row)
             failures = [
                 f"{row['model']} on {row['target']} failed: {row['status']}" for row in newest.values() if row["status"] != OK

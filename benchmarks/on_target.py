@@ -16,12 +16,12 @@ from benchmarks.measure import Subject, note
 from benchmarks.rows import OK, Row, append_row, machine, make_row
 from benchmarks.targets import Outcome, Run, Target, write_windows
 from qa.answers import decode
-from qa.bundle import PROBE, Bundle
+from qa.bundle import Bundle
 from qa.cli import one_line
 from qa.errors import ProbeError
 from qa.evaluate import predict, score
 from qa.features import Window, make_windows
-from qa.probe import PROBE_TOLERANCE, ProbeWindow, read_probe, relative_difference
+from qa.probe import PROBE_TOLERANCE, relative_difference
 from qa.runtimes import Logits, load_runtime, run_windows
 from qa.settings import QASettings
 from qa.squad import Example
@@ -71,25 +71,22 @@ def measure_on_target(errand: Errand, subject: Subject) -> None:
 def parity_and_accuracy(errand: Errand, bundle: Bundle, run: Run, facts: Row) -> int:
     """Compute all questions there and here, and put accuracy, parity and, where counted, instructions into `facts`.
 
-    Returns the target's cores. ProbeError when it computes the bundle's probe wrongly; `facts` then has the machine at least.
+    Returns the target's cores. ProbeError when it computes the bundle wrongly; `facts` then has the machine at least.
     """
     windows = make_windows(errand.examples, bundle.tokenizer(), bundle.settings)
-    probe = read_probe((bundle.path / PROBE).read_text(encoding="utf-8"), str(bundle.path / PROBE))
-    note(f"{facts['model']}: {len(windows)} windows and {len(probe)} of the probe on {errand.target.name}")
-    sent = [(one.input_ids, one.context_begin) for one in windows] + [(one.input_ids, one.context_begin) for one in probe]
-    there = send(bundle, sent, run, [])
+    note(f"{facts['model']}: {len(windows)} windows on {errand.target.name}")
+    reference = load_runtime(bundle, threads=1)  # it has passed the bundle's probe, so it can vouch for others
+    here = run_windows(reference, windows)
+    there = send(bundle, [(one.input_ids, one.context_begin) for one in windows], run, [])
     facts |= {"machine": errand.target.describe(there.facts), "runtime": there.facts["runtime"]}
-    check_probe_logits(there.logits[len(windows) :], probe, bundle.precision, f"{facts['runtime']} on {errand.target.name}")
-    logits = there.logits[: len(windows)]
-    runtime = load_runtime(bundle, threads=1)
-    here = run_windows(runtime, windows)
-    facts |= accuracy_columns(scores(errand.examples, windows, logits, bundle.settings) | {"n_windows": len(windows)})
-    facts |= {"reference": f"{runtime.name} on {machine()}"}
+    check_same_model(here, there.logits, bundle.precision, f"{facts['runtime']} on {errand.target.name}")
+    facts |= accuracy_columns(scores(errand.examples, windows, there.logits, bundle.settings) | {"n_windows": len(windows)})
+    facts |= {"reference": f"{reference.name} on {machine()}"}
     facts |= {"reference_f1": scores(errand.examples, windows, here, bundle.settings)["f1"]}
-    facts |= parity(windows, logits, here, bundle.settings)
+    facts |= parity(windows, there.logits, here, bundle.settings)
     if there.instructions is not None:
         facts |= {"threads": 1, "batch": 1, "lengths": REAL}
-        facts["instructions_per_window"] = round(float(there.instructions[: len(windows)].mean()))
+        facts["instructions_per_window"] = round(float(there.instructions.mean()))
     note(
         f"{facts['model']}: F1 {facts['f1']:.2f} (here {facts['reference_f1']:.2f}), logits differ by "
         f"{facts['parity_max_abs']:.2g} at most, {facts['same_spans']:.1%} of spans the same"
@@ -105,16 +102,17 @@ def send(bundle: Bundle, windows: Sequence[tuple[np.ndarray, int]], run: Run, op
         return run(write_windows(path, windows, bundle.manifest["files"][bundle.weights.name]), options)
 
 
-def check_probe_logits(logits: Sequence[Logits], probe: Sequence[ProbeWindow], precision: str, where: str) -> None:
-    """ProbeError when the logits of the probe's windows are further from PyTorch's than the precision allows."""
-    worst = max(
-        max(relative_difference(window.start_logits, start), relative_difference(window.end_logits, end))
-        for window, (start, end) in zip(probe, logits, strict=True)
-    )
-    if not worst <= PROBE_TOLERANCE[precision]:
+def check_same_model(reference: Sequence[Logits], logits: Sequence[Logits], precision: str, where: str) -> None:
+    """ProbeError when the logits of all windows together are further from the reference's than a runtime may be from PyTorch.
+
+    Each is ((T,), (T,)) a window. As with the probe: an old runtime computes garbage without complaint.
+    """
+    expected, seen = (np.concatenate([side for pair in pairs for side in pair]) for pairs in (reference, logits))
+    difference = relative_difference(expected, seen)
+    if not difference <= PROBE_TOLERANCE[precision]:
         raise ProbeError(
-            f"{where} computes this {precision} model wrongly: its logits differ from PyTorch's by {worst:.3g} of their "
-            f"deviation, at most {PROBE_TOLERANCE[precision]:g} is allowed; install another version there"
+            f"{where} computes this {precision} model wrongly: its logits differ from those computed here by {difference:.3g} of "
+            f"their deviation, at most {PROBE_TOLERANCE[precision]:g} is allowed; install another version there"
         )
 
 
@@ -124,16 +122,13 @@ def scores(examples: Sequence[Example], windows: Sequence[Window], logits: Seque
 
 
 def parity(windows: Sequence[Window], logits: Sequence[Logits], others: Sequence[Logits], settings: QASettings) -> Row:
-    """parity_max_abs and same_spans of the logits of the same windows, each ((T,), (T,)). ProbeError when any is no number."""
+    """parity_max_abs and same_spans of the logits of the same windows, each ((T,), (T,))."""
     pairs = [(np.concatenate(own), np.concatenate(other)) for own, other in zip(logits, others, strict=True)]
-    difference = float(np.max([np.abs(own - other).max() for own, other in pairs]))
-    if not np.isfinite(difference):
-        raise ProbeError("the target's logits are not all numbers; install another version of the runtime there")
     same = sum(
         _best_span(window, own, settings) == _best_span(window, other, settings)
         for window, own, other in zip(windows, logits, others, strict=True)
     )
-    return {"parity_max_abs": difference, "same_spans": same / len(windows)}
+    return {"parity_max_abs": max(float(np.abs(a - b).max()) for a, b in pairs), "same_spans": same / len(windows)}
 
 
 def _best_span(window: Window, logits: Logits, settings: QASettings) -> tuple[int, int] | None:

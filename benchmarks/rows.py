@@ -21,10 +21,10 @@ Row = dict[str, Any]
 # Rows of benchmarks/zoo.py name the head with its parameters, the seed, and under training what all its models share. Where no
 # bundle came to be, bundle_sha256 is of what it was to be made from: the parent of an export, the encoder's weights of a model.
 # Their status begins with "unsupported: " where a runtime cannot express a model, which is a finding and no failure.
-# Rows with target "ssh:..." or "qemu:..." come from benchmarks/runner.py on that host or emulated CPU. parity_max_abs is the
-# largest absolute difference of a logit, same_spans the share of windows (0 to 1) whose best span is the same, both against reference,
-# the runtime that computed the same windows of the same bundle on the machine of the command, where reference_f1 is its F1;
-# n is how many questions were computed. instructions_per_window is the mean over those windows of the instructions that the
+# Rows with target "ssh:..." or "qemu:..." come from benchmarks/runner.py on that host or emulated CPU; n questions were
+# computed there. parity_max_abs is the largest absolute difference of a logit, same_spans the share of windows (0 to 1) with the
+# same best span, both against reference: the runtime that computed the same windows of the same bundle on the machine of the
+# command, where reference_f1 is its F1. instructions_per_window is the mean over those windows of the instructions that the
 # runtime call executes, at one thread and as short as the runtime allows; only under QEMU, where no time is measured.
 # load_average is that of the last minute when the measurement began.
 KEYS = (

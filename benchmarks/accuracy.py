@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.rows import OK, Row
+from benchmarks.rows import CPU, OK, Row
 from qa.bundle import Bundle
 from qa.evaluate import answer_text, evaluate_runtime
 from qa.files import write_whole
@@ -27,7 +27,7 @@ RELATION_KEYS = ("baseline", "baseline_sha256", "f1_retained", "same_answers", "
 
 @dataclass(frozen=True)
 class Conditions:
-    """What an accuracy belongs to. When any of these differs it is measured again."""
+    """What an accuracy of this machine belongs to. When any of these differs it is measured again."""
 
     bundle_sha256: str
     data_sha256: str
@@ -37,7 +37,11 @@ class Conditions:
     def hold_for(self, row: Row) -> bool:
         """Whether a row was measured under these conditions and succeeded."""
         seen = (row["bundle_sha256"], row["data"]["sha256"], row.get("runtime"), row["machine"])
-        return row["status"] == OK and seen == (self.bundle_sha256, self.data_sha256, self.runtime, self.machine)
+        return (
+            row["status"] == OK
+            and row["target"] == CPU
+            and seen == (self.bundle_sha256, self.data_sha256, self.runtime, self.machine)
+        )
 
 
 def known_accuracy(rows: Sequence[Row], conditions: Conditions) -> Row | None:
@@ -52,10 +56,15 @@ def measure_accuracy(
     scores, predictions = evaluate_runtime(runtime, bundle, examples, progress=progress)
     threshold = bundle.settings.null_threshold
     answers = {e.id: answer_text(e, p, threshold) for e, p in zip(examples, predictions, strict=True)}
-    scores["n"] = scores["total"]
+    return accuracy_columns(scores), answers
+
+
+def accuracy_columns(scores: Mapping[str, Any]) -> dict[str, Any]:
+    """The scores that belong into a row, by its keys."""
+    scores = {**scores, "n": scores["total"]}
     # Where every question has an answer the HasAns_ columns repeat exact and f1, and there is no threshold to find.
     extra = () if "NoAns_total" in scores else ACCURACY_KEYS[4:]
-    return {key: scores[key] for key in ACCURACY_KEYS if key in scores and key not in extra}, answers
+    return {key: scores[key] for key in ACCURACY_KEYS if key in scores and key not in extra}
 
 
 def answers_path(rows_path: Path, bundle_sha256: str, data_sha256: str) -> Path:

@@ -2,11 +2,14 @@
 
     python benchmarks/compare.py                            # all that make demo left in runs/demo
     python benchmarks/compare.py runs/teacher runs/student-tflite-int8 --data dev-v1.1.json
+    python benchmarks/compare.py runs/student-tflite-int8 --target ssh:pi@raspberrypi.local
+    python benchmarks/compare.py runs/student-tflite-int8 --target qemu:neoverse-n1
     python benchmarks/compare.py runs/student-tflite-int8 --phone-log pixel8.log --phone "Pixel 8, Android 16, Tensor G3"
     python benchmarks/compare.py --report --rows benchmarks/results/amd-epyc-2core.jsonl --data dev-v1.1.json.gz
 
-Every measurement is appended to a file of rows; a table goes to stdout and an HTML page beside the rows. The last two forms
-measure nothing: one takes the logs of LiteRT's benchmark tool, run on a phone, as rows, the other writes the page again.
+Every measurement is appended to a file of rows; a table goes to stdout and an HTML page beside the rows. --target has exported
+bundles computed on another machine. The last two forms measure nothing: one takes the logs of LiteRT's benchmark tool, run on
+a phone, as rows, the other writes the page again.
 """
 
 import sys
@@ -19,11 +22,13 @@ import tyro
 
 from benchmarks.command_line import command_line_of, flag_name, relative
 from benchmarks.measure import Comparison, Subject, measure_latency, measure_subject_accuracy, note
+from benchmarks.on_target import EMULATED_QUESTIONS, Errand, measure_on_target, sample_examples
 from benchmarks.phone import phone_rows
 from benchmarks.report_questions import read_kept
 from benchmarks.report_rows import rows_of_bundles, sound_rows
-from benchmarks.rows import OK, Row, append_row, machine, make_row, read_rows
+from benchmarks.rows import CPU, OK, Row, append_row, machine, make_row, read_rows
 from benchmarks.table import as_text
+from benchmarks.targets import open_target
 from benchmarks.views import Group, Table, collect, newest_order, view_tables
 from qa.bundle import MANIFEST, Bundle, open_bundle
 from qa.cli import check_option, one_line, run_command
@@ -58,6 +63,11 @@ class CompareConfig:
     """Real windows timed for each model, length setting and number of threads."""
     skip_latency: bool = False
     """Measure accuracy only."""
+    target: str = CPU
+    """Where to compute: cpu (here), ssh:USER@HOST (numpy and LiteRT or ONNX Runtime must be there), or qemu:CPU (an emulated
+    ARM64 CPU such as qemu:neoverse-n1, set up by benchmarks/arm64_python.sh: instructions instead of times)."""
+    questions: int | None = None
+    """Questions computed on another --target, evenly spaced over the data; by default all, under QEMU 20."""
     phone_log: tuple[Path, ...] = ()
     """Logs of LiteRT's benchmark_model, run on a phone: their runs become rows. Nothing is measured on this machine."""
     phone: str | None = None
@@ -65,6 +75,15 @@ class CompareConfig:
 
     def __post_init__(self) -> None:
         check_option(self.latency_windows >= 1, "--latency-windows", self.latency_windows, "at least 1")
+        elsewhere = self.target != CPU
+        if self.questions is not None:
+            check_option(elsewhere, "--questions", self.questions, "left out without another --target")
+            check_option(self.questions >= 1, "--questions", self.questions, "at least 1")
+        if elsewhere:
+            check_option(not self.phone_log, "--phone-log", self.phone_log, "left out with --target")
+            check_option(
+                self.baseline is None, "--baseline", self.baseline, "left out with --target, whose reference is this CPU"
+            )
         if not self.phone_log:
             check_option(self.phone is None, "--phone", self.phone, "left out without --phone-log")
         else:
@@ -73,7 +92,7 @@ class CompareConfig:
             check_option(named, "--phone", repr(self.phone), wanted)
             self._refuse("--phone-log", "data", "report", *ONLY_MEASURING)
         if self.report:
-            self._refuse("--report", *ONLY_MEASURING)
+            self._refuse("--report", "target", "questions", *ONLY_MEASURING)
 
     def _refuse(self, flag: str, *names: str) -> None:
         """Refuse options that `flag`, with which nothing is measured here, leaves without a meaning."""
@@ -174,7 +193,7 @@ def prepare(config: CompareConfig) -> Comparison:
     data = resolve(config.data, "dev")
     data_sha256 = file_sha256(data)
     for subject in subjects:
-        subject.facts |= {"target": "cpu", "machine": machine(), "data": {"name": data.name, "sha256": data_sha256}}
+        subject.facts |= {"target": CPU, "machine": machine(), "data": {"name": data.name, "sha256": data_sha256}}
     baseline = choose_baseline(config, subjects)
     # The baseline first and parents before their children: F1 retained and same answers look back.
     subjects.sort(key=lambda s: (s is not baseline, n_ancestors(s, subjects)))
@@ -200,8 +219,33 @@ def take_phone_logs(config: CompareConfig) -> list[Row]:
     return new_rows
 
 
+def measure_elsewhere(config: CompareConfig) -> list[Row]:
+    """Have the exports computed on another target, append the rows, print its table and write the report over all rows."""
+    target = open_target(config.target)
+    subjects = [s for s in find_subjects(config) if s.bundle.kind != "pytorch"]
+    if not subjects:
+        raise BundleError(
+            f"--target {target.name}: none of the bundles is an export; name one that export.tflite or export.onnx made"
+        )
+    data = resolve(config.data, "dev")
+    for subject in subjects:
+        subject.facts |= {"data": {"name": data.name, "sha256": file_sha256(data)}}
+    n_questions = config.questions or (EMULATED_QUESTIONS if target.emulated else None)
+    n_latency_windows = 0 if target.emulated or config.skip_latency else config.latency_windows
+    rows_path, old_rows = find_rows(config)
+    errand = Errand(target, sample_examples(read_squad(data), n_questions), n_latency_windows, rows_path)
+    for subject in subjects:
+        measure_on_target(errand, subject)
+    groups = collect(old_rows + errand.rows, newest_order(old_rows + errand.rows))
+    own = [group for group in groups if group.newest["target"] == target.name]
+    show(config, rows_path, groups, view_tables(own, "arm") + ([] if target.emulated else view_tables(own, "latency")))
+    return errand.rows
+
+
 def main(config: CompareConfig) -> list[Row]:
     """Measure, append the rows, print the tables and write the report. Returns this run's rows."""
+    if config.target != CPU:
+        return measure_elsewhere(config)
     if config.phone_log:
         return take_phone_logs(config)
     run = prepare(config)

@@ -29,7 +29,7 @@ from benchmarks.latency import (
     tokenize_ms_p50,
 )
 from benchmarks.process import measure_in_fresh_process
-from benchmarks.rows import OK, PHONE, Row, append_row, make_row
+from benchmarks.rows import CPU, OK, PHONE, Row, append_row, make_row
 from qa.bundle import Bundle
 from qa.cli import one_line
 from qa.features import Window, make_windows
@@ -73,11 +73,12 @@ class Comparison:
         self.append(subject, more)
 
     def shown_rows(self) -> list[Row]:
-        """Old and new rows of the bundles compared: on this data and machine, and on phones."""
-        here = {(self.data_sha256, subject.facts["machine"]) for subject in self.subjects}
+        """Old and new rows of the bundles compared: on this data and machine, on phones, and on other targets with this data."""
+        machines = {subject.facts["machine"] for subject in self.subjects}
         bundles = {subject.bundle.sha256 for subject in self.subjects}
         rows = [row for row in self.old_rows + self.new_rows if row["bundle_sha256"] in bundles]
-        return [row for row in rows if row["target"] == PHONE or (row["data"]["sha256"], row["machine"]) in here]
+        rows = [row for row in rows if row["target"] == PHONE or row["data"]["sha256"] == self.data_sha256]
+        return [row for row in rows if row["target"] != CPU or row["machine"] in machines]
 
 
 def note(text: str) -> None:

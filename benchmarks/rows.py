@@ -25,6 +25,12 @@ Row = dict[str, Any]
 # every round, times_reference how many times those of the case `reference` in the same round, on average.
 # Rows of benchmarks/football.py name under training what a model's training started from and its longest window (max_length, in
 # tokens), and give exact, f1 and total by the questions' category.
+# Rows with target "ssh:..." or "qemu:..." come from benchmarks/runner.py on that host or emulated CPU; n questions were
+# computed there. parity_max_abs is the largest absolute difference of a logit, same_spans the share of windows (0 to 1) with the
+# same best span, both against reference: the runtime that computed the same windows of the same bundle on the machine of the
+# command, where reference_f1 is its F1. instructions_per_window is the mean over those windows of the instructions that the
+# runtime call executes, at one thread and as short as the runtime allows; only under QEMU, where no time is measured.
+# load_average is that of the last minute when the measurement began.
 KEYS = (
     "model", "bundle_sha256", "stage", "precision", "runtime", "target", "machine",
     "threads", "batch", "lengths",  # of the latency; lengths is "real" or the padded length
@@ -33,14 +39,17 @@ KEYS = (
     "HasAns_exact", "HasAns_f1", "HasAns_total", "NoAns_exact", "NoAns_f1", "NoAns_total", "best_f1", "best_f1_thresh",
     "by_category",
     "baseline", "baseline_sha256", "f1_retained", "same_answers", "same_answers_as",
+    "reference", "reference_f1", "parity_max_abs", "same_spans", "instructions_per_window",
     "latency_ms_p50", "latency_ms_p90", "latency_ms_p95", "latency_ms_p99", "latency_ms_mean",
     "latency_ms_std", "latency_ms_first", "n_warmup", "n_runs",
-    "objective", "windows_per_s", "times_reference", "reference",
+    "objective", "windows_per_s", "times_reference",
     "tokenize_ms_p50", "decode_ms_p50", "load_ms", "peak_memory_mb", "memory_before_load_mb", "memory_growth_mb", "other_load",
+    "governor", "load_average",
     "command", "date", "status",
 )  # fmt: skip
 REQUIRED = ("model", "bundle_sha256", "stage", "precision", "target", "machine", "data", "command", "date", "status")
 OK = "ok"
+CPU = "cpu"  # the target of rows measured in the process of the command
 PHONE = "phone"  # the target of rows measured on a phone
 
 # Instruction sets that decide how fast int8 and half precision are, as /proc/cpuinfo names them.
@@ -109,19 +118,33 @@ def parse_row(line: bytes, where: str) -> Row:
     return row
 
 
-def machine(cpuinfo: str | None = None) -> str:
-    """CPU, its cores, and useful instruction sets, in one line without any host name."""
-    if cpuinfo is None:
-        path = Path("/proc/cpuinfo")
-        cpuinfo = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
+def cpu_facts(cpuinfo: str) -> dict[str, str]:
+    """The facts of the first CPU in the text of /proc/cpuinfo."""
     facts: dict[str, str] = {}
     for line in cpuinfo.splitlines():
         key, _, value = line.partition(":")
         facts.setdefault(key.strip(), value.strip())
-    name = facts.get("model name") or platform.processor() or platform.machine() or "unknown CPU"
+    return facts
+
+
+def useful_flags(cpuinfo: str) -> str:
+    """The instruction sets in the text of /proc/cpuinfo that decide speed."""
+    facts = cpu_facts(cpuinfo)
+    flags = set((facts.get("flags") or facts.get("Features") or "").split())
+    return " ".join(flag for flag in USEFUL_FLAGS if flag in flags)
+
+
+def machine(cpuinfo: str | None = None, cores: int | None = None, architecture: str | None = None) -> str:
+    """CPU, its cores, and useful instruction sets, in one line without any host name; of this machine, or of that described."""
+    if cpuinfo is None:
+        path = Path("/proc/cpuinfo")
+        cpuinfo = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
+    facts = cpu_facts(cpuinfo)
+    name = facts.get("model name") or architecture or platform.processor() or platform.machine() or "unknown CPU"
     if "cpu family" in facts and "model" in facts:  # virtual machines often hide all but these
         name += f" (family {facts['cpu family']}, model {facts['model']})"
-    flags = set((facts.get("flags") or facts.get("Features") or "").split())
-    cores = os.cpu_count() or 1  # of the machine, not of this process: threads have a column of their own
-    words = [name, f"{cores} core{'s' if cores > 1 else ''}", " ".join(flag for flag in USEFUL_FLAGS if flag in flags)]
+    if "CPU part" in facts:  # ARM's kernels give numbers for names
+        name += f" (implementer {facts.get('CPU implementer')}, part {facts['CPU part']})"
+    cores = cores or os.cpu_count() or 1  # of the machine, not of this process: threads have a column of their own
+    words = [name, f"{cores} core{'s' if cores > 1 else ''}", useful_flags(cpuinfo)]
     return ", ".join(word for word in words if word)

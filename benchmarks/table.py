@@ -27,7 +27,7 @@ class TableConfig:
     rows: tyro.conf.Positional[Path]
     """File of result rows."""
     view: str = "summary"
-    """summary (a line for each model), latency (one for each setting; phones are here) or accuracy."""
+    """summary (a line for each model), latency (one for each setting; phones are here), accuracy, or arm (rows of --target)."""
     data: str | None = None
     """Only rows of this data file, by its name; all when not given."""
     markdown: bool = False
@@ -91,6 +91,7 @@ def main(config: TableConfig) -> str:
     if not tables:
         wanted = f"{config.view}{f' for {config.data}' if config.data else ''}"
         hint = "; rows of a phone are in --view latency" if any(group.on_phone for group in groups) else ""
+        hint = "; python benchmarks/compare.py --target writes such rows" if config.view == "arm" else hint
         raise OptionError(f"{config.rows}: holds nothing to show as {wanted}{hint}")
     if config.plot is not None:
         write_plot(groups, config.plot)

@@ -4,10 +4,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from benchmarks.rows import OK, PHONE, Row
+from benchmarks.rows import CPU, OK, PHONE, Row
 
 LatencyKey = tuple[str | int, int]  # (lengths, threads)
-VIEWS = ("summary", "latency", "accuracy")
+VIEWS = ("summary", "latency", "accuracy", "arm")
 UNKNOWN = "–"
 BUSY = 0.1  # cores kept busy by other processes from which on a table says so
 RUNTIME_NAMES = {"torch": "PyTorch", "onnxruntime": "ORT", "ai-edge-litert": "LiteRT"}
@@ -72,8 +72,9 @@ class Table:
 
 
 def collect(rows: Sequence[Row], order: Sequence[str] = ()) -> list[Group]:
-    """Sort rows into groups and entries, phones last. A model's newer rows replace its older ones; a changed one starts afresh.
+    """Sort rows into groups and entries: this machine, other targets, phones.
 
+    A model's newer rows replace its older ones; a changed one starts afresh.
     Entries stand in the order of their bundle hashes in `order`, else as they first appear, with the baseline first.
     """
     groups: dict[tuple[str, str, str], Group] = {}
@@ -88,7 +89,7 @@ def collect(rows: Sequence[Row], order: Sequence[str] = ()) -> list[Group]:
         base = group.newest.get("baseline_sha256")
         rank = {sha256: number for number, sha256 in enumerate(order)}
         group.entries.sort(key=lambda e: (e.facts["bundle_sha256"] != base, rank.get(e.facts["bundle_sha256"], len(rank))))
-    return sorted(groups.values(), key=lambda group: group.on_phone)
+    return sorted(groups.values(), key=lambda group: (group.on_phone, group.newest["target"] != CPU))
 
 
 def newest_order(rows: Sequence[Row]) -> list[str]:
@@ -238,8 +239,12 @@ LATENCY_HEADINGS = (
 def view_tables(groups: Sequence[Group], view: str) -> list[Table]:
     """One table a group: "summary" (a line for each model), "latency" (one for each setting) or "accuracy".
 
-    Phones have a latency table only.
+    Phones have a latency table only. "arm" is one table a data set, of what was computed on hosts by ssh and under QEMU.
     """
+    if view == "arm":
+        from benchmarks.arm_view import arm_tables
+
+        return arm_tables(groups)
     tables = []
     for group in groups:
         if group.on_phone:

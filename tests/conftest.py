@@ -2,7 +2,9 @@
 
 import json
 from dataclasses import asdict, replace
+from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from accelerate.state import AcceleratorState
@@ -178,3 +180,36 @@ def small_squad_v2(tmp_path_factory):
         for i, (e, other) in enumerate(zip(chosen, chosen[5:] + chosen[:5], strict=True))
     ]
     return _write_squad(tmp_path_factory.mktemp("data") / "small2.json", moved)
+
+
+@pytest.fixture(scope="session")
+def bare_site(tmp_path_factory):
+    """A folder with numpy, LiteRT and ONNX Runtime and nothing else: PYTHONPATH of a Python started with -S."""
+    site = tmp_path_factory.mktemp("site")
+    installed = Path(np.__file__).parents[1]
+    for pattern in ("numpy", "numpy.libs", "numpy-*", "ai_edge_litert", "ai_edge_litert-*", "onnxruntime", "onnxruntime-*"):
+        for path in installed.glob(pattern):
+            (site / path.name).symlink_to(path)
+    return site
+
+
+@pytest.fixture(scope="session")
+def tiny_export(make_bundle, converted_once, tmp_path_factory):
+    """A function: the fp32 export (tflite with lengths 96 and 128, or onnx) of the tiny BERT."""
+    from export import onnx, tflite
+
+    made = {}
+
+    def export(kind):
+        if kind not in made:
+            out = tmp_path_factory.mktemp("exports") / f"tiny-{kind}"
+            options = {"model": make_bundle(), "out": out, "quantize": "none"}
+            lengths = {"lengths": (96, 128)}
+            made[kind] = (
+                onnx.main(onnx.OnnxConfig(**options))
+                if kind == "onnx"
+                else tflite.main(tflite.TFLiteConfig(**options, **lengths))
+            )
+        return made[kind]
+
+    return export

@@ -1,0 +1,328 @@
+"""Bundles computed on other targets: over ssh with a real sshd, under an emulator's stand-in, and all that can go wrong."""
+
+import re
+import shlex
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from ssh_host import Board
+from test_benchmarks_compare import question, rebundle, run_cli, write_data
+from test_benchmarks_table import row as cpu_row
+
+from benchmarks import compare, report, target_qemu
+from benchmarks.accuracy import Conditions, known_accuracy
+from benchmarks.on_target import check_same_model, parity, sample_examples
+from benchmarks.rows import append_row, machine, read_rows
+from benchmarks.table import TableConfig, main
+from benchmarks.target_qemu import count_between_marks
+from benchmarks.targets import TargetError, complaint, describe_machine
+from benchmarks.views import collect, view_tables
+from qa.errors import OptionError, ProbeError
+from qa.features import Window
+from qa.settings import QASettings
+
+ROOT = Path(__file__).parent.parent
+# Ends the board's side of the connection that this very command came by.
+CUT = """p=$PPID
+while :; do case $(cat /proc/$p/comm) in sshd*) break;; esac; p=$(awk '{print $4}' /proc/$p/stat); done
+kill -9 $p"""
+
+
+@pytest.fixture(scope="module")
+def board(tmp_path_factory, bare_site):
+    with Board(tmp_path_factory.mktemp("board"), bare_site).running() as running:
+        yield running
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch):
+    monkeypatch.setattr(report, "write_report", lambda path, groups: None)
+
+
+@pytest.fixture
+def client(board, monkeypatch):
+    """The board, found by the ssh client of this process, and as a board should be."""
+    monkeypatch.setenv("PATH", f"{board.path}:/usr/bin:/bin")
+    board.python()
+    return board
+
+
+@pytest.fixture
+def export(tiny_export):
+    return tiny_export("onnx").path
+
+
+@pytest.fixture
+def data(tmp_path):
+    contexts = ["Paris Paris Paris Paris", "It rained on Monday. " * 12, "Rome Rome Rome"]
+    answers = [("Paris", 0), ("Monday", 13), ("Rome", 0)]
+    paragraphs = [
+        {"context": context, "qas": [question(f"q{number}", *answer)]}
+        for number, (context, answer) in enumerate(zip(contexts, answers, strict=True))
+    ]
+    return write_data(tmp_path / "questions.json", paragraphs)
+
+
+def test_over_ssh_answers_and_times_are_those_of_the_board(client, export, data, tmp_path, monkeypatch, capsys):
+    rows_path = tmp_path / "rows.jsonl"
+    words = (export, "--target", "ssh:board", "--data", data, "--rows", rows_path, "--latency-windows", 2)
+    assert run_cli(monkeypatch, *words) == 0
+    captured = capsys.readouterr()
+    first, *timed = read_rows(rows_path)
+    assert (first["target"], first["status"], first["n"]) == ("ssh:board", "ok", 3)
+    assert first["parity_max_abs"] < 1e-4  # the same runtime, with another number of threads perhaps
+    assert first["same_spans"] == 1.0
+    assert first["f1"] == first["reference_f1"] > 0
+    assert first["reference"] == f"{first['runtime']} on {machine()}"
+    assert first["machine"].endswith(machine())  # the board is this machine
+    assert not any("latency" in key or "instructions" in key for key in first)
+    assert {(row["lengths"], row["threads"]) for row in timed} >= {("real", 1), (128, 1)}
+    for row in timed:
+        assert row["n_runs"] == 2
+        assert 0 < row["latency_ms_p50"] <= row["latency_ms_p99"]
+        assert row["load_average"] >= 0
+        assert ("peak_memory_mb" in row) == (row["threads"] == 1 and row["lengths"] == 128)
+    assert "--target ssh:board" in first["command"]
+    assert "100.0%" in captured.out
+    assert list(client.tmp.glob("pocketqa.*")) == []
+
+
+def test_one_question_is_a_sample(client, export, data, tmp_path, monkeypatch):
+    words = (export, "--target", "ssh:board", "--data", data, "--rows", tmp_path / "rows.jsonl", "--skip-latency")
+    assert run_cli(monkeypatch, *words, "--questions", 1) == 0
+    (only,) = read_rows(tmp_path / "rows.jsonl")
+    assert only["n"] == 1
+
+
+@pytest.mark.parametrize(
+    ("host", "wanted"),
+    [("closed", "Connection refused"), ("stranger", "Permission denied"), ("unknown", "Host key verification failed")],
+)
+def test_a_host_that_refuses_is_one_line_and_nothing_is_written(
+    host, wanted, client, export, data, monkeypatch, capsys, tmp_path
+):
+    rows = tmp_path / "rows.jsonl"
+    assert run_cli(monkeypatch, export, "--target", f"ssh:{host}", "--data", data, "--rows", rows) == 2
+    said = capsys.readouterr().err
+    assert re.fullmatch(rf"error: ssh:{host}: .*{wanted}.*; 'ssh {host} true' must work without a password\n", said), said
+    assert not rows.exists()
+
+
+def test_a_host_without_python_is_one_line(client, export, data, monkeypatch, capsys):
+    (client.home / "pocketqa" / "bin" / "python").unlink()
+    assert run_cli(monkeypatch, export, "--target", "ssh:board", "--data", data) == 2
+    assert capsys.readouterr().err == "error: ssh:board: has no python3; install Python 3.9 or newer there\n"
+
+
+def test_a_host_without_the_runtime_is_a_row_that_says_what_to_install(client, export, data, tmp_path, bare_site, monkeypatch):
+    poor = tmp_path / "site"
+    poor.mkdir()
+    for name in ("numpy", "numpy.libs"):
+        (poor / name).symlink_to(bare_site / name)
+    client.python(site=poor)
+    rows = tmp_path / "rows.jsonl"
+    assert run_cli(monkeypatch, export, "--target", "ssh:board", "--data", data, "--rows", rows) == 1
+    (only,) = read_rows(rows)
+    assert "model.onnx needs onnxruntime, which is not installed" in only["status"]
+    assert "pip install numpy ai-edge-litert onnxruntime" in only["status"]
+    assert "\n" not in only["status"]
+    assert (only["target"], only["machine"]) == ("ssh:board", "ssh:board")
+    assert list(client.tmp.glob("pocketqa.*")) == []
+
+
+def test_a_connection_lost_half_way_leaves_the_other_rows(client, export, data, tmp_path, monkeypatch, capsys):
+    other = rebundle(export, tmp_path / "other", stage="other")
+    rows = tmp_path / "rows.jsonl"
+    append_row(rows, cpu_row())
+    client.python(before=f"if [ -e $HOME/first ]; then\n{CUT}\nfi\n: > $HOME/first")
+    words = (export, other, "--target", "ssh:board", "--data", data, "--rows", rows, "--skip-latency")
+    assert run_cli(monkeypatch, *words) == 1
+    (client.home / "first").unlink()
+    old, good, lost = read_rows(rows)
+    assert (old["model"], good["status"], lost["model"]) == ("teacher", "ok", "other")
+    assert lost["status"].startswith("ssh:board: the connection was lost half-way (")
+    assert "other on ssh:board failed: ssh:board: the connection was lost" in capsys.readouterr().out
+
+
+@pytest.fixture
+def emulator(tmp_path, bare_site, monkeypatch):
+    """A set-up whose emulator is this machine's Python, and whose counter adds 1,000 instructions from mark to mark."""
+    setup = tmp_path / "arm64"
+    (setup / "cpus" / "neoverse-n1").mkdir(parents=True)
+    (setup / "versions.txt").write_text("QEMU 1:7.2\nnumpy 2\n")
+    (setup / "python.py").write_text(
+        "import os, runpy, sys\n"
+        f"sys.path.insert(0, {str(bare_site)!r})\n"
+        "marks = []\n"
+        "def mark():\n"
+        "    marks.append(f'{1000 * len(marks)}\\n')\n"
+        "    open(os.environ['ICOUNT_FILE'], 'w').writelines(marks)\n"
+        "os.getppid = mark\n"
+        "open(sys.argv[0] + '.log', 'w').write(' '.join(sys.argv[1:]))\n"
+        "sys.argv = sys.argv[2:]\n"
+        "runpy.run_path(sys.argv[0], run_name='__main__')\n"
+    )
+    words = shlex.join([sys.executable, "-S", "-s", "-P", str(setup / "python.py")])
+    Board.script(setup / "python-arm64", f'exec {words} "$@"')
+    monkeypatch.setattr(target_qemu, "SETUP", setup)
+    return setup
+
+
+def test_under_qemu_instructions_are_counted_and_never_time(emulator, export, data, tmp_path, monkeypatch, capsys):
+    rows = tmp_path / "rows.jsonl"
+    assert run_cli(monkeypatch, export, "--target", "qemu:neoverse-n1", "--data", data, "--rows", rows) == 0
+    (only,) = read_rows(rows)
+    assert only["instructions_per_window"] == 1000
+    assert (only["n"], only["threads"], only["lengths"], only["same_spans"]) == (3, 1, "real", 1.0)
+    assert only["machine"].startswith("neoverse-n1 under QEMU 1:7.2")
+    assert [key for key in only if "_ms" in key or "memory" in key or "load" in key] == []
+    said = (emulator / "python.py.log").read_text()
+    assert said.startswith(f"neoverse-n1 {ROOT / 'benchmarks' / 'runner.py'} --weights ")
+    assert said.endswith("--threads 1")
+    assert "qemu:neoverse-n1" in capsys.readouterr().out
+
+
+def test_a_runner_that_dies_or_marks_too_little_is_a_row(emulator, export, data, tmp_path, monkeypatch):
+    rows = tmp_path / "rows.jsonl"
+    words = (export, "--target", "qemu:neoverse-n1", "--data", data, "--rows", rows)
+    Board.script(emulator / "python-arm64", "echo one line >&2; echo Illegal instruction >&2; exit 132")
+    assert run_cli(monkeypatch, *words) == 1
+    text = (emulator / "python.py").read_text()
+    (emulator / "python.py").write_text(text.replace("marks.append", "marks or marks.append"))
+    Board.script(emulator / "python-arm64", f'exec {sys.executable} -S -s -P {shlex.quote(str(emulator / "python.py"))} "$@"')
+    assert run_cli(monkeypatch, *words) == 1
+    died, unmarked = read_rows(rows)
+    assert died["status"] == "qemu:neoverse-n1: Illegal instruction"
+    assert "the instruction counter set 1 marks for 3 calls" in unmarked["status"]
+
+
+def test_a_target_that_is_none_is_refused(emulator, export, data, monkeypatch, capsys, make_bundle):
+    refusals = {
+        "qemu:z80": "no such CPU; there are qemu:neoverse-n1",
+        "board": "--target must be cpu, ssh:USER@HOST or qemu:CPU",
+        "ssh:": "--target must be cpu",
+        "ssh:-oProxyCommand=touch x": "--target must be ssh:USER@HOST",
+    }
+    for target, wanted in refusals.items():
+        assert run_cli(monkeypatch, export, "--data", data, "--target", target) == 2
+        assert wanted in capsys.readouterr().err
+    assert run_cli(monkeypatch, make_bundle(), "--data", data, "--target", "qemu:neoverse-n1") == 2
+    assert "none of the bundles is an export" in capsys.readouterr().err
+    (emulator / "versions.txt").unlink()
+    assert run_cli(monkeypatch, export, "--data", data, "--target", "qemu:neoverse-n1") == 2
+    assert "has no ARM64 Python; run benchmarks/arm64_python.sh once" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "wanted"),
+    [
+        ({"questions": 3}, "--questions must be left out without another --target"),
+        ({"questions": 0, "target": "qemu:max"}, "--questions must be at least 1"),
+        ({"target": "qemu:max", "phone_log": (Path("x"),)}, "--phone-log must be left out with --target"),
+        ({"target": "ssh:a", "baseline": Path("x")}, "--baseline must be left out with --target"),
+    ],
+)
+def test_options_that_do_not_go_together(options, wanted):
+    with pytest.raises(OptionError, match=re.escape(wanted)):
+        compare.CompareConfig(**options)
+
+
+# Arithmetic
+
+
+def test_counts_are_differences_of_pairs_of_marks():
+    assert count_between_marks("10\n110\n120\n420\n", 2).tolist() == [100, 300]
+    for text, n_calls in (("10\n110\n120\n", 2), ("10\n110\n", 2), ("10\nx\n", 1), ("110\n10\n", 1), ("", 1)):
+        with pytest.raises(TargetError, match=r"run benchmarks/arm64_python\.sh again"):
+            count_between_marks(text, n_calls)
+
+
+def test_the_sample_is_spread_over_all_questions():
+    assert sample_examples(list("abcdefghij"), 2) == ["c", "h"]
+    assert sample_examples(list("abc"), 9) == sample_examples(list("abc"), None) == list("abc")
+
+
+def test_parity_counts_the_largest_difference_and_equal_best_spans():
+    three = np.arange(3)
+    windows = [Window(n, np.arange(5), 1, three * 2, three * 2 + 1, np.ones(3, bool), 0, 0) for n in range(2)]
+    flat = np.zeros(5, np.float32)
+    peak = np.array([0, 0, 4, 0, 0], np.float32)
+    other = np.array([0, 0, 0, 4.5, 0], np.float32)
+    found = parity(windows, [(peak, peak), (peak, peak)], [(peak, peak + 0.25), (flat, other)], QASettings())
+    assert found == {"parity_max_abs": 4.5, "same_spans": 0.5}
+
+
+def test_a_target_that_computes_another_model_is_refused():
+    right = np.array([1.0, -1.0, 3.0, -3.0], np.float32)
+    reference = [(right, right), (right[:2], right[:2])]
+    check_same_model(reference, [(right, right + 1e-5), reference[1]], "fp32", "old runtime on ssh:pi")
+    for wrong in (right[::-1], right * np.nan):
+        with pytest.raises(ProbeError, match="old runtime on ssh:pi computes this int8 model wrongly"):
+            check_same_model(reference, [(right, wrong), reference[1]], "int8", "old runtime on ssh:pi")
+
+
+def test_the_line_that_says_what_went_wrong():
+    assert complaint("INFO: x\nerror: no numpy\nbye\n", 2) == "no numpy"
+    assert complaint("a\nb\n\n", 2) == "b"
+    assert complaint("", 137) == "exit code 137"
+
+
+def test_an_arm_board_is_described_by_what_its_kernel_tells():
+    cpuinfo = "processor\t: 0\nFeatures\t: fp asimd asimdhp asimddp\nCPU implementer\t: 0x41\nCPU part\t: 0xd0b\n"
+    facts = {"board": "Raspberry Pi 5 Model B", "cpuinfo": cpuinfo, "cores": 4, "architecture": "aarch64"}
+    wanted = "Raspberry Pi 5 Model B, aarch64 (implementer 0x41, part 0xd0b), 4 cores, asimddp asimdhp"
+    assert describe_machine(facts) == wanted
+
+
+# Rows and views
+
+
+def arm_row(**more):
+    figures = {"reference": "litert on Z80", "reference_f1": 80.5, "parity_max_abs": 0.0123, "same_spans": 0.95}
+    figures |= {"instructions_per_window": 228_547_901, "target": "qemu:neoverse-n1", "machine": "neoverse-n1 under QEMU 7.2"}
+    return cpu_row("student", **(figures | {"baseline": None, "baseline_sha256": None, "f1_retained": None, "n": 20} | more))
+
+
+def test_the_view_of_other_targets(tmp_path, capsys):
+    rows = tmp_path / "rows.jsonl"
+    failed = arm_row(
+        target="ssh:pi", status="ssh:pi: no", **dict.fromkeys(("parity_max_abs", "instructions_per_window", "runtime"))
+    )
+    for row in (cpu_row(), arm_row(parity_max_abs=9.0), arm_row(), failed):
+        append_row(rows, row)
+    main(TableConfig(rows, view="arm"))
+    text = capsys.readouterr().out
+    line = next(line for line in text.splitlines() if line.startswith("student  qemu:neoverse-n1"))
+    assert [cell in line for cell in ("0.012", "95.0%", "228.5", "80.50")] == [True] * 4
+    assert "student on ssh:pi failed: ssh:pi: no" in text
+    assert "reference: litert on Z80" in text
+    alone = tmp_path / "cpu.jsonl"
+    append_row(alone, cpu_row())
+    with pytest.raises(OptionError, match=r"compare\.py --target writes such rows"):
+        main(TableConfig(alone, view="arm"))
+
+
+def test_rows_of_another_target_stand_apart_even_on_the_same_machine():
+    here, there = cpu_row("student", f1=80.0), arm_row(f1=50.0, machine="Z80, 1 core", target="ssh:localhost")
+    groups = collect([there, here])
+    assert [group.newest["target"] for group in groups] == ["cpu", "ssh:localhost"]
+    assert [table.cells[0][7] for table in view_tables(groups, "summary")] == ["80.00", "50.00"]
+    page = report.render([*groups, *collect([arm_row()])])
+    assert [f"<dd>{machine}" in page for machine in ("Z80, 1 core", "neoverse-n1 under QEMU")] == [True, True]
+    conditions = Conditions(here["bundle_sha256"], "data", here["runtime"], "Z80, 1 core")
+    assert known_accuracy([here, there], conditions) is here
+    run = SimpleNamespace(subjects=[SimpleNamespace(bundle=SimpleNamespace(sha256=here["bundle_sha256"]), facts=here)])
+    run = compare.Comparison(Path(), [], "data", run.subjects, None, [here, there, here | {"machine": "6502"}], 1)
+    assert run.shown_rows() == [here, there]
+
+
+def test_the_set_up_installs_the_runtimes_that_the_project_pins():
+    script = (ROOT / "benchmarks" / "arm64_python.sh").read_text()
+    project = (ROOT / "pyproject.toml").read_text()
+    for package in ("ai-edge-litert", "onnxruntime"):
+        assert set(re.findall(rf"{package}==([\d.]+)", script)) == set(re.findall(rf"{package}==([\d.]+)", project))
+    assert len(re.findall(r"--hash=sha256:[0-9a-f]{64}$", script, re.MULTILINE)) == 3
+    assert re.findall(r"^cpu (\S+)", script, re.MULTILINE) == ["neoverse-n1", "cortex-a76", "cortex-a72"]

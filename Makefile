@@ -1,6 +1,7 @@
 # make install        a .venv with everything in it
 # make demo           distil -> prune -> export ONNX and TFLite in int8 -> compare; ends in a table and runs/demo/report.html
-# make test           all Python tests, offline once installed; some need Chromium and OpenSSH's server
+# make test           all Python tests, offline once installed
+# make system-test    tests of the HTML page and of targets over ssh, which need Chromium and OpenSSH's server
 # make android-test   tests of the Android app without a phone, on this machine's JVM and against Python; needs a JDK and JUnit
 # make apk            the app compiled and packaged with Debian's tools, as a check: the APK has no LiteRT runtime
 # make lint           ruff and mypy
@@ -12,7 +13,7 @@ VENV := .venv
 RUN := $(VENV)/bin/python
 DEMO := runs/demo
 
-.PHONY: install demo test android-test apk lint clean-demo
+.PHONY: install demo test system-test android-test apk lint clean-demo
 .DELETE_ON_ERROR:
 
 install: $(VENV)/installed
@@ -48,6 +49,9 @@ clean-demo:
 
 test: install
 	$(RUN) -m pytest
+
+system-test: install
+	$(RUN) -m pytest -m system
 
 android-test: install
 	android_demo/tools/test_java.sh

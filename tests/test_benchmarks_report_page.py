@@ -11,6 +11,8 @@ from benchmarks import compare
 from benchmarks.compare import CompareConfig
 from qa.cli import run_command
 
+pytestmark = pytest.mark.system
+
 PHONE_WIDTH = 360
 OF_TABLE = "[...document.querySelectorAll('table.sortable')]"
 

@@ -66,6 +66,7 @@ def data(tmp_path):
     return write_data(tmp_path / "questions.json", paragraphs)
 
 
+@pytest.mark.system
 def test_over_ssh_answers_and_times_are_those_of_the_board(client, export, data, tmp_path, monkeypatch, capsys):
     rows_path = tmp_path / "rows.jsonl"
     words = (export, "--target", "ssh:board", "--data", data, "--rows", rows_path, "--latency-windows", 2)
@@ -90,6 +91,7 @@ def test_over_ssh_answers_and_times_are_those_of_the_board(client, export, data,
     assert list(client.tmp.glob("pocketqa.*")) == []
 
 
+@pytest.mark.system
 def test_one_question_is_a_sample(client, export, data, tmp_path, monkeypatch):
     words = (export, "--target", "ssh:board", "--data", data, "--rows", tmp_path / "rows.jsonl", "--skip-latency")
     assert run_cli(monkeypatch, *words, "--questions", 1) == 0
@@ -97,6 +99,7 @@ def test_one_question_is_a_sample(client, export, data, tmp_path, monkeypatch):
     assert only["n"] == 1
 
 
+@pytest.mark.system
 @pytest.mark.parametrize(
     ("host", "wanted"),
     [("closed", "Connection refused"), ("stranger", "Permission denied"), ("unknown", "Host key verification failed")],
@@ -111,12 +114,14 @@ def test_a_host_that_refuses_is_one_line_and_nothing_is_written(
     assert not rows.exists()
 
 
+@pytest.mark.system
 def test_a_host_without_python_is_one_line(client, export, data, monkeypatch, capsys):
     (client.home / "pocketqa" / "bin" / "python").unlink()
     assert run_cli(monkeypatch, export, "--target", "ssh:board", "--data", data) == 2
     assert capsys.readouterr().err == "error: ssh:board: has no python3; install Python 3.9 or newer there\n"
 
 
+@pytest.mark.system
 def test_a_host_without_the_runtime_is_a_row_that_says_what_to_install(client, export, data, tmp_path, bare_site, monkeypatch):
     poor = tmp_path / "site"
     poor.mkdir()
@@ -133,6 +138,7 @@ def test_a_host_without_the_runtime_is_a_row_that_says_what_to_install(client, e
     assert list(client.tmp.glob("pocketqa.*")) == []
 
 
+@pytest.mark.system
 def test_a_connection_lost_half_way_leaves_the_other_rows(client, export, data, tmp_path, monkeypatch, capsys):
     other = rebundle(export, tmp_path / "other", stage="other")
     rows = tmp_path / "rows.jsonl"

@@ -95,38 +95,6 @@ def scatter(chosen: Sequence[Point], x_label: str, salt: str) -> str:
         return _svg(figure)
 
 
-def latency_bars(group: Group) -> str:
-    """Median latency of every model at every setting, with a line up to the 90th percentile."""
-    entries = [entry for entry in group.entries if entry.latency]
-    settings = sorted({key for e in entries for key in e.latency}, key=lambda key: (key[1], key[0] == "real"))
-    with mpl.rc_context(STYLE | {"svg.hashsalt": "bars"}):
-        height = 0.6 + len(entries) * (0.16 * len(settings) + 0.12)
-        figure = Figure(figsize=(10.5, height), layout="constrained")
-        axes = figure.add_subplot()
-        step = 0.8 / len(settings)
-        for row, entry in enumerate(entries):
-            colour = RUNTIME_COLOURS.get(runtime_package(entry), OTHER_COLOUR)
-            for rank, (lengths, threads) in enumerate(settings):
-                figures = entry.latency.get((lengths, threads))
-                if figures is None:
-                    continue
-                y = row - 0.4 + (rank + 0.5) * step
-                p50, p90 = figures["latency_ms_p50"], figures["latency_ms_p90"]
-                axes.barh(y, p50, height=0.86 * step, color=colour, alpha=1.0 if lengths == "real" else 0.5)
-                axes.plot([p50, p90], [y, y], color=INK, linewidth=0.8, alpha=0.7)
-                what = "real lengths" if lengths == "real" else f"padded to {lengths}"
-                label = f"{p50:.1f}  {what}, {threads} thread{'s' if threads > 1 else ''}"
-                axes.annotate(label, (p90, y), (4, 0), textcoords="offset points", va="center", fontsize=8, alpha=0.85)
-        axes.set_yticks(range(len(entries)), [entry.facts["model"] for entry in entries])
-        axes.set_ylim(len(entries) - 0.45, -0.55)
-        axes.set_xlim(0, 1.3 * max(f["latency_ms_p90"] for e in entries for f in e.latency.values()))
-        axes.set_xlabel("ms for one window: median, thin line to the 90th percentile")
-        axes.tick_params(axis="y", length=0)
-        axes.grid(visible=True, axis="x")
-        axes.set_axisbelow(True)
-        return _svg(figure)
-
-
 def _scale_x(axes: Any, values: Sequence[float]) -> None:
     lowest, highest = min(values), max(values)
     if highest > LOG_FROM * lowest:

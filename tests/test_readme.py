@@ -1,0 +1,66 @@
+"""The README's tables are those of the committed rows."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks.rows import OK, read_rows
+from benchmarks.table import TableConfig
+from benchmarks.table import main as write_table
+
+ROOT = Path(__file__).parent.parent
+RESULTS = ROOT / "benchmarks" / "results"
+
+
+def marked_tables(name):
+    """The tables between the markers of a name, each a list of its lines as {heading: cell}."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    part = text.split(f"<!-- results:begin {name} -->")[1].split(f"<!-- results:end {name} -->")[0]
+    tables = []
+    for block in part.split("\n\n"):
+        lines = [[cell.strip() for cell in line.strip("|").split("|")] for line in block.splitlines() if line.startswith("|")]
+        if lines:
+            tables.append([dict(zip(lines[0], line, strict=True)) for line in lines[2:]])
+    return tables
+
+
+def test_the_table_of_the_family_is_made_from_the_rows(tmp_path):
+    copy = tmp_path / "README.md"
+    copy.write_bytes((ROOT / "README.md").read_bytes())
+    write_table(TableConfig(RESULTS / "amd-epyc-2core.jsonl", data="dev-v1.1.json.gz", name="dev", write=copy))
+    assert copy.read_bytes() == (ROOT / "README.md").read_bytes()
+
+
+def test_the_zoos_figures_are_those_of_its_rows():
+    rows = [row for row in read_rows(RESULTS / "zoo.jsonl") if row["status"] == OK]
+    heads, differences = marked_tables("zoo")
+    assert {line["head"] for line in heads if line["F1"] != "–"} == {row["head"] for row in rows}
+    for line in heads:
+        mine = [row for row in rows if row["head"] == line["head"]]
+        scored = [row for row in mine if "f1" in row and row["stage"] != "export"]
+        if not scored:
+            continue
+        assert line["seeds"] == str(len(scored))
+        for heading, key in (("EM", "exact"), ("F1", "f1")):
+            assert float(line[heading]) == pytest.approx(np.mean([row[key] for row in scored]), abs=0.006)
+        for heading, name in (("ONNX fp32", "onnx-fp32"), ("ONNX int8", "onnx-int8"), ("TFLite int8", "tflite-int8")):
+            timed = [row for row in mine if row["model"].endswith(name) and row.get("lengths") == "real"]
+            shown = [f"{row['latency_ms_p50']:.1f}" for row in timed[-1:]] or [line[heading]]
+            assert line[heading] == shown[0]
+    by_seed = {(row["head"], row["seed"]): row["f1"] for row in rows if "f1" in row and row["stage"] != "export"}
+    for line in differences:
+        found = [float(value) for value in line["by seed"].split(", ")]
+        wanted = [f1 - by_seed["linear", seed] for (head, seed), f1 in by_seed.items() if head == line["head"] and ("linear", seed) in by_seed]
+        assert found == pytest.approx(wanted, abs=0.006)
+
+
+def test_the_football_figures_are_those_of_its_rows():
+    rows = {row["model"]: row for row in read_rows(RESULTS / "football.jsonl") if row["status"] == OK}
+    starts = {"SQuAD": "squad", "football": "football", "SQuAD, then football": "squad-football"}
+    lines = marked_tables("football")[0]
+    assert len(lines) == len(rows) == 6
+    for line in lines:
+        row = rows[f"{starts[line['trained on']]}-{line['tokens']}"]
+        for heading, key in (("F1", "f1"), ("EM", "exact"), ("Ans F1", "HasAns_f1"), ("No Ans F1 (= EM)", "NoAns_f1")):
+            assert float(line[heading]) == pytest.approx(row[key], abs=0.006)

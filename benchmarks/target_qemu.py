@@ -2,7 +2,8 @@
 
 `benchmarks/arm64_python.sh` sets it up. QEMU emulates floating point in software, so its time tells nothing about a CPU's; the
 instructions a program executes are the CPU's own, and a plugin counts them between the marks that the runner sets around
-each runtime call. Loading, packing of weights and Python's start are therefore not in the count.
+each runtime call. Loading, packing of weights and Python's start are therefore not in the count. It repeats: a second run of two
+windows of a 3-layer int8 student differed by 15 in 267 million instructions in LiteRT, by 0.05 % in ONNX Runtime.
 """
 
 import os

@@ -12,10 +12,9 @@ from ssh_host import Board
 from test_benchmarks_compare import question, rebundle, run_cli, write_data
 from test_benchmarks_table import row as cpu_row
 
-from benchmarks import compare, target_qemu
+from benchmarks import compare, report, target_qemu
 from benchmarks.accuracy import Conditions, known_accuracy
 from benchmarks.on_target import check_same_model, parity, sample_examples
-from benchmarks.report import Page
 from benchmarks.rows import append_row, machine, read_rows
 from benchmarks.table import TableConfig, main
 from benchmarks.target_qemu import count_between_marks
@@ -317,7 +316,7 @@ def test_rows_of_another_target_stand_apart_even_on_the_same_machine():
     groups = collect([there, here])
     assert [group.newest["target"] for group in groups] == ["cpu", "ssh:localhost"]
     assert [table.cells[0][7] for table in view_tables(groups, "summary")] == ["80.00", "50.00"]
-    page = Page([*groups, *collect([arm_row()])]).render()
+    page = report.Page([*groups, *collect([arm_row()])]).render()
     assert [f"<dd>{machine}" in page for machine in ("Z80, 1 core", "neoverse-n1 under QEMU")] == [True, True]
     conditions = Conditions(here["bundle_sha256"], "data", here["runtime"], "Z80, 1 core")
     assert known_accuracy([here, there], conditions) is here

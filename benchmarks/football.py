@@ -232,7 +232,7 @@ def conditions(run: Run, taken: list[tuple[Model, Bundle]]) -> list[str]:
     notes = [
         f"scored on {len(material.eval):,} of {run.n_given[1]:,} questions of {run.data['name']}, {evenly_chosen}; PyTorch fp32",
         f"football: {len(material.train):,} of {run.n_given[0]:,} questions of {training.data['name']}, {evenly_chosen}; "
-        f"{config.epochs:g} epochs, batch {config.batch_size}, peak learning rate {config.learning_rate:g}, seed {config.seed}",
+        f"{config.epochs:g} {'epoch' if config.epochs == 1 else 'epochs'}, batch {config.batch_size}, peak learning rate {config.learning_rate:g}, seed {config.seed}",
         f"SQuAD: the bundle {squad.path.resolve().name}; football alone starts from {layers}{config.encoder} with a fresh head",
     ]
     if material.held_out:

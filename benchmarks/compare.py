@@ -26,7 +26,7 @@ from benchmarks.on_target import EMULATED_QUESTIONS, Errand, measure_on_target, 
 from benchmarks.phone import phone_rows
 from benchmarks.report_questions import read_kept
 from benchmarks.report_rows import rows_of_bundles, sound_rows
-from benchmarks.rows import CPU, OK, Row, append_row, machine, make_row, read_rows
+from benchmarks.rows import CPU, OK, Row, append_row, machine, make_row, rows_so_far
 from benchmarks.table import as_text
 from benchmarks.targets import open_target
 from benchmarks.views import Group, Table, collect, newest_order, view_tables
@@ -34,7 +34,7 @@ from qa.bundle import MANIFEST, Bundle, open_bundle
 from qa.cli import check_option, one_line, run_command
 from qa.datasets import EMBEDDED, resolve
 from qa.errors import BundleError, OptionError
-from qa.files import check_not_an_input
+from qa.files import check_new_file, check_not_an_input
 from qa.runtimes import available_cores
 from qa.squad import file_sha256, read_squad
 
@@ -159,6 +159,11 @@ def command_line(config: CompareConfig) -> str:
 def find_subjects(config: CompareConfig) -> list[Subject]:
     """The bundles with what is known of each."""
     bundles = find_bundles(config)
+    for bundle in bundles:
+        try:
+            str(bundle.path.resolve()).encode()
+        except UnicodeEncodeError:
+            raise BundleError(f"{str(bundle.path)!r}: this name is no UTF-8, as rows have to be; rename the folder") from None
     shared = {"command": command_line(config), "date": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")}
     subjects = []
     for bundle, name in zip(bundles, display_names([bundle.path for bundle in bundles]), strict=True):
@@ -182,9 +187,11 @@ def rows_file(config: CompareConfig) -> Path:
 
 
 def find_rows(config: CompareConfig) -> tuple[Path, list[Row]]:
-    """The file of rows, and those it holds already."""
+    """The file of rows, and those it holds already. OptionError when rows or page could not be written at the end."""
     path = rows_file(config)
-    return path, read_rows(path) if path.is_file() else []
+    if config.page is not None:
+        check_new_file(config.page, "--page")
+    return path, rows_so_far(path)
 
 
 def prepare(config: CompareConfig) -> Comparison:

@@ -18,7 +18,7 @@ from benchmarks.compare import EXIT_SOME_FAILED
 from benchmarks.football_train import FOOTBALL, STARTS, Model, Sources, Training, train
 from benchmarks.football_views import MARKERS_NAME, Results, by_category, write_results
 from benchmarks.measure import note
-from benchmarks.rows import OK, Row, append_row, machine, make_row, read_rows
+from benchmarks.rows import OK, Row, append_row, machine, make_row, rows_so_far
 from benchmarks.zoo import evenly
 from benchmarks.zoo_train import QuestionScores, check_plan, evaluate, load_scores, save_scores
 from benchmarks.zoo_views import check_markers
@@ -182,7 +182,7 @@ def plan(config: FootballConfig) -> Run:
     )  # fmt: skip
     data = {"name": config.eval_data.name, "sha256": file_sha256(config.eval_data)}
     rows_path = config.rows or config.out / "rows.jsonl"
-    old_rows = read_rows(rows_path) if rows_path.is_file() else []
+    old_rows = rows_so_far(rows_path)
     run = Run(config, training, sources, material, (len(given.train), len(given.eval)), data, rows_path, old_rows)
     check_plan(config.out, training, PLAN)
     for model in run.models:
@@ -228,11 +228,12 @@ def conditions(run: Run, taken: list[tuple[Model, Bundle]]) -> list[str]:
     """What was trained on and scored on, and how."""
     config, training, material, squad = run.config, run.training, run.material, run.sources.squad
     layers = f"{config.layers} layers of " if config.layers else ""
+    passes = "1 epoch" if config.epochs == 1 else f"{config.epochs:g} epochs"
     evenly_chosen = "evenly chosen over the file"
     notes = [
         f"scored on {len(material.eval):,} of {run.n_given[1]:,} questions of {run.data['name']}, {evenly_chosen}; PyTorch fp32",
         f"football: {len(material.train):,} of {run.n_given[0]:,} questions of {training.data['name']}, {evenly_chosen}; "
-        f"{config.epochs:g} {'epoch' if config.epochs == 1 else 'epochs'}, batch {config.batch_size}, peak learning rate {config.learning_rate:g}, seed {config.seed}",
+        f"{passes}, batch {config.batch_size}, peak learning rate {config.learning_rate:g}, seed {config.seed}",
         f"SQuAD: the bundle {squad.path.resolve().name}; football alone starts from {layers}{config.encoder} with a fresh head",
     ]
     if material.held_out:

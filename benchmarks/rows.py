@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from qa.errors import PocketQAError
+from qa.files import check_new_file
 
 Row = dict[str, Any]
 
@@ -79,17 +80,29 @@ def _missing(values: Mapping[str, Any]) -> list[str]:
 
 def append_row(path: Path, row: Row) -> None:
     """Append one whole line and flush it to disk; when the disk is full the file is left as it was."""
-    line = json.dumps(make_row(row), ensure_ascii=False) + "\n"
+    line = json.dumps(make_row(row), ensure_ascii=False).encode() + b"\n"
     path.parent.mkdir(parents=True, exist_ok=True)
-    with open(path, "ab") as stream:
-        before = stream.tell()
+    with open(path, "a+b") as stream:
+        before = stream.seek(0, os.SEEK_END)
+        if before:
+            stream.seek(-1, os.SEEK_END)
+            line = line if stream.read(1) == b"\n" else b"\n" + line  # a torn line must not take this one with it
         try:
-            stream.write(line.encode())
+            stream.write(line)
             stream.flush()
             os.fsync(stream.fileno())
         except OSError:
             os.truncate(path, before)
             raise
+
+
+def rows_so_far(path: Path) -> list[Row]:
+    """The rows of a file that results are to be appended to, none while there is no such file.
+
+    OptionError when there can be none, said before anything is measured; RowsError as from `read_rows`.
+    """
+    check_new_file(path, "--rows")
+    return read_rows(path) if path.is_file() else []
 
 
 def read_rows(path: Path) -> list[Row]:

@@ -18,19 +18,20 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.bootstrap import LEVEL, Interval, interval
 from benchmarks.command_line import command_line_of, flag_name
 from benchmarks.compare import EXIT_SOME_FAILED
 from benchmarks.measure import note
-from benchmarks.rows import OK, Row, append_row, machine, make_row
+from benchmarks.rows import CPU, OK, Row, append_row, machine, make_row
 from benchmarks.table import as_text
-from benchmarks.training_case import CASES, REFERENCE, Case, CaseConfig
+from benchmarks.training_case import CASES, REFERENCE, CaseConfig, chosen_windows
 from benchmarks.views import UNKNOWN, Table, number
-from qa.bundle import open_bundle
+from qa.bundle import Bundle, open_bundle
 from qa.cli import check_option, one_line, run_command
 from qa.datasets import EMBEDDED, resolve
 from qa.errors import PocketQAError
-from qa.squad import file_sha256, read_squad
+from qa.files import check_new_file
+from qa.models.model import QAModel
+from qa.squad import file_sha256
 
 TIMEOUT_S = 3600
 
@@ -63,6 +64,7 @@ class TrainingConfig:
     def __post_init__(self) -> None:
         unknown = [name for name in self.cases if name not in CASES]
         check_option(not unknown and bool(self.cases), "--cases", ", ".join(unknown), f"among {', '.join(CASES)}")
+        check_option(len(set(self.cases)) == len(self.cases), "--cases", ", ".join(self.cases), "names, each once")
         for name in ("student_layers", "batch_size", "steps", "rounds"):
             check_option(getattr(self, name) >= 1, flag_name(name), getattr(self, name), "at least 1")
 
@@ -77,10 +79,14 @@ class Measured:
     runtime: str
 
 
+def case_config(config: TrainingConfig, name: str) -> CaseConfig:
+    """What the process of one case is told."""
+    return CaseConfig(name, config.teacher, config.student_layers, config.data, config.batch_size, config.steps)
+
+
 def measure_case(config: TrainingConfig, name: str) -> dict[str, Any]:
     """One round of one case, from a fresh process; CaseError with its last line when it fails."""
-    case = CaseConfig(name, config.teacher, config.student_layers, config.data, config.batch_size, config.steps)
-    command = [sys.executable, "-m", "benchmarks.training_case", json.dumps(asdict(case), default=str)]
+    command = [sys.executable, "-m", "benchmarks.training_case", json.dumps(asdict(case_config(config, name)), default=str)]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
     except subprocess.TimeoutExpired:
@@ -91,75 +97,95 @@ def measure_case(config: TrainingConfig, name: str) -> dict[str, Any]:
     return result
 
 
-def ratios(measured: Mapping[str, Measured], name: str) -> Interval | None:
-    """How many times the reference's windows a second a case has, round by round; None without the reference."""
+def ratios(measured: Mapping[str, Measured], name: str) -> tuple[float, ...]:
+    """How many times the reference's windows a second a case has, round by round; empty without the reference."""
     if REFERENCE not in measured or name not in measured:
-        return None
-    ours, theirs = (np.array(measured[which].windows_per_s) for which in (name, REFERENCE))
-    return interval(ours / theirs) if len(ours) == len(theirs) else None
+        return ()
+    pairs = zip(measured[name].windows_per_s, measured[REFERENCE].windows_per_s, strict=True)
+    return tuple(ours / theirs for ours, theirs in pairs)
 
 
 def table(config: TrainingConfig, measured: Mapping[str, Measured], failures: Sequence[str]) -> Table:
     """A line for each case."""
     cells = []
     for name, found in measured.items():
-        case, ratio = CASES[name], ratios(measured, name)
-        spread = f"{ratio.low:.2f} to {ratio.high:.2f}" if ratio and len(found.windows_per_s) > 1 else UNKNOWN
+        case, times = CASES[name], ratios(measured, name)
+        spread = f"{min(times):.2f} to {max(times):.2f}" if times else UNKNOWN
         cells.append(
             (
-                name, case.objective, "batch's longest" if case.bucketed else "384", case.precision,
+                name, case.objective, "batch's longest" if case.bucketed else "longest of all", case.precision,
                 number(float(np.median(found.windows_per_s)), ".1f"),
-                number(ratio.mean if ratio else None, ".2f", 1, "x"), spread, number(found.peak_memory_mb, ".0f"),
+                number(float(np.mean(times)) if times else None, ".2f", 1, "x"), spread, number(found.peak_memory_mb, ".0f"),
             )
         )  # fmt: skip
-    headings = ("case", "loss", "padded to", "precision", "windows/s", "times", f"{LEVEL:.0%}", "peak MB")
+    headings = ("case", "loss", "padded to", "precision", "windows/s", "times", "lowest to highest", "peak MB")
     notes = (
         f"{config.student_layers} layers of {config.teacher.name}, batch {config.batch_size}, {config.steps} timed steps, "
         f"{config.rounds} rounds in turns, each case in a process of its own; windows/s: median of the rounds",
-        f"times: windows a second over those of {REFERENCE}, mean of the rounds; interval: bootstrap over rounds",
+        f"times: windows a second over those of {REFERENCE} in the same round, mean, lowest and highest of the rounds",
         machine(), *failures,
     )  # fmt: skip
     return Table(f"Training, {config.data}", headings, tuple(cells), notes, 4)
+
+
+def check_plan(config: TrainingConfig, teacher: Bundle) -> None:
+    """Say what no case could do before the first is measured: too many layers, too few windows, rows in no place."""
+    check_new_file(config.rows, "--rows")
+    n_layers = len(QAModel.from_pretrained(teacher.path).encoder.layers)
+    wanted = f"at most the teacher's {n_layers}"
+    check_option(config.student_layers <= n_layers, "--student-layers", config.student_layers, wanted)
+    chosen_windows(case_config(config, config.cases[0]))
+
+
+def measure_rounds(config: TrainingConfig) -> tuple[dict[str, Measured], dict[str, str]]:
+    """Every case in every round: (what was measured, why a case failed), by case. Ctrl-C leaves the rounds that are whole."""
+    results: dict[str, list[dict[str, Any]]] = {name: [] for name in config.cases}
+    failed: dict[str, str] = {}
+    try:
+        for number_of_round in range(1, config.rounds + 1):
+            for name in (name for name in config.cases if name not in failed):
+                try:
+                    results[name].append(measure_case(config, name))
+                    note(f"round {number_of_round}, {name}: {results[name][-1]['windows_per_s']:.1f} windows/s")
+                except CaseError as error:
+                    failed[name] = one_line(error)
+                    note(f"{name}: failed, {failed[name]}")
+    except KeyboardInterrupt:
+        n_whole = min(len(found) for name, found in results.items() if name not in failed)
+        note(f"stopped; {n_whole} whole rounds are kept")
+        if n_whole == 0:
+            raise
+        results = {name: found[:n_whole] for name, found in results.items()}
+    measured = {
+        name: Measured(tuple(r["windows_per_s"] for r in found), found[-1].get("peak_memory_mb"), found[-1]["runtime"])
+        for name, found in results.items()
+        if name not in failed
+    }
+    return measured, failed
 
 
 def main(config: TrainingConfig) -> list[Row]:
     """Measure, append rows, print the table. Returns the rows of this run."""
     teacher = open_bundle(config.teacher, kind="pytorch")
     data = resolve(config.data, "train")
-    read_squad(data)
+    check_plan(config, teacher)
     date = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    results: dict[str, list[dict[str, Any]]] = {name: [] for name in config.cases}
-    failed: dict[str, str] = {}
-    for number_of_round in range(1, config.rounds + 1):
-        for name in config.cases:
-            if name in failed:
-                continue
-            try:
-                results[name].append(measure_case(config, name))
-                note(f"round {number_of_round}, {name}: {results[name][-1]['windows_per_s']:.1f} windows/s")
-            except CaseError as error:
-                failed[name] = one_line(error)
-                note(f"{name}: failed, {failed[name]}")
-    measured = {
-        name: Measured(tuple(r["windows_per_s"] for r in found), found[-1].get("peak_memory_mb"), found[-1]["runtime"])
-        for name, found in results.items()
-        if name not in failed
-    }
+    measured, failed = measure_rounds(config)
     rows = []
     for name in config.cases:
-        case: Case = CASES[name]
+        case = CASES[name]
         facts: Row = {
-            "model": name, "bundle_sha256": teacher.sha256, "stage": "training", "precision": case.precision, "target": "cpu",
+            "model": name, "bundle_sha256": teacher.sha256, "stage": "training", "precision": case.precision, "target": CPU,
             "machine": machine(), "data": {"name": data.name, "sha256": file_sha256(data)}, "batch": config.batch_size,
-            "lengths": "real" if case.bucketed else 384, "objective": case.objective, "date": date,
+            "lengths": "real" if case.bucketed else teacher.settings.max_length, "objective": case.objective, "date": date,
             "command": command_line_of("benchmarks/training.py", config), "status": failed.get(name, OK),
         }  # fmt: skip
         if name in measured:
-            found, ratio = measured[name], ratios(measured, name)
+            found, times = measured[name], ratios(measured, name)
             facts |= {
-                "runtime": found.runtime, "n_runs": config.steps * config.rounds, "peak_memory_mb": found.peak_memory_mb,
-                "windows_per_s": [round(value, 2) for value in found.windows_per_s],
-                "times_reference": round(ratio.mean, 3) if ratio else None, "reference": REFERENCE if ratio else None,
+                "runtime": found.runtime, "n_runs": config.steps * len(found.windows_per_s),
+                "peak_memory_mb": found.peak_memory_mb, "windows_per_s": [round(value, 2) for value in found.windows_per_s],
+                "times_reference": round(float(np.mean(times)), 3) if times else None, "reference": REFERENCE if times else None,
             }  # fmt: skip
         rows.append(make_row(facts))
         append_row(config.rows, rows[-1])

@@ -1,7 +1,8 @@
 """One case of benchmarks/training.py, in a process of its own: trains some steps and prints one JSON object.
 
-All cases see the same windows and differ in nothing but what their name says. transformers' Trainer is set up as its
-question-answering example script sets it up by default (every window padded to 384), with the same fresh head and weights.
+All cases see the same windows. Fine-tuning has a linear head and dropout as the project's stage has it, distillation the
+teacher's head and no dropout. transformers' Trainer is set up as its question-answering example script sets it up by default
+(every window padded to 384), with its own model of the same architecture, linear head and fresh weights.
 """
 
 import json
@@ -21,12 +22,14 @@ from benchmarks.latency import sample_windows
 from benchmarks.process import resident_mb
 from distill.batches import to_tensors
 from distill.objectives import Distillation, DistillationWeights, supervised
+from distill.stage import leave_out_attention_dropout, leave_out_dropout
 from distill.student import student_from_layers
 from distill.teacher_logits import TeacherLogits
 from distill.training import LossFunction, Trainer, TrainingOptions
 from qa.bundle import open_bundle
+from qa.cli import one_line
 from qa.datasets import resolve
-from qa.errors import OptionError
+from qa.errors import OptionError, PocketQAError
 from qa.features import Window, make_windows
 from qa.models.model import QAModel
 from qa.squad import read_squad
@@ -86,9 +89,9 @@ def padded(loss: LossFunction, length: int) -> LossFunction:
     return on_padded
 
 
-def chosen_windows(config: CaseConfig, teacher: Path) -> list[Window]:
-    """Just the windows of the steps, their lengths distributed as in the data."""
-    bundle = open_bundle(teacher, kind="pytorch")
+def chosen_windows(config: CaseConfig) -> list[Window]:
+    """Just the windows of the steps, their lengths distributed as in the data. OptionError when there are too few."""
+    bundle = open_bundle(config.teacher, kind="pytorch")
     windows = make_windows(read_squad(resolve(config.data, "train")), bundle.tokenizer(), bundle.settings)
     wanted = config.batch_size * (WARMUP_STEPS + config.steps)
     if len(windows) < wanted:
@@ -114,10 +117,15 @@ class StopWatch:
 
 def train_here(config: CaseConfig, case: Case, work: Path) -> tuple[float, str]:
     """With the project's own Trainer: (windows a second, runtime)."""
-    windows = chosen_windows(config, config.teacher)
+    windows = chosen_windows(config)
     teacher = QAModel.from_pretrained(config.teacher)
-    head = "linear" if case.objective == SUPERVISED else teacher.head_name
-    student = student_from_layers(teacher, config.student_layers, head)
+    if case.objective == SUPERVISED:
+        student = student_from_layers(teacher, config.student_layers, "linear")
+        leave_out_attention_dropout(student)
+        del teacher  # its weights are no part of what fine-tuning needs
+    else:
+        student = student_from_layers(teacher, config.student_layers)
+        leave_out_dropout(student)
     options = TrainingOptions(LEARNING_RATE, config.batch_size, 1, precision=case.precision, checkpoint_minutes=1e6)
     trainer = Trainer(student, windows, supervised, options, work, config.name)
     if case.objective != SUPERVISED:
@@ -139,7 +147,7 @@ def train_with_transformers(config: CaseConfig, case: Case, work: Path) -> tuple
     """With transformers' Trainer and question-answering model: (windows a second, runtime)."""
     import transformers
 
-    windows = chosen_windows(config, config.teacher)
+    windows = chosen_windows(config)
     bundle = open_bundle(config.teacher)
     student = student_from_layers(QAModel.from_pretrained(config.teacher), config.student_layers, "linear")
     model = transformers.AutoModelForQuestionAnswering.from_config(student.encoder.config)
@@ -183,4 +191,7 @@ def read_config(text: str) -> CaseConfig:
 
 
 if __name__ == "__main__":
-    print(json.dumps(measure(read_config(sys.argv[1]))))
+    try:
+        print(json.dumps(measure(read_config(sys.argv[1]))))
+    except PocketQAError as error:
+        sys.exit(one_line(error))

@@ -24,7 +24,7 @@ from benchmarks.accuracy import measure_accuracy
 from benchmarks.command_line import command_line_of, flag_name
 from benchmarks.compare import EXIT_SOME_FAILED
 from benchmarks.measure import Comparison, Subject, measure_latency, note
-from benchmarks.rows import OK, Row, append_row, machine, make_row, read_rows
+from benchmarks.rows import OK, Row, append_row, machine, make_row, rows_so_far
 from benchmarks.zoo_train import Model, Training, check_plan, evaluate, load_scores, save_scores, scores_path, train
 from benchmarks.zoo_views import UNSUPPORTED, Results, check_markers, write_results
 from compress.quantize import PRECISION_OF_FLAG
@@ -193,7 +193,7 @@ def plan(config: ZooConfig) -> Zoo:
     examples = evenly(material.eval, config.dev_questions)
     data = {"name": material.eval_file.name, "sha256": file_sha256(material.eval_file)}
     rows_path = config.rows or config.out / "rows.jsonl"
-    old_rows = read_rows(rows_path) if rows_path.is_file() else []
+    old_rows = rows_so_far(rows_path)
     zoo = Zoo(config, training, encoder_folder, material, examples, data, rows_path, old_rows)
     check_plan(config.out, training)
     for model in zoo.models:

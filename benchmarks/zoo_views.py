@@ -141,8 +141,12 @@ class Results:
 
     def export_change(self, head: str, export: str) -> float | None:
         """F1 of an export less that of the model it was made of, on the same questions."""
-        rows = [row for row in self.export_rows(head, export) if row.get("n") == len(self.examples) and row["data"] == self.data]
-        return rows[-1]["f1"] - self.accuracy[head][self.seeds[0]]["f1"] if rows else None
+        rows = self.export_rows(head, export)
+        if not rows or rows[-1]["status"] != OK:
+            return None
+        scored = [row for row in rows if row.get("n") == len(self.examples) and row["data"] == self.data]
+        scored = [row for row in scored if row["bundle_sha256"] == rows[-1]["bundle_sha256"]]
+        return scored[-1]["f1"] - self.accuracy[head][self.seeds[0]]["f1"] if scored else None
 
     @cached_property
     def failures(self) -> list[str]:

@@ -93,6 +93,13 @@ def leave_out_attention_dropout(model: QAModel) -> None:
         parts.attention_dropout.p = 0.0
 
 
+def leave_out_dropout(model: QAModel) -> None:
+    """Set all of it to 0 in place."""
+    for module in model.modules():
+        if isinstance(module, nn.Dropout):
+            module.p = 0.0
+
+
 def distil(
     student: QAModel,
     teacher: Bundle,
@@ -112,9 +119,7 @@ def distil(
     match given logits and states, which noise in its own would bias. Attention then needs no (B, heads, T, T) array either,
     which halves the memory of a step.
     """
-    for module in student.modules():
-        if isinstance(module, nn.Dropout):
-            module.p = 0.0
+    leave_out_dropout(student)
     teacher_model = QAModel.from_pretrained(teacher.path)
     check_same_width(teacher_model, student, weights.hidden_weight)
     depends_on = {"teacher": teacher.sha256, "data": file_sha256(data), "loss": asdict(weights), **(facts or {})}

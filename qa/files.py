@@ -35,6 +35,19 @@ def check_writable(path: Path, flag: str) -> None:
         raise OptionError(f"{flag} {path}: its folder cannot be written to")
 
 
+def check_new_file(path: Path, flag: str) -> None:
+    """Like `check_writable`, for a file whose folders are made when it is written."""
+    if path.is_dir():
+        raise OptionError(f"{flag} {path}: is a folder; give a file")
+    folder = path.absolute().parent
+    while not folder.exists():
+        folder = folder.parent
+    if not folder.is_dir():
+        raise OptionError(f"{flag} {path}: {folder} is no folder")
+    if not os.access(folder, os.W_OK):
+        raise OptionError(f"{flag} {path}: {folder} cannot be written to")
+
+
 def check_not_an_input(path: Path, flag: str, inputs: Iterable[Path]) -> None:
     """Raise OptionError when `path`, still to be written, is one of the files to be read."""
     if path.exists() and any(given.exists() and path.samefile(given) for given in inputs):

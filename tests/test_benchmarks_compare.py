@@ -1,9 +1,11 @@
 """Comparing tiny bundles from end to end: rows, reuse, failures, and what is refused before anything is measured."""
 
 import json
+import os
 import re
 import shutil
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -223,6 +225,13 @@ def test_bad_input_is_refused_before_anything_is_measured(teacher, data, tmp_pat
         assert capsys.readouterr().err.startswith("error: ")
     assert run_cli(monkeypatch, teacher, "--data", tmp_path / "nothing.json") == 2
     assert run_cli(monkeypatch, teacher, "--data", data, "--latency-windows", "0") == 2
+    for flag in ("--rows", "--page"):
+        assert run_cli(monkeypatch, teacher, "--data", data, flag, empty) == 2
+        assert f"{flag} {empty}: is a folder; give a file" in capsys.readouterr().err
+    odd = Path(os.fsdecode(os.fsencode(tmp_path / "b") + b"\xff"))
+    shutil.copytree(teacher, odd)
+    assert run_cli(monkeypatch, odd, "--data", data) == 2
+    assert "this name is no UTF-8" in capsys.readouterr().err
     assert measured == []
     assert not (tmp_path / "run" / "rows.jsonl").exists()
     with pytest.raises(BundleError, match="not a finished bundle"):

@@ -6,7 +6,8 @@ import platform
 
 import pytest
 
-from benchmarks.rows import KEYS, REQUIRED, RowsError, append_row, machine, make_row, read_rows
+from benchmarks.rows import KEYS, REQUIRED, RowsError, append_row, machine, make_row, read_rows, rows_so_far
+from qa.errors import OptionError
 
 CPUINFO = """processor\t: 0
 cpu family\t: 26
@@ -77,3 +78,24 @@ def test_machine_names_cpu_cores_and_useful_flags_only():
     assert "core" in text
     assert not platform.node() or platform.node() not in machine()
     assert machine("") != ""
+
+
+def test_a_torn_line_takes_no_other_row_with_it(tmp_path):
+    path = tmp_path / "rows.jsonl"
+    append_row(path, minimal_row())
+    with open(path, "ab") as stream:
+        stream.write(b'{"model": "x", "bund')
+    append_row(path, minimal_row(model="next"))
+    lines = path.read_text().splitlines()
+    assert [json.loads(line)["model"] for line in (lines[0], lines[2])] == ["model", "next"]
+    with pytest.raises(RowsError, match=r"line 2 is not a JSON object.*remove that line"):
+        read_rows(path)
+
+
+def test_rows_that_cannot_be_written_are_refused_before_anything_is_measured(tmp_path):
+    assert rows_so_far(tmp_path / "new" / "folder" / "rows.jsonl") == []
+    with pytest.raises(OptionError, match=r"--rows .*: is a folder; give a file"):
+        rows_so_far(tmp_path)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OptionError, match="file is no folder"):
+        rows_so_far(tmp_path / "file" / "rows.jsonl")

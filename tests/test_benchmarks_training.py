@@ -1,6 +1,7 @@
 """Measuring training: what is measured is what it says, ratios by hand, and failures cost only their own case."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from benchmarks import training, training_case
 from benchmarks.rows import OK, read_rows
 from benchmarks.training import CaseError, Measured, TrainingConfig, measure_case, ratios
 from benchmarks.training_case import CASES, REFERENCE, CaseConfig, chosen_windows, measure, padded
+from distill.objectives import supervised
 from qa.errors import OptionError
 
 pytestmark = pytest.mark.usefixtures("fresh_accelerate")
@@ -44,18 +46,16 @@ def test_fixed_batches_are_as_long_as_the_longest_window():
 
 
 def test_the_windows_are_those_of_the_steps_and_too_few_are_refused(make_case):
-    assert len(chosen_windows(make_case(REFERENCE), make_case(REFERENCE).teacher)) == 2 * (2 + 2)
+    assert len(chosen_windows(make_case(REFERENCE))) == 2 * (2 + 2)
     many = make_case(REFERENCE, steps=10**6)
     with pytest.raises(OptionError, match=r"--data embedded: has .* windows, 2000004 are needed; give fewer --steps"):
-        chosen_windows(many, many.teacher)
+        chosen_windows(many)
 
 
 def test_ratios_are_taken_round_by_round():
     measured = {REFERENCE: Measured((10.0, 5.0), 1.0, "t"), "fine-tune-bf16": Measured((30.0, 20.0), 1.0, "t")}
-    found = ratios(measured, "fine-tune-bf16")
-    assert found.mean == pytest.approx((3 + 4) / 2)
-    assert (found.low, found.high) == (3, 4)
-    assert ratios({"fine-tune-bf16": measured["fine-tune-bf16"]}, "fine-tune-bf16") is None
+    assert ratios(measured, "fine-tune-bf16") == (3, 4)
+    assert ratios({"fine-tune-bf16": measured["fine-tune-bf16"]}, "fine-tune-bf16") == ()
 
 
 def test_rows_and_table_of_a_run_with_a_failing_case(make_bundle, monkeypatch, tmp_path, capsys):
@@ -68,7 +68,7 @@ def test_rows_and_table_of_a_run_with_a_failing_case(make_bundle, monkeypatch, t
 
     monkeypatch.setattr(training, "measure_case", measure_case)
     cases = (REFERENCE, "fine-tune-bf16", "distil-bf16")
-    config = TrainingConfig(make_bundle(), cases=cases, rounds=2, rows=tmp_path / "rows.jsonl")
+    config = TrainingConfig(make_bundle(), student_layers=1, cases=cases, rounds=2, rows=tmp_path / "rows.jsonl")
     with pytest.raises(SystemExit) as stop:
         training.command(config)
     assert stop.value.code == 1
@@ -83,11 +83,60 @@ def test_rows_and_table_of_a_run_with_a_failing_case(make_bundle, monkeypatch, t
     assert "distil-bf16: no memory" in shown
 
 
+def test_ctrl_c_keeps_the_whole_rounds(make_bundle, monkeypatch, tmp_path):
+    speeds = iter([10.0, 20.0, 8.0])
+
+    def measure_case(config, name):
+        speed = next(speeds, None)
+        if speed is None:
+            raise KeyboardInterrupt
+        return {"windows_per_s": speed, "runtime": "torch 2"}
+
+    monkeypatch.setattr(training, "measure_case", measure_case)
+    cases = (REFERENCE, "fine-tune-bf16")
+    config = TrainingConfig(make_bundle(), student_layers=1, cases=cases, rounds=3, rows=tmp_path / "rows.jsonl")
+    assert [row["windows_per_s"] for row in training.main(config)] == [[10.0], [20.0]]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"student_layers": 9}, "--student-layers must be at most the teacher's 2, got 9"),
+        ({"steps": 10**6}, "are needed; give fewer --steps"),
+        ({"rows": Path()}, r"--rows \.: is a folder"),
+    ],
+)
+def test_what_no_case_can_do_is_said_before_the_first(make_bundle, monkeypatch, changes, message):
+    monkeypatch.setattr(training, "measure_case", None)
+    with pytest.raises(OptionError, match=message):
+        training.main(TrainingConfig(make_bundle(), **({"student_layers": 1} | changes)))
+
+
+def test_models_drop_out_as_the_stages_have_it(make_case, monkeypatch):
+    seen = {}
+
+    def loss(model, batch, indices):
+        seen["attention"] = model.encoder.layer_parts()[0].attention_dropout.p
+        seen["any"] = max(m.p for m in model.modules() if isinstance(m, torch.nn.Dropout))
+        return supervised(model, batch, indices)
+
+    monkeypatch.setattr(training_case, "supervised", loss)
+    measure(make_case("fine-tune-bf16"))
+    assert (seen["attention"], seen["any"]) == (0, 0.1)
+
+    def distillation(*_):
+        return loss
+
+    monkeypatch.setattr(training_case, "Distillation", distillation)
+    measure(make_case("distil-bf16"))
+    assert seen["any"] == 0
+
+
 def test_a_case_runs_in_a_process_of_its_own(make_bundle, tmp_path):
     config = TrainingConfig(make_bundle(), student_layers=1, batch_size=2, steps=1)
     assert measure_case(config, "fine-tune-bf16")["windows_per_s"] > 0
     broken = TrainingConfig(tmp_path, batch_size=2, steps=1)
-    with pytest.raises(CaseError, match="BundleError"):
+    with pytest.raises(CaseError, match="not a finished bundle"):
         measure_case(broken, "fine-tune-bf16")
 
 
@@ -95,6 +144,7 @@ def test_a_case_runs_in_a_process_of_its_own(make_bundle, tmp_path):
     ("changes", "message"),
     [
         ({"cases": ("fast",)}, f"--cases must be among {REFERENCE}"),
+        ({"cases": (REFERENCE, REFERENCE)}, "--cases must be names, each once"),
         ({"steps": 0}, "--steps must be at least 1"),
         ({"batch_size": 0}, "--batch-size must be at least 1"),
     ],

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from benchmarks import zoo_views
 from benchmarks.bootstrap import Interval
 from benchmarks.rows import OK
 from benchmarks.zoo_train import QuestionScores, Training
@@ -93,3 +94,15 @@ def test_the_interval_of_f1_is_that_of_a_share_of_right_answers():
     found = results({"linear": (70,)}).intervals["linear"]
     assert (found.low, found.high) == pytest.approx((70 - 1.96 * 4.58, 70 + 1.96 * 4.58), abs=1.1)
     assert np.isclose(found.mean, 70)
+
+
+def test_what_int8_changes_is_of_the_export_that_is_there(monkeypatch):
+    monkeypatch.setattr(zoo_views, "machine", lambda: "m")
+    found = results({"linear": (70,)})
+    export = {"model": "linear-seed0-onnx-int8", "bundle_sha256": "old", "data": DATA, "n": 100, "f1": 69.0, "machine": "m"}
+    found.rows.append(export | {"status": OK})
+    assert found.export_change("linear", "onnx-int8") == pytest.approx(-1)
+    found.rows.append(export | {"bundle_sha256": "new", "f1": 71.0, "status": OK})
+    assert found.export_change("linear", "onnx-int8") == pytest.approx(1)
+    found.rows.append({"model": "linear-seed0-onnx-int8", "bundle_sha256": "p", "machine": "m", "status": "no memory"})
+    assert found.export_change("linear", "onnx-int8") is None

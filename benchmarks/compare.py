@@ -263,7 +263,8 @@ def main(config: CompareConfig) -> list[Row]:
             measure_latency(run, threads)
     groups = collect(run.shown_rows(), order=[subject.bundle.sha256 for subject in run.subjects])
     views = ("summary",) if config.skip_latency else ("summary", "latency")
-    show(config, run.rows_path, groups, [table for view in views for table in view_tables(groups, view)])
+    bundles = [subject.bundle.path for subject in run.subjects]
+    show(config, run.rows_path, groups, [table for view in views for table in view_tables(groups, view)], bundles)
     return run.new_rows
 
 
@@ -278,12 +279,14 @@ def report_from_rows(config: CompareConfig) -> list[str]:
     if config.bundles:
         rows, changed = rows_of_bundles(rows, [Path(relative(bundle)) for bundle in config.bundles])
         left_out += changed
-    write_page(config, rows_path, collect(rows, newest_order(rows)), left_out)
+    write_page(config, rows_path, collect(rows, newest_order(rows)), config.bundles, left_out)
     return left_out
 
 
-def write_page(config: CompareConfig, rows_path: Path, groups: Sequence[Group], left_out: Sequence[str] = ()) -> None:
-    """Write the page, and say on stderr what it lacks."""
+def write_page(
+    config: CompareConfig, rows_path: Path, groups: Sequence[Group], bundles: Sequence[Path] = (), left_out: Sequence[str] = ()
+) -> None:
+    """Write the page, and say on stderr what it lacks. `bundles` are those that the groups are limited to, if they are."""
     from benchmarks.report import Page, write_report
 
     path = config.page or rows_path.with_name("report.html")
@@ -292,16 +295,18 @@ def write_page(config: CompareConfig, rows_path: Path, groups: Sequence[Group], 
     notices = [*left_out, *missing]
     for notice in notices:
         note(notice)
-    again = CompareConfig(config.bundles if config.report else (), config.data, rows=rows_path, report=True, page=config.page)
+    again = CompareConfig(tuple(bundles), config.data, rows=rows_path, report=True, page=config.page)
     write_report(path, Page(groups, kept, notices, command_line(again)))
     print(f"rows: {rows_path}\nreport: {path}")
 
 
-def show(config: CompareConfig, rows_path: Path, groups: Sequence[Group], tables: Sequence[Table]) -> None:
+def show(
+    config: CompareConfig, rows_path: Path, groups: Sequence[Group], tables: Sequence[Table], bundles: Sequence[Path] = ()
+) -> None:
     """Print the tables and write the page."""
     for table in tables:
         print(as_text(table))
-    write_page(config, rows_path, groups)
+    write_page(config, rows_path, groups, bundles)
 
 
 def command(config: CompareConfig) -> None:

@@ -74,7 +74,8 @@ class Page:
             failures = [] if group.on_phone else [e.facts for e in group.entries]
             failures += current_rows(group) if group.on_phone else []
             parts += [f'<p class="failed">{_failure(row)}</p>\n' for row in failures if row["status"] != OK]
-        parts += [f'<p class="notice">{text(notice)}</p>\n' for notice in self.notices]
+        notices = [*self.notices, *filter(None, map(other_baselines, self.groups))]
+        parts += [f'<p class="notice">{text(notice)}</p>\n' for notice in notices]
         return f"<header>{''.join(parts)}</header>\n"
 
     def _trade_offs(self) -> str:
@@ -111,7 +112,7 @@ class Page:
         parts = []
         for group, known in zip(self.groups, self.intervals, strict=True):
             base, bars = baseline_entry(group), []
-            for entry in (e for e in group.entries if e is not base and "f1_retained" in e.facts):
+            for entry in (e for e in group.entries if e is not base and group.retained(e) is not None):
                 ratio = known.get(entry.facts["bundle_sha256"], (None, None))[1]
                 ends = (100 * ratio.low, 100 * ratio.high) if ratio else None
                 kept = 100 * entry.facts["f1_retained"]
@@ -163,6 +164,15 @@ def _card(figure: str, what: str) -> str:
 
 def _failure(row: dict[str, object]) -> str:
     return f"{text(row['model'])} failed: {text(row['status'])}"
+
+
+def other_baselines(group: Group) -> str:
+    """A line about the models whose relative figures are against another baseline than the one shown; empty without any."""
+    entries = group.compared_with_others()
+    if not entries:
+        return ""
+    names, base = ", ".join(e.facts["model"] for e in entries), group.baseline["baseline"]
+    return f"{names}: compared with another model than {base}, so F1 retained and speed against {base} are left out"
 
 
 def conditions(group: Group) -> str:

@@ -8,7 +8,7 @@ NEAR_THE_MOST = 0.02  # where no model keeps that much, speed counts among those
 
 def best_entry(group: Group) -> Entry | None:
     """The fastest model (real lengths, 1 thread) that keeps 97 % of the baseline's F1, or else within 2 points of the most."""
-    known = [e for e in group.entries if "f1_retained" in e.facts and e.facts["bundle_sha256"] != e.facts.get("baseline_sha256")]
+    known = [e for e in group.entries if group.retained(e) is not None and not group.is_baseline(e)]
     if not known:
         return None
     wanted = min(KEEPS_ENOUGH, max(e.facts["f1_retained"] for e in known) - NEAR_THE_MOST)
@@ -20,7 +20,7 @@ def best_entry(group: Group) -> Entry | None:
 
 def baseline_entry(group: Group) -> Entry | None:
     """The model that F1 and speed are compared with."""
-    return next((e for e in group.entries if e.facts["bundle_sha256"] == e.facts.get("baseline_sha256")), None)
+    return next((e for e in group.entries if group.is_baseline(e)), None)
 
 
 def headline(group: Group) -> tuple[str, list[tuple[str, str]]]:

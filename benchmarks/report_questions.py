@@ -135,25 +135,29 @@ def _f1(example: Example, answer: str | None, known: dict[str, float]) -> float:
 
 
 def group_intervals(kept: Kept | None, group: Group) -> dict[str, tuple[Interval, Interval | None]]:
-    """By bundle hash, the intervals of F1 (percent) and of F1 retained (a ratio) of the models whose answers are kept."""
+    """By bundle hash, the intervals of F1 (percent) and of F1 retained (a ratio) of the models whose answers are kept.
+
+    Those compared with another baseline than the group's have none of F1 retained.
+    """
     entries = [e for e in group.entries if kept is not None and kept.holds(e)]
     if kept is None or not entries:
         return {}
     bundles = list(dict.fromkeys(e.facts["bundle_sha256"] for e in entries))
-    base = entries[0].facts.get("baseline_sha256")
+    base = group.baseline.get("baseline_sha256")
+    compared = {e.facts["bundle_sha256"] for e in entries if group.retained(e) is not None}
     values = np.stack([kept.f1[bundle] for bundle in bundles], axis=1)
     f1, retained = intervals(values, bundles.index(base) if base in bundles else None)
-    return dict(zip(bundles, zip(f1, retained, strict=True), strict=True))
+    return {b: (own, ratio if b in compared else None) for b, own, ratio in zip(bundles, f1, retained, strict=True)}
 
 
 def chosen_three(kept: Kept, group: Group) -> list[Entry]:
     """The teacher, its student, and that student in int8: of several the int8 file with the highest F1.
 
-    A file with as many parameters as the teacher is the teacher itself, and taken where there is no student. Empty without
-    a teacher or anything in int8.
+    A file with as many parameters as the teacher is the teacher itself, and taken where there is no student. The teacher and
+    the int8 file alone where it is not certain which model the latter was made from. Empty without a teacher or anything in int8.
     """
-    held = [e for e in group.entries if kept.holds(e)]
-    teacher = next((e for e in held if e.facts["bundle_sha256"] == e.facts.get("baseline_sha256")), None)
+    held = [e for e in group.entries if kept.holds(e) and group.same_baseline(e.facts)]
+    teacher = next((e for e in held if group.is_baseline(e)), None)
     if teacher is None:
         return []
     size = teacher.facts.get("params")
@@ -162,9 +166,11 @@ def chosen_three(kept: Kept, group: Group) -> list[Entry]:
     if not int8:
         return []
     best = max(int8, key=lambda e: e.facts["f1"])
-    parents = [e for e in held if e.facts["precision"] == "fp32" and e.facts.get("params") == best.facts.get("params")]
-    parents.sort(key=lambda e: e.facts["model"] != best.facts.get("same_answers_as"))
-    return [teacher, *[e for e in parents if e is not teacher][:1], best]
+    # Rows name the parent as its folder is named, while models of equal folder names have those above them before theirs.
+    named = [e for e in held if e.facts["model"].split("/")[-1] == str(best.facts.get("same_answers_as")).split("/")[-1]]
+    same = [e for e in named if e.facts["precision"] == "fp32" and e.facts.get("params") == best.facts.get("params") != size]
+    parents = {e.facts["bundle_sha256"]: e for e in same}
+    return [teacher, *(parents.values() if len(parents) == 1 else ()), best]
 
 
 def question_type(example: Example) -> str:

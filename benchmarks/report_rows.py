@@ -19,6 +19,9 @@ FIGURES = (
     "same_answers", "n_runs", "tokenize_ms_p50", "decode_ms_p50", "load_ms", "peak_memory_mb", "memory_growth_mb", "other_load",
     "instructions_per_window",
 )  # fmt: skip
+POSITIVE = ("params", "params_without_embeddings", "size_bytes", "instructions_per_window")  # and latencies
+MAY_BE_ZERO = "latency_ms_std"
+LONGEST_VALUE = 60  # characters of a wrong value that are repeated
 TIMED = ("lengths", "threads", "n_runs", "latency_ms_mean")  # what a row with a latency has in any case
 TIMED_HERE = ("latency_ms_p90", "latency_ms_p99")  # and, unless a phone's tool did not tell them
 
@@ -51,8 +54,11 @@ def _check_values(row: Row, where: str) -> None:
         raise RowsError(f"{where}: data must have a name and a sha256, got {row['data']!r}; measure again")
     for key in (key for key in row if key in FIGURES or key.startswith("latency_ms_")):
         value = row[key]
-        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-            raise RowsError(f"{where}: {key} must be a number, got {value!r}; measure again")
+        if not _is_number(value):
+            raise RowsError(f"{where}: {key} must be a number, got {repr(value)[:LONGEST_VALUE]}; measure again")
+        positive = key in POSITIVE or key.startswith("latency_ms_")
+        if positive and key != MAY_BE_ZERO and value <= 0:
+            raise RowsError(f"{where}: {key} must be above 0, got {value!r}; measure again")
     if not isinstance(row.get("lengths", ""), int | str):
         raise RowsError(f"{where}: lengths must be a length in tokens or a text, got {row['lengths']!r}; measure again")
     wanted: tuple[str, ...] = ("runtime",) if row["status"] == OK else ()
@@ -61,6 +67,14 @@ def _check_values(row: Row, where: str) -> None:
     lacking = [key for key in wanted if key not in row]
     if lacking:
         raise RowsError(f"{where} is a row of an older form, it lacks {', '.join(lacking)}; measure again")
+
+
+def _is_number(value: Any) -> bool:
+    """Whether it is a number that a float can hold."""
+    try:
+        return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    except OverflowError:
+        return False
 
 
 def _is_text(value: Any) -> bool:

@@ -72,7 +72,7 @@ MODEL_COLUMNS = [
     Column("EM", _fact("exact"), ".2f"),
     Column("F1", _fact("f1"), ".2f"),
     Column("F1, 95 %", lambda line: line.intervals[0], ".2f"),
-    Column("retained", _fact("f1_retained"), ".1f", 100, "%"),
+    Column("retained", lambda line: line.group.retained(line.entry), ".1f", 100, "%"),
     Column("retained, 95 %", lambda line: line.intervals[1], ".1f", 100),
     Column("same", _fact("same_answers"), ".1f", 100, "%"),
     Column("ms real", _timed("real"), ".1f"),

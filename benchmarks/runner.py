@@ -72,7 +72,10 @@ class Windows:
 def read_windows(path: Path) -> Windows:
     """Read and check a windows file."""
     try:
-        with np.load(path, allow_pickle=False) as file:
+        loaded = np.load(path, allow_pickle=False)
+        if isinstance(loaded, np.ndarray):
+            raise ValueError("it is a single array, an .npy file")
+        with loaded as file:
             names = ("weights_sha256", "n_tokens", "context_begin", "input_ids")
             sha256, n_tokens, context_begin, input_ids = (file[name] for name in names)
     except KeyError as error:

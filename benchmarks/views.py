@@ -50,8 +50,33 @@ class Group:
         """The row appended last."""
         return self.rows[-1]
 
+    @property
+    def baseline(self) -> Row:
+        """What the newest row that names a baseline says of it; empty where none does."""
+        return next((row for row in reversed(self.rows) if "baseline_sha256" in row), {})
+
+    def is_baseline(self, entry: Entry) -> bool:
+        """Whether this is the model that F1 and speed are compared with."""
+        return bool(entry.facts["bundle_sha256"] == self.baseline.get("baseline_sha256"))
+
+    def retained(self, entry: Entry) -> float | None:
+        """F1 divided by that of the group's baseline; None when the entry was compared with another, or with none."""
+        return entry.facts.get("f1_retained") if self.same_baseline(entry.facts) else None
+
+    def compared_with_others(self) -> list[Entry]:
+        """The entries with figures that are relative to another baseline than the group's."""
+        rows = ((e, row) for e in self.entries for row in (e.facts, *e.latency.values()))
+        found = {id(e): e for e, row in rows if "baseline_sha256" in row and not self.same_baseline(row)}
+        return list(found.values())
+
+    def same_baseline(self, row: Row) -> bool:
+        """Whether the relative figures of a row are against the group's baseline."""
+        return bool(row.get("baseline_sha256") == self.baseline.get("baseline_sha256"))
+
     def speedup(self, row: Row, figure: str = "latency_ms_mean") -> float | None:
         """How many times faster than the baseline, padded, at one thread, in the same run; None when that was not measured."""
+        if not self.same_baseline(row):
+            return None
         base = [
             other for other in self.rows
             if other["bundle_sha256"] == row.get("baseline_sha256") and other["date"] == row["date"]
@@ -86,9 +111,8 @@ def collect(rows: Sequence[Row], order: Sequence[str] = ()) -> list[Group]:
         if not on_phone:
             _update(group.entries, row)
     for group in groups.values():
-        base = group.newest.get("baseline_sha256")
         rank = {sha256: number for number, sha256 in enumerate(order)}
-        group.entries.sort(key=lambda e: (e.facts["bundle_sha256"] != base, rank.get(e.facts["bundle_sha256"], len(rank))))
+        group.entries.sort(key=lambda e: (not group.is_baseline(e), rank.get(e.facts["bundle_sha256"], len(rank))))
     return sorted(groups.values(), key=lambda group: (group.on_phone, group.newest["target"] != CPU))
 
 
@@ -147,7 +171,7 @@ def _summary_columns(group: Group) -> list[Column]:
         ("MB", figure("size_bytes", ".1f", 1e-6)),
         ("EM", figure("exact")),
         ("F1", figure("f1")),
-        ("retained", figure("f1_retained", ".1f", 100, "%")),
+        ("retained", lambda e: number(group.retained(e), ".1f", 100, "%")),
         ("same", figure("same_answers", ".1f", 100, "%")),
     ]
     padded = next((lengths for e in group.entries for lengths, _ in e.latency if lengths != "real"), None)
@@ -163,7 +187,10 @@ def _accuracy_columns(group: Group) -> list[Column]:
     headings = {"exact": "EM", "f1": "F1", "HasAns_exact": "HasAns EM", "HasAns_f1": "HasAns F1", "NoAns_exact": "NoAns"}
     headings |= {"best_f1": "tuned F1", "best_f1_thresh": "threshold"}
     columns += [(heading, figure(key)) for key, heading in headings.items() if any(key in e.facts for e in group.entries)]
-    columns += [("retained", figure("f1_retained", ".2f", 100, "%")), ("same", figure("same_answers", ".2f", 100, "%"))]
+    columns += [
+        ("retained", lambda e: number(group.retained(e), ".2f", 100, "%")),
+        ("same", figure("same_answers", ".2f", 100, "%")),
+    ]
     return [*columns, ("as", lambda e: e.facts.get("same_answers_as", UNKNOWN))]
 
 
@@ -266,20 +293,21 @@ def view_tables(groups: Sequence[Group], view: str) -> list[Table]:
 
 def _explanations(group: Group, view: str) -> list[str]:
     """What the columns mean, with what each is relative to."""
-    base = next((e.facts["baseline"] for e in group.entries if "baseline" in e.facts), None)
+    base = group.baseline.get("baseline")
+    others = f"; {UNKNOWN} where compared with another model" if group.compared_with_others() else ""
     timed = any(e.latency for e in group.entries)
     notes = []
     if base is None:
         notes.append("no baseline, so neither F1 retained nor speed: name one with --baseline BUNDLE")
     elif view != "latency":
-        notes.append(f"retained: F1 divided by that of {base}")
+        notes.append(f"retained: F1 divided by that of {base}{others}")
     if view != "latency" and any("same_answers" in e.facts for e in group.entries):
         notes[-1] += "; same: answers letter for letter those of the parent (of an export: the PyTorch model)"
     if timed and view == "summary":
         notes.append("ms: median of the runtime call for one window, 1 thread, padded or as short as the runtime allows (real)")
     if timed and view != "accuracy" and base is not None:
         means = "; by mean and by median times" if view == "latency" else " (mean times)"
-        notes.append(f"x: times as fast as {base} padded at 1 thread in the same run{means}")
+        notes.append(f"x: times as fast as {base} padded at 1 thread in the same run{means}{others}")
     if view == "latency":
         notes.append(
             "tokenize (one question), decode (one window) and load in ms are not part of the latency; peak: the whole process"

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import shutil
 import sys
 from pathlib import Path
@@ -135,6 +136,20 @@ def test_end_to_end(teacher, student, data, tmp_path, monkeypatch, capsys):
     assert "student" in page
     assert str(tmp_path) not in page
     assert re.search(r"student +PyTorch +fp32", captured.out)
+
+
+def test_the_command_on_a_page_makes_the_page_again(teacher, student, make_bundle, data, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    pages = []
+    monkeypatch.setattr(report, "write_report", lambda path, page: pages.append(page))
+    other = rebundle(make_bundle(seed=2), tmp_path / "run" / "other")
+    words = ("--data", data, "--latency-windows", 1)
+    assert run_cli(monkeypatch, other, teacher, *words) == 0
+    assert run_cli(monkeypatch, student, "--baseline", teacher, *words) == 0
+    assert pages[1].command.startswith("python benchmarks/compare.py run/teacher run/student --data questions.json --rows")
+    assert run_cli(monkeypatch, *shlex.split(pages[1].command)[2:]) == 0
+    assert pages[2].render() == pages[1].render()
+    assert [e.facts["model"] for e in pages[1].groups[0].entries] == ["teacher", "student"]
 
 
 def test_accuracy_is_reused_for_the_same_bundle_data_and_runtime_only(teacher, data, tmp_path, measured, monkeypatch, capsys):

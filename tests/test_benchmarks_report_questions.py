@@ -4,10 +4,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from report_material import ANSWERS, INT8, STUDENT, TEACHER, write_material
+from report_material import ANSWERS, INT8, ODD, STUDENT, TEACHER, write_material
 
 from benchmarks.accuracy import answers_path, save_answers
-from benchmarks.report_question_views import excerpt, nearest
+from benchmarks.report import Page, other_baselines
+from benchmarks.report_headline import baseline_entry, best_entry
+from benchmarks.report_question_views import excerpt, nearest, question_sections
 from benchmarks.report_questions import (
     LENGTHS,
     TYPES,
@@ -19,8 +21,9 @@ from benchmarks.report_questions import (
     regressions,
     slices,
 )
+from benchmarks.report_tables import MODEL_COLUMNS, model_lines
 from benchmarks.rows import read_rows
-from benchmarks.views import collect
+from benchmarks.views import UNKNOWN, Entry, collect, view_tables
 from qa.datasets import EMBEDDED
 from qa.errors import OptionError
 from qa.squad import Example
@@ -124,12 +127,70 @@ def test_an_export_of_the_teacher_is_no_student(kept, material):
     group = material[2][0]
     for entry in group.entries:
         entry.facts["params"] = 2000
-    assert [e.facts["model"] for e in chosen_three(kept, group)] == ["teacher", "student", "student-int8"]
+    assert [e.facts["model"] for e in chosen_three(kept, group)] == ["teacher", "student-int8"]
+    page = question_sections(kept, group, "")
+    assert ">int8: <strong>student-int8<" in page
+    assert ">student: " not in page
     int8 = next(e for e in group.entries if e.facts["bundle_sha256"] == INT8)
     int8.facts["params"] = 1000  # now the only one that is smaller, and its parent is not among the kept
     assert [e.facts["model"] for e in chosen_three(kept, group)] == ["teacher", "student-int8"]
     int8.facts["precision"] = "fp16"
     assert chosen_three(kept, group) == []
+
+
+def test_of_models_with_one_name_the_student_is_the_one_that_is_certain(kept, material):
+    group = material[2][0]
+    teacher, student, int8 = (next(e for e in group.entries if e.facts["bundle_sha256"] == b) for b in (TEACHER, STUDENT, INT8))
+    student.facts["model"] = "y/student"
+    other = Entry(student.facts | {"model": "x/student", "bundle_sha256": "9" * 64})
+    kept.f1["9" * 64], kept.answers["9" * 64] = kept.f1[STUDENT], kept.answers[STUDENT]
+    group.entries.insert(1, other)
+    assert chosen_three(kept, group) == [teacher, int8]
+    other.facts["params"] = 999
+    assert chosen_three(kept, group) == [teacher, student, int8]
+    int8.facts["same_answers_as"] = "teacher"  # the parent's answers are not kept
+    assert chosen_three(kept, group) == [teacher, int8]
+    del int8.facts["same_answers_as"]
+    assert chosen_three(kept, group) == [teacher, int8]
+
+
+def two_comparisons(rows):
+    """The student in int8 and a model half as good again; then the teacher and its student."""
+    cpu = [row for row in rows if row["target"] == "cpu"]
+    first = [
+        row | {"baseline": "student-int8", "baseline_sha256": INT8, "f1": f1, "f1_retained": retained}
+        for bundle, f1, retained in ((INT8, 200 / 3, 1.0), (ODD, 100.0, 1.5)) for row in cpu if row["bundle_sha256"] == bundle
+    ]  # fmt: skip
+    return first + [row for row in cpu if row["bundle_sha256"] in (TEACHER, STUDENT)]
+
+
+def test_figures_against_another_baseline_are_left_out_and_the_page_says_so(material):
+    rows = two_comparisons(read_rows(material[0]))
+    (group,) = collect(rows)
+    assert baseline_entry(group).facts["bundle_sha256"] == TEACHER
+    assert best_entry(group).facts["bundle_sha256"] == STUDENT
+    kept, _ = read_kept(material[1], material[0], [group])
+    found = group_intervals(kept, group)
+    assert {bundle: ratio is not None for bundle, (_, ratio) in found.items()} == {TEACHER: True, STUDENT: True, INT8: False}
+    assert chosen_three(kept, group) == []
+    page = Page([group], kept).render()
+    bars = page[page.index("F1 retained against teacher") :].split("</section>")[0]
+    assert bars.count('class="row') == 1
+    notice = ": compared with another model than teacher, so F1 retained and speed against teacher are left out"
+    assert page.count(notice) == page.count('class="notice"') == 1
+    for view, headings in (("summary", ("retained", "x@384", "x@real")), ("latency", ("x mean", "x p50"))):
+        (table,) = view_tables([group], view)
+        for line in (dict(zip(table.headings, cells, strict=True)) for cells in table.cells):
+            shown = {line[heading] != UNKNOWN for heading in headings}
+            assert shown == {line["model"] in ("teacher", "student")}
+        assert any("teacher" in text and text.endswith("– where compared with another model") for text in table.notes)
+    columns = {column.heading: column for column in MODEL_COLUMNS}
+    lines = {line.row["model"]: line for line in model_lines([group], [found])}
+    assert [columns[name].value(lines["student-int8"]) for name in ("retained", "retained, 95 %", "x real")] == [None] * 3
+    assert columns["retained"].value(lines["teacher"]) == 1.0
+    (alone,) = collect([row for row in rows if row["baseline"] == "student-int8"])
+    assert other_baselines(alone) == ""
+    assert [alone.retained(e) for e in alone.entries] == [1.0, 1.5]
 
 
 def test_answers_that_are_not_those_of_the_row_do_not_count(material):

@@ -64,6 +64,12 @@ OLDER = {
     "model": 3,
     "machine": "half \ud800",
     "latency_ms_p90": [1],
+    "latency_ms_mean": 0,
+    "latency_ms_p50": -0.5,
+    "params": 0,
+    "params_without_embeddings": -1,
+    "instructions_per_window": -5,
+    "threads": 10**400,
 }
 
 
@@ -77,10 +83,17 @@ def test_a_row_of_an_older_form_is_left_out_by_name(material, key, value, monkey
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("left out: rows.jsonl: line 6")
     assert key in line
+    assert len(line) < 200
     page = rows_path.with_name("report.html").read_text()
     assert page.count("left out: rows.jsonl: line 6") == 1
     assert str(rows_path.parent) not in page
     assert page.count('data-target="cpu"') == 5 + 8 - 1
+
+
+def test_a_deviation_of_nothing_is_sound(material):
+    rows_path, _, rows = material
+    rows_path.write_text(json.dumps(rows[-2] | {"latency_ms_std": 0, "load_ms": 0}) + "\n", encoding="utf-8")
+    assert sound_rows(rows_path)[1] == []
 
 
 @pytest.mark.parametrize("line", [b"{", b"[]", b"\xff\xfe", b"", b'{"model": "m"}'])

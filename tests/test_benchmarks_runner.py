@@ -174,6 +174,9 @@ def test_a_torn_windows_file_is_named(tiny_export, short_and_long, start, tmp_pa
     assert "not a whole .npz file" in refusal(start(bundle.weights, path), tmp_path)
     path.write_bytes(b"")
     assert "not a whole .npz file" in refusal(start(bundle.weights, path), tmp_path)
+    single = tmp_path / "windows.npy"
+    np.save(single, np.arange(3))
+    assert "windows.npy: not a whole .npz file (it is a single array" in refusal(start(bundle.weights, single), tmp_path)
 
 
 @pytest.mark.parametrize(

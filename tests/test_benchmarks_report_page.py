@@ -9,6 +9,7 @@ from report_material import ARM, CPU, INT8, ODD_NAME, PIXEL, QEMU, TEACHER, writ
 
 from benchmarks import compare
 from benchmarks.compare import CompareConfig
+from benchmarks.rows import read_rows
 from qa.cli import run_command
 
 pytestmark = pytest.mark.system
@@ -217,7 +218,7 @@ def test_a_measuring_run_and_the_page_alone_write_the_same(material, tmp_path, m
     """`show` is what every measuring run ends in."""
     folder = material[0].parent
     config = CompareConfig(data=str(folder / "data.json"), rows=folder / "rows.jsonl", page=tmp_path / "a.html")
-    rows = compare.read_rows(config.rows)
+    rows = read_rows(config.rows)
     compare.show(config, config.rows, compare.collect(rows, compare.newest_order(rows)), [])
     words = ["compare", "--report", "--rows", str(config.rows), "--data", config.data, "--page", str(tmp_path / "b.html")]
     monkeypatch.setattr(sys, "argv", words)

@@ -21,7 +21,7 @@ from pathlib import Path
 import tyro
 
 from benchmarks.command_line import command_line_of, flag_name, relative
-from benchmarks.measure import Comparison, Subject, measure_latency, measure_subject_accuracy, note
+from benchmarks.measure import Comparison, Subject, bundle_columns, measure_latency, measure_subject_accuracy, note
 from benchmarks.on_target import EMULATED_QUESTIONS, Errand, measure_on_target, sample_examples
 from benchmarks.phone import phone_rows
 from benchmarks.report_questions import read_kept
@@ -167,17 +167,7 @@ def find_subjects(config: CompareConfig) -> list[Subject]:
     shared = {"command": command_line(config), "date": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")}
     subjects = []
     for bundle, name in zip(bundles, display_names([bundle.path for bundle in bundles]), strict=True):
-        parameters = bundle.manifest.get("parameters") or {}
-        facts = {
-            "model": name,
-            "bundle_sha256": bundle.sha256,
-            "stage": bundle.stage,
-            "precision": bundle.precision,
-            "params": parameters.get("total"),
-            "params_without_embeddings": parameters.get("without_embeddings"),
-            "size_bytes": bundle.weights.stat().st_size,
-        }
-        subjects.append(Subject(bundle, facts | shared))
+        subjects.append(Subject(bundle, {"model": name} | bundle_columns(bundle) | shared))
     return subjects
 
 

@@ -17,7 +17,7 @@ from benchmarks.command_line import command_line_of, flag_name
 from benchmarks.compare import EXIT_SOME_FAILED
 from benchmarks.football_train import FOOTBALL, STARTS, Model, Sources, Training, train
 from benchmarks.football_views import MARKERS_NAME, Results, by_category, write_results
-from benchmarks.measure import note
+from benchmarks.measure import bundle_columns, note
 from benchmarks.rows import OK, Row, append_row, machine, make_row, rows_so_far
 from benchmarks.zoo import evenly
 from benchmarks.zoo_train import QuestionScores, check_plan, evaluate, load_scores, save_scores
@@ -141,12 +141,7 @@ class Run:
             "command": command_line_of("benchmarks/football.py", self.config),
         }  # fmt: skip
         if bundle is not None:
-            parameters = bundle.manifest["parameters"]
-            facts |= {
-                "bundle_sha256": bundle.sha256, "stage": bundle.stage, "precision": bundle.precision,
-                "params": parameters["total"], "params_without_embeddings": parameters["without_embeddings"],
-                "size_bytes": bundle.weights.stat().st_size,
-            }  # fmt: skip
+            facts |= bundle_columns(bundle)
         return facts
 
     def append(self, facts: Row, status: str = OK) -> None:

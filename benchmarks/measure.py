@@ -46,6 +46,16 @@ class Subject:
     error: str | None = None
 
 
+def bundle_columns(bundle: Bundle) -> Row:
+    """The columns that are a bundle's own, but for its name in a table."""
+    parameters = bundle.manifest.get("parameters") or {}
+    return {
+        "bundle_sha256": bundle.sha256, "stage": bundle.stage, "precision": bundle.precision,
+        "params": parameters.get("total"), "params_without_embeddings": parameters.get("without_embeddings"),
+        "size_bytes": bundle.weights.stat().st_size,
+    }  # fmt: skip
+
+
 @dataclass
 class Comparison:
     """What all measurements of one run share, and the rows it has appended so far."""

@@ -23,7 +23,7 @@ import export.tflite
 from benchmarks.accuracy import measure_accuracy
 from benchmarks.command_line import command_line_of, flag_name
 from benchmarks.compare import EXIT_SOME_FAILED
-from benchmarks.measure import Comparison, Subject, measure_latency, note
+from benchmarks.measure import Comparison, Subject, bundle_columns, measure_latency, note
 from benchmarks.rows import OK, Row, append_row, machine, make_row, rows_so_far
 from benchmarks.zoo_train import Model, Training, check_plan, evaluate, load_scores, save_scores, scores_path, train
 from benchmarks.zoo_views import UNSUPPORTED, Results, check_markers, write_results
@@ -157,12 +157,7 @@ class Zoo:
             "command": command_line_of("benchmarks/zoo.py", self.config),
         }  # fmt: skip
         if bundle is not None:
-            parameters = bundle.manifest["parameters"]
-            facts |= {
-                "model": bundle.path.name, "bundle_sha256": bundle.sha256, "stage": bundle.stage, "precision": bundle.precision,
-                "params": parameters["total"], "params_without_embeddings": parameters["without_embeddings"],
-                "size_bytes": bundle.weights.stat().st_size,
-            }  # fmt: skip
+            facts |= {"model": bundle.path.name} | bundle_columns(bundle)
         return facts
 
     def append(self, facts: Row, status: str = OK) -> None:

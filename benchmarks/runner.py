@@ -44,7 +44,7 @@ LITERT_PACKAGES = (
 PROGRESS_EVERY_S = 5
 EXIT_USER_ERROR = 2
 
-Inputs = dict  # of names to (1, T) int64 arrays
+Inputs = dict  # of names to (B, T) int64 arrays
 
 
 class InputError(Exception):
@@ -53,11 +53,12 @@ class InputError(Exception):
 
 @dataclass
 class Model:
-    """A loaded model: `call` maps (1, T) inputs to start and end logits (1, T); `lengths` are the T it takes, None any."""
+    """A loaded model: `call` maps (B, T) inputs to start and end logits (B, T); `lengths` are the T it takes, None any."""
 
     runtime: str
     lengths: list[int] | None
     call: Callable[[Inputs], Any]
+    max_batch: int = 1
 
 
 @dataclass

@@ -20,8 +20,9 @@ def nothing_is_measured(monkeypatch):
     def refuse(*_, **__):
         raise AssertionError("measured")
 
-    for name in ("measure_accuracy", "load_runtime", "measure_in_turns", "measure_in_fresh_process"):
+    for name in ("measure_accuracy", "load_runtime", "Worker"):
         monkeypatch.setattr(measure, name, refuse)
+    monkeypatch.setattr(compare, "measure_latency", refuse)
     monkeypatch.setattr(compare, "append_row", refuse)
 
 
@@ -179,7 +180,7 @@ def test_a_bundle_changed_since_its_row_is_left_out(material, make_bundle, tmp_p
 
 
 def test_options_of_a_measurement_are_refused():
-    for option, value in (("baseline", rows_path_of("x")), ("latency_windows", 3), ("skip_latency", True)):
+    for option, value in (("baseline", rows_path_of("x")), ("quick", True), ("lengths", ("128",)), ("skip_latency", True)):
         with pytest.raises(OptionError, match=rf"--{option.replace('_', '-')} must be left out with --report"):
             CompareConfig(report=True, **{option: value})
     with pytest.raises(OptionError, match="--report must be left out with --phone-log"):

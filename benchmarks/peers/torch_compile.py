@@ -8,6 +8,8 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from benchmarks.peers.versions import installed_versions
 from benchmarks.runner import Inputs, Model
 
@@ -19,10 +21,8 @@ WARM_UP_SHAPES = ((1, 96), (2, 96))
 
 def prepare(source: Path, out: Path, calibration: Path, precision: str) -> dict[str, str]:
     """Copy config.json and model.safetensors. ValueError when there is no C++ compiler to run them with."""
-    from qa.models.model import CONFIG, WEIGHTS
-
     check_compiler()
-    for name in (CONFIG, WEIGHTS):
+    for name in ("config.json", "model.safetensors"):
         shutil.copy(source / name, out / name)
     return installed_versions(PACKAGES)
 
@@ -64,6 +64,5 @@ def compiled(model: Any, threads: int, mode: str | None = None) -> Model:
         return output["start_logits"].numpy(), output["end_logits"].numpy()
 
     for shape in WARM_UP_SHAPES:
-        ids = torch.ones(shape, dtype=torch.long).numpy()
-        call(dict.fromkeys(NAMES, ids))
+        call({name: np.ones(shape, np.int64) for name in NAMES})  # an array of its own for each, as in every later call
     return Model(f"torch {torch.__version__} compile", None, call, MAX_BATCH)

@@ -1,11 +1,13 @@
 """torchao: int8 weights and, as it runs, int8 activations in every Linear, then torch.compile.
 
 `quantize_` with Int8DynamicActivationInt8WeightConfig as its documentation has it: one scale for each output channel and for
-each token, and a narrower range on a CPU without VNNI, which torchao's own helper decides. The quantized state is saved with
-torch.save and assigned to a new model, which is how torchao serializes. Its documentation compiles with mode
-"max-autotune"; MODE says what is done here.
+each token, and a narrower range on a CPU without VNNI, which torchao's own helper decides. The quantized state is
+stored as safetensors, by torchao's own flattening, and assigned to a new model. Compiled in the mode that torchao's
+documentation takes.
 """
 
+import json
+import shutil
 from pathlib import Path
 
 from benchmarks.peers.torch_compile import check_compiler, compiled
@@ -13,15 +15,15 @@ from benchmarks.peers.versions import installed_versions
 from benchmarks.runner import Model
 
 PACKAGES = ("torchao", "torch", "transformers")
-STATE = "model.pt"
+STATE = "model.safetensors"
 MODE = "max-autotune"
 
 
 def prepare(source: Path, out: Path, calibration: Path, precision: str) -> dict[str, str]:
     """Quantize every Linear and save the state beside config.json."""
-    import shutil
-
     import torch
+    from safetensors.torch import save_file
+    from torchao.prototype.safetensors.safetensors_support import flatten_tensor_state_dict
     from torchao.quantization import Int8DynamicActivationInt8WeightConfig, quantize_
     from torchao.utils import should_reduce_range
 
@@ -30,7 +32,8 @@ def prepare(source: Path, out: Path, calibration: Path, precision: str) -> dict[
     check_compiler()
     model = QAModel.from_pretrained(source)
     quantize_(model, Int8DynamicActivationInt8WeightConfig(reduce_range=should_reduce_range(torch.device("cpu"))))
-    torch.save(model.state_dict(), out / STATE)
+    tensors, metadata = flatten_tensor_state_dict(model.state_dict())
+    save_file(tensors, out / STATE, metadata)
     shutil.copy(source / CONFIG, out / CONFIG)
     return installed_versions(PACKAGES)
 
@@ -45,9 +48,8 @@ def import_libraries(path: Path) -> None:
 
 def load(path: Path, threads: int) -> Model:
     """Build, assign the quantized state, compile and warm up."""
-    import json
-
-    import torch
+    from safetensors import safe_open
+    from torchao.prototype.safetensors.safetensors_support import unflatten_tensor_state_dict
     from torchao.quantization.utils import recommended_inductor_config_setter
 
     from qa.models.model import CONFIG, QAModel
@@ -55,6 +57,10 @@ def load(path: Path, threads: int) -> Model:
     check_compiler()
     recommended_inductor_config_setter()  # quantize_ sets these; here it ran in another process
     model = QAModel.from_config(json.loads((path / CONFIG).read_text(encoding="utf-8")), str(path / CONFIG))
-    model.load_state_dict(torch.load(path / STATE, weights_only=True), assign=True)
+    with safe_open(path / STATE, "pt") as file:
+        state, left = unflatten_tensor_state_dict({name: file.get_tensor(name) for name in file.keys()}, file.metadata())  # noqa: SIM118
+    if left:
+        raise ValueError(f"{path / STATE}: tensors {', '.join(left)} belong to nothing; make the peer again")
+    model.load_state_dict(state, assign=True)
     served = compiled(model.eval(), threads, MODE)
     return Model(f"torchao {installed_versions(PACKAGES)['torchao']}", served.lengths, served.call, served.max_batch)

@@ -24,6 +24,7 @@ from benchmarks.journal import Journal
 from benchmarks.latency import FULL, QUICK, Setting
 from benchmarks.measure import Comparison, measure_subject_accuracy
 from benchmarks.on_target import EMULATED_QUESTIONS, Errand, measure_on_target, sample_examples
+from benchmarks.peer_subjects import peer_subjects
 from benchmarks.phone import phone_rows
 from benchmarks.report_questions import read_kept
 from benchmarks.report_rows import rows_of_bundles, sound_rows
@@ -83,8 +84,6 @@ def prepare(config: CompareConfig) -> Comparison:
     rows_path, old_rows = find_rows(config)
     examples = read_squad(data)
     if config.peers is not None:
-        from benchmarks.peer_subjects import peer_subjects
-
         student = open_bundle(config.peers, kind="pytorch").sha256
         subjects += peer_subjects(next(subject for subject in subjects if subject.sha256 == student))
     for subject in subjects:

@@ -20,7 +20,9 @@ from pathlib import Path
 
 import tyro
 
+from benchmarks.cells import Table
 from benchmarks.command_line import command_line_of, flag_name, relative
+from benchmarks.groups import Group, collect, newest_order
 from benchmarks.measure import Comparison, Subject, bundle_columns, measure_latency, measure_subject_accuracy, note
 from benchmarks.on_target import EMULATED_QUESTIONS, Errand, measure_on_target, sample_examples
 from benchmarks.phone import phone_rows
@@ -29,7 +31,7 @@ from benchmarks.report_rows import rows_of_bundles, sound_rows
 from benchmarks.rows import CPU, OK, Row, append_row, machine, make_row, rows_so_far
 from benchmarks.table import as_text
 from benchmarks.targets import open_target
-from benchmarks.views import Group, Table, collect, newest_order, view_tables
+from benchmarks.views import view_tables
 from qa.bundle import MANIFEST, Bundle, open_bundle
 from qa.cli import check_option, one_line, run_command
 from qa.datasets import EMBEDDED, resolve

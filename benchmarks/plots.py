@@ -14,12 +14,12 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from matplotlib.transforms import Bbox
 
-from benchmarks.views import Entry, Group, runtime_package
+from benchmarks.groups import Entry, Group
+from benchmarks.names import RUNTIME_NAMES, runtime_package
 
 INK = "#010203"  # stands for the page's text colour until the SVG is finished
 RUNTIME_COLOURS = {"torch": "#e8743b", "onnxruntime": "#4a86e8", "ai-edge-litert": "#22a06b"}
 OTHER_COLOUR = "#9b6dd6"
-RUNTIME_NAMES = {"torch": "PyTorch", "onnxruntime": "ONNX Runtime", "ai-edge-litert": "LiteRT"}
 MARKERS = {"fp32": "o", "fp16": "s", "int8": "^", "int8-weights": "D", "int8-static": "P"}
 LOG_FROM = 3.0  # an axis whose values differ by more is logarithmic
 DECADES_FROM = 300.0  # a logarithmic axis whose values differ by more has room for powers of ten only

@@ -6,6 +6,7 @@ from functools import cached_property
 from importlib import resources
 from pathlib import Path
 
+from benchmarks.groups import Group
 from benchmarks.report_headline import KEEPS_ENOUGH, NEAR_THE_MOST, baseline_entry, best_entry, headline
 from benchmarks.report_html import definitions, plural, text
 from benchmarks.report_plots import group_plots, runtime_colours
@@ -22,7 +23,8 @@ from benchmarks.report_tables import (
     target_filter,
 )
 from benchmarks.rows import OK
-from benchmarks.views import Group, busy_cores, view_tables
+from benchmarks.table_notes import busy_cores
+from benchmarks.views import view_tables
 from qa.files import write_whole
 
 NO_INTERVALS = "No intervals: the answers these figures are from are not kept, or the data file was not given."

@@ -1,6 +1,6 @@
 """What a comparison found, in one sentence and a few figures."""
 
-from benchmarks.views import Entry, Group
+from benchmarks.groups import Entry, Group
 
 KEEPS_ENOUGH = 0.97  # F1 retained from which on only speed counts
 NEAR_THE_MOST = 0.02  # where no model keeps that much, speed counts among those this near to the one that keeps most

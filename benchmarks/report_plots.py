@@ -9,12 +9,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from benchmarks.bootstrap import Interval
-from benchmarks.report_html import definitions, plural, span, text
+from benchmarks.cells import span
+from benchmarks.groups import Entry, Group
+from benchmarks.names import RUNTIME_NAMES, runtime_package
+from benchmarks.report_html import definitions, plural, text
 from benchmarks.report_settings import Setting, shown_setting
 from benchmarks.rows import Row
-from benchmarks.views import Entry, Group, runtime_package
 
-RUNTIMES = {"torch": "PyTorch", "onnxruntime": "ONNX Runtime", "ai-edge-litert": "LiteRT"}
 SHAPES = {
     "fp32": '<circle cx="6" cy="6" r="5"/>',
     "fp16": '<rect x="1.5" y="1.5" width="9" height="9"/>',
@@ -174,7 +175,7 @@ def _mark(
 def _legend(points: Sequence[Point], colours: Mapping[str, int]) -> str:
     runtimes = dict.fromkeys(runtime_package(p.entry) for p in points)
     precisions = dict.fromkeys(p.entry.facts["precision"] for p in points)
-    items = [f'<span class="c{colours[r]}"><i></i>{text(RUNTIMES.get(r, r))}</span>' for r in runtimes]
+    items = [f'<span class="c{colours[r]}"><i></i>{text(RUNTIME_NAMES.get(r, r))}</span>' for r in runtimes]
     items += [f'<span><svg viewBox="0 0 12 12">{SHAPES.get(p, OTHER_SHAPE)}</svg>{text(p)}</span>' for p in precisions]
     if any(p.interval for p in points):
         items.append('<span><i class="bar"></i>95 % interval</span>')
@@ -192,7 +193,7 @@ def _front_list(front: Sequence[Point]) -> str:
 
 def runtime_colours(groups: Sequence[Group]) -> dict[str, int]:
     """A number for each runtime, which the style sheet gives a colour; those that are always there keep theirs."""
-    found = [*RUNTIMES, *(runtime_package(e) for g in groups for e in g.entries)]
+    found = [*RUNTIME_NAMES, *(runtime_package(e) for g in groups for e in g.entries)]
     return {name: number for number, name in enumerate(dict.fromkeys(found))}
 
 

@@ -14,8 +14,8 @@ import numpy as np
 
 from benchmarks.accuracy import Answers, answers_path, load_answers
 from benchmarks.bootstrap import Interval, interval, intervals
+from benchmarks.groups import Entry, Group
 from benchmarks.rows import OK, Row
-from benchmarks.views import Entry, Group
 from qa.cli import one_line
 from qa.datasets import EMBEDDED, resolve
 from qa.errors import OptionError, SquadFormatError

@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass
 
+from benchmarks.groups import Entry, Group
+from benchmarks.latency_view import newest_on_phone
 from benchmarks.rows import OK, Row
-from benchmarks.views import Entry, Group, newest_on_phone
 
 
 @dataclass(frozen=True)

@@ -4,10 +4,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from benchmarks.bootstrap import Interval
-from benchmarks.report_html import span, text
+from benchmarks.cells import UNKNOWN, span
+from benchmarks.groups import Entry, Group
+from benchmarks.report_html import text
 from benchmarks.report_settings import current_rows
 from benchmarks.rows import OK, Row
-from benchmarks.views import UNKNOWN, Entry, Group
 
 _LEFT = ' class="name"'
 Intervals = Mapping[str, tuple[Interval, Interval | None]]

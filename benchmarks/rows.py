@@ -19,6 +19,13 @@ Row = dict[str, Any]
 # accuracy; machine is what the user calls the phone, date that of reading the log. latency_ms_std is the deviation of the timed
 # calls, latency_ms_first the first call of all, which is not among them; load_ms is the tool's "Init", memory_growth_mb how much
 # the peak of resident memory grew since the tool's start. The tool knows no p90 and p99, an old one no percentiles at all.
+# f1_low, f1_high and those of f1_retained: 95 % bootstrap intervals over questions, the ratio paired with the baseline's answers.
+# null_threshold: of no answer, tuned for this very file. parent_sha256: of the bundle it was made from.
+# Models take turns in rounds; the rounds of one run (date, threads, machine) are the same for all its rows: round_ms is the mean
+# time of a window in each, timed_s what was timed in all, affinity the cores the process was pinned to. quick: fewer than 1,024
+# windows or less than 60 s were timed. A row whose batch is above 1 has windows_per_s, one number, and no latency_ms_*.
+# Rows with peer, the name of an adapter of benchmarks/peers, are of what another tool made of a PyTorch bundle: bundle_sha256 is
+# of that bundle, stage "peer", size_bytes of the tool's own file, versions those of its packages.
 # Rows of benchmarks/zoo.py name the head with its parameters, the seed, and under training what all its models share. Where no
 # bundle came to be, bundle_sha256 is of what it was to be made from: the parent of an export, the encoder's weights of a model.
 # Their status begins with "unsupported: " where a runtime cannot express a model, which is a finding and no failure.
@@ -33,19 +40,19 @@ Row = dict[str, Any]
 # runtime call executes, at one thread and as short as the runtime allows; only under QEMU, where no time is measured.
 # load_average is that of the last minute when the measurement began.
 KEYS = (
-    "model", "bundle_sha256", "stage", "precision", "runtime", "target", "machine",
+    "model", "peer", "bundle_sha256", "parent_sha256", "stage", "precision", "runtime", "versions", "target", "machine",
     "threads", "batch", "lengths",  # of the latency; lengths is "real" or the padded length
     "params", "params_without_embeddings", "size_bytes", "head", "head_params", "seed", "training",
-    "data", "n", "n_windows", "exact", "f1",
+    "data", "n", "n_windows", "exact", "f1", "f1_low", "f1_high",
     "HasAns_exact", "HasAns_f1", "HasAns_total", "NoAns_exact", "NoAns_f1", "NoAns_total", "best_f1", "best_f1_thresh",
-    "by_category",
-    "baseline", "baseline_sha256", "f1_retained", "same_answers", "same_answers_as",
+    "null_threshold", "by_category",
+    "baseline", "baseline_sha256", "f1_retained", "f1_retained_low", "f1_retained_high", "same_answers", "same_answers_as",
     "reference", "reference_f1", "parity_max_abs", "same_spans", "instructions_per_window",
     "latency_ms_p50", "latency_ms_p90", "latency_ms_p95", "latency_ms_p99", "latency_ms_mean",
-    "latency_ms_std", "latency_ms_first", "n_warmup", "n_runs",
+    "latency_ms_std", "latency_ms_first", "n_warmup", "n_runs", "timed_s", "round_ms", "quick",
     "objective", "windows_per_s", "times_reference",
     "tokenize_ms_p50", "decode_ms_p50", "load_ms", "peak_memory_mb", "memory_before_load_mb", "memory_growth_mb", "other_load",
-    "governor", "load_average",
+    "governor", "load_average", "affinity",
     "command", "date", "status",
 )  # fmt: skip
 REQUIRED = ("model", "bundle_sha256", "stage", "precision", "target", "machine", "data", "command", "date", "status")

@@ -7,6 +7,8 @@ import pytest
 from report_material import ANSWERS, INT8, ODD, STUDENT, TEACHER, write_material
 
 from benchmarks.accuracy import answers_path, save_answers
+from benchmarks.cells import UNKNOWN
+from benchmarks.groups import Entry, collect
 from benchmarks.report import Page, other_baselines
 from benchmarks.report_headline import baseline_entry, best_entry
 from benchmarks.report_question_views import excerpt, nearest, question_sections
@@ -23,7 +25,7 @@ from benchmarks.report_questions import (
 )
 from benchmarks.report_tables import MODEL_COLUMNS, model_lines
 from benchmarks.rows import read_rows
-from benchmarks.views import UNKNOWN, Entry, collect, view_tables
+from benchmarks.views import view_tables
 from qa.datasets import EMBEDDED
 from qa.errors import OptionError
 from qa.squad import Example

@@ -95,9 +95,9 @@ class Group:
         return ratio(base, row, figure) if base is not None else None
 
     def speedup_interval(self, row: Row) -> Interval | None:
-        """The interval of `speedup` by mean times; None where the two did not take turns."""
+        """The interval of `speedup` by mean times; None where the two did not take turns, and for what is divided by itself."""
         base = self._padded_baseline(row, MEAN)
-        return round_ratio(base, row) if base is not None else None
+        return round_ratio(base, row) if base is not None and base is not row else None
 
     def _padded_baseline(self, row: Row, figure: str) -> Row | None:
         if not row or not self.same_baseline(row):
@@ -177,4 +177,5 @@ def _update(entries: list[Entry], row: Row) -> None:
 
 def is_batched(row: Row) -> bool:
     """Whether this row says how many windows a second a model computes when several are given at once."""
-    return row.get("batch", 1) > 1 and "lengths" in row and isinstance(row.get("windows_per_s"), int | float)
+    needed = "lengths" in row and "threads" in row
+    return needed and row.get("batch", 1) > 1 and isinstance(row.get("windows_per_s"), int | float)

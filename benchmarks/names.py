@@ -20,7 +20,7 @@ TOOL_NAMES = {
     "torch-compile": "torch.compile",
     "openvino": "OpenVINO",
     "optimum-onnx": "Optimum ONNX",
-    "ort-documented": "ORT's own tools",
+    "ort-documented": "ORT docs",
 }
 
 

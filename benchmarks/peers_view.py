@@ -28,7 +28,7 @@ def peers_table(group: Group, standing: Standing) -> Table:
     notes = [
         *map(standing.sentence, standing.lines),
         f"ms: mean of the runtime call for one window {standing.where}, 1 thread; x ours: times as fast as "
-        f"{standing.ours.facts['model']}, our fastest export here; equal F1: at most {EQUAL_F1:g} points below ours",
+        f"{standing.ours.facts['model']}, our fastest export here; equal F1: at most {EQUAL_F1:g} points below ours; all made of {standing.made_from}",
         *peer_notes(shown), *quick_notes(shown), f"{group.data}; {group.machine}", *busy_notes(group),
         *failures([e for e in group.entries if e.is_peer]),
     ]  # fmt: skip

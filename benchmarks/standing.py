@@ -57,6 +57,8 @@ class PeerLine:
 class Standing:
     """Ours and all peers of one bundle at one setting."""
 
+    made_from: str
+    """The PyTorch model that ours and all peers were made from."""
     setting: str
     ours: Entry
     row: Row
@@ -72,7 +74,8 @@ class Standing:
         if line.faster is None:
             return f"{line.name} was not timed {self.where} in the same run"
         words = {1: "is ", -1: "is behind: ", 0: "shows no difference beyond noise: "}[line.beyond_noise]
-        return f"{line.name} {words}{line.times} {self.where} {_f1_words(line.f1_difference)}"
+        sentence = f"{line.name} {words}{line.times} {self.where} {_f1_words(line.f1_difference)}"
+        return sentence if line.equal_f1 or line.beyond_noise < 0 else f"{sentence}, which does not count"
 
     def verdict(self) -> str:
         """Whether ours is the fastest at equal F1, and if not who is."""
@@ -96,7 +99,7 @@ def _f1_words(difference: float) -> str:
         return "at the same F1"
     if difference > 0:
         return f"at {difference:.1f} points more F1"
-    return f"at {-difference:.1f} points less F1, which does not count as equal"
+    return f"at {-difference:.1f} points less F1"
 
 
 def standings(group: Group) -> list[Standing]:
@@ -115,7 +118,9 @@ def _standing(group: Group, bundle: str, setting: str) -> Standing | None:
     ours = min(timed, key=lambda e: e.at(setting, 1)[MEAN])
     row = ours.at(setting, 1)
     lines = [_line(peer, ours, row) for peer in peers_of(group.entries, bundle) if _sound(peer)]
-    return Standing(setting, ours, row, tuple(sorted(lines, key=lambda line: -(line.faster or 0)))) if lines else None
+    parents = [e.facts["model"] for e in group.entries if e.facts["bundle_sha256"] == bundle and not e.is_peer]
+    made_from = parents[0] if parents else f"bundle {bundle[:16]}"
+    return Standing(made_from, setting, ours, row, tuple(sorted(lines, key=lambda line: -(line.faster or 0)))) if lines else None
 
 
 def _sound(entry: Entry) -> bool:

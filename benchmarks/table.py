@@ -21,7 +21,6 @@ from qa.cli import check_option, run_command
 from qa.errors import OptionError
 from qa.files import write_whole
 
-
 HINTS = {
     "arm": "; python benchmarks/compare.py --target writes such rows",
     "peers": "; it takes rows of peers and of exports of the same PyTorch bundle, with parent_sha256",

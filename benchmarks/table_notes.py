@@ -61,7 +61,7 @@ def _explanations(group: Group, view: str) -> list[str]:
         notes.append(
             "tokenize (one question), decode (one window) and load in ms are not part of the latency; peak: the whole process"
         )
-    if view == "latency" and any("latency_ms_first" in row for row in _timed_rows(group)):
+    if view == "latency" and any("latency_ms_first" in row for row in timed_rows(group)):
         notes.append("first: the first inference of the process, which is not among those timed")
     return notes + ([intervals] if intervals else [])
 
@@ -77,7 +77,7 @@ def _interval_note(group: Group, view: str) -> str:
     over = []
     if view != "latency" and any("f1_low" in e.facts or "f1_retained_low" in e.facts for e in group.entries):
         over.append("of F1 and its ratio over questions" if view == "accuracy" else "of retained over questions")
-    rounds = {len(row["round_ms"]) for row in _timed_rows(group) if group.speedup_interval(row) is not None}
+    rounds = {len(row["round_ms"]) for row in timed_rows(group) if group.speedup_interval(row) is not None}
     if view != "accuracy" and rounds:
         counts = f"{min(rounds)}" if len(rounds) == 1 else f"{min(rounds)} to {max(rounds)}"
         over.append(f"of x over {counts} rounds in which the models took turns")
@@ -100,17 +100,17 @@ def _conditions(group: Group, view: str) -> list[str]:
     notes = [f"{group.machine}", f"{', '.join(runtimes)}; {' to '.join(dict.fromkeys((dates[0], dates[-1])))}"]
     if view == "accuracy":
         return notes
-    settings = [f"{name}: {value}" for name, value in process_conditions(_timed_rows(group))]
+    settings = [f"{name}: {value}" for name, value in process_conditions(timed_rows(group))]
     return notes + (settings if view == "latency" else []) + busy_notes(group)
 
 
 def process_conditions(rows: Sequence[Row]) -> list[tuple[str, str]]:
     """Governor, cores and load average of the processes that were timed, each with all its values."""
-    cores = dict.fromkeys((row["threads"], " ".join(map(str, row["affinity"]))) for row in rows if "affinity" in row)
+    cores = dict.fromkeys((row["threads"], tuple(row["affinity"])) for row in rows if "affinity" in row)
     loads = sorted(row["load_average"] for row in rows if "load_average" in row)
     found = [
         ("governor", ", ".join(dict.fromkeys(row["governor"] for row in rows if "governor" in row))),
-        ("cores", "; ".join(f"{core} with threads {threads}" for threads, core in cores)),
+        ("pinned to cores", "; ".join(f"{', '.join(map(str, chosen))} (threads: {threads})" for threads, chosen in cores)),
         ("load average at the start", " to ".join(dict.fromkeys(f"{load:.2f}" for load in loads[:1] + loads[-1:]))),
     ]
     return [(name, value) for name, value in found if value]
@@ -135,13 +135,14 @@ def machine_cores(machine: str) -> int | None:
 
 def busy_cores(group: Group) -> float:
     """How many cores others kept busy while the latencies shown were measured; the worst of them."""
-    return max((row.get("other_load", 0.0) for row in _timed_rows(group)), default=0.0)
+    return max((row.get("other_load", 0.0) for row in timed_rows(group)), default=0.0)
 
 
 def start_load(group: Group) -> float:
     """The load average when the latencies shown began to be measured; the worst of them."""
-    return max((row.get("load_average", 0.0) for row in _timed_rows(group)), default=0.0)
+    return max((row.get("load_average", 0.0) for row in timed_rows(group)), default=0.0)
 
 
-def _timed_rows(group: Group) -> list[Row]:
+def timed_rows(group: Group) -> list[Row]:
+    """The rows that the times shown are from."""
     return [row for e in group.entries for row in e.timed_rows()]

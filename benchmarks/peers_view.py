@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from benchmarks.cells import UNKNOWN, Table, marked, number, span, with_span
-from benchmarks.groups import Entry, Group
+from benchmarks.groups import Entry, Group, peers_of
 from benchmarks.names import peer_notes, short_runtime_name
 from benchmarks.rows import Row
 from benchmarks.standing import EQUAL_F1, Standing, standings
@@ -24,13 +24,14 @@ def peers_table(group: Group, standing: Standing) -> Table:
     for line in standing.lines:
         faster = marked(number(line.faster, ".2f", unit="x"), standing.row, line.row)
         cells.append(_cells(line.peer, line.row, f"{line.f1_difference:+.2f}", faster, span(line.interval)))
-    shown = [standing.ours, *(line.peer for line in standing.lines)]
+    peers = peers_of(group.entries, standing.lines[0].peer.facts["bundle_sha256"])
     notes = [
         *map(standing.sentence, standing.lines),
         f"ms: mean of the runtime call for one window {standing.where}, 1 thread; x ours: times as fast as "
-        f"{standing.ours.facts['model']}, our fastest export here; equal F1: at most {EQUAL_F1:g} points below ours; all made of {standing.made_from}",
-        *peer_notes(shown), *quick_notes(shown), f"{group.data}; {group.machine}", *busy_notes(group),
-        *failures([e for e in group.entries if e.is_peer]),
+        f"{standing.ours.facts['model']}, our fastest export here; equal F1: at most {EQUAL_F1:g} points below ours",
+        f"all made of {standing.made_from}; {group.data}; {group.machine}",
+        *peer_notes(peers), *quick_notes([standing.ours, *peers]), *busy_notes(group),
+        *failures(peers),
     ]  # fmt: skip
     return Table(standing.verdict(), HEADINGS, tuple(cells), tuple(notes))
 

@@ -47,7 +47,7 @@ def headline(group: Group) -> tuple[str, list[tuple[str, str]]]:
         row = best.at(lengths, 1)
         if (faster := group.speedup(row)) is not None:
             interval = group.speedup_interval(row)
-            ends = f" (95 %: {span(interval, '.1f')})" if interval else ""
+            ends = f" (95 %: {span(interval)})" if interval else ""
             quick = ", quick" if row.get("quick") else ""
             cards.append((f"{faster:.1f}x", f"{card}{ends}: mean {row['latency_ms_mean']:.1f} ms, 1 thread{quick}"))
             said.append(words.format(faster))

@@ -16,9 +16,11 @@ def peers_section(group: Group, where: str) -> str:
     if not found:
         return ""
     parts = [f"<h2>Against other tools{where}</h2>\n<p><strong>{text(overall_verdict(found))}.</strong></p>\n"]
+    said: set[str] = set()  # what both tables say stands once
     for standing in found:
         table = peers_table(group, standing)
-        notes = "".join(f"<li>{text(note)}</li>" for note in table.notes)
+        notes = "".join(f"<li>{text(note)}</li>" for note in table.notes if note not in said)
+        said.update(table.notes)
         title = f"{standing.where[0].upper()}{standing.where[1:]}, what was made of {standing.made_from}"
         parts.append(f'<h3>{text(title)}</h3>\n{plain_table(table)}\n<ul class="notes">{notes}</ul>\n')
     return f"<section>{''.join(parts)}</section>\n"

@@ -85,7 +85,7 @@ def find_data(data: str, rows: Sequence[Row]) -> tuple[Path, str] | str:
         return path, sha256
     wanted = ", ".join(f"{name} (SHA-256 {digest[:16]}…)" for digest, name in measured.items())
     if data == EMBEDDED:
-        return f"no intervals and no single questions without the data file of the rows; give it: --data {wanted}"
+        return f"no single questions, and no intervals but those of the rows, without the rows' data file; give it: --data {wanted}"
     raise OptionError(f"--data {data}: has SHA-256 {sha256[:16]}…, but the rows were measured on {wanted}; give that file")
 
 

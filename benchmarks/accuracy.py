@@ -20,9 +20,13 @@ Answers = dict[str, str]
 ACCURACY_KEYS = (
     "n", "n_windows", "exact", "f1",
     "HasAns_exact", "HasAns_f1", "HasAns_total", "NoAns_exact", "NoAns_f1", "NoAns_total", "best_f1", "best_f1_thresh",
+    "null_threshold",
 )  # fmt: skip
 
-RELATION_KEYS = ("baseline", "baseline_sha256", "f1_retained", "same_answers", "same_answers_as")
+RELATION_KEYS = (
+    "baseline", "baseline_sha256", "f1_retained", "f1_retained_low", "f1_retained_high", "f1_low", "f1_high",
+    "same_answers", "same_answers_as",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)

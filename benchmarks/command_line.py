@@ -2,6 +2,7 @@
 
 import os
 import shlex
+import sys
 from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any
@@ -30,3 +31,8 @@ def command_line_of(script: str, config: Any, positional: str = "") -> str:
             flag = [] if option.name == positional else [flag_name(option.name)]
             words += [*flag, *(relative(each) for each in values if each is not True)]
     return shlex.join(words)
+
+
+def note(text: str) -> None:
+    """One line of progress."""
+    print(text, file=sys.stderr, flush=True)

@@ -14,163 +14,39 @@ a phone, as rows, the other writes the page again.
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
-from datetime import UTC, datetime
 from pathlib import Path
 
-import tyro
-
 from benchmarks.cells import Table
-from benchmarks.command_line import command_line_of, flag_name, relative
+from benchmarks.command_line import command_line_of, note, relative
+from benchmarks.compare_options import CompareConfig
+from benchmarks.conditions import load_average
 from benchmarks.groups import Group, collect, newest_order
-from benchmarks.measure import Comparison, Subject, bundle_columns, measure_latency, measure_subject_accuracy, note
+from benchmarks.latency import FULL, QUICK, Setting
+from benchmarks.measure import Comparison, measure_subject_accuracy
 from benchmarks.on_target import EMULATED_QUESTIONS, Errand, measure_on_target, sample_examples
 from benchmarks.phone import phone_rows
 from benchmarks.report_questions import read_kept
 from benchmarks.report_rows import rows_of_bundles, sound_rows
 from benchmarks.rows import CPU, OK, Row, append_row, machine, make_row, rows_so_far
+from benchmarks.subjects import DEMO, Subject, choose_baseline, find_subjects, n_ancestors
 from benchmarks.table import as_text
 from benchmarks.targets import open_target
+from benchmarks.timing import Timing, measure_latency
 from benchmarks.views import view_tables
-from qa.bundle import MANIFEST, Bundle, open_bundle
-from qa.cli import check_option, one_line, run_command
-from qa.datasets import EMBEDDED, resolve
-from qa.errors import BundleError, OptionError
+from qa.bundle import open_bundle
+from qa.cli import check_option, run_command
+from qa.datasets import resolve
+from qa.errors import BundleError
 from qa.files import check_new_file, check_not_an_input
 from qa.runtimes import available_cores
 from qa.squad import file_sha256, read_squad
 
-DEMO = Path("runs/demo")
 EXIT_SOME_FAILED = 1
-ONLY_MEASURING = ("baseline", "latency_windows", "skip_latency")  # options that nothing but a measurement has
-
-
-@dataclass(frozen=True)
-class CompareConfig:
-    """What to compare, on which data, and where the results go."""
-
-    bundles: tyro.conf.Positional[tuple[Path, ...]] = ()
-    """Bundles to compare; without any, all finished ones in runs/demo."""
-    data: str = EMBEDDED
-    """SQuAD JSON file (plain or gzip), or embedded, squad, squad_v2 (their dev part)."""
-    baseline: Path | None = None
-    """Bundle that F1 and speed are compared with; by default the one whose stage is teacher."""
-    rows: Path | None = None
-    """File the result rows are appended to; by default rows.jsonl beside the first bundle."""
-    report: bool = False
-    """Only write the page, from rows that exist: of the bundles named, without any of all rows. Nothing is measured."""
-    page: Path | None = None
-    """HTML page to write; by default report.html beside the rows."""
-    latency_windows: int = 24
-    """Real windows timed for each model, length setting and number of threads."""
-    skip_latency: bool = False
-    """Measure accuracy only."""
-    target: str = CPU
-    """Where to compute: cpu (here), ssh:USER@HOST (numpy and LiteRT or ONNX Runtime must be there), or qemu:CPU (an emulated
-    ARM64 CPU such as qemu:neoverse-n1, set up by benchmarks/arm64_python.sh: instructions instead of times)."""
-    questions: int | None = None
-    """Questions computed on another --target, evenly spaced over the data; by default all, under QEMU 20."""
-    phone_log: tuple[Path, ...] = ()
-    """Logs of LiteRT's benchmark_model, run on a phone: their runs become rows. Nothing is measured on this machine."""
-    phone: str | None = None
-    """The phone of --phone-log in one line: model, Android version, processor."""
-
-    def __post_init__(self) -> None:
-        check_option(self.latency_windows >= 1, "--latency-windows", self.latency_windows, "at least 1")
-        elsewhere = self.target != CPU
-        if self.questions is not None:
-            check_option(elsewhere, "--questions", self.questions, "left out without another --target")
-            check_option(self.questions >= 1, "--questions", self.questions, "at least 1")
-        if elsewhere:
-            check_option(not self.phone_log, "--phone-log", self.phone_log, "left out with --target")
-            check_option(
-                self.baseline is None, "--baseline", self.baseline, "left out with --target, whose reference is this CPU"
-            )
-        if not self.phone_log:
-            check_option(self.phone is None, "--phone", self.phone, "left out without --phone-log")
-        else:
-            named = self.phone is not None and self.phone.isprintable() and self.phone == self.phone.strip() != ""
-            wanted = 'given with --phone-log, in one line such as "Pixel 8, Android 16, Tensor G3"'
-            check_option(named, "--phone", repr(self.phone), wanted)
-            self._refuse("--phone-log", "data", "report", *ONLY_MEASURING)
-        if self.report:
-            self._refuse("--report", "target", "questions", *ONLY_MEASURING)
-
-    def _refuse(self, flag: str, *names: str) -> None:
-        """Refuse options that `flag`, with which nothing is measured here, leaves without a meaning."""
-        for option in (option for option in fields(self) if option.name in names):
-            value = getattr(self, option.name)
-            wanted = f"left out with {flag}, which measures nothing on this machine"
-            check_option(value == option.default, flag_name(option.name), value, wanted)
-
-
-def find_bundles(config: CompareConfig) -> list[Bundle]:
-    """Open the bundles named, or all of the demo. A named one that is none raises BundleError; each is taken once."""
-    found: list[Bundle] = []
-    if config.bundles:
-        named = [*([config.baseline] if config.baseline else []), *config.bundles]
-        found = [open_bundle(path) for path in named]
-    else:
-        finished = sorted(DEMO.glob(f"*/{MANIFEST}"), key=lambda path: path.stat().st_mtime_ns)
-        for path in [*([config.baseline / MANIFEST] if config.baseline else []), *finished]:
-            try:
-                found.append(open_bundle(path.parent))
-            except BundleError as error:
-                if path.parent == config.baseline:
-                    raise
-                note(f"skipped: {one_line(error)}")
-        if not found:
-            raise BundleError(f"{DEMO}: holds no finished bundle to compare; run make demo, or name bundles")
-    return list({bundle.sha256: bundle for bundle in reversed(found)}.values())[::-1]
-
-
-def display_names(paths: Sequence[Path]) -> list[str]:
-    """Folder names, each with as many of its parents as it takes to tell it from the others."""
-    parts = [path.resolve().parts for path in paths]
-    names = [own[-1] for own in parts]
-    for depth in range(2, max((len(own) for own in parts), default=0) + 1):
-        names = ["/".join(own[-depth:]) if names.count(name) > 1 else name for own, name in zip(parts, names, strict=True)]
-    return names
-
-
-def choose_baseline(config: CompareConfig, subjects: Sequence[Subject]) -> Subject | None:
-    """The subject of --baseline, else the only teacher, else None. OptionError when there are several teachers."""
-    if config.baseline is not None:
-        wanted = config.baseline.resolve()
-        same = [s for s in subjects if s.bundle.path.resolve() == wanted]
-        return same[0] if same else next(s for s in subjects if s.bundle.sha256 == open_bundle(wanted).sha256)
-    teachers = [s for s in subjects if s.bundle.stage == "teacher"]
-    if len(teachers) > 1:
-        names = ", ".join(s.facts["model"] for s in teachers)
-        raise OptionError(f"several teachers to compare with ({names}); choose one with --baseline BUNDLE")
-    return teachers[0] if teachers else None
-
-
-def n_ancestors(subject: Subject, subjects: Sequence[Subject]) -> int:
-    """How many of the subjects this one was made from, directly or not."""
-    parent = (subject.bundle.manifest.get("parent") or {}).get("sha256")
-    found = [other for other in subjects if other.bundle.sha256 == parent]
-    return 1 + n_ancestors(found[0], subjects) if found else 0
 
 
 def command_line(config: CompareConfig) -> str:
     """The command that repeats this comparison."""
     return command_line_of("benchmarks/compare.py", config, positional="bundles")
-
-
-def find_subjects(config: CompareConfig) -> list[Subject]:
-    """The bundles with what is known of each."""
-    bundles = find_bundles(config)
-    for bundle in bundles:
-        try:
-            str(bundle.path.resolve()).encode()
-        except UnicodeEncodeError:
-            raise BundleError(f"{str(bundle.path)!r}: this name is no UTF-8, as rows have to be; rename the folder") from None
-    shared = {"command": command_line(config), "date": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")}
-    subjects = []
-    for bundle, name in zip(bundles, display_names([bundle.path for bundle in bundles]), strict=True):
-        subjects.append(Subject(bundle, {"model": name} | bundle_columns(bundle) | shared))
-    return subjects
 
 
 def rows_file(config: CompareConfig) -> Path:
@@ -186,18 +62,36 @@ def find_rows(config: CompareConfig) -> tuple[Path, list[Row]]:
     return path, rows_so_far(path)
 
 
+def check_lengths(config: CompareConfig, subjects: Sequence[Subject]) -> None:
+    """OptionError when a model has no windows of a length that is to be timed."""
+    for lengths in map(int, filter(str.isdecimal, config.lengths)):
+        for subject in subjects:
+            longest = subject.bundle.settings.max_length
+            wanted = f"at most {longest}, as long as windows of {subject.facts['model']} are"
+            check_option(lengths <= longest, "--lengths", lengths, wanted)
+
+
 def prepare(config: CompareConfig) -> Comparison:
     """Open and read all there is to read, so that a bad input is refused before anything is measured."""
-    subjects = find_subjects(config)
+    # Named ones come first: of two bundles that are one, the other's name is dropped.
+    also = [path for path in (config.baseline, config.peers) if path is not None]
+    subjects = find_subjects(config.bundles, also, command_line(config))
+    check_lengths(config, subjects)
     data = resolve(config.data, "dev")
     data_sha256 = file_sha256(data)
+    baseline = choose_baseline(subjects, config.baseline)
+    rows_path, old_rows = find_rows(config)
+    examples = read_squad(data)
+    if config.peers is not None:
+        from benchmarks.peer_subjects import peer_subjects
+
+        student = open_bundle(config.peers, kind="pytorch").sha256
+        subjects += peer_subjects(next(subject for subject in subjects if subject.sha256 == student))
     for subject in subjects:
         subject.facts |= {"target": CPU, "machine": machine(), "data": {"name": data.name, "sha256": data_sha256}}
-    baseline = choose_baseline(config, subjects)
     # The baseline first and parents before their children: F1 retained and same answers look back.
     subjects.sort(key=lambda s: (s is not baseline, n_ancestors(s, subjects)))
-    rows_path, old_rows = find_rows(config)
-    return Comparison(rows_path, read_squad(data), data_sha256, subjects, baseline, old_rows, config.latency_windows)
+    return Comparison(rows_path, examples, data_sha256, subjects, baseline, old_rows)
 
 
 def take_phone_logs(config: CompareConfig) -> list[Row]:
@@ -205,7 +99,7 @@ def take_phone_logs(config: CompareConfig) -> list[Row]:
 
     Nothing is appended when any log is refused.
     """
-    subjects = [s for s in find_subjects(config) if s.bundle.kind == "tflite"]
+    subjects = [s for s in find_subjects(config.bundles, (), command_line(config)) if s.bundle.kind == "tflite"]
     if not subjects:
         raise BundleError("--phone-log: none of the bundles is a TFLite export; name the one whose model.tflite is on the phone")
     rows_path, old_rows = find_rows(config)
@@ -221,7 +115,7 @@ def take_phone_logs(config: CompareConfig) -> list[Row]:
 def measure_elsewhere(config: CompareConfig) -> list[Row]:
     """Have the exports computed on another target, append the rows, print its table and write the report over all rows."""
     target = open_target(config.target)
-    subjects = [s for s in find_subjects(config) if s.bundle.kind != "pytorch"]
+    subjects = [s for s in find_subjects(config.bundles, (), command_line(config)) if s.bundle.kind != "pytorch"]
     if not subjects:
         raise BundleError(
             f"--target {target.name}: none of the bundles is an export; name one that export.tflite or export.onnx made"
@@ -230,7 +124,8 @@ def measure_elsewhere(config: CompareConfig) -> list[Row]:
     for subject in subjects:
         subject.facts |= {"data": {"name": data.name, "sha256": file_sha256(data)}}
     n_questions = config.questions or (EMULATED_QUESTIONS if target.emulated else None)
-    n_latency_windows = 0 if target.emulated or config.skip_latency else config.latency_windows
+    plan = QUICK if config.quick else FULL
+    n_latency_windows = 0 if target.emulated or config.skip_latency else plan.n_rounds * plan.n_windows
     rows_path, old_rows = find_rows(config)
     errand = Errand(target, sample_examples(read_squad(data), n_questions), n_latency_windows, rows_path)
     for subject in subjects:
@@ -247,13 +142,19 @@ def main(config: CompareConfig) -> list[Row]:
         return measure_elsewhere(config)
     if config.phone_log:
         return take_phone_logs(config)
+    load = load_average()  # before this command loads the machine itself
     run = prepare(config)
     for subject in run.subjects:
-        measure_subject_accuracy(run, subject)
+        if subject.error is None:
+            measure_subject_accuracy(run, subject)
+        else:
+            run.fail(subject, subject.error)
     if not config.skip_latency:
-        for threads in sorted({1, available_cores()}):
-            measure_latency(run, threads)
-    groups = collect(run.shown_rows(), order=[subject.bundle.sha256 for subject in run.subjects])
+        lengths = [int(text) if text.isdecimal() else text for text in config.lengths]
+        settings = [Setting(length, batch) for batch in config.batch for length in lengths]
+        threads = config.threads or tuple(sorted({1, available_cores()}))
+        measure_latency(Timing(run, settings, QUICK if config.quick else FULL, threads, load))
+    groups = collect(run.shown_rows(), order=[subject.sha256 for subject in run.subjects])
     views = ("summary",) if config.skip_latency else ("summary", "latency")
     bundles = [subject.bundle.path for subject in run.subjects]
     show(config, run.rows_path, groups, [table for view in views for table in view_tables(groups, view)], bundles)

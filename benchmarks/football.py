@@ -13,12 +13,12 @@ from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 
-from benchmarks.command_line import command_line_of, flag_name
+from benchmarks.command_line import command_line_of, flag_name, note
 from benchmarks.compare import EXIT_SOME_FAILED
 from benchmarks.football_train import FOOTBALL, STARTS, Model, Sources, Training, train
 from benchmarks.football_views import MARKERS_NAME, Results, by_category, write_results
-from benchmarks.measure import bundle_columns, note
 from benchmarks.rows import OK, Row, append_row, machine, make_row, rows_so_far
+from benchmarks.subjects import bundle_columns
 from benchmarks.zoo import evenly
 from benchmarks.zoo_train import QuestionScores, check_plan, evaluate, load_scores, save_scores
 from benchmarks.zoo_views import check_markers

@@ -22,8 +22,14 @@ class Entry:
 
     @property
     def is_peer(self) -> bool:
-        """Whether another tool made this of a bundle, whose hash its rows then have."""
+        """Whether another tool made this of a PyTorch bundle."""
         return "peer" in self.facts
+
+    @property
+    def made_from_sha256(self) -> str | None:
+        """Hash of the bundle that this was made from; where a peer's rows name none, that hash is their own."""
+        own = self.facts["bundle_sha256"] if self.is_peer else None
+        return self.facts.get("parent_sha256", own)
 
     def at(self, lengths: str, threads: int) -> Row:
         """The latency row of a setting ("real", or "padded" to the greatest length), empty when not measured."""
@@ -140,17 +146,22 @@ def newest_order(rows: Sequence[Row]) -> list[str]:
 def exports_of(entries: Sequence[Entry], bundle_sha256: str) -> list[Entry]:
     """Our own exports of a bundle."""
     own = (e for e in entries if not e.is_peer and e.facts["stage"] == "export")
-    return [e for e in own if e.facts.get("parent_sha256") == bundle_sha256]
+    return [e for e in own if e.made_from_sha256 == bundle_sha256]
 
 
 def peers_of(entries: Sequence[Entry], bundle_sha256: str) -> list[Entry]:
     """What other tools made of a bundle."""
-    return [e for e in entries if e.is_peer and e.facts["bundle_sha256"] == bundle_sha256]
+    return [e for e in entries if e.is_peer and e.made_from_sha256 == bundle_sha256]
+
+
+def bundles_with_peers(entries: Sequence[Entry]) -> list[str]:
+    """The hashes of the PyTorch bundles that peers were made from."""
+    return list(dict.fromkeys(e.made_from_sha256 for e in entries if e.is_peer and e.made_from_sha256 is not None))
 
 
 def _peers_behind_their_family(entries: Sequence[Entry]) -> list[Entry]:
     placed = [e for e in entries if not e.is_peer]
-    for bundle in dict.fromkeys(e.facts["bundle_sha256"] for e in entries if e.is_peer):
+    for bundle in bundles_with_peers(entries):
         family = {id(e) for e in (*exports_of(placed, bundle), *(e for e in placed if e.facts["bundle_sha256"] == bundle))}
         last = max((number for number, e in enumerate(placed) if id(e) in family), default=len(placed) - 1)
         placed[last + 1 : last + 1] = peers_of(entries, bundle)
@@ -177,5 +188,5 @@ def _update(entries: list[Entry], row: Row) -> None:
 
 def is_batched(row: Row) -> bool:
     """Whether this row says how many windows a second a model computes when several are given at once."""
-    needed = "lengths" in row and "threads" in row
-    return needed and row.get("batch", 1) > 1 and isinstance(row.get("windows_per_s"), int | float)
+    timed_here = "lengths" in row and "threads" in row and row["stage"] != "training"
+    return timed_here and row.get("batch", 1) > 1 and isinstance(row.get("windows_per_s"), int | float)

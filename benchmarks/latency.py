@@ -1,121 +1,79 @@
-"""Latency of several models on real windows, measured in turns so that a busy machine slows all of them alike.
+"""What is timed, and the figures made of it: settings, rounds of windows, percentiles.
 
-What is timed is the runtime call alone, one window at a time. Each timed call follows an untimed one of the same window: it
-brings the model back into the caches and outlasts the threads that another runtime may have left spinning.
+Single stream as MLPerf has it: one window after the other, the runtime call alone under the stopwatch. A round is a set of real
+windows whose lengths are spread over all lengths of the data; every model computes the same windows in the same round.
 """
 
-import gc
-import os
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from functools import partial
-from pathlib import Path
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from tokenizers import Tokenizer
-from tqdm import tqdm
 
 from qa.answers import decode
-from qa.cli import one_line
-from qa.features import Window, collate, make_windows
-from qa.runtimes import Inputs, Logits, Runtime, run_length
+from qa.features import Window, make_windows
+from qa.runtimes import Logits
 from qa.settings import QASettings
 from qa.squad import Example
 
-REAL = "real"
-Lengths = str | int  # "real", or the length that every window is padded to
-WARMUP_CALLS = 3
+REAL = "real"  # as short as the runtime allows
+PADDED = "padded"  # to the longest window of the model
+Lengths = str | int  # one of these, or the tokens that every window is cut and padded to
 
 
-@dataclass
-class Contender:
-    """A loaded model, the windows it is timed on, and what was measured so far."""
+@dataclass(frozen=True)
+class Setting:
+    """At which lengths and how many windows at once a model is timed."""
 
-    runtime: Runtime
-    windows: Sequence[Window]
-    inputs: dict[Lengths, list[Inputs]]
-    times_ms: dict[Lengths, list[float]] = field(default_factory=dict)
-    logits: dict[int, Logits] = field(default_factory=dict)
-    """Logits of window i over its own tokens, each (T,), from its call at real length."""
-    error: str | None = None
-    """Why this one dropped out."""
+    lengths: Lengths
+    batch: int = 1
+
+    @property
+    def name(self) -> str:
+        """A name for requests and journals."""
+        return f"{self.lengths}x{self.batch}"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How much is timed of each model and setting: rounds, windows of a round, and seconds that a round lasts at least."""
+
+    n_rounds: int
+    n_windows: int
+    min_s: float
+    quick: bool
+
+    def windows_in_round(self, setting: Setting) -> int:
+        """Windows of one round; a batch at least."""
+        return max(self.n_windows, setting.batch)
+
+
+FULL = Plan(n_rounds=32, n_windows=32, min_s=60 / 32, quick=False)  # 1,024 windows and 60 s
+QUICK = Plan(n_rounds=8, n_windows=8, min_s=0, quick=True)
 
 
 def sample_windows(windows: Sequence[Window], n: int) -> list[Window]:
     """At most `n` windows at evenly spaced quantiles of length, so that their lengths are distributed as those of the data."""
+    return spread_windows(windows, min(n, len(windows)))
+
+
+def spread_windows(windows: Sequence[Window], n: int) -> list[Window]:
+    """`n` windows at evenly spaced quantiles of length, shortest first; of fewer windows some come several times."""
     ordered = sorted(windows, key=lambda w: len(w.input_ids))
-    n = min(n, len(ordered))
     return [ordered[int((i + 0.5) * len(ordered) / n)] for i in range(n)]
 
 
-def contender(runtime: Runtime, windows: Sequence[Window], max_length: int) -> Contender:
-    """Make the inputs of both length settings: as short as the runtime allows, and padded to `max_length`."""
-    real = [collate([w], run_length(runtime, len(w.input_ids))) for w in windows]
-    padded = [collate([w], run_length(runtime, max_length)) for w in windows]
-    return Contender(runtime, windows, {REAL: real, max_length: padded})
+def rounds(n_rounds: int, n_windows: int, batch: int) -> list[list[int]]:
+    """Which of n_rounds * n_windows windows, shortest first, each round computes.
 
-
-def measure_in_turns(contenders: Sequence[Contender], *, progress: bool = False) -> float | None:
-    """Fill in `times_ms` and `logits` of every contender; one that fails gets an `error` and drops out.
-
-    The windows come in a fixed shuffled order, so that a slow minute of the machine does not fall on one length only.
-    Returns how many cores other processes kept busy meanwhile, None where the system does not tell.
+    One at a time, every round has windows of all lengths. In batches a round has neighbours in length, as whoever computes
+    batches would put them together. The order is shuffled, so that a slow minute of the machine falls on no length alone.
     """
-    for one in contenders:
-        _attempt(one, partial(_warm_up, one))
-    n_windows = max((len(one.windows) for one in contenders), default=0)
-    order = np.random.default_rng(0).permutation(n_windows)
-    gc.collect()
-    began, others_before = time.perf_counter(), busy_seconds_of_others()
-    gc.disable()  # a collection inside the stopwatch would be counted as the model's
-    try:
-        for index in tqdm(order, desc="latency", unit="window", disable=not progress):
-            for one in contenders:
-                if int(index) < len(one.windows):
-                    _attempt(one, partial(_time_window, one, int(index)))
-    finally:
-        gc.enable()
-    others_after, seconds = busy_seconds_of_others(), time.perf_counter() - began
-    if others_before is None or others_after is None or not seconds:
-        return None
-    return round(max(0.0, others_after - others_before) / seconds, 2)
-
-
-def busy_seconds_of_others() -> float | None:
-    """CPU seconds that all other processes (and the host, as steal) have used since start-up; None without /proc/stat."""
-    path = Path("/proc/stat")
-    if not path.is_file():
-        return None
-    ticks = [int(word) for word in path.read_text(encoding="ascii").splitlines()[0].split()[1:9]]
-    idle, waiting = ticks[3], ticks[4]
-    own = os.times()
-    return (sum(ticks) - idle - waiting) / os.sysconf("SC_CLK_TCK") - own.user - own.system
-
-
-def _attempt(one: Contender, action: Callable[[], None]) -> None:
-    if one.error is None:
-        try:
-            action()
-        except Exception as error:  # runtimes raise their own types; the comparison goes on without this one
-            one.error = one_line(error)
-
-
-def _warm_up(one: Contender) -> None:
-    for inputs in one.inputs.values():
-        for _ in range(WARMUP_CALLS):
-            one.runtime(inputs[-1])
-
-
-def _time_window(one: Contender, index: int) -> None:
-    for lengths, inputs in one.inputs.items():
-        one.runtime(inputs[index])
-        began = time.perf_counter_ns()
-        start, end = one.runtime(inputs[index])
-        one.times_ms.setdefault(lengths, []).append((time.perf_counter_ns() - began) / 1e6)
-        if lengths == REAL:
-            n = len(one.windows[index].input_ids)
-            one.logits[index] = (start[0, :n], end[0, :n])
+    order = np.random.default_rng(0).permutation(n_rounds)
+    if batch == 1:
+        return [list(range(int(first), n_rounds * n_windows, n_rounds)) for first in order]
+    return [list(range(int(r) * n_windows, (int(r) + 1) * n_windows)) for r in order]
 
 
 def percentiles(times_ms: Sequence[float]) -> dict[str, float]:
@@ -125,10 +83,24 @@ def percentiles(times_ms: Sequence[float]) -> dict[str, float]:
     return {f"latency_ms_{name}": round(float(value), 4) for name, value in figures.items()}
 
 
-def latency_figures(one: Contender, lengths: Lengths) -> dict[str, float]:
-    """The latency columns of one row: percentiles, mean, and how many calls were timed and not timed."""
-    times = one.times_ms[lengths]
-    return percentiles(times) | {"n_warmup": WARMUP_CALLS + len(times), "n_runs": len(times)}
+def latency_columns(turns: Sequence[dict[str, list[list[float]]]], setting: Setting, plan: Plan) -> dict[str, object]:
+    """The columns that a model's turns at one setting make; of every round's `times_ms` (passes over its windows, calls).
+
+    round_ms is the mean time of one window in each round. Single windows have percentiles, batches windows_per_s.
+    """
+    passes = [np.array(turn["times_ms"]) for turn in turns]
+    n_windows = plan.windows_in_round(setting)
+    round_ms = [round(float(times.sum(axis=1).mean()) / n_windows, 4) for times in passes]
+    times = np.concatenate([p.ravel() for p in passes])
+    found: dict[str, object] = {
+        "n_runs": len(times),
+        "n_warmup": sum(int(turn["n_warmup"]) for turn in turns),  # type: ignore[call-overload]
+        "timed_s": round(float(times.sum()) / 1e3, 1),
+        "round_ms": round_ms,
+    }
+    if setting.batch > 1:
+        return found | {"windows_per_s": round(1e3 / float(np.mean(round_ms)), 2)}
+    return found | percentiles(list(times))
 
 
 def tokenize_ms_p50(windows: Sequence[Window], examples: Sequence[Example], tokenizer: Tokenizer, settings: QASettings) -> float:
@@ -141,11 +113,11 @@ def tokenize_ms_p50(windows: Sequence[Window], examples: Sequence[Example], toke
     return round(float(np.median(times)), 4)
 
 
-def decode_ms_p50(one: Contender, settings: QASettings) -> float:
+def decode_ms_p50(windows: Sequence[Window], logits: Sequence[Logits], settings: QASettings) -> float:
     """Median time to turn one window's logits into answers."""
     times = []
-    for index, logits in one.logits.items():
+    for window, pair in zip(windows, logits, strict=True):
         began = time.perf_counter_ns()
-        decode([one.windows[index]], [logits], settings)
+        decode([window], [pair], settings)
         times.append((time.perf_counter_ns() - began) / 1e6)
     return round(float(np.median(times)), 4)

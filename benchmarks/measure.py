@@ -1,16 +1,20 @@
-"""The measurements of one comparison: accuracy of each bundle, then latency of all in turns, each figure appended as a row.
+"""The measurements of one comparison: accuracy of each model, then latency of all in turns, each figure appended as a row.
 
-A bundle that fails is a row with its error; the others go on.
+A model that fails is a row with its error; the others go on.
 """
 
+import contextlib
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+
+import numpy as np
 
 from benchmarks.accuracy import (
     ACCURACY_KEYS,
     RELATION_KEYS,
+    Answers,
     Conditions,
     answers_path,
     known_accuracy,
@@ -19,41 +23,18 @@ from benchmarks.accuracy import (
     save_answers,
     share_of_same_answers,
 )
-from benchmarks.latency import (
-    Contender,
-    contender,
-    decode_ms_p50,
-    latency_figures,
-    measure_in_turns,
-    sample_windows,
-    tokenize_ms_p50,
-)
-from benchmarks.process import measure_in_fresh_process
+from benchmarks.bootstrap import intervals
+from benchmarks.command_line import note
+from benchmarks.conditions import cores_for
 from benchmarks.rows import CPU, OK, PHONE, Row, append_row, make_row
+from benchmarks.subjects import Subject
+from benchmarks.workers import ServedRuntime, Worker
 from qa.bundle import Bundle
 from qa.cli import one_line
-from qa.features import Window, make_windows
-from qa.runtimes import load_runtime
+from qa.metrics import question_scores
+from qa.runtimes import Runtime, available_cores, load_runtime
 from qa.squad import Example
-
-
-@dataclass
-class Subject:
-    """One bundle of a comparison with all that is known of it so far, by the names of the row's columns."""
-
-    bundle: Bundle
-    facts: Row
-    error: str | None = None
-
-
-def bundle_columns(bundle: Bundle) -> Row:
-    """The columns that are a bundle's own, but for its name in a table."""
-    parameters = bundle.manifest.get("parameters") or {}
-    return {
-        "bundle_sha256": bundle.sha256, "stage": bundle.stage, "precision": bundle.precision,
-        "params": parameters.get("total"), "params_without_embeddings": parameters.get("without_embeddings"),
-        "size_bytes": bundle.weights.stat().st_size,
-    }  # fmt: skip
+from qa.threshold import tune_for_bundle
 
 
 @dataclass
@@ -66,9 +47,9 @@ class Comparison:
     subjects: list[Subject]
     baseline: Subject | None
     old_rows: list[Row]
-    n_latency_windows: int
     new_rows: list[Row] = field(default_factory=list)
-    windows: dict[str, list[Window]] = field(default_factory=dict)
+    f1: dict[str, np.ndarray] = field(default_factory=dict)
+    """F1 of every question (Q,), in percent, by hash of what was measured."""
 
     def append(self, subject: Subject, more: Row | None = None) -> None:
         """Append one row of a subject, with `more` columns."""
@@ -83,35 +64,41 @@ class Comparison:
         self.append(subject, more)
 
     def shown_rows(self) -> list[Row]:
-        """Old and new rows of the bundles compared: on this data and machine, on phones, and on other targets with this data."""
+        """Old and new rows of the models compared: on this data and machine, on phones, and on other targets with this data."""
         machines = {subject.facts["machine"] for subject in self.subjects}
-        bundles = {subject.bundle.sha256 for subject in self.subjects}
-        rows = [row for row in self.old_rows + self.new_rows if row["bundle_sha256"] in bundles]
+        measured = {subject.sha256 for subject in self.subjects}
+        rows = [row for row in self.old_rows + self.new_rows if row["bundle_sha256"] in measured]
         rows = [row for row in rows if row["target"] == PHONE or row["data"]["sha256"] == self.data_sha256]
         return [row for row in rows if row["target"] != CPU or row["machine"] in machines]
 
+    def answers_of(self, sha256: str) -> Answers | None:
+        """The answers kept of what has this hash, or None."""
+        return load_answers(answers_path(self.rows_path, sha256, self.data_sha256))
 
-def note(text: str) -> None:
-    """One line of progress."""
-    print(text, file=sys.stderr, flush=True)
+    def f1_of(self, sha256: str) -> np.ndarray | None:
+        """F1 of every question (Q,), in percent, of what has this hash; None when its answers are not kept."""
+        if sha256 not in self.f1 and (answers := self.answers_of(sha256)) is not None:
+            self.f1[sha256] = np.array([100 * question_scores(e, answers.get(e.id, ""))[1] for e in self.examples])
+        return self.f1.get(sha256)
 
 
 def measure_subject_accuracy(run: Comparison, subject: Subject) -> None:
-    """Accuracy of one bundle, reused where the rows have it; a row is appended when there is anything new."""
-    facts, bundle = subject.facts, subject.bundle
-    kept_answers = answers_path(run.rows_path, bundle.sha256, run.data_sha256)
+    """Accuracy of one model, reused where the rows have it; a row is appended when there is anything new."""
+    facts = subject.facts
     try:
-        runtime = load_runtime(bundle)
-        facts["runtime"] = runtime.name
-        known = known_accuracy(run.old_rows, Conditions(bundle.sha256, run.data_sha256, runtime.name, facts["machine"]))
-        if known is None:
-            note(f"{facts['model']}: {runtime.name}, {len(run.examples)} questions")
-            accuracy, answers = measure_accuracy(runtime, bundle, run.examples, progress=sys.stderr.isatty())
-    except Exception as error:  # runtimes raise their own types; the comparison goes on without this bundle
+        with open_runtime(subject) as runtime:
+            facts["runtime"] = runtime.name
+            known = known_accuracy(run.old_rows, Conditions(subject.sha256, run.data_sha256, runtime.name, facts["machine"]))
+            if known is None:
+                note(f"{facts['model']}: {runtime.name}, {len(run.examples)} questions")
+                bundle = subject.bundle if subject.server is None else with_own_threshold(subject.bundle, runtime)
+                facts["null_threshold"] = bundle.settings.null_threshold
+                accuracy, answers = measure_accuracy(runtime, bundle, run.examples, progress=sys.stderr.isatty())
+    except Exception as error:  # runtimes raise their own types; the comparison goes on without this one
         run.fail(subject, error)
         return
     if known is None:
-        save_answers(kept_answers, answers)
+        save_answers(answers_path(run.rows_path, subject.sha256, run.data_sha256), answers)
         facts.update(accuracy)
     else:
         facts.update({key: known[key] for key in (*ACCURACY_KEYS, "same_answers", "same_answers_as") if key in known})
@@ -121,55 +108,52 @@ def measure_subject_accuracy(run: Comparison, subject: Subject) -> None:
         run.append(subject)
 
 
+@contextlib.contextmanager
+def open_runtime(subject: Subject) -> Iterator[Runtime]:
+    """A subject's model on all cores: a bundle in this process, a peer in its own."""
+    if subject.server is None:
+        yield load_runtime(subject.bundle)
+        return
+    worker = Worker(subject.server, available_cores(), cores_for(available_cores()))
+    try:
+        yield ServedRuntime(worker)
+    finally:
+        worker.close()
+
+
+def with_own_threshold(bundle: Bundle, runtime: Runtime) -> Bundle:
+    """The bundle with the no-answer threshold that is the best for what a peer made of it."""
+    return replace(bundle, settings=tune_for_bundle(runtime, bundle.tokenizer(), bundle.settings, bundle.path))
+
+
 def relations(run: Comparison, subject: Subject) -> Row:
-    """F1 retained against the baseline, and same answers as the parent or, where its answers are not kept, as the baseline."""
-    found: Row = {}
-    base = run.baseline
+    """F1 with its interval, F1 retained against the baseline with its own, and same answers as the parent or the baseline.
+
+    Intervals need the answers kept, of the baseline too; the interval of F1 retained is paired question by question.
+    """
+    found, base = _interval_columns(run, subject), run.baseline
     if base is not None:
-        found = {"baseline": base.facts["model"], "baseline_sha256": base.bundle.sha256}
+        found |= {"baseline": base.facts["model"], "baseline_sha256": base.sha256}
         if base.facts.get("f1"):
             found["f1_retained"] = subject.facts["f1"] / base.facts["f1"]
-    parent = subject.bundle.manifest.get("parent")
+    parent = subject.bundle.reference() if subject.server is not None else subject.bundle.manifest.get("parent")
     others = [(parent["sha256"], parent["name"])] if parent else []
-    others += [(base.bundle.sha256, base.facts["model"])] if base is not None and base is not subject else []
-    answers, *kept = (
-        load_answers(answers_path(run.rows_path, sha256, run.data_sha256)) for sha256 in (subject.bundle.sha256, *dict(others))
-    )
+    others += [(base.sha256, base.facts["model"])] if base is not None and base is not subject else []
+    answers, *kept = (run.answers_of(sha256) for sha256 in (subject.sha256, *dict(others)))
     for (_, name), other in zip(dict(others).items(), kept, strict=True):
         if answers is not None and other is not None:
             return found | {"same_answers": share_of_same_answers(answers, other), "same_answers_as": name}
     return found
 
 
-def measure_latency(run: Comparison, threads: int) -> None:
-    """Time all bundles in turns with `threads` threads and append their rows."""
-    contenders: list[tuple[Subject, Contender, Row]] = []
-    for subject in [s for s in run.subjects if s.error is None]:
-        try:
-            process = measure_in_fresh_process(subject.bundle.path, threads) if threads == 1 else {}
-            runtime = load_runtime(subject.bundle, threads, probe=False)
-            one = contender(runtime, latency_windows(run, subject.bundle), subject.bundle.settings.max_length)
-        except Exception as error:  # as above
-            run.fail(subject, error, {"threads": threads})
-        else:
-            contenders.append((subject, one, process))
-    note(f"latency of {len(contenders)} models in turns, threads {threads}, {run.n_latency_windows} windows each")
-    other_load = measure_in_turns([one for _, one, _ in contenders], progress=sys.stderr.isatty())
-    for subject, one, process in contenders:
-        if one.error is not None:
-            run.fail(subject, one.error, {"threads": threads})
-            continue
-        bundle = subject.bundle
-        more = process | {"threads": threads, "batch": 1, "other_load": other_load}
-        more["tokenize_ms_p50"] = tokenize_ms_p50(one.windows, run.examples, bundle.tokenizer(), bundle.settings)
-        more["decode_ms_p50"] = decode_ms_p50(one, bundle.settings)
-        for lengths in one.inputs:
-            run.append(subject, more | {"lengths": lengths} | latency_figures(one, lengths))
-
-
-def latency_windows(run: Comparison, bundle: Bundle) -> list[Window]:
-    """The windows to time a bundle on; bundles of the same tokenizer and settings share them."""
-    key = f"{bundle.manifest['files'].get('tokenizer.json')} {bundle.settings}"
-    if key not in run.windows:
-        run.windows[key] = sample_windows(make_windows(run.examples, bundle.tokenizer(), bundle.settings), run.n_latency_windows)
-    return run.windows[key]
+def _interval_columns(run: Comparison, subject: Subject) -> Row:
+    own, base = run.f1_of(subject.sha256), run.baseline
+    if own is None:
+        return {}
+    theirs = run.f1_of(base.sha256) if base is not None and base is not subject else None
+    both = np.stack([own] if theirs is None else [own, theirs], axis=1)
+    (f1, *_), (retained, *_) = intervals(both, None if theirs is None else 1)
+    found = {"f1_low": round(f1.low, 4), "f1_high": round(f1.high, 4)}
+    if retained is not None:
+        found |= {"f1_retained_low": round(retained.low, 6), "f1_retained_high": round(retained.high, 6)}
+    return found

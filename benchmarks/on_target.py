@@ -11,9 +11,10 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.accuracy import accuracy_columns
+from benchmarks.command_line import note
 from benchmarks.latency import REAL, percentiles, sample_windows
-from benchmarks.measure import Subject, note
 from benchmarks.rows import OK, Row, append_row, machine, make_row
+from benchmarks.subjects import Subject
 from benchmarks.targets import Outcome, Run, Target, write_windows
 from qa.answers import decode
 from qa.bundle import Bundle

@@ -24,7 +24,7 @@ def peers_table(group: Group, standing: Standing) -> Table:
     for line in standing.lines:
         faster = marked(number(line.faster, ".2f", unit="x"), standing.row, line.row)
         cells.append(_cells(line.peer, line.row, f"{line.f1_difference:+.2f}", faster, span(line.interval)))
-    peers = peers_of(group.entries, standing.lines[0].peer.facts["bundle_sha256"])
+    peers = peers_of(group.entries, str(standing.lines[0].peer.made_from_sha256))
     notes = [
         *map(standing.sentence, standing.lines),
         f"ms: mean of the runtime call for one window {standing.where}, 1 thread; x ours: times as fast as "

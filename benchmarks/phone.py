@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path, PurePosixPath
 
-from benchmarks.measure import Subject
 from benchmarks.rows import OK, PHONE, Row
+from benchmarks.subjects import Subject
 from qa.bundle import WEIGHTS
 from qa.errors import PocketQAError
 

@@ -43,7 +43,7 @@ class Kept:
     def holds(self, entry: Entry) -> bool:
         """Whether the answers behind this entry's F1 are kept."""
         facts = entry.facts
-        if entry.is_peer:  # which has the hash of the bundle it was made from
+        if entry.is_peer and entry.made_from_sha256 == facts["bundle_sha256"]:  # the answers of that hash are the bundle's own
             return False
         scores = self.f1.get(facts["bundle_sha256"])
         same_data = facts.get("data", {}).get("sha256") == self.data_sha256
@@ -85,7 +85,8 @@ def find_data(data: str, rows: Sequence[Row]) -> tuple[Path, str] | str:
         return path, sha256
     wanted = ", ".join(f"{name} (SHA-256 {digest[:16]}…)" for digest, name in measured.items())
     if data == EMBEDDED:
-        return f"no single questions, and no intervals but those of the rows, without the rows' data file; give it: --data {wanted}"
+        lacking = "no single questions, and no intervals but those of the rows, without their data file"
+        return f"{lacking}; give it: --data {wanted}"
     raise OptionError(f"--data {data}: has SHA-256 {sha256[:16]}…, but the rows were measured on {wanted}; give that file")
 
 

@@ -101,7 +101,7 @@ def _is_text(value: Any) -> bool:
 
 
 def rows_of_bundles(rows: Sequence[Row], paths: Sequence[Path]) -> tuple[list[Row], list[str]]:
-    """The rows measured on these bundles, and a line about each bundle that is broken or has changed since its rows.
+    """The rows of these bundles and of what other tools made of them, and a line about each that is broken or has changed since.
 
     BundleError when none is left.
     """
@@ -118,7 +118,8 @@ def rows_of_bundles(rows: Sequence[Row], paths: Sequence[Path]) -> tuple[list[Ro
             faults.append(_changed(bundle, rows))
     if not unchanged:
         raise BundleError(faults[0])
-    return [row for row in rows if row["bundle_sha256"] in unchanged], faults
+    peers = [row["bundle_sha256"] for row in rows if "peer" in row and row.get("parent_sha256") in unchanged]
+    return [row for row in rows if row["bundle_sha256"] in unchanged.union(peers)], faults
 
 
 def _changed(bundle: Bundle, rows: Sequence[Row]) -> str:

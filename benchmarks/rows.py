@@ -15,22 +15,23 @@ Row = dict[str, Any]
 # The keys of a row in the order they are written. What is not known is absent. Milliseconds, bytes and MB (1e6 bytes) as named;
 # exact, f1 and their HasAns_, NoAns_ parts are percent; f1_retained and same_answers are ratios. other_load: how many cores other
 # processes kept busy on average while the latency was measured.
+# Models are timed in rounds, each in a process of its own, in turns: round_ms is the mean time of one window in each round, of
+# the same windows for all rows of one date, threads, lengths and batch, so that ratios are paired round by round. affinity lists
+# the cores its process was pinned to. quick marks what was timed on fewer than 1,024 windows or for less than 60 s. With batch
+# above 1 there is windows_per_s instead of latencies. load_ms, latency_ms_first and peak_memory_mb are of the process timed.
+# f1_low and f1_high are the ends of a 95 % bootstrap interval over questions, as f1_retained_low and _high are, paired with the
+# baseline's answers. null_threshold is the one of this very file, tuned on training articles held out for it.
+# parent_sha256 is the bundle it was made from. Rows with a peer are of what another tool made of that bundle, in an environment
+# with these versions; their bundle_sha256 is of the tool's name, versions and files.
 # Rows with target "phone" come from a log of LiteRT's benchmark tool: windows of made-up token ids, so no data set and no
 # accuracy; machine is what the user calls the phone, date that of reading the log. latency_ms_std is the deviation of the timed
 # calls, latency_ms_first the first call of all, which is not among them; load_ms is the tool's "Init", memory_growth_mb how much
 # the peak of resident memory grew since the tool's start. The tool knows no p90 and p99, an old one no percentiles at all.
-# f1_low, f1_high and those of f1_retained: 95 % bootstrap intervals over questions, the ratio paired with the baseline's answers.
-# null_threshold: of no answer, tuned for this very file. parent_sha256: of the bundle it was made from.
-# Models take turns in rounds; the rounds of one run (date, threads, machine) are the same for all its rows: round_ms is the mean
-# time of a window in each, timed_s what was timed in all, affinity the cores the process was pinned to. quick: fewer than 1,024
-# windows or less than 60 s were timed. A row whose batch is above 1 has windows_per_s, one number, and no latency_ms_*.
-# Rows with peer, the name of an adapter of benchmarks/peers, are of what another tool made of a PyTorch bundle: bundle_sha256 is
-# of that bundle, stage "peer", size_bytes of the tool's own file, versions those of its packages.
 # Rows of benchmarks/zoo.py name the head with its parameters, the seed, and under training what all its models share. Where no
 # bundle came to be, bundle_sha256 is of what it was to be made from: the parent of an export, the encoder's weights of a model.
 # Their status begins with "unsupported: " where a runtime cannot express a model, which is a finding and no failure.
-# Rows of benchmarks/training.py have the stage "training", the case as model, and are of the teacher's bundle: windows_per_s of
-# every round, times_reference how many times those of the case `reference` in the same round, on average.
+# Rows of benchmarks/training.py have the stage "training", the case as model, and are of the teacher's bundle: windows_per_s is
+# the median of round_windows_per_s, times_reference how many times those of the case `reference` in the same round, on average.
 # Rows of benchmarks/football.py name under training what a model's training started from and its longest window (max_length, in
 # tokens), and give exact, f1 and total by the questions' category.
 # Rows with target "ssh:..." or "qemu:..." come from benchmarks/runner.py on that host or emulated CPU; n questions were
@@ -40,19 +41,19 @@ Row = dict[str, Any]
 # runtime call executes, at one thread and as short as the runtime allows; only under QEMU, where no time is measured.
 # load_average is that of the last minute when the measurement began.
 KEYS = (
-    "model", "peer", "bundle_sha256", "parent_sha256", "stage", "precision", "runtime", "versions", "target", "machine",
-    "threads", "batch", "lengths",  # of the latency; lengths is "real" or the padded length
+    "model", "bundle_sha256", "parent_sha256", "stage", "precision", "peer", "runtime", "versions", "target", "machine",
+    "threads", "affinity", "batch", "lengths", "quick",  # of the latency; lengths is "real" or the padded length
     "params", "params_without_embeddings", "size_bytes", "head", "head_params", "seed", "training",
-    "data", "n", "n_windows", "exact", "f1", "f1_low", "f1_high",
+    "data", "n", "n_windows", "exact", "f1",
     "HasAns_exact", "HasAns_f1", "HasAns_total", "NoAns_exact", "NoAns_f1", "NoAns_total", "best_f1", "best_f1_thresh",
-    "null_threshold", "by_category",
+    "null_threshold", "f1_low", "f1_high", "by_category",
     "baseline", "baseline_sha256", "f1_retained", "f1_retained_low", "f1_retained_high", "same_answers", "same_answers_as",
     "reference", "reference_f1", "parity_max_abs", "same_spans", "instructions_per_window",
     "latency_ms_p50", "latency_ms_p90", "latency_ms_p95", "latency_ms_p99", "latency_ms_mean",
-    "latency_ms_std", "latency_ms_first", "n_warmup", "n_runs", "timed_s", "round_ms", "quick",
-    "objective", "windows_per_s", "times_reference",
+    "latency_ms_std", "latency_ms_first", "n_warmup", "n_runs", "timed_s", "round_ms",
+    "objective", "windows_per_s", "round_windows_per_s", "times_reference",
     "tokenize_ms_p50", "decode_ms_p50", "load_ms", "peak_memory_mb", "memory_before_load_mb", "memory_growth_mb", "other_load",
-    "governor", "load_average", "affinity",
+    "governor", "load_average",
     "command", "date", "status",
 )  # fmt: skip
 REQUIRED = ("model", "bundle_sha256", "stage", "precision", "target", "machine", "data", "command", "date", "status")

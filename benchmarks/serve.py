@@ -2,14 +2,18 @@
 
     python -m benchmarks.serve benchmarks.bundle_adapter runs/demo/student --threads 1 --cores 1
 
-The first argument is a module with `load(path, threads) -> runner.Model`. What it imports at its top, or in `import_libraries(path)`
-if it has one, is not counted as loading. It may run in an environment of its own: this file needs numpy and nothing else.
+The first argument is a module with `load(path, threads) -> runner.Model`. What it imports at its top, or in a function
+`import_libraries(path)` if it has one, is not counted as loading. It may run in an environment of its own: this file needs numpy
+and nothing else.
 
 Requests come as JSON objects, one a line, on stdin, each answered by one line on stdout:
 
-    {"windows": NAME, "path": FILE, "pad_to": T}   reads windows (a file as runner.py reads it), to be padded to T tokens at least
-    {"turn": NAME, "rows": [...], "min_s": S, "batch": B}   times these windows, over and over for S seconds: {"times_ms": [[...]]}
-    {"logits": NAME, "out": FILE}   computes all windows into an .npz file, one at a time: {"out": FILE}
+    {"windows": NAME, "path": FILE, "pad_to": T}
+        reads windows, a file as runner.py reads it, to be padded to T tokens at least
+    {"turn": NAME, "rows": [...], "min_s": S, "batch": B}
+        times these windows, over and over for S seconds: {"times_ms": [[...], ...], ...}
+    {"call": {"input_ids": [[...]], ...}}
+        computes a batch: {"start_logits": [[...]], "end_logits": [[...]]}
 
 The first line is said unasked, when the model is loaded. A failure is {"error": LINE}, and the end of the process.
 """
@@ -28,7 +32,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.runner import Inputs, Model, Windows, first_line, read_windows, save
+from benchmarks.runner import Inputs, Model, Windows, first_line, read_windows
 
 WARMUP_CALLS = 3  # before a turn: other processes had the caches meanwhile
 NAMES = ("input_ids", "attention_mask", "token_type_ids")
@@ -74,7 +78,16 @@ class Served:
             return {}
         if "turn" in request:
             return self.turn(request["turn"], request["rows"], request["min_s"], request["batch"])
-        return self.logits(request["logits"], Path(request["out"]))
+        start, end = self.call({name: np.array(rows, np.int64) for name, rows in request["call"].items()})
+        return {"start_logits": np.asarray(start, np.float32).tolist(), "end_logits": np.asarray(end, np.float32).tolist()}
+
+    def call(self, inputs: Inputs) -> Any:
+        """Compute outside the stopwatch, but for the first call of all."""
+        began = time.perf_counter_ns()
+        output = self.model.call(inputs)
+        if self.first_ms is None:
+            self.first_ms = round((time.perf_counter_ns() - began) / 1e6, 4)
+        return output
 
     def batches(self, name: str, rows: list[int], batch: int) -> list[list[Inputs]]:
         """The calls that compute these windows, `batch` at a time: a list of calls for each batch.
@@ -92,12 +105,8 @@ class Served:
     def turn(self, name: str, rows: list[int], min_s: float, batch: int) -> dict[str, Any]:
         """Time each batch of these windows, all of them over and over until `min_s` have passed."""
         batches = self.batches(name, rows, batch)
-        if self.first_ms is None:
-            began = time.perf_counter_ns()
-            self.model.call(batches[0][0])
-            self.first_ms = (time.perf_counter_ns() - began) / 1e6
         for number in range(WARMUP_CALLS):
-            self.model.call(batches[number % len(batches)][0])
+            self.call(batches[number % len(batches)][0])
         times: list[list[float]] = []
         gc.collect()
         gc.disable()  # a collection inside the stopwatch would be counted as the model's
@@ -107,7 +116,7 @@ class Served:
                 times.append([self._timed(calls) for calls in batches])
         finally:
             gc.enable()
-        memory = {"peak_memory_mb": resident_mb("VmHWM"), "latency_ms_first": round(self.first_ms, 4)}
+        memory = {"peak_memory_mb": resident_mb("VmHWM"), "latency_ms_first": self.first_ms}
         return {"times_ms": times, "n_warmup": WARMUP_CALLS} | memory
 
     def _timed(self, calls: list[Inputs]) -> float:
@@ -115,17 +124,6 @@ class Served:
         for inputs in calls:
             self.model.call(inputs)
         return round((time.perf_counter_ns() - began) / 1e6, 4)
-
-    def logits(self, name: str, out: Path) -> dict[str, Any]:
-        """Compute every window by itself: start_logits and end_logits over the windows' own tokens, one after the other."""
-        windows, pad_to = self.windows[name]
-        starts, ends = [], []
-        for row, ids in enumerate(windows.input_ids):
-            start, end = self.model.call(collate(windows, [row], self.model.lengths, pad_to))
-            starts.append(np.asarray(start)[0, : len(ids)].astype(np.float32))
-            ends.append(np.asarray(end)[0, : len(ids)].astype(np.float32))
-        save(out, {"start_logits": np.concatenate(starts), "end_logits": np.concatenate(ends)})
-        return {"out": str(out)}
 
 
 def main() -> None:
@@ -151,7 +149,8 @@ def main() -> None:
         began = time.perf_counter()
         served = Served(adapter.load(options.path, options.threads))
         load_ms = round(1e3 * (time.perf_counter() - began), 1)
-        say({"runtime": served.model.runtime, "load_ms": load_ms, "memory_before_load_mb": before})
+        model = {"runtime": served.model.runtime, "lengths": served.model.lengths, "max_batch": served.model.max_batch}
+        say(model | {"load_ms": load_ms, "memory_before_load_mb": before})
         for line in sys.stdin:
             say(served.answer(json.loads(line)))
     except Exception as error:  # libraries raise their own types; whoever asked gets one line, stderr the rest

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from benchmarks.bootstrap import Interval
 from benchmarks.cells import listed, span
-from benchmarks.groups import REAL, Entry, Group, exports_of, peers_of
+from benchmarks.groups import REAL, Entry, Group, bundles_with_peers, exports_of, peers_of
 from benchmarks.rows import OK, Row
 from benchmarks.speedups import MEAN, ratio, round_ratio
 
@@ -104,8 +104,7 @@ def _f1_words(difference: float) -> str:
 
 def standings(group: Group) -> list[Standing]:
     """Every PyTorch bundle that has both peers and exports of our own, at each setting that one of ours was timed at."""
-    bundles = dict.fromkeys(e.facts["bundle_sha256"] for e in group.entries if e.is_peer)
-    found = (_standing(group, bundle, setting) for bundle in bundles for setting in SETTINGS)
+    found = (_standing(group, bundle, setting) for bundle in bundles_with_peers(group.entries) for setting in SETTINGS)
     return [one for one in found if one is not None]
 
 

@@ -17,7 +17,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from benchmarks.measure import note
+from benchmarks.command_line import note
 from benchmarks.rows import machine
 from qa.errors import OptionError, PocketQAError
 from qa.runtimes import Logits

@@ -19,9 +19,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.cells import UNKNOWN, Table, number
-from benchmarks.command_line import command_line_of, flag_name
+from benchmarks.command_line import command_line_of, flag_name, note
 from benchmarks.compare import EXIT_SOME_FAILED
-from benchmarks.measure import note
 from benchmarks.rows import CPU, OK, Row, append_row, machine, make_row
 from benchmarks.table import as_text
 from benchmarks.training_case import CASES, REFERENCE, CaseConfig, chosen_windows
@@ -184,7 +183,8 @@ def main(config: TrainingConfig) -> list[Row]:
             found, times = measured[name], ratios(measured, name)
             facts |= {
                 "runtime": found.runtime, "n_runs": config.steps * len(found.windows_per_s),
-                "peak_memory_mb": found.peak_memory_mb, "windows_per_s": [round(value, 2) for value in found.windows_per_s],
+                "peak_memory_mb": found.peak_memory_mb, "windows_per_s": round(float(np.median(found.windows_per_s)), 2),
+                "round_windows_per_s": [round(value, 2) for value in found.windows_per_s],
                 "times_reference": round(float(np.mean(times)), 3) if times else None, "reference": REFERENCE if times else None,
             }  # fmt: skip
         rows.append(make_row(facts))

@@ -21,10 +21,14 @@ import numpy as np
 import export.onnx
 import export.tflite
 from benchmarks.accuracy import measure_accuracy
-from benchmarks.command_line import command_line_of, flag_name
+from benchmarks.command_line import command_line_of, flag_name, note
 from benchmarks.compare import EXIT_SOME_FAILED
-from benchmarks.measure import Comparison, Subject, bundle_columns, measure_latency, note
+from benchmarks.conditions import load_average
+from benchmarks.latency import PADDED, QUICK, REAL, Setting
+from benchmarks.measure import Comparison
 from benchmarks.rows import OK, Row, append_row, machine, make_row, rows_so_far
+from benchmarks.subjects import Subject, bundle_columns
+from benchmarks.timing import Timing, measure_latency
 from benchmarks.zoo_train import Model, Training, check_plan, evaluate, load_scores, save_scores, scores_path, train
 from benchmarks.zoo_views import UNSUPPORTED, Results, check_markers, write_results
 from compress.quantize import PRECISION_OF_FLAG
@@ -79,8 +83,6 @@ class ZooConfig:
     """Train the heads alone."""
     precision: str = "auto"
     """bf16 (autocast; auto is the same) or fp32, for training."""
-    latency_windows: int = 24
-    """Real windows timed for each export, at one thread."""
     skip_exports: bool = False
     """Train and score PyTorch only; the same command without this exports what was trained."""
     out: Path = Path("runs/zoo")
@@ -98,7 +100,7 @@ class ZooConfig:
             check_option(head in self.heads, "--repeat", head, "one of --heads")
         good = bool(self.seeds) and len(set(self.seeds)) == len(self.seeds) and min(self.seeds) >= 0
         check_option(good, "--seeds", self.seeds, "numbers of at least 0, each once")
-        for name in ("train_windows", "dev_questions", "latency_windows", "layers"):
+        for name in ("train_windows", "dev_questions", "layers"):
             value = getattr(self, name)
             check_option(value is None or value >= 1, flag_name(name), value, "at least 1")
         known = self.eval_data is not None or self.data in (EMBEDDED, *SQUAD_FILES)
@@ -270,8 +272,8 @@ def export_and_measure(zoo: Zoo) -> None:
         if all(zoo.known(bundle_sha256=s.bundle.sha256, lengths="real", machine=machine(), status=OK) for s in subjects):
             continue
         examples = zoo.examples
-        run = Comparison(zoo.rows_path, examples, zoo.data["sha256"], subjects, None, [], zoo.config.latency_windows)
-        measure_latency(run, 1)
+        run = Comparison(zoo.rows_path, examples, zoo.data["sha256"], subjects, None, [])
+        measure_latency(Timing(run, (Setting(REAL), Setting(PADDED)), QUICK, (1,), load_average()))
         zoo.new_rows += run.new_rows
 
 

@@ -214,7 +214,7 @@ def test_a_data_file_that_is_not_the_rows_is_refused_when_chosen(material, tmp_p
     assert kept is None
     (line,) = notices
     assert line.startswith(
-        "no intervals and no single questions without the data file of the rows; give it: --data data.json (SHA-256"
+        "no single questions, and no intervals but those of the rows, without their data file; give it: --data data.json (SHA-256"
     )
     other = tmp_path / "other.json"
     other.write_text(Path(data).read_text() + " ")

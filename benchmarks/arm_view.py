@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 
+from benchmarks.cells import Table, number
+from benchmarks.groups import Group
 from benchmarks.rows import OK, Row
-from benchmarks.views import Group, Table, number
 
 HEADINGS = (
     "model", "target", "runtime", "precision", "questions", "windows", "EM", "F1", "F1 ref", "max diff", "same spans",

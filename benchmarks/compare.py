@@ -17,9 +17,11 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+from benchmarks.cells import Table
 from benchmarks.command_line import command_line_of, note, relative
 from benchmarks.compare_options import CompareConfig
 from benchmarks.conditions import load_average
+from benchmarks.groups import Group, collect, newest_order
 from benchmarks.journal import Journal
 from benchmarks.latency import FULL, QUICK, Setting
 from benchmarks.measure import Comparison, measure_subject_accuracy
@@ -33,7 +35,7 @@ from benchmarks.subjects import DEMO, Subject, choose_baseline, find_subjects, n
 from benchmarks.table import as_text
 from benchmarks.targets import open_target
 from benchmarks.timing import Timing, measure_latency
-from benchmarks.views import Group, Table, collect, newest_order, view_tables
+from benchmarks.views import view_tables
 from qa.bundle import open_bundle
 from qa.cli import check_option, run_command
 from qa.datasets import resolve

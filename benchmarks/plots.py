@@ -14,12 +14,16 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from matplotlib.transforms import Bbox
 
-from benchmarks.views import Entry, Group, runtime_package
+from benchmarks.groups import Entry, Group
+from benchmarks.names import RUNTIME_NAMES, runtime_package
+from benchmarks.summary_view import row_interval
 
 INK = "#010203"  # stands for the page's text colour until the SVG is finished
-RUNTIME_COLOURS = {"torch": "#e8743b", "onnxruntime": "#4a86e8", "ai-edge-litert": "#22a06b"}
-OTHER_COLOUR = "#9b6dd6"
-RUNTIME_NAMES = {"torch": "PyTorch", "onnxruntime": "ONNX Runtime", "ai-edge-litert": "LiteRT"}
+RUNTIME_COLOURS = {
+    "torch": "#e8743b", "onnxruntime": "#4a86e8", "ai-edge-litert": "#22a06b", "openvino": "#9b6dd6", "torchao": "#b8860b",
+    "optimum": "#c2417c",
+}  # fmt: skip
+OTHER_COLOUR = "#7a828e"
 MARKERS = {"fp32": "o", "fp16": "s", "int8": "^", "int8-weights": "D", "int8-static": "P"}
 LOG_FROM = 3.0  # an axis whose values differ by more is logarithmic
 DECADES_FROM = 300.0  # a logarithmic axis whose values differ by more has room for powers of ten only
@@ -53,6 +57,8 @@ class Point:
     precision: str
     interval: tuple[float, float] | None = None
     """Where y may lie, drawn as a line."""
+    hollow: bool = False
+    """Drawn as an outline, as what another tool made is."""
 
 
 def points(group: Group, x: Callable[[Entry], float | None]) -> list[Point]:
@@ -61,7 +67,10 @@ def points(group: Group, x: Callable[[Entry], float | None]) -> list[Point]:
     for entry in group.entries:
         value, f1 = x(entry), entry.facts.get("f1")
         if value is not None and f1 is not None:
-            found.append(Point(entry.facts["model"], value, f1, runtime_package(entry), entry.facts["precision"]))
+            known = row_interval(entry.facts, "f1")
+            ends = None if known is None else (known.low, known.high)
+            facts = (runtime_package(entry), entry.facts["precision"])
+            found.append(Point(entry.facts["model"], value, f1, *facts, ends, entry.is_peer))
     return found
 
 
@@ -129,6 +138,8 @@ def _legends(axes: Any, chosen: Sequence[Point]) -> None:
     precisions = [p for p in MARKERS if p in used] + sorted(used - MARKERS.keys())
     first = legend([(RUNTIME_COLOURS.get(r, OTHER_COLOUR), "o", RUNTIME_NAMES.get(r, r)) for r in runtimes], 1.07)
     legend([("#8a8f98", MARKERS.get(p, "X"), p) for p in precisions], 1.0)
+    if any(p.hollow for p in chosen):
+        axes.annotate("hollow: made by another tool", (1, 1), (-2, 4), "axes fraction", "offset points", fontsize=9, ha="right")
     axes.add_artist(first).set_clip_on(False)  # clipped to the plot, it would get no room above
 
 
@@ -140,7 +151,8 @@ def _draw_points(axes: Any, chosen: Sequence[Point]) -> list[Bbox]:
         n_above = sum(math.dist((x, y), other) < 4 for other in centres[number + 1 :])
         size = 9 + 4.5 * n_above
         colour = RUNTIME_COLOURS.get(p.runtime, OTHER_COLOUR)
-        axes.plot(p.x, p.y, MARKERS.get(p.precision, "X"), color=colour, markersize=size, markeredgecolor="none")
+        edges = {"markerfacecolor": "none", "markeredgewidth": 1.6} if p.hollow else {"markeredgecolor": "none"}
+        axes.plot(p.x, p.y, MARKERS.get(p.precision, "X"), color=colour, markersize=size, **edges)
         if p.interval is not None:
             axes.plot([p.x, p.x], p.interval, color=colour, linewidth=1, alpha=0.5, zorder=1)
         half = 0.75 * size * axes.figure.dpi / 72

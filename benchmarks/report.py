@@ -6,8 +6,10 @@ from functools import cached_property
 from importlib import resources
 from pathlib import Path
 
+from benchmarks.groups import Group
 from benchmarks.report_headline import KEEPS_ENOUGH, NEAR_THE_MOST, baseline_entry, best_entry, headline
 from benchmarks.report_html import definitions, plural, text
+from benchmarks.report_peers import peers_section
 from benchmarks.report_plots import group_plots, runtime_colours
 from benchmarks.report_question_views import bar, question_sections
 from benchmarks.report_questions import Kept, group_intervals
@@ -22,7 +24,8 @@ from benchmarks.report_tables import (
     target_filter,
 )
 from benchmarks.rows import OK
-from benchmarks.views import Group, busy_cores, view_tables
+from benchmarks.table_notes import busy_cores, process_conditions, timed_rows
+from benchmarks.views import view_tables
 from qa.files import write_whole
 
 NO_INTERVALS = "No intervals: the answers these figures are from are not kept, or the data file was not given."
@@ -53,7 +56,7 @@ class Page:
         title, parts = "Nothing measured", []
         if self.groups:
             title = headline(self.groups[0])[0]
-            parts = [self._head(), self._trade_offs(), self._models(), self._retained()]
+            parts = [self._head(), self._trade_offs(), self._models(), self._peers(), self._retained()]
             parts += [self._questions(), self._settings(), self._conditions(), self._commands()]
         css, script = (resources.files("benchmarks").joinpath(f"report.{kind}").read_text("utf-8") for kind in ("css", "js"))
         return (
@@ -82,7 +85,7 @@ class Page:
         colours = runtime_colours(self.groups)
         parts = []
         for group, known in zip(self.groups, self.intervals, strict=True):
-            figures = group_plots(group, {bundle: f1 for bundle, (f1, _) in known.items()}, colours)
+            figures = group_plots(group, {model: f1 for model, (f1, _) in known.items()}, colours)
             if figures:
                 parts.append(f'<h2>Trade-offs{self._where(group)}</h2>\n<div class="plots">{"".join(figures)}</div>\n')
         hint = "Below the line and to its right is what others beat. Touch, point at or tab to a mark: it says what it is."
@@ -108,12 +111,15 @@ class Page:
         table = sortable(lines, MODEL_COLUMNS, marked, "Models")
         return f'<section><h2>Models</h2>\n{target_filter(self.groups)}\n{table}\n<ul class="notes">{listed}</ul></section>\n'
 
+    def _peers(self) -> str:
+        return "".join(peers_section(group, self._where(group)) for group in self.groups if not group.on_phone)
+
     def _retained(self) -> str:
         parts = []
         for group, known in zip(self.groups, self.intervals, strict=True):
             base, bars = baseline_entry(group), []
             for entry in (e for e in group.entries if e is not base and group.retained(e) is not None):
-                ratio = known.get(entry.facts["bundle_sha256"], (None, None))[1]
+                ratio = known.get(entry.facts["model"], (None, None))[1]
                 ends = (100 * ratio.low, 100 * ratio.high) if ratio else None
                 kept = 100 * entry.facts["f1_retained"]
                 bars.append(bar(entry.facts["model"], kept, ends, f"{kept:.1f}%", "s2"))
@@ -181,7 +187,8 @@ def conditions(group: Group) -> str:
     runtimes = dict.fromkeys(row["runtime"] for row in rows if "runtime" in row)
     dates = sorted(row["date"].replace("T", " ").replace("Z", " UTC") for row in rows)
     facts = [("Target", group.target), ("Machine", group.machine), ("Runtimes", ", ".join(runtimes))]
-    if any("other_load" in row for e in group.entries for row in e.latency.values()):
+    facts += [(name[0].upper() + name[1:], value) for name, value in process_conditions(timed_rows(group))]
+    if any("other_load" in row for row in timed_rows(group)):
         facts.append(("Other load", f"other processes kept {busy_cores(group):.2f} cores busy while latency was measured"))
     if group.data is not None:
         counted = next((e.facts for e in group.entries if {"n", "n_windows"} <= e.facts.keys()), None)

@@ -1,14 +1,15 @@
 """What a comparison found, in one sentence and a few figures."""
 
-from benchmarks.views import Entry, Group
+from benchmarks.cells import span
+from benchmarks.groups import Entry, Group
 
 KEEPS_ENOUGH = 0.97  # F1 retained from which on only speed counts
 NEAR_THE_MOST = 0.02  # where no model keeps that much, speed counts among those this near to the one that keeps most
 
 
 def best_entry(group: Group) -> Entry | None:
-    """The fastest model (real lengths, 1 thread) that keeps 97 % of the baseline's F1, or else within 2 points of the most."""
-    known = [e for e in group.entries if group.retained(e) is not None and not group.is_baseline(e)]
+    """The fastest of ours (real lengths, 1 thread) that keeps 97 % of the baseline's F1, or else within 2 points of the most."""
+    known = [e for e in group.entries if group.retained(e) is not None and not group.is_baseline(e) and not e.is_peer]
     if not known:
         return None
     wanted = min(KEEPS_ENOUGH, max(e.facts["f1_retained"] for e in known) - NEAR_THE_MOST)
@@ -45,6 +46,9 @@ def headline(group: Group) -> tuple[str, list[tuple[str, str]]]:
     ):
         row = best.at(lengths, 1)
         if (faster := group.speedup(row)) is not None:
-            cards.append((f"{faster:.1f}x", f"{card}: mean {row['latency_ms_mean']:.1f} ms, 1 thread"))
+            interval = group.speedup_interval(row)
+            ends = f" (95 %: {span(interval)})" if interval else ""
+            quick = ", quick" if row.get("quick") else ""
+            cards.append((f"{faster:.1f}x", f"{card}{ends}: mean {row['latency_ms_mean']:.1f} ms, 1 thread{quick}"))
             said.append(words.format(faster))
     return f"{best.facts['model']} keeps {retained:.1%} of {teacher}'s F1: {', '.join(said)}", cards

@@ -3,9 +3,6 @@
 import unicodedata
 from html import escape
 
-from benchmarks.bootstrap import Interval
-from benchmarks.views import UNKNOWN
-
 # Drawn out of a page these turn the text after them around, or are no characters at all.
 _INVISIBLE = {"Cc", "Cs"}
 _BIDI_CONTROLS = set("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
@@ -21,11 +18,6 @@ def _visible(character: str) -> str:
         return character
     hidden = unicodedata.category(character) in _INVISIBLE or character in _BIDI_CONTROLS
     return "\ufffd" if hidden else character
-
-
-def span(interval: Interval | None, form: str = ".2f", scale: float = 1.0) -> str:
-    """The ends of an interval, or a dash."""
-    return UNKNOWN if interval is None else f"{interval.low * scale:{form}}–{interval.high * scale:{form}}"
 
 
 def plural(n: int, what: str) -> str:

@@ -9,12 +9,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from benchmarks.bootstrap import Interval
-from benchmarks.report_html import definitions, plural, span, text
+from benchmarks.cells import span
+from benchmarks.groups import Entry, Group
+from benchmarks.names import RUNTIME_NAMES, runtime_package, tool_name
+from benchmarks.report_html import definitions, plural, text
 from benchmarks.report_settings import Setting, shown_setting
 from benchmarks.rows import Row
-from benchmarks.views import Entry, Group, runtime_package
 
-RUNTIMES = {"torch": "PyTorch", "onnxruntime": "ONNX Runtime", "ai-edge-litert": "LiteRT"}
 SHAPES = {
     "fp32": '<circle cx="6" cy="6" r="5"/>',
     "fp16": '<rect x="1.5" y="1.5" width="9" height="9"/>',
@@ -26,6 +27,7 @@ OTHER_SHAPE = '<path d="M1 3 3 1l3 3 3-3 2 2-3 3 3 3-2 2-3-3-3 3-2-2 3-3z"/>'
 MARK_PX = 13  # of a mark that is alone at its place
 STEP_PX = 9  # how much larger a mark is than the one drawn over it
 NEAR = 0.8  # percent of the plot within which marks lie over one another
+LAST_COLOUR = 9  # of the style sheet's c0, c1 and so on
 LOG_FROM = 3.0  # an axis whose values differ by more is logarithmic
 
 
@@ -106,6 +108,7 @@ def exactly(point: Point, what: str) -> list[tuple[str, str]]:
         (name, value)
         for name, value in (
             ("model", facts["model"]),
+            ("peer", tool_name(facts) if point.entry.is_peer else ""),
             (what, point.x_text),
             ("F1", f"{point.f1:.2f}{interval}{asked}"),
             ("precision", facts["precision"]),
@@ -132,7 +135,7 @@ def plot(title: str, axis_title: str, what: str, points: Sequence[Point], colour
     log = ", log scale" if x.log else ""
     marks = [_mark(p, number, spots, front, what, colours) for number, p in enumerate(points)]
     whiskers = [
-        f'<path class="whisker c{colours[runtime_package(p.entry)]}" d="M{left:.2f} {100 - y.place(p.interval.low):.2f}'
+        f'<path class="whisker {_class(p.entry, colours)}" d="M{left:.2f} {100 - y.place(p.interval.low):.2f}'
         f'V{100 - y.place(p.interval.high):.2f}"/>'
         for p, (left, _) in zip(points, spots, strict=True)
         if p.interval
@@ -160,22 +163,28 @@ def _mark(
     n_above = sum(math.dist(spots[number], other) < NEAR for other in spots[number + 1 :])
     facts = exactly(point, what)
     shape = SHAPES.get(point.entry.facts["precision"], OTHER_SHAPE)
-    colour = colours[runtime_package(point.entry)]
     rank = f"<b>{1 + front.index(point)}</b>" if point in front else ""
     place = f"left:{left:.2f}%;bottom:{bottom:.2f}%;--size:{MARK_PX + STEP_PX * n_above}px"
     label = "; ".join(f"{name} {value}" for name, value in facts)
     return (
-        f'<span class="mark c{colour}" style="{place}" tabindex="0" role="img" aria-label="{text(label)}">'
+        f'<span class="mark {_class(point.entry, colours)}" style="{place}" tabindex="0" role="img" aria-label="{text(label)}">'
         f'<svg viewBox="0 0 12 12" aria-hidden="true">{shape}</svg>{rank}</span>'
         f'<div class="tip" aria-hidden="true">{definitions(facts)}</div>\n'
     )
 
 
+def _class(entry: Entry, colours: Mapping[str, int]) -> str:
+    """The colour of a runtime; peers are hollow."""
+    return f"c{colours[runtime_package(entry)]}{' peer' if entry.is_peer else ''}"
+
+
 def _legend(points: Sequence[Point], colours: Mapping[str, int]) -> str:
     runtimes = dict.fromkeys(runtime_package(p.entry) for p in points)
     precisions = dict.fromkeys(p.entry.facts["precision"] for p in points)
-    items = [f'<span class="c{colours[r]}"><i></i>{text(RUNTIMES.get(r, r))}</span>' for r in runtimes]
+    items = [f'<span class="c{colours[r]}"><i></i>{text(RUNTIME_NAMES.get(r, r))}</span>' for r in runtimes]
     items += [f'<span><svg viewBox="0 0 12 12">{SHAPES.get(p, OTHER_SHAPE)}</svg>{text(p)}</span>' for p in precisions]
+    if any(p.entry.is_peer for p in points):
+        items.append(f'<span><svg class="peer" viewBox="0 0 12 12">{SHAPES["fp32"]}</svg>hollow: a peer, of another tool</span>')
     if any(p.interval for p in points):
         items.append('<span><i class="bar"></i>95 % interval</span>')
     return f'<p class="legend">{"".join(items)}</p>'
@@ -183,17 +192,17 @@ def _legend(points: Sequence[Point], colours: Mapping[str, int]) -> str:
 
 def _front_list(front: Sequence[Point]) -> str:
     items = "".join(
-        f"<li><strong>{text(p.entry.facts['model'])}</strong>: {text(p.x_text)}, F1 {p.f1:.2f}"
-        f"{f' ({span(p.interval)})' if p.interval else ''}</li>"
+        f"<li><strong>{text(p.entry.facts['model'])}</strong>{' (peer)' if p.entry.is_peer else ''}: "
+        f"{text(p.x_text)}, F1 {p.f1:.2f}{f' ({span(p.interval)})' if p.interval else ''}</li>"
         for p in front
     )
     return f'<p class="soft">On the front: no other has less of this and a higher F1.</p><ol>{items}</ol>'
 
 
 def runtime_colours(groups: Sequence[Group]) -> dict[str, int]:
-    """A number for each runtime, which the style sheet gives a colour; those that are always there keep theirs."""
-    found = [*RUNTIMES, *(runtime_package(e) for g in groups for e in g.entries)]
-    return {name: number for number, name in enumerate(dict.fromkeys(found))}
+    """A number for each runtime, which the style sheet gives a colour; those with a name keep theirs, the last is of others."""
+    found = [*RUNTIME_NAMES, *(runtime_package(e) for g in groups for e in g.entries)]
+    return {name: min(number, LAST_COLOUR) for number, name in enumerate(dict.fromkeys(found))}
 
 
 def group_plots(group: Group, f1: Mapping[str, Interval], colours: Mapping[str, int]) -> list[str]:
@@ -231,7 +240,7 @@ def _points(
     for entry in group.entries:
         row = row_of(entry)
         if row and "f1" in entry.facts:
-            interval = f1.get(entry.facts["bundle_sha256"])
+            interval = f1.get(entry.facts["model"])
             value = row[key] * scale
             found.append(Point(entry, row, value, form.format(value), entry.facts["f1"], interval))
     return found

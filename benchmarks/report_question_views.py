@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from itertools import pairwise
 
+from benchmarks.groups import Entry, Group
 from benchmarks.report_html import plural, text
 from benchmarks.report_questions import (
     LENGTHS,
@@ -15,7 +16,6 @@ from benchmarks.report_questions import (
     regressions,
     slices,
 )
-from benchmarks.views import Entry, Group
 from qa.metrics import gold_texts
 
 AROUND = 90  # characters of the passage shown on both sides of what is marked

@@ -14,8 +14,9 @@ import numpy as np
 
 from benchmarks.accuracy import Answers, answers_path, load_answers
 from benchmarks.bootstrap import Interval, interval, intervals
+from benchmarks.groups import Entry, Group
 from benchmarks.rows import OK, Row
-from benchmarks.views import Entry, Group
+from benchmarks.summary_view import retained_interval, row_interval
 from qa.cli import one_line
 from qa.datasets import EMBEDDED, resolve
 from qa.errors import OptionError, SquadFormatError
@@ -42,6 +43,8 @@ class Kept:
     def holds(self, entry: Entry) -> bool:
         """Whether the answers behind this entry's F1 are kept."""
         facts = entry.facts
+        if entry.is_peer and entry.made_from_sha256 == facts["bundle_sha256"]:  # the answers of that hash are the bundle's own
+            return False
         scores = self.f1.get(facts["bundle_sha256"])
         same_data = facts.get("data", {}).get("sha256") == self.data_sha256
         return scores is not None and same_data and abs(float(scores.mean()) - facts.get("f1", np.inf)) < SAME_F1
@@ -82,7 +85,8 @@ def find_data(data: str, rows: Sequence[Row]) -> tuple[Path, str] | str:
         return path, sha256
     wanted = ", ".join(f"{name} (SHA-256 {digest[:16]}…)" for digest, name in measured.items())
     if data == EMBEDDED:
-        return f"no intervals and no single questions without the data file of the rows; give it: --data {wanted}"
+        lacking = "no single questions, and no intervals but those of the rows, without their data file"
+        return f"{lacking}; give it: --data {wanted}"
     raise OptionError(f"--data {data}: has SHA-256 {sha256[:16]}…, but the rows were measured on {wanted}; give that file")
 
 
@@ -135,19 +139,24 @@ def _f1(example: Example, answer: str | None, known: dict[str, float]) -> float:
 
 
 def group_intervals(kept: Kept | None, group: Group) -> dict[str, tuple[Interval, Interval | None]]:
-    """By bundle hash, the intervals of F1 (percent) and of F1 retained (a ratio) of the models whose answers are kept.
+    """By model, the intervals of F1 (percent) and of F1 retained (a ratio): from the answers where they are kept, else the row's.
 
     Those compared with another baseline than the group's have none of F1 retained.
     """
+    known = [(e, row_interval(e.facts, "f1")) for e in group.entries]
+    found = {e.facts["model"]: (own, retained_interval(group, e)) for e, own in known if own is not None}
     entries = [e for e in group.entries if kept is not None and kept.holds(e)]
-    if kept is None or not entries:
-        return {}
+    return found | _intervals_of_answers(kept, group, entries) if kept is not None and entries else found
+
+
+def _intervals_of_answers(kept: Kept, group: Group, entries: Sequence[Entry]) -> dict[str, tuple[Interval, Interval | None]]:
     bundles = list(dict.fromkeys(e.facts["bundle_sha256"] for e in entries))
     base = group.baseline.get("baseline_sha256")
-    compared = {e.facts["bundle_sha256"] for e in entries if group.retained(e) is not None}
     values = np.stack([kept.f1[bundle] for bundle in bundles], axis=1)
     f1, retained = intervals(values, bundles.index(base) if base in bundles else None)
-    return {b: (own, ratio if b in compared else None) for b, own, ratio in zip(bundles, f1, retained, strict=True)}
+    by_bundle = dict(zip(bundles, zip(f1, retained, strict=True), strict=True))
+    found = {e.facts["model"]: (e, *by_bundle[e.facts["bundle_sha256"]]) for e in entries}
+    return {model: (own, share if group.retained(e) is not None else None) for model, (e, own, share) in found.items()}
 
 
 def chosen_three(kept: Kept, group: Group) -> list[Entry]:

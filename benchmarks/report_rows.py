@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from benchmarks.groups import is_batched
 from benchmarks.rows import OK, PHONE, Row, RowsError, parse_row, row_lines
 from qa.bundle import Bundle, open_bundle
 from qa.cli import one_line
@@ -12,12 +13,13 @@ from qa.errors import BundleError
 
 TEXTS = (
     "model", "bundle_sha256", "stage", "precision", "runtime", "target", "machine", "baseline", "baseline_sha256",
-    "same_answers_as", "command", "date", "status",
+    "same_answers_as", "peer", "parent_sha256", "governor", "command", "date", "status",
 )  # fmt: skip
 FIGURES = (
     "threads", "batch", "params", "params_without_embeddings", "size_bytes", "n", "n_windows", "exact", "f1", "f1_retained",
     "same_answers", "n_runs", "tokenize_ms_p50", "decode_ms_p50", "load_ms", "peak_memory_mb", "memory_growth_mb", "other_load",
-    "instructions_per_window",
+    "instructions_per_window", "f1_low", "f1_high", "f1_retained_low", "f1_retained_high", "null_threshold", "timed_s",
+    "load_average",
 )  # fmt: skip
 POSITIVE = ("params", "params_without_embeddings", "size_bytes", "instructions_per_window")  # and latencies
 MAY_BE_ZERO = "latency_ms_std"
@@ -59,6 +61,7 @@ def _check_values(row: Row, where: str) -> None:
         positive = key in POSITIVE or key.startswith("latency_ms_")
         if positive and key != MAY_BE_ZERO and value <= 0:
             raise RowsError(f"{where}: {key} must be above 0, got {value!r}; measure again")
+    _check_lists(row, where)
     if not isinstance(row.get("lengths", ""), int | str):
         raise RowsError(f"{where}: lengths must be a length in tokens or a text, got {row['lengths']!r}; measure again")
     wanted: tuple[str, ...] = ("runtime",) if row["status"] == OK else ()
@@ -67,6 +70,21 @@ def _check_values(row: Row, where: str) -> None:
     lacking = [key for key in wanted if key not in row]
     if lacking:
         raise RowsError(f"{where} is a row of an older form, it lacks {', '.join(lacking)}; measure again")
+
+
+def _check_lists(row: Row, where: str) -> None:
+    """RowsError when a list, a mapping or a mark of a timed row is not of the kind that today's rows have."""
+    rounds, cores, versions = row.get("round_ms", []), row.get("affinity", []), row.get("versions", {})
+    if not isinstance(rounds, list) or not all(_is_number(value) and value > 0 for value in rounds):
+        raise RowsError(f"{where}: round_ms must be a list of numbers above 0, got {repr(rounds)[:LONGEST_VALUE]}; measure again")
+    if not isinstance(cores, list) or not all(isinstance(core, int) for core in cores):
+        raise RowsError(f"{where}: affinity must be a list of cores, got {repr(cores)[:LONGEST_VALUE]}; measure again")
+    if not isinstance(versions, dict) or not all(map(_is_text, versions.values())):
+        raise RowsError(f"{where}: versions must name packages, got {repr(versions)[:LONGEST_VALUE]}; measure again")
+    if not isinstance(row.get("quick", False), bool):
+        raise RowsError(f"{where}: quick must be true or absent, got {row['quick']!r}; measure again")
+    if is_batched(row) and not (_is_number(row["windows_per_s"]) and row["windows_per_s"] > 0):
+        raise RowsError(f"{where}: windows_per_s must be above 0, got {row['windows_per_s']!r}; measure again")
 
 
 def _is_number(value: Any) -> bool:
@@ -83,7 +101,7 @@ def _is_text(value: Any) -> bool:
 
 
 def rows_of_bundles(rows: Sequence[Row], paths: Sequence[Path]) -> tuple[list[Row], list[str]]:
-    """The rows measured on these bundles, and a line about each bundle that is broken or has changed since its rows.
+    """The rows of these bundles and of what other tools made of them, and a line about each that is broken or has changed since.
 
     BundleError when none is left.
     """
@@ -100,7 +118,8 @@ def rows_of_bundles(rows: Sequence[Row], paths: Sequence[Path]) -> tuple[list[Ro
             faults.append(_changed(bundle, rows))
     if not unchanged:
         raise BundleError(faults[0])
-    return [row for row in rows if row["bundle_sha256"] in unchanged], faults
+    peers = [row["bundle_sha256"] for row in rows if "peer" in row and row.get("parent_sha256") in unchanged]
+    return [row for row in rows if row["bundle_sha256"] in unchanged.union(peers)], faults
 
 
 def _changed(bundle: Bundle, rows: Sequence[Row]) -> str:

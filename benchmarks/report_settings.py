@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass
 
+from benchmarks.groups import Entry, Group, is_batched
+from benchmarks.latency_view import newest_on_phone
 from benchmarks.rows import OK, Row
-from benchmarks.views import Entry, Group, newest_on_phone
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,8 @@ def current_rows(group: Group) -> list[Row]:
     found: dict[tuple[object, ...], Row] = {}
     for number, entry in enumerate(group.entries):
         for row in group.rows:
-            if _is_of(row, entry) and row["status"] == OK and ("latency_ms_p50" in row or "instructions_per_window" in row):
+            timed = "latency_ms_p50" in row or "instructions_per_window" in row or is_batched(row)
+            if timed and _is_of(row, entry) and row["status"] == OK:
                 found[number, row.get("threads"), row.get("batch"), str(row.get("lengths"))] = row
     return list(found.values())
 

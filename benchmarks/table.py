@@ -13,11 +13,18 @@ from pathlib import Path
 
 import tyro
 
+from benchmarks.cells import Table
+from benchmarks.groups import Group, collect, newest_order
 from benchmarks.rows import read_rows
-from benchmarks.views import VIEWS, Group, Table, collect, newest_order, view_tables
+from benchmarks.views import VIEWS, view_tables
 from qa.cli import check_option, run_command
 from qa.errors import OptionError
 from qa.files import write_whole
+
+HINTS = {
+    "arm": "; python benchmarks/compare.py --target writes such rows",
+    "peers": "; it takes rows of peers and of exports of the same PyTorch bundle, with parent_sha256",
+}
 
 
 @dataclass(frozen=True)
@@ -27,7 +34,8 @@ class TableConfig:
     rows: tyro.conf.Positional[Path]
     """File of result rows."""
     view: str = "summary"
-    """summary (a line for each model), latency (one for each setting; phones are here), accuracy, or arm (rows of --target)."""
+    """summary (a line for each model), latency (one for each setting; phones are here), accuracy, peers (our best export against
+    what other tools made of the same model), or arm (rows of --target)."""
     data: str | None = None
     """Only rows of this data file, by its name; all when not given."""
     markdown: bool = False
@@ -91,7 +99,7 @@ def main(config: TableConfig) -> str:
     if not tables:
         wanted = f"{config.view}{f' for {config.data}' if config.data else ''}"
         hint = "; rows of a phone are in --view latency" if any(group.on_phone for group in groups) else ""
-        hint = "; python benchmarks/compare.py --target writes such rows" if config.view == "arm" else hint
+        hint = HINTS.get(config.view, hint)
         raise OptionError(f"{config.rows}: holds nothing to show as {wanted}{hint}")
     if config.plot is not None:
         write_plot(groups, config.plot)

@@ -14,9 +14,10 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.bootstrap import LEVEL, N_RESAMPLES, Interval, interval, paired_difference
+from benchmarks.cells import UNKNOWN, Table, number
 from benchmarks.rows import OK, Row, machine
 from benchmarks.table import as_markdown, as_text, replace_marked
-from benchmarks.views import BUSY, UNKNOWN, Table, number
+from benchmarks.table_notes import BUSY
 from benchmarks.zoo_train import WHOLE_MODEL_RATE, QuestionScores, Training
 from qa.errors import OptionError
 from qa.files import write_whole

@@ -10,13 +10,16 @@ import pytest
 from test_benchmarks_table import row as cpu_row
 
 from benchmarks import compare, measure
+from benchmarks.cells import UNKNOWN
 from benchmarks.compare import CompareConfig, command, command_line
+from benchmarks.groups import collect, newest_order
+from benchmarks.latency_view import newest_on_phone
 from benchmarks.phone import PhoneLogError, owner, phone_rows, read_runs
 from benchmarks.report import Page
 from benchmarks.report_tables import MODEL_COLUMNS, model_lines, sortable
 from benchmarks.rows import KEYS, RowsError, append_row, make_row, read_rows
 from benchmarks.table import TableConfig, main
-from benchmarks.views import UNKNOWN, collect, newest_on_phone, newest_order, view_tables
+from benchmarks.views import view_tables
 from qa.bundle import new_bundle, open_bundle
 from qa.cli import run_command
 from qa.errors import OptionError

@@ -7,6 +7,8 @@ import pytest
 from report_material import ANSWERS, INT8, ODD, STUDENT, TEACHER, write_material
 
 from benchmarks.accuracy import answers_path, save_answers
+from benchmarks.cells import UNKNOWN
+from benchmarks.groups import Entry, collect
 from benchmarks.report import Page, other_baselines
 from benchmarks.report_headline import baseline_entry, best_entry
 from benchmarks.report_question_views import excerpt, nearest, question_sections
@@ -23,7 +25,7 @@ from benchmarks.report_questions import (
 )
 from benchmarks.report_tables import MODEL_COLUMNS, model_lines
 from benchmarks.rows import read_rows
-from benchmarks.views import UNKNOWN, Entry, collect, view_tables
+from benchmarks.views import view_tables
 from qa.datasets import EMBEDDED
 from qa.errors import OptionError
 from qa.squad import Example
@@ -115,10 +117,10 @@ def test_a_constant_share_of_the_teacher_is_retained_without_width(kept, materia
     facts["f1"] = float(kept.f1[STUDENT].mean())
     next(e.facts for e in group.entries if e.facts["bundle_sha256"] == TEACHER)["f1"] = float(kept.f1[TEACHER].mean())
     found = group_intervals(kept, group)
-    retained = found[STUDENT][1]
+    retained = found["student"][1]
     assert (retained.mean, retained.low, retained.high) == pytest.approx((0.5, 0.5, 0.5))
-    assert found[STUDENT][0].low < found[STUDENT][0].high
-    assert set(found) == {TEACHER, STUDENT, INT8}
+    assert found["student"][0].low < found["student"][0].high
+    assert set(found) == {"teacher", "student", "student-int8"}
     assert group_intervals(kept, material[2][1]) == {}  # on ARM other questions were asked
     assert group_intervals(None, group) == {}
 
@@ -171,7 +173,9 @@ def test_figures_against_another_baseline_are_left_out_and_the_page_says_so(mate
     assert best_entry(group).facts["bundle_sha256"] == STUDENT
     kept, _ = read_kept(material[1], material[0], [group])
     found = group_intervals(kept, group)
-    assert {bundle: ratio is not None for bundle, (_, ratio) in found.items()} == {TEACHER: True, STUDENT: True, INT8: False}
+    assert {model: ratio is not None for model, (_, ratio) in found.items()} == {
+        "teacher": True, "student": True, "student-int8": False,
+    }  # fmt: skip
     assert chosen_three(kept, group) == []
     page = Page([group], kept).render()
     bars = page[page.index("F1 retained against teacher") :].split("</section>")[0]
@@ -199,7 +203,7 @@ def test_answers_that_are_not_those_of_the_row_do_not_count(material):
     save_answers(answers_path(rows_path, INT8, sha256), ANSWERS[TEACHER])
     answers_path(rows_path, STUDENT, sha256).write_text("{", encoding="utf-8")
     kept, faults = read_kept(data, rows_path, groups)
-    assert set(group_intervals(kept, groups[0])) == {TEACHER}
+    assert set(group_intervals(kept, groups[0])) == {"teacher"}
     assert [fault.split(" left out: ")[0] for fault in faults] == ["answers of student", "answers of student-int8"]
     assert "has F1 85.71, its row 66.67; measure it again" in faults[1]
 
@@ -210,7 +214,7 @@ def test_a_data_file_that_is_not_the_rows_is_refused_when_chosen(material, tmp_p
     assert kept is None
     (line,) = notices
     assert line.startswith(
-        "no intervals and no single questions without the data file of the rows; give it: --data data.json (SHA-256"
+        "no single questions, and no intervals but those of the rows, without their data file; give it: --data data.json (SHA-256"
     )
     other = tmp_path / "other.json"
     other.write_text(Path(data).read_text() + " ")

@@ -2,9 +2,11 @@
 
 import pytest
 
+from benchmarks.cells import UNKNOWN
+from benchmarks.groups import collect
 from benchmarks.rows import append_row
 from benchmarks.table import TableConfig, as_markdown, as_text, main, replace_marked
-from benchmarks.views import UNKNOWN, collect, view_tables
+from benchmarks.views import view_tables
 from qa.errors import OptionError
 
 
@@ -112,6 +114,83 @@ def test_a_busy_machine_is_mentioned():
     notes = view_tables(collect([row(ms=(1, 1, 1, 1), other_load=1.84)]), "latency")[0].notes
     assert any("1.8 cores busy" in note for note in notes)
     assert not any("busy" in note for note in view_tables(collect([row(ms=(1, 1, 1, 1), other_load=0.02)]), "latency")[0].notes)
+
+
+def test_a_machine_that_was_not_idle_at_the_start_is_mentioned():
+    """More than half a process waits or runs for each of two cores."""
+    for load, said in ((1.0, False), (1.01, True)):
+        rows = [row(ms=(1, 1, 1, 1), load_average=load, machine="Z80, 2 cores")]
+        for view in ("summary", "latency"):
+            notes = view_tables(collect(rows), view)[0].notes
+            assert any("load average 1.0 on 2 cores" in note for note in notes) == said
+        assert "load average" not in " ".join(view_tables(collect(rows), "accuracy")[0].notes)
+
+
+def test_intervals_stand_beside_what_they_are_of():
+    known = {"f1_low": 77.04, "f1_high": 78.96, "f1_retained_low": 0.968, "f1_retained_high": 0.981, "null_threshold": -1.25}
+    rows = [row(f1_low=79.1, f1_high=80.9, f1_retained_low=1.0, f1_retained_high=1.0), row("s", **(STUDENT | known))]
+    teacher, student = cells(rows)
+    assert (teacher["retained"], student["retained"]) == ("100.0%", "97.5% (96.8–98.1)")
+    student = cells(rows, "accuracy")[1]
+    assert (student["F1"], student["own threshold"]) == ("78.00 (77.04–78.96)", "-1.25")
+    assert any("intervals: 95%" in note for note in view_tables(collect(rows), "accuracy")[0].notes)
+    compared_with_another = row("s", **(STUDENT | known | {"baseline_sha256": "another"}))
+    assert cells([compared_with_another, row()])[1]["retained"] == UNKNOWN
+
+
+def test_padded_is_the_greatest_length():
+    rows = [row(ms=(100, 100, 100, 100)), row(ms=(30, 30, 30, 30), lengths=128), row(ms=(50, 50, 50, 50), lengths="real")]
+    for order in (rows, rows[::-1]):
+        (teacher,) = cells(order)
+        assert (teacher["ms@384"], teacher["x@384"], teacher["x@real"]) == ("100.0", "1.00x", "2.00x")
+        assert [line["lengths"] for line in cells(order, "latency")] == ["128", "384", "real"]
+    assert any("teacher padded to 384 at 1 thread" in note for note in view_tables(collect(rows), "summary")[0].notes)
+
+
+def test_quick_figures_are_marked_and_named():
+    sure, quick = row(ms=(100, 100, 100, 100)), row("s", ms=(20, 20, 20, 20), quick=True, **STUDENT)
+    teacher, student = cells([sure, quick])
+    assert (teacher["ms@384"], student["ms@384"], student["x@384"], student["F1"]) == ("100.0", "20.0†", "5.00x†", "78.00")
+    for view in ("summary", "latency"):
+        (note,) = [n for n in view_tables(collect([sure, quick]), view)[0].notes if "quick" in n]
+        assert note.endswith("were timed: s")
+    (note,) = [n for n in view_tables(collect([sure | {"quick": True}, quick]), "summary")[0].notes if "quick" in n]
+    assert note.endswith("were timed: all models")
+    assert not any("quick" in n for n in view_tables(collect([sure]), "summary")[0].notes)
+
+
+def test_batches_have_a_column_and_lines_of_their_own():
+    batches = [
+        row(threads=threads, batch=32, lengths=lengths, windows_per_s=windows_per_s, round_ms=[10.0] * 8, timed_s=60.4, n_runs=99)
+        for threads, lengths, windows_per_s in ((2, "real", 190.0), (1, 384, 20.0), (1, "real", 101.4))
+    ]
+    rows = [row(ms=(100, 100, 100, 100)), *batches, row("s", ms=(20, 20, 20, 20), timed_s=61.0, latency_ms_first=33.3, **STUDENT)]
+    teacher, student = cells(rows)
+    assert (teacher["win/s, 32"], student["win/s, 32"], teacher["ms@384"]) == ("101", UNKNOWN, "100.0")
+    assert any("32 are given at once, real lengths, threads: 1" in n for n in view_tables(collect(rows), "summary")[0].notes)
+    lines = cells(rows, "latency")
+    headings = ("batch", "threads", "lengths", "windows/s", "mean ms", "x mean")
+    assert [tuple(line[heading] for heading in headings) for line in lines] == [
+        ("1", "1", "384", UNKNOWN, "100.0", "1.00x"), ("32", "1", "384", "20.0", UNKNOWN, UNKNOWN),
+        ("32", "1", "real", "101.4", UNKNOWN, UNKNOWN), ("32", "2", "real", "190.0", UNKNOWN, UNKNOWN),
+        ("1", "1", "384", UNKNOWN, "20.0", "5.00x"),
+    ]  # fmt: skip
+    assert (lines[-1]["timed s"], lines[-1]["first ms"], lines[0]["first ms"]) == ("61", "33.3", UNKNOWN)
+
+
+def test_rows_without_the_newer_keys_have_the_columns_they_had():
+    rows = [row(ms=(100, 110, 120, 102)), row("int8", ms=(20, 22, 24, 20), **STUDENT)]
+    assert {"batch", "windows/s", "x, 95 %", "first ms", "timed s"}.isdisjoint(cells(rows, "latency")[0])
+    assert "win/s, 32" not in cells(rows)[0]
+    assert not any("interval" in note or "peer" in note for note in view_tables(collect(rows), "summary")[0].notes)
+
+
+def test_conditions_of_the_processes_stand_under_the_latency():
+    one = {"governor": "performance", "affinity": [1], "load_average": 0.1}
+    rows = [row(ms=(9, 9, 9, 9), **one), row(ms=(5, 5, 5, 5), threads=2, **(one | {"affinity": [0, 1], "load_average": 0.25}))]
+    notes = view_tables(collect(rows), "latency")[0].notes
+    for wanted in ("governor: performance", "pinned to cores: 1 (threads: 1); 0, 1 (threads: 2)", "start: 0.10 to 0.25"):
+        assert any(wanted in note for note in notes)
 
 
 def test_text_fits_a_terminal_and_is_aligned():

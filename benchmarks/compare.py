@@ -14,6 +14,7 @@ a phone, as rows, the other writes the page again.
 
 import sys
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 from benchmarks.cells import Table
@@ -21,6 +22,7 @@ from benchmarks.command_line import command_line_of, note, relative
 from benchmarks.compare_options import CompareConfig
 from benchmarks.conditions import load_average
 from benchmarks.groups import Group, collect, newest_order
+from benchmarks.journal import Journal
 from benchmarks.latency import FULL, QUICK, Setting
 from benchmarks.measure import Comparison, measure_subject_accuracy
 from benchmarks.on_target import EMULATED_QUESTIONS, Errand, measure_on_target, sample_examples
@@ -124,12 +126,21 @@ def measure_elsewhere(config: CompareConfig) -> list[Row]:
     for subject in subjects:
         subject.facts |= {"data": {"name": data.name, "sha256": file_sha256(data)}}
     n_questions = config.questions or (EMULATED_QUESTIONS if target.emulated else None)
-    plan = QUICK if config.quick else FULL
-    n_latency_windows = 0 if target.emulated or config.skip_latency else plan.n_rounds * plan.n_windows
+    plan = None if target.emulated or config.skip_latency else QUICK if config.quick else FULL
     rows_path, old_rows = find_rows(config)
-    errand = Errand(target, sample_examples(read_squad(data), n_questions), n_latency_windows, rows_path)
+    errand = Errand(target, sample_examples(read_squad(data), n_questions), plan, rows_path)
+    what = {
+        "target": target.name, "questions": n_questions, "plan": plan and asdict(plan),
+        "measured": [subject.sha256 for subject in subjects], "data": subjects[0].facts["data"]["sha256"],
+    }  # fmt: skip
+    journal = Journal(rows_path, what, subjects[0].facts["date"])
     for subject in subjects:
+        if any(entry["bundle"] == subject.sha256 for entry in journal.entries):
+            note(f"{subject.facts['model']}: was measured before this run was stopped")
+            continue
         measure_on_target(errand, subject)
+        journal.add({"bundle": subject.sha256})
+    journal.remove()
     groups = collect(old_rows + errand.rows, newest_order(old_rows + errand.rows))
     own = [group for group in groups if group.newest["target"] == target.name]
     show(config, rows_path, groups, view_tables(own, "arm") + ([] if target.emulated else view_tables(own, "latency")))

@@ -82,7 +82,8 @@ class CompareConfig:
             number = lengths.isdecimal() and int(lengths) >= SHORTEST
             wanted = f"{REAL}, {PADDED}, or a number of tokens from {SHORTEST}"
             check_option(lengths in (REAL, PADDED) or number, "--lengths", lengths, wanted)
-        for name, values in (("--lengths", self.lengths), ("--threads", self.threads or (1,)), ("--batch", self.batch)):
+        counts = (1,) if self.threads is None else self.threads
+        for name, values in (("--lengths", self.lengths), ("--threads", counts), ("--batch", self.batch)):
             check_option(0 < len(values) == len(set(values)), name, " ".join(map(str, values)), "one value or several, each once")
         cores = available_cores()
         for threads in self.threads or ():

@@ -3,16 +3,18 @@
 The target only computes logits. Questions are cut into windows here, and answers decoded here, from the logits brought back.
 """
 
+import math
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from benchmarks.accuracy import accuracy_columns
 from benchmarks.command_line import note
-from benchmarks.latency import REAL, percentiles, sample_windows
+from benchmarks.latency import MIN_S, QUICK, REAL, Plan, percentiles, spread_windows
 from benchmarks.rows import OK, Row, append_row, machine, make_row
 from benchmarks.subjects import Subject
 from benchmarks.targets import Outcome, Run, Target, write_windows
@@ -36,8 +38,8 @@ class Errand:
 
     target: Target
     examples: Sequence[Example]
-    n_latency_windows: int
-    """0 measures no latency."""
+    plan: Plan | None
+    """None measures no latency."""
     rows_path: Path
     rows: list[Row] = field(default_factory=list)
 
@@ -60,19 +62,20 @@ def measure_on_target(errand: Errand, subject: Subject) -> None:
     facts: Row = subject.facts | {"target": target.name, "machine": target.name}  # until the target has told its machine
     try:
         with target.place(subject.bundle.weights) as run:
-            cores = parity_and_accuracy(errand, subject.bundle, run, facts)
+            seen, mean_ms = parity_and_accuracy(errand, subject.bundle, run, facts)
             errand.append(facts | {"status": OK})
-            for threads in sorted({1, cores}) if errand.n_latency_windows else ():
-                measure_latency(errand, subject.bundle, run, facts, threads)
+            for threads in sorted({1, seen["usable_cores"]}) if errand.plan is not None else ():
+                measure_latency(errand, subject.bundle, run, facts, threads, mean_ms)
     except Exception as error:  # runtimes raise their own types; the others go on without this bundle
         note(f"{facts['model']}: failed on {target.name}, {one_line(error)}")
         errand.append(facts | {"status": one_line(error)})
 
 
-def parity_and_accuracy(errand: Errand, bundle: Bundle, run: Run, facts: Row) -> int:
+def parity_and_accuracy(errand: Errand, bundle: Bundle, run: Run, facts: Row) -> tuple[Mapping[str, Any], float]:
     """Compute all questions there and here, and put accuracy, parity and, where counted, instructions into `facts`.
 
-    Returns the target's cores. ProbeError when it computes the bundle wrongly; `facts` then has the machine at least.
+    Returns the target's facts, and the mean ms of a window with all its cores. ProbeError when it computes the bundle wrongly;
+    `facts` then has the machine at least.
     """
     windows = make_windows(errand.examples, bundle.tokenizer(), bundle.settings)
     note(f"{facts['model']}: {len(windows)} windows on {errand.target.name}")
@@ -92,8 +95,7 @@ def parity_and_accuracy(errand: Errand, bundle: Bundle, run: Run, facts: Row) ->
         f"{facts['model']}: F1 {facts['f1']:.2f} (here {facts['reference_f1']:.2f}), logits differ by "
         f"{facts['parity_max_abs']:.2g} at most, {facts['same_spans']:.1%} of spans the same"
     )
-    cores: int = there.facts["usable_cores"]
-    return cores
+    return there.facts, float(there.times_ms.mean())
 
 
 def send(bundle: Bundle, windows: Sequence[tuple[np.ndarray, int]], run: Run, options: Sequence[str]) -> Outcome:
@@ -137,20 +139,25 @@ def _best_span(window: Window, logits: Logits, settings: QASettings) -> tuple[in
     return (best.start, best.end) if best else None
 
 
-def measure_latency(errand: Errand, bundle: Bundle, run: Run, facts: Row, threads: int) -> None:
+def measure_latency(errand: Errand, bundle: Bundle, run: Run, facts: Row, threads: int, expected_ms: float) -> None:
     """Time sampled windows with `threads` threads of the target, padded and at real lengths; a row for each.
 
-    As on this machine, a timed call follows an untimed one of the same window, and the windows come in a shuffled order.
+    A window's first call is not timed, and the windows come in a shuffled order. `expected_ms` is about what a window takes: it
+    decides how often each is timed.
     """
-    windows = sample_windows(make_windows(errand.examples, bundle.tokenizer(), bundle.settings), errand.n_latency_windows)
-    order = np.random.default_rng(0).permutation(len(windows))
-    sent = [(windows[i].input_ids, windows[i].context_begin) for i in order]
+    plan = errand.plan or QUICK
+    n = plan.n_rounds * plan.n_windows
+    windows = spread_windows(make_windows(errand.examples, bundle.tokenizer(), bundle.settings), n)
+    sent = [(windows[i].input_ids, windows[i].context_begin) for i in np.random.default_rng(0).permutation(n)]
+    timed_calls = max(1, math.ceil(1e3 * plan.n_rounds * plan.min_s / (n * expected_ms)))
     for lengths in (bundle.settings.max_length, REAL):
-        options = ["--threads", str(threads), "--repeats", "2", *([] if lengths == REAL else ["--pad-to", str(lengths)])]
-        outcome = send(bundle, sent, run, options)
-        seen = outcome.facts
-        row = facts | {"threads": threads, "batch": 1, "lengths": lengths, "n_runs": len(sent), "status": OK}
-        row |= percentiles(list(outcome.times_ms[:, 1])) | {"n_warmup": seen["n_warmup"] + len(sent)}
+        options = ["--threads", str(threads), "--repeats", str(1 + timed_calls)]
+        outcome = send(bundle, sent, run, [*options, *([] if lengths == REAL else ["--pad-to", str(lengths)])])
+        seen, times = outcome.facts, outcome.times_ms[:, 1:]
+        row = facts | {"threads": threads, "batch": 1, "lengths": lengths, "n_runs": times.size, "status": OK}
+        row |= percentiles(list(times.ravel())) | {"n_warmup": seen["n_warmup"] + n}
+        row["timed_s"] = round(float(times.sum()) / 1e3, 1)
+        row |= {"quick": plan.quick or row["timed_s"] < MIN_S or None}
         row |= {"governor": seen.get("governor"), "load_average": (seen.get("load_average") or [None])[0]}
         if threads == 1 and lengths != REAL:  # memory once windows of full length were computed
             row |= {key: seen.get(key) for key in ("load_ms", "peak_memory_mb")}

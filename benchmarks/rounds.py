@@ -1,6 +1,5 @@
 """Rounds in which models take turns, each in a process of its own, kept in a journal so that a stopped run can go on."""
 
-import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,11 +9,11 @@ from typing import Any
 from tqdm import tqdm
 
 from benchmarks.conditions import OtherLoad, cores_for
+from benchmarks.journal import Journal
 from benchmarks.latency import Plan, Setting, rounds
 from benchmarks.workers import ServedRuntime, Server, Worker, WorkerError
 from qa.cli import one_line
 from qa.features import Window
-from qa.files import write_whole
 from qa.runtimes import Logits, run_windows
 
 Turn = dict[str, Any]  # times_ms and n_warmup of one round, as benchmarks/serve.py answers
@@ -45,46 +44,6 @@ class Contender:
     """Why this one dropped out."""
 
 
-class Journal:
-    """The rounds of a run, one a line. A torn last line, of a run that was killed, counts as not measured."""
-
-    def __init__(self, path: Path, header: Mapping[str, Any]) -> None:
-        self.path = path
-        lines = self._lines()
-        self.header: dict[str, Any] = lines[0] if lines else dict(header)
-        """The header of the run that is gone on with, else the one given."""
-        self.rounds = lines[1:]
-        self._begun = False
-
-    def _lines(self) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = []
-        for line in self.path.read_text(encoding="utf-8").splitlines() if self.path.is_file() else ():
-            try:
-                found.append(json.loads(line))
-            except ValueError:
-                break
-        return found
-
-    def add(self, entry: dict[str, Any]) -> None:
-        """Keep one round."""
-        self.rounds.append(entry)
-        if not self._begun:  # the whole file, which heals a torn line
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            write_whole(self.path, "".join(json.dumps(line) + "\n" for line in (self.header, *self.rounds)))
-            self._begun = True
-            return
-        with open(self.path, "a", encoding="utf-8") as file:
-            file.write(json.dumps(entry) + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-
-    def remove(self) -> None:
-        """The run is over: its rows have been appended."""
-        self.path.unlink(missing_ok=True)
-        if self.path.parent.is_dir() and not any(self.path.parent.iterdir()):
-            self.path.parent.rmdir()
-
-
 def take_turns(
     contenders: Sequence[Contender], settings: Sequence[Setting], plan: Plan, threads: int, journal: Journal, *, progress: bool
 ) -> float | None:
@@ -92,7 +51,7 @@ def take_turns(
 
     Returns how many cores other processes kept busy meanwhile, None where the system does not tell or nothing was left to do.
     """
-    done = [one for one in journal.rounds if one["threads"] == threads]
+    done = [one for one in journal.entries if one["threads"] == threads]
     for kept in done:
         _take(contenders, settings, kept)
     workers = {one.name: worker for one in contenders if (worker := _start(one, threads))}

@@ -3,16 +3,16 @@
 A run that is stopped leaves a journal beside the rows, and the same comparison goes on from it.
 """
 
-import hashlib
-import json
 import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from benchmarks.command_line import note
 from benchmarks.conditions import cores_for, governor, is_idle
+from benchmarks.journal import Journal
 from benchmarks.latency import (
     PADDED,
     REAL,
@@ -26,7 +26,7 @@ from benchmarks.latency import (
     tokenize_ms_p50,
 )
 from benchmarks.measure import Comparison
-from benchmarks.rounds import Contender, Journal, Timed, take_turns
+from benchmarks.rounds import Contender, Timed, take_turns
 from benchmarks.rows import Row
 from benchmarks.subjects import Subject
 from benchmarks.targets import write_windows
@@ -50,7 +50,7 @@ class Timing:
 
     def journal(self) -> Journal:
         """The journal of just this run; one that a stopped run left has the date that its rows have."""
-        what = {
+        what: dict[str, Any] = {
             "measured": [subject.sha256 for subject in self.run.subjects],
             "data": self.run.data_sha256,
             "settings": [setting.name for setting in self.settings],
@@ -58,20 +58,20 @@ class Timing:
             "threads": list(self.threads),
             "machine": sorted({subject.facts["machine"] for subject in self.run.subjects}),
         }
-        key = hashlib.sha256(json.dumps(what).encode()).hexdigest()[:16]
-        date = self.run.subjects[0].facts["date"] if self.run.subjects else None
-        return Journal(self.run.rows_path.with_suffix(".rounds") / f"{key}.jsonl", {"date": date, **what})
+        return Journal(self.run.rows_path, what, self.run.subjects[0].facts["date"])
 
 
 def measure_latency(timing: Timing) -> None:
     """Time all subjects that have not failed, with each number of threads in turn, and append their rows."""
+    if not timing.run.subjects:
+        return
     if not is_idle(timing.load_average):
         note(f"this machine is not idle (load {timing.load_average}): times will be longer than they need be, ratios less so")
     journal = timing.journal()
-    if journal.rounds:
-        note(f"going on with the run of {journal.header['date']}: {len(journal.rounds)} rounds of it are there")
+    if journal.entries:
+        note(f"going on with the run of {journal.date}: {len(journal.entries)} rounds of it are there")
         for subject in timing.run.subjects:
-            subject.facts["date"] = journal.header["date"]
+            subject.facts["date"] = journal.date
     for threads in timing.threads:
         _measure_pass(timing, threads, journal)
     journal.remove()

@@ -10,9 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import compare, measure, process, report
-from benchmarks.compare import CompareConfig, command, command_line, display_names
+from benchmarks import compare, measure, report, timing
+from benchmarks.compare import CompareConfig, command, command_line
+from benchmarks.conditions import cores_for
+from benchmarks.latency import QUICK
 from benchmarks.rows import read_rows
+from benchmarks.subjects import Subject, display_names, find_bundles
+from benchmarks.workers import Server
 from qa.bundle import MANIFEST, new_bundle, open_bundle
 from qa.cli import run_command
 from qa.errors import BundleError, OptionError
@@ -72,8 +76,7 @@ def broken(teacher, tmp_path):
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):
-    """Seconds go into importing PyTorch in a fresh process and into drawing; one test for each does it."""
-    monkeypatch.setattr(measure, "measure_in_fresh_process", lambda path, threads: {"load_ms": 5.0, "peak_memory_mb": 300.0})
+    """Seconds go into drawing, and into starting PyTorch for each number of threads; one test for each does it."""
     monkeypatch.setattr(report, "write_report", lambda path, page: None)
     monkeypatch.setattr(compare, "available_cores", lambda: 1)
 
@@ -106,7 +109,7 @@ def test_end_to_end(teacher, student, data, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(compare, "available_cores", lambda: 2)
     monkeypatch.setattr(report, "write_report", WRITE_REPORT)
-    code = run_cli(monkeypatch, student, teacher, "--data", data, "--latency-windows", 3)
+    code = run_cli(monkeypatch, student, teacher, "--data", data, "--quick")
     captured = capsys.readouterr()
     assert code == 0, captured.err
     rows = read_rows(tmp_path / "run" / "rows.jsonl")
@@ -118,10 +121,12 @@ def test_end_to_end(teacher, student, data, tmp_path, monkeypatch, capsys):
     for row in latency:
         assert row["n"] == 2
         assert row["n_windows"] > 2
-        assert row["n_runs"] == 3
+        assert row["n_runs"] >= 64
         assert row["status"] == "ok"
         assert row["runtime"].startswith("torch ")
-        assert ("load_ms" in row) == (row["threads"] == 1)
+        assert row["load_ms"] > 0
+        assert row["peak_memory_mb"] >= row["memory_before_load_mb"] > 0
+        assert row["affinity"] == cores_for(row["threads"])
         assert row["latency_ms_p50"] <= row["latency_ms_p90"] <= row["latency_ms_p99"]
         assert str(tmp_path) not in json.dumps(row)
         assert row["baseline"] == "teacher"
@@ -132,6 +137,8 @@ def test_end_to_end(teacher, student, data, tmp_path, monkeypatch, capsys):
     assert of_student["params"] == json.loads((student / MANIFEST).read_text())["parameters"]["total"]
     assert of_student["same_answers_as"] == "teacher"
     assert of_student["f1_retained"] == pytest.approx(of_student["f1"] / rows[0]["f1"])
+    assert of_student["f1_low"] <= of_student["f1"] <= of_student["f1_high"]
+    assert "f1_retained_low" not in rows[0]  # of itself it retains all
     page = (tmp_path / "run" / "report.html").read_text()
     assert "student" in page
     assert str(tmp_path) not in page
@@ -143,7 +150,7 @@ def test_the_command_on_a_page_makes_the_page_again(teacher, student, make_bundl
     pages = []
     monkeypatch.setattr(report, "write_report", lambda path, page: pages.append(page))
     other = rebundle(make_bundle(seed=2), tmp_path / "run" / "other")
-    words = ("--data", data, "--latency-windows", 1)
+    words = ("--data", data, "--quick")
     assert run_cli(monkeypatch, other, teacher, *words) == 0
     assert run_cli(monkeypatch, student, "--baseline", teacher, *words) == 0
     assert pages[1].command.startswith("python benchmarks/compare.py run/teacher run/student --data questions.json --rows")
@@ -186,7 +193,7 @@ def test_answers_are_compared_with_those_of_the_parent_across_runs(teacher, make
 
 
 def test_a_failure_is_a_row_and_the_others_are_measured(teacher, broken, data, tmp_path, monkeypatch, capsys):
-    code = run_cli(monkeypatch, broken, teacher, "--data", data, "--latency-windows", 1)
+    code = run_cli(monkeypatch, broken, teacher, "--data", data, "--quick")
     assert code == 1
     rows = read_rows(tmp_path / "run" / "rows.jsonl")
     failed = [row for row in rows if row["status"] != "ok"]
@@ -196,24 +203,79 @@ def test_a_failure_is_a_row_and_the_others_are_measured(teacher, broken, data, t
     assert "broken failed: " in capsys.readouterr().out
 
 
-def test_a_failure_while_timing_is_a_row_too(teacher, student, data, monkeypatch):
-    real = measure.contender
+def test_a_failure_while_timing_is_a_row_too(teacher, student, data, tmp_path, monkeypatch):
+    adapter = "def load(path, threads):\n    raise RuntimeError('out of memory')\n"
+    (tmp_path / "failing_adapter.py").write_text(adapter)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    served = Subject.served.fget
 
-    def failing(runtime, windows, max_length):
-        one = real(runtime, windows, max_length)
-        if made:  # the second, the student's, gets inputs that its model cannot take
-            one.inputs["real"] = [{}]
-        made.append(one)
-        return one
+    def failing(subject):
+        own = served(subject)
+        return Server("failing_adapter", own.path) if subject.bundle.path == student else own
 
-    made = []
-    monkeypatch.setattr(measure, "contender", failing)
-    rows = compare.main(CompareConfig((teacher, student), str(data), latency_windows=2))
-    assert [(row["model"], row["status"] == "ok") for row in rows[2:]] == [
-        ("teacher", True),
-        ("teacher", True),
-        ("student", False),
-    ]
+    monkeypatch.setattr(Subject, "served", property(failing))
+    rows = compare.main(CompareConfig((teacher, student), str(data), quick=True))
+    assert [(row["model"], row["status"]) for row in rows[2:]] == [
+        ("teacher", "ok"), ("teacher", "ok"), ("student", "out of memory"),
+    ]  # fmt: skip
+
+
+def test_a_stopped_comparison_goes_on_and_no_row_comes_twice(teacher, data, tmp_path, monkeypatch, capsys):
+    rows_path = tmp_path / "run" / "rows.jsonl"
+    config = CompareConfig((teacher,), str(data), quick=True)
+    monkeypatch.setattr(compare, "available_cores", lambda: 2)
+    real = timing.take_turns
+
+    def stopped(contenders, settings, plan, threads, journal, **options):
+        real(contenders, settings, plan, threads, journal, **options)
+        if threads == 2:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(timing, "take_turns", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        compare.main(config)
+    assert [(row.get("threads"), row.get("lengths")) for row in read_rows(rows_path)] == [(None, None), (1, "real"), (1, 128)]
+    (journal,) = rows_path.with_suffix(".journal").iterdir()
+    monkeypatch.setattr(timing, "take_turns", real)
+    compare.main(config)
+    assert "going on with the run of" in capsys.readouterr().err
+    timed = [row for row in read_rows(rows_path) if "threads" in row]
+    assert [(row["threads"], row["lengths"]) for row in timed] == [(1, "real"), (1, 128), (2, "real"), (2, 128)]
+    assert len({row["date"] for row in timed}) == 1
+    assert not journal.exists()
+
+
+def test_lengths_and_batches_are_settings_of_their_own(teacher, data, tmp_path, monkeypatch, capsys):
+    words = (teacher, "--data", data, "--quick", "--lengths", 96, "padded", "--batch", 1, 3, "--threads", 1)
+    assert run_cli(monkeypatch, *words) == 0
+    timed = [row for row in read_rows(tmp_path / "run" / "rows.jsonl") if "threads" in row]
+    assert [(row["lengths"], row["batch"]) for row in timed] == [(96, 1), (128, 1), (96, 3), (128, 3)]
+    for row in timed:
+        assert row["quick"] is True
+        assert len(row["round_ms"]) == QUICK.n_rounds
+        assert ("latency_ms_p50" in row) == (row["batch"] == 1)
+        assert ("windows_per_s" in row) == (row["batch"] == 3)
+        assert row["affinity"] == cores_for(1)
+        assert {"tokenize_ms_p50", "decode_ms_p50", "load_ms", "latency_ms_first", "load_average"} <= row.keys()
+    assert run_cli(monkeypatch, teacher, "--data", data, "--quick", "--lengths", 256) == 2
+    assert "--lengths must be at most 128, as long as windows of teacher are, got 256" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "wanted"),
+    [
+        ({"lengths": ("reel",)}, "--lengths must be real, padded, or a number of tokens from 32, got reel"),
+        ({"lengths": ("16",)}, "--lengths must be real, padded, or a number"),
+        ({"lengths": ("real", "real")}, "--lengths must be one value or several, each once"),
+        ({"threads": (0,)}, "--threads must be between 1 and"),
+        ({"threads": ()}, "--threads must be one value or several"),
+        ({"batch": (0,)}, "--batch must be at least 1"),
+        ({"target": "ssh:pi", "batch": (1, 32)}, "--batch must be left out with --target ssh:pi"),
+    ],
+)
+def test_settings_are_checked(options, wanted):
+    with pytest.raises(OptionError, match=re.escape(wanted)):
+        CompareConfig(**options)
 
 
 def test_without_arguments_the_demo_is_compared(teacher, data, tmp_path, monkeypatch, capsys):
@@ -239,7 +301,7 @@ def test_bad_input_is_refused_before_anything_is_measured(teacher, data, tmp_pat
         assert run_cli(monkeypatch, *words, "--data", data) == 2
         assert capsys.readouterr().err.startswith("error: ")
     assert run_cli(monkeypatch, teacher, "--data", tmp_path / "nothing.json") == 2
-    assert run_cli(monkeypatch, teacher, "--data", data, "--latency-windows", "0") == 2
+    assert run_cli(monkeypatch, teacher, "--data", data, "--batch", "0") == 2
     for flag in ("--rows", "--page"):
         assert run_cli(monkeypatch, teacher, "--data", data, flag, empty) == 2
         assert f"{flag} {empty}: is a folder; give a file" in capsys.readouterr().err
@@ -250,7 +312,7 @@ def test_bad_input_is_refused_before_anything_is_measured(teacher, data, tmp_pat
     assert measured == []
     assert not (tmp_path / "run" / "rows.jsonl").exists()
     with pytest.raises(BundleError, match="not a finished bundle"):
-        compare.find_bundles(CompareConfig((teacher, empty)))
+        find_bundles((teacher, empty))
 
 
 def test_two_teachers_need_a_choice(teacher, make_bundle, data, tmp_path):
@@ -269,16 +331,8 @@ def test_names_are_as_long_as_it_takes(tmp_path):
 
 def test_command_line_has_no_absolute_paths(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    config = CompareConfig((tmp_path / "runs" / "my student",), str(tmp_path / "dev.json"), latency_windows=5, skip_latency=True)
-    wanted = "python benchmarks/compare.py 'runs/my student' --data dev.json --latency-windows 5 --skip-latency"
+    bundles, data = (tmp_path / "runs" / "my student",), str(tmp_path / "dev.json")
+    config = CompareConfig(bundles, data, lengths=("real", "128"), skip_latency=True)
+    wanted = "python benchmarks/compare.py 'runs/my student' --data dev.json --lengths real 128 --skip-latency"
     assert command_line(config) == wanted
     assert command_line(CompareConfig()) == "python benchmarks/compare.py"
-
-
-def test_load_and_memory_in_a_fresh_process(make_bundle, tmp_path):
-    found = process.measure_in_fresh_process(make_bundle(), threads=1)
-    assert found["load_ms"] > 0
-    if sys.platform == "linux":
-        assert found["peak_memory_mb"] >= found["memory_before_load_mb"] > 0
-    with pytest.raises(BundleError, match="in a process of its own failed"):
-        process.measure_in_fresh_process(tmp_path, threads=1)

@@ -1,10 +1,23 @@
-"""Timing: percentiles by hand, windows by quantile, turns in the right order, and a runtime that fails drops out alone."""
+"""What is timed: percentiles by hand, windows by quantile, rounds that together compute every window once, columns by hand."""
 
 import numpy as np
 import pytest
 
-from benchmarks.latency import WARMUP_CALLS, Contender, contender, latency_figures, measure_in_turns, percentiles, sample_windows
+from benchmarks.latency import (
+    FULL,
+    MIN_S,
+    QUICK,
+    Plan,
+    Setting,
+    latency_columns,
+    percentiles,
+    rounds,
+    sample_windows,
+    spread_windows,
+)
+from benchmarks.timing import length_of, window_settings
 from qa.features import Window
+from qa.settings import QASettings
 
 
 def window(n_tokens):
@@ -12,18 +25,8 @@ def window(n_tokens):
     return Window(0, np.arange(n_tokens, dtype=np.int32), 2, nothing, nothing, nothing.astype(bool), 0, 0)
 
 
-class FakeRuntime:
-    max_batch = 1
-
-    def __init__(self, name, calls, lengths=None, fails_at=None):
-        self.name, self.lengths, self._calls, self._fails_at = name, lengths, calls, fails_at
-
-    def __call__(self, inputs):
-        self._calls.append((self.name, inputs["input_ids"].shape))
-        if self._fails_at is not None and sum(name == self.name for name, _ in self._calls) > self._fails_at:
-            raise RuntimeError("out of\nmemory")
-        logits = np.zeros(inputs["input_ids"].shape, np.float32)
-        return logits, logits
+def lengths(windows):
+    return [len(one.input_ids) for one in windows]
 
 
 def test_percentiles_by_hand():
@@ -35,51 +38,67 @@ def test_percentiles_by_hand():
     assert percentiles([7.0]) == {f"latency_ms_{name}": 7.0 for name in ("p50", "p90", "p99", "mean")}
 
 
-def test_windows_are_sampled_at_even_quantiles_of_length():
+def test_windows_are_taken_at_even_quantiles_of_length():
     windows = [window(n) for n in (9, 1, 8, 2, 7, 3, 6, 4, 5, 10)]
-    assert [len(w.input_ids) for w in sample_windows(windows, 5)] == [2, 4, 6, 8, 10]
-    assert [len(w.input_ids) for w in sample_windows(windows, 99)] == list(range(1, 11))
-    # Nine of ten windows are short, so nine of ten sampled ones are.
+    assert lengths(sample_windows(windows, 5)) == [2, 4, 6, 8, 10]
+    assert lengths(sample_windows(windows, 99)) == list(range(1, 11))
+    assert lengths(spread_windows([window(3), window(1)], 6)) == [1, 1, 1, 3, 3, 3]
+    # Nine of ten windows are short, so nine of ten taken ones are.
     skewed = [window(4)] * 90 + [window(8)] * 10
-    assert [len(w.input_ids) for w in sample_windows(skewed, 10)] == [4] * 9 + [8]
+    assert lengths(sample_windows(skewed, 10)) == [4] * 9 + [8]
 
 
-def test_real_lengths_are_those_of_the_runtime():
-    calls = []
-    any_length = contender(FakeRuntime("any", calls), [window(3), window(5)], 8)
-    fixed = contender(FakeRuntime("fixed", calls, lengths=(4, 8)), [window(3), window(5)], 8)
-    assert [i["input_ids"].shape for i in any_length.inputs["real"]] == [(1, 3), (1, 5)]
-    assert [i["input_ids"].shape for i in fixed.inputs["real"]] == [(1, 4), (1, 8)]
-    assert all(i["input_ids"].shape == (1, 8) for one in (any_length, fixed) for i in one.inputs[8])
+def test_a_full_measurement_is_long_enough():
+    assert FULL.n_rounds * FULL.n_windows >= 1024
+    assert FULL.n_rounds * FULL.min_s >= MIN_S == 60
+    assert QUICK.quick
+    assert not FULL.quick
+    assert QUICK.windows_in_round(Setting("real", 32)) == 32
 
 
-def test_models_take_turns_and_each_timed_call_follows_an_untimed_one():
-    calls = []
-    both = [contender(FakeRuntime(name, calls), [window(3), window(5)], 8) for name in "ab"]
-    measure_in_turns(both)
-    turns = calls[2 * 2 * WARMUP_CALLS :]
-    names = [name for name, _ in turns]
-    assert names == ["a"] * 4 + ["b"] * 4 + ["a"] * 4 + ["b"] * 4
-    assert turns[0::2] == turns[1::2]  # untimed, timed
-    for one in both:
-        assert {lengths: len(times) for lengths, times in one.times_ms.items()} == {"real": 2, 8: 2}
-        assert latency_figures(one, "real")["n_runs"] == 2
-        assert latency_figures(one, 8)["n_warmup"] == WARMUP_CALLS + 2
-        assert {index: logits[0].shape for index, logits in one.logits.items()} == {0: (3,), 1: (5,)}
+@pytest.mark.parametrize("batch", [1, 4])
+def test_rounds_compute_every_window_once(batch):
+    chosen = rounds(6, 8, batch)
+    assert sorted(row for one in chosen for row in one) == list(range(48))
+    assert {len(one) for one in chosen} == {8}
 
 
-@pytest.mark.parametrize("fails_at", [0, 2 * WARMUP_CALLS + 1])
-def test_a_failing_model_drops_out_and_the_others_go_on(fails_at):
-    calls = []
-    bad = contender(FakeRuntime("bad", calls, fails_at=fails_at), [window(3), window(5)], 8)
-    good = contender(FakeRuntime("good", calls), [window(3), window(5)], 8)
-    measure_in_turns([bad, good])
-    assert bad.error == "out of memory"
-    assert calls.count(("bad", (1, 3))) + calls.count(("bad", (1, 5))) + calls.count(("bad", (1, 8))) == fails_at + 1
-    assert good.error is None
-    assert [len(times) for times in good.times_ms.values()] == [2, 2]
+def test_single_windows_of_a_round_have_all_lengths_and_batches_like_ones():
+    single, batches = rounds(6, 8, 1), rounds(6, 8, 4)
+    # Of 48 windows by length each round has one of the six shortest, one of the next six, and so on.
+    assert all([row // 6 for row in one] == list(range(8)) for one in single)
+    assert all(max(one) - min(one) == 7 for one in batches)
+    assert [one[0] for one in single] != sorted(one[0] for one in single)  # shuffled
 
 
-def test_nothing_to_measure_is_no_error():
-    measure_in_turns([])
-    measure_in_turns([Contender(FakeRuntime("none", []), [], {})])
+def test_columns_of_single_windows_by_hand():
+    plan = Plan(n_rounds=2, n_windows=2, min_s=0, quick=True)
+    turns = [{"times_ms": [[10.0, 30.0], [20.0, 40.0]], "n_warmup": 3}, {"times_ms": [[5.0, 15.0]], "n_warmup": 3}]
+    found = latency_columns(turns, Setting("real"), plan)
+    assert found["round_ms"] == [25.0, 10.0]  # means of a window; the first round had two passes
+    assert (found["n_runs"], found["n_warmup"], found["timed_s"]) == (6, 6, 0.1)
+    assert found["latency_ms_mean"] == 20.0
+    assert found["latency_ms_p50"] == 17.5
+    assert "windows_per_s" not in found
+
+
+def test_columns_of_batches_by_hand():
+    plan = Plan(n_rounds=2, n_windows=8, min_s=0, quick=True)
+    # Each round computes 8 windows as two batches of 4.
+    turns = [{"times_ms": [[30.0, 50.0]], "n_warmup": 3}, {"times_ms": [[100.0, 140.0]], "n_warmup": 3}]
+    found = latency_columns(turns, Setting("real", 4), plan)
+    assert found["round_ms"] == [10.0, 30.0]
+    assert found["windows_per_s"] == 50.0  # 16 windows in 320 ms
+    assert not any(key.startswith("latency_ms") for key in found)
+
+
+def test_a_length_means_windows_cut_to_it():
+    settings = QASettings()
+    assert window_settings(settings, "real") is settings
+    assert window_settings(settings, 384) is settings
+    short = window_settings(settings, 128)
+    assert (short.max_length, short.doc_stride, short.max_question_length) == (128, 42, 21)
+    assert window_settings(settings, 32).max_length == 32
+    assert length_of(Setting("padded"), settings) == 384
+    assert length_of(Setting("real"), settings) == "real"
+    assert length_of(Setting(128), settings) == 128

@@ -301,8 +301,9 @@ def nothing_is_measured(monkeypatch):
     def refuse(*_, **__):
         raise AssertionError("measured on this machine")
 
-    for name in ("measure_accuracy", "load_runtime", "measure_in_turns", "measure_in_fresh_process"):
+    for name in ("measure_accuracy", "load_runtime", "Worker"):
         monkeypatch.setattr(measure, name, refuse)
+    monkeypatch.setattr(compare, "measure_latency", refuse)
 
 
 @pytest.mark.usefixtures("nothing_is_measured")
@@ -373,7 +374,8 @@ def test_the_phone_is_named_in_one_line(phone):
 
 
 def test_options_that_only_a_measurement_has_are_refused_with_a_log():
-    for option, value in (("data", "squad"), ("baseline", Path("x")), ("latency_windows", 3), ("skip_latency", True)):
+    given = {"data": "squad", "baseline": Path("x"), "quick": True, "threads": (1,), "peers": Path("x"), "skip_latency": True}
+    for option, value in given.items():
         with pytest.raises(OptionError, match=rf"--{option.replace('_', '-')} must be left out with --phone-log"):
             CompareConfig(phone_log=(Path("a.log"),), phone=PIXEL, **{option: value})
     with pytest.raises(OptionError, match="--phone must be left out without --phone-log"):

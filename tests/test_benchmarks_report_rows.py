@@ -8,7 +8,7 @@ from report_material import write_material
 
 from benchmarks import compare, measure
 from benchmarks.compare import CompareConfig, command, command_line
-from benchmarks.report_rows import sound_rows
+from benchmarks.report_rows import rows_of_bundles, sound_rows
 from benchmarks.rows import RowsError
 from qa.bundle import MANIFEST, open_bundle
 from qa.cli import run_command
@@ -20,8 +20,9 @@ def nothing_is_measured(monkeypatch):
     def refuse(*_, **__):
         raise AssertionError("measured")
 
-    for name in ("measure_accuracy", "load_runtime", "measure_in_turns", "measure_in_fresh_process"):
+    for name in ("measure_accuracy", "load_runtime", "Worker"):
         monkeypatch.setattr(measure, name, refuse)
+    monkeypatch.setattr(compare, "measure_latency", refuse)
     monkeypatch.setattr(compare, "append_row", refuse)
 
 
@@ -178,8 +179,17 @@ def test_a_bundle_changed_since_its_row_is_left_out(material, make_bundle, tmp_p
     assert "was not measured; compare it first" in capsys.readouterr().err
 
 
+def test_a_bundle_brings_what_other_tools_made_of_it(material, make_bundle):
+    rows, bundle = material[2], make_bundle()
+    peer = rows[2] | {"model": "student-peer", "peer": "openvino-int8", "bundle_sha256": "9" * 64}
+    of_it, of_another = peer | {"parent_sha256": open_bundle(bundle).sha256}, peer | {"parent_sha256": "8" * 64}
+    own = rows[1] | {"bundle_sha256": open_bundle(bundle).sha256}
+    assert rows_of_bundles([*rows, own, of_it], [bundle]) == ([own, of_it], [])
+    assert rows_of_bundles([*rows, own, of_another], [bundle]) == ([own], [])
+
+
 def test_options_of_a_measurement_are_refused():
-    for option, value in (("baseline", rows_path_of("x")), ("latency_windows", 3), ("skip_latency", True)):
+    for option, value in (("baseline", rows_path_of("x")), ("quick", True), ("lengths", ("128",)), ("skip_latency", True)):
         with pytest.raises(OptionError, match=rf"--{option.replace('_', '-')} must be left out with --report"):
             CompareConfig(report=True, **{option: value})
     with pytest.raises(OptionError, match="--report must be left out with --phone-log"):

@@ -9,7 +9,7 @@ from safetensors.torch import load_file
 from transformers import BertConfig, BertModel
 
 import export.tflite
-from benchmarks import measure, zoo, zoo_train
+from benchmarks import zoo, zoo_train
 from benchmarks.rows import OK, read_rows
 from benchmarks.zoo import ZooConfig, command, evenly, main
 from distill.objectives import supervised
@@ -17,7 +17,7 @@ from qa.errors import BundleError, OptionError, UnsupportedExport
 from qa.models.heads import HEADS
 from qa.models.pretrained import copy_tokenizer, embedded_folder
 
-pytestmark = pytest.mark.usefixtures("fresh_accelerate", "converted_once", "quick")
+pytestmark = pytest.mark.usefixtures("fresh_accelerate", "converted_once")
 
 N_STEPS = 3
 
@@ -34,18 +34,12 @@ def encoder(tmp_path_factory):
 
 
 @pytest.fixture
-def quick(monkeypatch):
-    """Seconds go into importing PyTorch in a fresh process; the comparison's own tests do it."""
-    monkeypatch.setattr(measure, "measure_in_fresh_process", lambda path, threads: {"load_ms": 5.0})
-
-
-@pytest.fixture
 def make_config(encoder, small_squad, tmp_path):
     def make(**changes):
         given = {
             "encoder": str(encoder), "layers": 1, "heads": ("linear", "2l-tanh"), "data": str(small_squad),
             "eval_data": str(small_squad), "train_windows": 8 * N_STEPS, "batch_size": 8, "dev_questions": 10,
-            "learning_rate": 1e-3, "precision": "fp32", "latency_windows": 2, "out": tmp_path / "zoo", "skip_exports": True,
+            "learning_rate": 1e-3, "precision": "fp32", "out": tmp_path / "zoo", "skip_exports": True,
         }  # fmt: skip
         return ZooConfig(**(given | changes))
 

@@ -1,0 +1,106 @@
+"""Make peers' artefacts from a bundle, each by its own environment's Python, and keep them for the next comparison."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks.peers.registry import Peer
+from qa.bundle import Bundle
+from qa.errors import PocketQAError
+from qa.squad import file_sha256
+
+ROOT = Path(__file__).parents[2]
+ENVIRONMENTS = ".venv-peers"
+RECORD = "peer.json"
+
+
+class PeerError(PocketQAError):
+    """A peer is not installed or cannot make this model; the message names the peer and says why."""
+
+
+@dataclass(frozen=True)
+class PreparedPeer:
+    """One peer's artefact, ready to be served by `python -m benchmarks.serve` of its interpreter."""
+
+    peer: Peer
+    path: Path
+    python: Path
+    versions: dict[str, str]
+    size_bytes: int
+    """Of the artefact's files that are not JSON: weights, and the graph where it is a file of its own."""
+
+
+def make_peer(peer: Peer, bundle: Bundle, calibration: Path, folder: Path) -> PreparedPeer:
+    """Make `folder`/NAME, or take it again when it was made of this bundle by these versions.
+
+    `calibration` is a windows file of some 128 real windows. PeerError in one line when the peer is not installed or fails.
+    """
+    python = interpreter(peer)
+    versions = installed(peer, python)
+    source, record = bundle.path, {"peer": peer.name, "bundle_sha256": bundle.sha256, "versions": versions}
+    if peer.source is not None:
+        made = make_peer(peer.source, bundle, calibration, folder)
+        source, record["source_versions"] = made.path, made.versions
+    if peer.calibrated:
+        record["calibration_sha256"] = file_sha256(calibration)
+    path = folder / peer.name
+    if read_record(path) != record:
+        make(peer, python, source, calibration, path, record)
+    size_bytes = sum(file.stat().st_size for file in path.iterdir() if file.suffix != ".json")
+    return PreparedPeer(peer, path, python, versions | dict(record.get("source_versions", {})), size_bytes)
+
+
+def interpreter(peer: Peer) -> Path:
+    """The Python that prepares and serves a peer; PeerError when its environment does not exist."""
+    if peer.environment is None:
+        return Path(sys.executable)
+    python = ROOT / ENVIRONMENTS / peer.environment / "bin" / "python"
+    if not python.is_file():
+        raise PeerError(
+            f"peers/{peer.environment}: its environment {ENVIRONMENTS}/{peer.environment} does not exist; run make peers"
+        )
+    return python
+
+
+def installed(peer: Peer, python: Path) -> dict[str, str]:
+    """Versions of the packages that make a peer."""
+    return dict(run(peer, python, "benchmarks.peers.versions", [peer.module]))
+
+
+def make(peer: Peer, python: Path, source: Path, calibration: Path, path: Path, record: dict[str, Any]) -> None:
+    """Prepare in a neighbour folder and rename it to `path` when it is whole; an older artefact there gives way."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f".{path.name}.unfinished-", dir=path.parent) as neighbour:
+        draft = Path(neighbour) / path.name
+        options = [peer.name, "--source", source, "--out", draft, "--calibration", calibration]
+        run(peer, python, "benchmarks.peers.prepare", [str(Path(o).absolute()) if isinstance(o, Path) else o for o in options])
+        (draft / RECORD).write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+        shutil.rmtree(path, ignore_errors=True)
+        draft.rename(path)
+
+
+def read_record(path: Path) -> Any:
+    """What an artefact was made of; None where there is none."""
+    try:
+        return json.loads((path / RECORD).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+
+
+def run(peer: Peer, python: Path, module: str, arguments: Sequence[str]) -> Any:
+    """The JSON object that a module prints in a peer's environment; PeerError with its last line when it fails."""
+    paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths)}
+    command = [str(python), "-m", module, *arguments]
+    done = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        last = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1].removeprefix("error: ")
+        raise PeerError(f"peers/{peer.name}: {last}")
+    return json.loads(done.stdout)

@@ -1,0 +1,147 @@
+"""Peers: the registry, what make_peer keeps and refuses, and one tool from bundle to served logits."""
+
+import importlib
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks.peers import registry
+from benchmarks.peers.making import PeerError, make_peer
+from benchmarks.peers.registry import PEERS, STEPS, Peer
+from benchmarks.targets import write_windows
+from export.parity import real_windows
+from qa.bundle import open_bundle
+from qa.features import collate
+from qa.probe import PROBE_TOLERANCE, relative_difference
+from qa.runtimes import TorchRuntime
+
+ROOT = Path(__file__).parent.parent
+REQUIREMENTS = ROOT / "benchmarks" / "peers" / "requirements"
+ENVIRONMENTS = sorted({peer.environment for peer in PEERS.values() if peer.environment})
+
+
+@pytest.fixture
+def bundle(make_bundle):
+    return open_bundle(make_bundle())
+
+
+@pytest.fixture
+def windows(bundle):
+    return real_windows(bundle, 6)
+
+
+@pytest.fixture
+def calibration(tmp_path, windows):
+    return write_windows(tmp_path / "calibration.npz", [(w.input_ids, w.context_begin) for w in windows], "")
+
+
+def test_names_are_unique():
+    assert len(PEERS) == len(registry._ALL)
+
+
+@pytest.mark.parametrize("peer", STEPS.values(), ids=STEPS)
+def test_adapters_import_without_their_libraries_and_are_whole(peer):
+    adapter = importlib.import_module(peer.module)
+    assert callable(adapter.prepare)
+    assert adapter.PACKAGES
+    assert peer not in PEERS.values() or callable(adapter.load)
+
+
+@pytest.mark.parametrize("name", ENVIRONMENTS)
+def test_environments_are_pinned_with_a_reason_and_made_by_make(name):
+    lines = (REQUIREMENTS / f"{name}.txt").read_text(encoding="utf-8").splitlines()
+    assert [line for line in lines if not line.startswith("#") and not ("==" in line and " # " in line)] == []
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert name in makefile.split("PEERS := ")[1].splitlines()[0].split()
+
+
+def test_every_adapters_packages_are_those_its_environment_pins():
+    for peer in PEERS.values():
+        if peer.environment:
+            pins = (REQUIREMENTS / f"{peer.environment}.txt").read_text(encoding="utf-8")
+            pinned = {line.split("==")[0] for line in pins.splitlines() if "==" in line}
+            assert set(importlib.import_module(peer.module).PACKAGES) <= pinned
+
+
+def test_a_peer_that_is_not_installed_is_named(bundle, calibration, tmp_path):
+    peer = Peer("elsewhere-fp32", "benchmarks.peers.openvino", "fp32", "elsewhere")
+    with pytest.raises(PeerError) as caught:
+        make_peer(peer, bundle, calibration, tmp_path / "peers")
+    assert str(caught.value) == "peers/elsewhere: its environment .venv-peers/elsewhere does not exist; run make peers"
+    assert not (tmp_path / "peers").exists()
+
+
+def test_a_missing_package_is_named(bundle, calibration, tmp_path):
+    """OpenVINO's adapter in this environment, which has no OpenVINO."""
+    peer = Peer("openvino-here", "benchmarks.peers.openvino", "fp32")
+    with pytest.raises(PeerError, match=r"^peers/openvino-here: .*openvino is not installed for .*run make peers$"):
+        make_peer(peer, bundle, calibration, tmp_path / "peers")
+
+
+def test_without_a_compiler_nothing_half_made_stays(bundle, calibration, tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(PeerError) as caught:
+        make_peer(PEERS["torch-compile"], bundle, calibration, tmp_path / "peers")
+    assert str(caught.value) == "peers/torch-compile: torch.compile needs a C++ compiler, and there is none; install g++"
+    assert list((tmp_path / "peers").iterdir()) == []
+
+
+def test_an_artefact_is_kept_for_its_bundle_and_made_again_for_another(make_bundle, bundle, calibration, tmp_path):
+    peer, folder = PEERS["torch-compile"], tmp_path / "peers"
+    first = make_peer(peer, bundle, calibration, folder)
+    made = (first.path / "model.safetensors").stat()
+    assert first.size_bytes == bundle.weights.stat().st_size
+    again = make_peer(peer, bundle, calibration, folder)
+    assert again == first
+    assert (first.path / "model.safetensors").stat().st_ino == made.st_ino
+
+    other = open_bundle(make_bundle(seed=1))
+    make_peer(peer, other, calibration, folder)
+    assert (first.path / "model.safetensors").read_bytes() == other.weights.read_bytes()
+    assert [path.name for path in folder.iterdir()] == [peer.name]
+
+
+def served(prepared, requests):
+    """The replies of a serving process, its greeting first."""
+    command = [str(prepared.python), "-m", "benchmarks.serve", prepared.peer.module, str(prepared.path)]
+    command += ["--threads", "1", "--cores", "0"]
+    lines = "".join(json.dumps(request) + "\n" for request in requests)
+    done = subprocess.run(command, input=lines, capture_output=True, text=True, cwd=ROOT, check=False)
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def test_ort_documented_from_bundle_to_served_logits(bundle, calibration, windows, tmp_path):
+    prepared = make_peer(PEERS["ort-documented-int8"], bundle, calibration, tmp_path / "peers")
+    assert prepared.python == Path(sys.executable)
+    assert {"onnxruntime", "torch"} <= prepared.versions.keys()
+    assert prepared.size_bytes < 0.35 * bundle.weights.stat().st_size
+
+    out = tmp_path / "logits.npz"
+    replies = served(
+        prepared,
+        [
+            {"windows": "real", "path": str(calibration), "pad_to": 1},
+            {"logits": "real", "out": str(out)},
+            {"turn": "real", "rows": [0, 1, 2], "min_s": 0, "batch": 2},
+        ],
+    )
+    assert prepared.versions["onnxruntime"] in replies[0]["runtime"]
+    assert len(replies[-1]["times_ms"][0]) == 2
+    runtime = TorchRuntime(bundle, 1)
+    wanted = [runtime(collate([w], len(w.input_ids))) for w in windows]
+    with np.load(out) as found:
+        for side, name in enumerate(("start_logits", "end_logits")):
+            reference = np.concatenate([logits[side][0] for logits in wanted])
+            assert relative_difference(reference, found[name]) <= PROBE_TOLERANCE["int8"]
+
+
+def test_a_model_that_is_no_bert_is_refused_in_one_line(make_bundle, calibration, tmp_path):
+    bundle = open_bundle(make_bundle("distilbert"))
+    with pytest.raises(PeerError, match=r"^peers/ort-documented-int8: .*recipe for BERT.*distilbert.*leave it out$"):
+        make_peer(PEERS["ort-documented-int8"], bundle, calibration, tmp_path / "peers")
+    assert [path.name for path in (tmp_path / "peers").iterdir()] == [registry.PLAIN_ONNX.name]

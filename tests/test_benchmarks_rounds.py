@@ -1,0 +1,108 @@
+"""Rounds in turns with real processes: equal work for all, one that fails drops out alone, a stopped run goes on."""
+
+import json
+
+import numpy as np
+import pytest
+
+from benchmarks.journal import Journal
+from benchmarks.latency import Plan, Setting
+from benchmarks.rounds import Contender, Timed, take_turns
+from benchmarks.targets import write_windows
+from benchmarks.workers import Server
+
+PLAN = Plan(n_rounds=3, n_windows=2, min_s=0, quick=True)
+SETTINGS = (Setting("real"), Setting(8))
+CALLS_OF_A_ROUND = len(SETTINGS) * (3 + 2)  # warm-up and windows
+ADAPTER = """
+from pathlib import Path
+from benchmarks.runner import Model
+
+def load(path, threads):
+    log = Path(str(path) + ".log")
+    def call(inputs):
+        n = len(log.read_text().splitlines()) if log.exists() else 0
+        if path.name.startswith("fails") and n >= int(path.name[5:]):
+            raise RuntimeError("out of memory")
+        with log.open("a") as file:
+            print(*inputs["input_ids"].shape, file=file)
+        return 0.0 * inputs["input_ids"], 0.0 * inputs["input_ids"]
+    return Model("logging 1.0", None, call)
+"""
+
+
+@pytest.fixture
+def contender(tmp_path, monkeypatch):
+    (tmp_path / "logging_adapter.py").write_text(ADAPTER)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    path = write_windows(tmp_path / "windows.npz", [(np.arange(1, n + 1), 2) for n in (2, 3, 4, 5, 6, 7)], "")
+
+    def make(name):
+        windows = {setting: Timed(path, 1 if setting.lengths == "real" else 8) for setting in SETTINGS}
+        return Contender(name, Server("logging_adapter", tmp_path / name), windows)
+
+    return make
+
+
+@pytest.fixture
+def journal(tmp_path):
+    return lambda: Journal(tmp_path / "rows.jsonl", {"models": "a b"}, "2026-01-01T00:00:00Z")
+
+
+def shapes(tmp_path, name):
+    return [tuple(map(int, line.split())) for line in (tmp_path / f"{name}.log").read_text().splitlines()]
+
+
+def test_all_compute_the_same_windows_in_every_round(contender, journal, tmp_path):
+    both = [contender("a"), contender("b")]
+    take_turns(both, SETTINGS, PLAN, 1, journal(), progress=False)
+    assert shapes(tmp_path, "a") == shapes(tmp_path, "b")
+    assert len(shapes(tmp_path, "a")) == PLAN.n_rounds * CALLS_OF_A_ROUND
+    timed = [shape for first in range(0, 30, 10) for shape in shapes(tmp_path, "a")[first + 3 : first + 5]]
+    assert sorted(timed) == [(1, n) for n in (2, 3, 4, 5, 6, 7)]  # each window once
+    assert all(shape == (1, 8) for first in range(0, 30, 10) for shape in shapes(tmp_path, "a")[first + 5 : first + 10])
+    for one in both:
+        assert {setting: len(turns) for setting, turns in one.turns.items()} == {setting: 3 for setting in SETTINGS}
+        assert one.facts.keys() >= {"load_ms", "latency_ms_first", "peak_memory_mb"}
+        assert one.error is None
+
+
+@pytest.mark.parametrize(("name", "n_rounds"), [("fails0", 0), ("fails12", 1)])
+def test_one_that_fails_drops_out_alone(contender, journal, tmp_path, name, n_rounds):
+    bad, good = contender(name), contender("good")
+    take_turns([bad, good], SETTINGS, PLAN, 1, journal(), progress=False)
+    assert bad.error == "out of memory"
+    assert len(bad.turns.get(SETTINGS[0], [])) == n_rounds
+    assert good.error is None
+    assert len(good.turns[SETTINGS[0]]) == PLAN.n_rounds
+
+
+def test_a_stopped_run_goes_on_with_the_rounds_it_lacks(contender, journal, tmp_path):
+    whole = journal()
+    take_turns([contender("a"), contender("b")], SETTINGS, PLAN, 1, whole, progress=False)
+    lines = whole.path.read_bytes().splitlines(keepends=True)
+    whole.path.write_bytes(b"".join(lines[:3]) + lines[3][:50])  # two rounds, and a third that was being written
+    for name in "ab":
+        (tmp_path / f"{name}.log").unlink()
+    resumed = Journal(tmp_path / "rows.jsonl", {"models": "a b"}, "2027-01-01T00:00:00Z")
+    assert resumed.date == "2026-01-01T00:00:00Z"
+    again = [contender("a"), contender("b")]
+    take_turns(again, SETTINGS, PLAN, 1, resumed, progress=False)
+    assert len(shapes(tmp_path, "a")) == CALLS_OF_A_ROUND
+    kept = [json.loads(line)["turns"]["a"][SETTINGS[0].name] for line in lines[1:3]]
+    assert again[0].turns[SETTINGS[0]][:2] == kept
+    assert len(again[0].turns[SETTINGS[0]]) == 3
+    assert len(resumed.path.read_text().splitlines()) == 4  # whole again
+    assert take_turns([contender("a"), contender("b")], SETTINGS, PLAN, 1, journal(), progress=False) is None
+    resumed.remove()
+    assert not resumed.path.parent.exists()
+
+
+def test_other_numbers_of_threads_and_other_runs_are_apart(contender, journal, tmp_path):
+    first = journal()
+    first.add({"threads": 2, "turns": {"a": {s.name: {"times_ms": [[1.0, 1.0]], "n_warmup": 3} for s in SETTINGS}}, "failed": {}})
+    take_turns([one := contender("a")], SETTINGS, PLAN, 1, first, progress=False)
+    assert len(one.turns[SETTINGS[0]]) == PLAN.n_rounds
+    other = Journal(tmp_path / "rows.jsonl", {"models": "a c"}, "2026-01-01T00:00:00Z")
+    assert other.entries == []
+    assert other.path != first.path

@@ -54,7 +54,7 @@ $(DEMO)/student-pruned-tflite-int8/manifest.json: $(DEMO)/student-pruned/manifes
 	$(RUN) -m export.tflite --model $(DEMO)/student-pruned --quantize int8
 
 demo: $(DEMO)/student-pruned-onnx-int8/manifest.json $(DEMO)/student-pruned-tflite-int8/manifest.json
-	$(RUN) benchmarks/compare.py
+	$(RUN) benchmarks/compare.py --quick
 
 clean-demo:
 	rm -rf $(DEMO)

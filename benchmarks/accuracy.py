@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.rows import CPU, OK, Row
+from benchmarks.rows import OK, Row
 from qa.bundle import Bundle
 from qa.evaluate import answer_text, evaluate_runtime
 from qa.files import write_whole
@@ -36,16 +36,13 @@ class Conditions:
     bundle_sha256: str
     data_sha256: str
     runtime: str
+    target: str
     machine: str
 
     def hold_for(self, row: Row) -> bool:
         """Whether a row was measured under these conditions and succeeded."""
-        seen = (row["bundle_sha256"], row["data"]["sha256"], row.get("runtime"), row["machine"])
-        return (
-            row["status"] == OK
-            and row["target"] == CPU
-            and seen == (self.bundle_sha256, self.data_sha256, self.runtime, self.machine)
-        )
+        seen = (row["bundle_sha256"], row["data"]["sha256"], row.get("runtime"), row["target"], row["machine"])
+        return row["status"] == OK and seen == (self.bundle_sha256, self.data_sha256, self.runtime, self.target, self.machine)
 
 
 def known_accuracy(rows: Sequence[Row], conditions: Conditions) -> Row | None:

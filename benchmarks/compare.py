@@ -21,15 +21,17 @@ from benchmarks.cells import Table
 from benchmarks.command_line import command_line_of, note, relative
 from benchmarks.compare_options import CompareConfig
 from benchmarks.conditions import load_average
+from benchmarks.cuda_subjects import cuda_subjects, gpu_name
 from benchmarks.groups import Group, collect, newest_order
 from benchmarks.journal import Journal
 from benchmarks.latency import FULL, QUICK, Setting
 from benchmarks.measure import Comparison, measure_subject_accuracy
 from benchmarks.on_target import EMULATED_QUESTIONS, Errand, measure_on_target, sample_examples
+from benchmarks.peer_subjects import peer_subjects
 from benchmarks.phone import phone_rows
 from benchmarks.report_questions import read_kept
 from benchmarks.report_rows import rows_of_bundles, sound_rows
-from benchmarks.rows import CPU, OK, Row, append_row, machine, make_row, rows_so_far
+from benchmarks.rows import CPU, CUDA, HERE, OK, Row, append_row, machine, make_row, rows_so_far
 from benchmarks.subjects import DEMO, Subject, choose_baseline, find_subjects, n_ancestors
 from benchmarks.table import as_text
 from benchmarks.targets import open_target
@@ -85,12 +87,14 @@ def prepare(config: CompareConfig) -> Comparison:
     rows_path, old_rows = find_rows(config)
     examples = read_squad(data)
     if config.peers is not None:
-        from benchmarks.peer_subjects import peer_subjects
-
         student = open_bundle(config.peers, kind="pytorch").sha256
         subjects += peer_subjects(next(subject for subject in subjects if subject.sha256 == student))
+    on_gpu = config.target == CUDA
+    if on_gpu:
+        subjects = cuda_subjects(subjects)
+    where = {"target": config.target, "machine": gpu_name() if on_gpu else machine()}
     for subject in subjects:
-        subject.facts |= {"target": CPU, "machine": machine(), "data": {"name": data.name, "sha256": data_sha256}}
+        subject.facts |= where | {"data": {"name": data.name, "sha256": data_sha256}}
     # The baseline first and parents before their children: F1 retained and same answers look back.
     subjects.sort(key=lambda s: (s is not baseline, n_ancestors(s, subjects)))
     return Comparison(rows_path, examples, data_sha256, subjects, baseline, old_rows)
@@ -149,7 +153,7 @@ def measure_elsewhere(config: CompareConfig) -> list[Row]:
 
 def main(config: CompareConfig) -> list[Row]:
     """Measure, append the rows, print the tables and write the report. Returns this run's rows."""
-    if config.target != CPU:
+    if config.target not in HERE:
         return measure_elsewhere(config)
     if config.phone_log:
         return take_phone_logs(config)
@@ -163,11 +167,11 @@ def main(config: CompareConfig) -> list[Row]:
     if not config.skip_latency:
         lengths = [int(text) if text.isdecimal() else text for text in config.lengths]
         settings = [Setting(length, batch) for batch in config.batch for length in lengths]
-        threads = config.threads or tuple(sorted({1, available_cores()}))
+        threads = config.threads or tuple(sorted({1, *([available_cores()] if config.target == CPU else [])}))
         measure_latency(Timing(run, settings, QUICK if config.quick else FULL, threads, load))
     groups = collect(run.shown_rows(), order=[subject.sha256 for subject in run.subjects])
     views = ("summary",) if config.skip_latency else ("summary", "latency")
-    bundles = [subject.bundle.path for subject in run.subjects]
+    bundles = list(dict.fromkeys(subject.bundle.path for subject in run.subjects))
     show(config, run.rows_path, groups, [table for view in views for table in view_tables(groups, view)], bundles)
     return run.new_rows
 

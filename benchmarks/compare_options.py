@@ -7,7 +7,7 @@ import tyro
 
 from benchmarks.command_line import flag_name
 from benchmarks.latency import PADDED, REAL
-from benchmarks.rows import CPU
+from benchmarks.rows import CPU, CUDA, HERE
 from qa.cli import check_option
 from qa.datasets import EMBEDDED
 from qa.runtimes import available_cores
@@ -46,8 +46,8 @@ class CompareConfig:
     skip_latency: bool = False
     """Measure accuracy only."""
     target: str = CPU
-    """Where to compute: cpu (here), ssh:USER@HOST (numpy and LiteRT or ONNX Runtime must be there), or qemu:CPU (an emulated
-    ARM64 CPU such as qemu:neoverse-n1, set up by benchmarks/arm64_python.sh: instructions instead of times)."""
+    """Where to compute: cpu (here), cuda (this machine's GPU), ssh:USER@HOST (numpy and LiteRT or ONNX Runtime must be there), or
+    qemu:CPU (an emulated ARM64 CPU such as qemu:neoverse-n1, set up by benchmarks/arm64_python.sh: instructions, no times)."""
     questions: int | None = None
     """Questions computed on another --target, evenly spaced over the data; by default all, under QEMU 20."""
     phone_log: tuple[Path, ...] = ()
@@ -57,7 +57,9 @@ class CompareConfig:
 
     def __post_init__(self) -> None:
         self._check_settings()
-        elsewhere = self.target != CPU
+        elsewhere = self.target not in HERE
+        if self.target == CUDA:
+            self._refuse("--target cuda", "peers", "threads")
         if self.questions is not None:
             check_option(elsewhere, "--questions", self.questions, "left out without another --target")
             check_option(self.questions >= 1, "--questions", self.questions, "at least 1")

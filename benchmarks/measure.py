@@ -26,7 +26,7 @@ from benchmarks.accuracy import (
 from benchmarks.bootstrap import intervals
 from benchmarks.command_line import note
 from benchmarks.conditions import cores_for
-from benchmarks.rows import CPU, OK, PHONE, Row, append_row, make_row
+from benchmarks.rows import HERE, OK, PHONE, Row, append_row, make_row
 from benchmarks.subjects import Subject
 from benchmarks.workers import ServedRuntime, Worker
 from qa.bundle import Bundle
@@ -69,7 +69,7 @@ class Comparison:
         measured = {subject.sha256 for subject in self.subjects}
         rows = [row for row in self.old_rows + self.new_rows if row["bundle_sha256"] in measured]
         rows = [row for row in rows if row["target"] == PHONE or row["data"]["sha256"] == self.data_sha256]
-        return [row for row in rows if row["target"] != CPU or row["machine"] in machines]
+        return [row for row in rows if row["target"] not in HERE or row["machine"] in machines]
 
     def answers_of(self, sha256: str) -> Answers | None:
         """The answers kept of what has this hash, or None."""
@@ -88,7 +88,8 @@ def measure_subject_accuracy(run: Comparison, subject: Subject) -> None:
     try:
         with open_runtime(subject) as runtime:
             facts["runtime"] = runtime.name
-            known = known_accuracy(run.old_rows, Conditions(subject.sha256, run.data_sha256, runtime.name, facts["machine"]))
+            conditions = Conditions(subject.sha256, run.data_sha256, runtime.name, facts["target"], facts["machine"])
+            known = known_accuracy(run.old_rows, conditions)
             if known is None:
                 note(f"{facts['model']}: {runtime.name}, {len(run.examples)} questions")
                 bundle = subject.bundle if subject.server is None else with_own_threshold(subject.bundle, runtime)

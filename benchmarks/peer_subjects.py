@@ -1,7 +1,5 @@
 """What other tools make of a bundle, as subjects of a comparison."""
 
-import hashlib
-import json
 import tempfile
 from pathlib import Path
 
@@ -9,7 +7,7 @@ from benchmarks.command_line import note
 from benchmarks.latency import sample_windows
 from benchmarks.peers.making import PeerError, make_peer
 from benchmarks.peers.registry import PEERS
-from benchmarks.subjects import Subject
+from benchmarks.subjects import Subject, sha256_of
 from benchmarks.targets import write_windows
 from benchmarks.workers import Server
 from qa.cli import one_line
@@ -52,8 +50,3 @@ def peer_subjects(student: Subject) -> list[Subject]:
                 subject.server = Server(peer.module, made.path, made.python)
             subjects.append(subject)
     return subjects
-
-
-def sha256_of(*facts: object) -> str:
-    """One hash that stands for these facts."""
-    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.groups import is_batched
-from benchmarks.rows import OK, PHONE, Row, RowsError, parse_row, row_lines
+from benchmarks.rows import CUDA, OK, PHONE, Row, RowsError, parse_row, row_lines
 from qa.bundle import Bundle, open_bundle
 from qa.cli import one_line
 from qa.errors import BundleError
@@ -118,8 +118,10 @@ def rows_of_bundles(rows: Sequence[Row], paths: Sequence[Path]) -> tuple[list[Ro
             faults.append(_changed(bundle, rows))
     if not unchanged:
         raise BundleError(faults[0])
-    peers = [row["bundle_sha256"] for row in rows if "peer" in row and row.get("parent_sha256") in unchanged]
-    return [row for row in rows if row["bundle_sha256"] in unchanged.union(peers)], faults
+    # What peers make of a bundle, and its other precisions on a GPU, have hashes of their own.
+    made = [row for row in rows if ("peer" in row or row["target"] == CUDA) and row.get("parent_sha256") in unchanged]
+    known = unchanged.union(row["bundle_sha256"] for row in made)
+    return [row for row in rows if row["bundle_sha256"] in known], faults
 
 
 def _changed(bundle: Bundle, rows: Sequence[Row]) -> str:

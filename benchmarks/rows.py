@@ -58,7 +58,9 @@ KEYS = (
 )  # fmt: skip
 REQUIRED = ("model", "bundle_sha256", "stage", "precision", "target", "machine", "data", "command", "date", "status")
 OK = "ok"
+CUDA = "cuda"  # the target of rows measured on this machine's GPU
 CPU = "cpu"  # the target of rows measured in the process of the command
+HERE = (CPU, CUDA)
 PHONE = "phone"  # the target of rows measured on a phone
 
 # Instruction sets that decide how fast int8 and half precision are, as /proc/cpuinfo names them.

@@ -133,6 +133,7 @@ def main() -> None:
     parser.add_argument("path", type=Path, help="what it loads")
     parser.add_argument("--threads", type=int, required=True)
     parser.add_argument("--cores", type=int, nargs="+", required=True, help="cores to run on")
+    parser.add_argument("--precision", help="told to the module where it computes one model in several")
     options = parser.parse_args()
     replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # whatever a library prints goes to stderr
@@ -147,7 +148,8 @@ def main() -> None:
             adapter.import_libraries(options.path)
         before = resident_mb("VmRSS")
         began = time.perf_counter()
-        served = Served(adapter.load(options.path, options.threads))
+        precision = [] if options.precision is None else [options.precision]
+        served = Served(adapter.load(options.path, options.threads, *precision))
         load_ms = round(1e3 * (time.perf_counter() - began), 1)
         model = {"runtime": served.model.runtime, "lengths": served.model.lengths, "max_batch": served.model.max_batch}
         say(model | {"load_ms": load_ms, "memory_before_load_mb": before})

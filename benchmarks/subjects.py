@@ -1,5 +1,7 @@
 """What a comparison compares: bundles, and what other tools made of one, with the columns that are their own."""
 
+import hashlib
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -47,6 +49,11 @@ def bundle_columns(bundle: Bundle) -> Row:
         "params": parameters.get("total"), "params_without_embeddings": parameters.get("without_embeddings"),
         "size_bytes": bundle.weights.stat().st_size, "null_threshold": bundle.settings.null_threshold,
     }  # fmt: skip
+
+
+def sha256_of(*facts: object) -> str:
+    """One hash that stands for what is measured where a bundle's own hash does not say it all."""
+    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
 
 
 def find_bundles(named: Sequence[Path], also: Sequence[Path] = ()) -> list[Bundle]:

@@ -24,7 +24,7 @@ from qa.runtimes import Logits
 
 RUNNER = Path(__file__).with_name("runner.py")
 SSH, QEMU = "ssh:", "qemu:"
-TARGETS = "cpu, ssh:USER@HOST or qemu:CPU, such as ssh:pi@raspberrypi.local or qemu:neoverse-n1"
+TARGETS = "cpu, cuda, ssh:USER@HOST or qemu:CPU, such as ssh:pi@raspberrypi.local or qemu:neoverse-n1"
 
 
 class TargetError(PocketQAError):

@@ -29,6 +29,8 @@ class Server:
     adapter: str
     path: Path
     python: Path = Path(sys.executable)
+    precision: str | None = None
+    """For an adapter that computes one model in several."""
 
 
 class Worker:
@@ -40,6 +42,7 @@ class Worker:
         # OMP_NUM_THREADS: whatever a library starts at its import, it has no more threads than are measured.
         environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths), "OMP_NUM_THREADS": str(threads)}
         words = [server.adapter, str(server.path.resolve()), "--threads", str(threads), "--cores", *map(str, cores)]
+        words += [] if server.precision is None else ["--precision", server.precision]
         self._process = subprocess.Popen(
             [str(server.python), "-m", "benchmarks.serve", *words],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._stderr, env=environment, text=True, encoding="utf-8",

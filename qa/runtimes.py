@@ -72,12 +72,15 @@ class TorchRuntime:
 
 
 class OnnxRuntime:
-    """ONNX Runtime on the CPU. Batch 1: dynamic int8 takes its ranges over the whole batch, so a batch would change answers."""
+    """ONNX Runtime, on the CPU unless another provider is named.
+
+    Batch 1: dynamic int8 takes its ranges over the whole batch, so a batch would change answers.
+    """
 
     lengths: tuple[int, ...] | None = None
     max_batch = 1
 
-    def __init__(self, bundle: Bundle, threads: int) -> None:
+    def __init__(self, bundle: Bundle, threads: int, provider: str = "CPUExecutionProvider") -> None:
         try:
             ort: Any = importlib.import_module("onnxruntime")
         except ImportError:
@@ -88,7 +91,7 @@ class OnnxRuntime:
         # Threads that spin between calls would take time from the other runtimes measured in the same run.
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         try:
-            self._session = ort.InferenceSession(str(bundle.weights), options, providers=["CPUExecutionProvider"])
+            self._session = ort.InferenceSession(str(bundle.weights), options, providers=[provider])
         except Exception as error:  # onnxruntime's own exception types share no public base
             raise BundleError(f"{bundle.weights}: ONNX Runtime cannot load it ({str(error).splitlines()[0]})") from None
         self.name = f"onnxruntime {ort.__version__}"

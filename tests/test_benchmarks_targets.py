@@ -321,10 +321,10 @@ def test_rows_of_another_target_stand_apart_even_on_the_same_machine():
     assert [table.cells[0][7] for table in view_tables(groups, "summary")] == ["80.00", "50.00"]
     page = report.Page([*groups, *collect([arm_row()])]).render()
     assert [f"<dd>{machine}" in page for machine in ("Z80, 1 core", "neoverse-n1 under QEMU")] == [True, True]
-    conditions = Conditions(here["bundle_sha256"], "data", here["runtime"], "Z80, 1 core")
+    conditions = Conditions(here["bundle_sha256"], "data", here["runtime"], "cpu", "Z80, 1 core")
     assert known_accuracy([here, there], conditions) is here
-    run = SimpleNamespace(subjects=[SimpleNamespace(bundle=SimpleNamespace(sha256=here["bundle_sha256"]), facts=here)])
-    run = compare.Comparison(Path(), [], "data", run.subjects, None, [here, there, here | {"machine": "6502"}], 1)
+    subjects = [SimpleNamespace(sha256=here["bundle_sha256"], facts=here)]
+    run = compare.Comparison(Path(), [], "data", subjects, None, [here, there, here | {"machine": "6502"}])
     assert run.shown_rows() == [here, there]
 
 

@@ -44,7 +44,8 @@ def make_peer(peer: Peer, bundle: Bundle, calibration: Path, folder: Path) -> Pr
     """
     python = interpreter(peer)
     versions = installed(peer, python)
-    source, record = bundle.path, {"peer": peer.name, "bundle_sha256": bundle.sha256, "versions": versions}
+    source = bundle.path
+    record: dict[str, Any] = {"peer": peer.name, "bundle_sha256": bundle.sha256, "versions": versions}
     if peer.source is not None:
         made = make_peer(peer.source, bundle, calibration, folder)
         source, record["source_versions"] = made.path, made.versions
@@ -54,7 +55,7 @@ def make_peer(peer: Peer, bundle: Bundle, calibration: Path, folder: Path) -> Pr
     if read_record(path) != record:
         make(peer, python, source, calibration, path, record)
     size_bytes = sum(file.stat().st_size for file in path.iterdir() if file.suffix != ".json")
-    return PreparedPeer(peer, path, python, versions | dict(record.get("source_versions", {})), size_bytes)
+    return PreparedPeer(peer, path, python, versions | record.get("source_versions", {}), size_bytes)
 
 
 def interpreter(peer: Peer) -> Path:
@@ -79,8 +80,9 @@ def make(peer: Peer, python: Path, source: Path, calibration: Path, path: Path, 
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{path.name}.unfinished-", dir=path.parent) as neighbour:
         draft = Path(neighbour) / path.name
-        options = [peer.name, "--source", source, "--out", draft, "--calibration", calibration]
-        run(peer, python, "benchmarks.peers.prepare", [str(Path(o).absolute()) if isinstance(o, Path) else o for o in options])
+        source, draft, calibration = source.absolute(), draft.absolute(), calibration.absolute()
+        words = [peer.name, "--source", str(source), "--out", str(draft), "--calibration", str(calibration)]
+        run(peer, python, "benchmarks.peers.prepare", words)
         (draft / RECORD).write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
         shutil.rmtree(path, ignore_errors=True)
         draft.rename(path)

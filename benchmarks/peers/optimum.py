@@ -62,7 +62,8 @@ def question_answering_model(source: Path) -> Any:
     if not isinstance(bundle.head, (LinearHead, FeedForwardHead)):
         raise ValueError(f"optimum-onnx: head {bundle.head_name!r} needs more than each token's state; leave the peer out")
     model = BertForQuestionAnswering(bundle.encoder.config)
-    for layer, parts in zip(bundle.encoder.layers, bundle.encoder.layer_parts(), strict=True):
+    layers: list[Any] = list(bundle.encoder.layers)
+    for layer, parts in zip(layers, bundle.encoder.layer_parts(), strict=True):
         attention = layer.attention.self  # this transformers takes sizes of pruned layers from here, not from their Linears
         attention.num_attention_heads, attention.all_head_size = parts.n_heads, parts.n_heads * parts.head_size
     model.bert, model.qa_outputs = bundle.encoder.model, HeadOfStates(bundle.head)

@@ -1,0 +1,45 @@
+"""A smaller data file has the wanted questions, evenly spaced and otherwise untouched."""
+
+import json
+from itertools import pairwise
+
+import pytest
+
+from qa.datasets import EMBEDDED, resolve
+from qa.errors import OptionError
+from qa.sample import SampleConfig, main
+from qa.squad import read_squad
+
+
+def test_questions_are_evenly_spaced_and_untouched(tmp_path, capsys):
+    everything = read_squad(resolve(EMBEDDED, "dev"))
+    main(SampleConfig(tmp_path / "few.json", 50))
+    few = read_squad(tmp_path / "few.json")
+    assert f"50 of {len(everything):,} questions" in capsys.readouterr().out
+    places = [everything.index(example) for example in few]  # equal in every field
+    steps = {b - a for a, b in pairwise(places)}
+    assert len(few) == 50
+    assert max(steps) - min(steps) <= 1
+    assert places[0] < max(steps)
+    assert places[-1] >= len(everything) - max(steps)
+    again = tmp_path / "again.json"
+    main(SampleConfig(again, 50))
+    assert again.read_bytes() == (tmp_path / "few.json").read_bytes()
+
+
+def test_of_fewer_questions_all_are_taken(tmp_path):
+    main(SampleConfig(tmp_path / "all.json", 10**6))
+    assert read_squad(tmp_path / "all.json") == read_squad(resolve(EMBEDDED, "dev"))
+
+
+def test_what_cannot_be_is_refused(tmp_path):
+    with pytest.raises(OptionError, match="--questions must be at least 1"):
+        SampleConfig(tmp_path / "none.json", 0)
+    data = tmp_path / "data.json"
+    answer = {"text": "b", "answer_start": 2}
+    paragraph = {"context": "a b", "qas": [{"id": "1", "question": "?", "answers": [answer]}]}
+    data.write_text(json.dumps({"version": "1.1", "data": [{"title": "t", "paragraphs": [paragraph]}]}))
+    before = data.read_bytes()
+    with pytest.raises(OptionError, match="is an input"):
+        main(SampleConfig(data, 1, str(data)))
+    assert data.read_bytes() == before

@@ -8,7 +8,7 @@ from report_material import write_material
 
 from benchmarks import compare, measure
 from benchmarks.compare import CompareConfig, command, command_line
-from benchmarks.report_rows import sound_rows
+from benchmarks.report_rows import rows_of_bundles, sound_rows
 from benchmarks.rows import RowsError
 from qa.bundle import MANIFEST, open_bundle
 from qa.cli import run_command
@@ -177,6 +177,15 @@ def test_a_bundle_changed_since_its_row_is_left_out(material, make_bundle, tmp_p
     never = make_bundle(seed=1)
     assert run_cli(monkeypatch, never, *words) == 2
     assert "was not measured; compare it first" in capsys.readouterr().err
+
+
+def test_a_bundle_brings_what_other_tools_made_of_it(material, make_bundle):
+    rows, bundle = material[2], make_bundle()
+    peer = rows[2] | {"model": "student-peer", "peer": "openvino-int8", "bundle_sha256": "9" * 64}
+    of_it, of_another = peer | {"parent_sha256": open_bundle(bundle).sha256}, peer | {"parent_sha256": "8" * 64}
+    own = rows[1] | {"bundle_sha256": open_bundle(bundle).sha256}
+    assert rows_of_bundles([*rows, own, of_it], [bundle]) == ([own, of_it], [])
+    assert rows_of_bundles([*rows, own, of_another], [bundle]) == ([own], [])
 
 
 def test_options_of_a_measurement_are_refused():

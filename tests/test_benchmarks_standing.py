@@ -4,6 +4,8 @@ import pytest
 from peer_material import STUDENT_SHA, UNEVEN, export, peer, run
 
 from benchmarks.groups import collect
+from benchmarks.names import tool_name
+from benchmarks.peers.registry import PEERS
 from benchmarks.rows import append_row
 from benchmarks.standing import overall_verdict, standings
 from benchmarks.table import TableConfig, main
@@ -124,6 +126,12 @@ def test_peers_stand_behind_the_exports_of_their_bundle_with_their_tool_and_are_
     (of_teacher,) = collect([*run(), *[r | {"bundle_sha256": "sha of teacher"} for r in peer("openvino-int8", 8, 37.5)]])
     assert [e.facts["model"] for e in of_teacher.entries if of_teacher.is_baseline(e)] == ["teacher"]
     assert of_teacher.speedup(of_teacher.entries[0].at("real", 1)) == 2  # of its own 100 ms, not of the peer's
+
+
+def test_every_adapter_has_a_tool_without_its_precision():
+    tools = {name: tool_name({"peer": name, "precision": peer.precision}) for name, peer in PEERS.items()}
+    assert tools["openvino-fp32"] == tools["openvino-int8"] == "OpenVINO"
+    assert not [tool for tool in tools.values() if "fp32" in tool or "int8" in tool]
 
 
 def test_the_view_has_the_verdict_in_its_first_line(tmp_path, capsys):

@@ -32,6 +32,25 @@ def test_the_table_of_the_family_is_made_from_the_rows(tmp_path):
     assert copy.read_bytes() == (ROOT / "README.md").read_bytes()
 
 
+def test_the_tables_beside_peers_are_made_from_the_rows(tmp_path):
+    copy = tmp_path / "README.md"
+    copy.write_bytes((ROOT / "README.md").read_bytes())
+    write_table(TableConfig(RESULTS / "intel-xeon-2core.jsonl", view="peers", write=copy))
+    assert copy.read_bytes() == (ROOT / "README.md").read_bytes()
+
+
+def test_committed_rows_keep_the_rules():
+    rows = read_rows(RESULTS / "intel-xeon-2core.jsonl")
+    timed = [row for row in rows if "round_ms" in row]
+    full = [row for row in timed if "quick" not in row]
+    assert full
+    for row in full:
+        assert row["n_runs"] * row["batch"] >= 1024
+        assert row["timed_s"] >= 60
+        assert row["other_load"] < 0.1
+    assert all(row["affinity"] for row in timed)
+
+
 def test_the_zoos_figures_are_those_of_its_rows():
     rows = [row for row in read_rows(RESULTS / "zoo.jsonl") if row["status"] == OK]
     heads, differences = marked_tables("zoo")

@@ -11,7 +11,7 @@ Requests come as JSON objects, one a line, on stdin, each answered by one line o
     {"windows": NAME, "path": FILE, "pad_to": T}
         reads windows, a file as runner.py reads it, to be padded to T tokens at least
     {"turn": NAME, "rows": [...], "min_s": S, "batch": B}
-        times these windows, over and over for S seconds: {"times_ms": [[...], ...], ...}
+        times these windows, all of them over and over until the calls took S seconds: {"times_ms": [[...], ...], ...}
     {"call": {"input_ids": [[...]], ...}}
         computes a batch: {"start_logits": [[...]], "end_logits": [[...]]}
 
@@ -103,7 +103,7 @@ class Served:
         ]
 
     def turn(self, name: str, rows: list[int], min_s: float, batch: int) -> dict[str, Any]:
-        """Time each batch of these windows, all of them over and over until `min_s` have passed."""
+        """Time each batch of these windows, all of them over and over until the calls took `min_s` seconds."""
         batches = self.batches(name, rows, batch)
         for number in range(WARMUP_CALLS):
             self.call(batches[number % len(batches)][0])
@@ -111,9 +111,10 @@ class Served:
         gc.collect()
         gc.disable()  # a collection inside the stopwatch would be counted as the model's
         try:
-            end = time.perf_counter() + min_s
-            while not times or time.perf_counter() < end:
+            timed_ms = 0.0
+            while not times or timed_ms < 1e3 * min_s:
                 times.append([self._timed(calls) for calls in batches])
+                timed_ms += sum(times[-1])
         finally:
             gc.enable()
         memory = {"peak_memory_mb": resident_mb("VmHWM"), "latency_ms_first": self.first_ms}

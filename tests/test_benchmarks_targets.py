@@ -211,7 +211,7 @@ def test_a_runner_that_dies_or_marks_too_little_is_a_row(emulator, export, data,
 def test_a_target_that_is_none_is_refused(emulator, export, data, monkeypatch, capsys, make_bundle):
     refusals = {
         "qemu:z80": "no such CPU; there are qemu:neoverse-n1",
-        "board": "--target must be cpu, ssh:USER@HOST or qemu:CPU",
+        "board": "--target must be cpu, cuda, ssh:USER@HOST or qemu:CPU",
         "ssh:": "--target must be cpu",
         "ssh:-oProxyCommand=touch x": "--target must be ssh:USER@HOST",
     }

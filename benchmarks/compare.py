@@ -17,26 +17,26 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from benchmarks.cells import Table
 from benchmarks.command_line import command_line_of, note, relative
 from benchmarks.compare_options import CompareConfig
-from benchmarks.conditions import load_average
-from benchmarks.cuda_subjects import cuda_subjects, gpu_name
-from benchmarks.groups import Group, collect, newest_order
-from benchmarks.journal import Journal
-from benchmarks.latency import FULL, QUICK, Setting
 from benchmarks.measure import Comparison, measure_subject_accuracy
-from benchmarks.on_target import EMULATED_QUESTIONS, Errand, measure_on_target, sample_examples
 from benchmarks.peer_subjects import peer_subjects
 from benchmarks.phone import phone_rows
-from benchmarks.report_questions import read_kept
-from benchmarks.report_rows import rows_of_bundles, sound_rows
+from benchmarks.report.questions import read_kept
+from benchmarks.report.sound_rows import rows_of_bundles, sound_rows
 from benchmarks.rows import CPU, CUDA, HERE, OK, Row, append_row, machine, make_row, rows_so_far
 from benchmarks.subjects import DEMO, Subject, choose_baseline, find_subjects, n_ancestors
 from benchmarks.table import as_text
-from benchmarks.targets import open_target
-from benchmarks.timing import Timing, measure_latency
-from benchmarks.views import view_tables
+from benchmarks.targets.cuda import cuda_subjects, gpu_name
+from benchmarks.targets.on_target import EMULATED_QUESTIONS, Errand, measure_on_target, sample_examples
+from benchmarks.targets.target import open_target
+from benchmarks.timing.conditions import load_average
+from benchmarks.timing.journal import Journal
+from benchmarks.timing.latency import FULL, QUICK, Setting
+from benchmarks.timing.passes import Timing, measure_latency
+from benchmarks.views.cells import Table
+from benchmarks.views.groups import Group, collect, newest_order
+from benchmarks.views.tables import view_tables
 from qa.bundle import open_bundle
 from qa.cli import check_option, run_command
 from qa.datasets import resolve
@@ -195,7 +195,7 @@ def write_page(
     config: CompareConfig, rows_path: Path, groups: Sequence[Group], bundles: Sequence[Path] = (), left_out: Sequence[str] = ()
 ) -> None:
     """Write the page, and say on stderr what it lacks. `bundles` are those that the groups are limited to, if they are."""
-    from benchmarks.report import Page, write_report
+    from benchmarks.report.page import Page, write_report
 
     path = config.page or rows_path.with_name("report.html")
     check_not_an_input(path, "--page", [rows_path, Path(config.data)])

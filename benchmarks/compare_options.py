@@ -6,8 +6,8 @@ from pathlib import Path
 import tyro
 
 from benchmarks.command_line import flag_name
-from benchmarks.latency import PADDED, REAL
 from benchmarks.rows import CPU, CUDA, HERE
+from benchmarks.timing.latency import PADDED, REAL
 from qa.cli import check_option
 from qa.datasets import EMBEDDED
 from qa.runtimes import available_cores

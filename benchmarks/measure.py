@@ -25,10 +25,10 @@ from benchmarks.accuracy import (
 )
 from benchmarks.bootstrap import intervals
 from benchmarks.command_line import note
-from benchmarks.conditions import cores_for
 from benchmarks.rows import HERE, OK, PHONE, Row, append_row, make_row
 from benchmarks.subjects import Subject
-from benchmarks.workers import ServedRuntime, Worker
+from benchmarks.timing.conditions import cores_for
+from benchmarks.timing.workers import ServedRuntime, Worker
 from qa.bundle import Bundle
 from qa.cli import one_line
 from qa.metrics import question_scores

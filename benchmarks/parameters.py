@@ -12,8 +12,8 @@ import torch
 from torch import nn
 from transformers import AlbertConfig, BertConfig, DistilBertConfig, MobileBertConfig, RobertaConfig
 
-from benchmarks.cells import Table, number
 from benchmarks.table import as_markdown, as_text, replace_marked
+from benchmarks.views.cells import Table, number
 from qa.cli import run_command
 from qa.errors import OptionError
 from qa.files import write_whole

@@ -4,12 +4,12 @@ import tempfile
 from pathlib import Path
 
 from benchmarks.command_line import note
-from benchmarks.latency import sample_windows
 from benchmarks.peers.making import PeerError, make_peer
 from benchmarks.peers.registry import PEERS
 from benchmarks.subjects import Subject, sha256_of
-from benchmarks.targets import write_windows
-from benchmarks.workers import Server
+from benchmarks.targets.target import write_windows
+from benchmarks.timing.latency import sample_windows
+from benchmarks.timing.workers import Server
 from qa.cli import one_line
 from qa.datasets import EMBEDDED, resolve
 from qa.features import make_windows

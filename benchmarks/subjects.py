@@ -9,7 +9,7 @@ from pathlib import Path
 
 from benchmarks.command_line import note
 from benchmarks.rows import Row
-from benchmarks.workers import Server
+from benchmarks.timing.workers import Server
 from qa.bundle import MANIFEST, Bundle, open_bundle
 from qa.cli import one_line
 from qa.errors import BundleError, OptionError
@@ -37,7 +37,7 @@ class Subject:
     @property
     def served(self) -> Server:
         """What a measuring process loads."""
-        return self.server or Server("benchmarks.bundle_adapter", self.bundle.path)
+        return self.server or Server("benchmarks.timing.bundle_adapter", self.bundle.path)
 
 
 def bundle_columns(bundle: Bundle) -> Row:

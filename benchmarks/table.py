@@ -13,10 +13,10 @@ from pathlib import Path
 
 import tyro
 
-from benchmarks.cells import Table
-from benchmarks.groups import Group, collect, newest_order
 from benchmarks.rows import read_rows
-from benchmarks.views import VIEWS, view_tables
+from benchmarks.views.cells import Table
+from benchmarks.views.groups import Group, collect, newest_order
+from benchmarks.views.tables import VIEWS, view_tables
 from qa.cli import check_option, run_command
 from qa.errors import OptionError
 from qa.files import write_whole
@@ -83,7 +83,7 @@ def replace_marked(text: str, name: str, content: str, where: str) -> str:
 
 def write_plot(groups: Sequence[Group], path: Path) -> None:
     """Draw the first group's F1 against latency. OptionError when its latency was not measured."""
-    from benchmarks.plots import as_file, latency_scatter
+    from benchmarks.views.plots import as_file, latency_scatter
 
     svg = latency_scatter(groups[0]) if groups else None
     if svg is None:

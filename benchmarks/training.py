@@ -18,12 +18,12 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.cells import UNKNOWN, Table, number
 from benchmarks.command_line import command_line_of, flag_name, note
 from benchmarks.compare import EXIT_SOME_FAILED
 from benchmarks.rows import CPU, OK, Row, append_row, machine, make_row
 from benchmarks.table import as_text
 from benchmarks.training_case import CASES, REFERENCE, CaseConfig, chosen_windows
+from benchmarks.views.cells import UNKNOWN, Table, number
 from qa.bundle import Bundle, open_bundle
 from qa.cli import check_option, one_line, run_command
 from qa.datasets import EMBEDDED, resolve

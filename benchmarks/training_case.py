@@ -18,8 +18,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from benchmarks.latency import sample_windows
-from benchmarks.serve import resident_mb
+from benchmarks.timing.latency import sample_windows
+from benchmarks.timing.serve import resident_mb
 from distill.batches import to_tensors
 from distill.objectives import Distillation, DistillationWeights, supervised
 from distill.stage import leave_out_attention_dropout, leave_out_dropout

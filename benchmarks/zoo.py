@@ -23,12 +23,12 @@ import export.tflite
 from benchmarks.accuracy import measure_accuracy
 from benchmarks.command_line import command_line_of, flag_name, note
 from benchmarks.compare import EXIT_SOME_FAILED
-from benchmarks.conditions import load_average
-from benchmarks.latency import PADDED, QUICK, REAL, Setting
 from benchmarks.measure import Comparison
 from benchmarks.rows import OK, Row, append_row, machine, make_row, rows_so_far
 from benchmarks.subjects import Subject, bundle_columns
-from benchmarks.timing import Timing, measure_latency
+from benchmarks.timing.conditions import load_average
+from benchmarks.timing.latency import PADDED, QUICK, REAL, Setting
+from benchmarks.timing.passes import Timing, measure_latency
 from benchmarks.zoo_train import Model, Training, check_plan, evaluate, load_scores, save_scores, scores_path, train
 from benchmarks.zoo_views import UNSUPPORTED, Results, check_markers, write_results
 from compress.quantize import PRECISION_OF_FLAG

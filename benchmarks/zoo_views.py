@@ -14,10 +14,10 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.bootstrap import LEVEL, N_RESAMPLES, Interval, interval, paired_difference
-from benchmarks.cells import UNKNOWN, Table, number
 from benchmarks.rows import OK, Row, machine
 from benchmarks.table import as_markdown, as_text, replace_marked
-from benchmarks.table_notes import BUSY
+from benchmarks.views.cells import UNKNOWN, Table, number
+from benchmarks.views.notes import BUSY
 from benchmarks.zoo_train import WHOLE_MODEL_RATE, QuestionScores, Training
 from qa.errors import OptionError
 from qa.files import write_whole
@@ -278,7 +278,7 @@ def write_results(results: Results, training: Training, out: Path, readme: Path 
 
 def plot(results: Results, path: Path) -> None:
     """F1 with its interval against the parameters of the head; nothing where no head has been scored. Whole models have none."""
-    from benchmarks.plots import Point, as_file, scatter
+    from benchmarks.views.plots import Point, as_file, scatter
 
     points = []
     for head, found in results.intervals.items():

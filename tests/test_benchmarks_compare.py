@@ -10,13 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import compare, measure, report, timing
+from benchmarks import compare, measure
 from benchmarks.compare import CompareConfig, command, command_line
-from benchmarks.conditions import cores_for
-from benchmarks.latency import QUICK
+from benchmarks.report import page as report
 from benchmarks.rows import read_rows
 from benchmarks.subjects import Subject, display_names, find_bundles
-from benchmarks.workers import Server
+from benchmarks.timing import passes as timing
+from benchmarks.timing.conditions import cores_for
+from benchmarks.timing.latency import QUICK
+from benchmarks.timing.workers import Server
 from qa.bundle import MANIFEST, new_bundle, open_bundle
 from qa.cli import run_command
 from qa.errors import BundleError, OptionError

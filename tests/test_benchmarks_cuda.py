@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 import torch
 
-from benchmarks import compare, cuda_subjects
+from benchmarks import compare
 from benchmarks.compare import CompareConfig
-from benchmarks.cuda_adapter import load_pytorch
 from benchmarks.subjects import find_subjects
+from benchmarks.targets import cuda as cuda_subjects
+from benchmarks.targets.cuda_adapter import load_pytorch
 from qa.errors import OptionError
 from qa.runtimes import load_runtime
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from benchmarks.latency import (
+from benchmarks.timing.latency import (
     FULL,
     MIN_S,
     QUICK,
@@ -15,7 +15,7 @@ from benchmarks.latency import (
     sample_windows,
     spread_windows,
 )
-from benchmarks.timing import length_of, window_settings
+from benchmarks.timing.passes import length_of, window_settings
 from qa.features import Window
 from qa.settings import QASettings
 

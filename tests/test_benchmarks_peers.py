@@ -12,7 +12,7 @@ import pytest
 from benchmarks.peers import registry
 from benchmarks.peers.making import PeerError, make_peer
 from benchmarks.peers.registry import PEERS, STEPS, Peer
-from benchmarks.targets import write_windows
+from benchmarks.targets.target import write_windows
 from export.parity import real_windows
 from qa.bundle import open_bundle
 from qa.features import collate
@@ -107,7 +107,7 @@ def test_an_artefact_is_kept_for_its_bundle_and_made_again_for_another(make_bund
 
 def served(prepared, requests):
     """The replies of a serving process, its greeting first."""
-    command = [str(prepared.python), "-m", "benchmarks.serve", prepared.peer.module, str(prepared.path)]
+    command = [str(prepared.python), "-m", "benchmarks.timing.serve", prepared.peer.module, str(prepared.path)]
     command += ["--threads", "1", "--cores", "0"]
     lines = "".join(json.dumps(request) + "\n" for request in requests)
     done = subprocess.run(command, input=lines, capture_output=True, text=True, cwd=ROOT, check=False)

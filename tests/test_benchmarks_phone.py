@@ -10,16 +10,16 @@ import pytest
 from test_benchmarks_table import row as cpu_row
 
 from benchmarks import compare, measure
-from benchmarks.cells import UNKNOWN
 from benchmarks.compare import CompareConfig, command, command_line
-from benchmarks.groups import collect, newest_order
-from benchmarks.latency_view import newest_on_phone
 from benchmarks.phone import PhoneLogError, owner, phone_rows, read_runs
-from benchmarks.report import Page
-from benchmarks.report_tables import MODEL_COLUMNS, model_lines, sortable
+from benchmarks.report.page import Page
+from benchmarks.report.tables import MODEL_COLUMNS, model_lines, sortable
 from benchmarks.rows import KEYS, RowsError, append_row, make_row, read_rows
 from benchmarks.table import TableConfig, main
-from benchmarks.views import view_tables
+from benchmarks.views.cells import UNKNOWN
+from benchmarks.views.groups import collect, newest_order
+from benchmarks.views.latency import newest_on_phone
+from benchmarks.views.tables import view_tables
 from qa.bundle import new_bundle, open_bundle
 from qa.cli import run_command
 from qa.errors import OptionError
@@ -392,7 +392,7 @@ def test_an_ordinary_comparison_goes_on_beside_rows_of_a_phone(make_bundle, smal
     append_row(rows_path, phone_row(bundle_sha256=open_bundle(bundle).sha256))
     append_row(rows_path, phone_row("elsewhere"))
     reported = []
-    monkeypatch.setattr("benchmarks.report.write_report", lambda path, page: reported.extend(page.groups))
+    monkeypatch.setattr("benchmarks.report.page.write_report", lambda path, page: reported.extend(page.groups))
     config = CompareConfig((bundle,), str(small_squad), skip_latency=True, rows=rows_path)
     assert len(compare.main(config)) == 1
     assert compare.main(config) == []

@@ -8,12 +8,12 @@ import pytest
 from report_material import write_material
 from test_benchmarks_table import NO_BASELINE, NOT_MEASURED, STUDENT, row
 
-from benchmarks.groups import Entry, collect
-from benchmarks.report import Page, write_report
-from benchmarks.report_headline import best_entry, headline
-from benchmarks.report_plots import Point, linear_axis, log_or_zero_axis, pareto_front, short
-from benchmarks.report_settings import shown_setting
+from benchmarks.report.headline import best_entry, headline
+from benchmarks.report.page import Page, write_report
+from benchmarks.report.plots import Point, linear_axis, log_or_zero_axis, pareto_front, short
+from benchmarks.report.settings import shown_setting
 from benchmarks.rows import read_rows
+from benchmarks.views.groups import Entry, collect
 
 
 def comparison():

@@ -8,13 +8,13 @@ from chromium import chromium
 from peer_material import UNEVEN, export, peer, run
 from test_benchmarks_table import row
 
-from benchmarks.groups import collect
-from benchmarks.report import Page
-from benchmarks.report_headline import best_entry, headline
-from benchmarks.report_plots import LAST_COLOUR, runtime_colours
-from benchmarks.report_questions import group_intervals
-from benchmarks.report_rows import sound_rows
-from benchmarks.report_settings import current_rows
+from benchmarks.report.headline import best_entry, headline
+from benchmarks.report.page import Page
+from benchmarks.report.plots import LAST_COLOUR, runtime_colours
+from benchmarks.report.questions import group_intervals
+from benchmarks.report.settings import current_rows
+from benchmarks.report.sound_rows import sound_rows
+from benchmarks.views.groups import collect
 
 KNOWN = {"f1_low": 77.25, "f1_high": 78.75, "f1_retained_low": 0.968, "f1_retained_high": 0.981}
 BATCH = {"batch": 32, "lengths": "real", "threads": 1, "windows_per_s": 123.4, "round_ms": [8.1] * 8, "affinity": [1]}

@@ -7,12 +7,10 @@ import pytest
 from report_material import ANSWERS, INT8, ODD, STUDENT, TEACHER, write_material
 
 from benchmarks.accuracy import answers_path, save_answers
-from benchmarks.cells import UNKNOWN
-from benchmarks.groups import Entry, collect
-from benchmarks.report import Page, other_baselines
-from benchmarks.report_headline import baseline_entry, best_entry
-from benchmarks.report_question_views import excerpt, nearest, question_sections
-from benchmarks.report_questions import (
+from benchmarks.report.headline import baseline_entry, best_entry
+from benchmarks.report.page import Page, other_baselines
+from benchmarks.report.question_views import excerpt, nearest, question_sections
+from benchmarks.report.questions import (
     LENGTHS,
     TYPES,
     chosen_three,
@@ -23,9 +21,11 @@ from benchmarks.report_questions import (
     regressions,
     slices,
 )
-from benchmarks.report_tables import MODEL_COLUMNS, model_lines
+from benchmarks.report.tables import MODEL_COLUMNS, model_lines
 from benchmarks.rows import read_rows
-from benchmarks.views import view_tables
+from benchmarks.views.cells import UNKNOWN
+from benchmarks.views.groups import Entry, collect
+from benchmarks.views.tables import view_tables
 from qa.datasets import EMBEDDED
 from qa.errors import OptionError
 from qa.squad import Example

@@ -8,7 +8,7 @@ from report_material import write_material
 
 from benchmarks import compare, measure
 from benchmarks.compare import CompareConfig, command, command_line
-from benchmarks.report_rows import rows_of_bundles, sound_rows
+from benchmarks.report.sound_rows import rows_of_bundles, sound_rows
 from benchmarks.rows import RowsError
 from qa.bundle import MANIFEST, open_bundle
 from qa.cli import run_command

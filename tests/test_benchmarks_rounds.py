@@ -5,11 +5,11 @@ import json
 import numpy as np
 import pytest
 
-from benchmarks.journal import Journal
-from benchmarks.latency import Plan, Setting
-from benchmarks.rounds import Contender, Timed, take_turns
-from benchmarks.targets import write_windows
-from benchmarks.workers import Server
+from benchmarks.targets.target import write_windows
+from benchmarks.timing.journal import Journal
+from benchmarks.timing.latency import Plan, Setting
+from benchmarks.timing.rounds import Contender, Timed, take_turns
+from benchmarks.timing.workers import Server
 
 PLAN = Plan(n_rounds=3, n_windows=2, min_s=0, quick=True)
 SETTINGS = (Setting("real"), Setting(8))

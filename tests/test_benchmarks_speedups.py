@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from peer_material import timed
 
-from benchmarks.groups import collect
-from benchmarks.speedups import MIN_ROUNDS, ratio, round_ratio
+from benchmarks.views.groups import collect
+from benchmarks.views.speedups import MIN_ROUNDS, ratio, round_ratio
 
 
 def test_a_constant_ratio_has_an_interval_without_width_however_slow_single_rounds_were():

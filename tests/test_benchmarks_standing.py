@@ -3,13 +3,13 @@
 import pytest
 from peer_material import STUDENT_SHA, UNEVEN, export, peer, run
 
-from benchmarks.groups import collect
-from benchmarks.names import tool_name
 from benchmarks.peers.registry import PEERS
 from benchmarks.rows import append_row
-from benchmarks.standing import overall_verdict, standings
 from benchmarks.table import TableConfig, main
-from benchmarks.views import view_tables
+from benchmarks.views.groups import collect
+from benchmarks.views.names import tool_name
+from benchmarks.views.standing import overall_verdict, standings
+from benchmarks.views.tables import view_tables
 from qa.errors import OptionError
 
 

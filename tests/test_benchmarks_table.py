@@ -2,11 +2,11 @@
 
 import pytest
 
-from benchmarks.cells import UNKNOWN
-from benchmarks.groups import collect
 from benchmarks.rows import append_row
 from benchmarks.table import TableConfig, as_markdown, as_text, main, replace_marked
-from benchmarks.views import view_tables
+from benchmarks.views.cells import UNKNOWN
+from benchmarks.views.groups import collect
+from benchmarks.views.tables import view_tables
 from qa.errors import OptionError
 
 

@@ -12,15 +12,17 @@ from ssh_host import Board
 from test_benchmarks_compare import question, rebundle, run_cli, write_data
 from test_benchmarks_table import row as cpu_row
 
-from benchmarks import compare, report, target_qemu
+from benchmarks import compare
 from benchmarks.accuracy import Conditions, known_accuracy
-from benchmarks.groups import collect
-from benchmarks.on_target import check_same_model, parity, sample_examples
+from benchmarks.report import page as report
 from benchmarks.rows import append_row, machine, read_rows
 from benchmarks.table import TableConfig, main
-from benchmarks.target_qemu import count_between_marks
-from benchmarks.targets import TargetError, complaint, describe_machine
-from benchmarks.views import view_tables
+from benchmarks.targets import qemu as target_qemu
+from benchmarks.targets.on_target import check_same_model, parity, sample_examples
+from benchmarks.targets.qemu import count_between_marks
+from benchmarks.targets.target import TargetError, complaint, describe_machine
+from benchmarks.views.groups import collect
+from benchmarks.views.tables import view_tables
 from qa.errors import OptionError, ProbeError
 from qa.features import Window
 from qa.settings import QASettings

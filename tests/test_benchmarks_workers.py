@@ -7,9 +7,9 @@ import sys
 import numpy as np
 import pytest
 
-from benchmarks.conditions import cores_for
-from benchmarks.targets import write_windows
-from benchmarks.workers import ServedRuntime, Server, Worker, WorkerError
+from benchmarks.targets.target import write_windows
+from benchmarks.timing.conditions import cores_for
+from benchmarks.timing.workers import ServedRuntime, Server, Worker, WorkerError
 from qa.features import make_windows
 from qa.runtimes import load_runtime, run_windows
 from qa.squad import Example
@@ -65,7 +65,7 @@ def test_a_bundle_gives_the_logits_it_gives_here(tiny_export, start):
     bundle = tiny_export("onnx")
     example = Example("q", "t", "It rained on Monday. " * 40, "When did it rain?", (), False)
     windows = make_windows([example], bundle.tokenizer(), bundle.settings)
-    worker = start(Server("benchmarks.bundle_adapter", bundle.path))
+    worker = start(Server("benchmarks.timing.bundle_adapter", bundle.path))
     here, there = load_runtime(bundle, 1), ServedRuntime(worker)
     assert there.name == here.name
     assert len(windows) > 1

@@ -27,7 +27,7 @@ class PeerError(PocketQAError):
 
 @dataclass(frozen=True)
 class PreparedPeer:
-    """One peer's artefact, ready to be served by `python -m benchmarks.serve` of its interpreter."""
+    """One peer's artefact, ready to be served by `python -m benchmarks.timing.serve` of its interpreter."""
 
     peer: Peer
     path: Path

@@ -10,7 +10,7 @@ from typing import Any
 
 from benchmarks.peers.versions import installed_versions
 from benchmarks.runner import Inputs, Model, read_windows
-from benchmarks.serve import collate
+from benchmarks.timing.serve import collate
 
 PACKAGES = ("openvino", "nncf")
 FILES = {"fp32": "fp32.xml", "int8": "int8.xml"}

@@ -1,0 +1,1 @@
+"""Where bundles are computed other than on this CPU."""

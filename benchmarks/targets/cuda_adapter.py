@@ -1,0 +1,39 @@
+"""A bundle on an NVIDIA GPU, as `benchmarks/timing/serve.py` loads it: PyTorch in fp32, fp16 or bf16, or ONNX Runtime.
+
+A call begins and ends with arrays in the CPU's memory, so what is timed holds the way there and back, and has waited for the GPU.
+"""
+
+from pathlib import Path
+
+from benchmarks.runner import Model
+from qa.bundle import open_bundle
+from qa.runtimes import OnnxRuntime, TorchRuntime
+
+MAX_BATCH = 32
+
+
+def import_libraries(path: Path) -> None:
+    """Import what this kind of bundle needs and wake the GPU, so that loading is timed alone."""
+    import torch
+
+    torch.zeros(1, device="cuda")
+    if open_bundle(path).kind == "pytorch":
+        import qa.models.model  # noqa: F401
+
+
+def load(path: Path, threads: int, precision: str) -> Model:
+    """Load a bundle on the first GPU; `precision` is that of PyTorch's weights and arithmetic, an ONNX file has its own."""
+    bundle = open_bundle(path)
+    if bundle.kind == "pytorch":
+        return load_pytorch(path, threads, precision, "cuda")
+    runtime = OnnxRuntime(bundle, threads, "CUDAExecutionProvider")
+    return Model(f"{runtime.name} CUDA", None, runtime, 1 if bundle.precision == "int8" else MAX_BATCH)
+
+
+def load_pytorch(path: Path, threads: int, precision: str, device: str) -> Model:
+    """PyTorch in a precision on a device; logits come back in fp32."""
+    import torch
+
+    runtime = TorchRuntime(open_bundle(path), threads, device)
+    runtime.model.to({"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}[precision])
+    return Model(f"{runtime.name} {device.upper()}", None, runtime, MAX_BATCH)

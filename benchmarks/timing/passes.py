@@ -1,0 +1,146 @@
+"""Latency and throughput of a comparison's models, in turns, each in a process of its own; a row for each setting.
+
+A run that is stopped leaves a journal beside the rows, and the same comparison goes on from it.
+"""
+
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from benchmarks.command_line import note
+from benchmarks.measure import Comparison
+from benchmarks.rows import Row
+from benchmarks.subjects import Subject
+from benchmarks.targets.target import write_windows
+from benchmarks.timing.conditions import cores_for, governor, is_idle
+from benchmarks.timing.journal import Journal
+from benchmarks.timing.latency import (
+    PADDED,
+    REAL,
+    Lengths,
+    Plan,
+    Setting,
+    decode_ms_p50,
+    latency_columns,
+    sample_windows,
+    spread_windows,
+    tokenize_ms_p50,
+)
+from benchmarks.timing.rounds import Contender, Timed, take_turns
+from qa.features import Window, make_windows
+from qa.settings import QASettings
+
+AROUND_WINDOWS = 64  # that tokenizing and decoding are timed on
+
+
+@dataclass
+class Timing:
+    """What is timed of a comparison's subjects, and the journal of it."""
+
+    run: Comparison
+    settings: Sequence[Setting]
+    plan: Plan
+    threads: Sequence[int]
+    load_average: float | None
+    """Load of the last minute when the comparison began."""
+    windows: dict[str, list[Window]] = field(default_factory=dict)
+
+    def journal(self) -> Journal:
+        """The journal of just this run; one that a stopped run left has the date that its rows have."""
+        what: dict[str, Any] = {
+            "measured": [subject.sha256 for subject in self.run.subjects],
+            "data": self.run.data_sha256,
+            "settings": [setting.name for setting in self.settings],
+            "plan": asdict(self.plan),
+            "threads": list(self.threads),
+            "machine": sorted({subject.facts["machine"] for subject in self.run.subjects}),
+        }
+        return Journal(self.run.rows_path, what, self.run.subjects[0].facts["date"])
+
+
+def measure_latency(timing: Timing) -> None:
+    """Time all subjects that have not failed, with each number of threads in turn, and append their rows."""
+    if not timing.run.subjects:
+        return
+    if not is_idle(timing.load_average):
+        note(f"this machine is not idle (load {timing.load_average}): times will be longer than they need be, ratios less so")
+    journal = timing.journal()
+    if journal.entries:
+        note(f"going on with the run of {journal.date}: {len(journal.entries)} rounds of it are there")
+        for subject in timing.run.subjects:
+            subject.facts["date"] = journal.date
+    for threads in timing.threads:
+        _measure_pass(timing, threads, journal)
+    journal.remove()
+
+
+def _measure_pass(timing: Timing, threads: int, journal: Journal) -> None:
+    run, plan = timing.run, timing.plan
+    subjects = [subject for subject in run.subjects if subject.error is None]
+    with tempfile.TemporaryDirectory() as folder:
+        contenders = []
+        for subject in subjects:
+            timed = {setting: _timed(timing, subject, setting, Path(folder)) for setting in timing.settings}
+            sampled = sample_windows(_windows(timing, subject, Setting(REAL)), AROUND_WINDOWS)
+            contenders.append(Contender(subject.facts["model"], subject.served, timed, sampled))
+        note(f"latency of {len(contenders)} models in turns, threads {threads}, {plan.n_rounds} rounds")
+        other_load = take_turns(contenders, timing.settings, plan, threads, journal, progress=sys.stderr.isatty())
+    there = {(r["model"], r["date"], r.get("threads"), r.get("lengths"), r.get("batch")) for r in run.old_rows}
+    for subject, one in zip(subjects, contenders, strict=True):
+        if one.error is not None:
+            run.fail(subject, one.error, {"threads": threads})
+            continue
+        common = {
+            "threads": threads, "affinity": cores_for(threads), "quick": plan.quick or None, "other_load": other_load,
+            "governor": governor(), "load_average": timing.load_average, **one.facts, **_around(timing, subject, one),
+        }  # fmt: skip
+        for setting in timing.settings:
+            lengths = length_of(setting, subject.bundle.settings)
+            if (subject.facts["model"], subject.facts["date"], threads, lengths, setting.batch) not in there:
+                row = common | {"lengths": lengths, "batch": setting.batch}
+                run.append(subject, row | latency_columns(one.turns[setting], setting, plan))
+
+
+def length_of(setting: Setting, settings: QASettings) -> Lengths:
+    """"real" or the number of tokens that a setting means for a model."""
+    return settings.max_length if setting.lengths == PADDED else setting.lengths
+
+
+def window_settings(settings: QASettings, lengths: Lengths) -> QASettings:
+    """The settings that cut windows for `lengths`: those of the model, or with shorter windows.
+
+    Short windows keep the proportions of BERT's: a third as step, a sixth for the question.
+    """
+    if lengths in (REAL, settings.max_length):
+        return settings
+    shorter = int(lengths)
+    question, step = min(settings.max_question_length, shorter // 6), min(settings.doc_stride, shorter // 3)
+    return replace(settings, max_length=shorter, doc_stride=step, max_question_length=question)
+
+
+def _windows(timing: Timing, subject: Subject, setting: Setting) -> list[Window]:
+    """The windows that all rounds of a setting compute; models of the same tokenizer and settings have the same."""
+    settings = window_settings(subject.bundle.settings, length_of(setting, subject.bundle.settings))
+    key = f"{subject.bundle.manifest['files'].get('tokenizer.json')} {replace(settings, null_threshold=None)}"
+    if key not in timing.windows:
+        timing.windows[key] = make_windows(timing.run.examples, subject.bundle.tokenizer(), settings)
+    return spread_windows(timing.windows[key], timing.plan.n_rounds * timing.plan.windows_in_round(setting))
+
+
+def _timed(timing: Timing, subject: Subject, setting: Setting, folder: Path) -> Timed:
+    windows, lengths = _windows(timing, subject, setting), length_of(setting, subject.bundle.settings)
+    content = [(window.input_ids, window.context_begin) for window in windows]
+    path = write_windows(folder / f"{subject.sha256[:16]}-{setting.name}.npz", content, "")
+    return Timed(path, 1 if lengths == REAL else int(lengths))
+
+
+def _around(timing: Timing, subject: Subject, one: Contender) -> Row:
+    """Times of what stands around the runtime call: tokenizing a question, decoding a window."""
+    settings, windows = subject.bundle.settings, one.sampled
+    return {
+        "tokenize_ms_p50": tokenize_ms_p50(windows, timing.run.examples, subject.bundle.tokenizer(), settings),
+        "decode_ms_p50": decode_ms_p50(windows, one.logits, settings),
+    }

@@ -1,0 +1,115 @@
+"""Processes that serve one model each (`benchmarks/timing/serve.py`), seen from the one that asks them."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from qa.errors import PocketQAError
+from qa.runtimes import Inputs, Logits
+
+ROOT = Path(__file__).parents[2]
+
+
+class WorkerError(PocketQAError):
+    """A measuring process failed; the message has its last line."""
+
+
+@dataclass(frozen=True)
+class Server:
+    """What a worker loads: an adapter module, the path it is given, and the Python that has its libraries."""
+
+    adapter: str
+    path: Path
+    python: Path = Path(sys.executable)
+    precision: str | None = None
+    """For an adapter that computes one model in several."""
+
+
+class Worker:
+    """A process with one loaded model; WorkerError when it cannot load it. Requests are those of `benchmarks/timing/serve.py`."""
+
+    def __init__(self, server: Server, threads: int, cores: Sequence[int]) -> None:
+        self._stderr = tempfile.TemporaryFile()  # noqa: SIM115, close() closes it
+        paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+        # OMP_NUM_THREADS: whatever a library starts at its import, it has no more threads than are measured.
+        environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths), "OMP_NUM_THREADS": str(threads)}
+        words = [server.adapter, str(server.path.resolve()), "--threads", str(threads), "--cores", *map(str, cores)]
+        words += [] if server.precision is None else ["--precision", server.precision]
+        self._process = subprocess.Popen(
+            [str(server.python), "-m", "benchmarks.timing.serve", *words],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._stderr, env=environment, text=True, encoding="utf-8",
+        )  # fmt: skip
+        try:
+            self.facts = self._reply()
+        except BaseException:
+            self.close()
+            raise
+
+    def ask(self, **request: Any) -> dict[str, Any]:
+        """Send a request and wait for its answer."""
+        assert self._process.stdin is not None
+        try:
+            print(json.dumps(request), file=self._process.stdin, flush=True)
+        except BrokenPipeError:
+            raise WorkerError(self._last_words()) from None
+        return self._reply()
+
+    def cpu_seconds(self) -> float:
+        """CPU time this process has used so far; 0 where the system does not tell."""
+        try:
+            text = Path(f"/proc/{self._process.pid}/stat").read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            return 0.0
+        fields = text.rpartition(")")[2].split()  # the name before it may hold anything
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")  # utime and stime, proc(5)
+
+    def close(self) -> None:
+        """End the process."""
+        self._process.kill()  # it has nothing to lose
+        self._process.wait()
+        for stream in (self._process.stdin, self._process.stdout, self._stderr):
+            if stream is not None:
+                stream.close()
+
+    def _reply(self) -> dict[str, Any]:
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        if not line:
+            raise WorkerError(self._last_words())
+        reply: dict[str, Any] = json.loads(line)
+        if "error" in reply:
+            raise WorkerError(reply["error"])
+        return reply
+
+    def _last_words(self) -> str:
+        """Why a process that said nothing has ended."""
+        code = self._process.wait()
+        self._stderr.seek(0)
+        lines = self._stderr.read().decode(errors="replace").strip().splitlines()
+        ended = f"killed by signal {-code}" if code < 0 else f"exit code {code}"
+        return f"its process ended ({ended}){f': {lines[-1].strip()}' if lines else ''}"
+
+
+class ServedRuntime:
+    """A worker as a runtime: what another environment computes is decoded and scored as everything else is."""
+
+    max_batch = 1
+
+    def __init__(self, worker: Worker) -> None:
+        self._worker = worker
+        lengths = worker.facts["lengths"]
+        self.name: str = worker.facts["runtime"]
+        self.lengths: tuple[int, ...] | None = None if lengths is None else tuple(lengths)
+
+    def __call__(self, inputs: Inputs) -> Logits:
+        """Logits of a batch, (B, T) each."""
+        reply = self._worker.ask(call={name: array.tolist() for name, array in inputs.items()})
+        return np.array(reply["start_logits"], np.float32), np.array(reply["end_logits"], np.float32)

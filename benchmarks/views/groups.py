@@ -1,0 +1,192 @@
+"""Rows sorted into groups, what was measured on one machine with one data set, and their entries, the models."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from benchmarks.bootstrap import Interval
+from benchmarks.rows import CPU, OK, PHONE, Row
+from benchmarks.views.speedups import MEAN, ratio, round_ratio
+
+LatencyKey = tuple[str | int, int]  # (lengths, threads)
+REAL = "real"
+
+
+@dataclass
+class Entry:
+    """One model: its newest facts, and its newest row for every setting: of single windows, and of several at once."""
+
+    facts: Row
+    latency: dict[LatencyKey, Row] = field(default_factory=dict)
+    batched: dict[tuple[str | int, int, int], Row] = field(default_factory=dict)
+    """By (lengths, threads, batch)."""
+
+    @property
+    def is_peer(self) -> bool:
+        """Whether another tool made this of a PyTorch bundle."""
+        return "peer" in self.facts
+
+    @property
+    def made_from_sha256(self) -> str | None:
+        """Hash of the bundle that this was made from; where a peer's rows name none, that hash is their own."""
+        own = self.facts["bundle_sha256"] if self.is_peer else None
+        return self.facts.get("parent_sha256", own)
+
+    def at(self, lengths: str, threads: int) -> Row:
+        """The latency row of a setting ("real", or "padded" to the greatest length), empty when not measured."""
+        found = [row for (n, t), row in self.latency.items() if t == threads and (n == REAL) == (lengths == REAL)]
+        return max(found, key=padded_length, default={})
+
+    def timed_rows(self) -> list[Row]:
+        """The newest rows of all settings that were timed."""
+        return [*self.latency.values(), *self.batched.values()]
+
+
+def padded_length(row: Row) -> int:
+    """The length that windows were padded to; 0 for real lengths."""
+    return row["lengths"] if isinstance(row["lengths"], int) else 0
+
+
+@dataclass
+class Group:
+    """Everything measured on one data set, target and machine, or on one phone; a phone has no data set and only rows."""
+
+    data: str | None
+    machine: str
+    rows: list[Row] = field(default_factory=list)
+    entries: list[Entry] = field(default_factory=list)
+
+    @property
+    def on_phone(self) -> bool:
+        """Whether these are rows from the logs of a phone."""
+        return self.data is None
+
+    @property
+    def target(self) -> str:
+        """Where it was measured: cpu, phone, qemu:neoverse-n1."""
+        return str(self.newest["target"])
+
+    @property
+    def newest(self) -> Row:
+        """The row appended last."""
+        return self.rows[-1]
+
+    @property
+    def baseline(self) -> Row:
+        """What the newest row that names a baseline says of it; empty where none does."""
+        return next((row for row in reversed(self.rows) if "baseline_sha256" in row), {})
+
+    def is_baseline(self, entry: Entry) -> bool:
+        """Whether this is the model that F1 and speed are compared with."""
+        return not entry.is_peer and bool(entry.facts["bundle_sha256"] == self.baseline.get("baseline_sha256"))
+
+    def retained(self, entry: Entry) -> float | None:
+        """F1 divided by that of the group's baseline; None when the entry was compared with another, or with none."""
+        return entry.facts.get("f1_retained") if self.same_baseline(entry.facts) else None
+
+    def compared_with_others(self) -> list[Entry]:
+        """The entries with figures that are relative to another baseline than the group's."""
+        rows = ((e, row) for e in self.entries for row in (e.facts, *e.timed_rows()))
+        found = {id(e): e for e, row in rows if "baseline_sha256" in row and not self.same_baseline(row)}
+        return list(found.values())
+
+    def same_baseline(self, row: Row) -> bool:
+        """Whether the relative figures of a row are against the group's baseline."""
+        return bool(row.get("baseline_sha256") == self.baseline.get("baseline_sha256"))
+
+    def speedup(self, row: Row, figure: str = MEAN) -> float | None:
+        """How many times faster than the baseline at its greatest padded length and one thread, in the same run; None when that
+        was not measured.
+        """
+        base = self._padded_baseline(row, figure)
+        return ratio(base, row, figure) if base is not None else None
+
+    def speedup_interval(self, row: Row) -> Interval | None:
+        """The interval of `speedup` by mean times; None where the two did not take turns, and for what is divided by itself."""
+        base = self._padded_baseline(row, MEAN)
+        return round_ratio(base, row) if base is not None and base is not row else None
+
+    def _padded_baseline(self, row: Row, figure: str) -> Row | None:
+        if not row or not self.same_baseline(row):
+            return None
+        found = [
+            other for other in self.rows
+            if other["bundle_sha256"] == row.get("baseline_sha256") and other["date"] == row["date"] and "peer" not in other
+            and other.get("threads") == 1 and other.get("lengths") not in (None, REAL) and figure in other
+        ]  # fmt: skip
+        return max(reversed(found), key=padded_length, default=None)
+
+
+def collect(rows: Sequence[Row], order: Sequence[str] = ()) -> list[Group]:
+    """Sort rows into groups and entries: this machine, other targets, phones.
+
+    A model's newer rows replace its older ones; a changed one starts afresh.
+    Entries stand in the order of their bundle hashes in `order`, else as they first appear, with the baseline first; peers
+    behind the bundle they were made from and its exports.
+    """
+    groups: dict[tuple[str, str, str], Group] = {}
+    for row in rows:
+        on_phone = row["target"] == PHONE
+        key = (row["target"], "" if on_phone else row["data"]["sha256"], row["machine"])
+        group = groups.setdefault(key, Group(None if on_phone else row["data"]["name"], row["machine"]))
+        group.rows.append(row)
+        if not on_phone:
+            _update(group.entries, row)
+    for group in groups.values():
+        rank = {sha256: number for number, sha256 in enumerate(order)}
+        group.entries.sort(key=lambda e: (not group.is_baseline(e), rank.get(e.facts["bundle_sha256"], len(rank))))
+        group.entries[:] = _peers_behind_their_family(group.entries)
+    return sorted(groups.values(), key=lambda group: (group.on_phone, group.newest["target"] != CPU))
+
+
+def newest_order(rows: Sequence[Row]) -> list[str]:
+    """The bundle hashes as the newest comparison has them, for `collect`; logs of phones are no comparison."""
+    return list(dict.fromkeys(row["bundle_sha256"] for row in reversed(rows) if row["target"] != PHONE))[::-1]
+
+
+def exports_of(entries: Sequence[Entry], bundle_sha256: str) -> list[Entry]:
+    """Our own exports of a bundle."""
+    own = (e for e in entries if not e.is_peer and e.facts["stage"] == "export")
+    return [e for e in own if e.made_from_sha256 == bundle_sha256]
+
+
+def peers_of(entries: Sequence[Entry], bundle_sha256: str) -> list[Entry]:
+    """What other tools made of a bundle."""
+    return [e for e in entries if e.is_peer and e.made_from_sha256 == bundle_sha256]
+
+
+def bundles_with_peers(entries: Sequence[Entry]) -> list[str]:
+    """The hashes of the PyTorch bundles that peers were made from."""
+    return list(dict.fromkeys(e.made_from_sha256 for e in entries if e.is_peer and e.made_from_sha256 is not None))
+
+
+def _peers_behind_their_family(entries: Sequence[Entry]) -> list[Entry]:
+    placed = [e for e in entries if not e.is_peer]
+    for bundle in bundles_with_peers(entries):
+        family = {id(e) for e in (*exports_of(placed, bundle), *(e for e in placed if e.facts["bundle_sha256"] == bundle))}
+        last = max((number for number, e in enumerate(placed) if id(e) in family), default=len(placed) - 1)
+        placed[last + 1 : last + 1] = peers_of(entries, bundle)
+    return placed
+
+
+def _update(entries: list[Entry], row: Row) -> None:
+    found = [number for number, entry in enumerate(entries) if entry.facts["model"] == row["model"]]
+    if not found:
+        entries.append(Entry({}))
+    number = found[0] if found else len(entries) - 1
+    old = entries[number].facts
+    changed = any(old.get(key) != row.get(key) for key in ("bundle_sha256", "runtime", "peer"))
+    if changed or row["status"] != OK or old.get("status") != OK:
+        entries[number] = Entry(dict(row))
+    else:
+        # Figures of one setting stay with that setting; load time and memory belong to the model.
+        entries[number].facts = old | row
+    if "latency_ms_p50" in row and row.get("batch", 1) == 1:
+        entries[number].latency[row["lengths"], row["threads"]] = row
+    elif is_batched(row):
+        entries[number].batched[row["lengths"], row["threads"], row["batch"]] = row
+
+
+def is_batched(row: Row) -> bool:
+    """Whether this row says how many windows a second a model computes when several are given at once."""
+    timed_here = "lengths" in row and "threads" in row and row["stage"] != "training"
+    return timed_here and row.get("batch", 1) > 1 and isinstance(row.get("windows_per_s"), int | float)

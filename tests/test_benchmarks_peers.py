@@ -1,8 +1,6 @@
 """Peers: the registry, what make_peer keeps and refuses, and one tool from bundle to served logits."""
 
 import importlib
-import json
-import subprocess
 import sys
 from pathlib import Path
 
@@ -13,11 +11,12 @@ from benchmarks.peers import registry
 from benchmarks.peers.making import PeerError, make_peer
 from benchmarks.peers.registry import PEERS, STEPS, Peer
 from benchmarks.targets.target import write_windows
+from benchmarks.timing.conditions import cores_for
+from benchmarks.timing.workers import ServedRuntime, Server, Worker
 from export.parity import real_windows
 from qa.bundle import open_bundle
-from qa.features import collate
 from qa.probe import PROBE_TOLERANCE, relative_difference
-from qa.runtimes import TorchRuntime
+from qa.runtimes import TorchRuntime, run_windows
 
 ROOT = Path(__file__).parent.parent
 REQUIREMENTS = ROOT / "benchmarks" / "peers" / "requirements"
@@ -105,39 +104,24 @@ def test_an_artefact_is_kept_for_its_bundle_and_made_again_for_another(make_bund
     assert [path.name for path in folder.iterdir()] == [peer.name]
 
 
-def served(prepared, requests):
-    """The replies of a serving process, its greeting first."""
-    command = [str(prepared.python), "-m", "benchmarks.timing.serve", prepared.peer.module, str(prepared.path)]
-    command += ["--threads", "1", "--cores", "0"]
-    lines = "".join(json.dumps(request) + "\n" for request in requests)
-    done = subprocess.run(command, input=lines, capture_output=True, text=True, cwd=ROOT, check=False)
-    assert done.returncode == 0, done.stderr
-    return [json.loads(line) for line in done.stdout.splitlines()]
-
-
 def test_ort_documented_from_bundle_to_served_logits(bundle, calibration, windows, tmp_path):
     prepared = make_peer(PEERS["ort-documented-int8"], bundle, calibration, tmp_path / "peers")
     assert prepared.python == Path(sys.executable)
     assert {"onnxruntime", "torch"} <= prepared.versions.keys()
     assert prepared.size_bytes < 0.35 * bundle.weights.stat().st_size
-
-    out = tmp_path / "logits.npz"
-    replies = served(
-        prepared,
-        [
-            {"windows": "real", "path": str(calibration), "pad_to": 1},
-            {"logits": "real", "out": str(out)},
-            {"turn": "real", "rows": [0, 1, 2], "min_s": 0, "batch": 2},
-        ],
-    )
-    assert prepared.versions["onnxruntime"] in replies[0]["runtime"]
-    assert len(replies[-1]["times_ms"][0]) == 2
-    runtime = TorchRuntime(bundle, 1)
-    wanted = [runtime(collate([w], len(w.input_ids))) for w in windows]
-    with np.load(out) as found:
-        for side, name in enumerate(("start_logits", "end_logits")):
-            reference = np.concatenate([logits[side][0] for logits in wanted])
-            assert relative_difference(reference, found[name]) <= PROBE_TOLERANCE["int8"]
+    worker = Worker(Server(prepared.peer.module, prepared.path, prepared.python), 1, cores_for(1))
+    try:
+        runtime = ServedRuntime(worker)
+        found = run_windows(runtime, windows)
+        worker.ask(windows="real", path=str(calibration), pad_to=1)
+        assert np.shape(worker.ask(turn="real", rows=[0, 1, 2], min_s=0, batch=2)["times_ms"]) == (1, 2)
+    finally:
+        worker.close()
+    assert prepared.versions["onnxruntime"] in runtime.name
+    wanted = run_windows(TorchRuntime(bundle, 1), windows)
+    for side in (0, 1):
+        reference, seen = (np.concatenate([logits[side] for logits in both]) for both in (wanted, found))
+        assert relative_difference(reference, seen) <= PROBE_TOLERANCE["int8"]
 
 
 def test_a_model_that_is_no_bert_is_refused_in_one_line(make_bundle, calibration, tmp_path):

@@ -152,7 +152,7 @@ def test_the_command_on_a_page_makes_the_page_again(teacher, student, make_bundl
     pages = []
     monkeypatch.setattr(report, "write_report", lambda path, page: pages.append(page))
     other = rebundle(make_bundle(seed=2), tmp_path / "run" / "other")
-    words = ("--data", data, "--quick")
+    words = ("--data", data, "--skip-latency")
     assert run_cli(monkeypatch, other, teacher, *words) == 0
     assert run_cli(monkeypatch, student, "--baseline", teacher, *words) == 0
     assert pages[1].command.startswith("python benchmarks/compare.py run/teacher run/student --data questions.json --rows")

@@ -222,9 +222,9 @@ def test_a_failure_while_timing_is_a_row_too(teacher, student, data, tmp_path, m
     ]  # fmt: skip
 
 
-def test_a_stopped_comparison_goes_on_and_no_row_comes_twice(teacher, data, tmp_path, monkeypatch, capsys):
+def test_a_stopped_comparison_goes_on_and_no_row_comes_twice(tiny_export, data, tmp_path, monkeypatch, capsys):
     rows_path = tmp_path / "run" / "rows.jsonl"
-    config = CompareConfig((teacher,), str(data), quick=True)
+    config = CompareConfig((tiny_export("onnx").path,), str(data), rows=rows_path, quick=True)
     monkeypatch.setattr(compare, "available_cores", lambda: 2)
     real = timing.take_turns
 
@@ -247,10 +247,11 @@ def test_a_stopped_comparison_goes_on_and_no_row_comes_twice(teacher, data, tmp_
     assert not journal.exists()
 
 
-def test_lengths_and_batches_are_settings_of_their_own(teacher, data, tmp_path, monkeypatch, capsys):
-    words = (teacher, "--data", data, "--quick", "--lengths", 96, "padded", "--batch", 1, 3, "--threads", 1)
-    assert run_cli(monkeypatch, *words) == 0
-    timed = [row for row in read_rows(tmp_path / "run" / "rows.jsonl") if "threads" in row]
+def test_lengths_and_batches_are_settings_of_their_own(tiny_export, data, tmp_path, monkeypatch, capsys):
+    export, rows_path = tiny_export("onnx").path, tmp_path / "run" / "rows.jsonl"
+    words = ("--lengths", 96, "padded", "--batch", 1, 3, "--threads", 1, "--rows", rows_path)
+    assert run_cli(monkeypatch, export, "--data", data, "--quick", *words) == 0
+    timed = [row for row in read_rows(rows_path) if "threads" in row]
     assert [(row["lengths"], row["batch"]) for row in timed] == [(96, 1), (128, 1), (96, 3), (128, 3)]
     for row in timed:
         assert row["quick"] is True
@@ -259,8 +260,8 @@ def test_lengths_and_batches_are_settings_of_their_own(teacher, data, tmp_path, 
         assert ("windows_per_s" in row) == (row["batch"] == 3)
         assert row["affinity"] == cores_for(1)
         assert {"tokenize_ms_p50", "decode_ms_p50", "load_ms", "latency_ms_first", "load_average"} <= row.keys()
-    assert run_cli(monkeypatch, teacher, "--data", data, "--quick", "--lengths", 256) == 2
-    assert "--lengths must be at most 128, as long as windows of teacher are, got 256" in capsys.readouterr().err
+    assert run_cli(monkeypatch, export, "--data", data, "--quick", "--lengths", 256) == 2
+    assert "--lengths must be at most 128, as long as windows of tiny-onnx are, got 256" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

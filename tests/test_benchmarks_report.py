@@ -40,7 +40,7 @@ def test_page_loads_nothing_and_names_no_absolute_path():
 
 def test_style_and_script_are_installed_with_the_package():
     project = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text())
-    assert {"*.css", "*.js"} <= set(project["tool"]["setuptools"]["package-data"]["benchmarks"])
+    assert {"*.css", "*.js"} <= set(project["tool"]["setuptools"]["package-data"]["benchmarks.report"])
 
 
 def test_plots_and_tables_show_every_model_and_text_is_escaped():

@@ -35,14 +35,16 @@ class Conditions:
 
     bundle_sha256: str
     data_sha256: str
-    runtime: str
+    runtime: str | None
+    """None where the hash stands for the runtime too, as that of a peer does."""
     target: str
     machine: str
 
     def hold_for(self, row: Row) -> bool:
         """Whether a row was measured under these conditions and succeeded."""
-        seen = (row["bundle_sha256"], row["data"]["sha256"], row.get("runtime"), row["target"], row["machine"])
-        return row["status"] == OK and seen == (self.bundle_sha256, self.data_sha256, self.runtime, self.target, self.machine)
+        seen = (row["bundle_sha256"], row["data"]["sha256"], row["target"], row["machine"])
+        same = seen == (self.bundle_sha256, self.data_sha256, self.target, self.machine)
+        return row["status"] == OK and same and self.runtime in (None, row.get("runtime"))
 
 
 def known_accuracy(rows: Sequence[Row], conditions: Conditions) -> Row | None:

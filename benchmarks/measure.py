@@ -85,16 +85,18 @@ class Comparison:
 def measure_subject_accuracy(run: Comparison, subject: Subject) -> None:
     """Accuracy of one model, reused where the rows have it; a row is appended when there is anything new."""
     facts = subject.facts
+    # Some peers take minutes to load; the hash of one stands for its versions, so its runtime need not be asked.
+    known = known_row(run, subject, None) if "peer" in facts else None
     try:
-        with open_runtime(subject) as runtime:
-            facts["runtime"] = runtime.name
-            conditions = Conditions(subject.sha256, run.data_sha256, runtime.name, facts["target"], facts["machine"])
-            known = known_accuracy(run.old_rows, conditions)
-            if known is None:
-                note(f"{facts['model']}: {runtime.name}, {len(run.examples)} questions")
-                bundle = subject.bundle if subject.server is None else with_own_threshold(subject.bundle, runtime)
-                facts["null_threshold"] = bundle.settings.null_threshold
-                accuracy, answers = measure_accuracy(runtime, bundle, run.examples, progress=sys.stderr.isatty())
+        if known is None:
+            with open_runtime(subject) as runtime:
+                facts["runtime"] = runtime.name
+                known = known_row(run, subject, runtime.name)
+                if known is None:
+                    note(f"{facts['model']}: {runtime.name}, {len(run.examples)} questions")
+                    bundle = subject.bundle if subject.server is None else with_own_threshold(subject.bundle, runtime)
+                    facts["null_threshold"] = bundle.settings.null_threshold
+                    accuracy, answers = measure_accuracy(runtime, bundle, run.examples, progress=sys.stderr.isatty())
     except Exception as error:  # runtimes raise their own types; the comparison goes on without this one
         run.fail(subject, error)
         return
@@ -102,11 +104,18 @@ def measure_subject_accuracy(run: Comparison, subject: Subject) -> None:
         save_answers(answers_path(run.rows_path, subject.sha256, run.data_sha256), answers)
         facts.update(accuracy)
     else:
-        facts.update({key: known[key] for key in (*ACCURACY_KEYS, "same_answers", "same_answers_as") if key in known})
+        kept = ("runtime", *ACCURACY_KEYS, "same_answers", "same_answers_as")
+        facts.update({key: known[key] for key in kept if key in known})
     note(f"{facts['model']}: F1 {facts['f1']:.2f}, EM {facts['exact']:.2f}{' (reused from the rows)' if known else ''}")
     facts.update(relations(run, subject))
     if known is None or any(facts.get(key) != known.get(key) for key in RELATION_KEYS):
         run.append(subject)
+
+
+def known_row(run: Comparison, subject: Subject, runtime: str | None) -> Row | None:
+    """The newest row with this subject's accuracy on this data, target and machine; of any runtime for None."""
+    conditions = Conditions(subject.sha256, run.data_sha256, runtime, subject.facts["target"], subject.facts["machine"])
+    return known_accuracy(run.old_rows, conditions)
 
 
 @contextlib.contextmanager

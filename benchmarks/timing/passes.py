@@ -80,6 +80,9 @@ def measure_latency(timing: Timing) -> None:
 def _measure_pass(timing: Timing, threads: int, journal: Journal) -> None:
     run, plan = timing.run, timing.plan
     subjects = [subject for subject in run.subjects if subject.error is None]
+    there = {row_key(row) for row in run.old_rows}
+    if all(key in there for subject in subjects for key in _keys(timing, subject, threads).values()):
+        return  # a run that was stopped in a later pass has these rows
     with tempfile.TemporaryDirectory() as folder:
         contenders = []
         for subject in subjects:
@@ -88,7 +91,6 @@ def _measure_pass(timing: Timing, threads: int, journal: Journal) -> None:
             contenders.append(Contender(subject.facts["model"], subject.served, timed, sampled))
         note(f"latency of {len(contenders)} models in turns, threads {threads}, {plan.n_rounds} rounds")
         other_load = take_turns(contenders, timing.settings, plan, threads, journal, progress=sys.stderr.isatty())
-    there = {(r["model"], r["date"], r.get("threads"), r.get("lengths"), r.get("batch")) for r in run.old_rows}
     for subject, one in zip(subjects, contenders, strict=True):
         if one.error is not None:
             run.fail(subject, one.error, {"threads": threads})
@@ -97,11 +99,27 @@ def _measure_pass(timing: Timing, threads: int, journal: Journal) -> None:
             "threads": threads, "affinity": cores_for(threads), "quick": plan.quick or None, "other_load": other_load,
             "governor": governor(), "load_average": timing.load_average, **one.facts, **_around(timing, subject, one),
         }  # fmt: skip
-        for setting in timing.settings:
-            lengths = length_of(setting, subject.bundle.settings)
-            if (subject.facts["model"], subject.facts["date"], threads, lengths, setting.batch) not in there:
-                row = common | {"lengths": lengths, "batch": setting.batch}
+        for setting, key in _keys(timing, subject, threads).items():
+            if key not in there:
+                row = common | {"lengths": length_of(setting, subject.bundle.settings), "batch": setting.batch}
                 run.append(subject, row | latency_columns(one.turns[setting], setting, plan))
+
+
+RowKey = tuple[Any, ...]
+
+
+def row_key(row: Row) -> RowKey:
+    """What tells a timed row from the others of all runs."""
+    return tuple(row.get(name) for name in ("bundle_sha256", "date", "threads", "lengths", "batch"))
+
+
+def _keys(timing: Timing, subject: Subject, threads: int) -> dict[Setting, RowKey]:
+    """The keys of the rows that one pass makes of a subject."""
+    settings = subject.bundle.settings
+    return {
+        s: row_key(subject.facts | {"threads": threads, "lengths": length_of(s, settings), "batch": s.batch})
+        for s in timing.settings
+    }
 
 
 def length_of(setting: Setting, settings: QASettings) -> Lengths:

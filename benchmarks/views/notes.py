@@ -18,7 +18,7 @@ def table_notes(group: Group, view: str) -> list[str]:
     """All notes under the summary, the latency or the accuracy view of a group."""
     notes = _explanations(group, view) + (peer_notes(group.entries) if view != "latency" else [])
     if view != "accuracy":
-        notes += quick_notes(group.entries)
+        notes += quick_notes([row for entry in group.entries for row in entry.timed_rows()])
     return notes + _conditions(group, view) + failures(group.entries)
 
 
@@ -27,10 +27,10 @@ def failures(entries: Sequence[Entry]) -> list[str]:
     return [f"{e.facts['model']} failed: {e.facts['status']}" for e in entries if e.facts["status"] != OK]
 
 
-def quick_notes(entries: Sequence[Entry]) -> list[str]:
-    """What the mark at a time means, and which models have it."""
-    timed = [e for e in entries if e.timed_rows()]
-    quick = [e.facts["model"] for e in timed if any(row.get("quick") for row in e.timed_rows())]
+def quick_notes(rows: Sequence[Row]) -> list[str]:
+    """What the mark at a time means, and which models have it in these rows."""
+    timed = list(dict.fromkeys(row["model"] for row in rows if "n_runs" in row))
+    quick = list(dict.fromkeys(row["model"] for row in rows if row.get("quick")))
     which = "all models" if len(quick) == len(timed) else listed(quick)
     return [f"{QUICK} quick: fewer than 1,024 windows or less than 60 s were timed: {which}"] if quick else []
 

@@ -30,7 +30,7 @@ def peers_table(group: Group, standing: Standing) -> Table:
         f"ms: mean of the runtime call for one window {standing.where}, 1 thread; x ours: times as fast as "
         f"{standing.ours.facts['model']}, our fastest export here; equal F1: at most {EQUAL_F1:g} points below ours",
         f"all made of {standing.made_from}; {group.data}; {group.machine}",
-        *peer_notes(peers), *quick_notes([standing.ours, *peers]), *busy_notes(group),
+        *peer_notes(peers), *quick_notes([standing.row, *(line.row for line in standing.lines)]), *busy_notes(group),
         *failures(peers),
     ]  # fmt: skip
     return Table(standing.verdict(), HEADINGS, tuple(cells), tuple(notes))

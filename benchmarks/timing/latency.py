@@ -5,8 +5,9 @@ windows whose lengths are spread over all lengths of the data; every model compu
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from tokenizers import Tokenizer
@@ -84,7 +85,7 @@ def percentiles(times_ms: Sequence[float]) -> dict[str, float]:
     return {f"latency_ms_{name}": round(float(value), 4) for name, value in figures.items()}
 
 
-def latency_columns(turns: Sequence[dict[str, list[list[float]]]], setting: Setting, plan: Plan) -> dict[str, object]:
+def latency_columns(turns: Sequence[Mapping[str, Any]], setting: Setting, plan: Plan) -> dict[str, object]:
     """The columns that a model's turns at one setting make; of every round's `times_ms` (passes over its windows, calls).
 
     round_ms is the mean time of one window in each round. Single windows have percentiles, batches windows_per_s.
@@ -95,7 +96,7 @@ def latency_columns(turns: Sequence[dict[str, list[list[float]]]], setting: Sett
     times = np.concatenate([p.ravel() for p in passes])
     found: dict[str, object] = {
         "n_runs": len(times),
-        "n_warmup": sum(int(turn["n_warmup"]) for turn in turns),  # type: ignore[call-overload]
+        "n_warmup": sum(turn["n_warmup"] for turn in turns),
         "timed_s": round(float(times.sum()) / 1e3, 1),
         "round_ms": round_ms,
     }

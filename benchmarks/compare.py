@@ -14,7 +14,6 @@ a phone, as rows, the other writes the page again.
 
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 
 from benchmarks.command_line import command_line_of, note, relative
@@ -28,11 +27,10 @@ from benchmarks.rows import CPU, CUDA, HERE, OK, Row, append_row, machine, make_
 from benchmarks.subjects import DEMO, Subject, choose_baseline, find_subjects, n_ancestors
 from benchmarks.table import as_text
 from benchmarks.targets.cuda import cuda_subjects, gpu_name
-from benchmarks.targets.on_target import EMULATED_QUESTIONS, Errand, measure_on_target, sample_examples
+from benchmarks.targets.on_target import EMULATED_QUESTIONS, measure_all, sample_examples
 from benchmarks.targets.target import open_target
-from benchmarks.timing.conditions import load_average
-from benchmarks.timing.journal import Journal
-from benchmarks.timing.latency import FULL, QUICK, Setting
+from benchmarks.timing.conditions import this_host
+from benchmarks.timing.latency import FULL, QUICK, Plan, Setting
 from benchmarks.timing.passes import Timing, measure_latency
 from benchmarks.views.cells import Table
 from benchmarks.views.groups import Group, collect, newest_order
@@ -127,28 +125,22 @@ def measure_elsewhere(config: CompareConfig) -> list[Row]:
             f"--target {target.name}: none of the bundles is an export; name one that export.tflite or export.onnx made"
         )
     data = resolve(config.data, "dev")
+    data_sha256 = file_sha256(data)
     for subject in subjects:
-        subject.facts |= {"data": {"name": data.name, "sha256": file_sha256(data)}}
-    n_questions = config.questions or (EMULATED_QUESTIONS if target.emulated else None)
-    plan = None if target.emulated or config.skip_latency else QUICK if config.quick else FULL
+        subject.facts |= {"data": {"name": data.name, "sha256": data_sha256}}
+    examples = sample_examples(read_squad(data), config.questions or (EMULATED_QUESTIONS if target.emulated else None))
     rows_path, old_rows = find_rows(config)
-    errand = Errand(target, sample_examples(read_squad(data), n_questions), plan, rows_path)
-    what = {
-        "target": target.name, "questions": n_questions, "plan": plan and asdict(plan),
-        "measured": [subject.sha256 for subject in subjects], "data": subjects[0].facts["data"]["sha256"],
-    }  # fmt: skip
-    journal = Journal(rows_path, what, subjects[0].facts["date"])
-    for subject in subjects:
-        if any(entry["bundle"] == subject.sha256 for entry in journal.entries):
-            note(f"{subject.facts['model']}: was measured before this run was stopped")
-            continue
-        measure_on_target(errand, subject)
-        journal.add({"bundle": subject.sha256})
-    journal.remove()
-    groups = collect(old_rows + errand.rows, newest_order(old_rows + errand.rows))
+    run = Comparison(rows_path, examples, data_sha256, subjects, None, old_rows)
+    measure_all(run, target, None if target.emulated or config.skip_latency else plan_of(config))
+    groups = collect(old_rows + run.new_rows, newest_order(old_rows + run.new_rows))
     own = [group for group in groups if group.newest["target"] == target.name]
     show(config, rows_path, groups, view_tables(own, "arm") + ([] if target.emulated else view_tables(own, "latency")))
-    return errand.rows
+    return run.new_rows
+
+
+def plan_of(config: CompareConfig) -> Plan:
+    """How much is timed."""
+    return QUICK if config.quick else FULL
 
 
 def main(config: CompareConfig) -> list[Row]:
@@ -157,7 +149,7 @@ def main(config: CompareConfig) -> list[Row]:
         return measure_elsewhere(config)
     if config.phone_log:
         return take_phone_logs(config)
-    load = load_average()  # before this command loads the machine itself
+    host = this_host()  # before this command loads it
     run = prepare(config)
     for subject in run.subjects:
         if subject.error is None:
@@ -168,7 +160,7 @@ def main(config: CompareConfig) -> list[Row]:
         lengths = [int(text) if text.isdecimal() else text for text in config.lengths]
         settings = [Setting(length, batch) for batch in config.batch for length in lengths]
         threads = config.threads or tuple(sorted({1, *([available_cores()] if config.target == CPU else [])}))
-        measure_latency(Timing(run, settings, QUICK if config.quick else FULL, threads, load))
+        measure_latency(Timing(run, settings, plan_of(config), threads, host))
     groups = collect(run.shown_rows(), order=[subject.sha256 for subject in run.subjects])
     views = ("summary",) if config.skip_latency else ("summary", "latency")
     bundles = list(dict.fromkeys(subject.bundle.path for subject in run.subjects))

@@ -7,9 +7,9 @@ from benchmarks.command_line import note
 from benchmarks.peers.making import PeerError, make_peer
 from benchmarks.peers.registry import PEERS
 from benchmarks.subjects import Subject, sha256_of
-from benchmarks.targets.target import write_windows
 from benchmarks.timing.latency import sample_windows
 from benchmarks.timing.workers import Server
+from benchmarks.windows_file import write_windows
 from qa.cli import one_line
 from qa.datasets import EMBEDDED, resolve
 from qa.features import make_windows

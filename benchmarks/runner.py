@@ -104,7 +104,15 @@ def check_sha256(path: Path, expected: str) -> None:
         raise InputError(f"{path}: SHA-256 {digest.hexdigest()[:12]}, {expected[:12]} is wanted; copy it again")
 
 
-def load_model(path: Path, threads: int) -> Model:
+def import_libraries(path: Path) -> None:
+    """Import what a weights file needs, so that loading it is timed alone."""
+    if path.suffix == ".tflite":
+        find_litert(path)
+    elif path.suffix == ".onnx":
+        import_onnxruntime(path)
+
+
+def load(path: Path, threads: int) -> Model:
     """Load model.tflite or model.onnx as qa/runtimes.py does."""
     loaders = {".tflite": load_tflite, ".onnx": load_onnx}
     if path.suffix not in loaders:
@@ -112,16 +120,22 @@ def load_model(path: Path, threads: int) -> Model:
     return loaders[path.suffix](path, threads)
 
 
-def load_onnx(path: Path, threads: int) -> Model:
-    """ONNX Runtime on the CPU; it takes any length."""
+def import_onnxruntime(path: Path) -> Any:
+    """The module."""
     try:
-        ort = importlib.import_module("onnxruntime")
+        return importlib.import_module("onnxruntime")
     except ImportError:
         raise InputError(f"{path.name} needs onnxruntime, which is not installed for {sys.executable}") from None
+
+
+def load_onnx(path: Path, threads: int) -> Model:
+    """ONNX Runtime on the CPU; it takes any length."""
+    ort = import_onnxruntime(path)
     options = ort.SessionOptions()
     options.intra_op_num_threads = threads
     options.log_severity_level = 3
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    options.add_session_config_entry("session.set_denormal_as_zero", "1")
     try:
         session = ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
     except Exception as error:  # its exception types share no public base
@@ -235,9 +249,9 @@ def text_of(path: str) -> str:
         return ""
 
 
-def usable_cores() -> int:
-    """Cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+def usable_cores() -> list[int]:
+    """Cores this process may use, ascending."""
+    return sorted(os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1))
 
 
 def machine_facts() -> dict:
@@ -275,7 +289,7 @@ def run(options: argparse.Namespace) -> None:
     check_sha256(options.weights, windows.weights_sha256)
     load_average = [round(x, 2) for x in os.getloadavg()] if hasattr(os, "getloadavg") else None
     began = time.perf_counter()
-    model = load_model(options.weights, options.threads)
+    model = load(options.weights, options.threads)
     load_ms = round(1e3 * (time.perf_counter() - began), 1)
     batches = make_inputs(windows, model.lengths, options.pad_to)
     try:
@@ -311,7 +325,7 @@ def main() -> None:
     parser.add_argument("--weights", type=Path, required=True, help="model.tflite or model.onnx of an exported bundle")
     parser.add_argument("--windows", type=Path, required=True, help="windows as an .npz file")
     parser.add_argument("--out", type=Path, required=True, help=".npz file to write")
-    parser.add_argument("--threads", type=positive, default=usable_cores(), help="threads of the runtime (all cores)")
+    parser.add_argument("--threads", type=positive, default=len(usable_cores()), help="threads of the runtime (all cores)")
     parser.add_argument("--repeats", type=positive, default=1, help="calls of each window (1)")
     parser.add_argument("--pad-to", type=positive, default=1, help="pad every window to this many tokens at least")
     try:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from benchmarks.command_line import note
 from benchmarks.rows import Row
-from benchmarks.timing.workers import Server
+from benchmarks.timing.workers import Servable, Server
 from qa.bundle import MANIFEST, Bundle, open_bundle
 from qa.cli import one_line
 from qa.errors import BundleError, OptionError
@@ -27,7 +27,7 @@ class Subject:
     bundle: Bundle
     facts: Row
     error: str | None = None
-    server: Server | None = None
+    server: Servable | None = None
 
     @property
     def sha256(self) -> str:
@@ -35,7 +35,7 @@ class Subject:
         return str(self.facts["bundle_sha256"])
 
     @property
-    def served(self) -> Server:
+    def served(self) -> Servable:
         """What a measuring process loads."""
         return self.server or Server("benchmarks.timing.bundle_adapter", self.bundle.path)
 

@@ -23,6 +23,7 @@ from qa.files import write_whole
 
 HINTS = {
     "arm": "; python benchmarks/compare.py --target writes such rows",
+    "training": "; python benchmarks/training.py writes such rows",
     "peers": "; it takes rows of peers and of exports of the same PyTorch bundle, with parent_sha256",
 }
 
@@ -35,7 +36,7 @@ class TableConfig:
     """File of result rows."""
     view: str = "summary"
     """summary (a line for each model), latency (one for each setting; phones are here), accuracy, peers (our best export against
-    what other tools made of the same model), or arm (rows of --target)."""
+    what other tools made of the same model), arm (rows of --target), or training (rows of benchmarks/training.py)."""
     data: str | None = None
     """Only rows of this data file, by its name; all when not given."""
     markdown: bool = False

@@ -3,14 +3,17 @@
     python benchmarks/training.py --teacher runs/demo/teacher
     python benchmarks/training.py --teacher runs/real/teacher --data train-v1.1.json --rounds 5
 
-Each case trains in a process of its own, so that its peak memory is its own. The cases take turns: a slow minute of the
-machine falls on all of them, and ratios within a round stay true.
+Each case trains in a process of its own, pinned to as many cores as it has threads, so that its peak memory is its own. The cases
+take turns: a slow minute of the machine falls on all of them, and ratios within a round stay true. The rows' table, again:
+
+    python -m benchmarks.table runs/training.jsonl --view training
 """
 
 import json
+import os
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,16 +23,20 @@ import numpy as np
 
 from benchmarks.command_line import command_line_of, flag_name, note
 from benchmarks.compare import EXIT_SOME_FAILED
-from benchmarks.rows import CPU, OK, Row, append_row, machine, make_row
+from benchmarks.rows import CPU, CUDA, OK, Row, append_row, machine, make_row
 from benchmarks.table import as_text
+from benchmarks.targets.cuda import gpu_name
+from benchmarks.timing.conditions import OtherLoad, cores_for, governor, load_average
 from benchmarks.training_case import CASES, REFERENCE, CaseConfig, chosen_windows
-from benchmarks.views.cells import UNKNOWN, Table, number
+from benchmarks.views.groups import collect
+from benchmarks.views.training import STAGE, training_tables
 from qa.bundle import Bundle, open_bundle
 from qa.cli import check_option, one_line, run_command
 from qa.datasets import EMBEDDED, resolve
 from qa.errors import PocketQAError
 from qa.files import check_new_file
 from qa.models.model import QAModel
+from qa.runtimes import available_cores
 from qa.squad import file_sha256
 
 TIMEOUT_S = 3600
@@ -55,8 +62,10 @@ class TrainingConfig:
     """Windows in a step."""
     steps: int = 12
     """Timed steps in each round, after two untimed ones."""
-    rounds: int = 3
-    """Rounds in which every case has its turn."""
+    rounds: int = 5
+    """Rounds in which every case has its turn; from 5 on the table has intervals."""
+    threads: int = 1
+    """Threads and cores that each case has; the first GPU, where PyTorch sees one, is used too."""
     rows: Path = Path("runs/training.jsonl")
     """File the result rows are appended to."""
 
@@ -64,8 +73,10 @@ class TrainingConfig:
         unknown = [name for name in self.cases if name not in CASES]
         check_option(not unknown and bool(self.cases), "--cases", ", ".join(unknown), f"among {', '.join(CASES)}")
         check_option(len(set(self.cases)) == len(self.cases), "--cases", ", ".join(self.cases), "names, each once")
-        for name in ("student_layers", "batch_size", "steps", "rounds"):
+        for name in ("student_layers", "batch_size", "steps", "rounds", "threads"):
             check_option(getattr(self, name) >= 1, flag_name(name), getattr(self, name), "at least 1")
+        cores = available_cores()
+        check_option(self.threads <= cores, "--threads", self.threads, f"at most {cores}, the cores that may be used here")
 
 
 @dataclass(frozen=True)
@@ -80,14 +91,16 @@ class Measured:
 
 def case_config(config: TrainingConfig, name: str) -> CaseConfig:
     """What the process of one case is told."""
-    return CaseConfig(name, config.teacher, config.student_layers, config.data, config.batch_size, config.steps)
+    cores = tuple(cores_for(config.threads))
+    return CaseConfig(name, config.teacher, config.student_layers, config.data, config.batch_size, config.steps, cores)
 
 
 def measure_case(config: TrainingConfig, name: str) -> dict[str, Any]:
     """One round of one case, from a fresh process; CaseError with its last line when it fails."""
     command = [sys.executable, "-m", "benchmarks.training_case", json.dumps(asdict(case_config(config, name)), default=str)]
+    environment = os.environ | {"OMP_NUM_THREADS": str(config.threads)}  # PyTorch reads it when it is imported
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False, env=environment)
     except subprocess.TimeoutExpired:
         raise CaseError(f"took more than {TIMEOUT_S // 60} minutes; give fewer --steps") from None
     if done.returncode != 0:
@@ -102,29 +115,6 @@ def ratios(measured: Mapping[str, Measured], name: str) -> tuple[float, ...]:
         return ()
     pairs = zip(measured[name].windows_per_s, measured[REFERENCE].windows_per_s, strict=True)
     return tuple(ours / theirs for ours, theirs in pairs)
-
-
-def table(config: TrainingConfig, measured: Mapping[str, Measured], failures: Sequence[str]) -> Table:
-    """A line for each case."""
-    cells = []
-    for name, found in measured.items():
-        case, times = CASES[name], ratios(measured, name)
-        spread = f"{min(times):.2f} to {max(times):.2f}" if times else UNKNOWN
-        cells.append(
-            (
-                name, case.objective, "batch's longest" if case.bucketed else "longest of all", case.precision,
-                number(float(np.median(found.windows_per_s)), ".1f"),
-                number(float(np.mean(times)) if times else None, ".2f", 1, "x"), spread, number(found.peak_memory_mb, ".0f"),
-            )
-        )  # fmt: skip
-    headings = ("case", "loss", "padded to", "precision", "windows/s", "times", "lowest to highest", "peak MB")
-    notes = (
-        f"{config.student_layers} layers of {config.teacher.name}, batch {config.batch_size}, {config.steps} timed steps, "
-        f"{config.rounds} rounds in turns, each case in a process of its own; windows/s: median of the rounds",
-        f"times: windows a second over those of {REFERENCE} in the same round, mean, lowest and highest of the rounds",
-        machine(), *failures,
-    )  # fmt: skip
-    return Table(f"Training, {config.data}", headings, tuple(cells), notes, 4)
 
 
 def check_plan(config: TrainingConfig, teacher: Bundle) -> None:
@@ -163,19 +153,35 @@ def measure_rounds(config: TrainingConfig) -> tuple[dict[str, Measured], dict[st
     return measured, failed
 
 
+def place() -> dict[str, str]:
+    """Target and machine of the rows: PyTorch and transformers both train on a GPU when there is one."""
+    import torch
+
+    return {"target": CUDA, "machine": gpu_name()} if torch.cuda.is_available() else {"target": CPU, "machine": machine()}
+
+
+def own_seconds() -> float:
+    """CPU time of this process and of the cases that have ended."""
+    return sum(os.times()[:4])
+
+
 def main(config: TrainingConfig) -> list[Row]:
     """Measure, append rows, print the table. Returns the rows of this run."""
+    conditions: Row = {"load_average": load_average(), "governor": governor()}
     teacher = open_bundle(config.teacher, kind="pytorch")
     data = resolve(config.data, "train")
     check_plan(config, teacher)
     date = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    other = OtherLoad(own_seconds)
     measured, failed = measure_rounds(config)
+    conditions |= place() | {"threads": config.threads, "affinity": cores_for(config.threads), "other_load": other.cores()}
     rows = []
     for name in config.cases:
         case = CASES[name]
-        facts: Row = {
-            "model": name, "bundle_sha256": teacher.sha256, "stage": "training", "precision": case.precision, "target": CPU,
-            "machine": machine(), "data": {"name": data.name, "sha256": file_sha256(data)}, "batch": config.batch_size,
+        facts: Row = conditions | {
+            "model": name, "bundle_sha256": teacher.sha256, "stage": STAGE, "precision": case.precision,
+            "training": {"teacher": config.teacher.name, "layers": config.student_layers},
+            "data": {"name": data.name, "sha256": file_sha256(data)}, "batch": config.batch_size,
             "lengths": "real" if case.bucketed else teacher.settings.max_length, "objective": case.objective, "date": date,
             "command": command_line_of("benchmarks/training.py", config), "status": failed.get(name, OK),
         }  # fmt: skip
@@ -189,7 +195,8 @@ def main(config: TrainingConfig) -> list[Row]:
             }  # fmt: skip
         rows.append(make_row(facts))
         append_row(config.rows, rows[-1])
-    print(as_text(table(config, measured, [f"{name}: {reason}" for name, reason in failed.items()])), end="")
+    for table in training_tables(collect(rows)):
+        print(as_text(table), end="")
     print(f"rows: {config.rows}")
     return rows
 

@@ -6,6 +6,7 @@ teacher's head and no dropout. transformers' Trainer is set up as its question-a
 """
 
 import json
+import os
 import sys
 import tempfile
 import time
@@ -77,6 +78,8 @@ class CaseConfig:
     data: str
     batch_size: int
     steps: int
+    cores: tuple[int, ...]
+    """Cores to run on, as many as it has threads."""
 
 
 def padded(loss: LossFunction, length: int) -> LossFunction:
@@ -187,11 +190,13 @@ def measure(config: CaseConfig) -> dict[str, Any]:
 def read_config(text: str) -> CaseConfig:
     """From the JSON that benchmarks/training.py hands over."""
     values = json.loads(text)
-    return CaseConfig(**(values | {"teacher": Path(values["teacher"])}))
+    return CaseConfig(**(values | {"teacher": Path(values["teacher"]), "cores": tuple(values["cores"])}))
 
 
 if __name__ == "__main__":
+    config = read_config(sys.argv[1])
+    os.sched_setaffinity(0, config.cores)
     try:
-        print(json.dumps(measure(read_config(sys.argv[1]))))
+        print(json.dumps(measure(config)))
     except PocketQAError as error:
         sys.exit(one_line(error))

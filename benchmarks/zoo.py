@@ -26,7 +26,7 @@ from benchmarks.compare import EXIT_SOME_FAILED
 from benchmarks.measure import Comparison
 from benchmarks.rows import OK, Row, append_row, machine, make_row, rows_so_far
 from benchmarks.subjects import Subject, bundle_columns
-from benchmarks.timing.conditions import load_average
+from benchmarks.timing.conditions import this_host
 from benchmarks.timing.latency import PADDED, QUICK, REAL, Setting
 from benchmarks.timing.passes import Timing, measure_latency
 from benchmarks.zoo_train import Model, Training, check_plan, evaluate, load_scores, save_scores, scores_path, train
@@ -273,7 +273,7 @@ def export_and_measure(zoo: Zoo) -> None:
             continue
         examples = zoo.examples
         run = Comparison(zoo.rows_path, examples, zoo.data["sha256"], subjects, None, [])
-        measure_latency(Timing(run, (Setting(REAL), Setting(PADDED)), QUICK, (1,), load_average()))
+        measure_latency(Timing(run, (Setting(REAL), Setting(PADDED)), QUICK, (1,), this_host()))
         zoo.new_rows += run.new_rows
 
 

@@ -11,7 +11,7 @@ import sys
 import time
 from pathlib import Path
 
-TOOLS = ("sh", "cat", "rm", "mktemp", "awk")
+TOOLS = ("sh", "cat", "rm", "mktemp", "mkdir", "awk")
 START_TIMEOUT_S = 30
 
 
@@ -52,7 +52,7 @@ class Board:
 
     def python(self, before="", site=None):
         """What the board takes for its Python: this one with numpy and the runtimes only; `before` runs first."""
-        run = f'PYTHONPATH={shlex.quote(str(site or self.site))} exec {shlex.quote(sys.executable)} -S -s -P "$@"'
+        run = f'PYTHONPATH={shlex.quote(str(site or self.site))}:$PYTHONPATH exec {shlex.quote(sys.executable)} -S -s -P "$@"'
         self.script(self.home / "pocketqa" / "bin" / "python", f"{before}\n{run}")
 
     def _client_config(self):

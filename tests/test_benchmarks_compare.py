@@ -228,8 +228,8 @@ def test_a_stopped_comparison_goes_on_and_no_row_comes_twice(tiny_export, data, 
     monkeypatch.setattr(compare, "available_cores", lambda: 2)
     real = timing.take_turns
 
-    def stopped(contenders, settings, plan, threads, journal, **options):
-        real(contenders, settings, plan, threads, journal, **options)
+    def stopped(contenders, settings, plan, threads, *others, **options):
+        real(contenders, settings, plan, threads, *others, **options)
         if threads == 2:
             raise KeyboardInterrupt
 

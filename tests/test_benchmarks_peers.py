@@ -10,9 +10,9 @@ import pytest
 from benchmarks.peers import registry
 from benchmarks.peers.making import PeerError, make_peer
 from benchmarks.peers.registry import PEERS, STEPS, Peer
-from benchmarks.targets.target import write_windows
 from benchmarks.timing.conditions import cores_for
 from benchmarks.timing.workers import ServedRuntime, Server, Worker
+from benchmarks.windows_file import write_windows
 from export.parity import real_windows
 from qa.bundle import open_bundle
 from qa.probe import PROBE_TOLERANCE, relative_difference

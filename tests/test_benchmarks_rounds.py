@@ -5,11 +5,12 @@ import json
 import numpy as np
 import pytest
 
-from benchmarks.targets.target import write_windows
+from benchmarks.timing.conditions import cores_for
 from benchmarks.timing.journal import Journal
 from benchmarks.timing.latency import Plan, Setting
 from benchmarks.timing.rounds import Contender, Timed, take_turns
 from benchmarks.timing.workers import Server
+from benchmarks.windows_file import write_windows
 
 PLAN = Plan(n_rounds=3, n_windows=2, min_s=0, quick=True)
 SETTINGS = (Setting("real"), Setting(8))
@@ -55,7 +56,7 @@ def shapes(tmp_path, name):
 
 def test_all_compute_the_same_windows_in_every_round(contender, journal, tmp_path):
     both = [contender("a"), contender("b")]
-    take_turns(both, SETTINGS, PLAN, 1, journal(), progress=False)
+    take_turns(both, SETTINGS, PLAN, 1, cores_for(1), journal(), progress=False)
     assert shapes(tmp_path, "a") == shapes(tmp_path, "b")
     assert len(shapes(tmp_path, "a")) == PLAN.n_rounds * CALLS_OF_A_ROUND
     timed = [shape for first in range(0, 30, 10) for shape in shapes(tmp_path, "a")[first + 3 : first + 5]]
@@ -70,7 +71,7 @@ def test_all_compute_the_same_windows_in_every_round(contender, journal, tmp_pat
 @pytest.mark.parametrize(("name", "n_rounds"), [("fails0", 0), ("fails12", 1)])
 def test_one_that_fails_drops_out_alone(contender, journal, tmp_path, name, n_rounds):
     bad, good = contender(name), contender("good")
-    take_turns([bad, good], SETTINGS, PLAN, 1, journal(), progress=False)
+    take_turns([bad, good], SETTINGS, PLAN, 1, cores_for(1), journal(), progress=False)
     assert bad.error == "out of memory"
     assert len(bad.turns.get(SETTINGS[0], [])) == n_rounds
     assert good.error is None
@@ -79,7 +80,7 @@ def test_one_that_fails_drops_out_alone(contender, journal, tmp_path, name, n_ro
 
 def test_a_stopped_run_goes_on_with_the_rounds_it_lacks(contender, journal, tmp_path):
     whole = journal()
-    take_turns([contender("a"), contender("b")], SETTINGS, PLAN, 1, whole, progress=False)
+    take_turns([contender("a"), contender("b")], SETTINGS, PLAN, 1, cores_for(1), whole, progress=False)
     lines = whole.path.read_bytes().splitlines(keepends=True)
     whole.path.write_bytes(b"".join(lines[:3]) + lines[3][:50])  # two rounds, and a third that was being written
     for name in "ab":
@@ -87,13 +88,13 @@ def test_a_stopped_run_goes_on_with_the_rounds_it_lacks(contender, journal, tmp_
     resumed = Journal(tmp_path / "rows.jsonl", {"models": "a b"}, "2027-01-01T00:00:00Z")
     assert resumed.date == "2026-01-01T00:00:00Z"
     again = [contender("a"), contender("b")]
-    take_turns(again, SETTINGS, PLAN, 1, resumed, progress=False)
+    take_turns(again, SETTINGS, PLAN, 1, cores_for(1), resumed, progress=False)
     assert len(shapes(tmp_path, "a")) == CALLS_OF_A_ROUND
     kept = [json.loads(line)["turns"]["a"][SETTINGS[0].name] for line in lines[1:3]]
     assert again[0].turns[SETTINGS[0]][:2] == kept
     assert len(again[0].turns[SETTINGS[0]]) == 3
     assert len(resumed.path.read_text().splitlines()) == 4  # whole again
-    assert take_turns([contender("a"), contender("b")], SETTINGS, PLAN, 1, journal(), progress=False) is None
+    assert take_turns([contender("a"), contender("b")], SETTINGS, PLAN, 1, cores_for(1), journal(), progress=False) is None
     resumed.remove()
     assert not resumed.path.parent.exists()
 
@@ -101,7 +102,7 @@ def test_a_stopped_run_goes_on_with_the_rounds_it_lacks(contender, journal, tmp_
 def test_other_numbers_of_threads_and_other_runs_are_apart(contender, journal, tmp_path):
     first = journal()
     first.add({"threads": 2, "turns": {"a": {s.name: {"times_ms": [[1.0, 1.0]], "n_warmup": 3} for s in SETTINGS}}, "failed": {}})
-    take_turns([one := contender("a")], SETTINGS, PLAN, 1, first, progress=False)
+    take_turns([one := contender("a")], SETTINGS, PLAN, 1, cores_for(1), first, progress=False)
     assert len(one.turns[SETTINGS[0]]) == PLAN.n_rounds
     other = Journal(tmp_path / "rows.jsonl", {"models": "a c"}, "2026-01-01T00:00:00Z")
     assert other.entries == []

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from benchmarks import runner
-from benchmarks.targets.target import RUNNER, TargetError, read_outcome, write_windows
+from benchmarks.targets.target import RUNNER, TargetError, read_outcome
+from benchmarks.windows_file import write_windows
 from export.parity import real_windows
 from qa import runtimes
 from qa.bundle import open_bundle

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import tyro
 from ssh_host import Board
 from test_benchmarks_compare import question, rebundle, run_cli, write_data
 from test_benchmarks_table import row as cpu_row
@@ -21,7 +22,10 @@ from benchmarks.targets import qemu as target_qemu
 from benchmarks.targets.on_target import check_same_model, parity, sample_examples
 from benchmarks.targets.qemu import count_between_marks
 from benchmarks.targets.target import TargetError, complaint, describe_machine
+from benchmarks.timing.conditions import cores_for
+from benchmarks.timing.journal import Journal
 from benchmarks.views.groups import collect
+from benchmarks.views.speedups import round_ratio
 from benchmarks.views.tables import view_tables
 from qa.errors import OptionError, ProbeError
 from qa.features import Window
@@ -90,10 +94,44 @@ def test_over_ssh_answers_and_times_are_those_of_the_board(client, export, data,
         assert len({r["date"] for r in timed}) == 1
         assert 0 < row["latency_ms_p50"] <= row["latency_ms_p99"]
         assert row["load_average"] >= 0
-        assert ("peak_memory_mb" in row) == (row["threads"] == 1 and row["lengths"] == 128)
+        assert len(row["round_ms"]) == 8
+        assert row["affinity"] == cores_for(row["threads"])
+        assert row["peak_memory_mb"] > 0
+        assert not {"other_load", "tokenize_ms_p50", "decode_ms_p50"} & row.keys()  # of another machine than the board
     assert "--target ssh:board" in first["command"]
     assert "100.0%" in captured.out
     assert list(client.tmp.glob("pocketqa.*")) == []
+
+
+@pytest.mark.system
+def test_over_ssh_bundles_take_turns_and_a_stopped_run_goes_on(client, export, data, tmp_path, monkeypatch, capsys):
+    other = rebundle(export, tmp_path / "other", stage="other")
+    rows_path = tmp_path / "rows.jsonl"
+    words = (export, other, "--target", "ssh:board", "--data", data, "--rows", rows_path, "--quick")
+
+    def stop(self, entry):
+        add(self, entry)
+        if len(self.entries) == 4 and "turns" in entry:
+            raise KeyboardInterrupt
+
+    add = Journal.add
+    monkeypatch.setattr(Journal, "add", stop)
+    with pytest.raises(KeyboardInterrupt):
+        compare.main(tyro.cli(compare.CompareConfig, args=list(map(str, words))))
+    monkeypatch.setattr(Journal, "add", add)
+    assert list(client.tmp.glob("pocketqa.*")) == []
+    before = read_rows(rows_path)
+    assert ["round_ms" in row for row in before] == [False, False]
+    assert run_cli(monkeypatch, *words) == 0
+    assert "was measured before this run was stopped" in capsys.readouterr().err
+    rows = read_rows(rows_path)
+    assert rows[:2] == before
+    timed = {(row["model"], row["lengths"], row["threads"]): row for row in rows[2:]}
+    assert len(timed) == len(rows) - 2 >= 4
+    assert len({row["date"] for row in rows}) == 1
+    one, two = (timed[name, "real", 1] for name in (export.name, "other"))
+    assert round_ratio(one, two) is not None
+    assert list((tmp_path / "rows.journal").glob("*")) == []
 
 
 @pytest.mark.system
@@ -307,6 +345,7 @@ def test_the_view_of_other_targets(tmp_path, capsys):
     main(TableConfig(rows, view="arm"))
     text = capsys.readouterr().out
     line = next(line for line in text.splitlines() if line.startswith("student  qemu:neoverse-n1"))
+    assert line.endswith(" 1.00x")
     assert [cell in line for cell in ("0.012", "95.0%", "228.5", "80.50")] == [True] * 4
     assert "student on ssh:pi failed: ssh:pi: no" in text
     assert "reference: litert on Z80" in text
@@ -314,6 +353,25 @@ def test_the_view_of_other_targets(tmp_path, capsys):
     append_row(alone, cpu_row())
     with pytest.raises(OptionError, match=r"compare\.py --target writes such rows"):
         main(TableConfig(alone, view="arm"))
+
+
+def test_the_view_of_other_targets_compares_with_the_fp32_file_of_the_same_model():
+    own = {"parent_sha256": "p", "target": "ssh:pi", "machine": "Pi", "reference": "r", "parity_max_abs": 0.0, "runtime": "lrt"}
+    fast, slow = [4.0, 5.0, 6.0, 4.0, 5.0, 6.0], [9.0, 10.0, 11.0, 9.0, 10.0, 11.0]
+
+    def rows(name, precision, times, **more):
+        first = cpu_row(name, precision=precision, bundle_sha256=name, **(own | more))
+        return [first, first | {"lengths": "real", "threads": 1, "batch": 1, "latency_ms_p50": times[1], "round_ms": times}]
+
+    both = rows("a-fp32", "fp32", slow) + rows("a-int8", "int8", fast)
+    (table,) = view_tables(collect(both), "arm")
+    assert [line[-1].split()[0] for line in table.cells] == ["1.00x", "2.00x"]
+    low, high = map(float, re.findall(r"[\d.]+", table.cells[1][-1])[1:])
+    assert low < 2 < high
+    others = rows("b-int8", "int8", fast, parent_sha256="q") + rows("c-int8", "int8", fast, runtime="onnxruntime")
+    assert [line[-1] for line in view_tables(collect(both + others), "arm")[0].cells[2:]] == ["–", "–"]
+    counted = [row | {"target": "qemu:x", "instructions_per_window": n} for row, n in zip(both[::2], (300, 100), strict=True)]
+    assert [line[-1] for line in view_tables(collect(counted), "arm")[0].cells] == ["1.00x", "3.00x"]
 
 
 def test_rows_of_another_target_stand_apart_even_on_the_same_machine():

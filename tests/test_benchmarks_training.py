@@ -8,9 +8,12 @@ import pytest
 import torch
 
 from benchmarks import training, training_case
-from benchmarks.rows import OK, read_rows
+from benchmarks.rows import OK, make_row, read_rows
+from benchmarks.table import as_text
 from benchmarks.training import CaseError, Measured, TrainingConfig, measure_case, ratios
 from benchmarks.training_case import CASES, REFERENCE, CaseConfig, chosen_windows, measure, padded
+from benchmarks.views.groups import collect
+from benchmarks.views.training import training_tables
 from distill.objectives import supervised
 from qa.errors import OptionError
 
@@ -22,7 +25,7 @@ def make_case(make_bundle):
     return lambda name, **changes: CaseConfig(**({"name": name, "teacher": make_bundle(), "student_layers": 1} | SIZES | changes))
 
 
-SIZES = {"data": "embedded", "batch_size": 2, "steps": 2}
+SIZES = {"data": "embedded", "batch_size": 2, "steps": 2, "cores": (0,)}
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -81,7 +84,30 @@ def test_rows_and_table_of_a_run_with_a_failing_case(make_bundle, monkeypatch, t
     line = next(line for line in shown.splitlines() if line.startswith("fine-tune-bf16"))
     assert "24.5" in line
     assert "2.75x" in line
-    assert "distil-bf16: no memory" in shown
+    assert "2.50 to 3.00" in line
+    assert "distil-bf16 failed: no memory" in shown
+    assert [(row["threads"], len(row["affinity"])) for row in rows.values()] == [(1, 1)] * 3
+    assert as_text(training_tables(collect(read_rows(config.rows)))[0]) in shown
+
+
+def test_the_table_shows_the_newest_run_with_intervals_over_enough_rounds():
+    facts = {"bundle_sha256": "a", "stage": "training", "precision": "fp32", "target": "cpu", "machine": "m, 2 cores", "batch": 4,
+             "data": {"name": "d", "sha256": "d"}, "objective": "loss", "command": "c", "status": OK, "runtime": "torch",
+             "n_runs": 10, "windows_per_s": 1.0, "threads": 1, "affinity": [1], "reference": REFERENCE}  # fmt: skip
+
+    def run(date, speeds):
+        pairs = ((REFERENCE, 384, [1.0] * len(speeds)), ("fine-tune-fp32", "real", speeds))
+        return [make_row(facts | {"date": date, "model": m, "lengths": n, "round_windows_per_s": r}) for m, n, r in pairs]
+
+    old, new = run("2026-01-01", [9.0] * 5), run("2026-01-02", [2.0, 2.0, 3.0, 3.0, 5.0])
+    (table,) = training_tables(collect(old + new))
+    reference, ours = (dict(zip(table.headings, line, strict=True)) for line in table.cells)
+    assert (reference["95 %"], reference["padded to"]) == ("–", "384")
+    assert (ours["lowest to highest"], ours["padded to"]) == ("2.00 to 5.00", "batch's longest")
+    low, high = map(float, ours["95 %"].split("–"))
+    assert 2 <= low < 3 < high <= 5  # the mean of the five is 3
+    (few,) = training_tables(collect(run("2026-01-03", [2.0] * 4)))
+    assert few.cells[1][table.headings.index("95 %")] == "–"
 
 
 def test_ctrl_c_keeps_the_whole_rounds(make_bundle, monkeypatch, tmp_path):
@@ -148,6 +174,8 @@ def test_a_case_runs_in_a_process_of_its_own(make_bundle, tmp_path):
         ({"cases": (REFERENCE, REFERENCE)}, "--cases must be names, each once"),
         ({"steps": 0}, "--steps must be at least 1"),
         ({"batch_size": 0}, "--batch-size must be at least 1"),
+        ({"threads": 0}, "--threads must be at least 1"),
+        ({"threads": 10**6}, "--threads must be at most .* got 1000000"),
     ],
 )
 def test_options_that_cannot_work_are_refused(make_bundle, changes, message):

@@ -7,9 +7,9 @@ import sys
 import numpy as np
 import pytest
 
-from benchmarks.targets.target import write_windows
 from benchmarks.timing.conditions import cores_for
 from benchmarks.timing.workers import ServedRuntime, Server, Worker, WorkerError
+from benchmarks.windows_file import write_windows
 from qa.features import make_windows
 from qa.runtimes import load_runtime, run_windows
 from qa.squad import Example

@@ -39,6 +39,14 @@ def test_the_tables_beside_peers_are_made_from_the_rows(tmp_path):
     assert copy.read_bytes() == (ROOT / "README.md").read_bytes()
 
 
+@pytest.mark.parametrize(("view", "rows"), [("arm", "arm64-qemu"), ("training", "training-intel-xeon")])
+def test_the_tables_of_arm_and_of_training_are_made_from_the_rows(view, rows, tmp_path):
+    copy = tmp_path / "README.md"
+    copy.write_bytes((ROOT / "README.md").read_bytes())
+    write_table(TableConfig(RESULTS / f"{rows}.jsonl", view=view, write=copy))
+    assert copy.read_bytes() == (ROOT / "README.md").read_bytes()
+
+
 def test_committed_rows_keep_the_rules():
     rows = read_rows(RESULTS / "intel-xeon-2core.jsonl")
     timed = [row for row in rows if "round_ms" in row]

@@ -1,26 +1,29 @@
-"""Measure bundles on another target: answers and their distance from this machine's, then times or instructions.
+"""Measure bundles on another target: answers and their distance from this machine's, then instructions or times.
 
 The target only computes logits. Questions are cut into windows here, and answers decoded here, from the logits brought back.
 """
 
-import math
 import tempfile
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from benchmarks.accuracy import accuracy_columns
 from benchmarks.command_line import note
-from benchmarks.rows import OK, Row, append_row, machine, make_row
+from benchmarks.measure import Comparison
+from benchmarks.rows import OK, Row, machine
 from benchmarks.subjects import Subject
-from benchmarks.targets.target import Outcome, Run, Target, write_windows
-from benchmarks.timing.latency import MIN_S, QUICK, REAL, Plan, percentiles, spread_windows
+from benchmarks.targets.target import Outcome, Placed, Target
+from benchmarks.timing.conditions import Host
+from benchmarks.timing.journal import Journal
+from benchmarks.timing.latency import PADDED, REAL, Plan, Setting
+from benchmarks.timing.passes import Timing, measure_latency
+from benchmarks.windows_file import write_windows
 from qa.answers import decode
 from qa.bundle import Bundle
-from qa.cli import one_line
 from qa.errors import ProbeError
 from qa.evaluate import predict, score
 from qa.features import Window, make_windows
@@ -32,61 +35,76 @@ from qa.squad import Example
 EMULATED_QUESTIONS = 20  # a window of a small fp32 student takes up to a minute under QEMU
 
 
-@dataclass
-class Errand:
-    """What is to be measured on one target, and the rows appended so far."""
-
-    target: Target
-    examples: Sequence[Example]
-    plan: Plan | None
-    """None measures no latency."""
-    rows_path: Path
-    rows: list[Row] = field(default_factory=list)
-
-    def append(self, values: Row) -> None:
-        """Append one row."""
-        row = make_row(values)
-        append_row(self.rows_path, row)
-        self.rows.append(row)
-
-
 def sample_examples(examples: Sequence[Example], n: int | None) -> list[Example]:
     """At most `n` examples evenly spaced over all of them, so over all articles; all when `n` is None."""
     n = len(examples) if n is None else min(n, len(examples))
     return [examples[int((i + 0.5) * len(examples) / n)] for i in range(n)]
 
 
-def measure_on_target(errand: Errand, subject: Subject) -> None:
-    """Append the rows of one bundle; what fails is a row with its error."""
-    target = errand.target
-    facts: Row = subject.facts | {"target": target.name, "machine": target.name}  # until the target has told its machine
-    try:
-        with target.place(subject.bundle.weights) as run:
-            seen, mean_ms = parity_and_accuracy(errand, subject.bundle, run, facts)
-            errand.append(facts | {"status": OK})
-            for threads in sorted({1, seen["usable_cores"]}) if errand.plan is not None else ():
-                measure_latency(errand, subject.bundle, run, facts, threads, mean_ms)
-    except Exception as error:  # runtimes raise their own types; the others go on without this bundle
-        note(f"{facts['model']}: failed on {target.name}, {one_line(error)}")
-        errand.append(facts | {"status": one_line(error)})
+def measure_all(run: Comparison, target: Target, plan: Plan | None) -> None:
+    """Append the rows of all subjects on a target: of each its answers, then with a plan the times of all, in turns.
 
-
-def parity_and_accuracy(errand: Errand, bundle: Bundle, run: Run, facts: Row) -> tuple[Mapping[str, Any], float]:
-    """Compute all questions there and here, and put accuracy, parity and, where counted, instructions into `facts`.
-
-    Returns the target's facts, and the mean ms of a window with all its cores. ProbeError when it computes the bundle wrongly;
-    `facts` then has the machine at least.
+    What fails is a row with its error. The same run goes on where it was stopped.
     """
-    windows = make_windows(errand.examples, bundle.tokenizer(), bundle.settings)
-    note(f"{facts['model']}: {len(windows)} windows on {errand.target.name}")
+    what = {
+        "target": target.name, "questions": len(run.examples), "plan": plan and asdict(plan),
+        "measured": [subject.sha256 for subject in run.subjects], "data": run.data_sha256,
+    }  # fmt: skip
+    journal = Journal(run.rows_path, what, run.subjects[0].facts["date"])
+    with ExitStack() as places:  # where each model stays until all have been timed
+        for subject in run.subjects:
+            subject.facts |= {"target": target.name, "machine": target.name, "date": journal.date}  # machine: until it has told
+            known = any(entry["bundle"] == subject.sha256 for entry in journal.entries)
+            if known:
+                note(f"{subject.facts['model']}: was measured before this run was stopped")
+                _take_up(run, subject)
+                if plan is None or subject.error is not None:
+                    continue
+            try:
+                placed = places.enter_context(target.place(subject.bundle.weights))
+                subject.server = placed.server
+                if known:
+                    continue
+                host = parity_and_accuracy(run, subject, target, placed)
+            except Exception as error:  # runtimes raise their own types; the others go on without this bundle
+                run.fail(subject, error)
+                journal.add({"bundle": subject.sha256})
+            else:
+                run.append(subject)
+                journal.add({"bundle": subject.sha256, "host": asdict(host)})
+        hosts = [entry["host"] for entry in journal.entries if "host" in entry]
+        if plan is not None and hosts:
+            host = Host(**hosts[0])
+            threads = sorted({1, len(host.cores)})
+            measure_latency(Timing(run, (Setting(REAL), Setting(PADDED)), plan, threads, host))
+    journal.remove()
+
+
+def _take_up(run: Comparison, subject: Subject) -> None:
+    """Give a subject the facts of its row in the run that was stopped."""
+    keys = ("bundle_sha256", "target", "date")
+    same = (row for row in run.old_rows if all(row[key] == subject.facts[key] for key in keys) and "round_ms" not in row)
+    row = next(same)
+    subject.facts |= row
+    subject.error = None if row["status"] == OK else row["status"]
+
+
+def parity_and_accuracy(run: Comparison, subject: Subject, target: Target, placed: Placed) -> Host:
+    """Compute all questions there and here, and put accuracy, parity and, where counted, instructions into the subject's facts.
+
+    Returns the target's conditions. ProbeError when it computes the bundle wrongly; the facts then have the machine at least.
+    """
+    facts, bundle = subject.facts, subject.bundle
+    windows = make_windows(run.examples, bundle.tokenizer(), bundle.settings)
+    note(f"{facts['model']}: {len(windows)} windows on {target.name}")
     reference = load_runtime(bundle, threads=1)  # it has passed the bundle's probe, so it can vouch for others
     here = run_windows(reference, windows)
-    there = send(bundle, [(one.input_ids, one.context_begin) for one in windows], run, [])
-    facts |= {"machine": errand.target.describe(there.facts), "runtime": there.facts["runtime"]}
-    check_same_model(here, there.logits, bundle.precision, f"{facts['runtime']} on {errand.target.name}")
-    facts |= accuracy_columns(scores(errand.examples, windows, there.logits, bundle.settings) | {"n_windows": len(windows)})
+    there = send(bundle, [(one.input_ids, one.context_begin) for one in windows], placed)
+    facts |= {"machine": target.describe(there.facts), "runtime": there.facts["runtime"]}
+    check_same_model(here, there.logits, bundle.precision, f"{facts['runtime']} on {target.name}")
+    facts |= accuracy_columns(scores(run.examples, windows, there.logits, bundle.settings) | {"n_windows": len(windows)})
     facts |= {"reference": f"{reference.name} on {machine()}"}
-    facts |= {"reference_f1": scores(errand.examples, windows, here, bundle.settings)["f1"]}
+    facts |= {"reference_f1": scores(run.examples, windows, here, bundle.settings)["f1"]}
     facts |= parity(windows, there.logits, here, bundle.settings)
     if there.instructions is not None:
         facts |= {"threads": 1, "batch": 1, "lengths": REAL}
@@ -95,14 +113,15 @@ def parity_and_accuracy(errand: Errand, bundle: Bundle, run: Run, facts: Row) ->
         f"{facts['model']}: F1 {facts['f1']:.2f} (here {facts['reference_f1']:.2f}), logits differ by "
         f"{facts['parity_max_abs']:.2g} at most, {facts['same_spans']:.1%} of spans the same"
     )
-    return there.facts, float(there.times_ms.mean())
+    load = there.facts.get("load_average") or [None]
+    return Host(tuple(there.facts["usable_cores"]), there.facts.get("governor"), load[0], here=False)
 
 
-def send(bundle: Bundle, windows: Sequence[tuple[np.ndarray, int]], run: Run, options: Sequence[str]) -> Outcome:
+def send(bundle: Bundle, windows: Sequence[tuple[np.ndarray, int]], placed: Placed) -> Outcome:
     """Run the runner on windows (input_ids (T,), context_begin)."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "windows.npz"
-        return run(write_windows(path, windows, bundle.manifest["files"][bundle.weights.name]), options)
+        return placed.run(write_windows(path, windows, bundle.manifest["files"][bundle.weights.name]))
 
 
 def check_same_model(reference: Sequence[Logits], logits: Sequence[Logits], precision: str, where: str) -> None:
@@ -137,29 +156,3 @@ def parity(windows: Sequence[Window], logits: Sequence[Logits], others: Sequence
 def _best_span(window: Window, logits: Logits, settings: QASettings) -> tuple[int, int] | None:
     best = decode([window], [logits], settings).best(None)
     return (best.start, best.end) if best else None
-
-
-def measure_latency(errand: Errand, bundle: Bundle, run: Run, facts: Row, threads: int, expected_ms: float) -> None:
-    """Time sampled windows with `threads` threads of the target, padded and at real lengths; a row for each.
-
-    A window's first call is not timed, and the windows come in a shuffled order. `expected_ms` is about what a window takes: it
-    decides how often each is timed.
-    """
-    plan = errand.plan or QUICK
-    n = plan.n_rounds * plan.n_windows
-    windows = spread_windows(make_windows(errand.examples, bundle.tokenizer(), bundle.settings), n)
-    sent = [(windows[i].input_ids, windows[i].context_begin) for i in np.random.default_rng(0).permutation(n)]
-    timed_calls = max(1, math.ceil(1e3 * plan.n_rounds * plan.min_s / (n * expected_ms)))
-    for lengths in (bundle.settings.max_length, REAL):
-        options = ["--threads", str(threads), "--repeats", str(1 + timed_calls)]
-        outcome = send(bundle, sent, run, [*options, *([] if lengths == REAL else ["--pad-to", str(lengths)])])
-        seen, times = outcome.facts, outcome.times_ms[:, 1:]
-        row = facts | {"threads": threads, "batch": 1, "lengths": lengths, "n_runs": times.size, "status": OK}
-        row |= percentiles(list(times.ravel())) | {"n_warmup": seen["n_warmup"] + n}
-        row["timed_s"] = round(float(times.sum()) / 1e3, 1)
-        row |= {"quick": plan.quick or row["timed_s"] < MIN_S or None}
-        row |= {"governor": seen.get("governor"), "load_average": (seen.get("load_average") or [None])[0]}
-        if threads == 1 and lengths != REAL:  # memory once windows of full length were computed
-            row |= {key: seen.get(key) for key in ("load_ms", "peak_memory_mb")}
-        errand.append(row)
-        note(f"{facts['model']}: {row['latency_ms_p50']:.1f} ms, lengths {lengths}, threads {threads}")

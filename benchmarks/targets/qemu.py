@@ -8,7 +8,7 @@ windows of a 3-layer int8 student differed by 15 in 267 million instructions in 
 
 import os
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.rows import useful_flags
-from benchmarks.targets.target import QEMU, RUNNER, Outcome, TargetError, follow, read_outcome
+from benchmarks.targets.target import QEMU, RUNNER, Outcome, Placed, TargetError, follow, read_outcome
 
 SETUP = Path("runs/arm64")
 SETUP_COMMAND = "benchmarks/arm64_python.sh"
@@ -44,14 +44,14 @@ class QemuTarget:
         return ", ".join(text for text in (f"{self.cpu} under {self.qemu}", useful_flags(facts.get("cpuinfo", ""))) if text)
 
     @contextmanager
-    def place(self, weights: Path) -> Iterator[Any]:
+    def place(self, weights: Path) -> Iterator[Placed]:
         """Nothing needs to be copied: QEMU reads this machine's files."""
         with tempfile.TemporaryDirectory() as folder:
 
-            def run(windows: Path, options: Sequence[str]) -> Outcome:
+            def run(windows: Path) -> Outcome:
                 out, marks = Path(folder) / "out.npz", Path(folder) / "marks"
                 marks.unlink(missing_ok=True)
-                words = [RUNNER, "--weights", weights.absolute(), "--windows", windows, "--out", out, "--threads", "1", *options]
+                words = [RUNNER, "--weights", weights.absolute(), "--windows", windows, "--out", out, "--threads", "1"]
                 command = [str(word) for word in (SETUP.absolute() / "python-arm64", self.cpu, *words)]
                 code, said = follow(command, self.name, {**os.environ, "ICOUNT_FILE": str(marks)})
                 if code != 0:
@@ -60,7 +60,7 @@ class QemuTarget:
                 counts = count_between_marks(marks.read_text(encoding="ascii"), outcome.times_ms.size)
                 return replace(outcome, instructions=counts.reshape(outcome.times_ms.shape))
 
-            yield run
+            yield Placed(run)
 
 
 def count_between_marks(text: str, n_calls: int) -> np.ndarray:

@@ -1,7 +1,7 @@
 """Machines other than this process's own on which `benchmarks/runner.py` can compute: a host by ssh, a CPU under QEMU.
 
-A target puts a weights file in place and then runs the runner on it as often as wanted. What fails there is a TargetError of
-one line.
+A target puts a weights file in place and then runs the runner on it as often as wanted; a host also serves it to be timed. What
+fails there is a TargetError of one line.
 """
 
 import io
@@ -19,6 +19,7 @@ import numpy as np
 
 from benchmarks.command_line import note
 from benchmarks.rows import machine
+from benchmarks.timing.workers import Servable
 from qa.errors import OptionError, PocketQAError
 from qa.runtimes import Logits
 
@@ -42,8 +43,14 @@ class Outcome:
     """Instructions of each call, (N, repeats), where they were counted."""
 
 
-Run = Callable[[Path, Sequence[str]], Outcome]
-"""The runner on a windows file, with more options of its command line."""
+@dataclass(frozen=True)
+class Placed:
+    """A weights file where a target computes it."""
+
+    run: Callable[[Path], Outcome]
+    """The runner on a windows file."""
+    server: Servable | None = None
+    """What serves it to be timed; None where times mean nothing."""
 
 
 class Target(Protocol):
@@ -54,7 +61,7 @@ class Target(Protocol):
     emulated: bool
     """Whether times mean nothing there, and instructions are counted instead."""
 
-    def place(self, weights: Path) -> AbstractContextManager[Run]:
+    def place(self, weights: Path) -> AbstractContextManager[Placed]:
         """Put a weights file where the runner reads it; it is removed in the end."""
         ...
 
@@ -73,18 +80,6 @@ def open_target(name: str) -> Target:
     if name.startswith(QEMU) and len(name) > len(QEMU):
         return QemuTarget(name)
     raise OptionError(f"--target must be {TARGETS}, got {name}")
-
-
-def write_windows(path: Path, windows: Sequence[tuple[np.ndarray, int]], weights_sha256: str) -> Path:
-    """Write the runner's windows file from (input_ids (T,), context_begin) of each window."""
-    np.savez(
-        path,
-        weights_sha256=np.array(weights_sha256),
-        n_tokens=np.array([len(ids) for ids, _ in windows], np.int32),
-        context_begin=np.array([begin for _, begin in windows], np.int32),
-        input_ids=np.concatenate([ids for ids, _ in windows]).astype(np.int32),
-    )
-    return path
 
 
 def read_outcome(content: bytes, windows: Path, where: str) -> Outcome:

@@ -3,16 +3,43 @@
 import os
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 IDLE_LOAD = 0.3  # processes a core that wait or run on average; above, a machine is not idle
 GOVERNOR = Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
 
 
+@dataclass(frozen=True)
+class Host:
+    """The machine whose models are timed, as it was when measuring began."""
+
+    cores: tuple[int, ...]
+    """Those that processes may use, ascending."""
+    governor: str | None
+    load_average: float | None
+    here: bool = True
+    """Whether it is this machine, which knows more of itself."""
+
+    def cores_for(self, threads: int) -> list[int]:
+        """The cores to pin a process with `threads` threads to: the last ones, for the first serves most interrupts."""
+        return list(self.cores[-threads:])
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether the load of the last minute leaves the machine to a measurement."""
+        return self.load_average is None or self.load_average <= IDLE_LOAD * len(self.cores)
+
+
+def this_host() -> Host:
+    """This machine, now."""
+    usable = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1)
+    return Host(tuple(sorted(usable)), governor(), load_average())
+
+
 def cores_for(threads: int) -> list[int]:
-    """The cores to pin a process with `threads` threads to: the last ones it may use, for the first serves most interrupts."""
-    usable = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else list(range(os.cpu_count() or 1))
-    return usable[-threads:]
+    """The cores of this machine to pin a process with `threads` threads to."""
+    return this_host().cores_for(threads)
 
 
 def governor() -> str | None:
@@ -26,11 +53,6 @@ def governor() -> str | None:
 def load_average() -> float | None:
     """Load of the last minute."""
     return round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None
-
-
-def is_idle(load: float | None) -> bool:
-    """Whether a load of the last minute leaves the machine to a measurement."""
-    return load is None or load <= IDLE_LOAD * (os.cpu_count() or 1)
 
 
 def busy_seconds() -> float | None:

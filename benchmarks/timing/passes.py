@@ -14,8 +14,7 @@ from benchmarks.command_line import note
 from benchmarks.measure import Comparison
 from benchmarks.rows import Row
 from benchmarks.subjects import Subject
-from benchmarks.targets.target import write_windows
-from benchmarks.timing.conditions import cores_for, governor, is_idle
+from benchmarks.timing.conditions import Host
 from benchmarks.timing.journal import Journal
 from benchmarks.timing.latency import (
     PADDED,
@@ -30,6 +29,7 @@ from benchmarks.timing.latency import (
     tokenize_ms_p50,
 )
 from benchmarks.timing.rounds import Contender, Timed, take_turns
+from benchmarks.windows_file import write_windows
 from qa.features import Window, make_windows
 from qa.settings import QASettings
 
@@ -44,8 +44,8 @@ class Timing:
     settings: Sequence[Setting]
     plan: Plan
     threads: Sequence[int]
-    load_average: float | None
-    """Load of the last minute when the comparison began."""
+    host: Host
+    """The machine of all subjects."""
     windows: dict[str, list[Window]] = field(default_factory=dict)
 
     def journal(self) -> Journal:
@@ -65,8 +65,9 @@ def measure_latency(timing: Timing) -> None:
     """Time all subjects that have not failed, with each number of threads in turn, and append their rows."""
     if not timing.run.subjects:
         return
-    if not is_idle(timing.load_average):
-        note(f"this machine is not idle (load {timing.load_average}): times will be longer than they need be, ratios less so")
+    if not timing.host.is_idle:
+        which, load = "this machine" if timing.host.here else "that machine", timing.host.load_average
+        note(f"{which} is not idle (load {load}): times will be longer than they need be, ratios less so")
     journal = timing.journal()
     if journal.entries:
         note(f"going on with the run of {journal.date}: {len(journal.entries)} rounds of it are there")
@@ -78,7 +79,7 @@ def measure_latency(timing: Timing) -> None:
 
 
 def _measure_pass(timing: Timing, threads: int, journal: Journal) -> None:
-    run, plan = timing.run, timing.plan
+    run, plan, host = timing.run, timing.plan, timing.host
     subjects = [subject for subject in run.subjects if subject.error is None]
     there = {row_key(row) for row in run.old_rows}
     if all(key in there for subject in subjects for key in _keys(timing, subject, threads).values()):
@@ -87,18 +88,21 @@ def _measure_pass(timing: Timing, threads: int, journal: Journal) -> None:
         contenders = []
         for subject in subjects:
             timed = {setting: _timed(timing, subject, setting, Path(folder)) for setting in timing.settings}
-            sampled = sample_windows(_windows(timing, subject, Setting(REAL)), AROUND_WINDOWS)
+            sampled = sample_windows(_windows(timing, subject, Setting(REAL)), AROUND_WINDOWS) if host.here else []
             contenders.append(Contender(subject.facts["model"], subject.served, timed, sampled))
         note(f"latency of {len(contenders)} models in turns, threads {threads}, {plan.n_rounds} rounds")
-        other_load = take_turns(contenders, timing.settings, plan, threads, journal, progress=sys.stderr.isatty())
+        cores = host.cores_for(threads)
+        other_load = take_turns(contenders, timing.settings, plan, threads, cores, journal, progress=sys.stderr.isatty())
     for subject, one in zip(subjects, contenders, strict=True):
         if one.error is not None:
             run.fail(subject, one.error, {"threads": threads})
             continue
         common = {
-            "threads": threads, "affinity": cores_for(threads), "quick": plan.quick or None, "other_load": other_load,
-            "governor": governor(), "load_average": timing.load_average, **one.facts, **_around(timing, subject, one),
+            "threads": threads, "affinity": cores, "quick": plan.quick or None, "governor": host.governor,
+            "load_average": host.load_average, **one.facts,
         }  # fmt: skip
+        if host.here:
+            common |= {"other_load": other_load, **_around(timing, subject, one)}
         for setting, key in _keys(timing, subject, threads).items():
             if key not in there:
                 row = common | {"lengths": length_of(setting, subject.bundle.settings), "batch": setting.batch}

@@ -8,11 +8,12 @@ from typing import Any
 
 from tqdm import tqdm
 
-from benchmarks.timing.conditions import OtherLoad, cores_for
+from benchmarks.timing.conditions import OtherLoad
 from benchmarks.timing.journal import Journal
 from benchmarks.timing.latency import Plan, Setting, rounds
-from benchmarks.timing.workers import ServedRuntime, Server, Worker, WorkerError
+from benchmarks.timing.workers import Servable, ServedRuntime, Worker, WorkerError
 from qa.cli import one_line
+from qa.errors import PocketQAError
 from qa.features import Window
 from qa.runtimes import Logits, run_windows
 
@@ -32,7 +33,7 @@ class Contender:
     """A model, the windows of each setting, and what was measured of it so far."""
 
     name: str
-    server: Server
+    server: Servable
     windows: Mapping[Setting, Timed]
     sampled: Sequence[Window] = ()
     """Windows whose logits are wanted."""
@@ -45,16 +46,18 @@ class Contender:
 
 
 def take_turns(
-    contenders: Sequence[Contender], settings: Sequence[Setting], plan: Plan, threads: int, journal: Journal, *, progress: bool
-) -> float | None:
+    contenders: Sequence[Contender], settings: Sequence[Setting], plan: Plan, threads: int, cores: Sequence[int],
+    journal: Journal, *, progress: bool,
+) -> float | None:  # fmt: skip
     """Measure all rounds that the journal does not have yet; a contender that fails gets an `error` and drops out.
 
-    Returns how many cores other processes kept busy meanwhile, None where the system does not tell or nothing was left to do.
+    Every process is pinned to `cores`. Returns how many cores other processes of this machine kept busy meanwhile, None where the
+    system does not tell or nothing was left to do.
     """
     done = [one for one in journal.entries if one["threads"] == threads]
     for kept in done:
         _take(contenders, settings, kept)
-    workers = {one.name: worker for one in contenders if (worker := _start(one, threads))}
+    workers = {one.name: worker for one in contenders if (worker := _start(one, threads, cores))}
 
     def own_seconds() -> float:
         own = os.times()
@@ -84,20 +87,20 @@ def take_turns(
             worker.close()
 
 
-def _start(one: Contender, threads: int) -> Worker | None:
+def _start(one: Contender, threads: int, cores: Sequence[int]) -> Worker | None:
     if one.error is not None:
         return None
     try:
-        worker = Worker(one.server, threads, cores_for(threads))
-    except (WorkerError, OSError) as error:
+        worker = Worker(one.server, threads, cores)
+    except (PocketQAError, OSError) as error:
         one.error = one_line(error)
         return None
     one.facts |= {key: worker.facts[key] for key in ("load_ms", "memory_before_load_mb")}
     try:
         for setting, timed in one.windows.items():
-            worker.ask(windows=setting.name, path=str(timed.path), pad_to=timed.pad_to)
+            worker.ask(windows=setting.name, path=one.server.carry(timed.path), pad_to=timed.pad_to)
         one.logits = run_windows(ServedRuntime(worker), one.sampled)
-    except WorkerError as error:
+    except (PocketQAError, OSError) as error:
         one.error = one_line(error)
         worker.close()
         return None
@@ -117,5 +120,3 @@ def _take(contenders: Sequence[Contender], settings: Sequence[Setting], entry: M
             one.error = entry["failed"][one.name]
         for setting in settings if one.name in entry["turns"] else ():
             one.turns.setdefault(setting, []).append(entry["turns"][one.name][setting.name])
-
-

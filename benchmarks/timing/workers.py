@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -22,9 +22,21 @@ class WorkerError(PocketQAError):
     """A measuring process failed; the message has its last line."""
 
 
+class Servable(Protocol):
+    """A model that a process can serve, on this machine or on another that a command reaches."""
+
+    def command(self, threads: int, cores: Sequence[int]) -> tuple[list[str], dict[str, str]]:
+        """The words that start `benchmarks/timing/serve.py` with the model, and their environment."""
+        ...
+
+    def carry(self, path: Path) -> str:
+        """Take a file to where the process is, and say how it finds it there."""
+        ...
+
+
 @dataclass(frozen=True)
 class Server:
-    """What a worker loads: an adapter module, the path it is given, and the Python that has its libraries."""
+    """A model on this machine: an adapter module, the path it is given, and the Python that has its libraries."""
 
     adapter: str
     path: Path
@@ -32,20 +44,29 @@ class Server:
     precision: str | None = None
     """For an adapter that computes one model in several."""
 
+    def command(self, threads: int, cores: Sequence[int]) -> tuple[list[str], dict[str, str]]:
+        """The words that start it, and their environment."""
+        words = [str(self.python), "-m", "benchmarks.timing.serve", self.adapter, str(self.path.resolve())]
+        words += ["--threads", str(threads), "--cores", *map(str, cores)]
+        words += [] if self.precision is None else ["--precision", self.precision]
+        paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+        # OMP_NUM_THREADS: whatever a library starts at its import, it has no more threads than are measured.
+        return words, os.environ | {"PYTHONPATH": os.pathsep.join(paths), "OMP_NUM_THREADS": str(threads)}
+
+    def carry(self, path: Path) -> str:
+        """It reads this machine's files."""
+        return str(path)
+
 
 class Worker:
     """A process with one loaded model; WorkerError when it cannot load it. Requests are those of `benchmarks/timing/serve.py`."""
 
-    def __init__(self, server: Server, threads: int, cores: Sequence[int]) -> None:
+    def __init__(self, server: Servable, threads: int, cores: Sequence[int]) -> None:
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115, close() closes it
-        paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
-        # OMP_NUM_THREADS: whatever a library starts at its import, it has no more threads than are measured.
-        environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths), "OMP_NUM_THREADS": str(threads)}
-        words = [server.adapter, str(server.path.resolve()), "--threads", str(threads), "--cores", *map(str, cores)]
-        words += [] if server.precision is None else ["--precision", server.precision]
+        words, environment = server.command(threads, cores)
         self._process = subprocess.Popen(
-            [str(server.python), "-m", "benchmarks.timing.serve", *words],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._stderr, env=environment, text=True, encoding="utf-8",
+            words, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._stderr, text=True,
+            encoding="utf-8",
         )  # fmt: skip
         try:
             self.facts = self._reply()

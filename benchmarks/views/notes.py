@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from benchmarks.bootstrap import LEVEL
 from benchmarks.rows import OK, Row
 from benchmarks.views.cells import QUICK, UNKNOWN, listed
-from benchmarks.views.groups import REAL, Entry, Group
+from benchmarks.views.groups import REAL, Group
 from benchmarks.views.names import peer_notes
 from benchmarks.views.summary import batched_setting, padded_length_shown
 
@@ -19,12 +19,12 @@ def table_notes(group: Group, view: str) -> list[str]:
     notes = _explanations(group, view) + (peer_notes(group.entries) if view != "latency" else [])
     if view != "accuracy":
         notes += quick_notes([row for entry in group.entries for row in entry.timed_rows()])
-    return notes + _conditions(group, view) + failures(group.entries)
+    return notes + _conditions(group, view) + failure_notes([entry.facts for entry in group.entries])
 
 
-def failures(entries: Sequence[Entry]) -> list[str]:
+def failure_notes(rows: Sequence[Row]) -> list[str]:
     """A note about each model that could not be measured."""
-    return [f"{e.facts['model']} failed: {e.facts['status']}" for e in entries if e.facts["status"] != OK]
+    return [f"{row['model']} failed: {row['status']}" for row in rows if row["status"] != OK]
 
 
 def quick_notes(rows: Sequence[Row]) -> list[str]:

@@ -6,7 +6,7 @@ from benchmarks.rows import Row
 from benchmarks.views.cells import UNKNOWN, Table, marked, number, span, with_span
 from benchmarks.views.groups import Entry, Group, peers_of
 from benchmarks.views.names import peer_notes, short_runtime_name
-from benchmarks.views.notes import busy_notes, failures, quick_notes
+from benchmarks.views.notes import busy_notes, failure_notes, quick_notes
 from benchmarks.views.standing import EQUAL_F1, Standing, standings
 from benchmarks.views.summary import row_interval
 
@@ -26,12 +26,12 @@ def peers_table(group: Group, standing: Standing) -> Table:
         cells.append(_cells(line.peer, line.row, f"{line.f1_difference:+.2f}", faster, span(line.interval)))
     peers = peers_of(group.entries, str(standing.lines[0].peer.made_from_sha256))
     notes = [
-        *map(standing.sentence, standing.lines),
+        *(standing.sentence(line) for line in standing.lines if line.beyond_noise >= 0),
         f"ms: mean of the runtime call for one window {standing.where}, 1 thread; x ours: times as fast as "
         f"{standing.ours.facts['model']}, our fastest export here; equal F1: at most {EQUAL_F1:g} points below ours",
         f"all made of {standing.made_from}; {group.data}; {group.machine}",
         *peer_notes(peers), *quick_notes([standing.row, *(line.row for line in standing.lines)]), *busy_notes(group),
-        *failures(peers),
+        *failure_notes([peer.facts for peer in peers]),
     ]  # fmt: skip
     return Table(standing.verdict(), HEADINGS, tuple(cells), tuple(notes))
 

@@ -9,20 +9,24 @@ from benchmarks.views.latency import latency_table, phone_table
 from benchmarks.views.notes import table_notes
 from benchmarks.views.peers import peers_tables
 from benchmarks.views.summary import accuracy_columns, summary_columns
+from benchmarks.views.training import training_tables
 
-VIEWS = ("summary", "latency", "accuracy", "peers", "arm")
+VIEWS = ("summary", "latency", "accuracy", "peers", "arm", "training")
 
 
 def view_tables(groups: Sequence[Group], view: str) -> list[Table]:
     """One table a group: "summary" (a line for each model), "latency" (one for each setting) or "accuracy".
 
     Phones have a latency table only. "peers" is a table a PyTorch bundle and setting, our best export against other tools.
-    "arm" is one table a data set, of what was computed on hosts by ssh and under QEMU.
+    "arm" is one table a data set, of what was computed on hosts by ssh and under QEMU; "training" one a data set and machine, of
+    how fast training is.
     """
     if view == "arm":
         return arm_tables(groups)
     if view == "peers":
         return peers_tables(groups)
+    if view == "training":
+        return training_tables(groups)
     tables = []
     for group in groups:
         if group.on_phone:

@@ -189,7 +189,8 @@ def conditions(group: Group) -> str:
     facts = [("Target", group.target), ("Machine", group.machine), ("Runtimes", ", ".join(runtimes))]
     facts += [(name[0].upper() + name[1:], value) for name, value in process_conditions(timed_rows(group))]
     if any("other_load" in row for row in timed_rows(group)):
-        facts.append(("Other load", f"other processes kept {busy_cores(group):.2f} cores busy while latency was measured"))
+        busy = busy_cores(timed_rows(group))
+        facts.append(("Other load", f"other processes kept {busy:.2f} cores busy while latency was measured"))
     if group.data is not None:
         counted = next((e.facts for e in group.entries if {"n", "n_windows"} <= e.facts.keys()), None)
         counts = f", {plural(counted['n'], 'question')} in {plural(counted['n_windows'], 'window')}" if counted else ""

@@ -101,7 +101,7 @@ def _conditions(group: Group, view: str) -> list[str]:
     if view == "accuracy":
         return notes
     settings = [f"{name}: {value}" for name, value in process_conditions(timed_rows(group))]
-    return notes + (settings if view == "latency" else []) + busy_notes(group)
+    return notes + (settings if view == "latency" else []) + busy_notes(timed_rows(group), group.machine)
 
 
 def process_conditions(rows: Sequence[Row]) -> list[tuple[str, str]]:
@@ -116,10 +116,11 @@ def process_conditions(rows: Sequence[Row]) -> list[tuple[str, str]]:
     return [(name, value) for name, value in found if value]
 
 
-def busy_notes(group: Group) -> list[str]:
-    """Notes about a machine that was not idle."""
+def busy_notes(rows: Sequence[Row], machine: str) -> list[str]:
+    """Notes about a machine that was not idle when these rows were timed."""
     notes = []
-    busy, load, cores = busy_cores(group), start_load(group), machine_cores(group.machine)
+    busy, cores = busy_cores(rows), machine_cores(machine)
+    load = max((row.get("load_average", 0.0) for row in rows), default=0.0)
     if busy >= BUSY:
         notes.append(f"other processes kept {busy:.1f} cores busy: idle, this machine is faster, above all with several threads")
     if cores and load > BUSY_LOAD * cores:
@@ -133,14 +134,9 @@ def machine_cores(machine: str) -> int | None:
     return int(found[1]) if found else None
 
 
-def busy_cores(group: Group) -> float:
-    """How many cores others kept busy while the latencies shown were measured; the worst of them."""
-    return max((row.get("other_load", 0.0) for row in timed_rows(group)), default=0.0)
-
-
-def start_load(group: Group) -> float:
-    """The load average when the latencies shown began to be measured; the worst of them."""
-    return max((row.get("load_average", 0.0) for row in timed_rows(group)), default=0.0)
+def busy_cores(rows: Sequence[Row]) -> float:
+    """How many cores others kept busy while these rows were timed; the worst of them."""
+    return max((row.get("other_load", 0.0) for row in rows), default=0.0)
 
 
 def timed_rows(group: Group) -> list[Row]:

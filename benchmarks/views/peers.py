@@ -25,12 +25,13 @@ def peers_table(group: Group, standing: Standing) -> Table:
         faster = marked(number(line.faster, ".2f", unit="x"), standing.row, line.row)
         cells.append(_cells(line.peer, line.row, f"{line.f1_difference:+.2f}", faster, span(line.interval)))
     peers = peers_of(group.entries, str(standing.lines[0].peer.made_from_sha256))
+    shown = [standing.row, *(line.row for line in standing.lines)]
     notes = [
         *(standing.sentence(line) for line in standing.lines if line.beyond_noise >= 0),
         f"ms: mean of the runtime call for one window {standing.where}, 1 thread; x ours: times as fast as "
         f"{standing.ours.facts['model']}, our fastest export here; equal F1: at most {EQUAL_F1:g} points below ours",
         f"all made of {standing.made_from}; {group.data}; {group.machine}",
-        *peer_notes(peers), *quick_notes([standing.row, *(line.row for line in standing.lines)]), *busy_notes(group),
+        *peer_notes(peers), *quick_notes(shown), *busy_notes(shown, group.machine),
         *failure_notes([peer.facts for peer in peers]),
     ]  # fmt: skip
     return Table(standing.verdict(), HEADINGS, tuple(cells), tuple(notes))

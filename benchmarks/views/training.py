@@ -8,7 +8,7 @@ from benchmarks.bootstrap import LEVEL, interval
 from benchmarks.rows import OK, Row
 from benchmarks.views.cells import UNKNOWN, Table, number, span
 from benchmarks.views.groups import REAL, Group
-from benchmarks.views.notes import BUSY, failure_notes, process_conditions
+from benchmarks.views.notes import busy_notes, failure_notes, process_conditions
 from benchmarks.views.speedups import MIN_ROUNDS
 
 STAGE = "training"
@@ -68,6 +68,4 @@ def _notes(group: Group, rows: Sequence[Row]) -> list[str]:
     runtimes = ", ".join(dict.fromkeys(row["runtime"] for row in measured))
     notes += [group.machine, f"{runtimes}; {rows[0]['date'][:10]}"]
     notes += [f"{name}: {value}" for name, value in process_conditions(measured)]
-    busy = max((row.get("other_load", 0.0) for row in measured), default=0.0)
-    notes += [f"other processes kept {busy:.1f} cores busy"] if busy >= BUSY else []
-    return notes + failure_notes(rows)
+    return notes + busy_notes(measured, group.machine) + failure_notes(rows)

@@ -234,6 +234,18 @@ def test_under_qemu_instructions_are_counted_and_never_time(emulator, export, da
     assert "qemu:neoverse-n1" in capsys.readouterr().out
 
 
+def test_a_stopped_run_whose_rows_are_gone_measures_again(emulator, export, data, tmp_path, monkeypatch):
+    rows = tmp_path / "rows.jsonl"
+    words = (export, "--target", "qemu:neoverse-n1", "--data", data, "--rows", rows)
+    with monkeypatch.context() as patch:
+        patch.setattr(Journal, "remove", lambda self: None)  # as of a run that was killed at its end
+        assert run_cli(monkeypatch, *words) == 0
+    rows.unlink()
+    assert run_cli(monkeypatch, *words) == 0
+    (only,) = read_rows(rows)
+    assert (only["status"], only["instructions_per_window"]) == ("ok", 1000)
+
+
 def test_a_runner_that_dies_or_marks_too_little_is_a_row(emulator, export, data, tmp_path, monkeypatch):
     rows = tmp_path / "rows.jsonl"
     words = (export, "--target", "qemu:neoverse-n1", "--data", data, "--rows", rows)

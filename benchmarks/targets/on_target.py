@@ -54,10 +54,9 @@ def measure_all(run: Comparison, target: Target, plan: Plan | None) -> None:
     with ExitStack() as places:  # where each model stays until all have been timed
         for subject in run.subjects:
             subject.facts |= {"target": target.name, "machine": target.name, "date": journal.date}  # machine: until it has told
-            known = any(entry["bundle"] == subject.sha256 for entry in journal.entries)
+            known = any(entry["bundle"] == subject.sha256 for entry in journal.entries) and _take_up(run, subject)
             if known:
                 note(f"{subject.facts['model']}: was measured before this run was stopped")
-                _take_up(run, subject)
                 if plan is None or subject.error is not None:
                     continue
             try:
@@ -80,13 +79,16 @@ def measure_all(run: Comparison, target: Target, plan: Plan | None) -> None:
     journal.remove()
 
 
-def _take_up(run: Comparison, subject: Subject) -> None:
-    """Give a subject the facts of its row in the run that was stopped."""
+def _take_up(run: Comparison, subject: Subject) -> bool:
+    """Give a subject the facts of its row in the run that was stopped; whether the row is still there."""
     keys = ("bundle_sha256", "target", "date")
     same = (row for row in run.old_rows if all(row[key] == subject.facts[key] for key in keys) and "round_ms" not in row)
-    row = next(same)
+    row = next(same, None)
+    if row is None:
+        return False
     subject.facts |= row
     subject.error = None if row["status"] == OK else row["status"]
+    return True
 
 
 def parity_and_accuracy(run: Comparison, subject: Subject, target: Target, placed: Placed) -> Host:

@@ -53,7 +53,9 @@ class Encoder(nn.Module):
             )
 
     def set_attention(self, implementation: str) -> None:
-        """Choose transformers' attention: "sdpa" to compute, "eager" to export (it traces to plain, fusible operators)."""
+        """Choose the attention: "sdpa" to compute; to export, "eager", which traces to plain, fusible operators, or another that
+        is registered with transformers.
+        """
         self.model.set_attn_implementation(implementation)
 
     def forward(

@@ -1,0 +1,42 @@
+"""export.attention: heads computed in groups give what PyTorch's own attention gives."""
+
+import pytest
+import torch
+from torch import nn
+from transformers import BertConfig
+
+from export.attention import grouped_attention
+from export.tflite import convert, read_structure
+from qa.models.architectures import MASKED
+from qa.models.encoders import Encoder
+from qa.models.model import QAModel
+
+HEAD_SIZE, TOKENS, REAL_TOKENS = 8, 11, 7
+
+
+def made_states(n_heads: int) -> tuple[torch.Tensor, ...]:
+    """Query, key and value (2, N, T, D)."""
+    generator = torch.Generator().manual_seed(n_heads)
+    return tuple(torch.randn(2, n_heads, TOKENS, HEAD_SIZE, generator=generator) for _ in range(3))
+
+
+@pytest.mark.parametrize("n_heads", [1, 2, 4, 5, 9, 12, 16])
+@pytest.mark.parametrize("scaling", [HEAD_SIZE**-0.5, 1.5])
+def test_equals_the_attention_of_pytorch(n_heads: int, scaling: float) -> None:
+    query, key, value = made_states(n_heads)
+    mask = torch.zeros(2, 1, 1, TOKENS)
+    mask[1, ..., REAL_TOKENS:] = MASKED
+    wanted = nn.functional.scaled_dot_product_attention(query, key, value, attn_mask=mask, scale=scaling).transpose(1, 2)
+    found, _ = grouped_attention(nn.Module(), query, key, value, mask, scaling=scaling)
+    torch.testing.assert_close(found, wanted)
+
+
+def test_no_head_of_five_is_computed_alone() -> None:
+    config = BertConfig(
+        vocab_size=64, hidden_size=40, num_hidden_layers=1, num_attention_heads=5, intermediate_size=48,
+        max_position_embeddings=96,
+    )  # fmt: skip
+    structure = read_structure(convert(QAModel(Encoder(config), "linear").eval(), (96,)))
+    # Two groups, each with one softmax and two products; no product became another FULLY_CONNECTED beside the model's Linears.
+    products = {name: structure.operators[name] for name in ("SOFTMAX", "BATCH_MATMUL", "FULLY_CONNECTED")}
+    assert products == {"SOFTMAX": 2, "BATCH_MATMUL": 4, "FULLY_CONNECTED": 7}

@@ -13,7 +13,6 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -29,7 +28,7 @@ from benchmarks.targets.cuda import gpu_name
 from benchmarks.timing.conditions import OtherLoad, cores_for, governor, load_average
 from benchmarks.training_case import CASES, REFERENCE, CaseConfig, chosen_windows
 from benchmarks.views.groups import collect
-from benchmarks.views.training import STAGE, training_tables
+from benchmarks.views.training import STAGE, round_ratios, training_tables
 from qa.bundle import Bundle, open_bundle
 from qa.cli import check_option, one_line, run_command
 from qa.datasets import EMBEDDED, resolve
@@ -109,14 +108,6 @@ def measure_case(config: TrainingConfig, name: str) -> dict[str, Any]:
     return result
 
 
-def ratios(measured: Mapping[str, Measured], name: str) -> tuple[float, ...]:
-    """How many times the reference's windows a second a case has, round by round; empty without the reference."""
-    if REFERENCE not in measured or name not in measured:
-        return ()
-    pairs = zip(measured[name].windows_per_s, measured[REFERENCE].windows_per_s, strict=True)
-    return tuple(ours / theirs for ours, theirs in pairs)
-
-
 def check_plan(config: TrainingConfig, teacher: Bundle) -> None:
     """Say what no case could do before the first is measured: too many layers, too few windows, rows in no place."""
     check_new_file(config.rows, "--rows")
@@ -175,6 +166,7 @@ def main(config: TrainingConfig) -> list[Row]:
     other = OtherLoad(own_seconds)
     measured, failed = measure_rounds(config)
     conditions |= place() | {"threads": config.threads, "affinity": cores_for(config.threads), "other_load": other.cores()}
+    rounds = {name: {"round_windows_per_s": [round(value, 2) for value in m.windows_per_s]} for name, m in measured.items()}
     rows = []
     for name in config.cases:
         case = CASES[name]
@@ -186,13 +178,13 @@ def main(config: TrainingConfig) -> list[Row]:
             "command": command_line_of("benchmarks/training.py", config), "status": failed.get(name, OK),
         }  # fmt: skip
         if name in measured:
-            found, times = measured[name], ratios(measured, name)
+            found, times = measured[name], round_ratios(rounds[name], rounds.get(REFERENCE, {}))
             facts |= {
                 "runtime": found.runtime, "n_runs": config.steps * len(found.windows_per_s),
                 "peak_memory_mb": found.peak_memory_mb, "windows_per_s": round(float(np.median(found.windows_per_s)), 2),
-                "round_windows_per_s": [round(value, 2) for value in found.windows_per_s],
-                "times_reference": round(float(np.mean(times)), 3) if times else None, "reference": REFERENCE if times else None,
-            }  # fmt: skip
+                "times_reference": round(float(np.mean(times)), 3) if len(times) else None,
+                "reference": REFERENCE if len(times) else None,
+            } | rounds[name]  # fmt: skip
         rows.append(make_row(facts))
         append_row(config.rows, rows[-1])
     for table in training_tables(collect(rows)):

@@ -10,10 +10,10 @@ import torch
 from benchmarks import training, training_case
 from benchmarks.rows import OK, make_row, read_rows
 from benchmarks.table import as_text
-from benchmarks.training import CaseError, Measured, TrainingConfig, measure_case, ratios
+from benchmarks.training import CaseError, TrainingConfig, measure_case
 from benchmarks.training_case import CASES, REFERENCE, CaseConfig, chosen_windows, measure, padded
 from benchmarks.views.groups import collect
-from benchmarks.views.training import training_tables
+from benchmarks.views.training import round_ratios, training_tables
 from distill.objectives import supervised
 from qa.errors import OptionError
 
@@ -56,9 +56,9 @@ def test_the_windows_are_those_of_the_steps_and_too_few_are_refused(make_case):
 
 
 def test_ratios_are_taken_round_by_round():
-    measured = {REFERENCE: Measured((10.0, 5.0), 1.0, "t"), "fine-tune-bf16": Measured((30.0, 20.0), 1.0, "t")}
-    assert ratios(measured, "fine-tune-bf16") == (3, 4)
-    assert ratios({"fine-tune-bf16": measured["fine-tune-bf16"]}, "fine-tune-bf16") == ()
+    reference, own = ({"round_windows_per_s": speeds} for speeds in ([10.0, 5.0], [30.0, 20.0]))
+    assert list(round_ratios(own, reference)) == [3, 4]
+    assert list(round_ratios(own, {})) == []
 
 
 def test_rows_and_table_of_a_run_with_a_failing_case(make_bundle, monkeypatch, tmp_path, capsys):

@@ -24,7 +24,9 @@ from qa.errors import OptionError, ParityError, UnsupportedExport
 from qa.models.model import QAModel
 from qa.settings import QASettings
 
-SHORT_LENGTHS = (128, 256)  # of SQuAD's windows 30 % and 89 % fit; a shorter signature is faster than a padded long one
+# Of SQuAD's windows 21, 67 and 87 % fit, and a shorter signature is faster than a padded long one. Each takes 10 MB of memory
+# and 30 ms to load in a small student; 192 saves an eighth of the time of SQuAD's windows, 160 beside it would save 3 % more.
+SHORT_LENGTHS = (128, 192, 256)
 NEEDED_MODULES = ("litert_torch", "ai_edge_quantizer", "ai_edge_litert")
 
 # Operators that old runtimes refuse, or compute only in the version this converter does not write.
@@ -40,7 +42,7 @@ class TFLiteConfig(ExportConfig):
     """Export a PyTorch bundle to TFLite, for LiteRT and for Android."""
 
     lengths: tuple[int, ...] | None = None
-    """Window lengths, ascending; the last is the model's longest. By default 128, 256 and that, where they fit."""
+    """Window lengths, ascending; the last is the model's longest. By default 128, 192, 256 and that, where they fit."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

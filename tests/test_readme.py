@@ -47,8 +47,9 @@ def test_the_tables_of_arm_and_of_training_are_made_from_the_rows(view, rows, tm
     assert copy.read_bytes() == (ROOT / "README.md").read_bytes()
 
 
-def test_committed_rows_keep_the_rules():
-    rows = read_rows(RESULTS / "intel-xeon-2core.jsonl")
+@pytest.mark.parametrize("name", ["intel-xeon-2core", "intel-xeon-2core-sample"])
+def test_committed_rows_keep_the_rules(name):
+    rows = read_rows(RESULTS / f"{name}.jsonl")
     timed = [row for row in rows if "round_ms" in row]
     full = [row for row in timed if "quick" not in row]
     assert full

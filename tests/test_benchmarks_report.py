@@ -8,7 +8,7 @@ import pytest
 from report_material import write_material
 from test_benchmarks_table import NO_BASELINE, NOT_MEASURED, STUDENT, row
 
-from benchmarks.report.headline import best_entry, headline
+from benchmarks.report.headline import best_entry, headline, why_best
 from benchmarks.report.page import Page, write_report
 from benchmarks.report.plots import Point, linear_axis, log_or_zero_axis, pareto_front, short
 from benchmarks.report.settings import shown_setting
@@ -59,6 +59,17 @@ def test_headline_takes_the_fastest_that_keeps_its_f1():
     sentence, cards = headline(group)
     assert sentence == "good keeps 97.5% of teacher's F1: 4.0 times smaller, 5.0 times faster, 10.0 times with real lengths"
     assert [figure for figure, _ in cards] == ["78.00", "97.5%", "23.5 MB", "5.0x", "10.0x"]
+
+
+def test_what_was_not_timed_is_no_headline_where_others_were():
+    more = row("untimed", f1=79.9, f1_retained=0.999)
+    group = collect([*comparison(), more])[0]
+    best = best_entry(group)
+    assert best.facts["model"] == "good"
+    assert why_best(group, best) == "the fastest that retains at least 97% of F1"
+    alone = collect([row(), more])[0]
+    assert best_entry(alone).facts["model"] == "untimed"
+    assert why_best(alone, best_entry(alone)) == "keeps the most of F1; none was timed"
 
 
 def test_report_without_latency_or_baseline_or_any_success(tmp_path):

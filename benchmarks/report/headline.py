@@ -8,15 +8,31 @@ NEAR_THE_MOST = 0.02  # where no model keeps that much, speed counts among those
 
 
 def best_entry(group: Group) -> Entry | None:
-    """The fastest of ours (real lengths, 1 thread) that keeps 97 % of the baseline's F1, or else within 2 points of the most."""
+    """The fastest of ours (real lengths, 1 thread) that keeps 97 % of the baseline's F1, or else within 2 points of the most.
+
+    Of models that were timed; where none was, the one that keeps the most.
+    """
     known = [e for e in group.entries if group.retained(e) is not None and not group.is_baseline(e) and not e.is_peer]
-    if not known:
-        return None
-    wanted = min(KEEPS_ENOUGH, max(e.facts["f1_retained"] for e in known) - NEAR_THE_MOST)
-    good = [e for e in known if e.facts["f1_retained"] >= wanted and group.speedup(e.at("real", 1))]
-    if good:
-        return max(good, key=lambda e: group.speedup(e.at("real", 1)) or 0)
-    return max(known, key=lambda e: e.facts["f1_retained"])
+    timed = [e for e in known if is_timed(group, e)]
+    most = max((e.facts["f1_retained"] for e in timed or known), default=0)
+    if not timed:
+        return next((e for e in known if e.facts["f1_retained"] == most), None)
+    good = [e for e in timed if e.facts["f1_retained"] >= min(KEEPS_ENOUGH, most - NEAR_THE_MOST)]
+    return max(good, key=lambda e: group.speedup(e.at("real", 1)) or 0)
+
+
+def is_timed(group: Group, entry: Entry) -> bool:
+    """Whether its speed at real lengths is known against the baseline's."""
+    return group.speedup(entry.at("real", 1)) is not None
+
+
+def why_best(group: Group, best: Entry) -> str:
+    """What `best_entry` chose it for."""
+    if not is_timed(group, best):
+        return "keeps the most of F1; none was timed"
+    enough = f"at least {KEEPS_ENOUGH:.0%} of F1"
+    near = f"F1 within {100 * NEAR_THE_MOST:g} points of the most (none timed retains {KEEPS_ENOUGH:.0%})"
+    return f"the fastest that retains {enough if best.facts['f1_retained'] >= KEEPS_ENOUGH else near}"
 
 
 def baseline_entry(group: Group) -> Entry | None:

@@ -6,7 +6,7 @@ from functools import cached_property
 from importlib import resources
 from pathlib import Path
 
-from benchmarks.report.headline import KEEPS_ENOUGH, NEAR_THE_MOST, baseline_entry, best_entry, headline
+from benchmarks.report.headline import baseline_entry, best_entry, headline, why_best
 from benchmarks.report.html import definitions, plural, text
 from benchmarks.report.peers import peers_section
 from benchmarks.report.plots import group_plots, runtime_colours
@@ -104,9 +104,7 @@ class Page:
         marked = best.facts["bundle_sha256"] if best is not None else None
         notes = [note for table in view_tables(self.groups[:1], "summary") for note in table.notes]
         if best is not None:
-            enough = f"at least {KEEPS_ENOUGH:.0%} of F1"
-            near = f"F1 within {100 * NEAR_THE_MOST:g} points of the most (none retains {KEEPS_ENOUGH:.0%})"
-            notes.append(f"green: the fastest that retains {enough if best.facts['f1_retained'] >= KEEPS_ENOUGH else near}")
+            notes.append(f"green: {why_best(self.groups[0], best)}")
         listed = "".join(f"<li>{text(note)}</li>" for note in notes)
         table = sortable(lines, MODEL_COLUMNS, marked, "Models")
         return f'<section><h2>Models</h2>\n{target_filter(self.groups)}\n{table}\n<ul class="notes">{listed}</ul></section>\n'

@@ -5,13 +5,13 @@ import os
 import re
 import shlex
 import shutil
-import sys
 from pathlib import Path
 
 import pytest
+from compare_cli import run_cli
 
 from benchmarks import compare, measure
-from benchmarks.compare import CompareConfig, command, command_line
+from benchmarks.compare import CompareConfig, command_line
 from benchmarks.report import page as report
 from benchmarks.rows import read_rows
 from benchmarks.subjects import Subject, display_names, find_bundles
@@ -20,7 +20,6 @@ from benchmarks.timing.conditions import cores_for
 from benchmarks.timing.latency import QUICK
 from benchmarks.timing.workers import Server
 from qa.bundle import MANIFEST, new_bundle, open_bundle
-from qa.cli import run_command
 from qa.errors import BundleError, OptionError
 
 WRITE_REPORT = report.write_report
@@ -95,16 +94,6 @@ def measured(monkeypatch):
 
     monkeypatch.setattr(measure, "measure_accuracy", counting)
     return computed
-
-
-def run_cli(monkeypatch, *words):
-    """Exit code of the command."""
-    monkeypatch.setattr(sys, "argv", ["compare", *map(str, words)])
-    try:
-        run_command(CompareConfig, command)
-    except SystemExit as stop:
-        return stop.code
-    return 0
 
 
 def test_end_to_end(teacher, student, data, tmp_path, monkeypatch, capsys):

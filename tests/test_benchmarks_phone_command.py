@@ -1,17 +1,16 @@
 """Logs of LiteRT's benchmark tool as rows: the command, what it appends and shows, and what it refuses."""
 
-import sys
 from pathlib import Path
 
 import pytest
+from compare_cli import run_cli
 from phone_logs import CURRENT, LOGGED_SIZE, LOGS, ONE_RUN, PIXEL, phone_row, write
 from test_benchmarks_table import row as cpu_row
 
 from benchmarks import compare, measure
-from benchmarks.compare import CompareConfig, command, command_line
+from benchmarks.compare import CompareConfig, command_line
 from benchmarks.rows import append_row, read_rows
 from qa.bundle import new_bundle, open_bundle
-from qa.cli import run_command
 from qa.errors import OptionError
 
 
@@ -43,16 +42,6 @@ def log_of(bundle, path, text=CURRENT):
     """A log as the tool would have printed it for this bundle's file."""
     printed = {"student-tflite-int8": "0.184321", "teacher-tflite-int8": "0.245678"}[bundle.name]
     return write(path, text.replace(LOGGED_SIZE, printed))
-
-
-def run_cli(monkeypatch, *words):
-    """Exit code of the command."""
-    monkeypatch.setattr(sys, "argv", ["compare", *map(str, words)])
-    try:
-        run_command(CompareConfig, command)
-    except SystemExit as stop:
-        return stop.code
-    return 0
 
 
 @pytest.fixture

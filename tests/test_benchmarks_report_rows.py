@@ -1,17 +1,16 @@
 """The page from rows that exist: what is left out is named in one line, the rest is shown, and nothing is measured."""
 
 import json
-import sys
 
 import pytest
+from compare_cli import run_cli
 from report_material import write_material
 
 from benchmarks import compare, measure
-from benchmarks.compare import CompareConfig, command, command_line
+from benchmarks.compare import CompareConfig, command_line
 from benchmarks.report.sound_rows import rows_of_bundles, sound_rows
 from benchmarks.rows import RowsError
 from qa.bundle import MANIFEST, open_bundle
-from qa.cli import run_command
 from qa.errors import OptionError
 
 
@@ -30,16 +29,6 @@ def nothing_is_measured(monkeypatch):
 def material(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     return write_material(tmp_path)
-
-
-def run_cli(monkeypatch, *words):
-    """Exit code of the command."""
-    monkeypatch.setattr(sys, "argv", ["compare", *map(str, words)])
-    try:
-        run_command(CompareConfig, command)
-    except SystemExit as stop:
-        return stop.code
-    return 0
 
 
 def test_the_page_is_written_beside_the_rows_and_they_stay(material, monkeypatch, capsys):

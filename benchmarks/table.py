@@ -1,10 +1,10 @@
 """Tables of result rows for the terminal and for Markdown.
 
     python -m benchmarks.table runs/demo/rows.jsonl
-    python -m benchmarks.table benchmarks/results/epyc.jsonl --view latency --markdown
-    python -m benchmarks.table benchmarks/results/epyc.jsonl --name dev --write README.md
+    python -m benchmarks.table benchmarks/results/intel-xeon-2core.jsonl --view latency --markdown
+    python -m benchmarks.table benchmarks/results/intel-xeon-2core.jsonl --view family --write README.md
 
-The last replaces what stands between <!-- results:begin dev --> and <!-- results:end dev --> in README.md.
+The last replaces what stands between <!-- results:begin family --> and <!-- results:end family --> in README.md.
 """
 
 from collections.abc import Sequence
@@ -21,6 +21,7 @@ from qa.cli import check_option, run_command
 from qa.errors import OptionError
 from qa.files import write_whole
 
+FAMILY = "family"
 HINTS = {
     "arm": "; python benchmarks/compare.py --target writes such rows",
     "training": "; python benchmarks/training.py writes such rows",
@@ -35,8 +36,9 @@ class TableConfig:
     rows: tyro.conf.Positional[Path]
     """File of result rows."""
     view: str = "summary"
-    """summary (a line for each model), latency (one for each setting; phones are here), accuracy, peers (our best export against
-    what other tools made of the same model), arm (rows of --target), or training (rows of benchmarks/training.py)."""
+    """summary (a line for each model), family (the same without peers), latency (one for each setting; phones are here),
+    accuracy, peers (our best export against what other tools made of the same model), arm (rows of --target), or training (rows
+    of benchmarks/training.py)."""
     data: str | None = None
     """Only rows of this data file, by its name; all when not given."""
     markdown: bool = False
@@ -49,7 +51,8 @@ class TableConfig:
     """SVG file to draw F1 against latency into."""
 
     def __post_init__(self) -> None:
-        check_option(self.view in VIEWS, "--view", self.view, f"one of {', '.join(VIEWS)}")
+        views = (*VIEWS, FAMILY)
+        check_option(self.view in views, "--view", self.view, f"one of {', '.join(views)}")
 
 
 def as_text(table: Table) -> str:
@@ -95,8 +98,10 @@ def write_plot(groups: Sequence[Group], path: Path) -> None:
 def main(config: TableConfig) -> str:
     """Print the tables, or write them into a file. Returns them as text."""
     rows = [row for row in read_rows(config.rows) if config.data in (None, row.get("data", {}).get("name"))]
+    if config.view == FAMILY:
+        rows = [row for row in rows if "peer" not in row]
     groups = collect(rows, newest_order(rows))
-    tables = view_tables(groups, config.view)
+    tables = view_tables(groups, "summary" if config.view == FAMILY else config.view)
     if not tables:
         wanted = f"{config.view}{f' for {config.data}' if config.data else ''}"
         hint = "; rows of a phone are in --view latency" if any(group.on_phone for group in groups) else ""

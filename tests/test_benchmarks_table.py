@@ -1,11 +1,15 @@
 """Tables out of hand-made rows: what is compared with what, newest first, unknown as a dash, and README markers."""
 
+import re
+
 import pytest
 
 from benchmarks.rows import append_row
 from benchmarks.table import TableConfig, as_markdown, as_text, main, replace_marked
 from benchmarks.views.cells import UNKNOWN
 from benchmarks.views.groups import collect
+from benchmarks.views.names import RUNTIME_NAMES
+from benchmarks.views.plots import Point, scatter
 from benchmarks.views.tables import view_tables
 from qa.errors import OptionError
 
@@ -102,6 +106,41 @@ def test_data_sets_and_machines_are_not_mixed():
     assert [(group.data, group.machine) for group in groups] == [
         ("dev.json", "Z80, 1 core"), ("other.json", "Z80, 1 core"), ("dev.json", "6502, 1 core"),
     ]  # fmt: skip
+
+
+def test_models_stand_in_families_whatever_commands_measured_them():
+    made = {"stage": "export", "parent_sha256": "sha of student"}
+    rows = [
+        row("student", stage="student"),
+        row("student-onnx-int8", precision="int8", runtime="onnxruntime 1.31.1", **made),
+        row("student-peer", bundle_sha256="sha of student", stage="student", peer="torch-compile"),
+        row("teacher-onnx", stage="export", parent_sha256="sha of teacher", runtime="onnxruntime 1.31.1"),
+        row("student-onnx-fp32", runtime="onnxruntime 1.31.1", **made),
+        row("student-tflite-int8", precision="int8", runtime="ai-edge-litert 2.3.0", **made),
+        row(),
+    ]
+    student = ["student", "student-tflite-int8", "student-onnx-fp32", "student-onnx-int8", "student-peer"]
+    assert [line["model"] for line in cells(rows)] == ["teacher", "teacher-onnx", *student]
+
+
+def test_the_family_is_all_models_but_peers(tmp_path):
+    path, peer = tmp_path / "rows.jsonl", {"peer": "openvino-int8", "parent_sha256": "sha of teacher", "ms": (9, 9, 9, 9)}
+    for one in (row(ms=(40, 70, 80, 51), lengths="real"), row("teacher-openvino-int8", lengths="real", **peer)):
+        append_row(path, one)
+    svg = tmp_path / "family.svg"
+    for view, shown in (("family", False), ("summary", True)):
+        assert ("teacher-openvino-int8" in main(TableConfig(path, view=view, plot=svg))) == shown
+        assert (">teacher-openvino-int8<" in svg.read_text()) == shown
+
+
+def test_a_plot_keeps_its_width_however_many_runtimes_it_names():
+    runtimes = [*RUNTIME_NAMES, "tensorrt"]
+    svg = scatter([Point(name, 10.0 + n, 70.0, name, "fp32") for n, name in enumerate(runtimes)], "ms", "test")
+    assert all(f">{label}<" in svg for label in (*RUNTIME_NAMES.values(), "tensorrt"))
+    figure = float(re.search(r'viewBox="0 0 ([\d.]+) ', svg)[1])
+    ends = re.findall(r'd="M ([\d.]+) [\d.]+ \nL ([\d.]+) ', svg)
+    axes = max(float(right) - float(left) for left, right in ends if float(right) < figure)
+    assert axes > 0.8 * figure
 
 
 def test_no_answer_columns_appear_where_there_are_such_questions():

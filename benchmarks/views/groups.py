@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 from benchmarks.bootstrap import Interval
 from benchmarks.rows import CPU, OK, PHONE, Row
 from benchmarks.views.speedups import MEAN, ratio, round_ratio
+from compress.quantize import PRECISION_OF_FLAG
 
+PRECISIONS = tuple(PRECISION_OF_FLAG.values())
 LatencyKey = tuple[str | int, int]  # (lengths, threads)
 REAL = "real"
 
@@ -120,8 +122,8 @@ def collect(rows: Sequence[Row], order: Sequence[str] = ()) -> list[Group]:
     """Sort rows into groups and entries: this machine, other targets, phones.
 
     A model's newer rows replace its older ones; a changed one starts afresh.
-    Entries stand in the order of their bundle hashes in `order`, else as they first appear, with the baseline first; peers
-    behind the bundle they were made from and its exports.
+    Entries stand in families: a PyTorch bundle, its exports and what peers made of it. Families stand in the order of their
+    bundle hashes in `order`, else as they first appear, with the baseline's first.
     """
     groups: dict[tuple[str, str, str], Group] = {}
     for row in rows:
@@ -134,7 +136,7 @@ def collect(rows: Sequence[Row], order: Sequence[str] = ()) -> list[Group]:
     for group in groups.values():
         rank = {sha256: number for number, sha256 in enumerate(order)}
         group.entries.sort(key=lambda e: (not group.is_baseline(e), rank.get(e.facts["bundle_sha256"], len(rank))))
-        group.entries[:] = _peers_behind_their_family(group.entries)
+        group.entries[:] = _in_families(group.entries)
     return sorted(groups.values(), key=lambda group: (group.on_phone, group.newest["target"] != CPU))
 
 
@@ -159,13 +161,21 @@ def bundles_with_peers(entries: Sequence[Entry]) -> list[str]:
     return list(dict.fromkeys(e.made_from_sha256 for e in entries if e.is_peer and e.made_from_sha256 is not None))
 
 
-def _peers_behind_their_family(entries: Sequence[Entry]) -> list[Entry]:
-    placed = [e for e in entries if not e.is_peer]
-    for bundle in bundles_with_peers(entries):
-        family = {id(e) for e in (*exports_of(placed, bundle), *(e for e in placed if e.facts["bundle_sha256"] == bundle))}
-        last = max((number for number, e in enumerate(placed) if id(e) in family), default=len(placed) - 1)
-        placed[last + 1 : last + 1] = peers_of(entries, bundle)
-    return placed
+def _in_families(entries: Sequence[Entry]) -> list[Entry]:
+    """Whatever commands measured them: a bundle, its exports by runtime and precision, its peers as they come."""
+    families: dict[str, list[Entry]] = {}
+    for entry in entries:
+        is_made = entry.is_peer or entry.facts["stage"] == "export"
+        bundle = entry.made_from_sha256 if is_made else None
+        families.setdefault(bundle or entry.facts["bundle_sha256"], []).append(entry)
+
+    def place(entry: Entry) -> tuple[bool, bool, str, int]:
+        facts, of_us = entry.facts, not entry.is_peer
+        is_export = of_us and facts["stage"] == "export"
+        precision = PRECISIONS.index(facts["precision"]) if facts["precision"] in PRECISIONS else len(PRECISIONS)
+        return (not of_us, is_export, *((facts.get("runtime", ""), precision) if is_export else ("", 0)))
+
+    return [entry for family in families.values() for entry in sorted(family, key=place)]
 
 
 def _update(entries: list[Entry], row: Row) -> None:

@@ -13,7 +13,7 @@ RUNTIME_NAMES = {
     "ai-edge-litert": "LiteRT",
     "openvino": "OpenVINO",
     "torchao": "torchao",
-    "optimum": "Optimum",
+    "optimum-onnx": "Optimum ONNX",
 }
 SHORT_NAMES = RUNTIME_NAMES | {"onnxruntime": "ORT"}
 TOOL_NAMES = {

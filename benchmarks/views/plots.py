@@ -21,11 +21,12 @@ from benchmarks.views.summary import row_interval
 INK = "#010203"  # stands for the page's text colour until the SVG is finished
 RUNTIME_COLOURS = {
     "torch": "#e8743b", "onnxruntime": "#4a86e8", "ai-edge-litert": "#22a06b", "openvino": "#9b6dd6", "torchao": "#b8860b",
-    "optimum": "#c2417c",
+    "optimum-onnx": "#c2417c",
 }  # fmt: skip
 OTHER_COLOUR = "#7a828e"
 MARKERS = {"fp32": "o", "fp16": "s", "int8": "^", "int8-weights": "D", "int8-static": "P"}
 LOG_FROM = 3.0  # an axis whose values differ by more is logarithmic
+LEGEND_COLUMNS = 4  # a line of more is wider than the plot, which then shrinks to make room for it
 DECADES_FROM = 300.0  # a logarithmic axis whose values differ by more has room for powers of ten only
 
 STYLE: dict[Any, Any] = {
@@ -125,13 +126,14 @@ def _tick_text(value: float) -> str:
 
 
 def _legends(axes: Any, chosen: Sequence[Point]) -> None:
-    """Runtimes (colours) in one line above the plot, precisions (markers) in another."""
+    """Runtimes (colours) above the plot, and between, in a line of their own, precisions (markers)."""
 
     def legend(samples: Sequence[tuple[str, str, str]], height: float) -> Any:
         style: dict[str, Any] = {"linestyle": "none", "markersize": 7, "markeredgecolor": "none"}
         handles = [Line2D([], [], color=colour, marker=marker, label=label, **style) for colour, marker, label in samples]
         place: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0, height), "borderaxespad": 0.2, "borderpad": 0.1}
-        return axes.legend(handles=handles, ncols=len(handles), frameon=False, fontsize=9, handletextpad=0.1, **place)
+        place["ncols"] = min(len(handles), LEGEND_COLUMNS)
+        return axes.legend(handles=handles, frameon=False, fontsize=9, handletextpad=0.1, **place)
 
     runtimes = dict.fromkeys(p.runtime for p in chosen)
     used = {p.precision for p in chosen}

@@ -1,5 +1,6 @@
 """The README's tables are those of the committed rows."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -25,11 +26,22 @@ def marked_tables(name):
     return tables
 
 
-def test_the_table_of_the_family_is_made_from_the_rows(tmp_path):
-    copy = tmp_path / "README.md"
+def drawn(svg):
+    """The words of a plot, sorted, and where its marks and ticks stand: what does not depend on the version of matplotlib."""
+    places = re.findall(r'<use href="[^"]+" x="([\d.]+)" y="([\d.]+)"', svg)
+    return sorted(re.findall(r">([^<>]+)</text>", svg)), np.array(places, dtype=float)
+
+
+def test_the_table_and_the_plot_of_the_family_are_made_from_the_rows(tmp_path):
+    copy, plot = tmp_path / "README.md", tmp_path / "plot.svg"
     copy.write_bytes((ROOT / "README.md").read_bytes())
-    write_table(TableConfig(RESULTS / "amd-epyc-2core.jsonl", data="dev-v1.1.json.gz", name="dev", write=copy))
+    write_table(TableConfig(RESULTS / "intel-xeon-2core.jsonl", view="family", write=copy, plot=plot))
     assert copy.read_bytes() == (ROOT / "README.md").read_bytes()
+    words, places = drawn(plot.read_text(encoding="utf-8"))
+    committed_words, committed_places = drawn((RESULTS / "f1-latency.svg").read_text(encoding="utf-8"))
+    assert words == committed_words
+    assert {"teacher", "student", "student-pruned-tflite-int8"} < set(words)
+    assert places == pytest.approx(committed_places, abs=2)
 
 
 def test_the_tables_beside_peers_are_made_from_the_rows(tmp_path):

@@ -11,6 +11,7 @@ import matplotlib as mpl
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.path import Path
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from matplotlib.transforms import Bbox
 
@@ -89,7 +90,7 @@ def as_file(svg: str) -> str:
 def scatter(chosen: Sequence[Point], x_label: str, salt: str) -> str:
     """F1 against something of which less is better, each model with its name beside it, and its interval where it has one."""
     with mpl.rc_context(STYLE | {"svg.hashsalt": salt}):
-        figure = Figure(figsize=(6.6, 4.3), layout="constrained")
+        figure = Figure(figsize=(6.6, 4.9), layout="constrained")
         axes = figure.add_subplot()
         axes.set_xlabel(x_label)
         axes.set_ylabel("F1, %")
@@ -101,7 +102,7 @@ def scatter(chosen: Sequence[Point], x_label: str, salt: str) -> str:
         axes.grid(visible=True)
         _legends(axes, chosen)
         FigureCanvasAgg(figure).draw()  # fixes where everything stands
-        _place_labels(figure, axes, chosen, _draw_points(axes, chosen))
+        _place_labels(figure, axes, chosen, *_draw_points(axes, chosen))
         return _svg(figure)
 
 
@@ -145,10 +146,12 @@ def _legends(axes: Any, chosen: Sequence[Point]) -> None:
     axes.add_artist(first).set_clip_on(False)  # clipped to the plot, it would get no room above
 
 
-def _draw_points(axes: Any, chosen: Sequence[Point]) -> list[Bbox]:
-    """Draw the markers and return their boxes; of those at one spot the earlier ones are larger, so that all are seen."""
+def _draw_points(axes: Any, chosen: Sequence[Point]) -> tuple[list[Bbox], list[Bbox]]:
+    """Draw the markers and their intervals and return the boxes of both; of markers at one spot the earlier are larger,
+    so that all are seen.
+    """
     centres = [axes.transData.transform((p.x, p.y)) for p in chosen]
-    boxes = []
+    boxes, whiskers = [], []
     for number, (p, (x, y)) in enumerate(zip(chosen, centres, strict=True)):
         n_above = sum(math.dist((x, y), other) < 4 for other in centres[number + 1 :])
         size = 9 + 4.5 * n_above
@@ -157,16 +160,18 @@ def _draw_points(axes: Any, chosen: Sequence[Point]) -> list[Bbox]:
         axes.plot(p.x, p.y, MARKERS.get(p.precision, "X"), color=colour, markersize=size, **edges)
         if p.interval is not None:
             axes.plot([p.x, p.x], p.interval, color=colour, linewidth=1, alpha=0.5, zorder=1)
+            ends = [axes.transData.transform((p.x, end)) for end in p.interval]
+            whiskers.append(Bbox(ends))
         half = 0.75 * size * axes.figure.dpi / 72
         boxes.append(Bbox.from_bounds(x - half, y - half, 2 * half, 2 * half))
-    return boxes
+    return boxes, whiskers
 
 
-def _place_labels(figure: Figure, axes: Any, chosen: Sequence[Point], boxes: Sequence[Bbox]) -> None:
-    """Put each name at the nearest spot that is free of points and of other names; a thin line leads to a far one."""
+def _place_labels(figure: Figure, axes: Any, chosen: Sequence[Point], boxes: Sequence[Bbox], whiskers: Sequence[Bbox]) -> None:
+    """Put each name at the nearest spot that is free of points, intervals and other names; a thin line leads to a far one."""
     renderer = FigureCanvasAgg(figure).get_renderer()
     to_data = axes.transData.inverted().transform
-    frame, taken = axes.get_window_extent(), list(boxes)
+    frame, taken = axes.get_window_extent(), [*boxes, *whiskers]
     for p, own in sorted(zip(chosen, boxes, strict=True), key=lambda pair: -pair[0].y):
         x, y, radius = own.x0 + own.width / 2, own.y0 + own.height / 2, own.width / 2
         measured = axes.text(0, 0, p.name, fontsize=8.5)
@@ -179,14 +184,29 @@ def _place_labels(figure: Figure, axes: Any, chosen: Sequence[Point], boxes: Seq
                 left = x + (radius + gap) * across + (across - 1) * extent.width / 2
                 bottom = y + (radius + gap) * up + (up - 1) * extent.height / 2
                 spots.append((gap, Bbox.from_bounds(left, bottom, extent.width, extent.height)))
-        free = [spot for spot in spots if _inside(spot[1], frame) and not any(spot[1].overlaps(box) for box in taken)]
+        others = [box for box in boxes if not box.overlaps(own)]  # those at one spot hide one another anyway
+        free = [
+            (gap, box) for gap, box in spots
+            if _inside(box, frame) and not any(box.overlaps(other) for other in taken) and _leads(box, (x, y), others)
+        ]  # fmt: skip
         gap, box = (free or spots)[0]
         taken.append(box)
         axes.text(*to_data((box.x0, box.y0)), p.name, fontsize=8.5, va="bottom")
         if gap > 8:
-            nearest = (min(max(x, box.x0), box.x1), min(max(y, box.y0), box.y1))
-            start, end = to_data((x, y)), to_data(nearest)
+            start, end = to_data((x, y)), to_data(_nearest(box, (x, y)))
             axes.plot([start[0], end[0]], [start[1], end[1]], color=INK, linewidth=0.5, alpha=0.5, zorder=1)
+
+
+def _nearest(box: Bbox, spot: tuple[float, float]) -> tuple[float, float]:
+    """The place in a box that is nearest to a spot."""
+    x, y = spot
+    return min(max(x, box.x0), box.x1), min(max(y, box.y0), box.y1)
+
+
+def _leads(box: Bbox, spot: tuple[float, float], others: Sequence[Bbox]) -> bool:
+    """Whether a straight line from a name to its point meets no other point's marker."""
+    line = Path([spot, _nearest(box, spot)])
+    return not any(line.intersects_bbox(other, filled=False) for other in others)
 
 
 def _inside(box: Bbox, frame: Bbox) -> bool:

@@ -169,11 +169,13 @@ def _in_families(entries: Sequence[Entry]) -> list[Entry]:
         bundle = entry.made_from_sha256 if is_made else None
         families.setdefault(bundle or entry.facts["bundle_sha256"], []).append(entry)
 
-    def place(entry: Entry) -> tuple[bool, bool, str, int]:
-        facts, of_us = entry.facts, not entry.is_peer
-        is_export = of_us and facts["stage"] == "export"
-        precision = PRECISIONS.index(facts["precision"]) if facts["precision"] in PRECISIONS else len(PRECISIONS)
-        return (not of_us, is_export, *((facts.get("runtime", ""), precision) if is_export else ("", 0)))
+    def place(entry: Entry) -> tuple[int, str, int]:
+        if entry.is_peer:
+            return (2, "", 0)
+        if entry.facts["stage"] != "export":
+            return (0, "", 0)
+        precision = entry.facts["precision"]
+        return (1, entry.facts.get("runtime", ""), PRECISIONS.index(precision) if precision in PRECISIONS else len(PRECISIONS))
 
     return [entry for family in families.values() for entry in sorted(family, key=place)]
 

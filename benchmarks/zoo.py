@@ -32,6 +32,7 @@ from benchmarks.timing.passes import Timing, measure_latency
 from benchmarks.zoo_train import Model, Training, check_plan, evaluate, load_scores, save_scores, scores_path, train
 from benchmarks.zoo_views import UNSUPPORTED, Results, check_markers, write_results
 from compress.quantize import PRECISION_OF_FLAG
+from distill.precision import resolve_precision
 from distill.stage import Material, read_material
 from distill.training import TrainingOptions
 from qa.bundle import Bundle, open_bundle
@@ -82,7 +83,7 @@ class ZooConfig:
     freeze_encoder: bool = False
     """Train the heads alone."""
     precision: str = "auto"
-    """bf16 (autocast; auto is the same) or fp32, for training."""
+    """Of training: bf16 (autocast), fp32, or auto: bf16 where the GPU, or without one the CPU, computes in it, else fp32."""
     skip_exports: bool = False
     """Train and score PyTorch only; the same command without this exports what was trained."""
     out: Path = Path("runs/zoo")
@@ -185,7 +186,7 @@ def plan(config: ZooConfig) -> Zoo:
     encoder_sha256 = file_sha256(encoder_folder / "model.safetensors")
     training = Training(
         config.encoder, encoder_sha256, config.layers, train_data, config.train_windows, config.learning_rate,
-        config.batch_size, config.optimizer, config.freeze_encoder, config.precision,
+        config.batch_size, config.optimizer, config.freeze_encoder, resolve_precision(config.precision),
     )  # fmt: skip
     examples = evenly(material.eval, config.dev_questions)
     data = {"name": material.eval_file.name, "sha256": file_sha256(material.eval_file)}

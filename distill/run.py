@@ -115,7 +115,10 @@ def train_teacher(config: DistillConfig, material: Material) -> Bundle:
     trainer = Trainer(model, windows, supervised, config.teacher_options(), config.out / "training" / "teacher", "teacher", facts)
     trainer.train(config.resume)
     if trainer.accelerator.is_main_process:
-        save_model(model, out, material, stage="teacher", config=config, tokenizer=folder, parent=None)
+        save_model(
+            model, out, material, stage="teacher", config=config, tokenizer=folder, parent=None,
+            training_precision=trainer.options.precision,
+        )  # fmt: skip
         trainer.finish()
     trainer.accelerator.wait_for_everyone()
     return open_bundle(out, kind="pytorch")
@@ -184,7 +187,10 @@ def main(config: DistillConfig) -> Bundle:
         print(summary(teacher), flush=True)
     trainer.train(config.resume)
     if main_process:
-        save_model(student, out, material, stage="distill", config=config, tokenizer=tokenizer, parent=teacher)
+        save_model(
+            student, out, material, stage="distill", config=config, tokenizer=tokenizer, parent=teacher,
+            training_precision=trainer.options.precision,
+        )  # fmt: skip
         trainer.finish()
     trainer.accelerator.wait_for_everyone()
     bundle = open_bundle(out)

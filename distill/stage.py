@@ -40,7 +40,7 @@ class DistillationFlags:
     hidden_weight: float = 10.0
     """Weight of the hidden-state loss; 0 leaves it out, and teacher logits are then read from the cache."""
     precision: str = "auto"
-    """bf16 (autocast; auto is the same) or fp32."""
+    """bf16 (autocast), fp32, or auto: bf16 where the GPU, or without one the CPU, computes in it, else fp32."""
     optimizer: str = "adamw"
     """adamw, or adafactor (less memory; transformers' settings for fine-tuning, published for rates of about 1e-3)."""
     seed: int = 0
@@ -124,7 +124,7 @@ def distil(
     check_same_width(teacher_model, student, weights.hidden_weight)
     depends_on = {"teacher": teacher.sha256, "data": file_sha256(data), "loss": asdict(weights), **(facts or {})}
     trainer = Trainer(student, windows, supervised, options, work, name, depends_on)
-    folder = cache / cache_key(teacher, data, options.precision)
+    folder = cache / cache_key(teacher, data, trainer.options.precision)
     trainer.loss = Distillation(TeacherLogits(teacher_model, windows, folder, trainer.accelerator), weights)
     return trainer
 

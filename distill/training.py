@@ -10,7 +10,7 @@ import json
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -27,13 +27,13 @@ from tqdm import tqdm
 
 from distill.batches import bucketed_batches, to_tensors
 from distill.optimizers import CLIPS_GRADIENTS, STATE_KEYS, build_optimizer, check_optimizer, restored_state, state_tensors
+from distill.precision import check_precision, resolve_precision
 from qa.cli import check_option
 from qa.errors import OptionError
 from qa.features import Window
 from qa.files import check_free_space, write_whole
 from qa.models.model import QAModel
 
-PRECISIONS = ("auto", "bf16", "fp32")
 CHECKPOINT = "checkpoint.safetensors"
 
 # (model, tensors of a batch, indices of its windows) -> the terms of the loss by name; "loss" is what is minimized.
@@ -64,16 +64,15 @@ class TrainingOptions:
         check_option(self.seed >= 0, "--seed", self.seed, "at least 0")
         check_option(0 <= self.warmup < 1, "--warmup", self.warmup, "in [0, 1)")
         check_option(self.accumulation >= 1, "--accumulation", self.accumulation, "at least 1")
-        check_option(self.precision in PRECISIONS, "--precision", self.precision, f"one of {', '.join(PRECISIONS)}")
+        check_precision(self.precision)
         check_optimizer(self.optimizer)
 
 
 def make_accelerator(precision: str) -> Accelerator:
-    """Accelerate's view of the machine: a GPU when there is one, all processes of torchrun, bf16 autocast for auto and bf16."""
-    check_option(precision in PRECISIONS, "--precision", precision, f"one of {', '.join(PRECISIONS)}")
+    """Accelerate's view of the machine: a GPU when there is one, all processes of torchrun, autocast for bf16."""
     # While the first process saves and scores a model the others wait; NCCL would give up after ten minutes.
     patience = InitProcessGroupKwargs(timeout=timedelta(hours=12))
-    mixed = "no" if precision == "fp32" else "bf16"
+    mixed = "bf16" if resolve_precision(precision) == "bf16" else "no"
     return Accelerator(mixed_precision=mixed, cpu=not torch.cuda.is_available(), kwargs_handlers=[patience])
 
 
@@ -99,10 +98,12 @@ class Trainer:
         facts: dict[str, Any] | None = None,
     ) -> None:
         """`facts` are what else the result depends on (teacher, data, weights of the loss): a checkpoint is of these too."""
-        self.model, self.windows, self.loss, self.options, self.work, self.name = model, windows, loss, options, work, name
+        self.model, self.windows, self.loss, self.work, self.name = model, windows, loss, work, name
+        # Resolved here: a checkpoint does not go on in another precision on another machine.
+        self.options = replace(options, precision=resolve_precision(options.precision))
         self.facts = dict(facts or {})
         self.lengths = np.array([len(w.input_ids) for w in windows])
-        self.accelerator = make_accelerator(options.precision)
+        self.accelerator = make_accelerator(self.options.precision)
         self.n_batches = -(-len(windows) // options.batch_size)
         self.n_steps = max(1, round(options.epochs * self.n_batches / options.accumulation))
         if options.freeze_encoder:
@@ -128,7 +129,8 @@ class Trainer:
         self.wrapped.train()
         if self.options.freeze_encoder:
             self.model.encoder.eval()  # the head learns from the states it will be given, which know no dropout
-        with tqdm(total=self.n_steps, initial=first, desc=self.name, unit="step", disable=not main, mininterval=2.0) as bar:
+        what = f"{self.name} in {self.options.precision}"
+        with tqdm(total=self.n_steps, initial=first, desc=what, unit="step", disable=not main, mininterval=2.0) as bar:
             for step in range(first, self.n_steps):
                 began = time.monotonic()
                 try:

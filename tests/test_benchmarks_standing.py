@@ -16,7 +16,7 @@ from qa.errors import OptionError
 def found(*models):
     """The standings at real lengths and padded, by setting."""
     (group,) = collect(run(*models))
-    return {one.setting: one for one in standings(group)}
+    return {one.lengths: one for one in standings(group)}
 
 
 OURS = (export("student-onnx-int8", 10, 40), export("student-tflite-int8", 20, 30))
@@ -24,8 +24,16 @@ OURS = (export("student-onnx-int8", 10, 40), export("student-tflite-int8", 20, 3
 
 def test_ours_is_the_fastest_of_our_exports_at_each_setting():
     both = found(*OURS, peer("openvino-int8", 12, 36))
-    assert [both[setting].ours.facts["model"] for setting in ("real", "padded")] == ["student-onnx-int8", "student-tflite-int8"]
-    assert both["padded"].row["lengths"] == 384
+    assert [both[setting].ours.facts["model"] for setting in ("real", 384)] == ["student-onnx-int8", "student-tflite-int8"]
+    assert both[384].row["lengths"] == 384
+
+
+def test_a_standing_for_every_length_that_a_peer_was_timed_at_too():
+    padded_only = [row for row in peer("openvino-int8", 12, 30) if row["lengths"] != "real"]
+    one = found(*OURS, padded_only)
+    assert list(one) == [128, 384]
+    assert one[128].verdict().startswith("Padded to 128, our student-tflite-int8 and student-openvino-int8 are the fastest")
+    assert list(found(*OURS, padded_only, peer("torchao-int8", 20, 60))) == ["real", 128, 384]
 
 
 def test_we_are_the_fastest():
@@ -34,7 +42,7 @@ def test_we_are_the_fastest():
         "At real lengths, our student-onnx-int8 is the fastest at equal F1: "
         "the next, student-openvino-int8, is 0.80 times as fast (0.80–0.80)"
     )
-    assert both["padded"].verdict().startswith("Padded to 384, our student-tflite-int8 is the fastest at equal F1")
+    assert both[384].verdict().startswith("Padded to 384, our student-tflite-int8 is the fastest at equal F1")
     sentences = [both["real"].sentence(line) for line in both["real"].lines]
     assert sentences == [
         "student-openvino-int8 is behind: 0.80 times as fast (0.80–0.80) at real lengths at the same F1",
@@ -48,8 +56,8 @@ def test_a_peer_is_faster_at_one_setting():
         "At real lengths, student-openvino-int8 is the fastest at equal F1: "
         "1.25 times as fast (1.25–1.25) as our student-onnx-int8"
     )
-    assert "our student-tflite-int8 is the fastest" in both["padded"].verdict()
-    assert overall_verdict([both["real"], both["padded"]]).startswith("At real lengths, student-openvino-int8 is the fastest")
+    assert "our student-tflite-int8 is the fastest" in both[384].verdict()
+    assert overall_verdict([both["real"], both[384]]).startswith("At real lengths, student-openvino-int8 is the fastest")
     first = both["real"].sentence(both["real"].lines[0])
     assert first == "student-openvino-int8 is 1.25 times as fast (1.25–1.25) at real lengths at the same F1"
 

@@ -59,7 +59,15 @@ def test_the_tables_of_arm_and_of_training_are_made_from_the_rows(view, rows, tm
     assert copy.read_bytes() == (ROOT / "README.md").read_bytes()
 
 
-@pytest.mark.parametrize("name", ["intel-xeon-2core", "intel-xeon-2core-sample"])
+@pytest.mark.parametrize("view", ["family", "peers"])
+def test_the_tables_of_the_machine_with_amx_are_made_from_its_rows(view, tmp_path):
+    copy = tmp_path / "README.md"
+    copy.write_bytes((RESULTS / "README.md").read_bytes())
+    write_table(TableConfig(RESULTS / "intel-xeon-amx-2core.jsonl", view=view, write=copy))
+    assert copy.read_bytes() == (RESULTS / "README.md").read_bytes()
+
+
+@pytest.mark.parametrize("name", ["intel-xeon-2core", "intel-xeon-amx-2core"])
 def test_committed_rows_keep_the_rules(name):
     rows = read_rows(RESULTS / f"{name}.jsonl")
     timed = [row for row in rows if "round_ms" in row]

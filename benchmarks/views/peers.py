@@ -1,4 +1,4 @@
-"""The table of our best export against its peers, one for real and one for padded lengths."""
+"""The table of our best export against its peers, one for real lengths and one for each length padded to."""
 
 from collections.abc import Sequence
 

@@ -1,7 +1,7 @@
 """Where we stand: our fastest export of a PyTorch bundle against what other tools make of the same bundle, at equal F1.
 
-At each setting, real lengths and padded, both one thread, ours is the fastest of our exports that are within EQUAL_F1 of the
-best of them. A peer counts as of equal F1 when it has at least ours less EQUAL_F1.
+At each setting, real lengths and every length padded to, all with one thread, ours is the fastest of our exports that are
+within EQUAL_F1 of the best of them. A peer counts as of equal F1 when it has at least ours less EQUAL_F1.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,6 @@ from benchmarks.views.groups import REAL, Entry, Group, bundles_with_peers, expo
 from benchmarks.views.speedups import MEAN, ratio, round_ratio
 
 EQUAL_F1 = 0.5  # points that a peer may lose and still count as equal
-SETTINGS = (REAL, "padded")
 
 
 @dataclass(frozen=True)
@@ -59,7 +58,8 @@ class Standing:
 
     made_from: str
     """The PyTorch model that ours and all peers were made from."""
-    setting: str
+    lengths: str | int
+    """REAL, or the length padded to."""
     ours: Entry
     row: Row
     lines: tuple[PeerLine, ...]
@@ -67,7 +67,7 @@ class Standing:
     @property
     def where(self) -> str:
         """At real lengths, or the length padded to."""
-        return "at real lengths" if self.setting == REAL else f"padded to {self.row['lengths']}"
+        return "at real lengths" if self.lengths == REAL else f"padded to {self.lengths}"
 
     def sentence(self, line: PeerLine) -> str:
         """What one peer's figures say, in plain words."""
@@ -103,31 +103,45 @@ def _f1_words(difference: float) -> str:
 
 
 def standings(group: Group) -> list[Standing]:
-    """Every PyTorch bundle that has both peers and exports of our own, at each setting that one of ours was timed at."""
-    found = (_standing(group, bundle, setting) for bundle in bundles_with_peers(group.entries) for setting in SETTINGS)
+    """Every PyTorch bundle that has both peers and exports of our own, at each length that both were timed at."""
+    bundles = bundles_with_peers(group.entries)
+    found = (_standing(group, bundle, lengths) for bundle in bundles for lengths in _lengths(group, bundle))
     return [one for one in found if one is not None]
 
 
-def _standing(group: Group, bundle: str, setting: str) -> Standing | None:
+def _lengths(group: Group, bundle: str) -> list[str | int]:
+    """Real lengths, then those padded to, the shortest first."""
+    ours, theirs = (
+        {lengths for entry in entries for lengths, threads in entry.latency if threads == 1}
+        for entries in (exports_of(group.entries, bundle), peers_of(group.entries, bundle))
+    )
+    return sorted(ours & theirs, key=lambda lengths: 0 if lengths == REAL else int(lengths))
+
+
+def _standing(group: Group, bundle: str, lengths: str | int) -> Standing | None:
     own = [e for e in exports_of(group.entries, bundle) if _sound(e)]
     best_f1 = max((e.facts["f1"] for e in own), default=0.0)
-    timed = [e for e in own if MEAN in e.at(setting, 1) and e.facts["f1"] >= best_f1 - EQUAL_F1]
+    timed = [e for e in own if MEAN in _row(e, lengths) and e.facts["f1"] >= best_f1 - EQUAL_F1]
     if not timed:
         return None
-    ours = min(timed, key=lambda e: e.at(setting, 1)[MEAN])
-    row = ours.at(setting, 1)
+    ours = min(timed, key=lambda e: _row(e, lengths)[MEAN])
+    row = _row(ours, lengths)
     lines = [_line(peer, ours, row) for peer in peers_of(group.entries, bundle) if _sound(peer)]
     parents = [e.facts["model"] for e in group.entries if e.facts["bundle_sha256"] == bundle and not e.is_peer]
     made_from = parents[0] if parents else f"bundle {bundle[:16]}"
-    return Standing(made_from, setting, ours, row, tuple(sorted(lines, key=lambda line: -(line.faster or 0)))) if lines else None
+    return Standing(made_from, lengths, ours, row, tuple(sorted(lines, key=lambda line: -(line.faster or 0)))) if lines else None
 
 
 def _sound(entry: Entry) -> bool:
     return entry.facts["status"] == OK and "f1" in entry.facts
 
 
+def _row(entry: Entry, lengths: str | int) -> Row:
+    return entry.latency.get((lengths, 1), {})
+
+
 def _line(peer: Entry, ours: Entry, base: Row) -> PeerLine:
-    row = peer.latency.get((base["lengths"], 1), {})
+    row = _row(peer, base["lengths"])
     return PeerLine(peer, row, peer.facts["f1"] - ours.facts["f1"], ratio(base, row), round_ratio(base, row))
 
 

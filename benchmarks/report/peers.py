@@ -8,7 +8,7 @@ from benchmarks.views.standing import overall_verdict, standings
 
 
 def peers_section(group: Group, where: str) -> str:
-    """The verdict in its first line, then a table for each setting; empty where no peer can be compared.
+    """The verdict in its first line, then a table for each length; empty where no peer can be compared.
 
     `where` is HTML that names the group in the heading.
     """
@@ -16,7 +16,7 @@ def peers_section(group: Group, where: str) -> str:
     if not found:
         return ""
     parts = [f"<h2>Against other tools{where}</h2>\n<p><strong>{text(overall_verdict(found))}.</strong></p>\n"]
-    said: set[str] = set()  # what both tables say stands once
+    said: set[str] = set()  # what all tables say stands once
     for standing in found:
         table = peers_table(group, standing)
         notes = "".join(f"<li>{text(note)}</li>" for note in table.notes if note not in said)

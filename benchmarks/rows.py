@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from benchmarks.row_values import fault_of
 from qa.errors import PocketQAError
 from qa.files import check_new_file
 
@@ -39,7 +40,8 @@ Row = dict[str, Any]
 # same best span, both against reference: the runtime that computed the same windows of the same bundle on the machine of the
 # command, where reference_f1 is its F1. instructions_per_window is the mean over those windows of the instructions that the
 # runtime call executes, at one thread and as short as the runtime allows; only under QEMU, where no time is measured.
-# load_average is that of the last minute when the measurement began.
+# load_average is that of the last minute when the measurement began. On a GPU peak_memory_mb is what PyTorch's tensors took of
+# its memory.
 KEYS = (
     "model", "bundle_sha256", "parent_sha256", "stage", "precision", "peer", "runtime", "versions", "target", "machine",
     "threads", "affinity", "batch", "lengths", "quick",  # of the latency; lengths is "real" or the padded length
@@ -130,7 +132,7 @@ def row_lines(path: Path) -> Iterator[tuple[bytes, str]]:
 
 
 def parse_row(line: bytes, where: str) -> Row:
-    """One line as a row; RowsError when it is none, or one without the keys of today."""
+    """One line as a row; RowsError when it is none, or one without the keys and kinds of values of today."""
     try:
         row = json.loads(line.decode())
     except ValueError as error:
@@ -138,6 +140,9 @@ def parse_row(line: bytes, where: str) -> Row:
     if not isinstance(row, dict) or _missing(row):
         lacking = ", ".join(_missing(row)) if isinstance(row, dict) else "keys"
         raise RowsError(f"{where} is not a result row, it lacks {lacking}; remove that line")
+    fault = fault_of(row, succeeded=row["status"] == OK, on_phone=row["target"] == PHONE)
+    if fault is not None:
+        raise RowsError(f"{where}: {fault}; remove that line and measure again")
     return row
 
 

@@ -62,6 +62,8 @@ def test_the_view_of_other_targets_compares_with_the_fp32_file_of_the_same_model
     assert [line[-1] for line in view_tables(collect(both + others), "arm")[0].cells[2:]] == ["–", "–"]
     counted = [row | {"target": "qemu:x", "instructions_per_window": n} for row, n in zip(both[::2], (300, 100), strict=True)]
     assert [line[-1] for line in view_tables(collect(counted), "arm")[0].cells] == ["1.00x", "3.00x"]
+    on_others = [counted[0], counted[1] | {"n": 20}]  # of other questions, whose windows have other lengths
+    assert [line[-1] for line in view_tables(collect(on_others), "arm")[0].cells] == ["1.00x", "–"]
 
 
 def test_rows_of_another_target_stand_apart_even_on_the_same_machine():

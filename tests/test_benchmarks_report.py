@@ -72,6 +72,38 @@ def test_what_was_not_timed_is_no_headline_where_others_were():
     assert why_best(alone, best_entry(alone)) == "keeps the most of F1; none was timed"
 
 
+def test_of_models_that_keep_97_percent_the_fastest_is_taken_even_where_one_below_is_faster():
+    near = {**STUDENT, "f1": 77.0, "f1_retained": 0.9625, "size_bytes": 1_000_000}
+    group = collect([*comparison(), row("near", ms=(2, 2, 2, 2), lengths="real", **near)])[0]
+    assert best_entry(group).facts["model"] == "good"
+    alone = [one for one in comparison() if one["model"] not in ("good", "slow")]
+    group = collect([*alone, row("near", ms=(2, 2, 2, 2), lengths="real", **near)])[0]
+    why = "the fastest that retains F1 within 2 points of the most (none timed retains 97%)"
+    assert why_best(group, best_entry(group)) == why
+
+
+def test_a_headline_of_padded_times_alone():
+    rows = [one for one in comparison() if one.get("lengths") != "real"] + [row("exact", f1=79.9, f1_retained=0.999)]
+    group = collect(rows)[0]
+    assert best_entry(group).facts["model"] == "good"
+    assert headline(group)[0] == "good keeps 97.5% of teacher's F1: 4.0 times smaller, 5.0 times faster"
+    assert headline(group)[1][-1][1].startswith("faster, both padded to 384")
+
+
+def test_a_baseline_that_failed_later_leaves_a_page_without_a_headline():
+    group = collect([*comparison(), row(status="cannot load it", **NOT_MEASURED)])[0]
+    assert headline(group) == ("5 models on dev.json", [])
+    assert "teacher failed: cannot load it" in Page([group]).render()
+
+
+def test_the_models_of_all_targets_share_a_table_and_only_one_line_is_the_best():
+    there = [one | {"target": "ssh:pi", "machine": "Pi, 4 cores", "quick": True} for one in comparison()]
+    page = Page(collect([*comparison(), *there])).render()
+    models = page[page.index("<h2>Models") :].split("</section>")[0]
+    assert models.count('<tr class="best"') == 1
+    assert [note in models for note in ("Pi, 4 cores", "Z80, 1 core", "† quick", "F1 on cpu</li>")] == [True] * 4
+
+
 def test_report_without_latency_or_baseline_or_any_success(tmp_path):
     alone, failed = row(**NO_BASELINE), row(status="broken", **(NOT_MEASURED | NO_BASELINE))
     for name, rows in (("alone", [alone]), ("failed", [failed])):

@@ -156,6 +156,16 @@ def test_of_models_with_one_name_the_student_is_the_one_that_is_certain(kept, ma
     assert chosen_three(kept, group) == [teacher, int8]
 
 
+def test_another_tools_int8_is_not_the_students(kept, material):
+    group = material[2][0]
+    int8 = next(e for e in group.entries if e.facts["bundle_sha256"] == INT8)
+    best = {"model": "student-torchao-int8", "bundle_sha256": "9" * 64, "peer": "torchao-int8", "f1": 100.0}
+    peer = Entry(int8.facts | best | {"parent_sha256": STUDENT})
+    kept.f1["9" * 64], kept.answers["9" * 64] = np.full(7, 100.0), kept.answers[STUDENT]
+    group.entries.append(peer)
+    assert chosen_three(kept, group)[-1] is int8
+
+
 def two_comparisons(rows):
     """The student in int8 and a model half as good again; then the teacher and its student."""
     cpu = [row for row in rows if row["target"] == "cpu"]

@@ -57,6 +57,26 @@ def test_a_line_that_is_no_row_is_named(tmp_path, line):
         read_rows(path)
 
 
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"data": "dev.json"},
+        {"f1": "high"},
+        {"lengths": "long"},
+        {"lengths": 0},
+        {"status": "ok"},
+        {"latency_ms_p50": 1.0, "lengths": 384},
+        {"windows_per_s": 0},
+        {"round_ms": [1.0, None]},
+    ],
+)
+def test_a_row_with_values_of_another_form_is_named_before_anything_is_measured(tmp_path, wrong):
+    path = tmp_path / "rows.jsonl"
+    path.write_text(json.dumps(minimal_row()) + "\n" + json.dumps(minimal_row(**wrong)) + "\n")
+    with pytest.raises(RowsError, match=r"rows\.jsonl: line 2.*; remove that line and measure again$"):
+        rows_so_far(path)
+
+
 def test_a_full_disk_leaves_the_file_as_it_was(tmp_path, monkeypatch):
     path = tmp_path / "rows.jsonl"
     append_row(path, minimal_row())

@@ -6,6 +6,7 @@ from peer_material import timed
 
 from benchmarks.views.groups import collect
 from benchmarks.views.speedups import MIN_ROUNDS, ratio, round_ratio
+from benchmarks.views.tables import view_tables
 
 
 def test_a_constant_ratio_has_an_interval_without_width_however_slow_single_rounds_were():
@@ -69,7 +70,34 @@ def test_speed_is_against_the_baseline_at_its_greatest_length_whatever_was_appen
     for order in (rows, rows[::-1]):
         (group,) = collect(order)
         (entry,) = group.entries
-        assert entry.at("padded", 1)["lengths"] == 384
-        assert group.speedup(entry.at("real", 1)) == 2
+        assert (group.longest, group.lengths_shown) == (384, [384, "real"])
+        assert group.speedup(entry.at("real")) == 2
         assert group.speedup(entry.latency[128, 1]) == pytest.approx(100 / 30)
-        assert (group.speedup_interval(entry.at("real", 1)).low, group.speedup_interval(entry.at("padded", 1))) == (2, None)
+        assert (group.speedup_interval(entry.at("real")).low, group.speedup_interval(entry.at(384))) == (2, None)
+
+
+def two_runs():
+    """A run padded to 384 and at real lengths, and a later one padded to 128 and 256, each with the teacher."""
+    later = {"date": "2025-01-02T00:00:00Z"}
+    first = [timed("teacher", 100, 384), timed("teacher", 50), timed("a", 25, 384), timed("a", 10)]
+    return [*first, *(timed(name, ms, n, **later) for name, ms, n in (("teacher", 60, 256), ("b", 5, 128), ("b", 15, 256)))]
+
+
+def test_under_a_length_stand_times_of_that_length_alone():
+    table = view_tables(collect(two_runs()), "summary")[0]
+    found = {cells[0]: dict(zip(table.headings, cells, strict=True)) for cells in table.cells}
+    assert (found["a"]["ms@384"], found["a"]["x@384"]) == ("25.0", "4.00x (4.00–4.00)")
+    assert (found["b"]["ms@384"], found["b"]["x@384"], found["b"]["ms@real"]) == ("–", "–", "–")
+    assert "ms: median of the runtime call for one window, 1 thread, padded to 384 or as short as the runtime allows (real)" in (
+        table.notes
+    )
+    only_two_threads = [row | {"threads": 2} for row in two_runs()]
+    assert "x@384" not in view_tables(collect(only_two_threads), "summary")[0].headings
+
+
+def test_a_note_says_what_x_is_against_in_every_run_shown():
+    summary, latency = (view_tables(collect(two_runs()), view)[0] for view in ("summary", "latency"))
+    assert any("x: times as fast as teacher padded to 384 at 1 thread" in note for note in summary.notes)
+    assert any("teacher padded to the greatest length of the run (256 or 384) at" in note for note in latency.notes)
+    of_b = [cells for cells in latency.cells if cells[0] == "b"]
+    assert [cells[latency.headings.index("x mean")] for cells in of_b] == ["12.00x", "4.00x"]

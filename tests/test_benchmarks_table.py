@@ -101,6 +101,28 @@ def test_a_failed_model_is_listed_with_its_error_and_without_older_figures():
     assert "s failed: cannot load it" in table.notes
 
 
+def test_answers_compared_with_the_baseline_for_want_of_the_parents_are_not_those_of_the_parent():
+    made = STUDENT | {"parent_sha256": "sha of pruned", "same_answers": 0.672}
+    rows = [row(), row("a", same_answers_as="teacher", **made), row("b", same_answers_as="pruned", **made)]
+    rows.append(row("c", same_answers_as="teacher", **(made | {"parent_sha256": "sha of teacher"})))
+    shown = {line["model"]: line["same"] for line in cells(rows)}
+    assert shown == {"teacher": UNKNOWN, "a": UNKNOWN, "b": "67.2%", "c": "67.2%"}
+    (table,) = view_tables(collect(rows), "summary")
+    assert any("(– where the parent's were not kept)" in note for note in table.notes)
+    assert not any("not kept" in note for note in view_tables(collect(rows[::2]), "summary")[0].notes)
+    assert {line["model"]: line["as"] for line in cells(rows, "accuracy")} == {
+        "teacher": UNKNOWN, "a": "teacher", "b": "pruned", "c": "teacher",
+    }  # fmt: skip
+
+
+def test_an_interval_against_another_baseline_does_not_stay():
+    ends = {"f1_retained_low": 0.96, "f1_retained_high": 0.99}
+    of_teacher = row("s", **STUDENT, **ends)
+    of_other = row("s", **(STUDENT | {"baseline": "t", "baseline_sha256": "sha of t", "f1_retained": 1.02}))
+    assert cells([of_teacher, row("s", **STUDENT)])[0]["retained"] == "97.5% (96.0–99.0)"
+    assert cells([of_teacher, of_other])[0]["retained"] == "102.0%"
+
+
 def test_data_sets_and_machines_are_not_mixed():
     groups = collect([row(), row(data={"name": "other.json", "sha256": "other"}), row(machine="6502, 1 core")])
     assert [(group.data, group.machine) for group in groups] == [

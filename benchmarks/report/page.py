@@ -101,12 +101,12 @@ class Page:
         if not lines:
             return ""
         best = best_entry(self.groups[0])
-        marked = best.facts["bundle_sha256"] if best is not None else None
-        notes = [note for table in view_tables(self.groups[:1], "summary") for note in table.notes]
+        notes = list(dict.fromkeys(note for table in view_tables(self.groups, "summary") for note in table.notes))
         if best is not None:
-            notes.append(f"green: {why_best(self.groups[0], best)}")
+            where = f" on {self.groups[0].target}" if len(self.groups) > 1 else ""
+            notes.append(f"green: {why_best(self.groups[0], best)}{where}")
         listed = "".join(f"<li>{text(note)}</li>" for note in notes)
-        table = sortable(lines, MODEL_COLUMNS, marked, "Models")
+        table = sortable(lines, MODEL_COLUMNS, best, "Models")
         return f'<section><h2>Models</h2>\n{target_filter(self.groups)}\n{table}\n<ul class="notes">{listed}</ul></section>\n'
 
     def _peers(self) -> str:

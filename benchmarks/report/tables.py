@@ -59,12 +59,8 @@ def _fact(key: str) -> Callable[[Line], object]:
     return lambda line: line.row.get(key)
 
 
-def _at(lengths: str) -> list[Column]:
-    """Time, speed against the baseline and its interval of single windows at one thread."""
-
-    def row(line: Line) -> Row:
-        return line.entry.at(lengths, 1)
-
+def _at(lengths: str, row: Callable[[Line], Row]) -> list[Column]:
+    """Time, speed against the baseline and its interval of single windows at one thread, from this row of a line."""
     return [
         Column(f"ms {lengths}", lambda line: row(line).get("latency_ms_p50"), ".1f", row=row),
         Column(f"x {lengths}", lambda line: line.group.speedup(row(line)), ".2f", unit="x", row=row),
@@ -100,9 +96,9 @@ MODEL_COLUMNS = [
     Column("F1, 95 %", lambda line: line.intervals[0], ".2f"),
     Column("retained", lambda line: line.group.retained(line.entry), ".1f", 100, "%"),
     Column("retained, 95 %", lambda line: line.intervals[1], ".1f", 100),
-    Column("same", _fact("same_answers"), ".1f", 100, "%"),
-    *_at(REAL),
-    *_at("padded"),
+    Column("same", lambda line: line.group.same_as_parent(line.entry), ".1f", 100, "%"),
+    *_at("real", lambda line: line.entry.at(REAL)),
+    *_at("padded", lambda line: line.entry.at(line.group.longest)),
     Column("windows/s, batches", lambda line: _batched(line).get("windows_per_s"), ",.0f", row=_batched),
     Column("M instr.", _instructions, ",.1f", 1e-6),
     Column("params", _fact("params"), ".1f", 1e-6, "M"),
@@ -146,15 +142,15 @@ def setting_lines(groups: Sequence[Group]) -> list[Line]:
     return [Line(group, row, Entry(row)) for group in groups for row in current_rows(group)]
 
 
-def sortable(lines: Sequence[Line], own: Sequence[Column], best: str | None, caption: str) -> str:
-    """A table; columns without a figure in any line are left out. The lines of the bundle `best` stand out, peers in italics."""
+def sortable(lines: Sequence[Line], own: Sequence[Column], best: Entry | None, caption: str) -> str:
+    """A table; columns without a figure in any line are left out. The line of `best` stands out, peers are in italics."""
     where = [c for c in WHERE if len({c.value(line) for line in lines} - {None}) > 1]
     columns = [*NAMES, *where, *WHAT, *(c for c in own if any(c.value(line) is not None for line in lines))]
     head = "".join(f'<th scope="col"{"" if c.form else _LEFT}>{text(c.heading)}</th>' for c in columns)
     body = []
     for line in lines:
         kinds = [
-            *(["best"] if line.row["bundle_sha256"] == best and not line.entry.is_peer else []),
+            *(["best"] if line.entry is best else []),
             *(["peer"] if line.entry.is_peer else []),
             *(["bad"] if line.row["status"] != OK else []),
         ]

@@ -79,11 +79,12 @@ def _cells(line: Line, fp32: Line | None) -> tuple[str, ...]:
 
 
 def _cheaper(line: Line, fp32: Line) -> str:
-    """How many times as cheap as the fp32 file: by instructions where they were counted, else by times of one run."""
+    """How many times as cheap as the fp32 file: by times of one run, else by instructions counted on the same windows."""
     if line.timed is not None and fp32.timed is not None:
         times = number(ratio(fp32.timed, line.timed), ".2f", unit="x")
         interval = round_ratio(fp32.timed, line.timed) if line is not fp32 else None
         return marked(with_span(times, interval, ".2f"), line.timed, fp32.timed)
-    if INSTRUCTIONS in line.row and INSTRUCTIONS in fp32.row:
+    same_windows = all(line.row.get(key) == fp32.row.get(key) for key in ("n", "n_windows"))
+    if same_windows and INSTRUCTIONS in line.row and INSTRUCTIONS in fp32.row:
         return number(fp32.row[INSTRUCTIONS] / line.row[INSTRUCTIONS], ".2f", unit="x")
     return UNKNOWN

@@ -33,10 +33,9 @@ class Entry:
         own = self.facts["bundle_sha256"] if self.is_peer else None
         return self.facts.get("parent_sha256", own)
 
-    def at(self, lengths: str, threads: int) -> Row:
-        """The latency row of a setting ("real", or "padded" to the greatest length), empty when not measured."""
-        found = [row for (n, t), row in self.latency.items() if t == threads and (n == REAL) == (lengths == REAL)]
-        return max(found, key=padded_length, default={})
+    def at(self, lengths: str | int | None, threads: int = 1) -> Row:
+        """The latency row of a setting (REAL, or the length padded to), empty when not measured, as for None."""
+        return {} if lengths is None else self.latency.get((lengths, threads), {})
 
     def timed_rows(self) -> list[Row]:
         """The newest rows of all settings that were timed."""
@@ -73,6 +72,18 @@ class Group:
         return self.rows[-1]
 
     @property
+    def longest(self) -> int | None:
+        """The greatest length that any model was padded to with one thread; None when none was."""
+        lengths = (n for entry in self.entries for n, threads in entry.latency if threads == 1)
+        return max((n for n in lengths if isinstance(n, int)), default=None)
+
+    @property
+    def lengths_shown(self) -> list[str | int]:
+        """What a table with a line a model has times of, with one thread: the greatest length padded to, and REAL."""
+        real = any((REAL, 1) in entry.latency for entry in self.entries)
+        return [*([self.longest] if self.longest else []), *([REAL] if real else [])]
+
+    @property
     def baseline(self) -> Row:
         """What the newest row that names a baseline says of it; empty where none does."""
         return next((row for row in reversed(self.rows) if "baseline_sha256" in row), {})
@@ -95,12 +106,24 @@ class Group:
         """Whether the relative figures of a row are against the group's baseline."""
         return bool(row.get("baseline_sha256") == self.baseline.get("baseline_sha256"))
 
+    def same_as_parent(self, entry: Entry) -> float | None:
+        """The share of answers that are the parent's; None where the parent's were not kept, and the row has the baseline's."""
+        facts, base = entry.facts, self.baseline
+        has_parent = facts.get("parent_sha256") not in (None, base.get("baseline_sha256"))
+        as_baseline = facts.get("same_answers_as") == base.get("baseline")
+        return None if has_parent and as_baseline else facts.get("same_answers")
+
     def speedup(self, row: Row, figure: str = MEAN) -> float | None:
         """How many times faster than the baseline at its greatest padded length and one thread, in the same run; None when that
         was not measured.
         """
         base = self._padded_baseline(row, figure)
         return ratio(base, row, figure) if base is not None else None
+
+    def speedup_of(self, row: Row) -> int | None:
+        """The length padded to of what `speedup` divides; None when that was not measured."""
+        base = self._padded_baseline(row, MEAN)
+        return padded_length(base) if base is not None else None
 
     def speedup_interval(self, row: Row) -> Interval | None:
         """The interval of `speedup` by mean times; None where the two did not take turns, and for what is divided by itself."""
@@ -190,8 +213,11 @@ def _update(entries: list[Entry], row: Row) -> None:
     if changed or row["status"] != OK or old.get("status") != OK:
         entries[number] = Entry(dict(row))
     else:
-        # Figures of one setting stay with that setting; load time and memory belong to the model.
-        entries[number].facts = old | row
+        # Figures of one setting stay with that setting; load time and memory belong to the model. What was relative to another
+        # baseline does not stay.
+        other_baseline = "baseline_sha256" in row and row["baseline_sha256"] != old.get("baseline_sha256")
+        kept = {key: value for key, value in old.items() if not (other_baseline and key.startswith("f1_retained"))}
+        entries[number].facts = kept | row
     if "latency_ms_p50" in row and row.get("batch", 1) == 1:
         entries[number].latency[row["lengths"], row["threads"]] = row
     elif is_batched(row):

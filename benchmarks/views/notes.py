@@ -4,12 +4,13 @@ import re
 from collections.abc import Sequence
 
 from benchmarks.bootstrap import LEVEL
-from benchmarks.rows import OK, Row
+from benchmarks.rows import CUDA, OK, Row
 from benchmarks.views.cells import QUICK, UNKNOWN, listed
 from benchmarks.views.groups import REAL, Group
 from benchmarks.views.names import peer_notes
-from benchmarks.views.summary import batched_setting, padded_length_shown
+from benchmarks.views.summary import batched_setting
 
+GPU_PEAK = "peak: of the GPU's memory, what PyTorch's tensors took"
 BUSY = 0.1  # cores kept busy by other processes from which on a table says so
 BUSY_LOAD = 0.5  # load average a core when measuring began, above which a table says so
 
@@ -18,7 +19,7 @@ def table_notes(group: Group, view: str) -> list[str]:
     """All notes under the summary, the latency or the accuracy view of a group."""
     notes = _explanations(group, view) + (peer_notes(group.entries) if view != "latency" else [])
     if view != "accuracy":
-        notes += quick_notes([row for entry in group.entries for row in entry.timed_rows()])
+        notes += quick_notes(shown_rows(group, view))
     return notes + _conditions(group, view) + failure_notes([entry.facts for entry in group.entries])
 
 
@@ -39,7 +40,8 @@ def _explanations(group: Group, view: str) -> list[str]:
     """What the columns mean, with what each is relative to."""
     base = group.baseline.get("baseline")
     others = f"; {UNKNOWN} where compared with another model" if group.compared_with_others() else ""
-    timed = any(e.latency for e in group.entries)
+    shown = shown_rows(group, view)
+    timed = [row for row in shown if "latency_ms_p50" in row]
     intervals = _interval_note(group, view)
     notes = []
     if base is None:
@@ -47,29 +49,43 @@ def _explanations(group: Group, view: str) -> list[str]:
     elif view != "latency":
         notes.append(f"retained: F1 divided by that of {base}{others}")
     if view != "latency" and any("same_answers" in e.facts for e in group.entries):
-        notes[-1] += "; same: answers letter for letter those of the parent (of an export: the PyTorch model)"
+        unknown = any("same_answers" in e.facts and group.same_as_parent(e) is None for e in group.entries)
+        kept = f" ({UNKNOWN} where the parent's were not kept)" if unknown and view == "summary" else ""
+        notes[-1] += f"; same: answers letter for letter those of the parent (of an export: the PyTorch model){kept}"
     if timed and view == "summary":
-        notes.append("ms: median of the runtime call for one window, 1 thread, padded or as short as the runtime allows (real)")
-    if timed and view != "accuracy" and base is not None:
+        lengths = [f"padded to {n}" if n != REAL else "as short as the runtime allows (real)" for n in group.lengths_shown]
+        notes.append(f"ms: median of the runtime call for one window, 1 thread, {' or '.join(lengths)}")
+    if timed and base is not None:
         means = "; by mean and by median times" if view == "latency" else " (mean times)"
-        notes.append(f"x: times as fast as {base} {_padded(group)} at 1 thread in the same run{means}{others}")
+        notes.append(f"x: times as fast as {base} {_padded(group, timed)} at 1 thread in the same run{means}{others}")
     if view == "summary":
         notes += _batch_note(group)
     if view == "accuracy" and any("null_threshold" in e.facts for e in group.entries):
         notes.append("own threshold: of no answer, tuned for this very file on held-out training articles")
     if view == "latency":
-        notes.append(
-            "tokenize (one question), decode (one window) and load in ms are not part of the latency; peak: the whole process"
-        )
-    if view == "latency" and any("latency_ms_first" in row for row in timed_rows(group)):
+        peak = GPU_PEAK if group.target == CUDA else "peak: the whole process"
+        notes.append(f"tokenize (one question), decode (one window) and load in ms are not part of the latency; {peak}")
+    if view == "latency" and any("latency_ms_first" in row for row in shown):
         notes.append("first: the first inference of the process, which is not among those timed")
     return notes + ([intervals] if intervals else [])
 
 
-def _padded(group: Group) -> str:
-    """padded, with the length where several were timed."""
-    lengths = {n for e in group.entries for n, _ in e.latency if n != REAL}
-    return f"padded to {padded_length_shown(group)}" if len(lengths) > 1 else "padded"
+def shown_rows(group: Group, view: str) -> list[Row]:
+    """The rows that the times of a view are from: the accuracy has none, the summary one row a model and length."""
+    if view == "latency":
+        return timed_rows(group)
+    lengths = group.lengths_shown if view == "summary" else []
+    rows = [row for e in group.entries for row in map(e.at, lengths) if row]
+    setting = batched_setting(group) if view == "summary" else None
+    return rows + [e.batched[setting] for e in group.entries if setting in e.batched]
+
+
+def _padded(group: Group, rows: Sequence[Row]) -> str:
+    """To which length the baseline was padded in the runs of these rows."""
+    lengths = sorted({n for row in rows if (n := group.speedup_of(row)) is not None})
+    if len(lengths) < 2:
+        return " to ".join(["padded", *map(str, lengths)])
+    return f"padded to the greatest length of the run ({', '.join(map(str, lengths[:-1]))} or {lengths[-1]})"
 
 
 def _interval_note(group: Group, view: str) -> str:
@@ -77,8 +93,8 @@ def _interval_note(group: Group, view: str) -> str:
     over = []
     if view != "latency" and any("f1_low" in e.facts or "f1_retained_low" in e.facts for e in group.entries):
         over.append("of F1 and its ratio over questions" if view == "accuracy" else "of retained over questions")
-    rounds = {len(row["round_ms"]) for row in timed_rows(group) if group.speedup_interval(row) is not None}
-    if view != "accuracy" and rounds:
+    rounds = {len(row["round_ms"]) for row in shown_rows(group, view) if group.speedup_interval(row) is not None}
+    if rounds:
         counts = f"{min(rounds)}" if len(rounds) == 1 else f"{min(rounds)} to {max(rounds)}"
         over.append(f"of x over {counts} rounds in which the models took turns")
     return f"intervals: {LEVEL:.0%}, bootstrap, paired with the baseline, {' and '.join(over)}" if over else ""

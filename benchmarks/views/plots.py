@@ -15,7 +15,7 @@ from matplotlib.path import Path
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from matplotlib.transforms import Bbox
 
-from benchmarks.views.groups import Entry, Group
+from benchmarks.views.groups import REAL, Entry, Group
 from benchmarks.views.names import RUNTIME_NAMES, runtime_package
 from benchmarks.views.summary import row_interval
 
@@ -78,7 +78,7 @@ def points(group: Group, x: Callable[[Entry], float | None]) -> list[Point]:
 
 def latency_scatter(group: Group) -> str | None:
     """F1 against mean latency at real lengths on one thread; None when that was not measured."""
-    chosen = points(group, lambda e: e.at("real", 1).get("latency_ms_mean"))
+    chosen = points(group, lambda e: e.at(REAL).get("latency_ms_mean"))
     return scatter(chosen, "mean ms for one window, real lengths, 1 thread", "latency") if chosen else None
 
 

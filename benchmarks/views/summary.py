@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from benchmarks.bootstrap import Interval
 from benchmarks.rows import Row
 from benchmarks.views.cells import UNKNOWN, marked, number, with_span
-from benchmarks.views.groups import REAL, Entry, Group, padded_length
+from benchmarks.views.groups import REAL, Entry, Group
 from benchmarks.views.names import short_runtime_name
 
 Column = tuple[str, Callable[[Entry], str]]
@@ -43,11 +43,6 @@ def batched_setting(group: Group) -> tuple[str | int, int, int] | None:
     return min(found, key=lambda key: (key[0] != REAL, key[1], -key[2], str(key[0])), default=None)
 
 
-def padded_length_shown(group: Group) -> int | None:
-    """The greatest padded length at which anything was timed; None when nothing was."""
-    return max((padded_length(row) for e in group.entries for row in e.latency.values()), default=0) or None
-
-
 def summary_columns(group: Group) -> list[Column]:
     """Size, accuracy and speed. Intervals and windows a second where rows have them."""
     columns = [
@@ -58,20 +53,18 @@ def summary_columns(group: Group) -> list[Column]:
         ("EM", figure("exact")),
         ("F1", figure("f1")),
         ("retained", lambda e: _retained(group, e, ".1f")),
-        ("same", figure("same_answers", ".1f", 100, "%")),
+        ("same", lambda e: number(group.same_as_parent(e), ".1f", 100, "%")),
     ]
-    padded = padded_length_shown(group)
-    if padded is not None:
-        columns += [
-            (f"ms@{padded}", lambda e: _ms(e.at("padded", 1))),
-            (f"x@{padded}", lambda e: _faster(group, e.at("padded", 1))),
-            ("ms@real", lambda e: _ms(e.at(REAL, 1))),
-            ("x@real", lambda e: _faster_with_span(group, e.at(REAL, 1))),
-        ]
+    for lengths in group.lengths_shown:
+        columns += _times(group, lengths)
     setting = batched_setting(group)
     if setting is not None:
         columns.append((f"win/s, {setting[2]}", lambda e: _windows_per_s(e.batched.get(setting, {}))))
     return columns
+
+
+def _times(group: Group, lengths: str | int) -> list[Column]:
+    return [(f"ms@{lengths}", lambda e: _ms(e.at(lengths))), (f"x@{lengths}", lambda e: _faster(group, e.at(lengths)))]
 
 
 def _retained(group: Group, entry: Entry, form: str) -> str:
@@ -83,10 +76,6 @@ def _ms(row: Row) -> str:
 
 
 def _faster(group: Group, row: Row) -> str:
-    return marked(number(group.speedup(row), ".2f", unit="x"), row)
-
-
-def _faster_with_span(group: Group, row: Row) -> str:
     return marked(with_span(number(group.speedup(row), ".2f", unit="x"), group.speedup_interval(row), ".2f"), row)
 
 

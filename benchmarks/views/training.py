@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from benchmarks.bootstrap import LEVEL, interval
-from benchmarks.rows import OK, Row
+from benchmarks.rows import CUDA, OK, Row
 from benchmarks.views.cells import UNKNOWN, Table, number, span
 from benchmarks.views.groups import REAL, Group
-from benchmarks.views.notes import busy_notes, failure_notes, process_conditions
+from benchmarks.views.notes import GPU_PEAK, busy_notes, failure_notes, process_conditions
 from benchmarks.views.speedups import MIN_ROUNDS
 
 STAGE = "training"
@@ -65,6 +65,7 @@ def _notes(group: Group, rows: Sequence[Row]) -> list[str]:
             f"times: windows a second over those of {name} in the same round, mean of the rounds, with its {LEVEL:.0%} interval "
             f"(bootstrap, from {MIN_ROUNDS} rounds on), lowest and highest"
         )
+    notes += [GPU_PEAK] if group.target == CUDA else []
     runtimes = ", ".join(dict.fromkeys(row["runtime"] for row in measured))
     notes += [group.machine, f"{runtimes}; {rows[0]['date'][:10]}"]
     notes += [f"{name}: {value}" for name, value in process_conditions(measured)]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.rows import OK, Row
+from benchmarks.rows import CPU, OK, Row
 from qa.bundle import Bundle
 from qa.evaluate import answer_text, evaluate_runtime
 from qa.files import write_whole
@@ -70,9 +70,10 @@ def accuracy_columns(scores: Mapping[str, Any]) -> dict[str, Any]:
     return {key: scores[key] for key in ACCURACY_KEYS if key in scores and key not in extra}
 
 
-def answers_path(rows_path: Path, bundle_sha256: str, data_sha256: str) -> Path:
-    """Where a bundle's answers to a data set are kept: <rows>.predictions/<bundle>-<data>.json."""
-    return rows_path.with_suffix(".predictions") / f"{bundle_sha256[:16]}-{data_sha256[:16]}.json"
+def answers_path(rows_path: Path, bundle_sha256: str, data_sha256: str, target: str = CPU) -> Path:
+    """Where a bundle's answers to a data set are kept: <rows>.predictions/<bundle>-<data>.json, a GPU's with its name behind."""
+    where = "" if target == CPU else f"-{target}"
+    return rows_path.with_suffix(".predictions") / f"{bundle_sha256[:16]}-{data_sha256[:16]}{where}.json"
 
 
 def save_answers(path: Path, answers: Answers) -> None:

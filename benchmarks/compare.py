@@ -38,7 +38,7 @@ from benchmarks.views.tables import view_tables
 from qa.bundle import open_bundle
 from qa.cli import check_option, run_command
 from qa.datasets import resolve
-from qa.errors import BundleError
+from qa.errors import BundleError, OptionError
 from qa.files import check_new_file, check_not_an_input
 from qa.runtimes import available_cores
 from qa.squad import file_sha256, read_squad
@@ -73,6 +73,14 @@ def check_lengths(config: CompareConfig, subjects: Sequence[Subject]) -> None:
             check_option(lengths <= longest, "--lengths", lengths, wanted)
 
 
+def check_names(subjects: Sequence[Subject]) -> None:
+    """OptionError when two models have one name: other precisions and peers are called after the bundle that they are of."""
+    names = [subject.facts["model"] for subject in subjects]
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise OptionError(f"two models would be called {twice[0]}; rename the folder of that name")
+
+
 def prepare(config: CompareConfig) -> Comparison:
     """Open and read all there is to read, so that a bad input is refused before anything is measured."""
     # Named ones come first: of two bundles that are one, the other's name is dropped.
@@ -90,6 +98,9 @@ def prepare(config: CompareConfig) -> Comparison:
     on_gpu = config.target == CUDA
     if on_gpu:
         subjects = cuda_subjects(subjects)
+        if baseline is not None and not any(subject is baseline for subject in subjects):
+            raise OptionError(f"--baseline {config.baseline}: nothing here computes it on a GPU; name a PyTorch bundle")
+    check_names(subjects)
     where = {"target": config.target, "machine": gpu_name() if on_gpu else machine()}
     for subject in subjects:
         subject.facts |= where | {"data": {"name": data.name, "sha256": data_sha256}}

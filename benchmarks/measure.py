@@ -73,7 +73,7 @@ class Comparison:
 
     def answers_of(self, sha256: str) -> Answers | None:
         """The answers kept of what has this hash, or None."""
-        return load_answers(answers_path(self.rows_path, sha256, self.data_sha256))
+        return load_answers(answers_path(self.rows_path, sha256, self.data_sha256, self.subjects[0].facts["target"]))
 
     def f1_of(self, sha256: str) -> np.ndarray | None:
         """F1 of every question (Q,), in percent, of what has this hash; None when its answers are not kept."""
@@ -101,7 +101,7 @@ def measure_subject_accuracy(run: Comparison, subject: Subject) -> None:
         run.fail(subject, error)
         return
     if known is None:
-        save_answers(answers_path(run.rows_path, subject.sha256, run.data_sha256), answers)
+        save_answers(answers_path(run.rows_path, subject.sha256, run.data_sha256, facts["target"]), answers)
         facts.update(accuracy)
     else:
         kept = ("runtime", *ACCURACY_KEYS, "same_answers", "same_answers_as")
@@ -146,7 +146,8 @@ def relations(run: Comparison, subject: Subject) -> Row:
         found |= {"baseline": base.facts["model"], "baseline_sha256": base.sha256}
         if base.facts.get("f1"):
             found["f1_retained"] = subject.facts["f1"] / base.facts["f1"]
-    parent = subject.bundle.reference() if subject.server is not None else subject.bundle.manifest.get("parent")
+    is_bundle = subject.sha256 == subject.bundle.sha256  # else it was made of one, by a peer or in another precision
+    parent = subject.bundle.manifest.get("parent") if is_bundle else subject.bundle.reference()
     others = [(parent["sha256"], parent["name"])] if parent else []
     others += [(base.sha256, base.facts["model"])] if base is not None and base is not subject else []
     answers, *kept = (run.answers_of(sha256) for sha256 in (subject.sha256, *dict(others)))

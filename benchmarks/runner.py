@@ -53,12 +53,16 @@ class InputError(Exception):
 
 @dataclass
 class Model:
-    """A loaded model: `call` maps (B, T) inputs to start and end logits (B, T); `lengths` are the T it takes, None any."""
+    """A loaded model: `call` maps (B, T) inputs to start and end logits (B, T); `lengths` are the T it takes, None any.
+
+    `peak_memory_mb` tells the peak of its memory where that is not its process's.
+    """
 
     runtime: str
     lengths: list[int] | None
     call: Callable[[Inputs], Any]
     max_batch: int = 1
+    peak_memory_mb: Callable[[], float | None] | None = None
 
 
 @dataclass

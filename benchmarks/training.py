@@ -97,7 +97,9 @@ def case_config(config: TrainingConfig, name: str) -> CaseConfig:
 def measure_case(config: TrainingConfig, name: str) -> dict[str, Any]:
     """One round of one case, from a fresh process; CaseError with its last line when it fails."""
     command = [sys.executable, "-m", "benchmarks.training_case", json.dumps(asdict(case_config(config, name)), default=str)]
-    environment = os.environ | {"OMP_NUM_THREADS": str(config.threads)}  # PyTorch reads it when it is imported
+    # PyTorch reads OMP_NUM_THREADS when it is imported. Of several GPUs transformers would take all, and others' batches grow.
+    first_gpu = os.environ.get("CUDA_VISIBLE_DEVICES", "0").split(",")[0]
+    environment = os.environ | {"OMP_NUM_THREADS": str(config.threads), "CUDA_VISIBLE_DEVICES": first_gpu}
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False, env=environment)
     except subprocess.TimeoutExpired:

@@ -154,6 +154,7 @@ def train_with_transformers(config: CaseConfig, case: Case, work: Path) -> tuple
     bundle = open_bundle(config.teacher)
     student = student_from_layers(QAModel.from_pretrained(config.teacher), config.student_layers, "linear")
     model = transformers.AutoModelForQuestionAnswering.from_config(student.encoder.config)
+    del student  # its weights are no part of what the Trainer needs
     length = bundle.settings.max_length
     columns = {k: functional.pad(t, (0, length - t.shape[1])) if t.ndim == 2 else t for k, t in to_tensors(windows).items()}
     del columns["valid"]
@@ -178,12 +179,13 @@ def train_with_transformers(config: CaseConfig, case: Case, work: Path) -> tuple
 
 
 def measure(config: CaseConfig) -> dict[str, Any]:
-    """Train one case in this process: windows_per_s, peak_memory_mb, runtime."""
+    """Train one case in this process: windows_per_s, peak_memory_mb (on a GPU that of PyTorch's tensors there), runtime."""
     case = CASES[config.name]
     train = train_with_transformers if case.transformers else train_here
     with tempfile.TemporaryDirectory() as folder:
         windows_per_s, runtime = train(config, case, Path(folder))
-    peak = resident_mb("VmHWM")
+    on_gpu = torch.cuda.is_available()
+    peak = torch.cuda.max_memory_allocated() / 1e6 if on_gpu else resident_mb("VmHWM")
     return {"windows_per_s": windows_per_s, "peak_memory_mb": None if peak is None else round(peak, 1), "runtime": runtime}
 
 

@@ -71,6 +71,10 @@ class TorchRuntime:
         return output["start_logits"].cpu().numpy(), output["end_logits"].cpu().numpy()
 
 
+# Without TF32, fp32 is on a GPU what it is elsewhere, and in PyTorch.
+PROVIDER_OPTIONS: dict[str, dict[str, str]] = {"CPUExecutionProvider": {}, "CUDAExecutionProvider": {"use_tf32": "0"}}
+
+
 class OnnxRuntime:
     """ONNX Runtime, on the CPU unless another provider is named.
 
@@ -93,9 +97,11 @@ class OnnxRuntime:
         # Attention gives padding weights that are denormal numbers, which Softmax would take several times as long to compute.
         options.add_session_config_entry("session.set_denormal_as_zero", "1")
         try:
-            self._session = ort.InferenceSession(str(bundle.weights), options, providers=[provider])
+            self._session = ort.InferenceSession(str(bundle.weights), options, providers=[(provider, PROVIDER_OPTIONS[provider])])
         except Exception as error:  # onnxruntime's own exception types share no public base
             raise BundleError(f"{bundle.weights}: ONNX Runtime cannot load it ({str(error).splitlines()[0]})") from None
+        if provider not in self._session.get_providers():  # without CUDA's libraries it computes on the CPU, and says nothing
+            raise OptionError(f"ONNX Runtime cannot use its {provider} here; install the CUDA and cuDNN that its version needs")
         self.name = f"onnxruntime {ort.__version__}"
 
     def __call__(self, inputs: Inputs) -> Logits:

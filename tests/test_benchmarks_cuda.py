@@ -1,16 +1,22 @@
 """The GPU as a target, as far as a machine without one goes: what is measured, at which precision, and how it is refused."""
 
+import shutil
+
 import numpy as np
+import onnxruntime as ort
 import pytest
 import torch
 
 from benchmarks import compare
+from benchmarks.accuracy import answers_path, save_answers
 from benchmarks.compare import CompareConfig
+from benchmarks.measure import Comparison, relations
 from benchmarks.subjects import find_subjects
 from benchmarks.targets import cuda as cuda_subjects
 from benchmarks.targets.cuda_adapter import load_pytorch
 from qa.errors import OptionError
-from qa.runtimes import load_runtime
+from qa.runtimes import OnnxRuntime, load_runtime
+from qa.squad import Answer, Example
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has a GPU")
@@ -20,12 +26,15 @@ def test_without_a_gpu_the_target_is_refused(make_bundle, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_pytorch_bundle_is_measured_in_three_precisions(make_bundle, tiny_export, monkeypatch):
+def test_a_pytorch_bundle_is_measured_in_three_precisions(make_bundle, tiny_export, monkeypatch, capsys):
     paths = (make_bundle(), tiny_export("onnx").path, tiny_export("tflite").path)
     for has_cuda, wanted in ((False, ["fp32", "fp16", "bf16"]), (True, ["fp32", "fp16", "bf16", "fp32"])):
         monkeypatch.setattr(cuda_subjects, "onnx_has_cuda", lambda has=has_cuda: has)
         bundles = find_subjects(paths, (), "a command")
+        capsys.readouterr()
         found = cuda_subjects.cuda_subjects(bundles)
+        left_out = [f"{b.facts['model']}: left out, nothing here computes fp32 of {b.bundle.kind} on a GPU" for b in bundles[1:]]
+        assert capsys.readouterr().err.splitlines() == left_out[has_cuda:]
         assert [subject.facts["precision"] for subject in found] == wanted
         assert len({subject.sha256 for subject in found}) == len(found)
         assert found[0] is bundles[0]
@@ -33,6 +42,55 @@ def test_a_pytorch_bundle_is_measured_in_three_precisions(make_bundle, tiny_expo
         assert found[1].facts["parent_sha256"] == found[0].sha256
     with pytest.raises(OptionError, match="none of the bundles computes on a GPU"):
         cuda_subjects.cuda_subjects(find_subjects(paths[2:], (), "a command"))
+
+
+def test_dynamic_int8_is_left_out(tiny_export, monkeypatch):
+    monkeypatch.setattr(cuda_subjects, "onnx_has_cuda", lambda: True)
+    (subject,) = find_subjects((tiny_export("onnx").path,), (), "a command")
+    subject.bundle.manifest["precision"] = "int8"
+    with pytest.raises(OptionError, match="none of the bundles computes on a GPU"):
+        cuda_subjects.cuda_subjects([subject])
+
+
+@pytest.fixture
+def gpu(monkeypatch):
+    """As far as choosing what is measured goes, a machine with a GPU."""
+    monkeypatch.setattr(compare, "gpu_name", lambda: "a GPU")
+
+
+def test_a_baseline_that_no_gpu_computes_is_refused(gpu, make_bundle, tiny_export, tmp_path):
+    export = tiny_export("tflite").path
+    config = CompareConfig((make_bundle(),), target="cuda", rows=tmp_path / "rows.jsonl", baseline=export)
+    with pytest.raises(OptionError, match=f"--baseline {export}: nothing here computes it on a GPU; name a PyTorch bundle"):
+        compare.main(config)
+
+
+def test_two_models_of_one_name_are_refused(gpu, make_bundle, tmp_path):
+    other = tmp_path / f"{make_bundle().name}-fp16"
+    shutil.copytree(make_bundle(seed=1), other)
+    with pytest.raises(OptionError, match=f"two models would be called {other.name}; rename the folder of that name"):
+        compare.main(CompareConfig((make_bundle(), other), target="cuda", rows=tmp_path / "rows.jsonl"))
+
+
+@pytest.mark.skipif("CUDAExecutionProvider" in ort.get_available_providers(), reason="this ONNX Runtime has CUDA")
+def test_onnx_runtime_does_not_fall_back_to_the_cpu_unsaid(tiny_export):
+    with pytest.raises(OptionError, match="cannot use its CUDAExecutionProvider here"):
+        OnnxRuntime(tiny_export("onnx"), 1, "CUDAExecutionProvider")
+
+
+def test_other_precisions_are_compared_with_fp32_and_fp32_with_no_answers_of_its_own(make_bundle, tmp_path):
+    answers, examples = {"q": "a"}, [Example("q", "t", "a b", "what?", (Answer("a", 0),), False)]
+    subjects = cuda_subjects.cuda_subjects(find_subjects((make_bundle(),), (), "a command"))
+    for subject in subjects:
+        subject.facts |= {"target": "cuda", "f1": 100.0}
+    run = Comparison(tmp_path / "rows.jsonl", examples, "d" * 64, subjects, None, [])
+    for subject in subjects:
+        path = answers_path(run.rows_path, subject.sha256, run.data_sha256, "cuda")
+        assert path != answers_path(run.rows_path, subject.sha256, run.data_sha256)  # the CPU's stay
+        save_answers(path, answers)
+    exact, half, _ = (relations(run, subject) for subject in subjects)
+    assert "same_answers" not in exact
+    assert (half["same_answers"], half["same_answers_as"]) == (1.0, make_bundle().name)
 
 
 def test_half_precision_is_near_and_comes_back_in_fp32(make_bundle):

@@ -1,6 +1,8 @@
 """Rounds in turns with real processes: equal work for all, one that fails drops out alone, a stopped run goes on."""
 
 import json
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -9,7 +11,7 @@ from benchmarks.timing.conditions import cores_for
 from benchmarks.timing.journal import Journal
 from benchmarks.timing.latency import Plan, Setting
 from benchmarks.timing.rounds import Contender, Timed, take_turns
-from benchmarks.timing.workers import Server
+from benchmarks.timing.workers import LostError, Server
 from benchmarks.windows_file import write_windows
 
 PLAN = Plan(n_rounds=3, n_windows=2, min_s=0, quick=True)
@@ -40,7 +42,7 @@ def contender(tmp_path, monkeypatch):
 
     def make(name):
         windows = {setting: Timed(path, 1 if setting.lengths == "real" else 8) for setting in SETTINGS}
-        return Contender(name, Server("logging_adapter", tmp_path / name), windows)
+        return Contender(name, "logging 1.0", Server("logging_adapter", tmp_path / name), windows)
 
     return make
 
@@ -97,6 +99,39 @@ def test_a_stopped_run_goes_on_with_the_rounds_it_lacks(contender, journal, tmp_
     assert take_turns([contender("a"), contender("b")], SETTINGS, PLAN, 1, cores_for(1), journal(), progress=False) is None
     resumed.remove()
     assert not resumed.path.parent.exists()
+
+
+def test_another_runtime_than_the_answers_were_measured_with_is_not_timed(contender, journal, tmp_path):
+    changed, other = contender("a"), contender("b")
+    changed.runtime = "logging 0.9"
+    take_turns([changed, other], SETTINGS, PLAN, 1, cores_for(1), journal(), progress=False)
+    assert changed.error == "its answers were measured with logging 0.9, and now it runs with logging 1.0; measure it again"
+    assert not (tmp_path / "a.log").exists()
+    assert other.error is None
+
+
+@dataclass(frozen=True)
+class CutOff(Server):
+    """A server whose process ends as ssh does when the network is gone, once the model has been called so often."""
+
+    exit_when_lost: ClassVar[int] = 255
+
+
+def test_a_lost_connection_ends_the_run_and_keeps_its_rounds(contender, journal, tmp_path):
+    adapter = (tmp_path / "logging_adapter.py").read_text().replace('raise RuntimeError("out of memory")', "os._exit(255)")
+    (tmp_path / "logging_adapter.py").write_text("import os\n" + adapter)
+    lost, good = contender(f"fails{CALLS_OF_A_ROUND + 2}"), contender("good")
+    lost.server = CutOff("logging_adapter", tmp_path / lost.key)
+    kept = journal()
+    with pytest.raises(LostError, match=r"the connection was lost half-way \(exit code 255\); the same command goes on"):
+        take_turns([lost, good], SETTINGS, PLAN, 1, cores_for(1), kept, progress=False)
+    assert len(kept.entries) == len(journal().entries) == 1
+    (tmp_path / f"{lost.key}.log").unlink()  # the network is there again
+    again = [contender(lost.key), contender("good")]
+    again[0].server = lost.server
+    with pytest.raises(LostError):
+        take_turns(again, SETTINGS, PLAN, 1, cores_for(1), journal(), progress=False)
+    assert len(journal().entries) == 2
 
 
 def test_other_numbers_of_threads_and_other_runs_are_apart(contender, journal, tmp_path):

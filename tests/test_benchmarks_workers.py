@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -113,6 +114,13 @@ def test_a_process_that_is_killed_says_so(adapter, start, windows_file):
     os.kill(worker._process.pid, signal.SIGKILL)
     with pytest.raises(WorkerError, match="killed by signal 9"):
         worker.ask(windows="real", path=str(windows_file), pad_to=1)
+
+
+def test_half_a_reply_is_the_end_of_a_process_and_no_traceback(tmp_path):
+    words = ["sh", "-c", 'printf \'{"load_ms": 1.0, "memo\'; echo gone >&2; exit 3']
+    half = SimpleNamespace(command=lambda threads, cores: (words, dict(os.environ)), exit_when_lost=None)
+    with pytest.raises(WorkerError, match=r"its process ended \(exit code 3\): gone"):
+        Worker(half, 1, [0])
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="only Linux pins processes")

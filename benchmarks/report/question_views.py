@@ -10,6 +10,7 @@ from benchmarks.report.questions import (
     Kept,
     Slice,
     chosen_three,
+    key_of,
     passage_length,
     question_type,
     regressions,
@@ -90,7 +91,7 @@ def _regressions(kept: Kept, three: Sequence[Entry], names: Sequence[str]) -> st
 
 def _example(kept: Kept, number: int, three: Sequence[Entry], names: Sequence[str]) -> str:
     example = kept.examples[number]
-    answers = [kept.answers[e.facts["bundle_sha256"]].get(example.id, "") for e in three]
+    answers = [kept.answers[key_of(e)].get(example.id, "") for e in three]
     golds = list(dict.fromkeys(gold_texts(example)))
     spans: list[Span] = [(a.start, a.start + len(a.text), "gold") for a in example.answers[:1]]
     near = example.answers[0].start if example.answers else 0
@@ -99,7 +100,7 @@ def _example(kept: Kept, number: int, three: Sequence[Entry], names: Sequence[st
         spans += [(start, start + len(answer), kind)] if start is not None else []
     lines = "".join(
         f'<div class="answer s{rank}"><dt>{text(name)}</dt><dd>{_answer(given)}</dd>'
-        f'<dd class="soft">F1 {kept.f1[e.facts["bundle_sha256"]][number]:.0f}</dd></div>'
+        f'<dd class="soft">F1 {kept.f1[key_of(e)][number]:.0f}</dd></div>'
         for rank, (name, e, given) in enumerate(zip(names, three, answers, strict=True))
     )
     gold = " / ".join(_answer(g) for g in golds)

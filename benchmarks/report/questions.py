@@ -14,7 +14,7 @@ import numpy as np
 
 from benchmarks.accuracy import Answers, answers_path, load_answers
 from benchmarks.bootstrap import Interval, interval, intervals
-from benchmarks.rows import OK, Row
+from benchmarks.rows import CPU, OK, Row
 from benchmarks.views.groups import Entry, Group
 from benchmarks.views.summary import retained_interval, row_interval
 from qa.cli import one_line
@@ -31,9 +31,15 @@ LENGTH_BOUNDS = (75, 100, 125, 150, 200)  # words; a passage of 250 or so no lon
 N_SLICE_RESAMPLES = 2_000  # a drawn line moves by less than its own width with more
 
 
+def key_of(entry: Entry) -> str:
+    """What an entry's answers are kept under: its bundle's hash, on a GPU with the target's name behind."""
+    sha256, target = entry.facts["bundle_sha256"], entry.facts["target"]
+    return str(sha256) if target == CPU else f"{sha256}-{target}"
+
+
 @dataclass(frozen=True)
 class Kept:
-    """The questions of a data file, and the answers and F1 (percent, (Q,)) of every model by its bundle's hash."""
+    """The questions of a data file, and the answers and F1 (percent, (Q,)) of every model by its `key_of`."""
 
     data_sha256: str
     examples: Sequence[Example]
@@ -45,7 +51,7 @@ class Kept:
         facts = entry.facts
         if entry.is_peer and entry.made_from_sha256 == facts["bundle_sha256"]:  # the answers of that hash are the bundle's own
             return False
-        scores = self.f1.get(facts["bundle_sha256"])
+        scores = self.f1.get(key_of(entry))
         same_data = facts.get("data", {}).get("sha256") == self.data_sha256
         return scores is not None and same_data and abs(float(scores.mean()) - facts.get("f1", np.inf)) < SAME_F1
 
@@ -110,8 +116,8 @@ def read_kept(data: str, rows_path: Path, groups: Sequence[Group]) -> tuple[Kept
     kept, faults = Kept(sha256, read_squad(path), {}, {}), []
     known: list[dict[str, float]] = [{} for _ in kept.examples]  # most models give most questions the same few answers
     for entry in entries:
-        bundle = entry.facts["bundle_sha256"]
-        file = answers_path(rows_path, bundle, sha256)
+        bundle = key_of(entry)
+        file = answers_path(rows_path, entry.facts["bundle_sha256"], sha256, entry.facts["target"])
         if bundle in kept.f1 or not file.is_file():
             continue
         try:
@@ -121,10 +127,11 @@ def read_kept(data: str, rows_path: Path, groups: Sequence[Group]) -> tuple[Kept
             continue
         kept.answers[bundle] = answers
         kept.f1[bundle] = np.array([_f1(e, answers.get(e.id), memo) for e, memo in zip(kept.examples, known, strict=True)])
-    for facts in (e.facts for e in entries if not kept.holds(e) and e.facts.get("n") == len(kept.examples)):
-        name, scores = facts["model"], kept.f1.get(facts["bundle_sha256"])
+    for entry in (e for e in entries if not kept.holds(e) and e.facts.get("n") == len(kept.examples)):
+        facts, scores = entry.facts, kept.f1.get(key_of(entry))
+        name = facts["model"]
         if scores is not None:
-            file = answers_path(rows_path, facts["bundle_sha256"], sha256)
+            file = answers_path(rows_path, facts["bundle_sha256"], sha256, facts["target"])
             differ = f"{file} has F1 {scores.mean():.2f}, its row {facts['f1']:.2f}"
             faults.append(f"answers of {name} left out: {differ}; measure it again")
     return kept, faults
@@ -150,22 +157,22 @@ def group_intervals(kept: Kept | None, group: Group) -> dict[str, tuple[Interval
 
 
 def _intervals_of_answers(kept: Kept, group: Group, entries: Sequence[Entry]) -> dict[str, tuple[Interval, Interval | None]]:
-    bundles = list(dict.fromkeys(e.facts["bundle_sha256"] for e in entries))
-    base = group.baseline.get("baseline_sha256")
+    bundles = list(dict.fromkeys(map(key_of, entries)))
+    base = next((key_of(e) for e in entries if group.is_baseline(e)), None)
     values = np.stack([kept.f1[bundle] for bundle in bundles], axis=1)
-    f1, retained = intervals(values, bundles.index(base) if base in bundles else None)
+    f1, retained = intervals(values, bundles.index(base) if base is not None else None)
     by_bundle = dict(zip(bundles, zip(f1, retained, strict=True), strict=True))
-    found = {e.facts["model"]: (e, *by_bundle[e.facts["bundle_sha256"]]) for e in entries}
+    found = {e.facts["model"]: (e, *by_bundle[key_of(e)]) for e in entries}
     return {model: (own, share if group.retained(e) is not None else None) for model, (e, own, share) in found.items()}
 
 
 def chosen_three(kept: Kept, group: Group) -> list[Entry]:
-    """The teacher, its student, and that student in int8: of several the int8 file with the highest F1.
+    """The teacher, its student, and that student in int8: of several of our int8 files the one with the highest F1.
 
     A file with as many parameters as the teacher is the teacher itself, and taken where there is no student. The teacher and
     the int8 file alone where it is not certain which model the latter was made from. Empty without a teacher or anything in int8.
     """
-    held = [e for e in group.entries if kept.holds(e) and group.same_baseline(e.facts)]
+    held = [e for e in group.entries if kept.holds(e) and group.same_baseline(e.facts) and not e.is_peer]
     teacher = next((e for e in held if group.is_baseline(e)), None)
     if teacher is None:
         return []
@@ -217,7 +224,7 @@ def slices(kept: Kept, entries: Sequence[Entry], key: Callable[[Example], str], 
     for name in order:
         chosen = names == name
         if chosen.any():
-            scores = [kept.f1[e.facts["bundle_sha256"]][chosen] for e in entries]
+            scores = [kept.f1[key_of(e)][chosen] for e in entries]
             figures = tuple(interval(values, n_resamples=N_SLICE_RESAMPLES) for values in scores)
             found.append(Slice(name, int(chosen.sum()), figures))
     return found
@@ -225,7 +232,7 @@ def slices(kept: Kept, entries: Sequence[Entry], key: Callable[[Example], str], 
 
 def regressions(kept: Kept, models: Sequence[Entry], n_shown: int = 8) -> Regressions:
     """The questions on which the last model falls furthest behind the first; of equal falls, some spread evenly over the data."""
-    before, *between, after = (kept.f1[e.facts["bundle_sha256"]] for e in models)
+    before, *between, after = (kept.f1[key_of(e)] for e in models)
     falls = before - after
     order = np.argsort(-falls, kind="stable")
     worst = order[falls[order] > 0]

@@ -4,6 +4,7 @@ import importlib
 from collections.abc import Sequence
 from dataclasses import replace
 
+from benchmarks.command_line import note
 from benchmarks.rows import CUDA
 from benchmarks.subjects import Subject, sha256_of
 from benchmarks.timing.workers import Server
@@ -32,7 +33,10 @@ def onnx_has_cuda() -> bool:
 
 
 def cuda_subjects(subjects: Sequence[Subject]) -> list[Subject]:
-    """What is measured of these bundles on a GPU. The subject of a PyTorch bundle is the one in fp32."""
+    """What is measured of these bundles on a GPU. The subject of a PyTorch bundle is the one in fp32.
+
+    OptionError when nothing is. Dynamic int8 is left out: its operators have kernels for the CPU alone.
+    """
     found = []
     for subject in subjects:
         path = subject.bundle.path
@@ -40,12 +44,18 @@ def cuda_subjects(subjects: Sequence[Subject]) -> list[Subject]:
             subject.server = Server(ADAPTER, path, precision="fp32")
             found.append(subject)
             found += [_in(subject, precision) for precision in PRECISIONS[1:]]
-        elif subject.bundle.kind == "onnx" and onnx_has_cuda():
+        elif subject.bundle.kind == "onnx" and subject.bundle.precision in PRECISIONS and onnx_has_cuda():
             subject.server = Server(ADAPTER, path, precision=subject.bundle.precision)
             found.append(subject)
+        else:
+            note(f"{subject.facts['model']}: left out, nothing here computes {_kind(subject)} on a GPU")
     if not found:
         raise OptionError(f"--target {CUDA}: none of the bundles computes on a GPU; name a PyTorch bundle")
     return found
+
+
+def _kind(subject: Subject) -> str:
+    return f"{subject.bundle.precision} of {subject.bundle.kind}"
 
 
 def _in(subject: Subject, precision: str) -> Subject:

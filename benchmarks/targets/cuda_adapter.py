@@ -9,7 +9,7 @@ from benchmarks.runner import Model
 from qa.bundle import open_bundle
 from qa.runtimes import OnnxRuntime, TorchRuntime
 
-MAX_BATCH = 32
+MAX_BATCH = 1024  # a batch is computed at once; one too large for the memory is a row with that error
 
 
 def import_libraries(path: Path) -> None:
@@ -19,6 +19,8 @@ def import_libraries(path: Path) -> None:
     torch.zeros(1, device="cuda")
     if open_bundle(path).kind == "pytorch":
         import qa.models.model  # noqa: F401
+    else:
+        import onnxruntime  # noqa: F401
 
 
 def load(path: Path, threads: int, precision: str) -> Model:
@@ -27,13 +29,25 @@ def load(path: Path, threads: int, precision: str) -> Model:
     if bundle.kind == "pytorch":
         return load_pytorch(path, threads, precision, "cuda")
     runtime = OnnxRuntime(bundle, threads, "CUDAExecutionProvider")
-    return Model(f"{runtime.name} CUDA", None, runtime, 1 if bundle.precision == "int8" else MAX_BATCH)
+    return Model(f"{runtime.name} CUDA", None, runtime, MAX_BATCH, no_peak_memory)
 
 
 def load_pytorch(path: Path, threads: int, precision: str, device: str) -> Model:
     """PyTorch in a precision on a device; logits come back in fp32."""
     import torch
 
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False  # fp32 as everywhere else
     runtime = TorchRuntime(open_bundle(path), threads, device)
     runtime.model.to({"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}[precision])
-    return Model(f"{runtime.name} {device.upper()}", None, runtime, MAX_BATCH)
+    return Model(f"{runtime.name} {device.upper()}", None, runtime, MAX_BATCH, peak_memory_mb)
+
+
+def peak_memory_mb() -> float:
+    """The most of the GPU's memory that PyTorch's tensors took at a time, in MB (1e6 bytes)."""
+    import torch
+
+    return round(torch.cuda.max_memory_allocated() / 1e6, 1)
+
+
+def no_peak_memory() -> None:
+    """ONNX Runtime does not say how much of the GPU's memory it takes, and what the process has in the CPU's is not asked for."""

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from benchmarks.targets.target import (
     RUNNER,
@@ -122,6 +122,7 @@ class SshServer:
     target: SshTarget
     folder: str
     weights: str
+    exit_when_lost: ClassVar[int] = SSH_FAILED
 
     def command(self, threads: int, cores: Sequence[int]) -> tuple[list[str], dict[str, str]]:
         """The words that start it over ssh, and their environment."""

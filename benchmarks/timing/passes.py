@@ -51,7 +51,8 @@ class Timing:
     def journal(self) -> Journal:
         """The journal of just this run; one that a stopped run left has the date that its rows have."""
         what: dict[str, Any] = {
-            "measured": [subject.sha256 for subject in self.run.subjects],
+            "measured": [(subject.sha256, subject.facts.get("runtime")) for subject in self.run.subjects],
+            "target": sorted({subject.facts["target"] for subject in self.run.subjects}),
             "data": self.run.data_sha256,
             "settings": [setting.name for setting in self.settings],
             "plan": asdict(self.plan),
@@ -89,7 +90,7 @@ def _measure_pass(timing: Timing, threads: int, journal: Journal) -> None:
         for subject in subjects:
             timed = {setting: _timed(timing, subject, setting, Path(folder)) for setting in timing.settings}
             sampled = sample_windows(_windows(timing, subject, Setting(REAL)), AROUND_WINDOWS) if host.here else []
-            contenders.append(Contender(subject.facts["model"], subject.served, timed, sampled))
+            contenders.append(Contender(subject.sha256, subject.facts["runtime"], subject.served, timed, sampled))
         note(f"latency of {len(contenders)} models in turns, threads {threads}, {plan.n_rounds} rounds")
         cores = host.cores_for(threads)
         other_load = take_turns(contenders, timing.settings, plan, threads, cores, journal, progress=sys.stderr.isatty())
@@ -114,7 +115,7 @@ RowKey = tuple[Any, ...]
 
 def row_key(row: Row) -> RowKey:
     """What tells a timed row from the others of all runs."""
-    return tuple(row.get(name) for name in ("bundle_sha256", "date", "threads", "lengths", "batch"))
+    return tuple(row.get(name) for name in ("bundle_sha256", "target", "date", "threads", "lengths", "batch"))
 
 
 def _keys(timing: Timing, subject: Subject, threads: int) -> dict[Setting, RowKey]:
@@ -127,7 +128,7 @@ def _keys(timing: Timing, subject: Subject, threads: int) -> dict[Setting, RowKe
 
 
 def length_of(setting: Setting, settings: QASettings) -> Lengths:
-    """"real" or the number of tokens that a setting means for a model."""
+    """ "real" or the number of tokens that a setting means for a model."""
     return settings.max_length if setting.lengths == PADDED else setting.lengths
 
 

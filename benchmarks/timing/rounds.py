@@ -11,7 +11,7 @@ from tqdm import tqdm
 from benchmarks.timing.conditions import OtherLoad
 from benchmarks.timing.journal import Journal
 from benchmarks.timing.latency import Plan, Setting, rounds
-from benchmarks.timing.workers import Servable, ServedRuntime, Worker, WorkerError
+from benchmarks.timing.workers import LostError, Servable, ServedRuntime, Worker, WorkerError
 from qa.cli import one_line
 from qa.errors import PocketQAError
 from qa.features import Window
@@ -32,7 +32,10 @@ class Timed:
 class Contender:
     """A model, the windows of each setting, and what was measured of it so far."""
 
-    name: str
+    key: str
+    """What tells it from the others, when the run goes on too."""
+    runtime: str
+    """What its answers were measured with."""
     server: Servable
     windows: Mapping[Setting, Timed]
     sampled: Sequence[Window] = ()
@@ -51,19 +54,24 @@ def take_turns(
 ) -> float | None:  # fmt: skip
     """Measure all rounds that the journal does not have yet; a contender that fails gets an `error` and drops out.
 
+    LostError when the connection to another machine is lost; the journal then has the rounds so far.
+
     Every process is pinned to `cores`. Returns how many cores other processes of this machine kept busy meanwhile, None where the
     system does not tell or nothing was left to do.
     """
     done = [one for one in journal.entries if one["threads"] == threads]
     for kept in done:
         _take(contenders, settings, kept)
-    workers = {one.name: worker for one in contenders if (worker := _start(one, threads, cores))}
+    workers: dict[str, Worker] = {}
 
     def own_seconds() -> float:
         own = os.times()
         return own.user + own.system + sum(worker.cpu_seconds() for worker in workers.values())
 
     try:
+        for one in contenders:
+            if (worker := _start(one, threads, cores)) is not None:
+                workers[one.key] = worker
         load = OtherLoad(own_seconds)
         chosen = {s: rounds(plan.n_rounds, plan.windows_in_round(s), s.batch) for s in settings}
         left = range(len(done), plan.n_rounds)
@@ -74,11 +82,13 @@ def take_turns(
                 if one.error is not None:
                     continue
                 try:
-                    turns = {s.name: _turn(workers[one.name], one, s, plan, chosen[s][number]) for s in settings}
+                    turns = {s.name: _turn(workers[one.key], one, s, plan, chosen[s][number]) for s in settings}
+                except LostError:
+                    raise  # the journal keeps all rounds before this one
                 except WorkerError as error:
-                    entry["failed"][one.name] = one_line(error)
+                    entry["failed"][one.key] = one_line(error)
                 else:
-                    entry["turns"][one.name] = turns
+                    entry["turns"][one.key] = turns
             journal.add(entry)
             _take(contenders, settings, entry)
         return load.cores() if left else None
@@ -92,14 +102,23 @@ def _start(one: Contender, threads: int, cores: Sequence[int]) -> Worker | None:
         return None
     try:
         worker = Worker(one.server, threads, cores)
+    except LostError:
+        raise
     except (PocketQAError, OSError) as error:
         one.error = one_line(error)
+        return None
+    if (now := worker.facts["runtime"]) != one.runtime:
+        one.error = f"its answers were measured with {one.runtime}, and now it runs with {now}; measure it again"
+        worker.close()
         return None
     one.facts |= {key: worker.facts[key] for key in ("load_ms", "memory_before_load_mb")}
     try:
         for setting, timed in one.windows.items():
             worker.ask(windows=setting.name, path=one.server.carry(timed.path), pad_to=timed.pad_to)
         one.logits = run_windows(ServedRuntime(worker), one.sampled)
+    except LostError:
+        worker.close()
+        raise
     except (PocketQAError, OSError) as error:
         one.error = one_line(error)
         worker.close()
@@ -116,7 +135,7 @@ def _turn(worker: Worker, one: Contender, setting: Setting, plan: Plan, rows: Se
 def _take(contenders: Sequence[Contender], settings: Sequence[Setting], entry: Mapping[str, Any]) -> None:
     """Give every contender its part of a journal's round."""
     for one in contenders:
-        if one.name in entry["failed"]:
-            one.error = entry["failed"][one.name]
-        for setting in settings if one.name in entry["turns"] else ():
-            one.turns.setdefault(setting, []).append(entry["turns"][one.name][setting.name])
+        if one.key in entry["failed"]:
+            one.error = entry["failed"][one.key]
+        for setting in settings if one.key in entry["turns"] else ():
+            one.turns.setdefault(setting, []).append(entry["turns"][one.key][setting.name])

@@ -117,8 +117,8 @@ class Served:
                 timed_ms += sum(times[-1])
         finally:
             gc.enable()
-        memory = {"peak_memory_mb": resident_mb("VmHWM"), "latency_ms_first": self.first_ms}
-        return {"times_ms": times, "n_warmup": WARMUP_CALLS} | memory
+        peak = resident_mb("VmHWM") if self.model.peak_memory_mb is None else self.model.peak_memory_mb()
+        return {"times_ms": times, "n_warmup": WARMUP_CALLS, "peak_memory_mb": peak, "latency_ms_first": self.first_ms}
 
     def _timed(self, calls: list[Inputs]) -> float:
         began = time.perf_counter_ns()

@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -22,8 +22,17 @@ class WorkerError(PocketQAError):
     """A measuring process failed; the message has its last line."""
 
 
+class LostError(WorkerError):
+    """The connection to where a measuring process runs is lost; nothing is known of its model."""
+
+
 class Servable(Protocol):
     """A model that a process can serve, on this machine or on another that a command reaches."""
+
+    @property
+    def exit_when_lost(self) -> int | None:
+        """The exit code by which the command tells that its connection is lost; None where there is none."""
+        ...
 
     def command(self, threads: int, cores: Sequence[int]) -> tuple[list[str], dict[str, str]]:
         """The words that start `benchmarks/timing/serve.py` with the model, and their environment."""
@@ -43,6 +52,7 @@ class Server:
     python: Path = Path(sys.executable)
     precision: str | None = None
     """For an adapter that computes one model in several."""
+    exit_when_lost: ClassVar[None] = None
 
     def command(self, threads: int, cores: Sequence[int]) -> tuple[list[str], dict[str, str]]:
         """The words that start it, and their environment."""
@@ -63,6 +73,7 @@ class Worker:
 
     def __init__(self, server: Servable, threads: int, cores: Sequence[int]) -> None:
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115, close() closes it
+        self._exit_when_lost = server.exit_when_lost
         words, environment = server.command(threads, cores)
         self._process = subprocess.Popen(
             words, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._stderr, text=True,
@@ -80,7 +91,7 @@ class Worker:
         try:
             print(json.dumps(request), file=self._process.stdin, flush=True)
         except BrokenPipeError:
-            raise WorkerError(self._last_words()) from None
+            raise self._ended() from None
         return self._reply()
 
     def cpu_seconds(self) -> float:
@@ -103,20 +114,23 @@ class Worker:
     def _reply(self) -> dict[str, Any]:
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
-        if not line:
-            raise WorkerError(self._last_words())
+        if not line.endswith("\n"):  # half a line too: it ended while it spoke
+            raise self._ended()
         reply: dict[str, Any] = json.loads(line)
         if "error" in reply:
             raise WorkerError(reply["error"])
         return reply
 
-    def _last_words(self) -> str:
+    def _ended(self) -> WorkerError:
         """Why a process that said nothing has ended."""
         code = self._process.wait()
         self._stderr.seek(0)
         lines = self._stderr.read().decode(errors="replace").strip().splitlines()
         ended = f"killed by signal {-code}" if code < 0 else f"exit code {code}"
-        return f"its process ended ({ended}){f': {lines[-1].strip()}' if lines else ''}"
+        said = f": {lines[-1].strip()}" if lines else ""
+        if code == self._exit_when_lost:
+            return LostError(f"the connection was lost half-way ({ended}{said}); the same command goes on")
+        return WorkerError(f"its process ended ({ended}){said}")
 
 
 class ServedRuntime:

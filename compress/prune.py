@@ -7,6 +7,7 @@ smaller and faster everywhere. Magnitude sets single weights to zero: the file c
     python -m compress.prune --model runs/demo/student --method magnitude --sparsity 0.8 --iterations 5
 """
 
+import os
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,9 +21,11 @@ from compress.importance import choose, measure_importance
 from compress.magnitude import IterativePruning, compressed_bytes, share_of_zeros
 from distill.batches import model_inputs, to_tensors
 from distill.stage import DistillationFlags, distil, read_material, save_model, summary
+from distill.student import same_tokens
 from distill.training import TrainingOptions
 from qa.bundle import Bundle, open_bundle, refuse_existing
 from qa.cli import check_option, run_command
+from qa.errors import OptionError
 from qa.features import Window, make_windows
 from qa.models.model import QAModel
 from qa.models.surgery import keep_heads, keep_neurons
@@ -145,10 +148,17 @@ def report(before: QAModel, after: QAModel, parent: Bundle, bundle: Bundle, rati
 
 def main(config: PruneConfig) -> Bundle:
     """Open the parent, prune, recover, save; prints what it bought."""
+    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+        raise OptionError("compress.prune runs as one process, on one GPU where there is one; start it without torchrun")
     out = config.target
     refuse_existing(out)
     parent = open_bundle(config.model, kind="pytorch")
     teacher = open_bundle(config.teacher, kind="pytorch") if config.teacher else parent
+    if not same_tokens(teacher.tokenizer(), parent.tokenizer()):
+        raise OptionError(
+            f"--teacher {config.teacher}: its tokenizer differs from that of {config.model}, so their logits cannot be compared; "
+            "give the model's own teacher, or none"
+        )
     material = read_material(config.data, config.eval_data)
     before, model = QAModel.from_pretrained(parent.path), QAModel.from_pretrained(parent.path)
     if config.method == "structured":

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -124,7 +124,8 @@ def distil(
     check_same_width(teacher_model, student, weights.hidden_weight)
     depends_on = {"teacher": teacher.sha256, "data": file_sha256(data), "loss": asdict(weights), **(facts or {})}
     trainer = Trainer(student, windows, supervised, options, work, name, depends_on)
-    folder = cache / cache_key(teacher, data, trainer.options.precision)
+    # Hidden states are not kept, so with them the teacher runs each time, and needs no room for its logits.
+    folder = None if weights.hidden_weight > 0 else cache / cache_key(teacher, data, trainer.options.precision)
     trainer.loss = Distillation(TeacherLogits(teacher_model, windows, folder, trainer.accelerator), weights)
     return trainer
 
@@ -157,7 +158,10 @@ def save_model(
         "parameters": asdict(counts),
         **facts,
     }
-    settings = settings or (parent.settings if parent else QASettings())
+    if settings is None:
+        settings = parent.settings if parent else QASettings()
+        if stage != "prune" and not material.held_out:  # nothing to tune on; a pruned model is still near its parent
+            settings = replace(settings, null_threshold=None)
     with new_bundle(out, manifest) as draft:
         model.save_pretrained(draft)
         copy_tokenizer(tokenizer, draft)

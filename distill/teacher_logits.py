@@ -38,11 +38,13 @@ def cache_key(teacher: Bundle, data: Path, precision: str) -> str:
 
 
 class TeacherLogits:
-    """A frozen teacher and its cache, for one list of windows."""
+    """A frozen teacher and its cache in `folder`, for one list of windows; without a folder nothing is kept."""
 
-    def __init__(self, teacher: QAModel, windows: Sequence[Window], folder: Path, accelerator: Accelerator) -> None:
+    def __init__(self, teacher: QAModel, windows: Sequence[Window], folder: Path | None, accelerator: Accelerator) -> None:
         self.model = teacher.to(accelerator.device).eval().requires_grad_(False)
-        self.accelerator = accelerator
+        self.accelerator, self.keeps = accelerator, folder is not None
+        if folder is None:
+            return
         lengths = np.array([len(w.input_ids) for w in windows])
         self.offsets = np.concatenate([[0], np.cumsum(lengths)])
         if accelerator.is_main_process:
@@ -56,12 +58,12 @@ class TeacherLogits:
         self, batch: dict[str, Tensor], indices: np.ndarray, hidden_states: bool = False
     ) -> tuple[Tensor, Tensor, Sequence[Tensor]]:
         """Start and end logits (B, T), 0 on padding, and the hidden states when wanted, computing only what is not known."""
-        if not hidden_states and self.known[indices].all():
+        if self.keeps and not hidden_states and self.known[indices].all():
             return *self._read(batch["input_ids"].shape, indices), ()
         with torch.no_grad(), self.accelerator.autocast():
             output = self.model(**model_inputs(batch), hidden_states=hidden_states)
         start, end = output["start_logits"], output["end_logits"]
-        if not hidden_states:
+        if self.keeps and not hidden_states:
             self._write(start, end, indices)
         return start, end, output.get("hidden_states", ())
 

@@ -138,6 +138,8 @@ class Trainer:
                 except KeyboardInterrupt:
                     self._stop_at(step)
                     raise
+                except torch.OutOfMemoryError:
+                    raise OptionError(f"{self.name}: the GPU's memory is full; give a smaller --batch-size") from None
                 if writer is not None:
                     for key, value in terms.items():
                         writer.add_scalar(f"{self.name}/{key}", value, step)
@@ -176,12 +178,12 @@ class Trainer:
             group["lr"] = learning_rate_at(step, self.n_steps, options)
         sums: dict[str, float] = {}
         for micro in range(options.accumulation):
-            indices = self._batch(step * options.accumulation + micro)
+            indices, weight = self._batch(step * options.accumulation + micro)
             batch = to_tensors([self.windows[i] for i in indices], accelerator.device)
             last = micro == options.accumulation - 1
             with contextlib.nullcontext() if last else accelerator.no_sync(self.wrapped):
                 terms = self.loss(self.wrapped, batch, indices)
-                accelerator.backward(terms["loss"] / options.accumulation)
+                accelerator.backward(weight * terms["loss"] / options.accumulation)
             for key, value in terms.items():
                 sums[key] = sums.get(key, 0.0) + float(value.detach()) / options.accumulation
         if not np.isfinite(sums["loss"]):
@@ -196,15 +198,20 @@ class Trainer:
         self.optimizer.zero_grad()
         return sums
 
-    def _batch(self, number: int) -> np.ndarray:
-        """The part of batch `number` (counted over all epochs) that belongs to this process; never empty."""
+    def _batch(self, number: int) -> tuple[np.ndarray, float]:
+        """The part of batch `number` (counted over all epochs) that belongs to this process, and the weight of its mean loss.
+
+        Processes' gradients are averaged; weighted by their parts they are the batch's, however it divides. The part is never
+        empty: a process without one computes a window with weight 0.
+        """
         epoch, index = divmod(number, self.n_batches)
         if getattr(self, "_epoch", None) != epoch:
             self._epoch = epoch
             self._epoch_batches = bucketed_batches(self.lengths, self.options.batch_size, self.options.seed, epoch)
         batch = self._epoch_batches[index]
         share = np.array_split(batch, self.accelerator.num_processes)[self.accelerator.process_index]
-        return share if len(share) else batch[:1]
+        weight = len(share) * self.accelerator.num_processes / len(batch)
+        return share if len(share) else batch[:1], weight
 
     def _fingerprint(self) -> str:
         options = asdict(self.options) | {"checkpoint_minutes": None}

@@ -132,7 +132,8 @@ def new_bundle(out: Path, manifest: Mapping[str, Any]) -> Iterator[Path]:
     """
     refuse_existing(out)
     for left in out.parent.glob(f".{out.name}.unfinished-*"):  # by a process that was killed
-        if not _is_running(left.suffix.rpartition("-")[2]):
+        pid = left.suffix.rpartition("-")[2]
+        if pid == str(os.getpid()) or not _is_running(pid):  # in a container every process may have the same number
             shutil.rmtree(left, ignore_errors=True)
     draft = out.parent / f".{out.name}.unfinished-{os.getpid()}"
     draft.mkdir(parents=True)
@@ -142,7 +143,7 @@ def new_bundle(out: Path, manifest: Mapping[str, Any]) -> Iterator[Path]:
         full = {"format": FORMAT_VERSION, **manifest, "inputs": list(INPUTS), "outputs": list(OUTPUTS), "files": files}
         full["versions"] = package_versions()
         partial = draft / (MANIFEST + ".partial")
-        partial.write_text(json.dumps(full, indent=1, ensure_ascii=False, default=str) + "\n", encoding="utf-8")
+        partial.write_text(json.dumps(full, indent=1, default=str) + "\n", encoding="utf-8")
         partial.rename(draft / MANIFEST)
         refuse_existing(out)
         draft.rename(out)

@@ -1,7 +1,7 @@
 """EM and F1 of a bundle or of a prediction file, as one JSON object with the official script's keys.
 
-    python -m qa.evaluate --data dev-v1.1.json --model runs/demo/student
-    python -m qa.evaluate --data dev-v1.1.json --predictions predictions.json
+python -m qa.evaluate --data dev-v1.1.json --model runs/demo/student
+python -m qa.evaluate --data dev-v1.1.json --predictions predictions.json
 """
 
 import json
@@ -16,7 +16,7 @@ from qa.bundle import Bundle, open_bundle
 from qa.cli import check_option, run_command
 from qa.datasets import resolve
 from qa.features import Window, make_windows
-from qa.files import check_writable, write_whole
+from qa.files import check_not_an_input, check_writable, write_whole
 from qa.metrics import best_f1_threshold, evaluate_predictions
 from qa.runtimes import Logits, Runtime, load_runtime, run_windows
 from qa.settings import QASettings
@@ -83,7 +83,10 @@ def evaluate_runtime(
 
 def main(config: EvaluateConfig) -> dict[str, Any]:
     """Evaluate and print one JSON object."""
-    examples = read_squad(resolve(config.data, "dev"))
+    data = resolve(config.data, "dev")
+    if config.out is not None:
+        check_not_an_input(config.out, "--out", [data])
+    examples = read_squad(data)
     if config.predictions is not None:
         result: dict[str, Any] = evaluate_predictions(examples, read_predictions(config.predictions))
         print(json.dumps(result, indent=1))

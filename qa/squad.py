@@ -78,9 +78,7 @@ def read_squad(path: Path) -> list[Example]:
     seen: set[str] = set()
     root = read_json(path)
     for a, article in enumerate(_list(root, "data", str(path))):
-        title = article.get("title", "") if isinstance(article, dict) else ""
-        if not isinstance(title, str):
-            raise SquadFormatError(f"{path}: article {a}: 'title' must be a text, got {title!r}")
+        title = _text(article, "title", f"{path}: article {a}") if isinstance(article, dict) and "title" in article else ""
         where_article = f"{path}: article {a} {title!r}"
         for p, paragraph in enumerate(_list(article, "paragraphs", where_article)):
             where = f"{where_article}, paragraph {p}"

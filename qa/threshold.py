@@ -6,8 +6,10 @@ so that an export can search again with its own logits.
 
 import gzip
 import json
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
@@ -26,17 +28,23 @@ HELD_OUT_QUESTIONS = 500
 
 
 def hold_out(examples: list[Example]) -> tuple[list[Example], list[Example]]:
-    """(to train on, held out): the last articles, up to 5 % of the questions; none where every question is answerable."""
-    if not any(e.is_impossible for e in examples):
+    """(to train on, held out): the last articles, about 5 % of the questions; none where every question is answerable.
+
+    Of a file with fewer articles than that takes, or without titles, the last passages.
+    """
+    if all(e.answers for e in examples):
         return examples, []
-    titles = list(dict.fromkeys(e.title for e in examples))
-    wanted, held_titles, n = HELD_OUT_SHARE * len(examples), set(), 0
-    for title in reversed(titles[1:]):  # one article at least stays to train on
+    few_articles = len({e.title for e in examples}) < 1 / HELD_OUT_SHARE
+    parts = [e.context if few_articles else e.title for e in examples]
+    sizes = Counter(parts)  # in the order of the file
+    wanted, held, n = HELD_OUT_SHARE * len(examples), set(), 0
+    for part in list(sizes)[:0:-1]:  # the first stays to train on
         if n >= wanted:
             break
-        held_titles.add(title)
-        n += sum(e.title == title for e in examples)
-    return [e for e in examples if e.title not in held_titles], [e for e in examples if e.title in held_titles]
+        held.add(part)
+        n += sizes[part]
+    keep = [part not in held for part in parts]
+    return list(compress(examples, keep)), [e for e, kept in zip(examples, keep, strict=True) if not kept]
 
 
 def save_held_out(examples: Sequence[Example], folder: Path) -> None:

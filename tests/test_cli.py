@@ -67,6 +67,13 @@ def test_wrong_input_gets_one_line(tmp_path, command, arguments, says):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_data_are_not_overwritten_with_answers(tmp_path, command):
+    (tmp_path / "dev.json").write_text('{"data": []}')
+    said = one_error(*command("qa.evaluate", "--data", "dev.json", "--model", "absent", "--out", "dev.json"))
+    assert "--out dev.json: is an input of this command; give another file" in said
+    assert (tmp_path / "dev.json").read_text() == '{"data": []}'
+
+
 def test_a_fresh_process_says_no_more_than_the_error(tmp_path):
     arguments = [sys.executable, "-m", "export.onnx", "--model", "absent"]
     result = subprocess.run(arguments, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)

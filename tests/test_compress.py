@@ -167,3 +167,16 @@ def test_speed_is_compared_in_the_same_precision(make_bundle, small_squad, tmp_p
 def test_impossible_options_name_the_flag(tmp_path, wrong):
     with pytest.raises(OptionError, match="--" + next(iter(wrong)).replace("_", "-")):
         PruneConfig(model=tmp_path, **wrong)
+
+
+def test_a_teacher_of_other_tokens_is_refused(make_bundle, small_squad, tmp_path):
+    config = PruneConfig(model=make_bundle(), teacher=make_bundle("roberta"), data=str(small_squad), out=tmp_path / "o")
+    with pytest.raises(OptionError, match=r"--teacher .*: its tokenizer differs from that of .*; give the model's own teacher"):
+        main(config)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_several_processes_are_refused_before_any_work(make_bundle, tmp_path, monkeypatch):
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    with pytest.raises(OptionError, match="runs as one process, on one GPU where there is one; start it without torchrun"):
+        main(PruneConfig(model=make_bundle(), out=tmp_path / "o"))

@@ -2,8 +2,11 @@
 
 import errno
 import os
+import shutil
 import subprocess
 import sys
+from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,7 +19,7 @@ from distill.run import DistillConfig, main
 from distill.student import student_from_layers
 from distill.teacher_logits import TeacherLogits, cache_key
 from distill.training import CHECKPOINT, Trainer, TrainingOptions, learning_rate_at, make_accelerator
-from qa.bundle import open_bundle
+from qa.bundle import SETTINGS, new_bundle, open_bundle
 from qa.datasets import resolve
 from qa.errors import BundleError, OptionError
 from qa.features import make_windows
@@ -172,6 +175,15 @@ def test_cache_returns_what_the_teacher_computed(make_bundle, windows, tmp_path)
         again(batch, np.array([3, 0, 8]))
 
 
+def test_a_teacher_without_a_folder_keeps_nothing(make_bundle, windows, tmp_path):
+    kept, alone = (TeacherLogits(tiny(make_bundle), windows, f, make_accelerator("fp32")) for f in (tmp_path / "c", None))
+    indices = np.arange(3)
+    batch = to_tensors([windows[i] for i in indices])
+    for _ in range(2):
+        for ours, theirs in zip(alone(batch, indices)[:2], kept(batch, indices)[:2], strict=True):
+            assert torch.equal(ours[batch["attention_mask"].bool()], theirs[batch["attention_mask"].bool()])
+
+
 def test_cache_key_follows_teacher_data_and_precision(make_bundle, tmp_path):
     data, other = tmp_path / "a", tmp_path / "b"
     data.write_text("a")
@@ -222,6 +234,44 @@ def test_stage_makes_a_student_beside_its_untouched_teacher(make_bundle, small_s
     assert student.settings == open_bundle(teacher).settings
     with pytest.raises(BundleError, match="exists already"):
         main(config)
+
+
+def test_a_threshold_of_other_data_is_not_the_students(make_bundle, small_squad, tmp_path):
+    source = open_bundle(make_bundle())
+    manifest = {key: source.manifest[key] for key in ("kind", "precision", "stage", "parameters")}
+    with new_bundle(tmp_path / "teacher", manifest) as draft:
+        for name in source.manifest["files"]:
+            shutil.copy(source.path / name, draft)
+        replace(source.settings, null_threshold=-1.5).save(draft / SETTINGS)
+    config = DistillConfig(
+        out=tmp_path / "r", data=str(small_squad), teacher=tmp_path / "teacher", student_layers=1, epochs=0.01, batch_size=4,
+        cache=tmp_path / "c",
+    )  # fmt: skip
+    assert main(config).settings.null_threshold is None
+    assert not (tmp_path / "c").exists()  # with hidden states to compare no logits are kept
+
+
+@pytest.mark.parametrize(("n_windows", "n_processes"), [(8, 2), (12, 8), (2, 3)])
+def test_parts_of_a_batch_weigh_as_many_windows_as_they_have(make_bundle, windows, tmp_path, n_windows, n_processes):
+    options = TrainingOptions(1e-3, n_windows, 1, precision="fp32")
+    trainer = Trainer(tiny(make_bundle), windows[:n_windows], supervised, options, tmp_path, "t")
+    losses = np.random.default_rng(0).random(len(windows))
+    mean_of_processes, seen = 0.0, []
+    for process in range(n_processes):
+        trainer.accelerator = SimpleNamespace(num_processes=n_processes, process_index=process)
+        indices, weight = trainer._batch(0)
+        mean_of_processes += weight * losses[indices].mean() / n_processes
+        seen += list(indices) if weight else []
+    assert sorted(seen) == list(range(n_windows))
+    assert mean_of_processes == pytest.approx(losses[:n_windows].mean())
+
+
+def test_a_full_gpu_is_said_in_words(make_bundle, windows, tmp_path):
+    def too_large(model, batch, indices):
+        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB")
+
+    with pytest.raises(OptionError, match="t: the GPU's memory is full; give a smaller --batch-size"):
+        Trainer(tiny(make_bundle), windows, too_large, OPTIONS, tmp_path, "t").train()
 
 
 def test_unanswerable_training_questions_give_a_threshold(make_bundle, small_squad_v2, tmp_path):

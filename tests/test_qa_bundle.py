@@ -71,6 +71,20 @@ def test_what_a_killed_process_left_is_cleared_and_a_running_ones_is_not(tmp_pat
     assert leftovers(tmp_path) == [alive.name, "b"]
 
 
+def test_a_left_over_with_the_number_of_this_very_process_is_of_another_container(tmp_path):
+    (tmp_path / f".b.unfinished-{os.getpid()}").mkdir()
+    with new_bundle(tmp_path / "b", FACTS) as draft:
+        fill(draft)
+    assert leftovers(tmp_path) == ["b"]
+
+
+def test_names_that_are_no_utf8_do_not_lose_a_bundle(tmp_path):
+    odd = os.fsdecode(b"M\xfcller.json")
+    with new_bundle(tmp_path / "b", FACTS | {"training_data": {"name": odd}}) as draft:
+        fill(draft)
+    assert open_bundle(tmp_path / "b").manifest["training_data"]["name"] == odd
+
+
 BROKEN = ["{", "[]", '{"files": {}}', '{"files": {}, "kind": "pickle"}', '{"files": 3, "kind": "onnx"}']
 
 

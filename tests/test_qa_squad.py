@@ -67,6 +67,8 @@ def answer(text, start):
         ({"data": [3]}, "article 0 '': expected an object with a list 'paragraphs'"),
         ({"data": [{"title": "T", "paragraphs": [{"qas": []}]}]}, "article 0 'T', paragraph 0: expected a text 'context'"),
         ({"data": [{"title": "T", "paragraphs": [{"context": "c"}]}]}, "paragraph 0: expected an object with a list 'qas'"),
+        ({"data": [{"title": 3, "paragraphs": []}]}, "article 0: expected a text 'title'"),
+        (b'{"data": [{"title": "\\ud83d", "paragraphs": []}]}', "article 0: "),
         ({"data": []}, "no questions at all"),
         (squad(qas=[{"question": "?"}]), "question 0: expected a text 'id'"),
         (squad(qas=[{"id": "q1", "answers": []}]), "id 'q1': expected a text 'question'"),

@@ -1,0 +1,40 @@
+"""What is held out for the no-answer threshold: whole articles or passages, about a twentieth, never all."""
+
+import pytest
+
+from qa.squad import Answer, Example
+from qa.threshold import hold_out
+
+
+def questions(n_articles, n_passages, n_asked, answerable=False):
+    """In order; every second without an answer, unless all are answerable."""
+    return [
+        Example(f"{a}-{p}-{q}", f"Title {a}", f"Passage {a}-{p}", "?", (Answer("P", 0),) if answerable or q % 2 else (), False)
+        for a in range(n_articles) for p in range(n_passages) for q in range(n_asked)
+    ]  # fmt: skip
+
+
+def test_questions_that_all_have_answers_need_no_threshold():
+    asked = questions(40, 2, 3, answerable=True)
+    assert hold_out(asked) == (asked, [])
+
+
+def test_the_last_articles_are_held_out_whether_or_not_questions_say_that_they_are_impossible():
+    asked = questions(40, 2, 3)
+    train, held = hold_out(asked)
+    assert train + held == asked
+    assert {e.title for e in held} == {"Title 38", "Title 39"}  # 12 of 240
+
+
+@pytest.mark.parametrize(("n_articles", "n_passages"), [(1, 40), (2, 20)])
+def test_of_few_articles_the_last_passages_are_held_out(n_articles, n_passages):
+    asked = questions(n_articles, n_passages, 3)
+    train, held = hold_out(asked)
+    assert train + held == asked
+    assert len(held) == 6
+    assert len({e.context for e in held}) == 2
+
+
+def test_the_only_passage_stays_to_train_on():
+    asked = questions(1, 1, 4)
+    assert hold_out(asked) == (asked, [])

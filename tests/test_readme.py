@@ -51,7 +51,7 @@ def test_the_tables_beside_peers_are_made_from_the_rows(tmp_path):
     assert copy.read_bytes() == (ROOT / "README.md").read_bytes()
 
 
-@pytest.mark.parametrize(("view", "rows"), [("arm", "arm64-qemu"), ("training", "training-intel-xeon")])
+@pytest.mark.parametrize(("view", "rows"), [("arm", "arm64-qemu"), ("training", "training-intel-xeon-amx")])
 def test_the_tables_of_arm_and_of_training_are_made_from_the_rows(view, rows, tmp_path):
     copy = tmp_path / "README.md"
     copy.write_bytes((ROOT / "README.md").read_bytes())

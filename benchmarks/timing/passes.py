@@ -128,7 +128,7 @@ def _keys(timing: Timing, subject: Subject, threads: int) -> dict[Setting, RowKe
 
 
 def length_of(setting: Setting, settings: QASettings) -> Lengths:
-    """ "real" or the number of tokens that a setting means for a model."""
+    """What a setting means for a model: REAL, or the number of tokens."""
     return settings.max_length if setting.lengths == PADDED else setting.lengths
 
 

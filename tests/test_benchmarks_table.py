@@ -7,7 +7,7 @@ import pytest
 from benchmarks.rows import append_row
 from benchmarks.table import TableConfig, as_markdown, as_text, main, replace_marked
 from benchmarks.views.cells import UNKNOWN
-from benchmarks.views.groups import collect
+from benchmarks.views.groups import collect, newest_order
 from benchmarks.views.names import RUNTIME_NAMES
 from benchmarks.views.plots import Point, scatter
 from benchmarks.views.tables import view_tables
@@ -143,6 +143,15 @@ def test_models_stand_in_families_whatever_commands_measured_them():
     ]
     student = ["student", "student-tflite-int8", "student-onnx-fp32", "student-onnx-int8", "student-peer"]
     assert [line["model"] for line in cells(rows)] == ["teacher", "teacher-onnx", *student]
+
+
+def test_a_family_stands_behind_its_parents_whatever_was_measured_last():
+    student = row("student", stage="student", parent_sha256="sha of teacher")
+    pruned = row("pruned", stage="prune", parent_sha256="sha of student")
+    export = row("pruned-int8", stage="export", parent_sha256="sha of pruned")
+    rows = [pruned, export, row(), student]
+    (table,) = view_tables(collect(rows, newest_order(rows)), "summary")
+    assert [line[0] for line in table.cells] == ["teacher", "student", "pruned", "pruned-int8"]
 
 
 def test_the_family_is_all_models_but_peers(tmp_path):

@@ -145,8 +145,8 @@ def collect(rows: Sequence[Row], order: Sequence[str] = ()) -> list[Group]:
     """Sort rows into groups and entries: this machine, other targets, phones.
 
     A model's newer rows replace its older ones; a changed one starts afresh.
-    Entries stand in families: a PyTorch bundle, its exports and what peers made of it. Families stand in the order of their
-    bundle hashes in `order`, else as they first appear, with the baseline's first.
+    Entries stand in families: a PyTorch bundle, its exports and what peers made of it. The baseline's family comes first and
+    each behind that of its parent; else they stand in the order of their bundle hashes in `order`, or as they first appear.
     """
     groups: dict[tuple[str, str, str], Group] = {}
     for row in rows:
@@ -157,9 +157,7 @@ def collect(rows: Sequence[Row], order: Sequence[str] = ()) -> list[Group]:
         if not on_phone:
             _update(group.entries, row)
     for group in groups.values():
-        rank = {sha256: number for number, sha256 in enumerate(order)}
-        group.entries.sort(key=lambda e: (not group.is_baseline(e), rank.get(e.facts["bundle_sha256"], len(rank))))
-        group.entries[:] = _in_families(group.entries)
+        group.entries[:] = _in_families(_in_order(group, order))
     return sorted(groups.values(), key=lambda group: (group.on_phone, group.newest["target"] != CPU))
 
 
@@ -182,6 +180,21 @@ def peers_of(entries: Sequence[Entry], bundle_sha256: str) -> list[Entry]:
 def bundles_with_peers(entries: Sequence[Entry]) -> list[str]:
     """The hashes of the PyTorch bundles that peers were made from."""
     return list(dict.fromkeys(e.made_from_sha256 for e in entries if e.is_peer and e.made_from_sha256 is not None))
+
+
+def _in_order(group: Group, order: Sequence[str]) -> list[Entry]:
+    """The baseline, then by number of ancestors, among these in `order`."""
+    rank = {sha256: number for number, sha256 in enumerate(order)}
+    parents = {e.facts["bundle_sha256"]: e.made_from_sha256 for e in group.entries if not e.is_peer}
+
+    def key(entry: Entry) -> tuple[bool, int, int]:
+        ancestors, sha256 = set[str](), entry.made_from_sha256
+        while sha256 is not None and sha256 not in ancestors:
+            ancestors.add(sha256)
+            sha256 = parents.get(sha256)
+        return not group.is_baseline(entry), len(ancestors), rank.get(entry.facts["bundle_sha256"], len(rank))
+
+    return sorted(group.entries, key=key)
 
 
 def _in_families(entries: Sequence[Entry]) -> list[Entry]:

@@ -1,7 +1,7 @@
 """EM and F1 of a bundle or of a prediction file, as one JSON object with the official script's keys.
 
-python -m qa.evaluate --data dev-v1.1.json --model runs/demo/student
-python -m qa.evaluate --data dev-v1.1.json --predictions predictions.json
+    python -m qa.evaluate --data dev-v1.1.json --model runs/demo/student
+    python -m qa.evaluate --data dev-v1.1.json --predictions predictions.json
 """
 
 import json

@@ -121,11 +121,11 @@ def _lengths(group: Group, bundle: str) -> list[str | int]:
 def _standing(group: Group, bundle: str, lengths: str | int) -> Standing | None:
     own = [e for e in exports_of(group.entries, bundle) if _sound(e)]
     best_f1 = max((e.facts["f1"] for e in own), default=0.0)
-    timed = [e for e in own if MEAN in _row(e, lengths) and e.facts["f1"] >= best_f1 - EQUAL_F1]
+    timed = [e for e in own if MEAN in e.at(lengths) and e.facts["f1"] >= best_f1 - EQUAL_F1]
     if not timed:
         return None
-    ours = min(timed, key=lambda e: _row(e, lengths)[MEAN])
-    row = _row(ours, lengths)
+    ours = min(timed, key=lambda e: e.at(lengths)[MEAN])
+    row = ours.at(lengths)
     lines = [_line(peer, ours, row) for peer in peers_of(group.entries, bundle) if _sound(peer)]
     parents = [e.facts["model"] for e in group.entries if e.facts["bundle_sha256"] == bundle and not e.is_peer]
     made_from = parents[0] if parents else f"bundle {bundle[:16]}"
@@ -136,12 +136,8 @@ def _sound(entry: Entry) -> bool:
     return entry.facts["status"] == OK and "f1" in entry.facts
 
 
-def _row(entry: Entry, lengths: str | int) -> Row:
-    return entry.latency.get((lengths, 1), {})
-
-
 def _line(peer: Entry, ours: Entry, base: Row) -> PeerLine:
-    row = _row(peer, base["lengths"])
+    row = peer.at(base["lengths"])
     return PeerLine(peer, row, peer.facts["f1"] - ours.facts["f1"], ratio(base, row), round_ratio(base, row))
 
 

@@ -27,6 +27,7 @@ from qa.models.architectures import WHOLE_MODELS
 from qa.models.model import QAModel
 from qa.models.pretrained import load_encoder
 from qa.runtimes import load_runtime
+from qa.settings import QASettings
 from qa.squad import Example
 from qa.tokenization import load_tokenizer
 
@@ -135,7 +136,7 @@ def train(
     n_head = sum(p.numel() for p in fresh.head.parameters())
     bundle = save_model(
         fresh, folder / model.name, unscored, stage="teacher", config=model, tokenizer=encoder_folder, parent=None,
-        head_parameters=n_head,
+        settings=QASettings(), head_parameters=n_head,
     )  # fmt: skip
     trainer.finish()
     return bundle

@@ -182,7 +182,8 @@ def main(config: PruneConfig) -> Bundle:
     pruning |= {"zeros": share_of_zeros(model), "torch_speed_ratio": speed_ratio(before, recovered, sample)}
     bundle = save_model(
         model, out, material, stage="prune", config=config, tokenizer=parent.path, parent=parent,
-        pruning=pruning, recovered_against=teacher.reference(), training_precision=trainer.options.precision,
+        settings=parent.settings, pruning=pruning, recovered_against=teacher.reference(),
+        training_precision=trainer.options.precision,
     )  # fmt: skip
     trainer.finish()
     print(summary(bundle))

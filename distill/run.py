@@ -1,36 +1,42 @@
 """Distil a teacher into a student: fine-tune the teacher unless one is given, cut or build the student, train it.
 
-    python -m distill.run
-    python -m distill.run --out runs/real --teacher runs/real/teacher --data train-v1.1.json --eval-data dev-v1.1.json
+python -m distill.run
+python -m distill.run --out runs/real --teacher runs/real/teacher --data train-v1.1.json --eval-data dev-v1.1.json
 """
 
-import json
-import os
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
-from distill.objectives import supervised
+from distill.finetune import FinetuneConfig, finetune
 from distill.recipes import RECIPES, find_recipe
-from distill.stage import DistillationFlags, Material, distil, fresh_model, read_material, save_model, summary
+from distill.stage import (
+    DistillationFlags,
+    TrainingFlags,
+    WindowFlags,
+    distil,
+    finished,
+    read_material,
+    refuse_unless_resumed,
+    save_model,
+    summary,
+)
 from distill.student import check_same_tokens, check_same_width, copy_head, student_from_layers, whole_student
-from distill.training import Trainer, TrainingOptions
+from distill.training import TrainingOptions
 from qa.bundle import Bundle, open_bundle
 from qa.cli import check_option, run_command
-from qa.errors import BundleError
 from qa.features import make_windows
 from qa.models.architectures import WHOLE_MODELS
 from qa.models.heads import build_head
 from qa.models.model import QAModel
 from qa.models.pretrained import EMBEDDED, find_encoder, load_encoder
 from qa.settings import QASettings
-from qa.squad import file_sha256
 from qa.tokenization import load_tokenizer
 
 DEFAULT_LAYERS = 3
 
 
 @dataclass(frozen=True, kw_only=True)
-class DistillConfig(DistillationFlags):
+class DistillConfig(DistillationFlags, WindowFlags):
     """Fine-tune a teacher (unless one is given) and distil it into a smaller student."""
 
     out: Path = Path("runs/demo")
@@ -81,8 +87,9 @@ class DistillConfig(DistillationFlags):
         build_head(self.teacher_head, 8, self.activation)
         build_head(self.student_head or self.teacher_head, 8, self.activation)
         self.weights()
+        self.window_settings(QASettings())
         self.student_options()
-        self.teacher_options()
+        self.teacher_config()
 
     def student_options(self) -> TrainingOptions:
         """The recipe with the flags that override it."""
@@ -94,52 +101,22 @@ class DistillConfig(DistillationFlags):
             optimizer=self.optimizer, freeze_encoder=self.freeze_encoder,
         )  # fmt: skip
 
-    def teacher_options(self) -> TrainingOptions:
+    def teacher_config(self) -> FinetuneConfig:
         """How a new teacher is fine-tuned."""
         student = self.student_options()
-        return TrainingOptions(
-            self.teacher_learning_rate, student.batch_size, self.teacher_epochs, student.warmup, self.accumulation,
-            precision=self.precision, seed=self.seed, optimizer=self.optimizer, freeze_encoder=self.freeze_encoder,
+        shared = {field.name: getattr(self, field.name) for kind in (TrainingFlags, WindowFlags) for field in fields(kind)}
+        return FinetuneConfig(
+            **shared, out=self.out / "teacher", model=self.teacher_encoder, head=self.teacher_head, activation=self.activation,
+            learning_rate=self.teacher_learning_rate, batch_size=student.batch_size, epochs=self.teacher_epochs,
+            warmup=student.warmup, accumulation=self.accumulation, freeze_encoder=self.freeze_encoder,
         )  # fmt: skip
-
-
-def train_teacher(config: DistillConfig, material: Material) -> Bundle:
-    """Fine-tune the teacher's encoder with a fresh head, or open the teacher that an interrupted run has finished."""
-    out = config.out / "teacher"
-    if config.resume and out.exists():
-        return finished(config, out)
-    folder = find_encoder(config.teacher_encoder)
-    model = fresh_model(config.teacher_encoder, folder, config.teacher_head, config.activation, config.seed)
-    windows = make_windows(material.train, load_tokenizer(folder), QASettings(), progress=True)
-    facts = {"data": file_sha256(material.train_file), "encoder": config.teacher_encoder}
-    trainer = Trainer(model, windows, supervised, config.teacher_options(), config.out / "training" / "teacher", "teacher", facts)
-    trainer.train(config.resume)
-    if trainer.accelerator.is_main_process:
-        save_model(
-            model, out, material, stage="teacher", config=config, tokenizer=folder, parent=None,
-            training_precision=trainer.options.precision,
-        )  # fmt: skip
-        trainer.finish()
-    trainer.accelerator.wait_for_everyone()
-    return open_bundle(out, kind="pytorch")
-
-
-def finished(config: DistillConfig, out: Path) -> Bundle:
-    """A bundle that an interrupted run has finished. BundleError when it was made with other options than those given now."""
-    bundle = open_bundle(out, kind="pytorch")
-    now, then = json.loads(json.dumps(asdict(config), default=str)), bundle.manifest["config"]
-    then = {name: getattr(DistillConfig, name, None) for name in now} | then  # an older bundle has the default of a new option
-    changed = [name for name in now if name not in ("resume", "cache", "out", "eval_data") and now[name] != then.get(name)]
-    if changed:
-        flag = "--" + changed[0].replace("_", "-")
-        raise BundleError(f"{out}: made with {flag} {then.get(changed[0])}, not {now[changed[0]]}; choose another --out")
-    return bundle
 
 
 def check_plan(config: DistillConfig) -> None:
     """Make the student of an untrained teacher and drop it: what cannot work is said before the teacher is fine-tuned."""
     folder = find_encoder(config.teacher_encoder)
     teacher = QAModel(load_encoder(config.teacher_encoder, folder), config.teacher_head, config.activation)
+    teacher.encoder.check_length(config.window_settings(QASettings()).max_length)
     student, _ = student_for(config, teacher, folder)
     check_same_width(teacher, student, config.hidden_weight)
 
@@ -163,9 +140,7 @@ def student_for(config: DistillConfig, teacher_model: QAModel, teacher_folder: P
 def main(config: DistillConfig) -> Bundle:
     """Teacher, then student; prints a line for each and returns the student's bundle."""
     out = config.out / "student"
-    # Under torchrun only the first process looks: by the time the others do, it may have made the folder itself.
-    if config.out.exists() and not config.resume and os.environ.get("RANK", "0") == "0":
-        raise BundleError(f"{config.out}: exists already; choose another --out, remove it, or go on with it by --resume")
+    refuse_unless_resumed(config.out, config.resume)
     if out.exists():
         bundle = finished(config, out)
         print(summary(bundle))
@@ -174,9 +149,11 @@ def main(config: DistillConfig) -> Bundle:
     material = read_material(config.data, config.eval_data)
     if given is None:
         check_plan(config)
-    teacher = given or train_teacher(config, material)
+    teacher = given or finetune(config.teacher_config())
     student, tokenizer = student_for(config, QAModel.from_pretrained(teacher.path), teacher.path)
-    windows = make_windows(material.train, teacher.tokenizer(), teacher.settings, progress=True)
+    settings = config.window_settings(teacher.settings)
+    student.encoder.check_length(settings.max_length)
+    windows = make_windows(material.train, teacher.tokenizer(), settings, progress=True)
     trainer = distil(
         student, teacher, windows, material.train_file,
         options=config.student_options(), weights=config.weights(), cache=config.cache,
@@ -188,7 +165,7 @@ def main(config: DistillConfig) -> Bundle:
     trainer.train(config.resume)
     if main_process:
         save_model(
-            student, out, material, stage="distill", config=config, tokenizer=tokenizer, parent=teacher,
+            student, out, material, stage="distill", config=config, tokenizer=tokenizer, parent=teacher, settings=settings,
             training_precision=trainer.options.precision,
         )  # fmt: skip
         trainer.finish()

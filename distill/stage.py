@@ -1,5 +1,7 @@
-"""What every stage that trains shares: reading the questions, distilling, saving the trained model as a bundle."""
+"""What every stage that trains shares: its options, reading the questions, distilling, saving the trained model as a bundle."""
 
+import json
+import os
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
@@ -14,6 +16,7 @@ from distill.teacher_logits import TeacherLogits, cache_key
 from distill.training import Trainer, TrainingOptions
 from qa.bundle import SETTINGS, Bundle, new_bundle, open_bundle
 from qa.datasets import EMBEDDED, SQUAD_FILES, resolve
+from qa.errors import BundleError
 from qa.evaluate import evaluate_runtime
 from qa.features import Window
 from qa.models.model import QAModel
@@ -26,29 +29,53 @@ from qa.tokenization import load_tokenizer
 
 
 @dataclass(frozen=True, kw_only=True)
-class DistillationFlags:
-    """Options of every stage that trains a model against a teacher."""
+class TrainingFlags:
+    """Options of every stage that trains."""
 
     data: str = "embedded"
     """Training questions: embedded (ships with the project), squad or squad_v2 (downloaded), or a SQuAD JSON file."""
     eval_data: str | None = None
     """Questions to score the result on; by default the dev part of a named --data, nothing for a file."""
-    alpha: float = 0.1
-    """Weight of the gold answers; the teacher's distribution gets 1 - alpha."""
-    temperature: float = 4.0
-    """Temperature of both distributions in the soft loss."""
-    hidden_weight: float = 10.0
-    """Weight of the hidden-state loss; 0 leaves it out, and teacher logits are then read from the cache."""
     precision: str = "auto"
     """bf16 (autocast), fp32, or auto: bf16 where the GPU, or without one the CPU, computes in it, else fp32."""
     optimizer: str = "adamw"
     """adamw, or adafactor (less memory; transformers' settings for fine-tuning, published for rates of about 1e-3)."""
     seed: int = 0
     """Seed of fresh weights, of chosen windows, batches and dropout."""
-    cache: Path = Path("runs/cache")
-    """Folder for cached teacher logits, shared by all runs."""
     resume: bool = False
     """Go on with an interrupted run of the same --out."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class WindowFlags:
+    """Options of every stage that chooses how its model reads a passage."""
+
+    max_length: int | None = None
+    """Longest window in tokens; by default that of the model to start from, 384 for an encoder."""
+    doc_stride: int | None = None
+    """Step from one window of a long passage to the next, in tokens; by default likewise, 128."""
+    max_question_length: int | None = None
+    """A longer question is cut here, in tokens; by default likewise, 64."""
+
+    def window_settings(self, base: QASettings) -> QASettings:
+        """`base` with the lengths that were given, and without its threshold, which is of another model."""
+        names = ("max_length", "doc_stride", "max_question_length")
+        given = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+        return replace(base, null_threshold=None, **given)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DistillationFlags(TrainingFlags):
+    """Options of every stage that trains a model against a teacher."""
+
+    alpha: float = 0.1
+    """Weight of the gold answers; the teacher's distribution gets 1 - alpha."""
+    temperature: float = 4.0
+    """Temperature of both distributions in the soft loss."""
+    hidden_weight: float = 10.0
+    """Weight of the hidden-state loss; 0 leaves it out, and teacher logits are then read from the cache."""
+    cache: Path = Path("runs/cache")
+    """Folder for cached teacher logits, shared by all runs."""
 
     def weights(self) -> DistillationWeights:
         """The weights of the loss, checked."""
@@ -113,7 +140,7 @@ def distil(
     name: str,
     facts: dict[str, Any] | None = None,
 ) -> Trainer:
-    """A trainer that distils `teacher` into `student`; `windows` are cut from `data` with the teacher's settings.
+    """A trainer that distils `teacher` into `student` on `windows`, which were cut from `data`.
 
     A checkpoint goes on only with the same teacher, data, loss and `facts`. The student learns without dropout: it is to
     match given logits and states, which noise in its own would bias. Attention then needs no (B, heads, T, T) array either,
@@ -125,7 +152,7 @@ def distil(
     depends_on = {"teacher": teacher.sha256, "data": file_sha256(data), "loss": asdict(weights), **(facts or {})}
     trainer = Trainer(student, windows, supervised, options, work, name, depends_on)
     # Hidden states are not kept, so with them the teacher runs each time, and needs no room for its logits.
-    folder = None if weights.hidden_weight > 0 else cache / cache_key(teacher, data, trainer.options.precision)
+    folder = None if weights.hidden_weight > 0 else cache / cache_key(teacher, windows, trainer.options.precision)
     trainer.loss = Distillation(TeacherLogits(teacher_model, windows, folder, trainer.accelerator), weights)
     return trainer
 
@@ -139,13 +166,13 @@ def save_model(
     config: Any,
     tokenizer: Path,
     parent: Bundle | None,
-    settings: QASettings | None = None,
+    settings: QASettings,
     **facts: Any,
 ) -> Bundle:
     """Write a trained model as a bundle, with its threshold when the data has unanswerable questions, and its scores.
 
     `config` is the stage's dataclass, `tokenizer` the folder to copy the tokenizer from, `facts` more for the manifest.
-    `settings` are those of the windows it was trained on, by default the parent's, or BERT's for SQuAD where it has none.
+    `settings` are those of the windows it was trained on; their threshold stays where there is nothing to tune one on.
     """
     counts = model.count_parameters()
     manifest: dict[str, Any] = {
@@ -158,10 +185,6 @@ def save_model(
         "parameters": asdict(counts),
         **facts,
     }
-    if settings is None:
-        settings = parent.settings if parent else QASettings()
-        if stage != "prune" and not material.held_out:  # nothing to tune on; a pruned model is still near its parent
-            settings = replace(settings, null_threshold=None)
     with new_bundle(out, manifest) as draft:
         model.save_pretrained(draft)
         copy_tokenizer(tokenizer, draft)
@@ -174,6 +197,30 @@ def save_model(
             scores, _ = evaluate_runtime(runtime, bundle, material.eval, progress=sys.stderr.isatty())
             manifest["scores"] = {"data": {"name": material.eval_file.name, "sha256": file_sha256(material.eval_file)}, **scores}
     return open_bundle(out)
+
+
+def is_first_process() -> bool:
+    """Whether this is torchrun's first process, or the only one; known before anything is set up."""
+    return os.environ.get("RANK", "0") == "0"
+
+
+def refuse_unless_resumed(out: Path, resume: bool) -> None:
+    """BundleError when `out` exists and the run is not to be gone on with."""
+    # Only the first process looks: by the time the others do, it may have made the folder itself.
+    if out.exists() and not resume and is_first_process():
+        raise BundleError(f"{out}: exists already; choose another --out, remove it, or go on with it by --resume")
+
+
+def finished(config: Any, out: Path) -> Bundle:
+    """The bundle that an interrupted run of this stage has finished. BundleError when its options were not those of `config`."""
+    bundle = open_bundle(out, kind="pytorch")
+    now, then = json.loads(json.dumps(asdict(config), default=str)), bundle.manifest["config"]
+    then = {name: getattr(type(config), name, None) for name in now} | then  # an older bundle has the default of a new option
+    changed = [name for name in now if name not in ("resume", "cache", "out", "eval_data") and now[name] != then.get(name)]
+    if changed:
+        flag = "--" + changed[0].replace("_", "-")
+        raise BundleError(f"{out}: made with {flag} {then.get(changed[0])}, not {now[changed[0]]}; choose another --out")
+    return bundle
 
 
 def summary(bundle: Bundle) -> str:

@@ -1,7 +1,7 @@
 """The teacher in distillation, with a memory-mapped cache of its logits.
 
 Without a hidden-state loss the teacher computes each window once: the cache fills as training first meets a window, survives
-a stop, and is keyed by teacher weights, tokenizer, window settings, data and precision. When hidden states are wanted the
+a stop, and is keyed by the teacher's weights, the windows and the precision. When hidden states are wanted the
 teacher runs each time, for they are too large to keep, and the cache is left alone.
 """
 
@@ -9,7 +9,6 @@ import hashlib
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -21,17 +20,18 @@ from distill.batches import model_inputs
 from qa.bundle import Bundle
 from qa.features import Window
 from qa.models.model import QAModel
-from qa.squad import file_sha256
 
 
-def cache_key(teacher: Bundle, data: Path, precision: str) -> str:
-    """What the logits depend on, hashed."""
+def cache_key(teacher: Bundle, windows: Sequence[Window], precision: str) -> str:
+    """What the logits depend on, hashed: the teacher, and all that it is given."""
+    read = hashlib.sha256()
+    for window in windows:
+        read.update(np.array([window.context_begin, len(window.input_ids)], np.int32).tobytes())
+        read.update(window.input_ids.tobytes())
     facts = {
         "weights": teacher.manifest["files"][teacher.weights.name],
         "config": teacher.manifest["files"].get("config.json"),
-        "tokenizer": teacher.manifest["files"]["tokenizer.json"],
-        "settings": asdict(teacher.settings) | {"null_threshold": None, "n_best": None, "max_answer_length": None},
-        "data": file_sha256(data),
+        "windows": read.hexdigest(),
         "precision": precision,
     }
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:32]

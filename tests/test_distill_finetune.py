@@ -1,0 +1,104 @@
+"""Fine-tuning as a stage: from an encoder and from a bundle, with windows of one's own, gone on with after a stop."""
+
+import json
+
+import pytest
+import torch
+
+from distill.finetune import FinetuneConfig, main
+from distill.run import DistillConfig
+from distill.run import main as distil_main
+from qa.bundle import open_bundle
+from qa.errors import BundleError, PocketQAError
+from qa.models.model import QAModel
+from qa.models.pretrained import embedded_folder
+from qa.settings import QASettings
+
+pytestmark = pytest.mark.usefixtures("fresh_accelerate")
+FEW = {"epochs": 0.1, "batch_size": 4, "precision": "fp32"}
+
+
+def test_a_bundle_learns_on_and_keeps_its_head_tokenizer_and_windows(make_bundle, small_squad, tmp_path):
+    start = open_bundle(make_bundle(head="2l-tanh"))
+    tuned = main(FinetuneConfig(model=str(start.path), data=str(small_squad), out=tmp_path / "tuned", **FEW))
+    assert tuned.stage == "finetune"
+    assert tuned.manifest["parent"] == start.reference()
+    assert tuned.settings == start.settings
+    before, after = QAModel.from_pretrained(start.path), QAModel.from_pretrained(tuned.path)
+    assert before.config() == after.config()
+    changed = [not torch.equal(a, b) for a, b in zip(before.parameters(), after.parameters(), strict=True)]
+    assert all(changed)
+    assert not (tmp_path / "training" / "tuned" / "checkpoint.safetensors").exists()
+
+
+def test_an_encoder_gets_a_head_and_windows_as_wanted(small_squad_v2, tmp_path):
+    lengths = {"max_length": 96, "doc_stride": 40, "max_question_length": 24}
+    tuned = main(FinetuneConfig(head="linear", data=str(small_squad_v2), out=tmp_path / "tuned", **lengths, **FEW))
+    own = {name: getattr(tuned.settings, name) for name in lengths}
+    assert own == lengths
+    assert tuned.settings.null_threshold is not None  # tuned on passages held out
+    assert tuned.manifest["encoder"]["name"] == "minilm-l6"
+    assert tuned.manifest["parent"] is None
+    assert QAModel.from_pretrained(tuned.path).head_name == "linear"
+
+
+def test_a_student_inherits_its_teachers_windows_unless_told_otherwise(make_bundle, small_squad, tmp_path):
+    def student(name, **lengths):
+        config = DistillConfig(
+            out=tmp_path / name, teacher=make_bundle(), data=str(small_squad), student_layers=1, **FEW, **lengths
+        )
+        return distil_main(config).settings
+
+    assert student("inherits") == open_bundle(make_bundle()).settings
+    assert student("shorter", max_length=80) == QASettings(max_length=80, doc_stride=48, max_question_length=32)
+
+
+def test_the_teacher_of_distill_run_is_made_by_this_stage(small_squad, tmp_path):
+    out = tmp_path / "run"
+    config = DistillConfig(
+        out=out, data=str(small_squad), max_length=100, teacher_head="linear", teacher_epochs=0.1, student_layers=1, **FEW
+    )
+    distil_main(config)
+    teacher = open_bundle(out / "teacher")
+    assert (teacher.stage, teacher.settings.max_length) == ("finetune", 100)
+    assert teacher.manifest["config"]["head"] == "linear"
+    assert open_bundle(out / "student").manifest["parent"] == teacher.reference()
+
+
+def test_a_finished_run_is_taken_on_resume_and_only_with_its_own_options(make_bundle, small_squad, tmp_path):
+    def config(**changes):
+        return FinetuneConfig(model=str(make_bundle()), data=str(small_squad), out=tmp_path / "t", **(FEW | changes))
+
+    first = main(config())
+    with pytest.raises(BundleError, match=r"t: exists already.*--resume"):
+        main(config())
+    assert main(config(resume=True)).sha256 == first.sha256
+    with pytest.raises(BundleError, match=r"made with --epochs 0\.1, not 0\.2; choose another --out"):
+        main(config(resume=True, epochs=0.2))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"max_length": 513}, r"--max-length must be at most 512, the positions of the encoder, got 513"),
+        ({"max_length": 60}, "max_length must be at least 69"),
+        ({"head": "5l"}, "unknown head"),
+        ({"learning_rate": 0}, "--learning-rate must be"),
+        ({"model": "BUNDLE", "head": "linear"}, "--head must be left out: .* has a head already"),
+        ({"model": "nowhere/at-all"}, "not a local folder"),
+    ],
+)
+def test_bad_options_are_refused_before_anything_is_trained(make_bundle, small_squad, tmp_path, options, message):
+    given = {"data": str(small_squad), "out": tmp_path / "t", **options}
+    if given.get("model") == "BUNDLE":
+        given["model"] = str(make_bundle())
+    with pytest.raises(PocketQAError, match=message):
+        main(FinetuneConfig(**given))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_manifest_says_what_was_done(small_squad, tmp_path):
+    tuned = main(FinetuneConfig(model=str(embedded_folder()), data=str(small_squad), out=tmp_path / "t", seed=3, **FEW))
+    config = json.loads((tuned.path / "manifest.json").read_text())["config"]
+    assert (config["seed"], config["epochs"], config["max_length"]) == (3, 0.1, None)
+    assert tuned.manifest["training_data"]["name"] == small_squad.name

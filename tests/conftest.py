@@ -11,7 +11,7 @@ from accelerate.state import AcceleratorState
 from made_tokenizers import byte_pairs
 from tflite_exports import bare_tflite, exported_tflite  # noqa: F401  fixtures
 from torch import nn
-from transformers import AlbertConfig, BertConfig, DistilBertConfig, MobileBertConfig, RobertaConfig
+from transformers import AlbertConfig, BertConfig, DistilBertConfig, ElectraConfig, MobileBertConfig, RobertaConfig
 
 from distill.student import whole_student
 from qa.bundle import SETTINGS, new_bundle, open_bundle
@@ -32,6 +32,7 @@ ENCODER_CONFIGS = {
     "albert": lambda: AlbertConfig(**SIZES, num_hidden_layers=2, embedding_size=32),
     "roberta": lambda: RobertaConfig(**SIZES, num_hidden_layers=2, type_vocab_size=1, max_position_embeddings=514),
     "mobilebert": lambda: MobileBertConfig(**SIZES, num_hidden_layers=1, embedding_size=64, intra_bottleneck_size=32),
+    "electra": lambda: ElectraConfig(**SIZES, num_hidden_layers=2, embedding_size=32),
     "distilbert": lambda: DistilBertConfig(vocab_size=VOCABULARY_SIZE, dim=64, n_layers=2, n_heads=4, hidden_dim=128),
 }
 

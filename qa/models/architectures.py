@@ -17,6 +17,8 @@ from transformers import (
     BertModel,
     DistilBertConfig,
     DistilBertModel,
+    ElectraConfig,
+    ElectraModel,
     MobileBertConfig,
     MobileBertModel,
     PretrainedConfig,
@@ -143,6 +145,8 @@ class EncoderType:
     """From token_type_ids (B, T): what the model gets of them."""
     first_position: Callable[[Any], int] = lambda config: 0
     """From config: the position id of a window's first token."""
+    question_answering: str = ""
+    """transformers' class for question answering with it; none for a whole model, which transformers does not have."""
     unprunable: str = ""
     """Why `parts` is None."""
     no_tflite: str = ""
@@ -152,15 +156,34 @@ class EncoderType:
 
 
 ENCODERS: dict[str, EncoderType] = {
-    "bert": EncoderType(BertConfig, lambda c: BertModel(c, add_pooling_layer=False), lambda m: m.encoder.layer, _bert_parts),
+    "bert": EncoderType(
+        BertConfig,
+        lambda c: BertModel(c, add_pooling_layer=False),
+        lambda m: m.encoder.layer,
+        _bert_parts,
+        question_answering="BertForQuestionAnswering",
+    ),
     "distilbert": EncoderType(
-        DistilBertConfig, DistilBertModel, lambda m: m.transformer.layer, _distilbert_parts, token_types=_no_types
+        DistilBertConfig,
+        DistilBertModel,
+        lambda m: m.transformer.layer,
+        _distilbert_parts,
+        token_types=_no_types,
+        question_answering="DistilBertForQuestionAnswering",
+    ),
+    "electra": EncoderType(
+        ElectraConfig,
+        ElectraModel,  # with a projection where its embeddings are narrower than its layers
+        lambda m: m.encoder.layer,
+        _bert_parts,
+        question_answering="ElectraForQuestionAnswering",
     ),
     "albert": EncoderType(
         AlbertConfig,
         _build_albert,
         lambda m: [m.encoder.albert_layer_groups[0].albert_layers[0]] * m.config.num_hidden_layers,
         _albert_parts,
+        question_answering="AlbertForQuestionAnswering",
     ),
     "roberta": EncoderType(
         RobertaConfig,
@@ -169,6 +192,7 @@ ENCODERS: dict[str, EncoderType] = {
         _bert_parts,
         token_types=_first_type_only,  # its table has one row
         first_position=lambda c: c.pad_token_id + 1,  # fairseq numbers positions after the padding's
+        question_answering="RobertaForQuestionAnswering",
     ),
     "mobilebert": EncoderType(
         MobileBertConfig,
@@ -177,6 +201,7 @@ ENCODERS: dict[str, EncoderType] = {
         None,
         # Each word is joined with its neighbours: beside padding it would have another one than at the end of a window.
         words=_blank_padding,
+        question_answering="MobileBertForQuestionAnswering",
         unprunable="each of its layers stacks several narrow feed-forward networks inside a bottleneck",
     ),
     "qanet": EncoderType(

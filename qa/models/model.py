@@ -17,6 +17,7 @@ from qa.files import write_whole
 from qa.models.architectures import encoder_type
 from qa.models.encoders import Encoder
 from qa.models.heads import build_head
+from qa.models.hub import OWN_TYPE, encoder_config, from_hub, hub_config, to_hub
 from qa.models.surgery import shrink_to
 
 CONFIG, WEIGHTS = "config.json", "model.safetensors"
@@ -65,29 +66,43 @@ class QAModel(nn.Module):
     def config(self) -> dict[str, Any]:
         """All that is needed to build the model again before its weights are loaded."""
         parts = self.encoder.layer_parts()
-        encoder = self.encoder.config.to_diff_dict()
-        encoder.pop("dtype", None)
         return {
-            "encoder": {"model_type": self.encoder.config.model_type, **encoder},
+            "encoder": encoder_config(self.encoder.config),
             "heads_per_layer": [p.n_heads for p in parts],
             "neurons_per_layer": [p.n_neurons for p in parts],
             "head": {"name": self.head_name, "activation": self.activation},
         }
 
+    def not_in_transformers(self) -> str:
+        """Why transformers has no class for this model; empty where AutoModelForQuestionAnswering opens its bundle."""
+        if not self.encoder.architecture.question_answering:
+            return f"{self.head_name} is a model of PocketQA's own"
+        if self.head_name != "linear":
+            return f"transformers has no head {self.head_name}, only one Linear"
+        with torch.device("meta"):  # shapes alone
+            whole = Encoder(self.encoder.config)
+        sizes = [[(p.n_heads, p.n_neurons) for p in encoder.layer_parts()] for encoder in (self.encoder, whole)]
+        return "" if sizes[0] == sizes[1] else "its layers were pruned, each to a size of its own"
+
     def save_pretrained(self, folder: Path, half: bool = False) -> None:
         """Write config.json and model.safetensors; `half` stores the weights in fp16."""
-        (folder / CONFIG).write_text(json.dumps(self.config(), indent=1) + "\n", encoding="utf-8")
         dtype = torch.float16 if half else torch.float32
         tensors = {name: tensor.detach().to("cpu", dtype).contiguous() for name, tensor in self.state_dict().items()}
-        write_whole(folder / WEIGHTS, save(tensors))
+        config = {"model_type": OWN_TYPE, **self.config()}
+        if not self.not_in_transformers():
+            config = {**hub_config(self.encoder.config), OWN_TYPE: self.config()}
+            tensors = to_hub(tensors, self.encoder.config.model_type)
+        (folder / CONFIG).write_text(json.dumps(config, indent=1) + "\n", encoding="utf-8")
+        write_whole(folder / WEIGHTS, save(tensors, {"format": "pt"}))
 
     @classmethod
     def from_config(cls, config: dict[str, Any], where: str = "config") -> "QAModel":
-        """Build an untrained model from what `config()` gave; BundleError or OptionError name `where`."""
+        """Build an untrained model from what `config()` gave or config.json holds; BundleError or OptionError name `where`."""
         try:
-            encoder_config, head = dict(config["encoder"]), config["head"]
-            spec = encoder_type(encoder_config.pop("model_type"), where)
-            model = cls(Encoder(spec.config_class(**encoder_config)), head["name"], head["activation"])
+            config = config.get(OWN_TYPE, config)
+            encoder, head = dict(config["encoder"]), config["head"]
+            spec = encoder_type(encoder.pop("model_type"), where)
+            model = cls(Encoder(spec.config_class(**encoder)), head["name"], head["activation"])
             shrink_to(model.encoder.layer_parts(), config["heads_per_layer"], config["neurons_per_layer"])
         except OptionError:
             raise
@@ -104,7 +119,7 @@ class QAModel(nn.Module):
             raise BundleError(f"{folder / CONFIG}: cannot be read as JSON ({error})") from None
         model = cls.from_config(config, str(folder / CONFIG))
         try:
-            tensors = load_file(folder / WEIGHTS)
+            tensors = from_hub(load_file(folder / WEIGHTS), model.encoder.config.model_type)
             model.load_state_dict({name: tensor.float() for name, tensor in tensors.items()})
         except Exception as error:  # safetensors raises its own type, torch a RuntimeError listing every name
             raise BundleError(f"{folder / WEIGHTS}: does not fit {CONFIG} ({str(error).splitlines()[0]})") from None

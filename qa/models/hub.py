@@ -1,0 +1,51 @@
+"""How Hugging Face transformers names and stores a question-answering model: config.json, and the weights of encoder and head.
+
+There the encoder stands under its architecture's name ("bert.embeddings..."), and the head, one Linear, is "qa_outputs". What
+transformers has no class for (another head, pruned layers, a whole model) keeps our own names under the model type "pocketqa",
+which transformers refuses by name instead of filling in random weights.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from torch import Tensor
+from transformers import PretrainedConfig
+
+from qa.models.architectures import encoder_type
+
+OWN_TYPE = "pocketqa"
+HEAD = "qa_outputs"
+# Our names of the same: qa.models.model.QAModel's parts.
+_OWN_ENCODER, _OWN_HEAD = "encoder.model", "head.output"
+
+
+def encoder_config(config: PretrainedConfig) -> dict[str, Any]:
+    """All of an encoder's config that differs from transformers' defaults."""
+    values = config.to_diff_dict()
+    values.pop("dtype", None)
+    return {"model_type": config.model_type, **values}
+
+
+def hub_config(config: PretrainedConfig) -> dict[str, Any]:
+    """config.json as transformers writes it for question answering with this encoder."""
+    architecture = encoder_type(config.model_type, "encoder config").question_answering
+    return encoder_config(config) | {"architectures": [architecture]}
+
+
+def to_hub(tensors: Mapping[str, Tensor], model_type: str) -> dict[str, Tensor]:
+    """Weights of a model with a `linear` head, by transformers' names."""
+    names = {_OWN_ENCODER: model_type, _OWN_HEAD: HEAD}
+    return {_renamed(name, names): tensor for name, tensor in tensors.items()}
+
+
+def from_hub(tensors: Mapping[str, Tensor], model_type: str) -> dict[str, Tensor]:
+    """The same weights by our names; what has them already stays."""
+    names = {model_type: _OWN_ENCODER, HEAD: _OWN_HEAD}
+    return {_renamed(name, names): tensor for name, tensor in tensors.items()}
+
+
+def _renamed(name: str, prefixes: Mapping[str, str]) -> str:
+    for old, new in prefixes.items():
+        if name.startswith(old + "."):
+            return new + name.removeprefix(old)
+    return name

@@ -35,7 +35,7 @@ from benchmarks.timing.passes import Timing, measure_latency
 from benchmarks.views.cells import Table
 from benchmarks.views.groups import Group, collect, newest_order
 from benchmarks.views.tables import view_tables
-from qa.bundle import open_bundle
+from qa.checkpoints import open_model, output_beside
 from qa.cli import check_option, run_command
 from qa.datasets import resolve
 from qa.errors import BundleError, OptionError
@@ -53,7 +53,8 @@ def command_line(config: CompareConfig) -> str:
 
 def rows_file(config: CompareConfig) -> Path:
     """The file of rows, which need not exist."""
-    return config.rows or (config.bundles[0].parent if config.bundles else DEMO) / "rows.jsonl"
+    beside = output_beside(config.bundles[0], "rows") if config.bundles else DEMO / "rows"
+    return config.rows or beside.with_name("rows.jsonl")
 
 
 def find_rows(config: CompareConfig) -> tuple[Path, list[Row]]:
@@ -93,7 +94,7 @@ def prepare(config: CompareConfig) -> Comparison:
     rows_path, old_rows = find_rows(config)
     examples = read_squad(data)
     if config.peers is not None:
-        student = open_bundle(config.peers, kind="pytorch").sha256
+        student = open_model(config.peers, kind="pytorch").sha256
         subjects += peer_subjects(next(subject for subject in subjects if subject.sha256 == student))
     on_gpu = config.target == CUDA
     if on_gpu:

@@ -22,11 +22,11 @@ class CompareConfig:
     """What to compare, on which data, and where the results go."""
 
     bundles: tyro.conf.Positional[tuple[Path, ...]] = ()
-    """Bundles to compare; without any, all finished ones in runs/demo."""
+    """Bundles or transformers checkpoints (folders or hub names) to compare; without any, all finished bundles in runs/demo."""
     data: str = EMBEDDED
     """SQuAD JSON file (plain or gzip), or embedded, squad, squad_v2 (their dev part)."""
     baseline: Path | None = None
-    """Bundle that F1 and speed are compared with; by default the one whose stage is teacher."""
+    """Bundle that F1 and speed are compared with; by default the only one that is no student, pruned model or export."""
     rows: Path | None = None
     """File the result rows are appended to; by default rows.jsonl beside the first bundle."""
     report: bool = False

@@ -24,7 +24,8 @@ from benchmarks.zoo_train import QuestionScores, check_plan, evaluate, load_scor
 from benchmarks.zoo_views import check_markers
 from distill.stage import Material, read_material
 from distill.training import TrainingOptions
-from qa.bundle import Bundle, open_bundle
+from qa.bundle import Bundle
+from qa.checkpoints import open_model
 from qa.cli import check_option, one_line, run_command
 from qa.errors import SquadFormatError
 from qa.features import Window, make_windows
@@ -161,7 +162,7 @@ class Run:
 
 def plan(config: FootballConfig) -> Run:
     """Read and check all there is to read, so that a bad input is refused before anything is trained."""
-    squad = open_bundle(config.squad, kind="pytorch")
+    squad = open_model(config.squad, kind="pytorch")
     sources = Sources(squad, config.encoder, find_encoder(config.encoder), config.layers, config.seed)
     sources.check(config.lengths)
     given = read_material(str(config.data), str(config.eval_data))

@@ -127,7 +127,7 @@ def train(model: Model, sources: Sources, folder: Path, material: Material, wind
     trainer.train(resume=True)
     first = model.start == SQUAD_FOOTBALL
     bundle = save_model(
-        fresh, folder / model.name, replace(material, eval=[], eval_file=None), stage="teacher", config=model,
+        fresh, folder / model.name, replace(material, eval=[], eval_file=None), stage="finetune", config=model,
         tokenizer=sources.squad.path if first else sources.encoder_folder, parent=sources.squad if first else None,
         settings=model.settings(sources.squad),
     )  # fmt: skip

@@ -11,6 +11,7 @@ from benchmarks.command_line import note
 from benchmarks.rows import Row
 from benchmarks.timing.workers import Servable, Server
 from qa.bundle import MANIFEST, Bundle, open_bundle
+from qa.checkpoints import open_model
 from qa.cli import one_line
 from qa.errors import BundleError, OptionError
 
@@ -57,11 +58,11 @@ def sha256_of(*facts: object) -> str:
 
 
 def find_bundles(named: Sequence[Path], also: Sequence[Path] = ()) -> list[Bundle]:
-    """Open the bundles named, or all of the demo, and `also` others. A named one that is none raises BundleError.
+    """Open the bundles or checkpoints named, or all of the demo, and `also` others. A named one that is none raises BundleError.
 
     Each is taken once.
     """
-    found = [open_bundle(path) for path in (*also, *named)]
+    found = [open_model(path) for path in (*also, *named)]
     for path in () if named else sorted(DEMO.glob(f"*/{MANIFEST}"), key=lambda path: path.stat().st_mtime_ns):
         try:
             found.append(open_bundle(path.parent))
@@ -101,8 +102,8 @@ def choose_baseline(subjects: Sequence[Subject], named: Path | None) -> Subject 
     if named is not None:
         wanted = named.resolve()
         same = [s for s in subjects if s.bundle.path.resolve() == wanted]
-        return same[0] if same else next(s for s in subjects if s.bundle.sha256 == open_bundle(wanted).sha256)
-    teachers = [s for s in subjects if s.bundle.stage == "teacher"]
+        return same[0] if same else next(s for s in subjects if s.bundle.sha256 == open_model(named).sha256)
+    teachers = [s for s in subjects if s.bundle.is_teacher]
     if len(teachers) > 1:
         names = ", ".join(s.facts["model"] for s in teachers)
         raise OptionError(f"several teachers to compare with ({names}); choose one with --baseline BUNDLE")

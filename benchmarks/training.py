@@ -29,7 +29,8 @@ from benchmarks.timing.conditions import OtherLoad, cores_for, governor, load_av
 from benchmarks.training_case import CASES, REFERENCE, CaseConfig, chosen_windows
 from benchmarks.views.groups import collect
 from benchmarks.views.training import STAGE, round_ratios, training_tables
-from qa.bundle import Bundle, open_bundle
+from qa.bundle import Bundle
+from qa.checkpoints import open_model
 from qa.cli import check_option, one_line, run_command
 from qa.datasets import EMBEDDED, resolve
 from qa.errors import PocketQAError
@@ -91,7 +92,8 @@ class Measured:
 def case_config(config: TrainingConfig, name: str) -> CaseConfig:
     """What the process of one case is told."""
     cores = tuple(cores_for(config.threads))
-    return CaseConfig(name, config.teacher, config.student_layers, config.data, config.batch_size, config.steps, cores)
+    teacher = open_model(config.teacher, kind="pytorch").path
+    return CaseConfig(name, teacher, config.student_layers, config.data, config.batch_size, config.steps, cores)
 
 
 def measure_case(config: TrainingConfig, name: str) -> dict[str, Any]:
@@ -161,7 +163,7 @@ def own_seconds() -> float:
 def main(config: TrainingConfig) -> list[Row]:
     """Measure, append rows, print the table. Returns the rows of this run."""
     conditions: Row = {"load_average": load_average(), "governor": governor()}
-    teacher = open_bundle(config.teacher, kind="pytorch")
+    teacher = open_model(config.teacher, kind="pytorch")
     data = resolve(config.data, "train")
     check_plan(config, teacher)
     date = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

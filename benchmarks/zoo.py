@@ -154,7 +154,7 @@ class Zoo:
     def facts(self, model: Model, bundle: Bundle | None) -> Row:
         """The columns known before anything is measured."""
         facts: Row = {
-            "model": model.name, "bundle_sha256": self.training.encoder_sha256, "stage": "teacher", "precision": "fp32",
+            "model": model.name, "bundle_sha256": self.training.encoder_sha256, "stage": "finetune", "precision": "fp32",
             "head": model.head, "seed": model.seed, "training": asdict(self.training), "data": self.data,
             "target": "cpu", "machine": machine(), "date": self.date,
             "command": command_line_of("benchmarks/zoo.py", self.config),
@@ -178,7 +178,9 @@ def plan(config: ZooConfig) -> Zoo:
     """Read and check all there is to read, so that a bad input is refused before anything is trained."""
     encoder_folder = find_encoder(config.encoder)
     load_tokenizer(encoder_folder)
-    n_layers = len(load_encoder(config.encoder, encoder_folder).layers)
+    encoder = load_encoder(config.encoder, encoder_folder)
+    encoder.check_length(QASettings().max_length)
+    n_layers = len(encoder.layers)
     check_option((config.layers or 1) <= n_layers, "--layers", config.layers, f"at most the encoder's {n_layers}")
     material = read_material(config.data, config.eval_data)
     assert material.eval_file is not None  # ZooConfig has seen to it

@@ -135,7 +135,7 @@ def train(
     unscored = replace(material, eval=[], eval_file=None)
     n_head = sum(p.numel() for p in fresh.head.parameters())
     bundle = save_model(
-        fresh, folder / model.name, unscored, stage="teacher", config=model, tokenizer=encoder_folder, parent=None,
+        fresh, folder / model.name, unscored, stage="finetune", config=model, tokenizer=encoder_folder, parent=None,
         settings=QASettings(), head_parameters=n_head,
     )  # fmt: skip
     trainer.finish()

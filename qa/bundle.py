@@ -59,8 +59,13 @@ class Bundle:
 
     @property
     def stage(self) -> str:
-        """What made it: teacher, distill, prune or export."""
+        """What made it: finetune, distill, prune, export, or checkpoint: it came from outside."""
         return self.manifest["stage"]
+
+    @property
+    def is_teacher(self) -> bool:
+        """Whether it was trained on gold answers alone, here or elsewhere: what others are compared with."""
+        return self.stage in ("finetune", "checkpoint", "teacher")  # the last is what older bundles say
 
     @property
     def weights(self) -> Path:

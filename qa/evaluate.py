@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from qa.answers import Prediction, decode
-from qa.bundle import Bundle, open_bundle
+from qa.bundle import Bundle
+from qa.checkpoints import open_model
 from qa.cli import check_option, run_command
 from qa.datasets import resolve
 from qa.features import Window, make_windows
@@ -30,7 +31,7 @@ class EvaluateConfig:
     data: str
     """SQuAD JSON file (plain or gzip), or embedded, squad, squad_v2 (their dev part)."""
     model: Path | None = None
-    """Bundle to evaluate."""
+    """Bundle to evaluate, or a transformers checkpoint (folder or hub name)."""
     predictions: Path | None = None
     """Prediction file to score instead: {question id: answer}."""
     out: Path | None = None
@@ -92,7 +93,7 @@ def main(config: EvaluateConfig) -> dict[str, Any]:
         print(json.dumps(result, indent=1))
         return result
     assert config.model is not None  # __post_init__ has seen to it
-    bundle = open_bundle(config.model)
+    bundle = open_model(config.model)
     result, predictions = evaluate_runtime(load_runtime(bundle), bundle, examples, progress=sys.stderr.isatty())
     print(json.dumps(result, indent=1))
     if config.out is not None:

@@ -1,4 +1,4 @@
-"""ALBERT, RoBERTa, MobileBERT and MiniLM: equal to transformers' own models, shared layers, tokens, positions, pruning."""
+"""ALBERT, ELECTRA, RoBERTa, MobileBERT and MiniLM: as transformers has them; shared layers, tokens, positions, pruning."""
 
 import copy
 
@@ -8,7 +8,7 @@ import torch
 import transformers
 from made_tokenizers import byte_pairs, sentence_pieces
 from torch import nn
-from transformers import AlbertConfig, AutoConfig, MobileBertConfig, RobertaConfig
+from transformers import AlbertConfig, AutoConfig, ElectraConfig, MobileBertConfig, RobertaConfig
 
 from compress.importance import measure_importance
 from compress.prune import PruneConfig, prune_structured
@@ -33,10 +33,11 @@ from qa.tokenization import load_tokenizer
 TINY = {"vocab_size": 90, "hidden_size": 32, "num_hidden_layers": 3, "num_attention_heads": 4, "intermediate_size": 48}
 CONFIGS = {
     "albert": lambda: AlbertConfig(**TINY, embedding_size=16),
+    "electra": lambda: ElectraConfig(**TINY, embedding_size=16),
     "roberta": lambda: RobertaConfig(**TINY, type_vocab_size=1, max_position_embeddings=40),
     "mobilebert": lambda: MobileBertConfig(**TINY, embedding_size=16, intra_bottleneck_size=16),
 }
-NAMES = {"albert": "Albert", "roberta": "Roberta", "mobilebert": "MobileBert"}
+NAMES = {"albert": "Albert", "electra": "Electra", "roberta": "Roberta", "mobilebert": "MobileBert"}
 KINDS = sorted(CONFIGS)
 
 
@@ -231,8 +232,10 @@ def test_positions_before_the_first_do_not_count(tmp_path):
     config.max_position_embeddings = 385
     theirs("roberta")(config).save_pretrained(tmp_path)
     byte_pairs(tmp_path)
-    with pytest.raises(OptionError, match="has 383 positions, windows need 384"):
-        load_encoder(str(tmp_path))
+    encoder = load_encoder(str(tmp_path))
+    encoder.check_length(383)
+    with pytest.raises(OptionError, match="--max-length must be at most 383, the positions of the encoder, got 384"):
+        encoder.check_length(384)
 
 
 def test_albert_with_several_groups_is_refused():

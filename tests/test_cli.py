@@ -54,9 +54,9 @@ def command(tmp_path, monkeypatch, capsys):
         (["distill.run", "--student-layers", "9"], "--student-layers must be between 1 and the teacher's 6, got 9"),
         (["distill.run", "--precision", "int3"], "--precision must be one of auto, bf16, fp32"),
         (["distill.run", "--data", "absent.json"], "absent.json: no such file"),
-        (["distill.run", "--teacher", "absent"], "absent: no such bundle folder"),
+        (["distill.run", "--teacher", "absent"], "'absent': no such folder here, and the hub did not give it"),
         (["compress.prune", "--model", "absent", "--keep-ffn", "2"], "--keep-ffn must be in (0, 1], got 2"),
-        (["compress.prune", "--model", "absent"], "absent: no such bundle folder"),
+        (["compress.prune", "--model", "absent"], "'absent': no such folder here, and the hub did not give it"),
         (["export.onnx"], "holds no finished student"),
         (["export.tflite", "--quantize", "int9"], "--quantize must be one of none, fp16, int8, int8-weights"),
     ],
@@ -77,7 +77,7 @@ def test_data_are_not_overwritten_with_answers(tmp_path, command):
 def test_a_fresh_process_says_no_more_than_the_error(tmp_path):
     arguments = [sys.executable, "-m", "export.onnx", "--model", "absent"]
     result = subprocess.run(arguments, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
-    assert "absent: no such bundle folder" in one_error(result.returncode, result.stderr)
+    assert "'absent': no such folder here, and the hub did not give it" in one_error(result.returncode, result.stderr)
     assert result.stdout == ""
 
 

@@ -84,7 +84,7 @@ def test_a_finished_run_is_taken_on_resume_and_only_with_its_own_options(make_bu
         ({"max_length": 60}, "max_length must be at least 69"),
         ({"head": "5l"}, "unknown head"),
         ({"learning_rate": 0}, "--learning-rate must be"),
-        ({"model": "nowhere/at-all"}, "not a local folder"),
+        ({"model": "nowhere/at-all"}, "no such folder here"),
     ],
 )
 def test_bad_options_are_refused_before_anything_is_trained(small_squad, tmp_path, options, message):

@@ -63,7 +63,7 @@ def checkpoint_folder(name: str, what: str = "model") -> Path:
     except Exception as error:  # the hub client has a dozen types for "cannot be reached" and "does not exist"
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise DownloadError(
-            f"{what} {name!r}: not a local folder, and the hub did not give it ({reason}); "
+            f"{what} {name!r}: no such folder here, and the hub did not give it ({reason}); "
             "offline, give a folder with config.json, model.safetensors and tokenizer.json"
             + (f", or use {EMBEDDED}" if what == "encoder" else "")
         ) from None

@@ -1,5 +1,29 @@
-"""Extractive question answering: what more than one stage of PocketQA must know."""
+"""Extractive question answering: what more than one stage of PocketQA must know, and `load`, the way in from Python."""
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from qa.quiet import quiet_libraries
 
+if TYPE_CHECKING:
+    from qa.reader import Reader
+
 quiet_libraries()
+
+
+def load(name_or_path: str | os.PathLike[str], *, threads: int | None = None) -> "Reader":
+    """Open a bundle of any runtime and precision, to answer questions with.
+
+        model = qa.load("runs/demo/student")
+        model.answer("Who wrote it?", passage).text
+
+    `threads` defaults to all cores; PyTorch keeps one number for the whole process. Raises BundleError when the bundle is missing
+    or damaged, ProbeError when the runtime here computes it wrongly, OptionError when an argument cannot work.
+    """
+    from qa.bundle import open_bundle  # here, so that importing qa loads nothing
+    from qa.cli import check_option
+    from qa.reader import Reader
+
+    check_option(isinstance(name_or_path, str | os.PathLike), "name_or_path", repr(name_or_path), "a path")
+    return Reader(open_bundle(Path(name_or_path)), threads)

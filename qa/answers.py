@@ -40,6 +40,23 @@ class Prediction:
             return None
         return self.candidates[0]
 
+    def options(self, null_threshold: float | None) -> list[tuple[Candidate | None, float]]:
+        """All that can be given, with probabilities, most probable first: the candidates and no answer (None).
+
+        Probabilities are the softmax of the scores over these options: they compare what one question was given and are not
+        calibrated. No answer takes part only where it can be given: with a threshold, at null score - threshold, or without
+        any candidate, alone. So the first option is `best`.
+        """
+        if not self.candidates:
+            return [(None, 1.0)]
+        top = self.candidates[0].score
+        options: list[tuple[Candidate | None, float]] = [(c, c.score - top) for c in self.candidates]
+        if null_threshold is not None:
+            options.append((None, self.null_difference - null_threshold))
+        options.sort(key=lambda option: -option[1])  # stable: no answer stands behind a candidate it equals, as in `best`
+        weights = np.exp([difference - options[0][1] for _, difference in options])
+        return [(option, float(weight)) for (option, _), weight in zip(options, weights / weights.sum(), strict=True)]
+
 
 def _top(values: np.ndarray, n: int) -> np.ndarray:
     """Indices of the n largest values, largest first, the earlier of equals first."""

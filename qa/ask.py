@@ -1,93 +1,164 @@
-"""Ask a bundle one question about a passage of any length.
+"""Ask a bundle about a passage of any length.
 
     python -m qa.ask --model runs/demo/student --question "Who wrote it?" --context passage.txt
+    pdftotext paper.pdf - | python -m qa.ask --model runs/demo/student --question "Who wrote it?" --question "When?"
 """
 
 import json
+import re
+import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
+import tyro
 
-from qa.answers import decode
-from qa.bundle import open_bundle
+from qa import load
 from qa.cli import check_option, run_command
 from qa.errors import OptionError
-from qa.features import make_windows
-from qa.runtimes import available_cores, load_runtime, run_windows
-from qa.squad import Example
+from qa.reader import Answer, Reader, Reading, check_text
+
+STDIN = Path("-")
+SNIPPET_SIDE = 60  # characters of the passage shown on each side of an answer
+SHOWN_LENGTH = 300  # of an answer: 30 tokens can be more, a token has no limit
+SHOWN_ALTERNATIVES, ALTERNATIVE_LENGTH = 3, 50
 
 
 @dataclass(frozen=True)
 class AskConfig:
-    """Ask a model one question about a passage of any length."""
+    """Ask a model about a passage of any length."""
 
     model: Path
     """Bundle to ask: PyTorch, ONNX or TFLite, of any precision."""
-    question: str
-    """The question."""
-    context: Path
-    """UTF-8 text file with the passage."""
+    question: tyro.conf.UseAppendAction[tuple[str, ...]]
+    """The question; give the flag again for more."""
+    context: Path = STDIN
+    """UTF-8 text file with the passage; - is standard input."""
+    json: bool = False
+    """Print JSON, with all n-best answers and milliseconds; a list where there are several questions."""
     threads: int | None = None
     """Threads; all cores when not given."""
 
     def __post_init__(self) -> None:
-        encodes = self.question == self.question.encode(errors="replace").decode()
-        check_option(encodes, "--question", ascii(self.question), "UTF-8 text")
+        check_option(len(self.question) >= 1, "--question", "none", "given")
+        for question in self.question:
+            check_text(question, "--question")
         check_option(self.threads is None or self.threads >= 1, "--threads", self.threads, "at least 1")
 
 
-def read_text(path: Path) -> str:
-    """A passage from a file, as it stands (line ends kept, so that offsets fit the file)."""
-    if not path.is_file():
-        raise OptionError(f"--context {path}: no such file; give a UTF-8 text file")
+def read_passage(path: Path) -> str:
+    """A passage as it stands (line ends kept, so that offsets fit the file)."""
+    if path == STDIN:
+        raw = _read_stdin()
+    elif not path.exists() or path.is_dir():
+        raise OptionError(f"--context {path}: no such file; give a UTF-8 text file, or - for standard input")
+    else:
+        raw = path.read_bytes()
     try:
-        return path.read_bytes().decode("utf-8")
+        return raw.decode("utf-8")
     except UnicodeDecodeError as error:
         raise OptionError(f"--context {path}: not UTF-8 text (byte {error.start}); convert it to UTF-8") from None
 
 
-def main(config: AskConfig) -> dict[str, Any]:
-    """Answer and print one JSON object: answer, offsets, n-best with scores and probabilities, and milliseconds."""
-    passage = read_text(config.context)
-    bundle = open_bundle(config.model)
-    began = time.perf_counter()
-    runtime = load_runtime(bundle, config.threads)
-    tokenizer = bundle.tokenizer()
-    loaded = time.perf_counter()
-    example = Example("question", "", passage, config.question, (), False)
-    windows = make_windows([example], tokenizer, bundle.settings)
-    tokenized = time.perf_counter()
-    logits = run_windows(runtime, windows)
-    computed = time.perf_counter()
-    prediction = decode(windows, logits, bundle.settings)
-    decoded = time.perf_counter()
-    best = prediction.best(bundle.settings.null_threshold)
-    scores = np.array([c.score for c in prediction.candidates])
-    weights = np.exp(scores - scores.max()) if len(scores) else scores
-    result = {
-        "answer": passage[best.start : best.end] if best else "",
-        "start": best.start if best else None,
-        "end": best.end if best else None,
-        "score": best.score if best else None,
-        "null_score": prediction.null_score,
+def _read_stdin() -> bytes:
+    if sys.stdin is None:
+        raise OptionError("--context -: standard input is closed; give a UTF-8 text file")
+    if sys.stdin.isatty():
+        print("Type or paste the passage; end with Ctrl-D on a line of its own.", file=sys.stderr)
+    return sys.stdin.buffer.read()
+
+
+def as_json(reading: Reading, number: int, question: str) -> dict[str, Any]:
+    """One question's result. `score` is null without an answer; `n_best` has the spans, without the option of no answer."""
+    best = reading.answers[number]
+    options = [best, *best.alternatives]
+    return {
+        "question": question,
+        "answer": best.text,
+        "start": best.start,
+        "end": best.end,
+        "score": None if best.start is None else best.score,
+        "probability": best.probability,
+        "null_score": reading.null_scores[number],
         "n_best": [
-            {"text": passage[c.start : c.end], "start": c.start, "end": c.end, "score": c.score, "probability": float(p)}
-            for c, p in zip(prediction.candidates, weights / weights.sum() if len(weights) else weights, strict=True)
+            {"text": o.text, "start": o.start, "end": o.end, "score": o.score, "probability": o.probability}
+            for o in options
+            if o.start is not None
         ],
-        "n_windows": len(windows),
-        "runtime": runtime.name,
-        "precision": bundle.precision,
-        "threads": config.threads or available_cores(),
-        "load_ms": 1e3 * (loaded - began),
-        "tokenize_ms": 1e3 * (tokenized - loaded),
-        "inference_ms": 1e3 * (computed - tokenized),
-        "decode_ms": 1e3 * (decoded - computed),
+        "n_windows": reading.n_windows[number],
     }
-    print(json.dumps(result, indent=1, ensure_ascii=False))
-    return result
+
+
+def as_text(question: str, best: Answer, passage: str, source: str) -> str:
+    """One question's result to read: the answer, where it stands, and in short what else it could be."""
+    lines = [_one_line(question), f"  {_named(best)}"]
+    span, others = best, best.alternatives
+    if best.start is None:
+        if not others:
+            return "\n".join([*lines, f"  {source} holds no words"])
+        span, others = others[0], others[1:]
+        lines += [f"  most likely otherwise: {_named(span)}"]
+    assert span.start is not None
+    assert span.end is not None
+    line = passage.count("\n", 0, span.start) + 1
+    lines.append(f"  {source}:{line}, characters {span.start}-{span.end}")
+    lines.append(f"  {snippet(passage, span.start, span.end)}")
+    if others:
+        lines.append("  or: " + "; ".join(_named(other, ALTERNATIVE_LENGTH) for other in others[:SHOWN_ALTERNATIVES]))
+    return "\n".join(lines)
+
+
+def snippet(passage: str, start: int, end: int) -> str:
+    """The answer marked in its surroundings, on one line and of whole words where there are any."""
+    before, after = _one_line(passage[max(0, start - SNIPPET_SIDE) : start]), _one_line(passage[end : end + SNIPPET_SIDE])
+    if start > SNIPPET_SIDE:
+        before = "... " + (before.partition(" ")[2] or before)
+    if end + SNIPPET_SIDE < len(passage):
+        after = (after.rpartition(" ")[0] or after) + " ..."
+    return f"{before}>>{_one_line(passage[start:end], SHOWN_LENGTH)}<<{after}".strip()
+
+
+def _named(answer: Answer, length: int = SHOWN_LENGTH) -> str:
+    text = "no answer in this text" if answer.start is None else _one_line(answer.text, length)
+    return f"{text} ({answer.probability:.1%})"
+
+
+def _one_line(text: str, length: int | None = None) -> str:
+    """On one line, cut to a length, and without what could steer a terminal: control characters, changes of direction."""
+    line = "".join(c for c in re.sub(r"\s+", " ", text) if c.isprintable())
+    return line if length is None or len(line) <= length else line[:length].rstrip() + "..."
+
+
+def main(config: AskConfig) -> list[Answer]:
+    """Answer every question and print the results."""
+    passage = read_passage(config.context)
+    began = time.perf_counter()
+    model = load(config.model, threads=config.threads)
+    load_ms = 1e3 * (time.perf_counter() - began)
+    reading = model.read([(question, passage) for question in config.question], progress=sys.stderr.isatty())
+    if config.json:
+        shared = _shared(model, reading, load_ms)
+        results = [as_json(reading, number, question) | shared for number, question in enumerate(config.question)]
+        print(json.dumps(results if len(results) > 1 else results[0], indent=1, ensure_ascii=False))
+    else:
+        source = "(standard input)" if config.context == STDIN else str(config.context)
+        texts = [as_text(q, a, passage, source) for q, a in zip(config.question, reading.answers, strict=True)]
+        print("\n\n".join(texts))
+    return reading.answers
+
+
+def _shared(model: Reader, reading: Reading, load_ms: float) -> dict[str, Any]:
+    """What is the same for all questions of a call; the times are those of all questions together."""
+    return {
+        "runtime": model.runtime.name,
+        "precision": model.bundle.precision,
+        "threads": model.threads,
+        "load_ms": load_ms,
+        "tokenize_ms": reading.tokenize_ms,
+        "inference_ms": reading.inference_ms,
+        "decode_ms": reading.decode_ms,
+    }
 
 
 if __name__ == "__main__":

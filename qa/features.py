@@ -102,7 +102,7 @@ def make_windows(
 def _tokenize(texts: list[str], tokenizer: Tokenizer, progress: bool) -> list[_Passage]:
     passages = []
     bare = special_tokens(tokenizer) is BERT  # WordPiece tokens have no white space; a tenth of the time is in looking
-    with tqdm(total=len(texts), desc="tokenizing passages", unit="", disable=not progress) as bar:
+    with tqdm(total=len(texts), desc="tokenizing passages", unit="", disable=not progress, delay=1.0) as bar:
         for first in range(0, len(texts), TOKENIZER_BATCH):
             encodings = tokenizer.encode_batch(texts[first : first + TOKENIZER_BATCH], add_special_tokens=False)
             for text, encoding in zip(texts[first : first + TOKENIZER_BATCH], encodings, strict=True):

@@ -231,7 +231,7 @@ def run_windows(runtime: Runtime, windows: Sequence[Window], *, progress: bool =
     """
     order = sorted(range(len(windows)), key=lambda i: len(windows[i].input_ids), reverse=True)
     results: list[Logits | None] = [None] * len(windows)
-    with tqdm(total=len(windows), desc=runtime.name, unit="window", disable=not progress, mininterval=1.0) as bar:
+    with tqdm(total=len(windows), desc=runtime.name, unit="window", disable=not progress, mininterval=1.0, delay=1.0) as bar:
         for first in range(0, len(order), runtime.max_batch):
             rows = order[first : first + runtime.max_batch]
             batch = [windows[i] for i in rows]

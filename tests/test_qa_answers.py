@@ -1,9 +1,11 @@
 """Decoding on hand-made logits: ties, order, length limit, max context, joined windows, no answer."""
 
+import math
+
 import numpy as np
 import pytest
 
-from qa.answers import decode, window_candidates
+from qa.answers import Candidate, Prediction, decode, window_candidates
 from qa.features import Window
 from qa.settings import QASettings
 
@@ -97,3 +99,39 @@ def test_empty_context_has_a_null_score_and_no_answer():
     assert prediction.candidates == ()
     assert prediction.null_score == 3.0
     assert prediction.best(None) is None
+
+
+FIRST, SECOND = Candidate(math.log(3), 0, 2), Candidate(0.0, 4, 6)
+
+
+@pytest.mark.parametrize(
+    ("null_score", "threshold", "wanted"),
+    [
+        (0.0, None, [(FIRST, 3 / 4), (SECOND, 1 / 4)]),
+        (1.5 + math.log(2), 1.5, [(FIRST, 3 / 6), (None, 2 / 6), (SECOND, 1 / 6)]),
+        (1.5 + math.log(4), 1.5, [(None, 4 / 8), (FIRST, 3 / 8), (SECOND, 1 / 8)]),
+    ],
+    ids=["without threshold", "between", "first"],
+)
+def test_options_share_the_softmax_and_begin_with_the_best(null_score, threshold, wanted):
+    prediction = Prediction((FIRST, SECOND), null_score)
+    options = prediction.options(threshold)
+    assert [option for option, _ in options] == [option for option, _ in wanted]
+    assert [share for _, share in options] == pytest.approx([share for _, share in wanted])
+    assert options[0][0] == prediction.best(threshold)
+
+
+def test_on_the_threshold_the_candidate_stands_before_no_answer():
+    candidate = Candidate(1.0, 0, 2)
+    assert Prediction((candidate,), 2.5).options(1.5) == [(candidate, 0.5), (None, 0.5)]
+
+
+@pytest.mark.parametrize("scale", [1000.0, -1000.0])
+def test_options_of_large_scores_are_finite(scale):
+    prediction = Prediction((Candidate(scale, 0, 1), Candidate(scale - 2000, 0, 2)), scale)
+    assert [share for _, share in prediction.options(0.0)] == [0.5, 0.5, 0.0]
+
+
+@pytest.mark.parametrize("threshold", [None, -3.0])
+def test_without_a_candidate_no_answer_is_the_only_option(threshold):
+    assert Prediction((), 2.0).options(threshold) == [(None, 1.0)]

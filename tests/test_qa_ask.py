@@ -1,17 +1,23 @@
-"""Asking and evaluating: any text is an ordinary input, offsets cut the answer out, and the JSON has what it promises."""
+"""Asking and evaluating: any text is an ordinary input, offsets cut the answer out, and both outputs have what they promise."""
 
+import io
 import json
+import subprocess
+import sys
 
 import pytest
 
-from qa.ask import AskConfig
+from qa.ask import AskConfig, as_text, snippet
 from qa.ask import main as ask
 from qa.bundle import open_bundle
 from qa.errors import OptionError, ProbeError
 from qa.evaluate import EvaluateConfig
 from qa.evaluate import main as evaluate
 from qa.probe import ProbeWindow, write_probe
+from qa.reader import Answer
 from qa.runtimes import check_probe, load_runtime, run_length, run_windows
+
+PASSAGE = "Programs are old.\nAda Lovelace\twrote the\nfirst in 1843."
 
 
 @pytest.mark.parametrize(
@@ -25,26 +31,112 @@ from qa.runtimes import check_probe, load_runtime, run_length, run_windows
     ],
     ids=["plain", "empty", "blank", "emoji", "long"],
 )
-def test_answers_stand_at_their_offsets_in_the_file(make_bundle, tmp_path, capsys, question, passage):
+def test_json_has_the_answers_at_their_offsets_in_the_file(make_bundle, tmp_path, capsys, question, passage):
     file = tmp_path / "passage.txt"
     file.write_bytes(passage.encode())
-    result = ask(AskConfig(make_bundle(), question, file, threads=1))
-    assert json.loads(capsys.readouterr().out) == result
+    (answer,) = ask(AskConfig(make_bundle(), (question,), file, json=True, threads=1))
+    result = json.loads(capsys.readouterr().out)
+    assert (result["answer"], result["start"], result["end"]) == (answer.text, answer.start, answer.end)
     for candidate in result["n_best"]:
         assert passage[candidate["start"] : candidate["end"]] == candidate["text"]
         assert candidate["text"].strip() == candidate["text"] != ""
     if result["n_best"]:
         assert result["answer"] == result["n_best"][0]["text"]
+        assert result["probability"] == result["n_best"][0]["probability"]
         assert sum(c["probability"] for c in result["n_best"]) == pytest.approx(1)
     else:
-        assert (result["answer"], result["start"]) == ("", None)
-    assert {"tokenize_ms", "inference_ms", "decode_ms", "load_ms", "null_score"} <= result.keys()
+        assert (result["answer"], result["start"], result["score"], result["probability"]) == ("", None, None, 1.0)
+    assert {"tokenize_ms", "inference_ms", "decode_ms", "load_ms", "null_score", "n_windows", "runtime"} <= result.keys()
 
 
-def test_passage_that_is_no_text_is_refused(make_bundle, tmp_path):
+def test_several_questions_give_a_list_and_a_block_each(make_bundle, tmp_path, capsys):
+    file = tmp_path / "passage.txt"
+    file.write_text(PASSAGE, encoding="utf-8")
+    questions = ("Who?", "When?")
+    answers = ask(AskConfig(make_bundle(), questions, file, json=True, threads=1))
+    results = json.loads(capsys.readouterr().out)
+    assert [result["question"] for result in results] == list(questions)
+    assert [result["answer"] for result in results] == [answer.text for answer in answers]
+    assert ask(AskConfig(make_bundle(), questions, file, threads=1)) == answers
+    blocks = [as_text(q, a, PASSAGE, str(file)) for q, a in zip(questions, answers, strict=True)]
+    assert capsys.readouterr().out == "\n\n".join(blocks) + "\n"
+
+
+LOVELACE, ADA = Answer("Lovelace", 22, 30, 4.0, 0.5), Answer("Ada Lovelace", 18, 30, 3.0, 0.125)
+YEAR, NOTHING = Answer("1843", 50, 54, 2.0, 0.0625), Answer("", None, None, 3.0, 0.3125)
+
+
+def given(answer, *alternatives):
+    return Answer(answer.text, answer.start, answer.end, answer.score, answer.probability, alternatives)
+
+
+def test_an_answer_is_shown_in_its_place():
+    assert as_text("Who wrote\nit?", given(LOVELACE, NOTHING, ADA, YEAR), PASSAGE, "p.txt").splitlines() == [
+        "Who wrote it?",
+        "  Lovelace (50.0%)",
+        "  p.txt:2, characters 22-30",
+        "  Programs are old. Ada >>Lovelace<< wrote the first in 1843.",
+        "  or: no answer in this text (31.2%); Ada Lovelace (12.5%); 1843 (6.2%)",
+    ]
+
+
+def test_no_answer_is_said_with_what_would_be_the_best():
+    assert as_text("Who?", given(NOTHING, ADA, YEAR), PASSAGE, "p.txt").splitlines() == [
+        "Who?",
+        "  no answer in this text (31.2%)",
+        "  most likely otherwise: Ada Lovelace (12.5%)",
+        "  p.txt:2, characters 18-30",
+        "  Programs are old. >>Ada Lovelace<< wrote the first in 1843.",
+        "  or: 1843 (6.2%)",
+    ]
+    assert as_text("Who?", given(Answer("", None, None, 3.0, 1.0)), "", "p.txt") == (
+        "Who?\n  no answer in this text (100.0%)\n  p.txt holds no words"
+    )
+
+
+def test_a_snippet_is_cut_between_words_and_steers_no_terminal():
+    text = "one " * 30 + "\x1b[31mred\x07\u202e" + " two" * 30
+    start = text.index("red")
+    assert snippet(text, start, start + 3) == f"... {'one ' * 13}[31m>>red<<{' two' * 14} ..."
+    assert snippet("東" * 200, 100, 102) == f"... {'東' * 60}>>東東<<{'東' * 60} ..."
+    assert snippet("x" * 5000, 0, 5000) == f">>{'x' * 300}...<<"
+
+
+@pytest.fixture
+def stdin(monkeypatch):
+    """A function that puts bytes where a pipe would."""
+    return lambda raw: monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(raw)))
+
+
+def test_the_passage_comes_from_standard_input_where_no_file_is_given(make_bundle, stdin, tmp_path, capsys):
+    (tmp_path / "p.txt").write_bytes(PASSAGE.encode())
+    stdin(PASSAGE.encode())
+    piped = ask(AskConfig(make_bundle(), ("Who?",), threads=1))
+    assert "(standard input):" in capsys.readouterr().out
+    assert piped == ask(AskConfig(make_bundle(), ("Who?",), tmp_path / "p.txt", threads=1))
+
+
+def test_a_passage_that_is_no_text_is_refused(make_bundle, stdin, tmp_path, monkeypatch):
     (tmp_path / "p").write_bytes(b"abc\xff\xfe")
-    with pytest.raises(OptionError, match=r"not UTF-8 text \(byte 3\)"):
-        ask(AskConfig(make_bundle(), "?", tmp_path / "p"))
+    with pytest.raises(OptionError, match=r"p: not UTF-8 text \(byte 3\)"):
+        ask(AskConfig(make_bundle(), ("?",), tmp_path / "p"))
+    with pytest.raises(OptionError, match="no such file"):
+        ask(AskConfig(make_bundle(), ("?",), tmp_path))
+    stdin(b"\xff")
+    with pytest.raises(OptionError, match=r"--context -: not UTF-8 text \(byte 0\)"):
+        ask(AskConfig(make_bundle(), ("?",)))
+    monkeypatch.setattr(sys, "stdin", None)
+    with pytest.raises(OptionError, match="standard input is closed"):
+        ask(AskConfig(make_bundle(), ("?",)))
+
+
+def test_the_command_takes_questions_again_and_again(make_bundle):
+    command = [sys.executable, "-m", "qa.ask", "--model", str(make_bundle()), "--question", "Who?", "--question", "When?"]
+    done = subprocess.run(command, input=PASSAGE, capture_output=True, text=True, timeout=120, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    who, when = done.stdout.split("\n\n")
+    assert who.startswith("Who?\n  ")
+    assert when.startswith("When?\n  ")
 
 
 def test_evaluate_prints_the_official_keys_and_writes_predictions(make_bundle, small_squad, tmp_path, capsys):

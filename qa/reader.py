@@ -1,0 +1,125 @@
+"""A loaded model that answers questions about passages of any length; `qa.load` opens one."""
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from qa.answers import Candidate, Prediction
+from qa.bundle import Bundle
+from qa.cli import check_option
+from qa.errors import OptionError
+from qa.evaluate import predict
+from qa.features import make_windows
+from qa.runtimes import available_cores, load_runtime, run_windows
+from qa.squad import Example
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer, cut from the passage: `context[start:end] == text`, in characters (code points).
+
+    No answer has the text "" and the place None. A model trained on answerable questions alone gives it only where the
+    passage has no words.
+    """
+
+    text: str
+    start: int | None
+    end: int | None
+    score: float
+    """Start logit + end logit; of no answer, the null score (`qa.answers.Prediction`)."""
+    probability: float
+    """Share among this answer and its alternatives, by the softmax of scores (`qa.answers.Prediction.options`)."""
+    alternatives: tuple["Answer", ...] = field(default=(), repr=False)
+    """What else it could be, most probable first; where the model has a threshold, "no answer" is one of the options."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What came of one call, in the order of its questions, and the milliseconds that all of them took together."""
+
+    answers: list[Answer]
+    null_scores: list[float]
+    n_windows: list[int]
+    tokenize_ms: float
+    inference_ms: float
+    decode_ms: float
+
+
+class Reader:
+    """A bundle with its runtime and tokenizer loaded. Use it from one Python thread at a time."""
+
+    def __init__(self, bundle: Bundle, threads: int | None = None) -> None:
+        check_option(threads is None or (type(threads) is int and threads >= 1), "threads", threads, "a whole number >= 1")
+        self.bundle, self.threads = bundle, threads or available_cores()
+        self.runtime = load_runtime(bundle, self.threads)
+        self.tokenizer = bundle.tokenizer()
+
+    def __repr__(self) -> str:
+        return f"<Reader of {self.bundle.path}: {self.bundle.precision}, {self.runtime.name}>"
+
+    def answer(self, question: str, context: str) -> Answer:
+        """The best answer to one question about a passage. Raises OptionError for what is no text."""
+        return self.answer_all([(question, context)])[0]
+
+    def answer_all(self, pairs: Iterable[tuple[str, str]], *, progress: bool = False) -> list[Answer]:
+        """The best answer to each (question, context), in order; equal contexts are tokenized once, windows run in batches."""
+        return self.read(pairs, progress=progress).answers
+
+    def read(self, pairs: Iterable[tuple[str, str]], *, progress: bool = False) -> Reading:
+        """As `answer_all`, with null scores, numbers of windows and times."""
+        examples = _examples(pairs)
+        began = time.perf_counter()
+        windows = make_windows(examples, self.tokenizer, self.bundle.settings, progress=progress)
+        tokenized = time.perf_counter()
+        logits = run_windows(self.runtime, windows, progress=progress)
+        computed = time.perf_counter()
+        predictions = predict(examples, windows, logits, self.bundle.settings)
+        threshold = self.bundle.settings.null_threshold
+        answers = [_answer(e.context, p, threshold) for e, p in zip(examples, predictions, strict=True)]
+        decoded = time.perf_counter()
+        n_windows = [0] * len(examples)
+        for window in windows:
+            n_windows[window.example] += 1
+        return Reading(
+            answers,
+            [prediction.null_score for prediction in predictions],
+            n_windows,
+            tokenize_ms=1e3 * (tokenized - began),
+            inference_ms=1e3 * (computed - tokenized),
+            decode_ms=1e3 * (decoded - computed),
+        )
+
+
+def _answer(context: str, prediction: Prediction, null_threshold: float | None) -> Answer:
+    def given(option: Candidate | None, probability: float, alternatives: tuple[Answer, ...] = ()) -> Answer:
+        if option is None:
+            return Answer("", None, None, prediction.null_score, probability, alternatives)
+        text = context[option.start : option.end]
+        return Answer(text, option.start, option.end, option.score, probability, alternatives)
+
+    first, *others = prediction.options(null_threshold)
+    return given(*first, tuple(given(*other) for other in others))
+
+
+def _examples(pairs: Iterable[tuple[str, str]]) -> list[Example]:
+    examples = []
+    if not isinstance(pairs, Iterable):
+        raise OptionError(f"the questions must be (question, context) pairs, got {type(pairs).__name__}")
+    for number, pair in enumerate(pairs):
+        if not isinstance(pair, tuple | list) or len(pair) != 2:
+            raise OptionError(f"pair {number} must be (question, context), got {ascii(pair)[:80]}")
+        question, context = pair
+        check_text(question, f"the question of pair {number}")
+        check_text(context, f"the context of pair {number}")
+        examples.append(Example(str(number), "", context, question, (), False))
+    return examples
+
+
+def check_text(text: object, name: str) -> None:
+    """Raise OptionError unless `text` is a str without half a surrogate pair, which no tokenizer takes."""
+    if not isinstance(text, str):
+        raise OptionError(f"{name} must be text (str), got {type(text).__name__}")
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise OptionError(f"{name} must be text, got half of a surrogate pair at character {error.start}") from None

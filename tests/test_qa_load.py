@@ -1,0 +1,116 @@
+"""`qa.load`: the answers of evaluation, one by one or many at once, from every runtime; cheap to import; clear about misuse."""
+
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+
+from qa import load
+from qa.bundle import open_bundle
+from qa.datasets import resolve
+from qa.errors import BundleError, OptionError
+from qa.evaluate import answer_text, evaluate_runtime
+from qa.reader import Answer, Reader
+from qa.runtimes import load_runtime
+from qa.squad import read_squad
+
+
+@pytest.fixture(scope="module")
+def examples():
+    """Real questions of several passages."""
+    return read_squad(resolve("embedded", "dev"))[::20][:24]
+
+
+@pytest.fixture(params=["pytorch", "onnx", "tflite"])
+def bundle(request, make_bundle, tiny_export):
+    return open_bundle(make_bundle()) if request.param == "pytorch" else tiny_export(request.param)
+
+
+def test_answers_are_those_of_evaluation(bundle, examples):
+    answers = load(bundle.path, threads=1).answer_all([(e.question, e.context) for e in examples])
+    _, predictions = evaluate_runtime(load_runtime(bundle, 1), bundle, examples)
+    for example, answer, prediction in zip(examples, answers, predictions, strict=True):
+        assert answer.text == answer_text(example, prediction, bundle.settings.null_threshold) != ""
+        spans = [(a.score, a.start, a.end) for a in (answer, *answer.alternatives)]
+        assert spans == [(c.score, c.start, c.end) for c in prediction.candidates]
+        assert all(example.context[a.start : a.end] == a.text for a in (answer, *answer.alternatives))
+        assert sum(a.probability for a in (answer, *answer.alternatives)) == pytest.approx(1)
+
+
+def test_one_by_one_equals_many(bundle, examples):
+    model = load(str(bundle.path), threads=1)
+    long = examples[0].context + " " + examples[-1].context
+    pairs = [(e.question, e.context) for e in examples[:6]] + [(examples[0].question, long), (examples[1].question, "")]
+    assert [model.read([pair]).n_windows[0] for pair in pairs] == model.read(pairs).n_windows
+    for pair, answer in zip(pairs, model.answer_all(pair for pair in pairs), strict=True):
+        alone = model.answer(*pair)
+        assert (alone.text, alone.start, alone.end) == (answer.text, answer.start, answer.end)
+        assert (alone.score, alone.probability) == pytest.approx((answer.score, answer.probability), abs=1e-4)
+
+
+def test_a_threshold_leaves_questions_unanswered(make_bundle, examples):
+    bundle = open_bundle(make_bundle())
+    pairs = [(e.question, e.context) for e in examples]
+    always = Reader(bundle, 1).read(pairs)
+    differences = [null - answer.score for null, answer in zip(always.null_scores, always.answers, strict=True)]
+    threshold = sorted(differences)[len(differences) // 2]
+    model = Reader(replace(bundle, settings=replace(bundle.settings, null_threshold=threshold)), 1)
+    for answer, before, difference, null in zip(
+        model.answer_all(pairs), always.answers, differences, always.null_scores, strict=True
+    ):
+        options = (answer, *answer.alternatives)
+        assert (answer.start is None) == (difference > threshold)
+        assert [o.start for o in options].count(None) == 1
+        assert [o.text for o in options if o.start is not None] == [before.text, *[a.text for a in before.alternatives]]
+        assert [o.probability for o in options] == sorted((o.probability for o in options), reverse=True)
+        assert sum(o.probability for o in options) == pytest.approx(1)
+        if answer.start is None:
+            assert (answer.text, answer.end, answer.score) == ("", None, null)
+
+
+@pytest.mark.parametrize("context", ["", " \n\t", "\u200b"])
+def test_a_passage_without_words_has_no_answer(make_bundle, context):
+    answer = load(make_bundle(), threads=1).answer("Who?", context)
+    assert answer == Answer("", None, None, answer.score, 1.0)
+
+
+def test_no_questions_have_no_answers(make_bundle):
+    assert load(make_bundle(), threads=1).answer_all([]) == []
+
+
+@pytest.mark.parametrize(
+    ("pairs", "says"),
+    [
+        (("Who?", "Ada."), "pair 0 must be (question, context), got 'Who?'"),
+        ([("Who?", "Ada."), ("Who?",)], "pair 1 must be (question, context), got ('Who?',)"),
+        ([("Who?", None)], "the context of pair 0 must be text (str), got NoneType"),
+        ([(b"Who?", "Ada.")], "the question of pair 0 must be text (str), got bytes"),
+        ([("Who?", "Ada\ud83d")], "the context of pair 0 must be text, got half of a surrogate pair at character 3"),
+        (7, "the questions must be (question, context) pairs, got int"),
+    ],
+)
+def test_what_is_no_pair_of_texts_is_refused_in_one_line(make_bundle, pairs, says):
+    with pytest.raises(OptionError) as caught:
+        load(make_bundle(), threads=1).answer_all(pairs)
+    assert str(caught.value) == says
+
+
+@pytest.mark.parametrize("threads", [0, -1, 1.5, "2", True])
+def test_threads_are_a_whole_number(make_bundle, threads):
+    with pytest.raises(OptionError, match="threads must be a whole number >= 1, got"):
+        load(make_bundle(), threads=threads)
+
+
+def test_what_is_no_bundle_is_refused(tmp_path):
+    with pytest.raises(BundleError, match="no such bundle folder"):
+        load(tmp_path / "absent")
+    with pytest.raises(OptionError, match="name_or_path must be a path, got 3"):
+        load(3)
+
+
+def test_importing_load_imports_no_library():
+    heavy = {"torch", "transformers", "onnxruntime", "ai_edge_litert", "numpy", "tokenizers", "tyro", "tqdm"}
+    program = f"import sys; from qa import load; print(sorted({heavy} & sys.modules.keys()))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.strip() == "[]"

@@ -13,7 +13,7 @@ quiet_libraries()
 
 
 def load(name_or_path: str | os.PathLike[str], *, threads: int | None = None) -> "Reader":
-    """Open a bundle of any runtime and precision, to answer questions with.
+    """Open a bundle of any runtime and precision, or a transformers checkpoint by folder or hub name, to answer questions with.
 
         model = qa.load("runs/demo/student")
         model.answer("Who wrote it?", passage).text
@@ -21,9 +21,9 @@ def load(name_or_path: str | os.PathLike[str], *, threads: int | None = None) ->
     `threads` defaults to all cores; PyTorch keeps one number for the whole process. Raises BundleError when the bundle is missing
     or damaged, ProbeError when the runtime here computes it wrongly, OptionError when an argument cannot work.
     """
-    from qa.bundle import open_bundle  # here, so that importing qa loads nothing
+    from qa.checkpoints import open_model  # here, so that importing qa loads nothing
     from qa.cli import check_option
     from qa.reader import Reader
 
-    check_option(isinstance(name_or_path, str | os.PathLike), "name_or_path", repr(name_or_path), "a path")
-    return Reader(open_bundle(Path(name_or_path)), threads)
+    check_option(isinstance(name_or_path, str | os.PathLike), "name_or_path", repr(name_or_path), "a path or a hub name")
+    return Reader(open_model(Path(name_or_path)), threads)

@@ -30,7 +30,7 @@ class AskConfig:
     """Ask a model about a passage of any length."""
 
     model: Path
-    """Bundle to ask: PyTorch, ONNX or TFLite, of any precision."""
+    """Bundle to ask, of any runtime and precision, or a transformers checkpoint (folder or hub name)."""
     question: tyro.conf.UseAppendAction[tuple[str, ...]]
     """The question; give the flag again for more."""
     context: Path = STDIN

@@ -105,7 +105,7 @@ def test_threads_are_a_whole_number(make_bundle, threads):
 def test_what_is_no_bundle_is_refused(tmp_path):
     with pytest.raises(BundleError, match="no such bundle folder"):
         load(tmp_path / "absent")
-    with pytest.raises(OptionError, match="name_or_path must be a path, got 3"):
+    with pytest.raises(OptionError, match="name_or_path must be a path or a hub name, got 3"):
         load(3)
 
 

@@ -30,7 +30,9 @@ def test_imports_run_one_way():
     assert wrong == []
 
 
-UNSAFE = re.compile(r"torch\.load\(|import c?[Pp]ickle|pickle\.load|allow_pickle=True|joblib|trust_remote_code=True|[^.]\beval\(|\bexec\(")
+UNSAFE = re.compile(
+    r"torch\.load\(|import c?[Pp]ickle|pickle\.load|allow_pickle=True|joblib|trust_remote_code=True|[^.]\beval\(|\bexec\("
+)
 
 
 def test_nothing_is_unpickled_and_no_remote_code_runs():

@@ -5,7 +5,6 @@ import shutil
 from pathlib import Path
 
 from transformers import AutoConfig, AutoModel
-from transformers.utils.logging import disable_progress_bar
 
 from qa.errors import DownloadError, OptionError
 from qa.models.architectures import encoder_type
@@ -64,7 +63,6 @@ def load_encoder(name: str, folder: Path | None = None) -> Encoder:
     encoder_type(config.model_type, f"encoder {name!r}")
     encoder = Encoder(config)
     wanted = encoder.model.state_dict()
-    disable_progress_bar()
     try:
         pretrained, info = AutoModel.from_pretrained(
             folder, config=config, use_safetensors=True, trust_remote_code=False, output_loading_info=True

@@ -64,13 +64,8 @@ def _short(value: Any) -> str:
 
 
 def _is_number(value: Any) -> bool:
-    """Whether it is a number that a float can hold."""
-    try:
-        return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-    except OverflowError:
-        return False
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def _is_text(value: Any) -> bool:
-    """Whether it is a text that can be written as UTF-8."""
-    return isinstance(value, str) and not any("\ud800" <= character <= "\udfff" for character in value)
+    return isinstance(value, str)

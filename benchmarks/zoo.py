@@ -16,8 +16,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 import export.onnx
 import export.tflite
 from benchmarks.accuracy import measure_accuracy
@@ -35,6 +33,7 @@ from compress.quantize import PRECISION_OF_FLAG
 from distill.precision import resolve_precision
 from distill.stage import Material, read_material
 from distill.training import TrainingOptions
+from qa import sampling
 from qa.bundle import Bundle, open_bundle
 from qa.cli import check_option, one_line, run_command
 from qa.datasets import EMBEDDED, SQUAD_FILES
@@ -115,7 +114,7 @@ def evenly(examples: Sequence[Example], n: int | None) -> list[Example]:
     """`n` of the examples, evenly chosen; all when there are no more, or n is None."""
     if n is None or n >= len(examples):
         return list(examples)
-    return [examples[i] for i in np.linspace(0, len(examples) - 1, n).round().astype(int)]
+    return [examples[i] for i in sampling.evenly(len(examples), n, ends=True)]
 
 
 @dataclass

@@ -18,6 +18,7 @@ from qa.bundle import Bundle
 from qa.datasets import EMBEDDED, resolve
 from qa.errors import ParityError
 from qa.features import Window, make_windows
+from qa.sampling import evenly
 from qa.squad import read_squad
 
 CALIBRATION_WINDOWS = 16
@@ -62,7 +63,7 @@ def quantize(model: ModelProto, precision: str, windows: Sequence[Window]) -> Mo
 def calibration_windows(bundle: Bundle) -> list[Window]:
     """A few windows of the shipped training excerpt, cut as this model wants them."""
     examples = read_squad(resolve(EMBEDDED, "train"))
-    chosen = examples[:: max(1, len(examples) // CALIBRATION_WINDOWS)][:CALIBRATION_WINDOWS]
+    chosen = [examples[i] for i in evenly(len(examples), CALIBRATION_WINDOWS)]
     return make_windows(chosen, bundle.tokenizer(), bundle.settings)[:CALIBRATION_WINDOWS]
 
 

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 from tqdm import tqdm
 
 from export.core_process import CoreAnswer, CoreProcess
@@ -24,6 +23,7 @@ from qa.errors import BundleError, ParityError
 from qa.features import make_windows
 from qa.probe import PROBE_TOLERANCE
 from qa.runtimes import Runtime, load_runtime, run_windows
+from qa.sampling import evenly
 from qa.squad import Example, file_sha256, read_squad
 
 LONG_PASSAGES = 5  # of several windows each, put beside the chosen questions
@@ -59,7 +59,7 @@ def open_tflite(path: Path) -> Bundle:
 
 def choose_examples(examples: Sequence[Example], n: int) -> list[Example]:
     """`n` examples evenly taken, and some whose passage is several passages joined, for answers over many windows."""
-    chosen = [examples[i] for i in np.linspace(0, len(examples) - 1, min(n, len(examples))).round().astype(int)]
+    chosen = [examples[i] for i in evenly(len(examples), n)]
     contexts = list(dict.fromkeys(example.context for example in examples))
     for number in range(min(LONG_PASSAGES, len(contexts))):
         parts = [contexts[(number * 7 + k) % len(contexts)] for k in range(JOINED)]

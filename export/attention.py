@@ -10,7 +10,8 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from transformers import AttentionInterface
+
+from qa.models.encoders import Encoder
 
 GROUPED = "pocketqa_grouped"
 HEADS_AT_ONCE = 4
@@ -29,4 +30,9 @@ def grouped_attention(
     return torch.cat(outputs, dim=1).transpose(1, 2).contiguous(), None
 
 
-AttentionInterface.register(GROUPED, grouped_attention)
+def use_grouped_attention(encoder: Encoder) -> None:
+    """Make an encoder compute its attention so; transformers knows it by name from then on."""
+    from transformers import AttentionInterface  # here, so that qa.models is the first to import it
+
+    AttentionInterface.register(GROUPED, grouped_attention)
+    encoder.set_attention(GROUPED)

@@ -12,6 +12,7 @@ from qa.errors import ParityError
 from qa.features import Window, collate, make_windows
 from qa.probe import PROBE_TOLERANCE, relative_difference
 from qa.runtimes import Logits, Runtime, run_length
+from qa.sampling import evenly
 from qa.settings import QASettings
 from qa.squad import read_squad
 
@@ -56,10 +57,10 @@ class ParityReport:
 
 
 def real_windows(bundle: Bundle, n: int = PARITY_WINDOWS) -> list[Window]:
-    """`n` windows of the shipped dev excerpt, evenly chosen by length, shortest first."""
+    """`n` windows of the shipped dev excerpt, evenly chosen by length, the shortest first and the longest last."""
     windows = make_windows(read_squad(resolve(EMBEDDED, "dev")), bundle.tokenizer(), bundle.settings)
     windows.sort(key=lambda w: len(w.input_ids))
-    return [windows[i] for i in np.linspace(0, len(windows) - 1, n).round().astype(int)]
+    return [windows[i] for i in evenly(len(windows), n, ends=True)]
 
 
 def best_span(window: Window, logits: Logits, settings: QASettings) -> tuple[int, int] | None:

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from compress.quantize_tflite import compact, quantize, quietly
-from export.attention import GROUPED
+from export.attention import use_grouped_attention
 from export.package import append_package, describe, signature_name, update_settings, vocabulary_lines
 from export.stage import ExportConfig, export_bundle
 from qa.bundle import PROBE, WEIGHTS, Bundle
@@ -95,7 +95,7 @@ def convert(model: QAModel, lengths: tuple[int, ...]) -> bytes:
     """The fp32 .tflite, one signature for each length, weights shared. UnsupportedExport when TFLite cannot express it."""
     names = ", ".join(signature_name(length) for length in lengths)
     print(f"converting to TFLite: {names} (seconds; a minute for a BERT-base, and for each length of a QANet)", file=sys.stderr)
-    model.encoder.set_attention(GROUPED)
+    use_grouped_attention(model.encoder)
     try:
         with quietly():
             import litert_torch

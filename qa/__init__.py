@@ -4,12 +4,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from qa.quiet import quiet_libraries
-
 if TYPE_CHECKING:
     from qa.reader import Reader
-
-quiet_libraries()
 
 
 def load(name_or_path: str | os.PathLike[str], *, threads: int | None = None) -> "Reader":
@@ -18,8 +14,8 @@ def load(name_or_path: str | os.PathLike[str], *, threads: int | None = None) ->
         model = qa.load("runs/demo/student")
         model.answer("Who wrote it?", passage).text
 
-    `threads` defaults to all cores; PyTorch keeps one number for the whole process. Raises BundleError when the bundle is missing
-    or damaged, ProbeError when the runtime here computes it wrongly, OptionError when an argument cannot work.
+    `threads` defaults to all cores. Raises BundleError when the bundle is missing or damaged, ProbeError when the runtime here
+    computes it wrongly, DownloadError when the hub cannot be reached, OptionError when an argument cannot work.
     """
     from qa.checkpoints import open_model  # here, so that importing qa loads nothing
     from qa.cli import check_option

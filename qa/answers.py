@@ -2,6 +2,8 @@
 
 Rules, in order: a span starts and ends in the context, starts where this window has the most context, has at most
 `max_answer_length` tokens; its score is start logit + end logit. Equal scores go to the earlier start, then the earlier end.
+Each window gives spans between its `n_best` starts and ends among the tokens of the context; BERT's run_squad.py takes those
+among all tokens, question included, and so may be left with fewer.
 """
 
 from collections.abc import Sequence

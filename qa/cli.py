@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from qa.errors import OptionError, PocketQAError
+from qa.quiet import quiet_libraries
 
 EXIT_USER_ERROR = 2
 EXIT_INTERRUPTED = 130
@@ -26,8 +27,9 @@ def one_line(error: BaseException) -> str:
 def run_command(config_type: Any, main: Callable[[Any], Any]) -> None:
     """Parse `config_type` from the command line, call `main`, and turn user errors into one line and exit code 2.
 
-    `config_type` is a dataclass, or a union of them as subcommands.
+    `config_type` is a dataclass, or a union of them as subcommands. Libraries are kept quiet from here on, in the whole process.
     """
+    quiet_libraries()
     import tyro
 
     try:

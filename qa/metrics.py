@@ -1,6 +1,7 @@
 """Exact match, F1 and the no-answer threshold, equal to the official SQuAD 2.0 evaluation (Rajpurkar et al. 2018).
 
-On SQuAD 1.1 files the same numbers equal those of the 1.1 script. A missing prediction counts 0, as there.
+On SQuAD 1.1 files the same numbers equal those of the 1.1 script. One departure from the 2.0 script: a question without a
+prediction counts 0, as in the 1.1 script; the 2.0 script leaves it out of the mean.
 """
 
 import re
@@ -55,7 +56,7 @@ def question_scores(example: Example, predicted: str) -> tuple[float, float]:
 def evaluate_predictions(examples: Sequence[Example], predictions: Mapping[str, str]) -> dict[str, float]:
     """The official script's result object, in percent: exact, f1, total, and HasAns_*, NoAns_* where there are such.
 
-    `missing` is added when questions of the data have no prediction.
+    Questions of the data without a prediction count 0, and `missing` is added with their number.
     """
     rows = []
     for example in examples:

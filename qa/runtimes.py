@@ -56,7 +56,6 @@ class TorchRuntime:
 
         from qa.models.model import QAModel
 
-        torch.set_num_threads(threads)
         self._torch, self.device, self._threads = torch, device, threads
         self.name = f"torch {torch.__version__}"
         self.model = QAModel.from_pretrained(bundle.path).to(device)
@@ -64,11 +63,19 @@ class TorchRuntime:
     def __call__(self, inputs: Inputs) -> Logits:
         """Logits of a batch, (B, T) each."""
         torch = self._torch
-        if torch.get_num_threads() != self._threads:
-            torch.set_num_threads(self._threads)
-        with torch.inference_mode():
+        with self._own_threads(), torch.inference_mode():
             output = self.model(**{name: torch.from_numpy(array).to(self.device) for name, array in inputs.items()})
         return output["start_logits"].cpu().numpy(), output["end_logits"].cpu().numpy()
+
+    @contextlib.contextmanager
+    def _own_threads(self) -> Iterator[None]:
+        """The number of threads is the whole process's; whoever calls gets his back."""
+        before = self._torch.get_num_threads()
+        self._torch.set_num_threads(self._threads)
+        try:
+            yield
+        finally:
+            self._torch.set_num_threads(before)
 
 
 # Without TF32, fp32 is on a GPU what it is elsewhere, and in PyTorch.

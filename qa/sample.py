@@ -12,6 +12,7 @@ from typing import Any
 from qa.cli import check_option, run_command
 from qa.datasets import resolve
 from qa.files import check_not_an_input, check_writable
+from qa.sampling import evenly
 from qa.squad import read_json, read_squad, write_squad
 
 
@@ -33,8 +34,7 @@ class SampleConfig:
 
 def sample(articles: list[dict[str, Any]], n_all: int, n: int) -> list[dict[str, Any]]:
     """The articles with `n` of their `n_all` questions, evenly spaced; passages and articles without any are left out."""
-    chosen = {int((i + 0.5) * n_all / n) for i in range(n)} if n < n_all else set(range(n_all))
-    number, kept = 0, []
+    chosen, number, kept = set(evenly(n_all, n)), 0, []
     for article in articles:
         paragraphs = []
         for paragraph in article["paragraphs"]:

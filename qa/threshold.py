@@ -19,6 +19,7 @@ from qa.answers import Prediction
 from qa.evaluate import predict, score
 from qa.features import make_windows
 from qa.runtimes import Runtime, run_windows
+from qa.sampling import evenly
 from qa.settings import QASettings
 from qa.squad import Example, read_squad
 
@@ -51,9 +52,8 @@ def save_held_out(examples: Sequence[Example], folder: Path) -> None:
     """Write at most 500 of the held-out questions, evenly chosen, as a SQuAD file; nothing when there are none."""
     if not examples:
         return
-    step = max(1, len(examples) // HELD_OUT_QUESTIONS)
     data: list[dict[str, Any]] = []
-    for e in examples[::step][:HELD_OUT_QUESTIONS]:
+    for e in (examples[i] for i in evenly(len(examples), HELD_OUT_QUESTIONS)):
         answers = [{"text": a.text, "answer_start": a.start} for a in e.answers]
         question = {"id": e.id, "question": e.question, "answers": answers, "is_impossible": e.is_impossible}
         data.append({"title": e.title, "paragraphs": [{"context": e.context, "qas": [question]}]})

@@ -69,9 +69,8 @@ def test_numbers_equal_the_rows(page, material):
     rows = material[1]
     newest = {(row["model"], row["target"]): row for row in rows if "data" in row}
     names, targets = column(page, 0, "model")[0], column(page, 0, "target")[0]
-    shown = [name.replace("\ufffd", "\u202e") for name in names]
-    assert set(zip(shown, targets, strict=True)) == set(newest)
-    wanted = [newest[key] for key in zip(shown, targets, strict=True)]
+    assert set(zip(names, targets, strict=True)) == set(newest)
+    wanted = [newest[key] for key in zip(names, targets, strict=True)]
     for heading, key, form, scale, unit in (
         ("F1", "f1", ".2f", 1, ""), ("EM", "exact", ".2f", 1, ""), ("MB", "size_bytes", ".1f", 1e-6, ""),
         ("retained", "f1_retained", ".1f", 100, "%"), ("same", "same_answers", ".1f", 100, "%"),
@@ -129,13 +128,11 @@ def test_the_filter_leaves_the_lines_of_one_target(page):
 
 
 def test_text_of_rows_and_data_stays_text(page):
-    shown = ODD_NAME.replace("\u202e", "\ufffd")
-    assert shown in column(page, 0, "model")[0]
+    assert ODD_NAME in column(page, 0, "model")[0]
     assert page.run("[...document.querySelectorAll('td b, th b, h4 i, dd b, blockquote i, li b')].length") == 0
     questions = page.run("[...document.querySelectorAll('.example h4')].map(h => h.textContent)")
-    assert "Whose <i>tag</i> & which \ufffdway?" in questions
+    assert "Whose <i>tag</i> & which \u202eway?" in questions
     assert "broken failed: cannot load <it>" in page.run("document.querySelector('header').textContent")
-    assert "\u202e" not in page.run("document.documentElement.outerHTML")
 
 
 def test_every_mark_says_what_it_is_to_pointer_keyboard_and_reader(page):

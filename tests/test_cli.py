@@ -75,7 +75,7 @@ def test_data_are_not_overwritten_with_answers(tmp_path, command):
 
 
 def test_a_fresh_process_says_no_more_than_the_error(tmp_path):
-    arguments = [sys.executable, "-m", "export.onnx", "--model", "absent"]
+    arguments = [sys.executable, "-m", "export.tflite", "--model", "absent"]
     result = subprocess.run(arguments, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
     assert "'absent': no such folder here, and the hub did not give it" in one_error(result.returncode, result.stderr)
     assert result.stdout == ""

@@ -1,9 +1,11 @@
 """What is held out for the no-answer threshold: whole articles or passages, about a twentieth, never all."""
 
+from itertools import pairwise
+
 import pytest
 
-from qa.squad import Answer, Example
-from qa.threshold import hold_out
+from qa.squad import Answer, Example, read_squad
+from qa.threshold import HELD_OUT, HELD_OUT_QUESTIONS, hold_out, save_held_out
 
 
 def questions(n_articles, n_passages, n_asked, answerable=False):
@@ -38,3 +40,12 @@ def test_of_few_articles_the_last_passages_are_held_out(n_articles, n_passages):
 def test_the_only_passage_stays_to_train_on():
     asked = questions(1, 1, 4)
     assert hold_out(asked) == (asked, [])
+
+
+def test_those_kept_with_a_bundle_come_from_all_over_the_held_out(tmp_path):
+    held = [Example(f"{i}", "Title", "Passage", "?", (), True) for i in range(2 * HELD_OUT_QUESTIONS - 1)]
+    save_held_out(held, tmp_path)
+    places = [int(example.id) for example in read_squad(tmp_path / HELD_OUT)]
+    assert len(places) == HELD_OUT_QUESTIONS
+    assert {b - a for a, b in pairwise(places)} == {2}
+    assert places[-1] == len(held) - 1

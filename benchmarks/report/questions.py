@@ -21,6 +21,7 @@ from qa.cli import one_line
 from qa.datasets import EMBEDDED, resolve
 from qa.errors import OptionError, SquadFormatError
 from qa.metrics import question_scores
+from qa.sampling import evenly
 from qa.squad import Example, file_sha256, read_squad
 
 SAME_F1 = 1e-6  # points by which a sum of the same scores in another order may differ
@@ -238,7 +239,7 @@ def regressions(kept: Kept, models: Sequence[Entry], n_shown: int = 8) -> Regres
     worst = order[falls[order] > 0]
     equal = worst[falls[worst] == falls[order[0]]]
     if len(equal) > n_shown:
-        worst = equal[np.arange(n_shown) * len(equal) // n_shown]
+        worst = equal[evenly(len(equal), n_shown)]
     lost = (before == 100) & (after == 0)
     lost_before = lost & (between[0] == 0) if between else lost & False
     n_worse, n_better = int((falls > 0).sum()), int((falls < 0).sum())

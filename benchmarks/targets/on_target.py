@@ -29,6 +29,7 @@ from qa.evaluate import predict, score
 from qa.features import Window, make_windows
 from qa.probe import PROBE_TOLERANCE, relative_difference
 from qa.runtimes import Logits, load_runtime, run_windows
+from qa.sampling import evenly
 from qa.settings import QASettings
 from qa.squad import Example
 
@@ -37,8 +38,7 @@ EMULATED_QUESTIONS = 20  # a window of a small fp32 student takes up to a minute
 
 def sample_examples(examples: Sequence[Example], n: int | None) -> list[Example]:
     """At most `n` examples evenly spaced over all of them, so over all articles; all when `n` is None."""
-    n = len(examples) if n is None else min(n, len(examples))
-    return [examples[int((i + 0.5) * len(examples) / n)] for i in range(n)]
+    return [examples[i] for i in evenly(len(examples), len(examples) if n is None else n)]
 
 
 def measure_all(run: Comparison, target: Target, plan: Plan | None) -> None:

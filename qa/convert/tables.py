@@ -1,10 +1,9 @@
 """Comma-separated tables as the SANTO annotation tool exports them: `# Name, Name` on top, `, ` between fields, texts quoted.
 
-SANTO (Hartung et al. 2018) does not escape quotation marks inside a text, other writers of the layout write `\\"`, and a
-spreadsheet doubles them; all three are read. A record is one line.
+SANTO (Hartung et al. 2018) does not escape quotation marks inside a text: one closes the text only in front of a comma or the
+line's end. So Python's csv module cannot read it; escaped and doubled ones are read as one. A record is one line.
 """
 
-import csv
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,10 +11,8 @@ from pathlib import Path
 
 from qa.errors import SquadFormatError
 
-# One field and the comma or line end behind it. A quote closes a text only in front of a comma or the line's end.
-_LENIENT_FIELD = re.compile(r'\s*+(?:"(?P<quoted>.*?)"|(?P<bare>[^",][^,]*|))\s*(?P<end>,|$)')
-MAX_DIGITS = 12  # no text is longer
-_OTHER_DELIMITERS = {";": "semicolons", "\t": "tabs", "|": "bars"}
+# One field and the comma or line end behind it.
+_FIELD = re.compile(r'\s*+(?:"(?P<quoted>.*?)"|(?P<bare>[^",][^,]*|))\s*(?P<end>,|$)')
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +33,7 @@ class Row:
     def number(self, column: str) -> int:
         """A field as a whole number, 0 or more."""
         text = self.fields[column].strip()
-        if not (text.isascii() and text.isdigit() and len(text) <= MAX_DIGITS):
+        if not text.isdecimal():
             raise self.fault(f"{column} must be a whole number, got {text!r}")
         return int(text)
 
@@ -45,25 +42,24 @@ def read_table(path: Path, columns: Mapping[str, Sequence[str]], *, may_be_empty
     """Read the wanted columns, given as {name: other spellings}; upper and lower case and further columns do not matter.
 
     Rows are counted from 1, the header included. Raises SquadFormatError with file and row for a file that is absent, empty,
-    not UTF-8, separated by something else than commas, without a wanted column, or (unless `may_be_empty`) without a record,
-    and for a record that does not fit the header.
+    not UTF-8, without a wanted column, or (unless `may_be_empty`) without a record, and for a record that does not fit the
+    header.
     """
     lines = [(n, line) for n, line in enumerate(_read_lines(path), 1) if line.strip()]
     if not lines:
         raise SquadFormatError(f"{path}: the file is empty; expected the columns {', '.join(columns)}")
     first, header = lines[0]
-    names = _header_names(_split(header) or [])
+    names = [field.strip().lstrip("#").strip().lower() for field in _split(header) or []]
     places = {}
     for column, others in columns.items():
         place = next((names.index(n.lower()) for n in (column, *others) if n.lower() in names), None)
         if place is None:
-            _refuse_other_delimiter(path, first, header, columns)
-            seen = ", ".join(names)
-            raise SquadFormatError(f"{path}: row {first}: no column {column!r}; expected {', '.join(columns)}, found {seen}")
+            wanted, seen = ", ".join(columns), ", ".join(names)
+            raise SquadFormatError(f"{path}: row {first}: no column {column!r}; expected {wanted} (commas between), found {seen}")
         places[column] = place
     rows = []
     for n, line in lines[1:]:
-        fields = _split(line, len(names))
+        fields = _split(line)
         if fields is None or not max(places.values()) < len(fields) <= len(names):
             found = "a quotation mark that does not close" if fields is None else f"{len(fields)} fields"
             raise SquadFormatError(
@@ -87,30 +83,10 @@ def _read_lines(path: Path) -> list[str]:
     return [line.removesuffix("\r") for line in text.split("\n")]  # not splitlines: a text may hold other line separators
 
 
-def _header_names(fields: Sequence[str]) -> list[str]:
-    return [field.strip().lstrip("#").strip().lower() for field in fields]
-
-
-def _refuse_other_delimiter(path: Path, row: int, header: str, columns: Mapping[str, Sequence[str]]) -> None:
-    for delimiter, word in _OTHER_DELIMITERS.items():
-        if next(iter(columns)).lower() in _header_names(header.replace('"', "").split(delimiter)):
-            raise SquadFormatError(f"{path}: row {row}: columns are separated by {word}; save the table with commas")
-
-
-def _split(line: str, n_wanted: int | None = None) -> list[str] | None:
-    """The fields of a line: as strict CSV, or where that fails or gives too many, with quotes that nobody escaped."""
-    try:
-        fields = next(csv.reader([line], strict=True, skipinitialspace=True))
-        if n_wanted is None or len(fields) <= n_wanted:
-            return fields
-    except csv.Error:
-        fields = None
-    return _split_leniently(line) or fields
-
-
-def _split_leniently(line: str) -> list[str] | None:
+def _split(line: str) -> list[str] | None:
+    """The fields of a line; None where a quotation mark does not close."""
     fields, place = [], 0
-    while match := _LENIENT_FIELD.match(line, place):
+    while match := _FIELD.match(line, place):
         quoted = match["quoted"]
         fields.append(match["bare"].rstrip() if quoted is None else re.sub(r'[\\"]"', '"', quoted))
         place = match.end()

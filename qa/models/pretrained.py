@@ -10,7 +10,6 @@ from typing import Any
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 from transformers import AutoConfig, AutoModel, AutoModelForQuestionAnswering, AutoTokenizer, PretrainedConfig
-from transformers.utils.logging import disable_progress_bar
 
 from qa.errors import DownloadError, OptionError
 from qa.models.architectures import encoder_type
@@ -91,7 +90,6 @@ def _fresh_encoder(what: str, folder: Path) -> Encoder:
 
 def _load(what: str, auto_class: Any, folder: Path, config: Any, wanted: Collection[str]) -> dict[str, Tensor]:
     """The weights named in `wanted`, as transformers reads them. OptionError when one is not there: it would be random."""
-    disable_progress_bar()
     try:
         model, info = auto_class.from_pretrained(
             folder, config=config, use_safetensors=True, trust_remote_code=False, output_loading_info=True

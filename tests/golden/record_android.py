@@ -20,6 +20,7 @@ import tokenizers
 
 from export.package import MEMBERS, read_package
 from export.unicode_texts import generated_texts
+from qa import sampling
 from qa.answers import decode
 from qa.bundle import open_bundle
 from qa.datasets import EMBEDDED, resolve
@@ -86,7 +87,7 @@ ODD_PASSAGES = [
 
 def evenly(items, n):
     """`n` of the items, evenly taken."""
-    return [items[i] for i in np.linspace(0, len(items) - 1, n).round().astype(int)]
+    return [items[i] for i in sampling.evenly(len(items), n, ends=True)]
 
 
 def write_json(path, value):

@@ -1,7 +1,7 @@
 # make install        a .venv with everything in it
 # make demo           distil -> prune -> export ONNX and TFLite in int8 -> compare; ends in a table and runs/demo/report.html
 # make test           all Python tests, offline once installed
-# make system-test    tests of the HTML page and of targets over ssh, which need Chromium and OpenSSH's server
+# make system-test    tests of the HTML page, of targets over ssh and of an emulated CPU: need Chromium, OpenSSH's server and QEMU
 # make android-test   tests of the Android app without a phone, on this machine's JVM and against Python; needs a JDK and JUnit
 # make apk            the app compiled and packaged with Debian's tools, as a check: the APK has no LiteRT runtime
 # make lint           ruff and mypy

@@ -12,6 +12,7 @@ from compress.quantize_onnx import (
     calibration_windows,
     check_structure,
     int8_along,
+    int8_for_products,
     large_constants,
     linear_nodes,
     quantize,
@@ -64,6 +65,31 @@ def test_int8_rounds_to_half_a_step_and_keeps_zeros():
         assert np.abs(values).max() == 127
         assert (np.abs(values * scale - weight) <= scale * 0.5001).all()
         assert (values[:, 2] == 0).all()
+
+
+@pytest.mark.parametrize("shape", [(20, 6), (2, 9, 4), (1, 3)])
+def test_int8_that_multiplies_never_overflows_16_bits_in_pairs_and_rounds_to_half_a_step(shape):
+    weight = np.random.default_rng(0).normal(size=shape).astype(np.float32)
+    weight[..., :2, 0] = 10  # both as large as can be: each gets half the range
+    weight[..., :, 2] = 0
+    values, scale = int8_for_products(weight)
+    assert (values.dtype, scale.shape) == (np.int8, (*shape[:-2], 1, shape[-1]))
+    assert (np.abs(values * scale - weight) <= scale * 0.5001).all()
+    assert (values[..., :, 2] == 0).all()
+    assert (values[..., :2, 0] == (64 if shape[-2] > 1 else 127)).all()
+    rows = values.astype(int)
+    for even in range(0, shape[-2] - 1, 2):
+        for lowest, highest in ((0, 255), (255, 0), (255, 255)):
+            pairs = lowest * rows[..., even, :] + highest * rows[..., even + 1, :]
+            assert -(2**15) <= pairs.min() <= pairs.max() < 2**15
+
+
+def test_every_matrix_that_multiplies_in_an_int8_graph_is_so(fp32, make_bundle):
+    graph = quantize(fp32, "int8", calibration_windows(open_bundle(make_bundle()))).graph
+    constants = {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer}
+    matrices = [constants[node.input[1]].astype(int) for node in graph.node if node.op_type == "MatMulInteger"]
+    assert len(matrices) == 15
+    assert max(np.abs(matrix[::2] + matrix[1::2]).max() for matrix in matrices) <= 128
 
 
 @pytest.mark.parametrize("precision", ["fp16", "int8", "int8-weights"])

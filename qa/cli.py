@@ -1,6 +1,7 @@
 """The command line of every stage: a dataclass of options in, one clear line out when something is wrong."""
 
 import errno
+import io
 import os
 import sys
 from collections.abc import Callable
@@ -30,6 +31,11 @@ def run_command(config_type: Any, main: Callable[[Any], Any]) -> None:
     `config_type` is a dataclass, or a union of them as subcommands. Libraries are kept quiet from here on, in the whole process.
     """
     quiet_libraries()
+    if sys.stderr is None:  # closed by the caller
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a terminal may lack the characters of a passage
     import tyro
 
     try:

@@ -3,6 +3,7 @@
 import gzip
 import hashlib
 import json
+import re
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,8 @@ from typing import Any
 
 from qa.errors import SquadFormatError
 from qa.files import write_whole
+
+ESCAPED_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +58,18 @@ def read_json(path: Path, kind: str = "SQuAD") -> Any:
         except (OSError, EOFError, zlib.error) as error:
             raise SquadFormatError(f"{path}: broken gzip ({error}); copy or download it again") from None
     try:
-        return json.loads(raw)
+        root = json.loads(raw)
+        if ESCAPED_SURROGATE.search(raw):
+            json.dumps(root, ensure_ascii=False).encode()
+        return root
     except UnicodeDecodeError:
         raise SquadFormatError(f"{path}: not UTF-8 text; give a {kind} JSON file, plain or gzip") from None
     except json.JSONDecodeError as error:
         raise SquadFormatError(
             f"{path}: not valid JSON at line {error.lineno}, column {error.colno} ({error.msg}); is the file truncated?"
         ) from None
+    except (ValueError, RecursionError) as error:  # half a surrogate pair; a number or a depth beyond Python's limits
+        raise SquadFormatError(f"{path}: not valid JSON ({error}); correct it") from None
 
 
 def read_squad(path: Path) -> list[Example]:

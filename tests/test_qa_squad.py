@@ -97,3 +97,10 @@ def test_missing_file(tmp_path):
 def test_predictions_must_map_ids_to_texts(tmp_path, content):
     with pytest.raises(SquadFormatError):
         read_predictions(write(tmp_path / "p.json", content))
+
+
+@pytest.mark.parametrize("raw", ['{"data": "\\ud800"}', '{"data": 1' + 5000 * "0" + "}", 100_000 * "["])
+def test_json_that_python_cannot_hold_is_refused(tmp_path, raw):
+    (tmp_path / "f.json").write_text(raw)
+    with pytest.raises(SquadFormatError, match=r"f\.json: not valid JSON \("):
+        read_squad(tmp_path / "f.json")

@@ -86,7 +86,7 @@ class Start:
 
 
 def starting_point(config: FinetuneConfig) -> Start:
-    """The model to start from. OptionError when a head is wanted for a model that has one, or its windows are too long."""
+    """The model to start from. OptionError when a head is wanted for a model that has one, or it cannot read such windows."""
     if (Path(config.model) / MANIFEST).is_file():
         parent = open_bundle(Path(config.model), kind="pytorch")
         for flag, value in (("--head", config.head), ("--activation", config.activation)):
@@ -100,7 +100,7 @@ def starting_point(config: FinetuneConfig) -> Start:
         model = fresh_model(config.model, folder, head, activation, config.seed)
         sha256 = file_sha256(folder / "model.safetensors")
         start = Start(model, folder, None, config.window_settings(QASettings()), sha256)
-    start.model.encoder.check_length(start.settings.max_length)
+    start.model.check_windows(start.settings)
     return start
 
 

@@ -13,6 +13,8 @@ from typing import Any
 from qa.errors import OptionError
 
 DATA_ALIGNMENT = 16  # of constants within a .tflite file: schema.fbs, force_align of Buffer.data
+SCHEMA_VERSION = 3  # of a .tflite file
+BUFFER_FIELDS = {"data", "offset", "size"}  # a buffer with others would lose them here
 
 
 def quantize(model: bytes, precision: str) -> bytes:
@@ -37,7 +39,8 @@ def compact(model: bytes) -> bytes:
 
     Signatures share weights, but each has its own copy of their scales and zero points (12 bytes a row: 0.64 MB for a
     BERT vocabulary and 6 layers of 384) and names its tensors after long module paths. Here tensors with equal scales
-    refer to one table, and only inputs and outputs keep names: 7 % of an int8 file with three signatures.
+    refer to one table, and only inputs and outputs keep names: 7 % of an int8 file with three signatures. OptionError when
+    the installed ai-edge-litert has another schema than these classes were written for.
     """
     from ai_edge_litert import schema_py_generated as schema
     from ai_edge_litert.tools import flatbuffer_utils
@@ -68,8 +71,13 @@ def compact(model: bytes) -> bytes:
             return self.written_at
 
     tree = flatbuffer_utils.read_model_from_bytearray(bytearray(model))
-    for buffer in tree.buffers:
-        buffer.__class__ = AlignedBuffer
+    fields = vars(schema.BufferT()).keys()
+    if (tree.version, fields) != (SCHEMA_VERSION, BUFFER_FIELDS):
+        raise OptionError(
+            f"a .tflite of schema version {tree.version} with the buffer fields {', '.join(fields)} cannot be written: version "
+            f"{SCHEMA_VERSION} with {', '.join(sorted(BUFFER_FIELDS))} is known; pip install 'pocketqa[export]' has it"
+        )
+    tree.buffers = [AlignedBuffer(**vars(buffer)) for buffer in tree.buffers]
     shared: dict[bytes, Any] = {}
     for graph in tree.subgraphs:
         named = {*graph.inputs, *graph.outputs}
@@ -79,8 +87,7 @@ def compact(model: bytes) -> bytes:
             if tensor.quantization is not None:
                 # Equal when they serialize to the same bytes, whatever fields the schema has or gets.
                 key = bytes(flatbuffer_utils.convert_object_to_bytearray(tensor.quantization))
-                tensor.quantization.__class__ = SharedQuantization
-                tensor.quantization = shared.setdefault(key, tensor.quantization)
+                tensor.quantization = shared.setdefault(key, SharedQuantization(**vars(tensor.quantization)))
     return bytes(flatbuffer_utils.convert_object_to_bytearray(tree))
 
 

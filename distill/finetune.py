@@ -100,7 +100,7 @@ def starting_point(config: FinetuneConfig) -> Start:
         if config.head is not None:
             model = QAModel(model.encoder, config.head, config.activation, config.seed)
         leave_out_attention_dropout(model)
-    model.encoder.check_length(settings.max_length)
+    model.check_windows(settings)
     return Start(model, folder, parent, settings, sha256)
 
 

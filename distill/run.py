@@ -117,8 +117,10 @@ def check_plan(config: DistillConfig) -> None:
     """Make the student of an untrained teacher and drop it: what cannot work is said before the teacher is fine-tuned."""
     folder = find_encoder(config.teacher_encoder)
     teacher = QAModel(load_encoder(config.teacher_encoder, folder), config.teacher_head, config.activation)
-    teacher.encoder.check_length(config.window_settings(QASettings()).max_length)
+    settings = config.window_settings(QASettings())
+    teacher.check_windows(settings)
     student, _ = student_for(config, teacher, folder)
+    student.check_windows(settings)
     check_same_width(teacher, student, config.hidden_weight)
 
 
@@ -153,7 +155,7 @@ def main(config: DistillConfig) -> Bundle:
     teacher = given or finetune(config.teacher_config())
     student, tokenizer = student_for(config, QAModel.from_pretrained(teacher.path), teacher.path)
     settings = config.window_settings(teacher.settings)
-    student.encoder.check_length(settings.max_length)
+    student.check_windows(settings)
     windows = make_windows(material.train, teacher.tokenizer(), settings, progress=True)
     trainer = distil(
         student, teacher, windows, material.train_file,

@@ -19,6 +19,7 @@ from qa.bundle import INPUTS, OUTPUTS, WEIGHTS, Bundle
 from qa.cli import run_command
 from qa.errors import OptionError, UnsupportedExport
 from qa.models.model import QAModel
+from qa.settings import QASettings
 
 OPSET = 20  # the first in which GELU is one operator
 AXES = {0: "batch", 1: "tokens"}
@@ -107,12 +108,17 @@ def write_file(model: QAModel, parent: Bundle, draft: Path, precision: str) -> d
     return structure
 
 
+def probe_sizes(settings: QASettings) -> list[int]:
+    """The tokens of the probe's windows: one graph takes any, up to the model's longest."""
+    return [settings.max_length // 4, settings.max_length // 2, settings.max_length]
+
+
 def main(config: ExportConfig) -> Bundle:
     """Export one bundle to ONNX; the new bundle."""
     missing = [name for name in NEEDED_MODULES if importlib.util.find_spec(name) is None]
     if missing:
         raise OptionError(f"export to ONNX needs {' and '.join(missing)}: pip install 'pocketqa[export]'")
-    return export_bundle(config, "onnx", write_file)
+    return export_bundle(config, "onnx", write_file, probe_sizes)
 
 
 if __name__ == "__main__":

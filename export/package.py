@@ -17,7 +17,7 @@ from typing import Any
 from export.characters import character_tables, check_tables
 from qa.bundle import INPUTS, OUTPUTS, PROBE, SETTINGS, Bundle
 from qa.errors import BundleError, UnsupportedExport
-from qa.probe import ProbeWindow, read_probe, write_probe
+from qa.probe import ProbeWindow, check_covers, read_probe, write_probe
 from qa.settings import QASettings
 from qa.tokenization import BERT, normalizer_settings, vocabulary
 
@@ -159,6 +159,7 @@ def read_package(path: Path) -> Package:
         size, sha256 = int(info["model"]["bytes"]), info["model"]["sha256"]
         settings = QASettings.from_json(json.dumps(info["settings"]), f"{path}: {SETTINGS}")
         special = {str(token): int(index) for token, index in info["special_tokens"].items()}
+        lengths = [int(signature["length"]) for signature in info["signatures"]]
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise BundleError(f"{path}: {SETTINGS} in the package is not valid ({error!r}); export the model again") from None
     texts = _read_members(path, *MEMBERS)
@@ -171,7 +172,9 @@ def read_package(path: Path) -> Package:
     if wrong:
         raise BundleError(f"{path}: {VOCABULARY} in the package has no {wrong[0]} at its id; export the model again")
     characters = _read_characters(texts[CHARACTERS], f"{path}: {CHARACTERS}")
-    return Package(info, settings, tokens, characters, read_probe(texts[PROBE], f"{path}: {PROBE}"))
+    probe = read_probe(texts[PROBE], f"{path}: {PROBE}")
+    check_covers(probe, lengths, f"{path}: {PROBE}")
+    return Package(info, settings, tokens, characters, probe)
 
 
 def _read_characters(text: str, where: str) -> dict[str, Any]:

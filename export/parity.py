@@ -1,7 +1,7 @@
 """Parity: does an exported model compute what its PyTorch parent computes, on real windows, padded and not?"""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -61,6 +61,29 @@ def real_windows(bundle: Bundle, n: int = PARITY_WINDOWS) -> list[Window]:
     windows = make_windows(read_squad(resolve(EMBEDDED, "dev")), bundle.tokenizer(), bundle.settings)
     windows.sort(key=lambda w: len(w.input_ids))
     return [windows[i] for i in evenly(len(windows), n, ends=True)]
+
+
+def probe_windows(bundle: Bundle, sizes: Sequence[int]) -> list[Window]:
+    """For each size a window of just so many tokens, or the few more that a question and one token of a passage take.
+
+    Each asks another question of the shipped dev excerpt, of its passage and all that follow it: some 15,000 tokens, cut.
+    """
+    examples = read_squad(resolve(EMBEDDED, "dev"))
+    contexts, tokenizer = list(dict.fromkeys(example.context for example in examples)), bundle.tokenizer()
+    chosen = []
+    for size, row in zip(sizes, np.linspace(0, len(examples) - 1, len(sizes)).round().astype(int), strict=True):
+        at = contexts.index(examples[row].context)
+        joined = replace(examples[row], context="\n".join([*contexts[at:], *contexts[:at]]))
+        chosen.append(cut_window(make_windows([joined], tokenizer, bundle.settings)[0], size))
+    return chosen
+
+
+def cut_window(window: Window, size: int) -> Window:
+    """The window with its context cut to make `size` tokens of it; one of the context is left at least."""
+    n = max(1, size - window.context_begin - 1)
+    ids = np.concatenate([window.input_ids[: window.context_begin + n], window.input_ids[-1:]])
+    arrays = {name: getattr(window, name)[:n] for name in ("char_starts", "char_ends", "max_context")}
+    return replace(window, input_ids=ids, **arrays)
 
 
 def best_span(window: Window, logits: Logits, settings: QASettings) -> tuple[int, int] | None:

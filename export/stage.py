@@ -1,12 +1,12 @@
 """What both exporters share: find the parent, write file, probe and settings, check, seal."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from compress.quantize import PRECISION_OF_FLAG
-from export.parity import check_parity, real_windows, window_logits
+from export.parity import check_parity, probe_windows, real_windows, window_logits
 from qa.bundle import MANIFEST, PROBE, SETTINGS, WEIGHTS, Bundle, new_bundle, open_bundle, refuse_existing
 from qa.checkpoints import open_model, output_beside
 from qa.cli import check_option
@@ -20,11 +20,12 @@ from qa.settings import QASettings
 from qa.threshold import tune_for_bundle
 
 DEMO = Path("runs/demo")
-PROBE_WINDOWS = 3
 
 # Writes the model file into the draft folder and returns what the manifest should say of its structure.
 WriteFile = Callable[[QAModel, Bundle, Path, str], dict[str, Any]]
 UpdateSettings = Callable[[Path, QASettings], None]
+# From the settings to the sizes of the probe's windows, in tokens.
+ProbeSizes = Callable[[QASettings], Sequence[int]]
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,11 @@ def newest_student(folder: Path = DEMO) -> Path:
 
 
 def export_bundle(
-    config: ExportConfig, kind: str, write_file: WriteFile, update_settings: UpdateSettings = lambda path, settings: None
+    config: ExportConfig,
+    kind: str,
+    write_file: WriteFile,
+    probe_sizes: ProbeSizes,
+    update_settings: UpdateSettings = lambda path, settings: None,
 ) -> Bundle:
     """Export one PyTorch bundle to `kind` ("onnx" or "tflite"), check it against PyTorch on real windows, and seal it.
 
@@ -87,10 +92,11 @@ def export_bundle(
     with new_bundle(out, manifest) as draft:
         parent.settings.save(draft / SETTINGS)
         copy_tokenizer(parent.path, draft)
-        windows = real_windows(parent)
-        (draft / PROBE).write_text(make_probe(reference, windows), encoding="utf-8")
+        probed = probe_windows(parent, probe_sizes(parent.settings))
+        (draft / PROBE).write_text(make_probe(reference, probed), encoding="utf-8")
         manifest["structure"] = write_file(reference.model, parent, draft, config.precision)
         exported = load_runtime(Bundle(draft, manifest, "", parent.settings), threads, probe=False)
+        windows = [*real_windows(parent), *probed]  # what is recorded is what the file was seen to compute
         report = check_parity(reference, exported, windows, parent.settings, name=out.name, precision=config.precision)
         manifest["parity"] = asdict(report)
         print(report)
@@ -106,7 +112,6 @@ def export_bundle(
     return bundle
 
 
-def make_probe(reference: TorchRuntime, windows: list[Window]) -> str:
-    """Record a few of the windows with the logits PyTorch gives."""
-    chosen = [windows[i * (len(windows) - 1) // PROBE_WINDOWS] for i in range(PROBE_WINDOWS)]
-    return write_probe([ProbeWindow(w.input_ids, w.context_begin, *window_logits(reference, w, 0)) for w in chosen])
+def make_probe(reference: TorchRuntime, windows: Sequence[Window]) -> str:
+    """Record the windows with the logits PyTorch gives."""
+    return write_probe([ProbeWindow(w.input_ids, w.context_begin, *window_logits(reference, w, 0)) for w in windows])

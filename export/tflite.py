@@ -8,6 +8,7 @@ import sys
 from collections import Counter
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +61,11 @@ def window_lengths(config: TFLiteConfig, settings: QASettings) -> tuple[int, ...
     longest = settings.max_length
     check_option(config.lengths[-1] == longest, "--lengths", config.lengths, f"ending in {longest}, the model's longest window")
     return config.lengths
+
+
+def probe_sizes(settings: QASettings, *, config: TFLiteConfig) -> list[int]:
+    """The tokens of a probe window for each signature: more than the next shorter one takes, and some padding."""
+    return [longer - (longer - shorter) // 4 for shorter, longer in pairwise((0, *window_lengths(config, settings)))]
 
 
 class ExportModel(nn.Module):
@@ -205,7 +211,9 @@ def main(config: TFLiteConfig) -> Bundle:
     missing = [name for name in NEEDED_MODULES if importlib.util.find_spec(name) is None]
     if missing:
         raise OptionError(f"TFLite export needs {missing[0]}, which is not installed: pip install 'pocketqa[export]'")
-    return export_bundle(config, "tflite", partial(write_file, config=config), update_settings)
+    return export_bundle(
+        config, "tflite", partial(write_file, config=config), partial(probe_sizes, config=config), update_settings
+    )
 
 
 if __name__ == "__main__":

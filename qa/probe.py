@@ -1,6 +1,7 @@
-"""The probe: a few real windows with the logits PyTorch gave, to catch a runtime that computes a model wrongly.
+"""The probe: real windows with the logits PyTorch gave, to catch a runtime that computes a model wrongly.
 
-Old runtimes load a file of newer operators without complaint and return garbage; only computing shows it.
+Old runtimes load a file of newer operators without complaint and return garbage; only computing shows it. Where a model has
+signatures of fixed lengths, each is a graph of its own, and the probe has a window for each.
 """
 
 import json
@@ -60,6 +61,17 @@ def read_probe(text: str, where: str) -> list[ProbeWindow]:
     except (ValueError, KeyError, TypeError, OverflowError) as error:
         raise BundleError(f"{where}: not a valid probe ({error!r}); make the bundle again") from None
     return windows
+
+
+def check_covers(windows: Sequence[ProbeWindow], lengths: Sequence[int], where: str) -> None:
+    """BundleError unless each of a model's lengths is the smallest that fits one of the windows."""
+    fitting = {min((length for length in lengths if length >= len(w.input_ids)), default=None) for w in windows}
+    missing = [length for length in lengths if length not in fitting]
+    if missing:
+        raise BundleError(
+            f"{where}: has no window for the signature of {missing[0]} tokens, so nothing shows that it is computed rightly; "
+            "export the model again"
+        )
 
 
 def relative_difference(reference: np.ndarray, seen: np.ndarray) -> float:

@@ -17,7 +17,7 @@ from tqdm import tqdm
 from qa.bundle import PROBE, Bundle
 from qa.errors import BundleError, OptionError, ProbeError
 from qa.features import Window, collate
-from qa.probe import PROBE_TOLERANCE, ProbeWindow, read_probe, relative_difference
+from qa.probe import PROBE_TOLERANCE, ProbeWindow, check_covers, read_probe, relative_difference
 
 Inputs = dict[str, np.ndarray]
 Logits = tuple[np.ndarray, np.ndarray]
@@ -183,13 +183,16 @@ _RUNTIMES: dict[str, Any] = {"pytorch": TorchRuntime, "onnx": OnnxRuntime, "tfli
 def load_runtime(bundle: Bundle, threads: int | None = None, *, probe: bool = True) -> Runtime:
     """Load a bundle's model and let its probe decide whether this runtime may answer.
 
-    `threads` defaults to all cores. Raises ProbeError when the runtime computes this model wrongly.
+    `threads` defaults to all cores. Raises ProbeError when the runtime computes this model wrongly, BundleError when the
+    probe leaves a length of the model uncomputed.
     """
     runtime: Runtime = _RUNTIMES[bundle.kind](bundle, threads or available_cores())
     if probe and bundle.kind != "pytorch":
         if PROBE not in bundle.manifest["files"]:
             raise BundleError(f"{bundle.path}: has no {PROBE}, so nothing shows that this runtime is right; export it again")
-        recorded = read_probe((bundle.path / PROBE).read_text(encoding="utf-8"), str(bundle.path / PROBE))
+        where = str(bundle.path / PROBE)
+        recorded = read_probe((bundle.path / PROBE).read_text(encoding="utf-8"), where)
+        check_covers(recorded, runtime.lengths or (), where)
         check_probe(runtime, recorded, bundle.precision)
     return runtime
 

@@ -82,6 +82,10 @@ def test_a_finished_run_is_taken_on_resume_and_only_with_its_own_options(make_bu
     [
         ({"max_length": 513}, r"--max-length must be at most 512, the positions of the encoder, got 513"),
         ({"max_length": 60}, "max_length must be at least 69"),
+        (
+            {"head": "qermit-cnn", "max_question_length": 65},
+            "--max-question-length must be at most 64, the longest that qermit-cnn reads, got 65",
+        ),
         ({"head": "5l"}, "unknown head"),
         ({"learning_rate": 0}, "--learning-rate must be"),
         ({"model": "nowhere/at-all"}, "no such folder here"),

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tflite_exports import bare_model, sealed_again, spoiled
 from tokenizers import Tokenizer
 
 from compress.quantize_tflite import quietly
@@ -27,6 +28,7 @@ from qa.bundle import SETTINGS, new_bundle, open_bundle
 from qa.datasets import resolve
 from qa.errors import BundleError, OptionError, ParityError, UnsupportedExport
 from qa.models.model import QAModel
+from qa.probe import write_probe
 from qa.runtimes import load_runtime
 from qa.squad import read_squad
 
@@ -119,6 +121,17 @@ def test_a_runtime_that_computes_garbage_is_refused_by_the_core(exported):
 
 
 @pytest.mark.jvm
+@pytest.mark.parametrize("wrong", [96, 128])
+def test_one_wrong_signature_is_enough_for_the_core_to_refuse(exported, tmp_path, wrong):
+    bundle = sealed_again(exported, tmp_path / "wrong", spoiled(bare_model(exported), wrong))
+    with (
+        CoreProcess(bundle.weights) as core,
+        pytest.raises(BundleError, match=r"the app refuses this model: .* computes this int8 model wrongly"),
+    ):
+        core.check_probe(load_runtime(bundle, 1, probe=False))
+
+
+@pytest.mark.jvm
 def test_answers_that_differ_are_an_error(exported, monkeypatch, capsys):
     """Python decodes with another length limit than the file says: the command must notice."""
     shorter = replace(exported.settings, max_answer_length=2)
@@ -146,6 +159,11 @@ def edited(source, **values):
     return {"qa.json": json.dumps(read_package(source).info | values)}
 
 
+def half_a_probe(source):
+    """Without the windows of all signatures but the first."""
+    return write_probe(read_package(source).probe[:1])
+
+
 FAULTS = {
     "not a model": lambda source, out: out.write_text("This is a note.\n" * 20),
     "empty": lambda source, out: out.write_bytes(b""),
@@ -154,6 +172,7 @@ FAULTS = {
     "changed weight": lambda source, out: out.write_bytes(flipped(source.read_bytes(), 200_000)),
     "no vocabulary": lambda source, out: rewritten(source, out, **{"vocab.txt": None}),
     "no tables": lambda source, out: rewritten(source, out, **{"characters.json": None}),
+    "unprobed signature": lambda source, out: rewritten(source, out, **{"probe.json": half_a_probe(source)}),
     "no probe": lambda source, out: rewritten(source, out, **{"probe.json": None}),
     "other format": lambda source, out: rewritten(source, out, **edited(source, format=1)),
     "broken settings": lambda source, out: rewritten(source, out, **edited(source, settings={"n_best": "x"})),

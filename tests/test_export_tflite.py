@@ -8,7 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from ai_edge_litert import schema_py_generated as schema
 from ai_edge_litert.interpreter import Interpreter
+from ai_edge_litert.tools import flatbuffer_utils
 from tflite_exports import LENGTHS, MODELS, compute
 from torch import nn
 
@@ -105,6 +107,21 @@ def test_compact_changes_no_logit(bare_tflite, precision):
     for length in LENGTHS:
         before, after = compute(quantized, length), compute(small, length)
         assert all((before[name] == after[name]).all() for name in before)
+
+
+def test_compact_refuses_a_schema_it_does_not_know(bare_tflite, monkeypatch):
+    class NewBuffer(schema.BufferT):
+        def __init__(self, *args, **kwargs):
+            super().__init__(*args, **kwargs)
+            self.checksum = 0
+
+    tree = flatbuffer_utils.read_model_from_bytearray(bytearray(bare_tflite))
+    tree.version = 4
+    with pytest.raises(OptionError, match="schema version 4 "):
+        compact(bytes(flatbuffer_utils.convert_object_to_bytearray(tree)))
+    monkeypatch.setattr(schema, "BufferT", NewBuffer)
+    with pytest.raises(OptionError, match="buffer fields data, offset, size, checksum cannot"):
+        compact(bare_tflite)
 
 
 def test_no_operator_is_custom_or_new(exported_tflite):

@@ -1,15 +1,20 @@
-"""The probe against recorded runtimes: one that computes dynamic int8 wrongly, and one that computes it rightly."""
+"""The probe against recorded runtimes, one wrong and one right, and against files of which one signature is wrong."""
 
 import json
 from pathlib import Path
 
 import numpy as np
 import pytest
+from tflite_exports import LENGTHS, bare_model, compute, sealed_again, spoiled
 
 import qa.runtimes
+from export.package import read_package
+from export.parity import probe_windows
+from export.tflite import TFLiteConfig
+from export.tflite import probe_sizes as tflite_sizes
 from qa.bundle import PROBE, SETTINGS, new_bundle, open_bundle
 from qa.errors import BundleError, ProbeError
-from qa.probe import PROBE_TOLERANCE, ProbeWindow, read_probe, relative_difference, write_probe
+from qa.probe import PROBE_TOLERANCE, ProbeWindow, check_covers, read_probe, relative_difference, write_probe
 from qa.runtimes import check_probe, load_runtime
 from qa.settings import QASettings
 
@@ -114,3 +119,77 @@ def test_a_probe_survives_writing():
 def test_broken_probes_are_refused(change):
     with pytest.raises(BundleError, match="here: not a valid probe"):
         read_probe(change(PROBE_TEXT), "here")
+
+
+def sizes_of(probe):
+    return [len(window.input_ids) for window in probe]
+
+
+def test_every_signature_has_a_window_of_its_own_with_padding():
+    sizes = {
+        lengths: tflite_sizes(QASettings(max_length=lengths[-1]), config=TFLiteConfig(lengths=lengths))
+        for lengths in [(128, 192, 256, 384), (384,), (100, 101, 102)]
+    }
+    assert list(sizes.values()) == [[96, 176, 240, 352], [288], [75, 101, 102]]
+
+
+@pytest.mark.parametrize("name", ["bert", "distilbert"])
+def test_an_export_has_a_probe_window_for_each_signature(exported_tflite, name):
+    bundle = exported_tflite(name)[1]
+    probe = read_probe((bundle.path / PROBE).read_text(), "probe")
+    assert sizes_of(probe) == [72, 120]
+    assert sizes_of(read_package(bundle.weights).probe) == [72, 120]
+
+
+def test_an_export_to_onnx_is_probed_up_to_the_longest_window(tiny_export):
+    assert sizes_of(read_probe((tiny_export("onnx").path / PROBE).read_text(), "probe")) == [32, 64, 128]
+
+
+def test_probe_windows_are_questions_on_their_passages(make_bundle):
+    bundle = open_bundle(make_bundle())
+    tokenizer = bundle.tokenizer()
+    windows = probe_windows(bundle, [1, 40, 128])
+    assert [len(w.input_ids) for w in windows[1:]] == [40, 128]
+    assert len(windows[0].char_starts) == 1, "the question stays whole, with a token of the passage"
+    for window in windows:
+        question, passage, rest = tokenizer.decode(window.input_ids.tolist(), skip_special_tokens=False).split(" [SEP]")
+        assert question.startswith("[CLS] ")
+        assert len(passage) > 1
+        assert rest == ""
+    assert len({tuple(window.input_ids[:5]) for window in windows}) == 3, "three questions"
+
+
+def test_one_wrong_signature_is_enough_to_be_refused(exported_tflite, tmp_path):
+    """Longest and shortest in turn; the other computes what it did, bit for bit, and would have passed."""
+    bundle = exported_tflite("bert", "int8")[1]
+    model = bare_model(bundle)
+    assert load_runtime(sealed_again(bundle, tmp_path / "right", model), 1).lengths == LENGTHS
+    for wrong, right in (LENGTHS, LENGTHS[::-1]):
+        other = spoiled(model, wrong)
+        same = {n: (compute(other, n)["start_logits"] == compute(model, n)["start_logits"]).all() for n in LENGTHS}
+        assert same == {wrong: False, right: True}
+        with pytest.raises(ProbeError, match="computes this int8 model wrongly"):
+            load_runtime(sealed_again(bundle, tmp_path / f"wrong-{wrong}", other), 1)
+
+
+@pytest.mark.parametrize("missing", [0, 1])
+def test_a_probe_that_leaves_out_a_signature_is_refused(exported_tflite, tmp_path, missing):
+    bundle = exported_tflite("bert", "int8")[1]
+    probe = read_package(bundle.weights).probe
+    del probe[missing]
+    older = sealed_again(bundle, tmp_path / "older", bare_model(bundle), probe)
+    wanted = rf"has no window for the signature of {LENGTHS[missing]} tokens, .*; export the model again"
+    with pytest.raises(BundleError, match=rf"older/probe\.json: {wanted}"):
+        load_runtime(older, 1)
+    with pytest.raises(BundleError, match=rf"model\.tflite: probe\.json: {wanted}"):
+        read_package(older.weights)
+
+
+def test_a_window_covers_the_smallest_length_that_fits():
+    window = {n: ProbeWindow(np.zeros(n, np.int32), 2, np.zeros(n), np.zeros(n)) for n in (5, 8, 9, 12, 13)}
+    check_covers([window[8], window[9]], (8, 12), "here")
+    check_covers([window[12], window[5]], (12, 8), "here")
+    check_covers([window[13]], (), "a model of any length")
+    for sizes, missing in [((5, 8), 12), ((9, 12), 8), ((5, 13), 12)]:
+        with pytest.raises(BundleError, match=f"here: has no window for the signature of {missing} tokens"):
+            check_covers([window[n] for n in sizes], (8, 12), "here")

@@ -5,10 +5,14 @@ import torch
 from head_inputs import H, layout, random_states, with_other
 from torch import nn
 from torch.nn import functional
+from transformers import BertConfig
 
 from qa.errors import OptionError
-from qa.models.heads import build_head
+from qa.models.encoders import Encoder
+from qa.models.heads import HEADS, build_head
 from qa.models.heads.qermit import Convolution, ConvolutionQuestion, MaxPoolQuestion, MultiConvolutionQuestion
+from qa.models.model import QAModel
+from qa.settings import QASettings
 
 
 def test_maxpool_by_hand():
@@ -98,6 +102,18 @@ def test_convolutions_cut_a_question_at_64_tokens():
     before = question(states[:, :88], mask, types)
     assert torch.equal(question(with_other(states, slice(66, None))[:, :88], mask, types), before)
     assert not torch.equal(question(with_other(states, slice(65, 66))[:, :88], mask, types), before)
+
+
+@pytest.mark.parametrize("name", HEADS)
+def test_a_longer_question_is_refused_by_the_heads_that_would_cut_it(name):
+    encoder = Encoder(BertConfig(vocab_size=9, hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=8))
+    model = QAModel(encoder, name)
+    model.check_windows(QASettings(max_question_length=64))
+    if name in ("qermit-cnn", "qermit-cnn-multi", "qermit-cnn-multi-highway", "qermit-concat"):
+        with pytest.raises(OptionError, match=f"--max-question-length must be at most 64, the longest that {name} reads, got 65"):
+            model.check_windows(QASettings(max_question_length=65))
+    else:
+        model.check_windows(QASettings(max_question_length=300))
 
 
 def test_concat_equals_one_linear_over_both_vectors():

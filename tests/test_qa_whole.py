@@ -143,6 +143,10 @@ def test_a_bert_teaches_it(make_bundle, small_squad, tmp_path, name):
 def test_what_it_cannot_do_is_said(make_bundle, make_whole, make_whole_bundle, small_squad, tmp_path, name):
     with pytest.raises(OptionError, match="no layers to compare; give --hidden-weight 0"):
         distil(DistillConfig(out=tmp_path / "r", teacher=make_bundle(), student_encoder=name, data=str(small_squad)))
+    with pytest.raises(OptionError, match=f"--max-question-length must be at most 64, the longest that {name} reads, got 65"):
+        distil(DistillConfig(
+            out=tmp_path / "r", teacher=make_bundle(), student_encoder=name, data=str(small_squad), max_question_length=65,
+        ))  # fmt: skip
     assert not (tmp_path / "r").exists()
     with pytest.raises(OptionError, match="--student-head"):
         DistillConfig(student_encoder=name, student_head="linear")

@@ -1,12 +1,19 @@
-"""Tiny TFLite exports that several test files share, and how to run one by hand."""
+"""Tiny TFLite exports that several test files share, how to run one by hand, and how to spoil one of its signatures."""
+
+import shutil
 
 import numpy as np
 import pytest
+from ai_edge_litert import schema_py_generated as schema
 from ai_edge_litert.interpreter import Interpreter
+from ai_edge_litert.tools import flatbuffer_utils
 
+from compress.quantize_tflite import compact
+from export.package import append_package, read_package
 from export.tflite import TFLiteConfig, main
-from qa.bundle import open_bundle
+from qa.bundle import PROBE, new_bundle, open_bundle
 from qa.models.model import QAModel
+from qa.probe import write_probe
 
 LENGTHS = (96, 128)
 MODELS = {"bert": {}, "distilbert": {"encoder": "distilbert", "head": "linear"}, "pruned": {"pruned": True}}
@@ -30,6 +37,36 @@ def exported_tflite(make_bundle, tmp_path_factory, converted_once):
 def bare_tflite(make_bundle, converted_once):
     """The tiny BERT's fp32 .tflite as the converter wrote it."""
     return converted_once(QAModel.from_pretrained(make_bundle()), LENGTHS)
+
+
+def bare_model(bundle):
+    """The flatbuffer of a bundle's packaged file."""
+    return bundle.weights.read_bytes()[: read_package(bundle.weights).info["model"]["bytes"]]
+
+
+def spoiled(model, length):
+    """A bare .tflite whose signature of `length` tokens adds something else to its first sum; all the others are untouched."""
+    tree = flatbuffer_utils.read_model_from_bytearray(bytearray(model))
+    (definition,) = (d for d in tree.signatureDefs if d.signatureKey == f"qa{length}".encode())
+    graph = tree.subgraphs[definition.subgraphIndex]
+    add = next(i for i, code in enumerate(tree.operatorCodes) if code.builtinCode == schema.BuiltinOperator.ADD)
+    first = next(operator for operator in graph.operators if operator.opcodeIndex == add)
+    first.inputs = [first.inputs[0]] * 2
+    return compact(bytes(flatbuffer_utils.convert_object_to_bytearray(tree)))
+
+
+def sealed_again(bundle, out, model, probe=None):
+    """A whole bundle, all hashes right, with another bare model or other probe windows."""
+    package = read_package(bundle.weights)
+    text = write_probe(package.probe if probe is None else probe)
+    manifest = {key: bundle.manifest[key] for key in ("kind", "precision", "stage", "parent", "parameters")}
+    with new_bundle(out, manifest) as draft:
+        for name in bundle.manifest["files"]:
+            shutil.copy(bundle.path / name, draft / name)
+        (draft / PROBE).write_text(text, encoding="utf-8")
+        (draft / bundle.weights.name).write_bytes(model)
+        append_package(draft / bundle.weights.name, package.info, package.vocabulary, text, package.characters)
+    return open_bundle(out)
 
 
 def compute(model, length=96):

@@ -12,15 +12,20 @@ import torch
 from safetensors.torch import load_file, save
 from torch import Tensor, nn
 
+from qa.cli import check_option
 from qa.errors import BundleError, OptionError
 from qa.files import write_whole
 from qa.models.architectures import encoder_type
 from qa.models.encoders import Encoder
 from qa.models.heads import build_head
+from qa.models.heads.qermit import LONGEST_QUESTION, ConvolutionQuestion, MultiConvolutionQuestion
 from qa.models.hub import OWN_TYPE, encoder_config, from_hub, hub_config, to_hub
 from qa.models.surgery import shrink_to
+from qa.models.whole import WholeModel
+from qa.settings import QASettings
 
 CONFIG, WEIGHTS = "config.json", "model.safetensors"
+CUT_THE_QUESTION = (WholeModel, ConvolutionQuestion, MultiConvolutionQuestion)  # at LONGEST_QUESTION
 
 
 @dataclass(frozen=True)
@@ -56,6 +61,13 @@ class QAModel(nn.Module):
         start, end = self.head(states, attention_mask, token_type_ids).float().unbind(-1)  # each (B, T)
         output: dict[str, Any] = {"start_logits": start, "end_logits": end}
         return output | ({"hidden_states": all_states} if hidden_states else {})
+
+    def check_windows(self, settings: QASettings) -> None:
+        """OptionError unless it has positions for windows of these settings, and reads all that they keep of a question."""
+        self.encoder.check_length(settings.max_length)
+        if any(isinstance(module, CUT_THE_QUESTION) for module in self.modules()):
+            n, wanted = settings.max_question_length, f"at most {LONGEST_QUESTION}, the longest that {self.head_name} reads"
+            check_option(n <= LONGEST_QUESTION, "--max-question-length", n, wanted)
 
     def count_parameters(self) -> ParameterCounts:
         """Count every parameter once."""

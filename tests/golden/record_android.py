@@ -1,6 +1,6 @@
 """Record what Python makes of texts and questions, for the Android core's tests to repeat; Python's own tests check it too.
 
-    python -m export.tflite --model STUDENT --quantize int8 --out BUNDLE
+    python -m export.tflite --model MODEL --quantize int8 --out BUNDLE
     python tests/golden/record_android.py --model BUNDLE
 
 writes into tests/golden/android: `package`, the members of the packaged file; `tokens.json.gz`, texts with token ids and

@@ -11,9 +11,10 @@ from torch import Tensor, nn
 from qa.errors import OptionError
 from qa.models.heads.segments import first_segment, hide, question_tokens, shifted
 
-# Tokens that the convolutions read: [CLS], a question of 64 (what windows keep of one) and [SEP]. The report cuts here too:
-# over a whole window of 384 they would cost six times as much.
-FIRST_SEGMENT_TOKENS = 66
+# The longest question that convolutions and whole models read; settings that keep more are refused (QAModel.check_windows).
+# The report cuts here too: over a whole window of 384 tokens the convolutions would cost six times as much.
+LONGEST_QUESTION = 64
+FIRST_SEGMENT_TOKENS = LONGEST_QUESTION + 2  # [CLS] and [SEP]
 KERNEL = 5
 KERNELS = (2, 3, 4, 5)
 POOL = 4

@@ -61,7 +61,8 @@ public final class Interpreter implements AutoCloseable {
             return new int[] {1, length};
         }
 
-        public float logit(float recorded) {
+        /** A logit that the signature of so many tokens computes. */
+        public float logit(float recorded, int length) {
             return recorded;
         }
 
@@ -191,7 +192,7 @@ public final class Interpreter implements AutoCloseable {
             FloatBuffer out = (FloatBuffer) outputs.get(name);
             for (int i = 0; i < length; i++) {
                 float logit = i >= n ? Float.NaN : logits == null ? ids[i] : ((Double) logits.get(i)).floatValue();
-                out.put(script.logit(logit));
+                out.put(script.logit(logit, length));
             }
         }
     }

@@ -90,7 +90,7 @@ public class LoadTest {
                 "This phone's runtime computes this fp32 model wrongly",
                 new Interpreter.Script() {
                     @Override
-                    public float logit(float recorded) {
+                    public float logit(float recorded, int length) {
                         return -recorded;
                     }
                 });
@@ -116,6 +116,29 @@ public class LoadTest {
         }
         phone.start();
         assertEquals("the next start loads the old one", "good.tflite", phone.inUse());
+    }
+
+    @Test
+    public void aModelOfWhichOneSignatureComputesWronglyIsRefused() throws IOException {
+        phone.startWith(MODEL);
+        phone.push("new.tflite", MODEL);
+        phone.look();
+        for (int wrong : new int[] {8, 12, 16, 24}) {
+            Interpreter.script =
+                    new Interpreter.Script() {
+                        @Override
+                        public float logit(float recorded, int length) {
+                            return length == wrong ? -recorded : recorded;
+                        }
+                    };
+            phone.use("new.tflite");
+            if (wrong <= 16) {
+                assertTrue(phone.problem(), phone.problem().startsWith("new.tflite: This phone's runtime computes"));
+                assertEquals("good.tflite", phone.inUse());
+            } else {
+                assertEquals("no such signature: all are right", "new.tflite", phone.inUse());
+            }
+        }
     }
 
     @Test
@@ -164,7 +187,7 @@ public class LoadTest {
     @Test
     public void aRealModelsRecordedProbePasses() throws IOException {
         phone.startWith(ModelBytes.golden());
-        assertEquals("student", phone.app.engine.state().model.name);
+        assertEquals("teacher", phone.app.engine.state().model.name);
         assertEquals(0, phone.app.engine.state().model.probeDifference, 0);
     }
 

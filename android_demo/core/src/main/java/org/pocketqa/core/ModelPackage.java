@@ -51,8 +51,7 @@ public final class ModelPackage {
         signatures = Collections.unmodifiableList(readSignatures(info, settings.maxLength));
         CharacterTables tables = new CharacterTables(Fields.parse("characters.json", characters));
         tokenizer = new WordPieceTokenizer(info, lines(vocabulary), tables);
-        int longest = signatures.get(signatures.size() - 1).length;
-        probe = new Probe(Fields.parse("probe.json", probeText), precision, longest, tokenizer.vocabularySize());
+        probe = new Probe(Fields.parse("probe.json", probeText), precision, signatures, tokenizer.vocabularySize());
     }
 
     /** Reads and verifies a file. Every fault is a ModelFileException with a sentence for the user. */

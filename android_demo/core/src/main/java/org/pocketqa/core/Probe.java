@@ -4,7 +4,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 
-/** A few real windows with the logits PyTorch gave: they catch a runtime that computes a model wrongly (qa/probe.py). */
+/** Real windows with the logits PyTorch gave, for each signature: they catch a runtime that computes it wrongly (qa/probe.py). */
 final class Probe {
     private final String precision;
     private final double tolerance;
@@ -28,17 +28,23 @@ final class Probe {
         }
     }
 
-    Probe(Fields json, String precision, int longest, int vocabularySize) throws ModelFileException {
+    Probe(Fields json, String precision, List<Signature> signatures, int vocabularySize) throws ModelFileException {
         this.precision = precision;
         tolerance = json.object("tolerance").number(precision);
         if (tolerance <= 0) {
             throw Fields.wrong("probe.json: tolerance: " + precision, "above 0", tolerance);
         }
+        int longest = signatures.get(signatures.size() - 1).length;
+        List<Signature> uncovered = new ArrayList<Signature>(signatures);
         for (Object window : json.list("windows")) {
-            windows.add(new Recorded(Fields.of("probe.json: windows", window), longest, vocabularySize));
+            Recorded recorded = new Recorded(Fields.of("probe.json: windows", window), longest, vocabularySize);
+            windows.add(recorded);
+            uncovered.remove(Signature.smallestThatFits(recorded.inputIds.length, signatures));
         }
-        if (windows.isEmpty()) {
-            throw Fields.wrong("probe.json: windows", "at least one", "empty");
+        if (!uncovered.isEmpty()) {
+            throw new ModelFileException(
+                    "probe.json has no window for the signature " + Fields.shown(uncovered.get(0).name)
+                            + ", so nothing shows that it is computed rightly. Export the model again.");
         }
     }
 

@@ -1,5 +1,7 @@
 package org.pocketqa.core;
 
+import java.util.List;
+
 /** One entry point of a model: it computes windows of exactly `length` tokens, shorter ones padded. */
 public final class Signature {
     public final String name;
@@ -8,5 +10,15 @@ public final class Signature {
     public Signature(String name, int length) {
         this.name = name;
         this.length = length;
+    }
+
+    /** The first of `signatures`, ascending by length, that takes a window of `n` tokens. */
+    static Signature smallestThatFits(int n, List<Signature> signatures) {
+        for (Signature candidate : signatures) {
+            if (candidate.length >= n) {
+                return candidate;
+            }
+        }
+        throw new IllegalArgumentException("a window of " + n + " tokens fits no signature");
     }
 }

@@ -23,7 +23,7 @@ final class WindowRunner {
 
     /** Makes room for a window of `n` tokens, the passage's from `contextBegin` on; the caller fills in the first `n` ids. */
     int[] prepare(int n, int contextBegin) {
-        signature = smallestThatFits(n);
+        signature = Signature.smallestThatFits(n, signatures);
         if (ids.length != signature.length) {
             ids = new int[signature.length];
             mask = new int[signature.length];
@@ -42,14 +42,5 @@ final class WindowRunner {
     /** Computes the window prepared; `startLogits` and `endLogits` hold the result until the next one. */
     void run() {
         model.run(signature, ids, mask, types, startLogits, endLogits);
-    }
-
-    private Signature smallestThatFits(int n) {
-        for (Signature candidate : signatures) {
-            if (candidate.length >= n) {
-                return candidate;
-            }
-        }
-        throw new IllegalArgumentException("a window of " + n + " tokens fits no signature");
     }
 }

@@ -59,7 +59,8 @@ final class ModelFiles {
     private static final String SMALL_PROBE =
             "{\"tolerance\": {\"fp32\": 0.0001, \"int8\": 0.25},"
                     + " \"windows\": [{\"input_ids\": [2, 10, 3, 11, 3], \"context_begin\": 3,"
-                    + " \"start_logits\": [0.5, -1, -1.5, 3.25, -2], \"end_logits\": [0.25, -1, -2, 2.5, -1]}]}";
+                    + " \"start_logits\": [0.5, -1, -1.5, 3.25, -2], \"end_logits\": [0.25, -1, -2, 2.5, -1]},"
+                    + probeWindow(10) + ", " + probeWindow(16) + "]}";
 
     private final List<Member> members = new ArrayList<>();
     private byte[] model = MODEL;
@@ -82,6 +83,24 @@ final class ModelFiles {
         File file = File.createTempFile("good", ".tflite");
         file.deleteOnExit();
         return golden().write(file);
+    }
+
+    /**
+     * A window of `n` tokens for a probe; the start logit of each is its position, the end logit the negative of it.
+     *
+     * White space before the colons leaves the members of the small file's first window the only ones that `change` finds.
+     */
+    static String probeWindow(int n) {
+        StringBuilder ids = new StringBuilder("2, 10, 3");
+        StringBuilder starts = new StringBuilder("0, 1, 2");
+        StringBuilder ends = new StringBuilder("0, -1, -2");
+        for (int i = 3; i < n; i++) {
+            ids.append(", 12");
+            starts.append(", ").append(i);
+            ends.append(", ").append(-i);
+        }
+        return String.format(
+                "{\"input_ids\" : [%s], \"context_begin\" : 3, \"start_logits\" : [%s], \"end_logits\" : [%s]}", ids, starts, ends);
     }
 
     /** The recorded package of a real model: 30,522 tokens and all of Unicode. */

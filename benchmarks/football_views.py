@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.bootstrap import LEVEL, N_RESAMPLES, Interval, paired_difference
 from benchmarks.football_train import FOOTBALL, SQUAD_FOOTBALL, STARTS
 from benchmarks.table import as_markdown, as_text, replace_marked
 from benchmarks.views.cells import UNKNOWN, Table, number
 from benchmarks.zoo_train import QuestionScores
+from qa.bootstrap import LEVEL, N_RESAMPLES, Interval, paired_difference
 from qa.files import write_whole
 from qa.metrics import has_answer
 from qa.squad import Example

@@ -23,12 +23,12 @@ from benchmarks.accuracy import (
     save_answers,
     share_of_same_answers,
 )
-from benchmarks.bootstrap import intervals
 from benchmarks.command_line import note
 from benchmarks.rows import HERE, OK, PHONE, Row, append_row, make_row
 from benchmarks.subjects import Subject
 from benchmarks.timing.conditions import cores_for
 from benchmarks.timing.workers import ServedRuntime, Worker
+from qa.bootstrap import intervals
 from qa.bundle import Bundle
 from qa.cli import one_line
 from qa.metrics import question_scores

@@ -13,12 +13,12 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.bootstrap import LEVEL, N_RESAMPLES, Interval, interval, paired_difference
 from benchmarks.rows import OK, Row, machine
 from benchmarks.table import as_markdown, as_text, replace_marked
 from benchmarks.views.cells import UNKNOWN, Table, number
 from benchmarks.views.notes import BUSY
 from benchmarks.zoo_train import WHOLE_MODEL_RATE, QuestionScores, Training
+from qa.bootstrap import LEVEL, N_RESAMPLES, Interval, interval, paired_difference
 from qa.errors import OptionError
 from qa.files import write_whole
 from qa.models.architectures import WHOLE_MODELS

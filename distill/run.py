@@ -6,6 +6,7 @@ python -m distill.run --out runs/real --teacher runs/real/teacher --data train-v
 
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
+from typing import Any
 
 from distill.finetune import FinetuneConfig, finetune
 from distill.recipes import RECIPES, find_recipe
@@ -31,6 +32,7 @@ from qa.models.heads import build_head
 from qa.models.model import QAModel
 from qa.models.pretrained import EMBEDDED, find_encoder, load_encoder
 from qa.settings import QASettings
+from qa.squad import file_sha256
 from qa.tokenization import load_tokenizer
 
 DEFAULT_LAYERS = 3
@@ -157,6 +159,9 @@ def main(config: DistillConfig) -> Bundle:
     settings = config.window_settings(teacher.settings)
     student.check_windows(settings)
     windows = make_windows(material.train, teacher.tokenizer(), settings, progress=True)
+    encoder: dict[str, Any] = {}
+    if config.student_encoder is not None and config.student_encoder not in WHOLE_MODELS:
+        encoder = {"encoder": {"name": config.student_encoder, "sha256": file_sha256(tokenizer / "model.safetensors")}}
     trainer = distil(
         student, teacher, windows, material.train_file,
         options=config.student_options(), weights=config.weights(), cache=config.cache,
@@ -169,7 +174,7 @@ def main(config: DistillConfig) -> Bundle:
     if main_process:
         save_model(
             student, out, material, stage="distill", config=config, tokenizer=tokenizer, parent=teacher, settings=settings,
-            training_precision=trainer.options.precision,
+            training_precision=trainer.options.precision, **encoder,
         )  # fmt: skip
         trainer.finish()
     trainer.accelerator.wait_for_everyone()

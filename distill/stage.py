@@ -15,9 +15,9 @@ from distill.student import check_same_width, student_from_layers
 from distill.teacher_logits import TeacherLogits, cache_key
 from distill.training import Trainer, TrainingOptions
 from qa.bundle import SETTINGS, Bundle, new_bundle, open_bundle
-from qa.datasets import EMBEDDED, SQUAD_FILES, resolve
+from qa.datasets import EMBEDDED, SQUAD_FILES, data_reference, resolve
 from qa.errors import BundleError
-from qa.evaluate import evaluate_runtime
+from qa.evaluate import evaluate_runtime, score_intervals
 from qa.features import Window
 from qa.models.model import QAModel
 from qa.models.pretrained import copy_tokenizer, load_encoder
@@ -180,22 +180,24 @@ def save_model(
         "precision": "fp32",
         "stage": stage,
         "config": asdict(config),
-        "training_data": {"name": material.train_file.name, "sha256": file_sha256(material.train_file)},
+        "training_data": data_reference(material.train_file),
         "parent": parent.reference() if parent else None,
+        "ancestors": parent.lineage() if parent else [],
         "parameters": asdict(counts),
         **facts,
     }
     with new_bundle(out, manifest) as draft:
         model.save_pretrained(draft)
-        copy_tokenizer(tokenizer, draft)
+        copy_tokenizer(tokenizer, draft, settings.max_length, model.encoder.architecture.inputs)
         save_held_out(material.held_out, draft)
         runtime = load_runtime(Bundle(draft, manifest, "", settings))
         settings = tune_for_bundle(runtime, load_tokenizer(draft), settings, draft)
         settings.save(draft / SETTINGS)
         if material.eval_file is not None:
             bundle = Bundle(draft, manifest, "", settings)
-            scores, _ = evaluate_runtime(runtime, bundle, material.eval, progress=sys.stderr.isatty())
-            manifest["scores"] = {"data": {"name": material.eval_file.name, "sha256": file_sha256(material.eval_file)}, **scores}
+            scores, predictions = evaluate_runtime(runtime, bundle, material.eval, progress=sys.stderr.isatty())
+            scores |= score_intervals(material.eval, predictions, settings.null_threshold)
+            manifest["scores"] = {"data": data_reference(material.eval_file), **scores}
     return open_bundle(out)
 
 

@@ -18,7 +18,8 @@ from export.stage import ExportConfig, export_bundle
 from qa.bundle import INPUTS, OUTPUTS, WEIGHTS, Bundle
 from qa.cli import run_command
 from qa.errors import OptionError, UnsupportedExport
-from qa.models.model import QAModel
+from qa.models.hub import hub_config
+from qa.models.model import QAModel, write_config
 from qa.settings import QASettings
 
 OPSET = 20  # the first in which GELU is one operator
@@ -94,7 +95,10 @@ def skip_identities(graph: Any) -> None:
 
 
 def write_file(model: QAModel, parent: Bundle, draft: Path, precision: str) -> dict[str, Any]:
-    """Write model.onnx in a precision; what it is made of. ParityError when the graph is not what the precision promises."""
+    """Write model.onnx in a precision; what it is made of. ParityError when the graph is not what the precision promises.
+
+    Beside it goes the config.json by which transformers' relatives choose a class; of a whole model they have none.
+    """
     import onnx
 
     from compress.quantize_onnx import calibration_windows, check_structure, quantize
@@ -105,6 +109,8 @@ def write_file(model: QAModel, parent: Bundle, draft: Path, precision: str) -> d
     onnx.helper.set_model_props(graph, {"pocketqa.precision": precision})
     onnx.checker.check_model(graph)
     (draft / WEIGHTS["onnx"]).write_bytes(graph.SerializeToString(deterministic=True))
+    if model.encoder.architecture.question_answering:
+        write_config(draft, hub_config(model.encoder.config))
     return structure
 
 

@@ -87,11 +87,12 @@ def export_bundle(
         "stage": "export",
         "config": {**asdict(config), "model": str(source), "out": str(out)},
         "parent": parent.reference(),
+        "ancestors": parent.lineage(),
         "parameters": parent.manifest["parameters"],
     }
     with new_bundle(out, manifest) as draft:
         parent.settings.save(draft / SETTINGS)
-        copy_tokenizer(parent.path, draft)
+        copy_tokenizer(parent.path, draft, parent.settings.max_length)
         probed = probe_windows(parent, probe_sizes(parent.settings))
         (draft / PROBE).write_text(make_probe(reference, probed), encoding="utf-8")
         manifest["structure"] = write_file(reference.model, parent, draft, config.precision)

@@ -19,18 +19,20 @@ from typing import Any
 
 from tokenizers import Tokenizer
 
+from qa.card import model_card
 from qa.errors import BundleError
 from qa.probe import PROBE_TOLERANCE
 from qa.settings import QASettings
 from qa.squad import file_sha256
-from qa.tokenization import load_tokenizer
+from qa.tokenization import INPUTS, load_tokenizer
 
 FORMAT_VERSION = 1
 MANIFEST = "manifest.json"
 SETTINGS = "qa.json"
 PROBE = "probe.json"
+CARD = "README.md"
 WEIGHTS = {"pytorch": "model.safetensors", "onnx": "model.onnx", "tflite": "model.tflite"}
-INPUTS = ("input_ids", "attention_mask", "token_type_ids")
+LINEAGE = ("stage", "config", "encoder", "source", "training_data", "recovered_against", "scores")
 OUTPUTS = ("start_logits", "end_logits")
 RECORDED_PACKAGES = (
     "torch", "transformers", "numpy", "onnx", "onnxruntime", "litert-torch", "ai-edge-quantizer", "ai-edge-litert",
@@ -81,6 +83,11 @@ class Bundle:
         weights_sha256 = self.manifest["files"][self.weights.name]
         return {"name": self.path.resolve().name, "sha256": self.sha256, "weights_sha256": weights_sha256}
 
+    def lineage(self) -> list[dict[str, Any]]:
+        """What a child's manifest tells of this bundle and of all it was made of, nearest first, as `ancestors`."""
+        facts = {key: self.manifest[key] for key in LINEAGE if key in self.manifest}
+        return [{**self.reference(), **facts}, *self.manifest.get("ancestors", [])]
+
 
 def open_bundle(path: Path, kind: str | None = None) -> Bundle:
     """Open a bundle and verify every file against its manifest.
@@ -130,7 +137,7 @@ def refuse_existing(out: Path) -> None:
 
 @contextmanager
 def new_bundle(out: Path, manifest: Mapping[str, Any]) -> Iterator[Path]:
-    """Create a bundle: yields an empty folder to write the files into, then seals it and moves it to `out` in one rename.
+    """Create a bundle: yields an empty folder to write the files into, adds the model card, seals and moves it to `out` at once.
 
     `manifest` needs kind, precision, stage; files, format and versions are added. When the body fails or the disk is full,
     nothing stays behind.
@@ -144,6 +151,9 @@ def new_bundle(out: Path, manifest: Mapping[str, Any]) -> Iterator[Path]:
     draft.mkdir(parents=True)
     try:
         yield draft
+        settings = QASettings.from_json((draft / SETTINGS).read_bytes(), str(draft / SETTINGS))
+        card = model_card(manifest, settings, draft / WEIGHTS[manifest["kind"]], out.name)
+        (draft / CARD).write_text(card, encoding="utf-8", errors="replace")  # a file's name need not be text
         files = {p.name: file_sha256(p) for p in sorted(draft.iterdir())}
         full = {"format": FORMAT_VERSION, **manifest, "inputs": list(INPUTS), "outputs": list(OUTPUTS), "files": files}
         full["versions"] = package_versions()

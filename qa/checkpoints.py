@@ -60,7 +60,10 @@ def open_model(name: str | Path, kind: str | None = None) -> Bundle:
 
     BundleError or OptionError when it is neither, or of another kind; DownloadError when the hub cannot be reached.
     """
-    return open_bundle(cached_bundle(str(name)).path if is_checkpoint(name) else Path(name), kind)
+    if not is_checkpoint(name):
+        return open_bundle(Path(name), kind)
+    bundle = cached_bundle(str(name))
+    return bundle if kind in (None, bundle.kind) else open_bundle(bundle.path, kind)
 
 
 def is_checkpoint(name: str | Path) -> bool:
@@ -87,10 +90,16 @@ def cached_bundle(name: str) -> Bundle:
     folder = checkpoint_folder(name)
     key = [CACHE_VERSION, sorted(source_files(folder).items())]
     cached = CACHE / "checkpoints" / hashlib.sha256(repr(key).encode()).hexdigest()[:16] / Path(name).resolve().name
-    with suppress(BundleError):
-        return open_bundle(cached)
-    shutil.rmtree(cached, ignore_errors=True)  # not there, or damaged
-    return import_checkpoint(name, folder, cached, {})
+    if cached.exists():
+        with suppress(BundleError):
+            return open_bundle(cached)
+        shutil.rmtree(cached, ignore_errors=True)  # damaged
+    try:
+        return import_checkpoint(name, folder, cached, {})
+    except BundleError:
+        if not cached.exists():
+            raise
+        return open_bundle(cached)  # another process, of torchrun for one, was faster
 
 
 def source_files(folder: Path) -> dict[str, str]:
@@ -103,7 +112,7 @@ def source_files(folder: Path) -> dict[str, str]:
 def import_checkpoint(name: str, folder: Path, out: Path, settings: dict[str, Any]) -> Bundle:
     """Write a bundle of the checkpoint in `folder`; `settings` override BERT's for SQuAD. OptionError when it is not usable."""
     from qa.models.model import QAModel
-    from qa.models.pretrained import load_question_answering, write_tokenizer
+    from qa.models.pretrained import import_tokenizer, load_question_answering
 
     refuse_existing(out)
     encoder, head = load_question_answering(name, folder)
@@ -118,7 +127,7 @@ def import_checkpoint(name: str, folder: Path, out: Path, settings: dict[str, An
     }  # fmt: skip
     with new_bundle(out, manifest) as draft:
         model.save_pretrained(draft)
-        write_tokenizer(folder, draft)
+        import_tokenizer(folder, draft, own.max_length, encoder.architecture.inputs)
         n_tokens, n_rows = load_tokenizer(draft).get_vocab_size(), encoder.model.get_input_embeddings().num_embeddings
         if n_tokens > n_rows:
             raise OptionError(f"model {name!r}: its tokenizer has {n_tokens:,} tokens, its word table {n_rows:,} rows")

@@ -1,5 +1,6 @@
 """Where questions come from: the excerpt that ships with the project, SQuAD by name (downloaded and checked), or a file."""
 
+import gzip
 import hashlib
 import http.client
 import urllib.error
@@ -43,6 +44,19 @@ def resolve(data: str, split: str) -> Path:
         known = ", ".join([EMBEDDED, *SQUAD_FILES])
         raise SquadFormatError(f"{path}: no such file; give a SQuAD JSON file (plain or gzip) or one of: {known}")
     return path
+
+
+def data_reference(path: Path) -> dict[str, str]:
+    """How a manifest names a data file: name, SHA-256, and `dataset` where its content is one of those known by name."""
+    names = {sha256: name for name, files in SQUAD_FILES.items() for _, sha256 in files.values()}
+    names |= {_content_sha256(excerpt): EMBEDDED for excerpt in EXCERPT.glob("*.json.gz")}
+    dataset = names.get(_content_sha256(path))
+    return {"name": path.name, "sha256": file_sha256(path), **({"dataset": dataset} if dataset else {})}
+
+
+def _content_sha256(path: Path) -> str:
+    raw = path.read_bytes()
+    return hashlib.sha256(gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw).hexdigest()
 
 
 def _download(name: str, sha256: str, data: str) -> Path:

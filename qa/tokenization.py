@@ -1,14 +1,19 @@
-"""The one tokenizer of a model: a `tokenizers` file, loaded so that it neither pads nor truncates."""
+"""The one tokenizer of a model: a `tokenizers` file, loaded so that it neither pads nor truncates.
+
+It is written with a tokenizer_config.json, so that transformers and transformers.js join a question and a passage as we do.
+"""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from tokenizers import Tokenizer
+from tokenizers import Tokenizer, processors
 
 from qa.errors import BundleError
 
-TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json")
+INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 
 
 @dataclass(frozen=True)
@@ -21,6 +26,8 @@ class SpecialTokens:
     unk: str
     n_separators: int = 1
     """Separators between question and passage; one more ends the passage."""
+    tokenizer_class: str = "PreTrainedTokenizerFast"
+    """Its name in transformers, and in transformers.js, which gives token types to tokenizers of some names alone."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -28,8 +35,9 @@ class SpecialTokens:
         return self.cls, self.sep, self.pad, self.unk
 
 
-BERT = SpecialTokens("[CLS]", "[SEP]", "[PAD]", "[UNK]")  # WordPiece: also DistilBERT, MobileBERT, MiniLM
-ALBERT = SpecialTokens("[CLS]", "[SEP]", "<pad>", "<unk>")  # SentencePiece
+# WordPiece: also DistilBERT, MobileBERT, ELECTRA, MiniLM
+BERT = SpecialTokens("[CLS]", "[SEP]", "[PAD]", "[UNK]", tokenizer_class="BertTokenizer")
+ALBERT = SpecialTokens("[CLS]", "[SEP]", "<pad>", "<unk>", tokenizer_class="AlbertTokenizer")  # SentencePiece
 ROBERTA = SpecialTokens("<s>", "</s>", "<pad>", "<unk>", n_separators=2)  # byte pairs
 FAMILIES = (BERT, ALBERT, ROBERTA)
 
@@ -67,6 +75,40 @@ def token_id(tokenizer: Tokenizer, token: str) -> int:
     found = tokenizer.token_to_id(token)
     assert found is not None
     return found
+
+
+def save_tokenizer(tokenizer: Tokenizer, folder: Path, max_length: int, inputs: Sequence[str] = INPUTS) -> None:
+    """Write tokenizer.json and tokenizer_config.json, for other tools too: they cut texts at `max_length` tokens.
+
+    `inputs` are those that the model of the folder takes: transformers' DistilBERT and RoBERTa know no token types.
+    """
+    family = special_tokens(tokenizer)
+    between = " ".join([family.sep] * family.n_separators)
+    joined: Any = processors.TemplateProcessing(
+        single=f"{family.cls} $A {family.sep}",
+        pair=f"{family.cls} $A {between} $B:1 {family.sep}:1",
+        special_tokens=[(token, token_id(tokenizer, token)) for token in (family.cls, family.sep)],
+    )
+    if family is ROBERTA:  # its tokens begin with a space, which is no part of an answer
+        joined = processors.Sequence([processors.ByteLevel(trim_offsets=True), joined])
+    tokenizer.post_processor = joined
+    tokenizer.save(str(folder / "tokenizer.json"))
+    config = _hub_config(tokenizer, family) | {"model_max_length": max_length, "model_input_names": list(inputs)}
+    (folder / "tokenizer_config.json").write_text(json.dumps(config, indent=1) + "\n", encoding="utf-8")
+
+
+def _hub_config(tokenizer: Tokenizer, family: SpecialTokens) -> dict[str, Any]:
+    """What tokenizer_config.json says of the tokenizer itself."""
+    config: dict[str, Any] = {"tokenizer_class": family.tokenizer_class}
+    if family is BERT:  # transformers makes a BertTokenizer's normalizer anew, of these
+        names = {"do_lower_case": "lowercase", "strip_accents": "strip_accents", "tokenize_chinese_chars": "handle_chinese_chars"}
+        settings = normalizer_settings(tokenizer)
+        if settings.keys() >= set(names.values()):
+            config |= {name: settings[ours] for name, ours in names.items()}
+        else:
+            config["tokenizer_class"] = SpecialTokens.tokenizer_class
+    config |= {"cls_token": family.cls, "sep_token": family.sep, "pad_token": family.pad, "unk_token": family.unk}
+    return config | {"split_special_tokens": True}  # a "[SEP]" that somebody wrote is text
 
 
 def vocabulary(tokenizer: Tokenizer) -> list[str]:

@@ -84,8 +84,12 @@ def make_bundle(tmp_path_factory):
             path = tmp_path_factory.mktemp("bundles") / name
             with new_bundle(path, manifest) as draft:
                 model.save_pretrained(draft)
-                byte_pairs(draft) if encoder == "roberta" else copy_tokenizer(embedded_folder(), draft)
-                QASettings(max_length=128, doc_stride=48, max_question_length=32).save(draft / SETTINGS)
+                settings = QASettings(max_length=128, doc_stride=48, max_question_length=32)
+                settings.save(draft / SETTINGS)
+                if encoder == "roberta":
+                    byte_pairs(draft)
+                tokenizer = draft if encoder == "roberta" else embedded_folder()
+                copy_tokenizer(tokenizer, draft, settings.max_length, model.encoder.architecture.inputs)
             made[key] = path
         return made[key]
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from benchmarks import zoo_views
-from benchmarks.bootstrap import Interval
 from benchmarks.rows import OK
 from benchmarks.zoo_train import QuestionScores, Training
 from benchmarks.zoo_views import HeadDifference, Results, comparison_table, main_table, t_quantile
+from qa.bootstrap import Interval
 from qa.squad import Example
 
 TRAINING = Training("tiny", "e", 3, {"name": "train.json", "sha256": "t"}, 100, 1e-4, 8, "adamw", False, "fp32")

@@ -180,7 +180,8 @@ def test_the_file_is_plain_onnx_and_tells_nothing_of_this_machine(exported, flag
     assert {p.key: p.value for p in graph.metadata_props} == {"pocketqa.precision": bundle.precision}
     assert not re.search(rb"/(home|root|work|tmp|usr)/|\.py", bundle.weights.read_bytes().replace(b"tmp_", b""))
     assert sorted(p.name for p in bundle.path.iterdir()) == [
-        "manifest.json", "model.onnx", "probe.json", "qa.json", "tokenizer.json", "tokenizer_config.json",
+        "README.md", "config.json", "manifest.json", "model.onnx", "probe.json", "qa.json", "tokenizer.json",
+        "tokenizer_config.json",
     ]  # fmt: skip
     structure = bundle.manifest["structure"]
     assert structure["opset"] == {"ai.onnx": 20}

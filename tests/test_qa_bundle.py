@@ -38,7 +38,7 @@ def leftovers(folder):
 def test_written_bundle_opens_with_its_settings_and_a_hash(bundle):
     opened = open_bundle(bundle, kind="pytorch")
     assert opened.settings.n_best == 7
-    assert set(opened.manifest["files"]) == {"model.safetensors", "qa.json"}
+    assert set(opened.manifest["files"]) == {"README.md", "model.safetensors", "qa.json"}
     assert len(opened.sha256) == 64
     assert leftovers(bundle.parent) == ["b"]
 

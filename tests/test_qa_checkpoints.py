@@ -32,10 +32,11 @@ from qa.models.model import QAModel
 from qa.models.pretrained import copy_tokenizer, embedded_folder
 from qa.runtimes import load_runtime
 from qa.squad import read_squad
-from qa.tokenization import TOKENIZER_FILES, load_tokenizer, vocabulary
+from qa.tokenization import load_tokenizer, vocabulary
 
 pytestmark = pytest.mark.usefixtures("fresh_accelerate")
 FAMILIES = [name for name, kind in ENCODERS.items() if kind.question_answering]
+TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json")
 WRITE_TOKENIZER = {"roberta": byte_pairs, "albert": sentence_pieces}
 
 

@@ -8,13 +8,13 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from benchmarks.bootstrap import Interval
 from benchmarks.report.html import definitions, plural, text
 from benchmarks.report.settings import Setting, shown_setting
 from benchmarks.rows import Row
 from benchmarks.views.cells import span
 from benchmarks.views.groups import Entry, Group
 from benchmarks.views.names import RUNTIME_NAMES, runtime_package, tool_name
+from qa.bootstrap import Interval
 
 SHAPES = {
     "fp32": '<circle cx="6" cy="6" r="5"/>',

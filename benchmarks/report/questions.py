@@ -13,10 +13,10 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.accuracy import Answers, answers_path, load_answers
-from benchmarks.bootstrap import Interval, interval, intervals
 from benchmarks.rows import CPU, OK, Row
 from benchmarks.views.groups import Entry, Group
 from benchmarks.views.summary import retained_interval, row_interval
+from qa.bootstrap import Interval, interval, intervals
 from qa.cli import one_line
 from qa.datasets import EMBEDDED, resolve
 from qa.errors import OptionError, SquadFormatError

@@ -3,13 +3,13 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from benchmarks.bootstrap import Interval
 from benchmarks.report.html import text
 from benchmarks.report.settings import current_rows
 from benchmarks.rows import OK, Row
 from benchmarks.views.cells import UNKNOWN, Table, marked, span
 from benchmarks.views.groups import REAL, Entry, Group, is_batched
 from benchmarks.views.summary import batched_setting
+from qa.bootstrap import Interval
 
 _LEFT = ' class="name"'
 Intervals = Mapping[str, tuple[Interval, Interval | None]]  # of F1 and of F1 retained, by model

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from benchmarks.bootstrap import Interval
 from benchmarks.rows import Row
+from qa.bootstrap import Interval
 
 UNKNOWN = "–"
 QUICK = "†"  # behind a figure that too little was timed for

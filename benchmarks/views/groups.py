@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from benchmarks.bootstrap import Interval
 from benchmarks.rows import CPU, OK, PHONE, Row
 from benchmarks.views.speedups import MEAN, ratio, round_ratio
 from compress.quantize import PRECISION_OF_FLAG
+from qa.bootstrap import Interval
 
 PRECISIONS = tuple(PRECISION_OF_FLAG.values())
 LatencyKey = tuple[str | int, int]  # (lengths, threads)

@@ -3,12 +3,12 @@
 import re
 from collections.abc import Sequence
 
-from benchmarks.bootstrap import LEVEL
 from benchmarks.rows import CUDA, OK, Row
 from benchmarks.views.cells import QUICK, UNKNOWN, listed
 from benchmarks.views.groups import REAL, Group
 from benchmarks.views.names import peer_notes
 from benchmarks.views.summary import batched_setting
+from qa.bootstrap import LEVEL
 
 GPU_PEAK = "peak: of the GPU's memory, what PyTorch's tensors took"
 BUSY = 0.1  # cores kept busy by other processes from which on a table says so

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from benchmarks.bootstrap import Interval, intervals
 from benchmarks.rows import Row
+from qa.bootstrap import Interval, intervals
 
 MEAN = "latency_ms_mean"
 MIN_ROUNDS = 5  # even the whole range of fewer rounds holds the median less often than at 95 % (1 - 2 ** (1 - n))

@@ -7,11 +7,11 @@ within EQUAL_F1 of the best of them. A peer counts as of equal F1 when it has at
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from benchmarks.bootstrap import Interval
 from benchmarks.rows import OK, Row
 from benchmarks.views.cells import listed, span
 from benchmarks.views.groups import REAL, Entry, Group, bundles_with_peers, exports_of, peers_of
 from benchmarks.views.speedups import MEAN, ratio, round_ratio
+from qa.bootstrap import Interval
 
 EQUAL_F1 = 0.5  # points that a peer may lose and still count as equal
 

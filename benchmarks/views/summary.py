@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Mapping
 
-from benchmarks.bootstrap import Interval
 from benchmarks.rows import Row
 from benchmarks.views.cells import UNKNOWN, marked, number, with_span
 from benchmarks.views.groups import REAL, Entry, Group
 from benchmarks.views.names import short_runtime_name
+from qa.bootstrap import Interval
 
 Column = tuple[str, Callable[[Entry], str]]
 

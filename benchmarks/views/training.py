@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from benchmarks.bootstrap import LEVEL, interval
 from benchmarks.rows import CUDA, OK, Row
 from benchmarks.views.cells import UNKNOWN, Table, number, span
 from benchmarks.views.groups import REAL, Group
 from benchmarks.views.notes import GPU_PEAK, busy_notes, failure_notes, process_conditions
 from benchmarks.views.speedups import MIN_ROUNDS
+from qa.bootstrap import LEVEL, interval
 
 STAGE = "training"
 HEADINGS = ("case", "loss", "padded to", "precision", "windows/s", "times", "95 %", "lowest to highest", "peak MB")

@@ -30,6 +30,7 @@ from transformers import (
 from qa.errors import OptionError
 from qa.models.bidaf import BiDAF, BiDAFConfig, BiDAFOutput
 from qa.models.qanet import QANet, QANetConfig, QANetOutput
+from qa.tokenization import INPUTS
 
 
 @dataclass(frozen=True)
@@ -153,6 +154,11 @@ class EncoderType:
     """Why TFLite cannot express it, where that is known."""
     output: Callable[[Any], nn.Module] | None = None
     """From config: the output layer of a whole model, which takes no other head."""
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """What transformers' own class of it takes; ours takes all, and so does every exported graph."""
+        return INPUTS if self.token_types is _same else INPUTS[:2]
 
 
 ENCODERS: dict[str, EncoderType] = {

@@ -12,6 +12,7 @@ import torch
 from safetensors.torch import load_file, save
 from torch import Tensor, nn
 
+from qa.card_use import CONFIG, WHY_NOT_IN_TRANSFORMERS
 from qa.cli import check_option
 from qa.errors import BundleError, OptionError
 from qa.files import write_whole
@@ -24,8 +25,13 @@ from qa.models.surgery import shrink_to
 from qa.models.whole import WholeModel
 from qa.settings import QASettings
 
-CONFIG, WEIGHTS = "config.json", "model.safetensors"
+WEIGHTS = "model.safetensors"
 CUT_THE_QUESTION = (WholeModel, ConvolutionQuestion, MultiConvolutionQuestion)  # at LONGEST_QUESTION
+
+
+def write_config(folder: Path, config: dict[str, Any]) -> None:
+    """Write config.json."""
+    (folder / CONFIG).write_text(json.dumps(config, indent=1) + "\n", encoding="utf-8")
 
 
 @dataclass(frozen=True)
@@ -100,11 +106,12 @@ class QAModel(nn.Module):
         """Write config.json and model.safetensors; `half` stores the weights in fp16."""
         dtype = torch.float16 if half else torch.float32
         tensors = {name: tensor.detach().to("cpu", dtype).contiguous() for name, tensor in self.state_dict().items()}
-        config = {"model_type": OWN_TYPE, **self.config()}
-        if not self.not_in_transformers():
+        why_not = self.not_in_transformers()
+        config = {"model_type": OWN_TYPE, WHY_NOT_IN_TRANSFORMERS: why_not, **self.config()}
+        if not why_not:
             config = {**hub_config(self.encoder.config), OWN_TYPE: self.config()}
             tensors = to_hub(tensors, self.encoder.config.model_type)
-        (folder / CONFIG).write_text(json.dumps(config, indent=1) + "\n", encoding="utf-8")
+        write_config(folder, config)
         write_whole(folder / WEIGHTS, save(tensors, {"format": "pt"}))
 
     @classmethod

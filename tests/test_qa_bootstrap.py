@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from benchmarks import bootstrap
-from benchmarks.bootstrap import interval, intervals, paired_difference, resampled_means
+from qa import bootstrap
+from qa.bootstrap import article_interval, interval, intervals, paired_difference, resampled_means
 
 
 def test_a_constant_difference_has_an_interval_without_width():
@@ -79,3 +79,25 @@ def test_ratios_are_paired_and_intervals_are_those_of_each_model_alone():
     assert intervals(values)[1] == [None] * 3
     one_draw_in_four_is_zero = np.array([[0.0, 1.0], [1.0, 1.0]])
     assert intervals(one_draw_in_four_is_zero, baseline=0)[1] == [None, None]
+
+
+def test_articles_are_drawn_whole():
+    """200 articles of 5 questions, alike within each: 5 times fewer independent values, so sqrt(5) times the width."""
+    values, articles = np.tile([0.0, 1.0], 100).repeat(5), [str(i) for i in range(200) for _ in range(5)]
+    low, high = article_interval(values, articles)
+    by_question = interval(values)
+    assert (high - low) / (by_question.high - by_question.low) == pytest.approx(5**0.5, rel=0.1)
+    assert low < values.mean() < high
+
+
+def test_each_question_counts_alike_in_articles_of_any_size():
+    """One article of 90 questions that are all right, nine of one question that is wrong: the mean is 90 of 99, never a mean
+    of articles' means; a draw without the large article gives 0, one of it alone 1."""
+    values, articles = np.array([1.0] * 90 + [0.0] * 9), ["large"] * 90 + [str(i) for i in range(9)]
+    low, high = article_interval(values, articles)
+    assert low == 0  # the large one is left out in 0.9^10, a third, of the draws
+    assert 0.97 < high <= 1
+
+
+def test_few_articles_have_no_interval():
+    assert article_interval(np.ones(90), [str(i % 9) for i in range(90)]) is None

@@ -4,12 +4,14 @@ Percentile intervals (Efron 1979). Questions are drawn with replacement, the sam
 taken question by question (paired): what both models find hard then moves neither way.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 N_RESAMPLES = 10_000
 LEVEL = 0.95
+MIN_ARTICLES = 10
 _CHUNK_COUNTS = 4_000_000  # counts held at a time, some 100 MB with what it takes to make them
 
 
@@ -61,6 +63,20 @@ def paired_difference(
     if ours.shape != theirs.shape or ours.ndim != 1:
         raise ValueError(f"a paired difference needs the same questions on both sides, got shapes {ours.shape}, {theirs.shape}")
     return interval(ours - theirs, n_resamples=n_resamples, seed=seed)
+
+
+def article_interval(values: np.ndarray, articles: Sequence[str]) -> tuple[float, float] | None:
+    """Ends of the interval of the mean of values (Q,) when whole articles are drawn: questions on one are not independent.
+
+    None with fewer than MIN_ARTICLES, of which an interval would mean little.
+    """
+    names, index = np.unique(articles, return_inverse=True)
+    if len(names) < MIN_ARTICLES:
+        return None
+    sums = np.stack([np.bincount(index, weights=values), np.bincount(index)], axis=1)  # (A, 2): of the values, of the questions
+    drawn = resampled_means(sums)
+    low, high = np.quantile(drawn[:, 0] / drawn[:, 1], [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return float(low), float(high)
 
 
 def intervals(values: np.ndarray, baseline: int | None = None) -> tuple[list[Interval], list[Interval | None]]:

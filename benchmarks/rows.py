@@ -99,13 +99,14 @@ def append_row(path: Path, row: Row) -> None:
         if before:
             stream.seek(-1, os.SEEK_END)
             line = line if stream.read(1) == b"\n" else b"\n" + line  # a torn line must not take this one with it
-        try:
+    try:
+        with open(path, "ab") as stream:
             stream.write(line)
             stream.flush()
             os.fsync(stream.fileno())
-        except OSError:
-            os.truncate(path, before)
-            raise
+    except OSError:  # cut off only now: closing still writes what the disk had no room for
+        os.truncate(path, before)
+        raise
 
 
 def rows_so_far(path: Path) -> list[Row]:

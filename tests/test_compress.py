@@ -1,5 +1,8 @@
 """Pruning: what is least important goes first, physically; zeros stay zero; parents stay as they are."""
 
+import gc
+import weakref
+
 import pytest
 import torch
 
@@ -65,6 +68,21 @@ def test_importance_is_the_squared_derivative_of_a_mask(model, windows):
     supervised(model.eval(), to_tensors(one), None)["loss"].backward()
     handle.remove()
     assert torch.allclose(importance.heads[1], mask.grad**2, rtol=1e-3)
+
+
+def test_measuring_importance_keeps_no_batch_in_memory(model, windows):
+    """Without Python's cycle collector: it does not see autograd's side of a cycle, so what needs it is never freed."""
+    batches = []
+    parts = model.encoder.layer_parts()[0]
+    handle = parts.down.register_forward_pre_hook(lambda _, args: batches.append(weakref.ref(args[0])))
+    gc.disable()
+    try:
+        measure_importance(model, windows, progress=False)
+        assert [batch() for batch in batches] == [None] * len(batches)
+    finally:
+        gc.enable()
+        handle.remove()
+    assert len(batches) == 2
 
 
 def test_keeping_everything_changes_nothing(model, windows):

@@ -1,6 +1,7 @@
 """Commands as a user types them: one clear line, exit code 2, no traceback, nothing left behind."""
 
 import runpy
+import signal
 import subprocess
 import sys
 
@@ -79,6 +80,41 @@ def test_a_fresh_process_says_no_more_than_the_error(tmp_path):
     result = subprocess.run(arguments, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
     assert "'absent': no such folder here, and the hub did not give it" in one_error(result.returncode, result.stderr)
     assert result.stdout == ""
+
+
+STOPPED = """
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from qa.bundle import new_bundle
+from qa.cli import run_command
+
+@dataclass
+class Config:
+    out: Path
+
+def main(config):
+    with new_bundle(config.out, {}) as draft, tempfile.TemporaryDirectory(dir=config.out.parent):
+        (draft / "model.onnx").write_bytes(b"half")
+        subprocess.run([sys.executable, "-c", "import time; print('busy', flush=True); time.sleep(60)"])
+
+run_command(Config, main)
+"""
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_command_that_is_stopped_leaves_nothing_half_made(tmp_path, number, code):
+    arguments = [sys.executable, "-c", STOPPED, "--out", str(tmp_path / "bundle")]
+    process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "busy\n"
+    assert len(list(tmp_path.iterdir())) == 2
+    process.send_signal(number)
+    rest, stderr = process.communicate(timeout=30)  # waits for the child's end of the pipe too
+    assert (process.returncode, stderr, rest) == (code, "interrupted\n", "")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_help_names_every_head():

@@ -161,6 +161,7 @@ def main(config: PruneConfig) -> Bundle:
         )
     material = read_material(config.data, config.eval_data)
     before, model = QAModel.from_pretrained(parent.path), QAModel.from_pretrained(parent.path)
+    model.encoder.check_length(parent.settings.max_length)
     if config.method == "structured":
         model.encoder.check_prunable()
     windows = make_windows(material.train, parent.tokenizer(), parent.settings, progress=True)

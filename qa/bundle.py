@@ -23,13 +23,25 @@ from qa.errors import BundleError
 from qa.probe import PROBE_TOLERANCE
 from qa.settings import QASettings
 from qa.squad import file_sha256
-from qa.tokenization import load_tokenizer
+from qa.tokenization import TOKENIZER_FILES, load_tokenizer
 
 FORMAT_VERSION = 1
 MANIFEST = "manifest.json"
 SETTINGS = "qa.json"
 PROBE = "probe.json"
 WEIGHTS = {"pytorch": "model.safetensors", "onnx": "model.onnx", "tflite": "model.tflite"}
+HELD_OUT = "held_out.json.gz"  # questions to tune a threshold on (qa.threshold)
+# All that is ever read of a bundle, beside its weights and its manifest.
+READ_FILES = {SETTINGS, PROBE, HELD_OUT, "config.json", *TOKENIZER_FILES}
+# What a manifest has, and what it may have, by type.
+FACTS = {
+    "format": int, "kind": str, "precision": str, "stage": str, "files": dict,
+    "parameters": {"total": int, "without_embeddings": int},
+}  # fmt: skip
+OPTIONAL_FACTS = {
+    "parent": {"sha256": str}, "config": dict,
+    "scores": {"exact": int | float, "f1": int | float, "total": int, "data": {"name": str}},
+}  # fmt: skip
 INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 OUTPUTS = ("start_logits", "end_logits")
 RECORDED_PACKAGES = (
@@ -93,25 +105,44 @@ def open_bundle(path: Path, kind: str | None = None) -> Bundle:
     if not manifest_path.is_file():
         raise BundleError(f"{path}: no {MANIFEST}, so it is not a finished bundle; run the stage that makes it again")
     raw = manifest_path.read_bytes()
-    try:
-        manifest = json.loads(raw)
-        files, found_kind = dict(manifest["files"]), manifest["kind"]
-        well_formed = found_kind in WEIGHTS and {WEIGHTS[found_kind], SETTINGS} <= files.keys()
-        well_formed = well_formed and all(name == Path(name).name for name in files)  # nothing outside the folder
-        well_formed = well_formed and all(isinstance(value, str) for value in (*files.values(), manifest["stage"]))
-        well_formed = well_formed and manifest["precision"] in PROBE_TOLERANCE
-    except (ValueError, KeyError, TypeError):
-        well_formed = False
-    if not well_formed:
-        raise BundleError(f"{manifest_path}: not a valid manifest; make the bundle again")
-    if manifest.get("format") != FORMAT_VERSION:
-        raise BundleError(f"{manifest_path}: format {manifest.get('format')}, this version reads {FORMAT_VERSION}")
+    manifest = _read_manifest(raw, str(manifest_path))
+    files, found_kind = manifest["files"], manifest["kind"]
     for name, expected in files.items():
         _verify(path / name, expected)
+    for name in sorted(READ_FILES - files.keys()):
+        if (path / name).exists():
+            raise BundleError(f"{path / name}: the manifest does not list this file, so it is not the model's; copy it again")
     if kind is not None and found_kind != kind:
         raise BundleError(f"{path}: holds a {found_kind} model, but this stage needs a {kind} bundle")
     settings = QASettings.from_json((path / SETTINGS).read_bytes(), str(path / SETTINGS))
     return Bundle(path, manifest, hashlib.sha256(raw).hexdigest(), settings)
+
+
+def _read_manifest(raw: bytes, where: str) -> dict[str, Any]:
+    """A manifest that has all that stages rely on; BundleError names `where` for anything else."""
+    try:
+        manifest = json.loads(raw)
+        if isinstance(manifest, dict) and manifest.get("format") not in (None, FORMAT_VERSION):
+            raise BundleError(f"{where}: format {manifest['format']}, this version reads {FORMAT_VERSION}")
+        well_formed = (
+            _fits(manifest, FACTS)
+            and all(_fits(manifest[key], wanted) for key, wanted in OPTIONAL_FACTS.items() if manifest.get(key) is not None)
+            and all(name == Path(name).name and _fits(sha256, str) for name, sha256 in manifest["files"].items())  # of the folder
+            and manifest["precision"] in PROBE_TOLERANCE
+            and {WEIGHTS.get(manifest["kind"]), SETTINGS} <= manifest["files"].keys()
+        )
+    except (ValueError, RecursionError):
+        well_formed = False
+    if not well_formed:
+        raise BundleError(f"{where}: not a valid manifest; make the bundle again")
+    return manifest
+
+
+def _fits(value: object, wanted: Any) -> bool:
+    """Whether a value is of a type, or an object with at least these facts."""
+    if isinstance(wanted, dict):
+        return isinstance(value, dict) and all(key in value and _fits(value[key], of) for key, of in wanted.items())
+    return isinstance(value, wanted)
 
 
 def _verify(path: Path, expected: str) -> None:
@@ -132,8 +163,8 @@ def refuse_existing(out: Path) -> None:
 def new_bundle(out: Path, manifest: Mapping[str, Any]) -> Iterator[Path]:
     """Create a bundle: yields an empty folder to write the files into, then seals it and moves it to `out` in one rename.
 
-    `manifest` needs kind, precision, stage; files, format and versions are added. When the body fails or the disk is full,
-    nothing stays behind.
+    `manifest` needs kind, precision, stage and parameters; files, format and versions are added. When the body fails or the
+    disk is full, nothing stays behind.
     """
     refuse_existing(out)
     for left in out.parent.glob(f".{out.name}.unfinished-*"):  # by a process that was killed

@@ -15,7 +15,8 @@ import numpy as np
 from tqdm import tqdm
 
 from qa.bundle import PROBE, Bundle
-from qa.errors import BundleError, OptionError, ProbeError
+from qa.cli import one_line
+from qa.errors import BundleError, OptionError, PocketQAError, ProbeError
 from qa.features import Window, collate
 from qa.probe import PROBE_TOLERANCE, ProbeWindow, read_probe, relative_difference
 
@@ -59,6 +60,9 @@ class TorchRuntime:
         self._torch, self.device, self._threads = torch, device, threads
         self.name = f"torch {torch.__version__}"
         self.model = QAModel.from_pretrained(bundle.path).to(device)
+        wanted, most = bundle.settings.max_length, self.model.encoder.max_length
+        if wanted > most:
+            raise BundleError(f"{bundle.path}: windows of {wanted} tokens, but positions for {most}; make the bundle again")
 
     def __call__(self, inputs: Inputs) -> Logits:
         """Logits of a batch, (B, T) each."""
@@ -189,8 +193,13 @@ def load_runtime(bundle: Bundle, threads: int | None = None, *, probe: bool = Tr
     if probe and bundle.kind != "pytorch":
         if PROBE not in bundle.manifest["files"]:
             raise BundleError(f"{bundle.path}: has no {PROBE}, so nothing shows that this runtime is right; export it again")
-        recorded = read_probe((bundle.path / PROBE).read_text(encoding="utf-8"), str(bundle.path / PROBE))
-        check_probe(runtime, recorded, bundle.precision)
+        recorded = read_probe((bundle.path / PROBE).read_bytes(), str(bundle.path / PROBE))
+        try:
+            check_probe(runtime, recorded, bundle.precision)
+        except PocketQAError:
+            raise
+        except Exception as error:  # the runtimes' own types
+            raise BundleError(f"{bundle.weights}: {runtime.name} cannot compute it ({one_line(error)})") from None
     return runtime
 
 

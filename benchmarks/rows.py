@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.row_values import fault_of
-from qa.errors import PocketQAError
+from qa.errors import OptionError, PocketQAError
 from qa.files import check_new_file
 
 Row = dict[str, Any]
@@ -115,7 +115,11 @@ def rows_so_far(path: Path) -> list[Row]:
     OptionError when there can be none, said before anything is measured; RowsError as from `read_rows`.
     """
     check_new_file(path, "--rows")
-    return read_rows(path) if path.is_file() else []
+    if not path.is_file():
+        return []
+    if not os.access(path, os.W_OK):
+        raise OptionError(f"--rows {path}: cannot be written to; give another file")
+    return read_rows(path)
 
 
 def read_rows(path: Path) -> list[Row]:

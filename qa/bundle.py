@@ -20,6 +20,7 @@ from typing import Any
 from tokenizers import Tokenizer
 
 from qa.errors import BundleError
+from qa.files import left_behind
 from qa.probe import PROBE_TOLERANCE
 from qa.settings import QASettings
 from qa.squad import file_sha256
@@ -167,10 +168,8 @@ def new_bundle(out: Path, manifest: Mapping[str, Any]) -> Iterator[Path]:
     disk is full, nothing stays behind.
     """
     refuse_existing(out)
-    for left in out.parent.glob(f".{out.name}.unfinished-*"):  # by a process that was killed
-        pid = left.suffix.rpartition("-")[2]
-        if pid == str(os.getpid()) or not _is_running(pid):  # in a container every process may have the same number
-            shutil.rmtree(left, ignore_errors=True)
+    for left in left_behind(out.with_name(f".{out.name}"), "unfinished"):
+        shutil.rmtree(left, ignore_errors=True)
     draft = out.parent / f".{out.name}.unfinished-{os.getpid()}"
     draft.mkdir(parents=True)
     try:
@@ -185,16 +184,6 @@ def new_bundle(out: Path, manifest: Mapping[str, Any]) -> Iterator[Path]:
         draft.rename(out)
     finally:
         shutil.rmtree(draft, ignore_errors=True)
-
-
-def _is_running(pid: str) -> bool:
-    try:
-        os.kill(int(pid), 0)
-    except (ValueError, OverflowError, ProcessLookupError):
-        return False
-    except PermissionError:
-        return True
-    return True
 
 
 def package_versions(names: Sequence[str] = RECORDED_PACKAGES) -> dict[str, str]:

@@ -115,10 +115,14 @@ def test_a_torn_line_takes_no_other_row_with_it(tmp_path):
         read_rows(path)
 
 
-def test_rows_that_cannot_be_written_are_refused_before_anything_is_measured(tmp_path):
+def test_rows_that_cannot_be_written_are_refused_before_anything_is_measured(tmp_path, monkeypatch):
     assert rows_so_far(tmp_path / "new" / "folder" / "rows.jsonl") == []
     with pytest.raises(OptionError, match=r"--rows .*: is a folder; give a file"):
         rows_so_far(tmp_path)
+    append_row(tmp_path / "kept.jsonl", minimal_row())
+    monkeypatch.setattr("os.access", lambda path, mode: path != tmp_path / "kept.jsonl")
+    with pytest.raises(OptionError, match=r"--rows .*kept\.jsonl: cannot be written to; give another file"):
+        rows_so_far(tmp_path / "kept.jsonl")
     (tmp_path / "file").write_text("")
     with pytest.raises(OptionError, match="file is no folder"):
         rows_so_far(tmp_path / "file" / "rows.jsonl")

@@ -46,16 +46,17 @@ tests/transformers_js/node_modules/.package-lock.json: tests/transformers_js/pac
 	touch $@
 
 # Each stage makes a bundle whose manifest is written last, so make knows what is finished; a stopped demo goes on where it was.
+# After "|" stands what must be there, whatever its time: a finished bundle is never made again.
 $(DEMO)/student/manifest.json: | install
 	$(RUN) -m distill.run --resume
 
-$(DEMO)/student-pruned/manifest.json: $(DEMO)/student/manifest.json
+$(DEMO)/student-pruned/manifest.json: | $(DEMO)/student/manifest.json
 	$(RUN) -m compress.prune --model $(DEMO)/student --teacher $(DEMO)/teacher --resume
 
-$(DEMO)/student-pruned-onnx-int8/manifest.json: $(DEMO)/student-pruned/manifest.json
+$(DEMO)/student-pruned-onnx-int8/manifest.json: | $(DEMO)/student-pruned/manifest.json
 	$(RUN) -m export.onnx --model $(DEMO)/student-pruned --quantize int8
 
-$(DEMO)/student-pruned-tflite-int8/manifest.json: $(DEMO)/student-pruned/manifest.json
+$(DEMO)/student-pruned-tflite-int8/manifest.json: | $(DEMO)/student-pruned/manifest.json
 	$(RUN) -m export.tflite --model $(DEMO)/student-pruned --quantize int8
 
 demo: $(DEMO)/student-pruned-onnx-int8/manifest.json $(DEMO)/student-pruned-tflite-int8/manifest.json

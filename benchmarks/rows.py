@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.row_values import fault_of
-from qa.errors import PocketQAError
+from qa.errors import OptionError, PocketQAError
 from qa.files import check_new_file
 
 Row = dict[str, Any]
@@ -99,13 +99,14 @@ def append_row(path: Path, row: Row) -> None:
         if before:
             stream.seek(-1, os.SEEK_END)
             line = line if stream.read(1) == b"\n" else b"\n" + line  # a torn line must not take this one with it
-        try:
+    try:
+        with open(path, "ab") as stream:
             stream.write(line)
             stream.flush()
             os.fsync(stream.fileno())
-        except OSError:
-            os.truncate(path, before)
-            raise
+    except OSError:  # cut off only now: closing still writes what the disk had no room for
+        os.truncate(path, before)
+        raise
 
 
 def rows_so_far(path: Path) -> list[Row]:
@@ -114,7 +115,11 @@ def rows_so_far(path: Path) -> list[Row]:
     OptionError when there can be none, said before anything is measured; RowsError as from `read_rows`.
     """
     check_new_file(path, "--rows")
-    return read_rows(path) if path.is_file() else []
+    if not path.is_file():
+        return []
+    if not os.access(path, os.W_OK):
+        raise OptionError(f"--rows {path}: cannot be written to; give another file")
+    return read_rows(path)
 
 
 def read_rows(path: Path) -> list[Row]:

@@ -43,11 +43,11 @@ class Subject:
 
 def bundle_columns(bundle: Bundle) -> Row:
     """The columns that are a bundle's own, but for its name in a table."""
-    parameters = bundle.manifest.get("parameters") or {}
+    parameters = bundle.manifest["parameters"]
     return {
         "bundle_sha256": bundle.sha256, "parent_sha256": (bundle.manifest.get("parent") or {}).get("sha256"),
         "stage": bundle.stage, "precision": bundle.precision,
-        "params": parameters.get("total"), "params_without_embeddings": parameters.get("without_embeddings"),
+        "params": parameters["total"], "params_without_embeddings": parameters["without_embeddings"],
         "size_bytes": bundle.weights.stat().st_size, "null_threshold": bundle.settings.null_threshold,
     }  # fmt: skip
 

@@ -7,6 +7,7 @@
 The last replaces what stands between <!-- results:begin family --> and <!-- results:end family --> in README.md.
 """
 
+import html
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +20,7 @@ from benchmarks.views.groups import Group, collect, newest_order
 from benchmarks.views.tables import VIEWS, view_tables
 from qa.cli import check_option, run_command
 from qa.errors import OptionError
-from qa.files import write_whole
+from qa.files import check_writable, write_whole
 
 FAMILY = "family"
 HINTS = {
@@ -53,6 +54,8 @@ class TableConfig:
     def __post_init__(self) -> None:
         views = (*VIEWS, FAMILY)
         check_option(self.view in views, "--view", self.view, f"one of {', '.join(views)}")
+        if self.plot is not None:
+            check_writable(self.plot, "--plot")
 
 
 def as_text(table: Table) -> str:
@@ -71,9 +74,15 @@ def as_text(table: Table) -> str:
 def as_markdown(table: Table) -> str:
     """A GitHub table with its title and notes."""
     rule = [":--" if column < table.n_left else "--:" for column in range(len(table.headings))]
-    escaped = [[cell.replace("|", "\\|") for cell in line] for line in (table.headings, rule, *table.cells)]
+    escaped = [[_plain(cell).replace("|", "\\|") for cell in line] for line in (table.headings, rule, *table.cells)]
     lines = [f"| {' | '.join(line)} |" for line in escaped]
-    return "\n".join([f"**{table.title}**", "", *lines, "", *(f"<sub>{note}</sub><br>" for note in table.notes)]) + "\n"
+    notes = [f"<sub>{_plain(note)}</sub><br>" for note in table.notes]
+    return "\n".join([f"**{_plain(table.title)}**", "", *lines, "", *notes]) + "\n"
+
+
+def _plain(text: str) -> str:
+    """Without meaning as HTML, which Markdown passes on: names are a user's own."""
+    return html.escape(text, quote=False)
 
 
 def replace_marked(text: str, name: str, content: str, where: str) -> str:

@@ -8,6 +8,7 @@ quantity of the same loss everywhere, so units of different layers can be ranked
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
@@ -45,7 +46,8 @@ class _InputSquares:
     def _seen(self, module: nn.Module, args: tuple[Any, ...]) -> None:
         values: Tensor = args[0]  # (B, T, C)
         if values.requires_grad:
-            values.register_hook(lambda gradient: self._add(values.detach(), gradient))
+            # Were `values` itself kept by its own hook, autograd would never free the batch.
+            values.register_hook(partial(self._add, values.detach()))
 
     def _add(self, values: Tensor, gradient: Tensor) -> None:
         by_channel = (values.float() * gradient.float()).sum(dim=1)  # (B, C)

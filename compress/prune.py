@@ -20,10 +20,19 @@ import torch
 from compress.importance import choose, measure_importance
 from compress.magnitude import IterativePruning, compressed_bytes, share_of_zeros
 from distill.batches import model_inputs, to_tensors
-from distill.stage import DistillationFlags, distil, read_material, save_model, summary
+from distill.stage import (
+    DistillationFlags,
+    distil,
+    finished,
+    read_material,
+    refuse_unless_resumed,
+    save_model,
+    summary,
+    work_folder,
+)
 from distill.student import same_tokens
 from distill.training import TrainingOptions
-from qa.bundle import Bundle, refuse_existing
+from qa.bundle import Bundle
 from qa.checkpoints import open_model, output_beside
 from qa.cli import check_option, run_command
 from qa.errors import OptionError
@@ -151,7 +160,12 @@ def main(config: PruneConfig) -> Bundle:
     if int(os.environ.get("WORLD_SIZE", "1")) > 1:
         raise OptionError("compress.prune runs as one process, on one GPU where there is one; start it without torchrun")
     out = config.target
-    refuse_existing(out)
+    refuse_unless_resumed(out, config.resume)
+    if out.exists():
+        bundle = finished(config, out)
+        print(summary(bundle))
+        return bundle
+    config.check_cache()
     parent = open_model(config.model, kind="pytorch")
     teacher = open_model(config.teacher, kind="pytorch") if config.teacher else parent
     if not same_tokens(teacher.tokenizer(), parent.tokenizer()):
@@ -161,6 +175,7 @@ def main(config: PruneConfig) -> Bundle:
         )
     material = read_material(config.data, config.eval_data)
     before, model = QAModel.from_pretrained(parent.path), QAModel.from_pretrained(parent.path)
+    model.encoder.check_length(parent.settings.max_length)
     if config.method == "structured":
         model.encoder.check_prunable()
     windows = make_windows(material.train, parent.tokenizer(), parent.settings, progress=True)
@@ -171,7 +186,7 @@ def main(config: PruneConfig) -> Bundle:
     trainer = distil(
         model, teacher, windows, material.train_file,
         options=config.options(), weights=config.weights(), cache=config.cache,
-        work=out.parent / "training" / out.name, name="recovery", facts=config.facts(),
+        work=work_folder(out), name="recovery", facts=config.facts(),
     )  # fmt: skip
     if config.method == "magnitude":
         trainer.after_step = IterativePruning(model, trainer.n_steps, config.sparsity, config.iterations)

@@ -20,6 +20,7 @@ from distill.stage import (
     refuse_unless_resumed,
     save_model,
     summary,
+    work_folder,
 )
 from distill.training import Trainer, TrainingOptions
 from qa.bundle import MANIFEST, Bundle, open_bundle
@@ -121,7 +122,7 @@ def finetune(config: FinetuneConfig) -> Bundle:
     start = starting_point(config)
     material = read_material(config.data, config.eval_data)
     windows = make_windows(material.train, load_tokenizer(start.tokenizer), start.settings, progress=True)
-    work, name = config.out.parent / "training" / config.out.name, config.out.name
+    work, name = work_folder(config.out), config.out.name
     facts = {"start": start.sha256, "data": file_sha256(material.train_file)}
     trainer = Trainer(start.model, windows, supervised, config.options(), work, name, facts)
     trainer.train(config.resume)

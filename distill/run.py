@@ -20,6 +20,7 @@ from distill.stage import (
     refuse_unless_resumed,
     save_model,
     summary,
+    work_folder,
 )
 from distill.student import check_same_tokens, check_same_width, copy_head, student_from_layers, whole_student
 from distill.training import TrainingOptions
@@ -150,6 +151,7 @@ def main(config: DistillConfig) -> Bundle:
         bundle = finished(config, out)
         print(summary(bundle))
         return bundle
+    config.check_cache()
     given = open_model(config.teacher, kind="pytorch") if config.teacher else None
     material = read_material(config.data, config.eval_data)
     if given is None:
@@ -165,7 +167,7 @@ def main(config: DistillConfig) -> Bundle:
     trainer = distil(
         student, teacher, windows, material.train_file,
         options=config.student_options(), weights=config.weights(), cache=config.cache,
-        work=config.out / "training" / "student", name="student",
+        work=work_folder(out), name="student",
     )  # fmt: skip
     main_process = trainer.accelerator.is_main_process
     if main_process:

@@ -13,12 +13,13 @@ from torch import nn
 from distill.objectives import Distillation, DistillationWeights, supervised
 from distill.student import check_same_width, student_from_layers
 from distill.teacher_logits import TeacherLogits, cache_key
-from distill.training import Trainer, TrainingOptions
+from distill.training import CHECKPOINT, Trainer, TrainingOptions
 from qa.bundle import SETTINGS, Bundle, new_bundle, open_bundle
 from qa.datasets import EMBEDDED, SQUAD_FILES, data_reference, resolve
 from qa.errors import BundleError
 from qa.evaluate import evaluate_runtime, score_intervals
 from qa.features import Window
+from qa.files import check_new_folder
 from qa.models.model import QAModel
 from qa.models.pretrained import copy_tokenizer, load_encoder
 from qa.runtimes import load_runtime
@@ -80,6 +81,11 @@ class DistillationFlags(TrainingFlags):
     def weights(self) -> DistillationWeights:
         """The weights of the loss, checked."""
         return DistillationWeights(self.alpha, self.temperature, self.hidden_weight)
+
+    def check_cache(self) -> None:
+        """OptionError when teacher logits could not be kept, said before a teacher is trained."""
+        if self.hidden_weight == 0:
+            check_new_folder(self.cache, "--cache")
 
 
 @dataclass(frozen=True)
@@ -213,15 +219,21 @@ def refuse_unless_resumed(out: Path, resume: bool) -> None:
         raise BundleError(f"{out}: exists already; choose another --out, remove it, or go on with it by --resume")
 
 
+def work_folder(out: Path) -> Path:
+    """Where the checkpoint and the curves of what becomes the bundle `out` lie."""
+    return out.parent / "training" / out.name
+
+
 def finished(config: Any, out: Path) -> Bundle:
     """The bundle that an interrupted run of this stage has finished. BundleError when its options were not those of `config`."""
     bundle = open_bundle(out, kind="pytorch")
-    now, then = json.loads(json.dumps(asdict(config), default=str)), bundle.manifest["config"]
+    now, then = json.loads(json.dumps(asdict(config), default=str)), bundle.manifest.get("config") or {}
     then = {name: getattr(type(config), name, None) for name in now} | then  # an older bundle has the default of a new option
     changed = [name for name in now if name not in ("resume", "cache", "out", "eval_data") and now[name] != then.get(name)]
     if changed:
         flag = "--" + changed[0].replace("_", "-")
         raise BundleError(f"{out}: made with {flag} {then.get(changed[0])}, not {now[changed[0]]}; choose another --out")
+    (work_folder(out) / CHECKPOINT).unlink(missing_ok=True)  # of a run that was killed once the bundle was there
     return bundle
 
 

@@ -18,6 +18,7 @@ from qa import load
 from qa.cli import check_option, run_command
 from qa.errors import OptionError
 from qa.reader import Answer, Reader, Reading, check_text
+from qa.runtimes import available_cores
 
 STDIN = Path("-")
 SNIPPET_SIDE = 60  # characters of the passage shown on each side of an answer
@@ -44,7 +45,9 @@ class AskConfig:
         check_option(len(self.question) >= 1, "--question", "none", "given")
         for question in self.question:
             check_text(question, "--question")
-        check_option(self.threads is None or self.threads >= 1, "--threads", self.threads, "at least 1")
+        cores = available_cores()
+        wanted = f"between 1 and {cores}, the cores there are"
+        check_option(self.threads is None or 1 <= self.threads <= cores, "--threads", self.threads, wanted)
 
 
 def read_passage(path: Path) -> str:

@@ -60,8 +60,9 @@ class AugmentConfig:
     def __post_init__(self) -> None:
         check_option(0 < self.share <= 1, "--share", self.share, "in (0, 1]")
         check_option(self.seed >= 0, "--seed", self.seed, "at least 0")
+        check_writable(self.out, "--out")
+        check_writable(log_path(self.out), "--out")
         for path in (self.out, log_path(self.out)):
-            check_writable(path, "--out")
             check_not_an_input(path, "--out", [Path(self.data)])
 
 

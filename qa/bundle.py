@@ -21,6 +21,7 @@ from tokenizers import Tokenizer
 
 from qa.card import model_card
 from qa.errors import BundleError
+from qa.files import left_behind
 from qa.probe import PROBE_TOLERANCE
 from qa.settings import QASettings
 from qa.squad import file_sha256
@@ -32,6 +33,18 @@ SETTINGS = "qa.json"
 PROBE = "probe.json"
 CARD = "README.md"
 WEIGHTS = {"pytorch": "model.safetensors", "onnx": "model.onnx", "tflite": "model.tflite"}
+HELD_OUT = "held_out.json.gz"  # questions to tune a threshold on (qa.threshold)
+# All that is ever read of a bundle, beside its weights and its manifest.
+READ_FILES = {SETTINGS, PROBE, HELD_OUT, "config.json", "tokenizer.json", "tokenizer_config.json"}
+# What a manifest has, and what it may have, by type.
+FACTS = {
+    "format": int, "kind": str, "precision": str, "stage": str, "files": dict,
+    "parameters": {"total": int, "without_embeddings": int},
+}  # fmt: skip
+OPTIONAL_FACTS = {
+    "parent": {"sha256": str}, "config": dict, "ancestors": list,
+    "scores": {"exact": int | float, "f1": int | float, "total": int, "data": {"name": str}},
+}  # fmt: skip
 LINEAGE = ("stage", "config", "encoder", "source", "training_data", "recovered_against", "scores")
 OUTPUTS = ("start_logits", "end_logits")
 RECORDED_PACKAGES = (
@@ -100,25 +113,44 @@ def open_bundle(path: Path, kind: str | None = None) -> Bundle:
     if not manifest_path.is_file():
         raise BundleError(f"{path}: no {MANIFEST}, so it is not a finished bundle; run the stage that makes it again")
     raw = manifest_path.read_bytes()
-    try:
-        manifest = json.loads(raw)
-        files, found_kind = dict(manifest["files"]), manifest["kind"]
-        well_formed = found_kind in WEIGHTS and {WEIGHTS[found_kind], SETTINGS} <= files.keys()
-        well_formed = well_formed and all(name == Path(name).name for name in files)  # nothing outside the folder
-        well_formed = well_formed and all(isinstance(value, str) for value in (*files.values(), manifest["stage"]))
-        well_formed = well_formed and manifest["precision"] in PROBE_TOLERANCE
-    except (ValueError, KeyError, TypeError):
-        well_formed = False
-    if not well_formed:
-        raise BundleError(f"{manifest_path}: not a valid manifest; make the bundle again")
-    if manifest.get("format") != FORMAT_VERSION:
-        raise BundleError(f"{manifest_path}: format {manifest.get('format')}, this version reads {FORMAT_VERSION}")
+    manifest = _read_manifest(raw, str(manifest_path))
+    files, found_kind = manifest["files"], manifest["kind"]
     for name, expected in files.items():
         _verify(path / name, expected)
+    for name in sorted(READ_FILES - files.keys()):
+        if (path / name).exists():
+            raise BundleError(f"{path / name}: the manifest does not list this file, so it is not the model's; copy it again")
     if kind is not None and found_kind != kind:
         raise BundleError(f"{path}: holds a {found_kind} model, but this stage needs a {kind} bundle")
     settings = QASettings.from_json((path / SETTINGS).read_bytes(), str(path / SETTINGS))
     return Bundle(path, manifest, hashlib.sha256(raw).hexdigest(), settings)
+
+
+def _read_manifest(raw: bytes, where: str) -> dict[str, Any]:
+    """A manifest that has all that stages rely on; BundleError names `where` for anything else."""
+    try:
+        manifest = json.loads(raw)
+        if isinstance(manifest, dict) and manifest.get("format") not in (None, FORMAT_VERSION):
+            raise BundleError(f"{where}: format {manifest['format']}, this version reads {FORMAT_VERSION}")
+        well_formed = (
+            _fits(manifest, FACTS)
+            and all(_fits(manifest[key], wanted) for key, wanted in OPTIONAL_FACTS.items() if manifest.get(key) is not None)
+            and all(name == Path(name).name and _fits(sha256, str) for name, sha256 in manifest["files"].items())  # of the folder
+            and manifest["precision"] in PROBE_TOLERANCE
+            and {WEIGHTS.get(manifest["kind"]), SETTINGS} <= manifest["files"].keys()
+        )
+    except (ValueError, RecursionError):
+        well_formed = False
+    if not well_formed:
+        raise BundleError(f"{where}: not a valid manifest; make the bundle again")
+    return manifest
+
+
+def _fits(value: object, wanted: Any) -> bool:
+    """Whether a value is of a type, or an object with at least these facts."""
+    if isinstance(wanted, dict):
+        return isinstance(value, dict) and all(key in value and _fits(value[key], of) for key, of in wanted.items())
+    return isinstance(value, wanted)
 
 
 def _verify(path: Path, expected: str) -> None:
@@ -139,14 +171,12 @@ def refuse_existing(out: Path) -> None:
 def new_bundle(out: Path, manifest: Mapping[str, Any]) -> Iterator[Path]:
     """Create a bundle: yields an empty folder to write the files into, adds the model card, seals and moves it to `out` at once.
 
-    `manifest` needs kind, precision, stage; files, format and versions are added. When the body fails or the disk is full,
-    nothing stays behind.
+    `manifest` needs kind, precision, stage and parameters; files, format and versions are added. When the body fails or the
+    disk is full, nothing stays behind.
     """
     refuse_existing(out)
-    for left in out.parent.glob(f".{out.name}.unfinished-*"):  # by a process that was killed
-        pid = left.suffix.rpartition("-")[2]
-        if pid == str(os.getpid()) or not _is_running(pid):  # in a container every process may have the same number
-            shutil.rmtree(left, ignore_errors=True)
+    for left in left_behind(out.with_name(f".{out.name}"), "unfinished"):
+        shutil.rmtree(left, ignore_errors=True)
     draft = out.parent / f".{out.name}.unfinished-{os.getpid()}"
     draft.mkdir(parents=True)
     try:
@@ -164,16 +194,6 @@ def new_bundle(out: Path, manifest: Mapping[str, Any]) -> Iterator[Path]:
         draft.rename(out)
     finally:
         shutil.rmtree(draft, ignore_errors=True)
-
-
-def _is_running(pid: str) -> bool:
-    try:
-        os.kill(int(pid), 0)
-    except (ValueError, OverflowError, ProcessLookupError):
-        return False
-    except PermissionError:
-        return True
-    return True
 
 
 def package_versions(names: Sequence[str] = RECORDED_PACKAGES) -> dict[str, str]:

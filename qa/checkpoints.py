@@ -16,7 +16,7 @@ from typing import Any
 
 from qa.bundle import MANIFEST, SETTINGS, Bundle, new_bundle, open_bundle, refuse_existing
 from qa.cli import run_command
-from qa.datasets import CACHE
+from qa.datasets import cache_folder
 from qa.errors import BundleError, OptionError
 from qa.settings import QASettings
 from qa.squad import file_sha256
@@ -80,6 +80,8 @@ def output_beside(name: str | Path, suffix: str) -> Path:
     if not path.exists() and is_checkpoint(name):
         return Path("runs") / f"{path.name}-{suffix}"
     path = path if path.name not in ("", "..") else path.resolve()  # the current folder or its parent: a name is wanted
+    if not path.name:
+        raise OptionError(f"--model {name}: the root of a disk is no model; give a model's folder")
     return path.with_name(f"{path.name}-{suffix}")
 
 
@@ -89,7 +91,7 @@ def cached_bundle(name: str) -> Bundle:
 
     folder = checkpoint_folder(name)
     key = [CACHE_VERSION, sorted(source_files(folder).items())]
-    cached = CACHE / "checkpoints" / hashlib.sha256(repr(key).encode()).hexdigest()[:16] / Path(name).resolve().name
+    cached = cache_folder() / "checkpoints" / hashlib.sha256(repr(key).encode()).hexdigest()[:16] / Path(name).resolve().name
     if cached.exists():
         with suppress(BundleError):
             return open_bundle(cached)

@@ -3,6 +3,7 @@
 import errno
 import io
 import os
+import signal
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -13,6 +14,15 @@ from qa.quiet import quiet_libraries
 EXIT_USER_ERROR = 2
 EXIT_INTERRUPTED = 130
 EXIT_BROKEN_PIPE = 141
+EXIT_TERMINATED = 143
+
+
+class Terminated(KeyboardInterrupt):
+    """A command was sent SIGTERM. It ends as on Ctrl-C: checkpoints are kept, drafts and temporary folders go."""
+
+
+def _terminate(*_: object) -> None:
+    raise Terminated
 
 
 def one_line(error: BaseException) -> str:
@@ -38,6 +48,7 @@ def run_command(config_type: Any, main: Callable[[Any], Any]) -> None:
             stream.reconfigure(errors="backslashreplace")  # a terminal may lack the characters of a passage
     import tyro
 
+    before = signal.signal(signal.SIGTERM, _terminate)
     try:
         main(tyro.cli(config_type))
     except BrokenPipeError:  # the reader of our output, `head` for one, has seen enough
@@ -46,9 +57,11 @@ def run_command(config_type: Any, main: Callable[[Any], Any]) -> None:
     except (PocketQAError, OSError) as error:
         print(f"error: {one_line(error)}", file=sys.stderr)
         sys.exit(EXIT_USER_ERROR)
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as stop:
         print("interrupted", file=sys.stderr)
-        sys.exit(EXIT_INTERRUPTED)
+        sys.exit(EXIT_TERMINATED if isinstance(stop, Terminated) else EXIT_INTERRUPTED)
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def check_option(ok: bool, flag: str, value: object, wanted: str) -> None:

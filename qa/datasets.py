@@ -7,13 +7,12 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
-from qa.errors import DownloadError, SquadFormatError
+from qa.errors import DownloadError, OptionError, SquadFormatError
 from qa.files import write_whole
 from qa.squad import file_sha256
 
 EMBEDDED = "embedded"
 EXCERPT = Path(__file__).parent / "data"
-CACHE = Path.home() / ".cache" / "pocketqa"
 SQUAD_URL = "https://rajpurkar.github.io/SQuAD-explorer/dataset/"
 DOWNLOAD_TIMEOUT_S = 20
 
@@ -28,6 +27,14 @@ SQUAD_FILES = {
         "dev": ("dev-v2.0.json", "80a5225e94905956a6446d296ca1093975c4d3b3260f1d6c8f68bc2ab77182d8"),
     },
 }
+
+
+def cache_folder() -> Path:
+    """Where downloads are kept. OptionError for a user without a home folder."""
+    try:
+        return Path.home() / ".cache" / "pocketqa"
+    except RuntimeError:
+        raise OptionError("no home folder to keep downloads in; set HOME") from None
 
 
 def resolve(data: str, split: str) -> Path:
@@ -60,7 +67,7 @@ def _content_sha256(path: Path) -> str:
 
 
 def _download(name: str, sha256: str, data: str) -> Path:
-    path = CACHE / name
+    path = cache_folder() / name
     if path.is_file() and file_sha256(path) == sha256:
         return path
     try:

@@ -1,8 +1,9 @@
 """Writing files so that a stop or a full disk leaves the old file or the new one, never half of one."""
 
+import glob
 import os
 import shutil
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from qa.errors import OptionError
@@ -14,6 +15,8 @@ def write_whole(path: Path, content: bytes | str, check: Callable[[Path], object
     `check` reads the neighbour; when it raises, nothing takes the place of `path`.
     """
     partial = path.with_name(f"{path.name}.partial-{os.getpid()}")
+    for left in left_behind(path, "partial"):
+        left.unlink(missing_ok=True)
     try:
         partial.write_bytes(content.encode() if isinstance(content, str) else content)
         if check is not None:
@@ -25,10 +28,34 @@ def write_whole(path: Path, content: bytes | str, check: Callable[[Path], object
         partial.unlink(missing_ok=True)
 
 
-def check_writable(path: Path, flag: str) -> None:
-    """Raise OptionError unless a file can be written at `path`: said before minutes of work."""
+def left_behind(path: Path, mark: str) -> Iterator[Path]:
+    """What processes that were killed have left beside `path`, each named <path>.<mark>-<process>."""
+    for left in path.parent.glob(f"{glob.escape(path.name)}.{mark}-*"):
+        process = left.suffix.rpartition("-")[2]
+        if process == str(os.getpid()) or not _is_running(process):  # in a container every process may have the same number
+            yield left
+
+
+def _is_running(process: str) -> bool:
+    try:
+        os.kill(int(process), 0)
+    except (ValueError, OverflowError, ProcessLookupError):
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def _check_kind(path: Path, flag: str) -> None:
     if path.is_dir():
         raise OptionError(f"{flag} {path}: is a folder; give a file")
+    if path.exists() and not path.is_file():  # written by way of a neighbour, it would be replaced
+        raise OptionError(f"{flag} {path}: is a device or a pipe; give a file")
+
+
+def check_writable(path: Path, flag: str) -> None:
+    """Raise OptionError unless a file can be written at `path`: said before minutes of work."""
+    _check_kind(path, flag)
     if not path.absolute().parent.is_dir():
         raise OptionError(f"{flag} {path}: its folder does not exist; make it first")
     if not os.access(path.absolute().parent, os.W_OK):
@@ -37,9 +64,13 @@ def check_writable(path: Path, flag: str) -> None:
 
 def check_new_file(path: Path, flag: str) -> None:
     """Like `check_writable`, for a file whose folders are made when it is written."""
-    if path.is_dir():
-        raise OptionError(f"{flag} {path}: is a folder; give a file")
-    folder = path.absolute().parent
+    _check_kind(path, flag)
+    check_new_folder(path.absolute().parent, flag)
+
+
+def check_new_folder(path: Path, flag: str) -> None:
+    """Raise OptionError unless `path` is a folder that can be written to, or one can be made there."""
+    folder = path.absolute()
     while not folder.exists():
         folder = folder.parent
     if not folder.is_dir():

@@ -43,7 +43,7 @@ def write_probe(windows: Sequence[ProbeWindow]) -> str:
     return json.dumps({"tolerance": PROBE_TOLERANCE, "windows": rows})
 
 
-def read_probe(text: str, where: str) -> list[ProbeWindow]:
+def read_probe(text: str | bytes, where: str) -> list[ProbeWindow]:
     """Parse what `write_probe` wrote; BundleError names `where` when it is something else."""
     try:
         rows: list[dict[str, Any]] = json.loads(text)["windows"]
@@ -58,7 +58,7 @@ def read_probe(text: str, where: str) -> list[ProbeWindow]:
         ]
         if not windows or any(not (w.input_ids.shape == w.start_logits.shape == w.end_logits.shape) for w in windows):
             raise ValueError("no windows, or lengths that differ")
-    except (ValueError, KeyError, TypeError, OverflowError) as error:
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         raise BundleError(f"{where}: not a valid probe ({error!r}); make the bundle again") from None
     return windows
 

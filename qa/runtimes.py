@@ -15,7 +15,8 @@ import numpy as np
 from tqdm import tqdm
 
 from qa.bundle import PROBE, Bundle
-from qa.errors import BundleError, OptionError, ProbeError
+from qa.cli import one_line
+from qa.errors import BundleError, OptionError, PocketQAError, ProbeError
 from qa.features import Window, collate
 from qa.probe import PROBE_TOLERANCE, ProbeWindow, check_covers, read_probe, relative_difference
 
@@ -59,6 +60,9 @@ class TorchRuntime:
         self._torch, self.device, self._threads = torch, device, threads
         self.name = f"torch {torch.__version__}"
         self.model = QAModel.from_pretrained(bundle.path).to(device)
+        wanted, most = bundle.settings.max_length, self.model.encoder.max_length
+        if wanted > most:
+            raise BundleError(f"{bundle.path}: windows of {wanted} tokens, but positions for {most}; make the bundle again")
 
     def __call__(self, inputs: Inputs) -> Logits:
         """Logits of a batch, (B, T) each."""
@@ -191,9 +195,14 @@ def load_runtime(bundle: Bundle, threads: int | None = None, *, probe: bool = Tr
         if PROBE not in bundle.manifest["files"]:
             raise BundleError(f"{bundle.path}: has no {PROBE}, so nothing shows that this runtime is right; export it again")
         where = str(bundle.path / PROBE)
-        recorded = read_probe((bundle.path / PROBE).read_text(encoding="utf-8"), where)
+        recorded = read_probe((bundle.path / PROBE).read_bytes(), where)
         check_covers(recorded, runtime.lengths or (), where)
-        check_probe(runtime, recorded, bundle.precision)
+        try:
+            check_probe(runtime, recorded, bundle.precision)
+        except PocketQAError:
+            raise
+        except Exception as error:  # the runtimes' own types
+            raise BundleError(f"{bundle.weights}: {runtime.name} cannot compute it ({one_line(error)})") from None
     return runtime
 
 

@@ -46,5 +46,5 @@ class QASettings:
         try:
             values = json.loads(text)
             return cls(**{f.name: values[f.name] for f in fields(cls)})
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise BundleError(f"{where}: not valid QA settings ({error!r}); make the bundle again") from None

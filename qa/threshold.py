@@ -16,6 +16,7 @@ from typing import Any
 from tokenizers import Tokenizer
 
 from qa.answers import Prediction
+from qa.bundle import HELD_OUT
 from qa.evaluate import predict, score
 from qa.features import make_windows
 from qa.runtimes import Runtime, run_windows
@@ -23,7 +24,6 @@ from qa.sampling import evenly
 from qa.settings import QASettings
 from qa.squad import Example, read_squad
 
-HELD_OUT = "held_out.json.gz"
 HELD_OUT_SHARE = 0.05
 HELD_OUT_QUESTIONS = 500
 

@@ -68,7 +68,8 @@ def broken(teacher, tmp_path):
     """A finished bundle whose model no runtime can load."""
     files = {name: (teacher / name).read_bytes() for name in ("qa.json", "tokenizer.json", "tokenizer_config.json")}
     out = tmp_path / "run" / "broken"
-    with new_bundle(out, {"kind": "onnx", "precision": "int8", "stage": "export"}) as draft:
+    parameters = open_bundle(teacher).manifest["parameters"]
+    with new_bundle(out, {"kind": "onnx", "precision": "int8", "stage": "export", "parameters": parameters}) as draft:
         (draft / "model.onnx").write_bytes(b"garbage")
         for name, content in files.items():
             (draft / name).write_bytes(content)

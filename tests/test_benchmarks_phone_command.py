@@ -20,7 +20,8 @@ def make_export(make_bundle, tmp_path):
 
     def make(name, n_bytes):
         parent = open_bundle(make_bundle())
-        with new_bundle(tmp_path / "run" / name, {"kind": "tflite", "precision": "int8", "stage": "export"}) as draft:
+        manifest = {"kind": "tflite", "precision": "int8", "stage": "export", "parameters": parent.manifest["parameters"]}
+        with new_bundle(tmp_path / "run" / name, manifest) as draft:
             (draft / "qa.json").write_bytes((parent.path / "qa.json").read_bytes())
             (draft / "model.tflite").write_bytes(bytes(n_bytes))
         return tmp_path / "run" / name

@@ -1,6 +1,7 @@
 """Rounds in turns with real processes: equal work for all, one that fails drops out alone, a stopped run goes on."""
 
 import json
+from contextlib import closing
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -13,6 +14,7 @@ from benchmarks.timing.latency import Plan, Setting
 from benchmarks.timing.rounds import Contender, Timed, take_turns
 from benchmarks.timing.workers import LostError, Server
 from benchmarks.windows_file import write_windows
+from qa.errors import OptionError
 
 PLAN = Plan(n_rounds=3, n_windows=2, min_s=0, quick=True)
 SETTINGS = (Setting("real"), Setting(8))
@@ -49,7 +51,16 @@ def contender(tmp_path, monkeypatch):
 
 @pytest.fixture
 def journal(tmp_path):
-    return lambda: Journal(tmp_path / "rows.jsonl", {"models": "a b"}, "2026-01-01T00:00:00Z")
+    """A function that opens a run's journal, as the next process does: the one before is closed."""
+    opened = []
+
+    def open_journal():
+        if opened:
+            opened.pop().close()
+        opened.append(Journal(tmp_path / "rows.jsonl", {"models": "a b"}, "2026-01-01T00:00:00Z"))
+        return opened[-1]
+
+    return open_journal
 
 
 def shapes(tmp_path, name):
@@ -84,6 +95,7 @@ def test_a_stopped_run_goes_on_with_the_rounds_it_lacks(contender, journal, tmp_
     whole = journal()
     take_turns([contender("a"), contender("b")], SETTINGS, PLAN, 1, cores_for(1), whole, progress=False)
     lines = whole.path.read_bytes().splitlines(keepends=True)
+    whole.close()
     whole.path.write_bytes(b"".join(lines[:3]) + lines[3][:50])  # two rounds, and a third that was being written
     for name in "ab":
         (tmp_path / f"{name}.log").unlink()
@@ -96,6 +108,7 @@ def test_a_stopped_run_goes_on_with_the_rounds_it_lacks(contender, journal, tmp_
     assert again[0].turns[SETTINGS[0]][:2] == kept
     assert len(again[0].turns[SETTINGS[0]]) == 3
     assert len(resumed.path.read_text().splitlines()) == 4  # whole again
+    resumed.close()
     assert take_turns([contender("a"), contender("b")], SETTINGS, PLAN, 1, cores_for(1), journal(), progress=False) is None
     resumed.remove()
     assert not resumed.path.parent.exists()
@@ -142,3 +155,36 @@ def test_other_numbers_of_threads_and_other_runs_are_apart(contender, journal, t
     other = Journal(tmp_path / "rows.jsonl", {"models": "a c"}, "2026-01-01T00:00:00Z")
     assert other.entries == []
     assert other.path != first.path
+
+
+def test_the_same_run_is_measured_by_one_process_at_a_time(journal, tmp_path):
+    first = journal()
+    first.add({"threads": 1})
+    with pytest.raises(OptionError, match=r"rows\.jsonl: the same comparison is being measured for these rows; let it end first"):
+        Journal(tmp_path / "rows.jsonl", {"models": "a b"}, "2027-01-01T00:00:00Z")
+    first.add({"threads": 2})
+    again = journal()
+    assert (again.date, again.entries) == (first.date, [{"threads": 1}, {"threads": 2}])
+    other = Journal(tmp_path / "rows.jsonl", {"models": "a c"}, "2027-01-01T00:00:00Z")
+    again.remove()
+    again.close()
+    other.add({"threads": 3})  # the folder is still there
+    assert [path.name for path in other.path.parent.iterdir()] == [other.path.name]
+    other.close()
+
+
+@pytest.mark.parametrize("torn", [b"", b'{"date": "2025', b'{"date": "2025", "models": "a b"}'])
+def test_a_journal_without_a_whole_line_begins_anew(tmp_path, torn):
+    def opened():
+        return closing(Journal(tmp_path / "rows.jsonl", {"models": "a b"}, "2026-01-01T00:00:00Z"))
+
+    with opened() as empty:
+        assert empty.path.exists()
+    assert not empty.path.parent.exists()
+    empty.path.parent.mkdir()
+    empty.path.write_bytes(torn)
+    with opened() as begun:
+        assert (begun.date, begun.entries) == ("2026-01-01T00:00:00Z", [])
+        begun.add({"threads": 1})
+    with opened() as again:
+        assert again.entries == [{"threads": 1}]

@@ -1,8 +1,8 @@
 """Result rows: what is written is what is read, nothing is lost, and a fault is named with its line."""
 
 import json
-import os
 import platform
+import resource
 
 import pytest
 
@@ -77,18 +77,21 @@ def test_a_row_with_values_of_another_form_is_named_before_anything_is_measured(
         rows_so_far(path)
 
 
-def test_a_full_disk_leaves_the_file_as_it_was(tmp_path, monkeypatch):
+@pytest.mark.parametrize("room", [0, 10, 200])
+def test_a_full_disk_leaves_the_file_as_it_was(tmp_path, room):
     path = tmp_path / "rows.jsonl"
     append_row(path, minimal_row())
     before = path.read_bytes()
-
-    def no_space(_):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "fsync", no_space)
-    with pytest.raises(OSError, match="No space"):
-        append_row(path, minimal_row(f1=1.0))
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + room, limits[1]))  # as on a full disk, a part is still written
+    try:
+        with pytest.raises(OSError, match="File too large"):
+            append_row(path, minimal_row(f1=1.0))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert path.read_bytes() == before
+    append_row(path, minimal_row(model="next"))
+    assert [row["model"] for row in read_rows(path)] == ["model", "next"]
 
 
 def test_machine_names_cpu_cores_and_useful_flags_only():
@@ -112,10 +115,14 @@ def test_a_torn_line_takes_no_other_row_with_it(tmp_path):
         read_rows(path)
 
 
-def test_rows_that_cannot_be_written_are_refused_before_anything_is_measured(tmp_path):
+def test_rows_that_cannot_be_written_are_refused_before_anything_is_measured(tmp_path, monkeypatch):
     assert rows_so_far(tmp_path / "new" / "folder" / "rows.jsonl") == []
     with pytest.raises(OptionError, match=r"--rows .*: is a folder; give a file"):
         rows_so_far(tmp_path)
+    append_row(tmp_path / "kept.jsonl", minimal_row())
+    monkeypatch.setattr("os.access", lambda path, mode: path != tmp_path / "kept.jsonl")
+    with pytest.raises(OptionError, match=r"--rows .*kept\.jsonl: cannot be written to; give another file"):
+        rows_so_far(tmp_path / "kept.jsonl")
     (tmp_path / "file").write_text("")
     with pytest.raises(OptionError, match="file is no folder"):
         rows_so_far(tmp_path / "file" / "rows.jsonl")

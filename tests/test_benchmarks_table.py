@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks.rows import append_row
 from benchmarks.table import TableConfig, as_markdown, as_text, main, replace_marked
-from benchmarks.views.cells import UNKNOWN
+from benchmarks.views.cells import UNKNOWN, Table
 from benchmarks.views.groups import collect, newest_order
 from benchmarks.views.names import RUNTIME_NAMES
 from benchmarks.views.plots import Point, scatter
@@ -271,6 +271,14 @@ def test_text_fits_a_terminal_and_is_aligned():
         lines = as_text(view_tables(collect(rows), view)[0]).splitlines()
         assert max(len(line) for line in lines) <= 140
         assert len(lines[1]) == len(lines[2]) == len(lines[3])
+
+
+def test_markdown_escapes_html():
+    table = Table("<b>dev</b>", ("model",), (("<img src=x>",),), ("A & B",))
+    text = as_markdown(table)
+    assert "<b>" not in text
+    assert "| &lt;img src=x&gt; |" in text
+    assert "<sub>A &amp; B</sub><br>" in text
 
 
 def test_markdown_escapes_bars():

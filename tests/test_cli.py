@@ -1,8 +1,10 @@
 """Commands as a user types them: one clear line, exit code 2, no traceback, nothing left behind."""
 
 import runpy
+import signal
 import subprocess
 import sys
+from unittest.mock import Mock
 
 import pytest
 import tyro
@@ -45,6 +47,13 @@ def command(tmp_path, monkeypatch, capsys):
         (["qa.convert", "triviaqa", "--questions", "q.json", "--evidence", "e", "--out", "o"], "--evidence must be a folder"),
         (["qa.augment", "--data", "absent.json", "--out", "o.json"], "absent.json: no such file"),
         (["qa.augment", "--out", "absent/o.json"], "--out absent/o.json: its folder does not exist"),
+        (["qa.augment", "--out", ""], "--out .: is a folder; give a file"),
+        (["qa.augment", "--out", "/"], "--out /: is a folder; give a file"),
+        (["qa.augment", "--out", "/dev/null"], "--out /dev/null: is a device or a pipe; give a file"),
+        (["qa.ask", "--model", "m", "--question", "?", "--threads", "100000"], "the cores there are, got 100000"),
+        (["benchmarks.table", "rows.jsonl", "--plot", ""], "--plot .: is a folder; give a file"),
+        (["export.onnx", "--model", "/"], "--model /: the root of a disk is no model; give a model's folder"),
+        (["compress.prune", "--model", "/"], "--model /: the root of a disk is no model; give a model's folder"),
         (["distill.run", "--recipe", "thesis-9"], "unknown recipe 'thesis-9'"),
         (["distill.run", "--teacher-head", "deep"], f"unknown head 'deep'; known heads: {', '.join(HEADS)}"),
         (["distill.run", "--temperature", "0"], "--temperature must be above 0 and finite, got 0"),
@@ -55,6 +64,7 @@ def command(tmp_path, monkeypatch, capsys):
         (["distill.run", "--precision", "int3"], "--precision must be one of auto, bf16, fp32"),
         (["distill.run", "--data", "absent.json"], "absent.json: no such file"),
         (["distill.run", "--teacher", "absent"], "'absent': no such folder here, and the hub did not give it"),
+        (["distill.run", "--hidden-weight", "0", "--cache", "/dev/null/c"], "--cache /dev/null/c: /dev/null is no folder"),
         (["compress.prune", "--model", "absent", "--keep-ffn", "2"], "--keep-ffn must be in (0, 1], got 2"),
         (["compress.prune", "--model", "absent"], "'absent': no such folder here, and the hub did not give it"),
         (["export.onnx"], "holds no finished student"),
@@ -79,6 +89,41 @@ def test_a_fresh_process_says_no_more_than_the_error(tmp_path):
     result = subprocess.run(arguments, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
     assert "'absent': no such folder here, and the hub did not give it" in one_error(result.returncode, result.stderr)
     assert result.stdout == ""
+
+
+STOPPED = """
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from qa.bundle import new_bundle
+from qa.cli import run_command
+
+@dataclass
+class Config:
+    out: Path
+
+def main(config):
+    with new_bundle(config.out, {}) as draft, tempfile.TemporaryDirectory(dir=config.out.parent):
+        (draft / "model.onnx").write_bytes(b"half")
+        subprocess.run([sys.executable, "-c", "import time; print('busy', flush=True); time.sleep(60)"])
+
+run_command(Config, main)
+"""
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_command_that_is_stopped_leaves_nothing_half_made(tmp_path, number, code):
+    arguments = [sys.executable, "-c", STOPPED, "--out", str(tmp_path / "bundle")]
+    process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "busy\n"
+    assert len(list(tmp_path.iterdir())) == 2
+    process.send_signal(number)
+    rest, stderr = process.communicate(timeout=30)  # waits for the child's end of the pipe too
+    assert (process.returncode, stderr, rest) == (code, "interrupted\n", "")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_help_names_every_head():
@@ -114,6 +159,11 @@ def test_unreachable_hub_names_the_offline_way(tmp_path, monkeypatch):
 def test_full_disk_is_said_in_words():
     error = OSError(28, "No space left on device", "model.onnx")
     assert "the disk is full while writing model.onnx" in one_line(error)
+
+
+def test_a_user_without_a_home_is_told_so_only_where_one_is_needed(command, monkeypatch):
+    monkeypatch.setattr("qa.datasets.Path.home", Mock(side_effect=RuntimeError("Could not determine home directory.")))
+    assert "no home folder to keep downloads in; set HOME" in one_error(*command("distill.run", "--data", "squad_v2"))
 
 
 def test_unreachable_data_names_the_offline_way(command, monkeypatch):

@@ -1,5 +1,10 @@
 """Pruning: what is least important goes first, physically; zeros stay zero; parents stay as they are."""
 
+import gc
+import shutil
+import weakref
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -7,7 +12,8 @@ from compress.importance import choose, measure_importance
 from compress.magnitude import IterativePruning, compressed_bytes, linear_weights, magnitude_masks, share_of_zeros, sparsity_at
 from compress.prune import PruneConfig, main, prune_structured
 from distill.batches import model_inputs, to_tensors
-from qa.bundle import open_bundle
+from distill.training import CHECKPOINT
+from qa.bundle import SETTINGS, new_bundle, open_bundle
 from qa.datasets import resolve
 from qa.errors import BundleError, OptionError
 from qa.features import make_windows
@@ -65,6 +71,21 @@ def test_importance_is_the_squared_derivative_of_a_mask(model, windows):
     supervised(model.eval(), to_tensors(one), None)["loss"].backward()
     handle.remove()
     assert torch.allclose(importance.heads[1], mask.grad**2, rtol=1e-3)
+
+
+def test_measuring_importance_keeps_no_batch_in_memory(model, windows):
+    """Without Python's cycle collector: it does not see autograd's side of a cycle, so what needs it is never freed."""
+    batches = []
+    parts = model.encoder.layer_parts()[0]
+    handle = parts.down.register_forward_pre_hook(lambda _, args: batches.append(weakref.ref(args[0])))
+    gc.disable()
+    try:
+        measure_importance(model, windows, progress=False)
+        assert [batch() for batch in batches] == [None] * len(batches)
+    finally:
+        gc.enable()
+        handle.remove()
+    assert len(batches) == 2
 
 
 def test_keeping_everything_changes_nothing(model, windows):
@@ -132,6 +153,24 @@ def test_stage_makes_a_pruned_bundle_beside_its_untouched_parent(make_bundle, sm
         assert compressed_bytes(bundle.weights) < compressed_bytes(parent.weights)
     with pytest.raises(BundleError, match="exists already"):
         main(config)
+    checkpoint = tmp_path / "training" / "p" / CHECKPOINT
+    assert not checkpoint.exists()
+    checkpoint.write_bytes(b"of a run that was killed once its bundle was there")
+    assert main(replace(config, resume=True)) == bundle
+    assert not checkpoint.exists()
+    with pytest.raises(BundleError, match="made with --seed 0, not 1; choose another --out"):
+        main(replace(config, resume=True, seed=1))
+
+
+def test_windows_longer_than_the_models_positions_are_refused_before_any_work(make_bundle, small_squad, tmp_path):
+    source = open_bundle(make_bundle())
+    manifest = {key: source.manifest[key] for key in ("kind", "precision", "stage", "parameters")}
+    with new_bundle(tmp_path / "long", manifest) as draft:
+        for name in source.manifest["files"]:
+            shutil.copy(source.path / name, draft)
+        replace(source.settings, max_length=513).save(draft / SETTINGS)
+    with pytest.raises(OptionError, match="--max-length must be at most 512, the positions of the encoder, got 513"):
+        main(PruneConfig(model=tmp_path / "long", out=tmp_path / "p", data=str(small_squad)))
 
 
 def test_speed_is_compared_in_the_same_precision(make_bundle, small_squad, tmp_path, monkeypatch):

@@ -47,7 +47,8 @@ class Replay:
 def bundle(tmp_path_factory):
     """A TFLite bundle with the recorded probe; its weights are never opened."""
     path = tmp_path_factory.mktemp("probe") / "bundle"
-    with new_bundle(path, {"kind": "tflite", "precision": "int8", "stage": "export"}) as draft:
+    counts = {"total": 1, "without_embeddings": 1}
+    with new_bundle(path, {"kind": "tflite", "precision": "int8", "stage": "export", "parameters": counts}) as draft:
         QASettings().save(draft / SETTINGS)
         (draft / PROBE).write_text(PROBE_TEXT)
         (draft / "model.tflite").write_bytes(b"")
@@ -66,6 +67,12 @@ def test_a_runtime_that_computes_wrongly_may_not_answer(bundle, monkeypatch):
 
 def test_a_runtime_that_computes_rightly_may(bundle, monkeypatch):
     assert load_replay(bundle, RIGHT, monkeypatch).name == RIGHT
+
+
+def test_a_runtime_that_fails_while_it_computes_the_probe_is_refused_in_one_line(bundle, monkeypatch):
+    monkeypatch.setitem(RECORDED["recordings"][RIGHT], "logits", [{}] * len(RECORDED["probe"]["windows"]))
+    with pytest.raises(BundleError, match=r"model\.tflite: ai-edge-litert 2\.3\.0 cannot compute it \('start_logits'\)"):
+        load_replay(bundle, RIGHT, monkeypatch)
 
 
 def test_right_and_wrong_are_far_apart():
@@ -112,6 +119,8 @@ def test_a_probe_survives_writing():
 @pytest.mark.parametrize("change", [
     lambda text: text[: len(text) // 2],
     lambda text: "[]",
+    lambda text: "[" * 100_000,
+    lambda text: b"\xff" + text.encode(),
     lambda text: '{"windows": []}',
     lambda text: text.replace("context_begin", "begin"),
     lambda text: text.replace('"input_ids": [101, ', '"input_ids": ['),

@@ -10,7 +10,7 @@ from qa.bundle import MANIFEST, new_bundle, open_bundle
 from qa.errors import BundleError, OptionError
 from qa.settings import QASettings
 
-FACTS = {"kind": "pytorch", "precision": "fp32", "stage": "teacher"}
+FACTS = {"kind": "pytorch", "precision": "fp32", "stage": "teacher", "parameters": {"total": 7, "without_embeddings": 7}}
 
 
 def fill(draft):
@@ -85,7 +85,7 @@ def test_names_that_are_no_utf8_do_not_lose_a_bundle(tmp_path):
     assert open_bundle(tmp_path / "b").manifest["training_data"]["name"] == odd
 
 
-BROKEN = ["{", "[]", '{"files": {}}', '{"files": {}, "kind": "pickle"}', '{"files": 3, "kind": "onnx"}']
+BROKEN = ["{", "[]", "[" * 100_000, '{"files": {}}', '{"files": {}, "kind": "pickle"}', '{"files": 3, "kind": "onnx"}']
 
 
 @pytest.mark.parametrize("content", BROKEN)
@@ -102,12 +102,42 @@ def test_manifest_of_another_format_is_refused(bundle):
         open_bundle(bundle)
 
 
-def test_manifest_cannot_point_outside_its_folder(bundle):
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"parameters": None},
+        {"parameters": {"total": 7}},
+        {"parent": "x"},
+        {"config": "x"},
+        {"scores": {"exact": 1.0}},
+        {"stage": 3},
+        {"precision": ["fp32"]},
+        {"kind": {}},
+        {"files": {"model.safetensors": "0" * 64}},
+        {"files": {"model.safetensors": "0" * 64, "qa.json": 3}},
+        {"files": {"model.safetensors": "0" * 64, "qa.json": "0" * 64, "../outside": "0" * 64}},
+    ],
+)
+def test_a_manifest_without_what_stages_rely_on_is_refused(bundle, wrong):
     manifest = json.loads((bundle / MANIFEST).read_text())
-    manifest["files"]["../outside"] = "0" * 64
-    (bundle / MANIFEST).write_text(json.dumps(manifest))
-    with pytest.raises(BundleError, match="not a valid manifest"):
+    (bundle / MANIFEST).write_text(json.dumps(manifest | wrong))
+    with pytest.raises(BundleError, match=r"manifest\.json: not a valid manifest"):
         open_bundle(bundle)
+
+
+@pytest.mark.parametrize("name", ["config.json", "tokenizer.json", "tokenizer_config.json", "probe.json", "held_out.json.gz"])
+def test_a_file_that_the_manifest_does_not_list_is_not_read(bundle, name):
+    (bundle / "notes.txt").write_text("of the user's own")
+    open_bundle(bundle)
+    (bundle / name).write_text("{}")
+    with pytest.raises(BundleError, match=f"{name}: the manifest does not list this file"):
+        open_bundle(bundle)
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, b"\xff\xfe{}", "{}", "3"])
+def test_settings_that_are_none_are_refused(text):
+    with pytest.raises(BundleError, match="here: not valid QA settings"):
+        QASettings.from_json(text, "here")
 
 
 def test_wrong_kind_and_missing_folder(bundle, tmp_path):

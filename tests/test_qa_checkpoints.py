@@ -42,7 +42,7 @@ WRITE_TOKENIZER = {"roberta": byte_pairs, "albert": sentence_pieces}
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path, monkeypatch):
-    monkeypatch.setattr(checkpoints, "CACHE", tmp_path / "cache")
+    monkeypatch.setattr(checkpoints, "cache_folder", lambda: tmp_path / "cache")
     return tmp_path / "cache"
 
 

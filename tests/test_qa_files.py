@@ -1,12 +1,13 @@
 """Whole files or none, and full disks said before work begins."""
 
 import errno
+import os
 
 import pytest
 
 from qa import datasets
 from qa.errors import OptionError, SquadFormatError
-from qa.files import check_free_space, write_whole
+from qa.files import check_free_space, check_new_file, check_writable, write_whole
 from qa.squad import read_squad
 
 
@@ -33,6 +34,25 @@ def test_old_file_survives_a_full_disk(tmp_path, monkeypatch):
     assert [p.name for p in tmp_path.iterdir()] == ["f"]
 
 
+def test_what_a_killed_process_left_is_cleared_and_a_running_ones_is_not(tmp_path):
+    names = ("f.partial-999999999", f"f.partial-{os.getppid()}", "g.partial-999999999")
+    dead, alive, of_another = (tmp_path / name for name in names)
+    for left in (dead, alive, of_another):
+        left.write_text("half")
+    write_whole(tmp_path / "f", "new")
+    assert sorted(p.name for p in tmp_path.iterdir()) == sorted(["f", alive.name, of_another.name])
+
+
+@pytest.mark.parametrize("check", [check_writable, check_new_file])
+def test_what_is_no_file_is_not_replaced_by_one(tmp_path, check):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(OptionError, match=r"--out .*pipe: is a device or a pipe; give a file"):
+        check(tmp_path / "pipe", "--out")
+    with pytest.raises(OptionError, match=r"--out .*: is a folder; give a file"):
+        check(tmp_path, "--out")
+    check(tmp_path / "new", "--out")
+
+
 def test_free_space_is_that_of_the_nearest_folder(tmp_path):
     check_free_space(tmp_path / "not" / "yet", 1, "a test")
     with pytest.raises(OptionError, match="the disk is full: a test needs"):
@@ -43,7 +63,7 @@ def test_download_with_another_hash_is_not_kept(tmp_path, monkeypatch):
     (tmp_path / "remote").mkdir()
     (tmp_path / "remote" / "dev-v2.0.json").write_text("{}")
     monkeypatch.setattr(datasets, "SQUAD_URL", (tmp_path / "remote").as_uri() + "/")
-    monkeypatch.setattr(datasets, "CACHE", tmp_path / "cache")
+    monkeypatch.setattr(datasets, "cache_folder", lambda: tmp_path / "cache")
     with pytest.raises(Exception, match="has SHA-256"):
         datasets.resolve("squad_v2", "dev")
     assert not (tmp_path / "cache").exists()

@@ -102,6 +102,12 @@ def test_threads_are_a_whole_number(make_bundle, threads):
         load(make_bundle(), threads=threads)
 
 
+def test_windows_longer_than_the_models_positions_are_refused(make_bundle):
+    bundle = open_bundle(make_bundle())
+    with pytest.raises(BundleError, match="windows of 513 tokens, but positions for 512"):
+        Reader(replace(bundle, settings=replace(bundle.settings, max_length=513)))
+
+
 def test_what_is_no_bundle_is_refused(tmp_path):
     with pytest.raises(BundleError, match="no such bundle folder"):
         load(tmp_path / "absent")

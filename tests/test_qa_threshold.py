@@ -4,8 +4,9 @@ from itertools import pairwise
 
 import pytest
 
+from qa.bundle import HELD_OUT
 from qa.squad import Answer, Example, read_squad
-from qa.threshold import HELD_OUT, HELD_OUT_QUESTIONS, hold_out, save_held_out
+from qa.threshold import HELD_OUT_QUESTIONS, hold_out, save_held_out
 
 
 def questions(n_articles, n_passages, n_asked, answerable=False):

@@ -1,7 +1,10 @@
 """The house: imports run one way, and nothing loads weights in a way that could run code."""
 
 import ast
+import os
 import re
+import shutil
+import subprocess
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
@@ -33,6 +36,22 @@ def test_imports_run_one_way():
 UNSAFE = re.compile(
     r"torch\.load\(|import c?[Pp]ickle|pickle\.load|allow_pickle=True|joblib|trust_remote_code=True|[^.]\beval\(|\bexec\("
 )
+
+
+def test_make_goes_by_what_is_finished_not_by_its_time(tmp_path):
+    """On a machine whose clock was set back a student may be younger than what was made of it."""
+    for age, name in enumerate(["student-pruned-onnx-int8", "student-pruned-tflite-int8", "student-pruned", "student"]):
+        manifest = tmp_path / "runs" / "demo" / name / "manifest.json"
+        manifest.parent.mkdir(parents=True)
+        manifest.write_text("{}")
+        os.utime(manifest, (age, age))
+    words = ["make", "--dry-run", "-C", str(tmp_path), "-f", str(ROOT / "Makefile"), "--old-file", "install", "demo"]
+    planned = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+    assert "benchmarks/compare.py --quick" in planned
+    assert not re.findall("distill.run|compress.prune|export.onnx|export.tflite", planned)
+    shutil.rmtree(tmp_path / "runs" / "demo" / "student-pruned")
+    planned = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+    assert re.findall("distill.run|compress.prune|export.onnx|export.tflite", planned) == ["compress.prune"]
 
 
 def test_nothing_is_unpickled_and_no_remote_code_runs():

@@ -5,7 +5,7 @@ The target only computes logits. Questions are cut into windows here, and answer
 
 import tempfile
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import asdict
 from pathlib import Path
 
@@ -51,7 +51,7 @@ def measure_all(run: Comparison, target: Target, plan: Plan | None) -> None:
         "measured": [subject.sha256 for subject in run.subjects], "data": run.data_sha256,
     }  # fmt: skip
     journal = Journal(run.rows_path, what, run.subjects[0].facts["date"])
-    with ExitStack() as places:  # where each model stays until all have been timed
+    with closing(journal), ExitStack() as places:  # where each model stays until all have been timed
         for subject in run.subjects:
             subject.facts |= {"target": target.name, "machine": target.name, "date": journal.date}  # machine: until it has told
             known = any(entry["bundle"] == subject.sha256 for entry in journal.entries) and _take_up(run, subject)
@@ -76,7 +76,7 @@ def measure_all(run: Comparison, target: Target, plan: Plan | None) -> None:
             host = Host(**hosts[0])
             threads = sorted({1, len(host.cores)})
             measure_latency(Timing(run, (Setting(REAL), Setting(PADDED)), plan, threads, host))
-    journal.remove()
+        journal.remove()
 
 
 def _take_up(run: Comparison, subject: Subject) -> bool:

@@ -1,55 +1,68 @@
 """What a run has measured so far, so that the same command goes on where it was stopped."""
 
+import fcntl
 import hashlib
 import json
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from qa.files import write_whole
+from qa.errors import OptionError
 
 
 class Journal:
     """Entries of one run, one a line. A torn last line, of a run that was killed, counts as not there.
 
-    The file lies beside the rows in the folder <rows>.journal, its name made of `run`: all that makes it the same run.
+    The file lies beside the rows in the folder <rows>.journal, its name made of `run`: all that makes it the same run. It is
+    locked until `close`; OptionError while another process has it.
     """
 
     def __init__(self, rows_path: Path, run: Mapping[str, Any], date: str) -> None:
         key = hashlib.sha256(json.dumps(run, sort_keys=True).encode()).hexdigest()[:16]
         self.path = rows_path.with_suffix(".journal") / f"{key}.jsonl"
-        lines = self._lines()
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self._file = open(self.path, "a+b")  # noqa: SIM115, close() closes it
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            self._file.close()
+            raise OptionError(f"{rows_path}: the same comparison is being measured for these rows; let it end first") from None
+        lines = self._whole_lines()
         self._header: dict[str, Any] = lines[0] if lines else {"date": date, **run}
         self.date: str = self._header["date"]
         """Of the run that is gone on with, else the one given."""
         self.entries = lines[1:]
-        self._begun = False
 
-    def _lines(self) -> list[dict[str, Any]]:
+    def _whole_lines(self) -> list[dict[str, Any]]:
+        """What the file has; a torn end is cut off."""
         found: list[dict[str, Any]] = []
-        for line in self.path.read_text(encoding="utf-8").splitlines() if self.path.is_file() else ():
-            try:
-                found.append(json.loads(line))
-            except ValueError:
+        size = self._file.seek(0)
+        for line in self._file.readlines():
+            if not line.endswith(b"\n"):
                 break
+            found.append(json.loads(line))
+            size += len(line)
+        self._file.truncate(size)
         return found
 
     def add(self, entry: dict[str, Any]) -> None:
         """Keep one entry."""
         self.entries.append(entry)
-        if not self._begun:  # the whole file, which heals a torn line
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            write_whole(self.path, "".join(json.dumps(line) + "\n" for line in (self._header, *self.entries)))
-            self._begun = True
-            return
-        with open(self.path, "a", encoding="utf-8") as file:
-            file.write(json.dumps(entry) + "\n")
-            file.flush()
-            os.fsync(file.fileno())
+        new = [entry] if self._file.seek(0, os.SEEK_END) else [self._header, entry]
+        self._file.write("".join(json.dumps(line) + "\n" for line in new).encode())
+        self._file.flush()
+        os.fsync(self._file.fileno())
 
     def remove(self) -> None:
         """The run is over: its rows have been appended."""
         self.path.unlink(missing_ok=True)
-        if self.path.parent.is_dir() and not any(self.path.parent.iterdir()):
+        with suppress(OSError):  # it has other runs' journals
             self.path.parent.rmdir()
+
+    def close(self) -> None:
+        """Let another process have it; nothing is left of one without entries."""
+        if not self.entries:
+            self.remove()
+        self._file.close()

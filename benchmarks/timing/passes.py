@@ -6,6 +6,7 @@ A run that is stopped leaves a journal beside the rows, and the same comparison 
 import sys
 import tempfile
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -69,14 +70,14 @@ def measure_latency(timing: Timing) -> None:
     if not timing.host.is_idle:
         which, load = "this machine" if timing.host.here else "that machine", timing.host.load_average
         note(f"{which} is not idle (load {load}): times will be longer than they need be, ratios less so")
-    journal = timing.journal()
-    if journal.entries:
-        note(f"going on with the run of {journal.date}: {len(journal.entries)} rounds of it are there")
-        for subject in timing.run.subjects:
-            subject.facts["date"] = journal.date
-    for threads in timing.threads:
-        _measure_pass(timing, threads, journal)
-    journal.remove()
+    with closing(timing.journal()) as journal:
+        if journal.entries:
+            note(f"going on with the run of {journal.date}: {len(journal.entries)} rounds of it are there")
+            for subject in timing.run.subjects:
+                subject.facts["date"] = journal.date
+        for threads in timing.threads:
+            _measure_pass(timing, threads, journal)
+        journal.remove()
 
 
 def _measure_pass(timing: Timing, threads: int, journal: Journal) -> None:

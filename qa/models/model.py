@@ -133,8 +133,8 @@ class QAModel(nn.Module):
     def from_pretrained(cls, folder: Path) -> "QAModel":
         """Build from config.json and load model.safetensors as fp32, in eval mode."""
         try:
-            config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
+            config = json.loads((folder / CONFIG).read_bytes())
+        except (OSError, ValueError, RecursionError) as error:
             raise BundleError(f"{folder / CONFIG}: cannot be read as JSON ({error})") from None
         model = cls.from_config(config, str(folder / CONFIG))
         try:

@@ -245,7 +245,7 @@ def check_structure(model: ModelProto, fp32: ModelProto, precision: str) -> dict
     return {
         "opset": {opset.domain or "ai.onnx": opset.version for opset in model.opset_import},
         "operators": dict(sorted(operators.items())),
-        "int8_share_of_bytes": round(int8_bytes / model.ByteSize(), 4),
+        "quantized_share_of_bytes": round(int8_bytes / model.ByteSize(), 4),
     }
 
 

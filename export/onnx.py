@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 
+from compress.quantize import MEANING
 from export.stage import ExportConfig, export_bundle
 from qa.bundle import INPUTS, OUTPUTS, WEIGHTS, Bundle
 from qa.cli import run_command
@@ -30,6 +31,11 @@ NEEDED_MODULES = ("onnx", "onnxruntime")
 @dataclass(frozen=True)
 class OnnxConfig(ExportConfig):
     """Export a PyTorch bundle to ONNX, for ONNX Runtime."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if (self.precision, "onnx") not in MEANING:
+            raise OptionError(f"--quantize {self.quantize} is for TFLite alone: ONNX Runtime computes it more slowly than int8")
 
 
 def trace(model: QAModel) -> Any:

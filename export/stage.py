@@ -37,7 +37,8 @@ class ExportConfig:
     out: Path | None = None
     """Bundle to create; by default beside the parent, named after runtime and precision."""
     quantize: str = "none"
-    """none (fp32), fp16, int8 (int8 weights, activations quantized as it runs), int8-weights (int8 stored, float computed)."""
+    """none (fp32), fp16, int8 (int8 weights, activations quantized as it runs), int8-weights (int8 stored, float computed), int4
+    (TFLite alone: int4 weights and word embeddings, activations quantized as it runs)."""
 
     def __post_init__(self) -> None:
         check_option(self.quantize in PRECISION_OF_FLAG, "--quantize", self.quantize, f"one of {', '.join(PRECISION_OF_FLAG)}")
@@ -107,9 +108,9 @@ def export_bundle(
             settings.save(draft / SETTINGS)
     bundle = open_bundle(out)
     structure = manifest["structure"]
-    n_operators, int8_share = sum(structure["operators"].values()), structure["int8_share_of_bytes"]
+    n_operators, share = sum(structure["operators"].values()), structure["quantized_share_of_bytes"]
     size_mb = bundle.weights.stat().st_size / 1e6
-    print(f"{bundle.weights}: {size_mb:.1f} MB, {n_operators} operators, {int8_share:.1%} of the constants' bytes are int8")
+    print(f"{bundle.weights}: {size_mb:.1f} MB, {n_operators} operators, {share:.1%} of the constants' bytes are int8 or int4")
     return bundle
 
 

@@ -4,6 +4,7 @@
 """
 
 import importlib.util
+import math
 import sys
 from collections import Counter
 from dataclasses import dataclass
@@ -32,10 +33,11 @@ NEEDED_MODULES = ("litert_torch", "ai_edge_quantizer", "ai_edge_litert")
 
 # Operators that old runtimes refuse, or compute only in the version this converter does not write.
 REFUSED_OPERATORS = ("CUSTOM", "GATHER_ND")
-# How a precision stores the weights of Linear layers and the embedding tables, and what share of the fp32 constants'
-# bytes may remain: 1/2 or 1/4, and the biases and LayerNorms, which stay float.
-STORED_TYPE = {"fp32": "FLOAT32", "fp16": "FLOAT16", "int8": "INT8", "int8-weights": "INT8"}
-LARGEST_SHARE = {"fp32": 1.0, "fp16": 0.55, "int8": 0.35, "int8-weights": 0.35}
+# How a precision stores the weights of Linear layers and the embedding tables, of which the largest is the word embeddings',
+# and what share of the fp32 constants' bytes may remain: 1/2, 1/4 or 1/8, and the biases and LayerNorms, which stay float.
+STORED_TYPE = {"fp32": "FLOAT32", "fp16": "FLOAT16", "int8": "INT8", "int8-weights": "INT8", "int4": "INT4"}
+SMALL_TABLE_TYPE = STORED_TYPE | {"int4": "INT8"}
+LARGEST_SHARE = {"fp32": 1.0, "fp16": 0.55, "int8": 0.35, "int8-weights": 0.35, "int4": 0.20}
 
 
 @dataclass(frozen=True)
@@ -130,6 +132,8 @@ class Structure:
     signatures: list[str]
     weight_types: Counter[tuple[str, str, bool]]
     """(operator, type its weights are stored in, dequantized before use) of every operator with a weight or table."""
+    table_types: list[str]
+    """Types that the embedding tables are stored in, the table with the most values first."""
     constant_bytes: Counter[str]
     """Bytes of the shared constants by type."""
 
@@ -147,6 +151,7 @@ def read_structure(model: bytes) -> Structure:
     sizes = [len(buffer.data) if buffer.data is not None else 0 for buffer in tree.buffers]
     weight_types: Counter[tuple[str, str, bool]] = Counter()
     constants: dict[int, str] = {}
+    tables: dict[int, tuple[int, str]] = {}
     counts: list[Counter[str]] = []
     for graph in tree.subgraphs:
         constants |= {tensor.buffer: type_names[tensor.type] for tensor in graph.tensors if sizes[tensor.buffer]}
@@ -159,12 +164,15 @@ def read_structure(model: bytes) -> Structure:
                 stored = graph.tensors[source.get(weight, weight)]
                 if sizes[stored.buffer]:  # attention with one head multiplies two activations in a FULLY_CONNECTED
                     weight_types[name, type_names[stored.type], weight in source] += 1
+                    if name != "FULLY_CONNECTED":
+                        tables[stored.buffer] = math.prod(stored.shape), type_names[stored.type]
     constant_bytes: Counter[str] = Counter()
     for buffer, type_name in constants.items():
         constant_bytes[type_name] += sizes[buffer]
     signatures = [definition.signatureKey.decode() for definition in tree.signatureDefs]
     largest = max(counts, key=lambda count: count.total())
-    return Structure(dict(largest), frozenset().union(*counts), signatures, weight_types, constant_bytes)
+    table_types = [type_name for _, type_name in sorted(tables.values(), reverse=True)]
+    return Structure(dict(largest), frozenset().union(*counts), signatures, weight_types, table_types, constant_bytes)
 
 
 def check_structure(structure: Structure, fp32: Structure, precision: str, lengths: tuple[int, ...]) -> None:
@@ -179,9 +187,17 @@ def check_structure(structure: Structure, fp32: Structure, precision: str, lengt
     if structure.signatures != wanted:
         raise ParityError(f"the file has the signatures {structure.signatures}, wanted {wanted}")
     dequantized = precision in ("fp16", "int8-weights")  # only these store one type and compute in another
-    wrong = [key for key in structure.weight_types if key[1:] != (STORED_TYPE[precision], dequantized)]
+    stored, small = STORED_TYPE[precision], SMALL_TABLE_TYPE[precision]
+    wrong = [
+        (name, type_name, restored)
+        for name, type_name, restored in structure.weight_types
+        if restored != dequantized or (name == "FULLY_CONNECTED" and type_name != stored)
+    ]
     if wrong or not structure.weight_types:
         raise ParityError(f"not a {precision} model: {wrong or 'no weights'} (operator, stored type, dequantized before use)")
+    tables = [stored, *[small] * (len(structure.table_types) - 1)]
+    if structure.table_types != tables:
+        raise ParityError(f"not a {precision} model: its tables are {structure.table_types}, the largest first, wanted {tables}")
     share, largest = structure.constant_bytes.total() / fp32.constant_bytes.total(), LARGEST_SHARE[precision]
     if share > largest:
         raise ParityError(f"not a {precision} model: its constants take {share:.0%} of fp32's bytes, at most {largest:.0%}")
@@ -196,12 +212,13 @@ def write_file(model: QAModel, parent: Bundle, draft: Path, precision: str, *, c
     stored = compact(fp32 if precision == "fp32" else quantize(fp32, precision))
     structure = read_structure(stored)
     check_structure(structure, read_structure(fp32), precision, lengths)
+    quantized_bytes = structure.constant_bytes["INT8"] + structure.constant_bytes["INT4"]
     path = draft / WEIGHTS["tflite"]
     path.write_bytes(stored)
     append_package(path, info, tokens, (draft / PROBE).read_text(encoding="utf-8"))
     return {
         "operators": structure.operators,
-        "int8_share_of_bytes": round(structure.constant_bytes["INT8"] / structure.constant_bytes.total(), 3),
+        "quantized_share_of_bytes": round(quantized_bytes / structure.constant_bytes.total(), 3),
         "signatures": structure.signatures,
     }
 

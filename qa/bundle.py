@@ -69,7 +69,7 @@ class Bundle:
 
     @property
     def precision(self) -> str:
-        """fp32, fp16, int8 or int8-weights."""
+        """fp32, fp16, int8, int8-weights or int4."""
         return self.manifest["precision"]
 
     @property

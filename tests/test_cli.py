@@ -68,7 +68,8 @@ def command(tmp_path, monkeypatch, capsys):
         (["compress.prune", "--model", "absent", "--keep-ffn", "2"], "--keep-ffn must be in (0, 1], got 2"),
         (["compress.prune", "--model", "absent"], "'absent': no such folder here, and the hub did not give it"),
         (["export.onnx"], "holds no finished student"),
-        (["export.tflite", "--quantize", "int9"], "--quantize must be one of none, fp16, int8, int8-weights"),
+        (["export.tflite", "--quantize", "int9"], "--quantize must be one of none, fp16, int8, int8-weights, int4"),
+        (["export.onnx", "--quantize", "int4"], "--quantize int4 is for TFLite alone"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )

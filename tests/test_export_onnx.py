@@ -186,7 +186,7 @@ def test_the_file_is_plain_onnx_and_tells_nothing_of_this_machine(exported, flag
     structure = bundle.manifest["structure"]
     assert structure["opset"] == {"ai.onnx": 20}
     assert structure["operators"] == dict(operators(graph))
-    assert (structure["int8_share_of_bytes"] > 0.8) == flag.startswith("int8")
+    assert (structure["quantized_share_of_bytes"] > 0.8) == flag.startswith("int8")
 
 
 def test_descriptions_with_source_paths_are_dropped(make_bundle):
@@ -242,7 +242,12 @@ def test_only_a_pytorch_bundle_can_be_exported(exported, tmp_path):
 
 
 def test_an_unknown_precision_is_refused_with_the_known_ones():
-    with pytest.raises(OptionError, match=r"--quantize must be one of none, fp16, int8, int8-weights, got int4"):
+    with pytest.raises(OptionError, match=r"--quantize must be one of none, fp16, int8, int8-weights, int4, got int9"):
+        OnnxConfig(quantize="int9")
+
+
+def test_int4_is_refused():
+    with pytest.raises(OptionError, match=r"--quantize int4 is for TFLite alone"):
         OnnxConfig(quantize="int4")
 
 

@@ -3,6 +3,7 @@
 import hashlib
 import importlib.util
 import os
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -87,6 +88,20 @@ def test_int8_is_int8(exported_tflite, name):
     assert model_bytes[1] < 0.35 * model_bytes[0]
 
 
+def test_int4_is_int4_but_for_the_small_tables(exported_tflite):
+    parent, bundle = exported_tflite("bert", "int4")
+    structure = read_structure(bundle.weights.read_bytes())
+    n_linear = sum(isinstance(m, nn.Linear) for m in TorchRuntime(parent, 1).model.modules())
+    assert structure.table_types == ["INT4", "INT8", "INT8"]
+    assert structure.weight_types == {
+        ("FULLY_CONNECTED", "INT4", False): n_linear * len(LENGTHS),
+        ("EMBEDDING_LOOKUP", "INT4", False): len(LENGTHS),
+        ("EMBEDDING_LOOKUP", "INT8", False): 2 * len(LENGTHS),
+    }
+    assert bundle.manifest["structure"]["quantized_share_of_bytes"] > 0.9
+    check_structure(structure, read_structure(exported_tflite("bert")[1].weights.read_bytes()), "int4", LENGTHS)
+
+
 @pytest.mark.parametrize(("flag", "stored"), [("fp16", "FLOAT16"), ("int8-weights", "INT8")])
 def test_weights_for_float_arithmetic_are_stored_small_and_dequantized(exported_tflite, flag, stored):
     structure = read_structure(exported_tflite("bert", flag)[1].weights.read_bytes())
@@ -99,7 +114,7 @@ def test_signatures_share_every_parameter(bare_tflite):
         assert 4 * 2_211_266 <= n_bytes < 4 * 2_211_266 + 100, "each parameter once, and a few scalars"
 
 
-@pytest.mark.parametrize("precision", ["fp16", "int8"])
+@pytest.mark.parametrize("precision", ["fp16", "int8", "int4"])
 def test_compact_changes_no_logit(bare_tflite, precision):
     quantized = quantize(bare_tflite, precision)
     small = compact(quantized)
@@ -136,6 +151,16 @@ def test_a_file_that_is_not_what_it_should_be_is_refused(bare_tflite):
     check_structure(structure, structure, "fp32", LENGTHS)
     with pytest.raises(ParityError, match="not a int8 model"):
         check_structure(structure, structure, "int8", LENGTHS)
+    int8 = read_structure(compact(quantize(bare_tflite, "int8")))
+    linears_int4 = Counter({(name, "INT4", restored): n for (name, _, restored), n in int8.weight_types.items()})
+    for types, tables, says in (
+        (int8.weight_types, ["INT4", "INT8", "INT8"], r"'FULLY_CONNECTED', 'INT8', False"),
+        (linears_int4, ["INT8", "INT8", "INT8"], r"tables are \['INT8', 'INT8', 'INT8'\]"),
+        (linears_int4, ["INT4", "INT4", "INT8"], r"tables are \['INT4', 'INT4', 'INT8'\]"),
+        (linears_int4, ["INT4", "INT8", "INT8"], "its constants take 25% of fp32's bytes"),
+    ):
+        with pytest.raises(ParityError, match=f"not a int4 model: .*{says}"):
+            check_structure(replace(int8, weight_types=types, table_types=tables), structure, "int4", LENGTHS)
     with pytest.raises(ParityError, match="signatures"):
         check_structure(structure, structure, "fp32", (96, 112, 128))
     flex = replace(structure, all_operators=structure.all_operators | {"CUSTOM"})

@@ -58,7 +58,7 @@ def test_magnitude_pruning_reaches_its_matrices(make_whole):
 
 
 @pytest.mark.usefixtures("converted_once")
-@pytest.mark.parametrize("flag", ["none", "fp16", "int8", "int8-weights"])
+@pytest.mark.parametrize("flag", ["none", "fp16", "int8", "int8-weights", "int4"])
 def test_tflite(make_whole_bundle, tmp_path, flag):
     bundle = make_whole_bundle("qanet")
     config = export.tflite.TFLiteConfig(model=bundle.path, out=tmp_path / "out", quantize=flag, lengths=(LENGTH,))

@@ -21,6 +21,7 @@ SHAPES = {
     "fp16": '<rect x="1.5" y="1.5" width="9" height="9"/>',
     "int8": '<path d="M6 .8 11.5 10.8H.5z"/>',
     "int8-weights": '<path d="M6 0 12 6 6 12 0 6z"/>',
+    "int4": '<path d="M6 11.2.5 1.2h11z"/>',
     "int8-static": '<path d="M4 .5h4V4h3.5v4H8v3.5H4V8H.5V4H4z"/>',
 }
 OTHER_SHAPE = '<path d="M1 3 3 1l3 3 3-3 2 2-3 3 3 3-2 2-3-3-3 3-2-2 3-3z"/>'

@@ -25,7 +25,7 @@ RUNTIME_COLOURS = {
     "optimum-onnx": "#c2417c",
 }  # fmt: skip
 OTHER_COLOUR = "#7a828e"
-MARKERS = {"fp32": "o", "fp16": "s", "int8": "^", "int8-weights": "D", "int8-static": "P"}
+MARKERS = {"fp32": "o", "fp16": "s", "int8": "^", "int8-weights": "D", "int4": "v", "int8-static": "P"}
 LOG_FROM = 3.0  # an axis whose values differ by more is logarithmic
 LEGEND_COLUMNS = 4  # a line of more is wider than the plot, which then shrinks to make room for it
 DECADES_FROM = 300.0  # a logarithmic axis whose values differ by more has room for powers of ten only

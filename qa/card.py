@@ -21,6 +21,7 @@ PRECISIONS = {
     "fp16": "weights in 16 bits",
     "int8": "weights in 8 bits, activations quantized as it runs",
     "int8-weights": "weights stored in 8 bits, arithmetic in 32",
+    "int4": "weights in 4 bits, positions and token types in 8, activations quantized as it runs",
 }
 # Options that name files, or say how a run was started, and not what was made; a teacher's own are told by its own bundle.
 NOT_SETTINGS = ("model", "out", "teacher", "student_encoder", "data", "eval_data", "cache", "resume")

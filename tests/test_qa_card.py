@@ -14,9 +14,11 @@ from distill.run import main as distil
 from export.onnx import OnnxConfig
 from export.onnx import main as export
 from qa.bundle import CARD, SETTINGS, WEIGHTS, new_bundle, open_bundle
+from qa.card import PRECISIONS
 from qa.card_use import CONFIG
 from qa.datasets import data_reference, resolve
 from qa.origins import MINILM_SHA256
+from qa.probe import PROBE_TOLERANCE
 from qa.settings import QASettings
 from qa.squad import file_sha256
 
@@ -146,3 +148,7 @@ def test_known_data_is_known_by_content_packed_or_not(tmp_path, embedded_referen
     assert data_reference(tmp_path / "plain.json")["dataset"] == "embedded"
     (tmp_path / "other.json").write_bytes(b"{}")
     assert data_reference(tmp_path / "other.json") == {"name": "other.json", "sha256": file_sha256(tmp_path / "other.json")}
+
+
+def test_every_precision_has_words():
+    assert PRECISIONS.keys() == PROBE_TOLERANCE.keys()

@@ -50,7 +50,7 @@ def clip_for_int4(model: bytearray) -> list[str]:
     """Clip what int4 stores, in place, so that min/max scales of the result are those of least squared error.
 
     That is the matrices of all Linears and the largest table, the word embeddings'. Positions and token types are small and
-    stay int8: with them in int4 a trained model lost 1.7 F1. Returns the names of what is looked up in the word table.
+    stay int8: with every table in int4 a trained model lost 1.7 F1. Returns the names of what is looked up in the word table.
     """
     from ai_edge_litert import schema_py_generated as schema
 

@@ -9,8 +9,7 @@ SHARES = np.linspace(0.2, 1, 41, dtype=np.float32)
 def least_squares_bounds(weight: np.ndarray, bits: int) -> np.ndarray:
     """Where to clip each row of (R, C), so that its symmetric integers of `bits` have the least squared error: (R, 1) float32.
 
-    A row's scale is its bound / (2 ** (bits - 1) - 1): the min/max scale of the clipped row. With all of a row's range, which
-    is among what is tried, int4 costs a trained model several times as much.
+    A row's scale is its bound / (2 ** (bits - 1) - 1): the min/max scale of the clipped row. A row of zeros has the bound 0.
     """
     steps = np.float32(2 ** (bits - 1) - 1)
     largest = np.abs(weight).max(axis=1, keepdims=True)

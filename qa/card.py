@@ -93,10 +93,10 @@ def _data_title(data: Mapping[str, str]) -> str:
 
 
 def _facts(manifest: Mapping[str, Any], settings: QASettings, weights: Path, name: str) -> str:
-    counts, precision = manifest.get("parameters"), manifest["precision"]
+    counts, precision = manifest["parameters"], manifest["precision"]
     threshold = settings.null_threshold
     facts = {
-        "parameters": f"{counts['total']:,} ({counts['without_embeddings']:,} without embeddings)" if counts else "unknown",
+        "parameters": f"{counts['total']:,} ({counts['without_embeddings']:,} without embeddings)",
         "weights": f"`{weights.name}`, {weights.stat().st_size:,} bytes",
         "precision": f"{precision}: {PRECISIONS[precision]}",
         "runtime": RUNTIMES[manifest["kind"]],

@@ -93,6 +93,7 @@ def test_a_fresh_process_says_no_more_than_the_error(tmp_path):
 
 
 STOPPED = """
+import signal
 import subprocess
 import sys
 import tempfile
@@ -111,6 +112,7 @@ def main(config):
         (draft / "model.onnx").write_bytes(b"half")
         subprocess.run([sys.executable, "-c", "import time; print('busy', flush=True); time.sleep(60)"])
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it, and all below
 run_command(Config, main)
 """
 

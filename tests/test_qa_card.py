@@ -32,6 +32,9 @@ def card_of(bundle):
     return card
 
 
+PARAMETERS = {"total": 1_200, "without_embeddings": 200}
+
+
 @pytest.fixture(scope="module")
 def embedded_reference():
     return data_reference(resolve("embedded", "train"))
@@ -42,7 +45,8 @@ def seal(tmp_path):
     """Seal a bundle of a few bytes with these facts."""
 
     def make(name="made", kind="pytorch", settings=None, config=None, **facts):
-        with new_bundle(tmp_path / name, {"kind": kind, "precision": "fp32", "stage": "finetune", **facts}) as draft:
+        given = {"kind": kind, "precision": "fp32", "stage": "finetune", "parameters": PARAMETERS, **facts}
+        with new_bundle(tmp_path / name, given) as draft:
             (draft / WEIGHTS[kind]).write_bytes(b"12345")
             (settings or QASettings()).save(draft / SETTINGS)
             if config is not None:

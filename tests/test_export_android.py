@@ -62,7 +62,7 @@ def exported(make_bundle, tmp_path_factory):
 def cased(make_bundle, tmp_path_factory):
     """The same, cased, and with a no-answer threshold that splits its answers."""
     folder = tmp_path_factory.mktemp("android")
-    parent = with_settings(make_bundle(), folder / "cased", CASED, null_threshold=-4.0, n_best=7, max_answer_length=5)
+    parent = with_settings(make_bundle(), folder / "cased", CASED, null_threshold=-7.0, n_best=7, max_answer_length=5)
     with quietly():
         return export_tflite(TFLiteConfig(model=parent, out=folder / "cased-tflite", lengths=(128,)))
 

@@ -1,7 +1,7 @@
 """Distil a teacher into a student: fine-tune the teacher unless one is given, cut or build the student, train it.
 
-python -m distill.run
-python -m distill.run --out runs/real --teacher runs/real/teacher --data train-v1.1.json --eval-data dev-v1.1.json
+    python -m distill.run
+    python -m distill.run --out runs/real --teacher runs/real/teacher --data train-v1.1.json --eval-data dev-v1.1.json
 """
 
 from dataclasses import asdict, dataclass, fields

@@ -19,7 +19,6 @@ from torch import Tensor, nn
 
 from qa.features import Window, collate
 from qa.models.architectures import LayerParts
-from qa.models.encoders import Encoder
 from qa.models.model import QAModel
 
 HEADS_AT_ONCE = 4  # at 384 tokens the scores of more do not stay in a core's cache
@@ -107,9 +106,8 @@ def prepare_attention(model: QAModel, windows: Sequence[Window]) -> list[GroupSc
     errors = dict.fromkeys(parts, 0.0)
     for layer, error in zip(layers, _relative_errors(model, windows, steps), strict=True):
         errors[layer] = max(errors[layer], error)
-    return [
-        group if errors[layer] <= LARGEST_ERROR else None for layer in layers if parts[layer].n_heads > 1 for group in scales[layer]
-    ]
+    several = [layer for layer in layers if parts[layer].n_heads > 1]
+    return [group if errors[layer] <= LARGEST_ERROR else None for layer in several for group in scales[layer]]
 
 
 def _watch(model: QAModel, windows: Sequence[Window], observe: Observe) -> None:
@@ -157,9 +155,9 @@ def _remove_means(
     for layer, part in parts.items():
         keys, values, n = sums[layer]
         with torch.no_grad():
-            part.key.bias -= keys.flatten() / n
-            part.value.bias -= values.flatten() / n
-            part.attention_output.bias += part.attention_output.weight @ values.flatten() / n
+            part.key.bias.sub_(keys.flatten() / n)
+            part.value.bias.sub_(values.flatten() / n)
+            part.attention_output.bias.add_(part.attention_output.weight @ values.flatten() / n)
 
 
 def _round(states: Tensor, scale: float, zero_point: int = 0) -> Tensor:

@@ -47,7 +47,7 @@ def _attend(parts: Sequence[Sequence[Tensor]], attention_mask: Tensor) -> Tensor
 
 
 def use_grouped_attention(encoder: Encoder) -> None:
-    """Make an encoder compute its attention so, in place: query, key and value of each layer become one Linear, where it has them.
+    """Make an encoder compute its attention so, in place: each layer that has a query, a key and a value gets one Linear for them.
 
     transformers knows both functions by name from then on.
     """

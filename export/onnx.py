@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 
+from compress.calibration import calibration_windows
 from compress.quantize import MEANING
 from export.stage import ExportConfig, export_bundle
 from qa.bundle import INPUTS, OUTPUTS, WEIGHTS, Bundle
@@ -26,6 +27,7 @@ from qa.settings import QASettings
 OPSET = 20  # the first in which GELU is one operator
 AXES = {0: "batch", 1: "tokens"}
 NEEDED_MODULES = ("onnx", "onnxruntime")
+CALIBRATION_WINDOWS = 16
 
 
 @dataclass(frozen=True)
@@ -107,10 +109,10 @@ def write_file(model: QAModel, parent: Bundle, draft: Path, precision: str) -> d
     """
     import onnx
 
-    from compress.quantize_onnx import calibration_windows, check_structure, quantize
+    from compress.quantize_onnx import check_structure, quantize
 
     fp32 = trace(model)
-    graph = quantize(fp32, precision, calibration_windows(parent) if precision == "int8" else ())
+    graph = quantize(fp32, precision, calibration_windows(parent, CALIBRATION_WINDOWS) if precision == "int8" else ())
     structure = check_structure(graph, fp32, precision)
     onnx.helper.set_model_props(graph, {"pocketqa.precision": precision})
     onnx.checker.check_model(graph)

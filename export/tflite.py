@@ -3,10 +3,12 @@
     python -m export.tflite --model runs/demo/student --quantize int8
 """
 
+import copy
 import importlib.util
 import math
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
@@ -16,10 +18,16 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from compress.attention_scales import GroupScales, prepare_attention
+from compress.attention_tflite import int8_attention
+from compress.calibration import calibration_windows
+from compress.positions_tflite import slice_positions
 from compress.quantize_tflite import compact, quantize, quietly
+from compress.tflite_graph import TFLiteGraph, edit
 from export.attention import use_grouped_attention
 from export.package import append_package, describe, signature_name, update_settings, vocabulary_lines
 from export.stage import ExportConfig, export_bundle
+from export.token_types import multiply_types
 from qa.bundle import PROBE, WEIGHTS, Bundle
 from qa.cli import check_option, run_command
 from qa.errors import OptionError, ParityError, UnsupportedExport
@@ -29,6 +37,7 @@ from qa.settings import QASettings
 # Of SQuAD's windows 21, 67 and 87 % fit, and a shorter signature is faster than a padded long one. Each takes 10 MB of memory
 # and 30 ms to load in a small student; 192 saves a seventh of the time of SQuAD's windows, 160 beside it would save 4 % more.
 SHORT_LENGTHS = (128, 192, 256)
+CALIBRATION_WINDOWS = 24
 NEEDED_MODULES = ("litert_torch", "ai_edge_quantizer", "ai_edge_litert")
 
 # Operators that old runtimes refuse, or compute only in the version this converter does not write.
@@ -103,7 +112,9 @@ def convert(model: QAModel, lengths: tuple[int, ...]) -> bytes:
     """The fp32 .tflite, one signature for each length, weights shared. UnsupportedExport when TFLite cannot express it."""
     names = ", ".join(signature_name(length) for length in lengths)
     print(f"converting to TFLite: {names} (seconds; a minute for a BERT-base, and for each length of a QANet)", file=sys.stderr)
+    model = copy.deepcopy(model)
     use_grouped_attention(model.encoder)
+    multiply_types(model.encoder)
     try:
         with quietly():
             import litert_torch
@@ -118,8 +129,6 @@ def convert(model: QAModel, lengths: tuple[int, ...]) -> bytes:
     except Exception as error:  # the converter, torch.export and MLIR raise all kinds
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise UnsupportedExport(f"TFLite cannot express this model ({reason}); try python -m export.onnx") from error
-    finally:
-        model.encoder.set_attention("sdpa")
 
 
 @dataclass(frozen=True)
@@ -136,6 +145,8 @@ class Structure:
     """Types that the embedding tables are stored in, the table with the most values first."""
     constant_bytes: Counter[str]
     """Bytes of the shared constants by type."""
+    products: Counter[str]
+    """The types of what each BATCH_MATMUL of the longest signature multiplies."""
 
 
 def read_structure(model: bytes) -> Structure:
@@ -152,11 +163,12 @@ def read_structure(model: bytes) -> Structure:
     weight_types: Counter[tuple[str, str, bool]] = Counter()
     constants: dict[int, str] = {}
     tables: dict[int, tuple[int, str]] = {}
-    counts: list[Counter[str]] = []
+    counts: list[tuple[Counter[str], Counter[str]]] = []
     for graph in tree.subgraphs:
         constants |= {tensor.buffer: type_names[tensor.type] for tensor in graph.tensors if sizes[tensor.buffer]}
         operators = [(codes[operator.opcodeIndex], operator) for operator in graph.operators]
-        counts.append(Counter(name for name, _ in operators))
+        multiplied = [graph.tensors[operator.inputs[0]].type for name, operator in operators if name == "BATCH_MATMUL"]
+        counts.append((Counter(name for name, _ in operators), Counter(type_names[kind] for kind in multiplied)))
         source = {operator.outputs[0]: operator.inputs[0] for name, operator in operators if name == "DEQUANTIZE"}
         for name, operator in operators:
             if name in ("FULLY_CONNECTED", "EMBEDDING_LOOKUP", "GATHER"):
@@ -170,13 +182,14 @@ def read_structure(model: bytes) -> Structure:
     for buffer, type_name in constants.items():
         constant_bytes[type_name] += sizes[buffer]
     signatures = [definition.signatureKey.decode() for definition in tree.signatureDefs]
-    largest = max(counts, key=lambda count: count.total())
+    largest, products = max(counts, key=lambda count: count[0].total())
     table_types = [type_name for _, type_name in sorted(tables.values(), reverse=True)]
-    return Structure(dict(largest), frozenset().union(*counts), signatures, weight_types, table_types, constant_bytes)
+    names = frozenset(name for count, _ in counts for name in count)
+    return Structure(dict(largest), names, signatures, weight_types, table_types, constant_bytes, products)
 
 
-def check_structure(structure: Structure, fp32: Structure, precision: str, lengths: tuple[int, ...]) -> None:
-    """Is the file what its precision promises, and will old runtimes take it?
+def check_structure(structure: Structure, fp32: Structure, precision: str, lengths: tuple[int, ...], n_products: int = 0) -> None:
+    """Is the file what its precision promises, with `n_products` of activations in int8, and will old runtimes take it?
 
     Raises UnsupportedExport for operators they refuse, ParityError for anything that is not as it should be.
     """
@@ -198,9 +211,18 @@ def check_structure(structure: Structure, fp32: Structure, precision: str, lengt
     tables = [stored, *[small] * (len(structure.table_types) - 1)]
     if structure.table_types != tables:
         raise ParityError(f"not a {precision} model: its tables are {structure.table_types}, the largest first, wanted {tables}")
+    if structure.products["INT8"] != n_products:
+        seen = structure.products["INT8"]
+        raise ParityError(f"not a {precision} model: {seen} products of activations are int8, wanted {n_products}")
     share, largest = structure.constant_bytes.total() / fp32.constant_bytes.total(), LARGEST_SHARE[precision]
     if share > largest:
         raise ParityError(f"not a {precision} model: its constants take {share:.0%} of fp32's bytes, at most {largest:.0%}")
+
+
+def in_int8(graph: TFLiteGraph, scales: Sequence[GroupScales | None]) -> None:
+    """Rewrite what ai-edge-quantizer leaves float or slow in one signature: positions, and attention where it has scales."""
+    slice_positions(graph)
+    int8_attention(graph, scales)
 
 
 def write_file(model: QAModel, parent: Bundle, draft: Path, precision: str, *, config: TFLiteConfig) -> dict[str, Any]:
@@ -208,16 +230,23 @@ def write_file(model: QAModel, parent: Bundle, draft: Path, precision: str, *, c
     check_expressible(model)
     lengths = window_lengths(config, parent.settings)
     tokens, info = vocabulary_lines(parent), describe(parent, precision, lengths)  # they may refuse, so before converting
+    model, scales = copy.deepcopy(model), list[GroupScales | None]()
+    if precision in ("int8", "int4"):
+        print("measuring attention on training windows (seconds; a minute for a BERT-base)", file=sys.stderr)
+        scales = prepare_attention(model, calibration_windows(parent, CALIBRATION_WINDOWS))
     fp32 = convert(model, lengths)
-    stored = compact(fp32 if precision == "fp32" else quantize(fp32, precision))
+    quantized = fp32 if precision == "fp32" else quantize(fp32, precision)
+    stored = compact(edit(quantized, partial(in_int8, scales=scales)))
     structure = read_structure(stored)
-    check_structure(structure, read_structure(fp32), precision, lengths)
+    n_products = 2 * sum(of is not None for of in scales)
+    check_structure(structure, read_structure(fp32), precision, lengths, n_products)
     quantized_bytes = structure.constant_bytes["INT8"] + structure.constant_bytes["INT4"]
     path = draft / WEIGHTS["tflite"]
     path.write_bytes(stored)
     append_package(path, info, tokens, (draft / PROBE).read_text(encoding="utf-8"))
     return {
         "operators": structure.operators,
+        "products_of_activations": dict(structure.products),
         "quantized_share_of_bytes": round(quantized_bytes / structure.constant_bytes.total(), 3),
         "signatures": structure.signatures,
     }

@@ -25,7 +25,8 @@ def slice_positions(graph: TFLiteGraph) -> None:
         rows = graph.new_operator("SLICE", [table, place, size], graph.new_tensor((n_rows, width)))
         for tensor in (table, rows):
             graph.set_int8(tensor, 1.0)
-        graph.new_operator("MUL", [graph.new_operator("DEQUANTIZE", [rows]), graph.new_constant(scales[first : first + n_rows, None])], output)
+        scale = graph.new_constant(scales[first : first + n_rows, None])
+        graph.new_operator("MUL", [graph.new_operator("DEQUANTIZE", [rows]), scale], output)
     graph.drop_unused()
 
 

@@ -47,7 +47,7 @@ def _attend(parts: Sequence[Sequence[Tensor]], attention_mask: Tensor) -> Tensor
 
 
 def use_grouped_attention(encoder: Encoder) -> None:
-    """Make an encoder compute its attention so, in place: each layer that has a query, a key and a value gets one Linear for them.
+    """Make an encoder compute its attention so, in place; where its layers have parts, one Linear gives query, key and value.
 
     transformers knows both functions by name from then on.
     """

@@ -47,6 +47,7 @@ def test_no_head_of_five_is_computed_alone() -> None:
         max_position_embeddings=96,
     )  # fmt: skip
     structure = read_structure(convert(QAModel(Encoder(config), "linear").eval(), (96,)))
-    # Two groups, each with one softmax and two products; no product became a FULLY_CONNECTED beside the Linears, of which one gives all three.
+    # Two groups, each with one softmax and two products; no product became a FULLY_CONNECTED beside the Linears, of which one
+    # gives query, key and value.
     products = {name: structure.operators[name] for name in ("SOFTMAX", "BATCH_MATMUL", "FULLY_CONNECTED")}
     assert products == {"SOFTMAX": 2, "BATCH_MATMUL": 4, "FULLY_CONNECTED": 5}

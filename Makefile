@@ -4,6 +4,7 @@
 # make system-test    tests of the page, of targets over ssh, of an emulated CPU, of bundles in other tools: Chromium, OpenSSH, QEMU, Node
 # make android-test   tests of the Android app without a phone, on this machine's JVM and against Python; needs a JDK and JUnit
 # make apk            the app compiled and packaged with Debian's tools, as a check: the APK has no LiteRT runtime
+# make torture        damage, kills, full disks and misuse by the thousand: a night's work, goes on where it was stopped
 # make lint           ruff and mypy
 # make peers          a .venv-peers/NAME for each other tool that needs its own packages, to compare with
 
@@ -15,7 +16,7 @@ RUN := $(VENV)/bin/python
 DEMO := runs/demo
 PEERS := torchao openvino optimum
 
-.PHONY: install peers demo test system-test android-test apk lint clean-demo
+.PHONY: install peers demo test system-test android-test apk torture lint clean-demo
 .DELETE_ON_ERROR:
 
 install: $(VENV)/installed
@@ -75,6 +76,9 @@ android-test: install
 	android_demo/tools/test_java.sh
 	$(RUN) android_demo/tools/check_stubs.py
 	$(RUN) -m pytest -m jvm
+
+torture: install
+	$(RUN) tests/torture/run.py
 
 apk:
 	android_demo/tools/fetch_android.sh android_demo/build/jars

@@ -46,6 +46,7 @@ def command(tmp_path, monkeypatch, capsys):
         (["qa.convert", "olp", "--tokens", "t.csv", "--questions", "q.csv", "--annotations", "a.csv", "--out", "o"], "t.csv: no"),
         (["qa.convert", "triviaqa", "--questions", "q.json", "--evidence", "e", "--out", "o"], "--evidence must be a folder"),
         (["qa.augment", "--data", "absent.json", "--out", "o.json"], "absent.json: no such file"),
+        (["qa.augment", "--out", "\udcff.json"], "'\\udcff.json': is not UTF-8; give it, or the file it names, another name"),
         (["qa.augment", "--out", "absent/o.json"], "--out absent/o.json: its folder does not exist"),
         (["qa.augment", "--out", ""], "--out .: is a folder; give a file"),
         (["qa.augment", "--out", "/"], "--out /: is a folder; give a file"),

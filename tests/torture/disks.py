@@ -1,0 +1,59 @@
+"""Full and read-only disks: a small file system where this user may mount one, else a limit on the size of files."""
+
+import subprocess
+
+from case import Torture, wrong_exit
+from forks import import_everything
+from stages import STAGES, drafts, goes_on, half_finished, is_root, lay_out, reference, start
+
+ROOMY = 1 << 30
+
+
+class Disks(Torture):
+    """A command that meets a full or read-only disk says so in one line and goes on when there is room."""
+
+    name, n_cases, seconds = "full and read-only disks", 120, 600
+
+    def prepare(self) -> None:
+        """Import what stages import, and see what this user may."""
+        import_everything()
+        self.disk = self.scratch / "disk"
+        self.disk.mkdir(parents=True, exist_ok=True)
+        self.mounts = is_root() and self._mount(ROOMY) == 0
+
+    def _mount(self, size: int, *options: str) -> int:
+        words = ["mount", "-t", "tmpfs", "-o", ",".join([f"size={size}", *options]), "tmpfs", str(self.disk)]
+        return subprocess.run(words, capture_output=True, check=False).returncode
+
+    def run(self, number: int) -> str:
+        """One disk in four is read-only, the others have room for a part of what would be written."""
+        rng = self.rng(number)
+        name = list(STAGES)[number % len(STAGES)]
+        stage, expected = STAGES[name], reference(name, self.material, self.scratch)
+        read_only, room = rng.randrange(4) == 0, int(expected.n_bytes * rng.uniform(0, 1.2))
+        folder = self.disk / "folder"
+        if self.mounts:
+            self._remount(ROOMY)
+        lay_out(folder, self.material)
+        largest = None
+        if self.mounts:
+            self._remount(room + 65536, *(["ro"] if read_only else []))
+        elif read_only and not is_root():
+            folder.chmod(0o555)
+        else:
+            largest = room
+        code, said = start(stage, folder, self.scratch, largest=largest).finish()
+        if self.mounts:
+            self._remount(ROOMY, "rw")
+        folder.chmod(0o755)
+        left = drafts(folder)
+        wrong = wrong_exit(code, said) or (f"left {left}" if left else "") or half_finished(stage, folder)
+        if not wrong and code == 0 and not (folder / stage.result).exists():
+            wrong = "ended well, and made nothing"
+        wrong = wrong or goes_on(stage, folder, self.scratch, expected)
+        kind = "read-only" if read_only else f"{room:,} bytes of room, {expected.n_bytes:,} needed"
+        return f"{name}, {kind}: {wrong}" if wrong else ""
+
+    def _remount(self, size: int, *options: str) -> None:
+        if self._mount(size, "remount", *options) != 0:
+            raise SystemExit(f"{self.disk}: cannot be mounted again")

@@ -105,14 +105,16 @@ def _round_linear(part: GridLinear, moments: Tensor) -> None:
     mean, mean_lost = moments[:-1, -1] / n, moments[-1, n_inputs:-1] / n
     if bias is not None:  # which takes care of the means
         moment, with_lost = moment - n * mean[:, None] * mean, with_lost - n * mean[:, None] * mean_lost
+    weight, stored, steps = part.original.detach().double(), part.grid.scaled(part.original.detach()), steps_of(part.grid.bits)
+    factors = torch.ones(n_inputs) if part.grid.factors is None else part.grid.factors
+    moment, with_lost = moment / (factors[:, None] * factors), with_lost / factors[:, None]
     moment = moment + DAMPING * moment.diagonal().mean() * torch.eye(n_inputs, dtype=moment.dtype)
-    weight, steps = part.original.detach().double(), steps_of(part.grid.bits)
-    scale = row_scales(part.original.detach(), steps, part.grid.bound)
-    aim = weight + torch.linalg.solve(moment, with_lost @ weight.T).T
+    scale = row_scales(stored, steps, part.grid.bound)
+    aim = stored + torch.linalg.solve(moment, with_lost @ weight.T).T
     values = feed_back(aim, moment, scale, steps).clamp_(-steps * scale, steps * scale)
     rows, largest = torch.arange(len(values)), values.abs().argmax(1)  # this one keeps its row's scale
     values[rows, largest] = torch.copysign(steps * scale[:, 0], values[rows, largest])
     with torch.no_grad():
-        part.original.copy_(values)
+        part.original.copy_(values / factors)
         if bias is not None:
             bias.add_((weight @ (mean + mean_lost) - part.linear.weight.double() @ mean).float())

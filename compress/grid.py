@@ -6,6 +6,7 @@ below it. Products of integers are exact, so float products of rounded values di
 Gradients pass rounding unchanged (straight-through, Bengio et al. 2013); what is not a Linear or a table stays float.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -16,11 +17,13 @@ from torch.nn.utils import parametrize
 
 from compress.scales import least_squares_bounds
 from qa.errors import ParityError
+from qa.models.model import QAModel
 
 PRECISIONS = ("int8", "int4")
 TABLE_ROWS_AT_ONCE = 4096
 # How far a stored weight may be from the grid, in steps: float32 rounding of integer * scale is a millionth.
 GRID_TOLERANCE = 1e-3
+SMALLEST_FACTOR = 1e-6
 
 
 def steps_of(bits: int) -> int:
@@ -49,14 +52,28 @@ def row_scales(weight: Tensor, steps: int, bound: Tensor | None = None) -> Tenso
     return torch.where(largest > 0, largest / steps, 1)
 
 
+def factors(norm: nn.Module | None) -> Tensor | None:
+    """What a LayerNorm multiplies channels by, (C,), none of them 0."""
+    if norm is None:
+        return None
+    weight = norm.get_parameter("weight").detach()
+    return torch.where(weight.abs() < SMALLEST_FACTOR, SMALLEST_FACTOR, weight)
+
+
 class _RoundTokens(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, states: Tensor) -> Tensor:
-        return round_tokens(states)
+    """Of a LayerNorm's output what is rounded is the normalized state, before its factors and biases."""
 
     @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> Tensor:
-        return gradients[0]
+    def forward(ctx: Any, states: Tensor, norm: nn.Module | None) -> Tensor:
+        channels = factors(norm)
+        if norm is None or channels is None:
+            return round_tokens(states)
+        bias = norm.get_parameter("bias").detach()
+        return (round_tokens((states.float() - bias) / channels) * channels + bias).to(states.dtype)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
+        return gradients[0], None
 
 
 class _RoundRows(torch.autograd.Function):
@@ -83,17 +100,31 @@ class _RoundRows(torch.autograd.Function):
 
 
 class RowGrid(nn.Module):
-    """Rounds the rows of a matrix or table to symmetric integers; with 4 bits its bounds are parameters."""
+    """Rounds the rows of a matrix or table to symmetric integers; with 4 bits its bounds are parameters.
 
-    def __init__(self, weight: Tensor, bits: int) -> None:
+    Behind a LayerNorm the integers are those of the weights times its factors.
+    """
+
+    def __init__(self, weight: Tensor, bits: int, norm: nn.Module | None = None) -> None:
         super().__init__()
-        self.bits = bits
-        self.bound = nn.Parameter(torch.from_numpy(least_squares_bounds(weight.detach().numpy(), bits))) if bits < 8 else None
+        self.bits, self._norm = bits, (norm,)  # in a tuple, so that it does not become part of this module
+        self.bound = None
+        if bits < 8:
+            self.bound = nn.Parameter(torch.from_numpy(least_squares_bounds(self.scaled(weight.detach()).numpy(), bits)))
+
+    @property
+    def factors(self) -> Tensor | None:
+        """What the columns are multiplied by, (C,); None for nothing."""
+        return factors(self._norm[0])
+
+    def scaled(self, weight: Tensor) -> Tensor:
+        """(R, C) as it is stored: each column times its factor."""
+        return weight if self.factors is None else weight * self.factors
 
     def forward(self, weight: Tensor) -> Tensor:
         """(R, C) -> (R, C)."""
-        rounded: Tensor = _RoundRows.apply(weight, self.bound, steps_of(self.bits))
-        return rounded
+        rounded: Tensor = _RoundRows.apply(self.scaled(weight), self.bound, steps_of(self.bits))
+        return rounded if self.factors is None else rounded / self.factors
 
     def rows(self, rows: Tensor, ids: Tensor) -> Tensor:
         """Looked-up rows (..., C) of the table, which `ids` (...) named."""
@@ -107,6 +138,32 @@ def bits_of(model: nn.Module, precision: str) -> dict[nn.Module, int]:
     modules = [module for module in model.modules() if isinstance(module, nn.Linear | nn.Embedding)]
     words = max((m for m in modules if isinstance(m, nn.Embedding)), key=lambda m: m.weight.numel())
     return {m: 4 if precision == "int4" and (m is words or isinstance(m, nn.Linear)) else 8 for m in modules}
+
+
+def norms_before(model: QAModel) -> dict[nn.Module, nn.Module]:
+    """The LayerNorm whose output a Linear is given, for each that has one: the converter takes its factors into the matrix."""
+    outputs: dict[int, tuple[Tensor, nn.Module]] = {}  # the tensors are kept, so that no other gets their number
+    found: dict[nn.Module, nn.Module] = {}
+
+    def normalized(module: nn.Module, args: tuple[Tensor, ...], output: Tensor) -> None:
+        outputs[id(output)] = output, module
+
+    def multiplied(module: nn.Module, args: tuple[Tensor, ...]) -> None:
+        if id(args[0]) in outputs:
+            found[module] = outputs[id(args[0])][1]
+
+    handles: list[Any] = []
+    for module in model.modules():
+        if isinstance(module, nn.LayerNorm):
+            handles.append(module.register_forward_hook(normalized))
+        elif isinstance(module, nn.Linear):
+            handles.append(module.register_forward_pre_hook(multiplied))
+    ids = torch.zeros(1, 8, dtype=torch.long)
+    with torch.no_grad():
+        model(ids, torch.ones_like(ids), ids)
+    for handle in handles:
+        handle.remove()
+    return found
 
 
 def float_modules(model: nn.Module) -> list[str]:
@@ -125,17 +182,20 @@ class GridLinear:
 
 
 class Grid:
-    """Makes a model compute with rounded activations and weights, and train through them, until `settle`."""
+    """Makes a model compute with rounded activations and weights, and train through them, until `settle`.
 
-    def __init__(self, model: nn.Module, precision: str) -> None:
+    `norms` are those before its Linears, as `norms_before` finds them.
+    """
+
+    def __init__(self, model: nn.Module, precision: str, norms: Mapping[nn.Module, nn.Module]) -> None:
         self.linears: dict[str, GridLinear] = {}
         self._tables: list[tuple[nn.Embedding, RowGrid]] = []
         self._hooks: list[Any] = [model.register_forward_hook(self._forget)]
         self._last: tuple[Tensor, Tensor] | None = None
-        bits = bits_of(model, precision)
+        bits, self._norms = bits_of(model, precision), norms
         for name, module in list(model.named_modules()):
             if isinstance(module, nn.Linear):
-                grid, original = RowGrid(module.weight, bits[module]), module.weight
+                grid, original = RowGrid(module.weight, bits[module], self._norms.get(module)), module.weight
                 parametrize.register_parametrization(module, "weight", grid)
                 self.linears[name] = GridLinear(module, original, grid)
                 self._hooks.append(module.register_forward_pre_hook(self._round_input))
@@ -161,7 +221,7 @@ class Grid:
         """Query, key and value have one input, which is rounded once."""
         (states,) = args
         if self._last is None or self._last[0] is not states:
-            self._last = states, _RoundTokens.apply(states)
+            self._last = states, _RoundTokens.apply(states, self._norms.get(module))
         return (self._last[1],)
 
     def _forget(self, *_: Any) -> None:

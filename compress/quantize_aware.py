@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from compress.gptq import round_with_feedback
-from compress.grid import PRECISIONS, Grid, float_modules
+from compress.grid import PRECISIONS, Grid, float_modules, norms_before
 from distill.stage import (
     DistillationFlags,
     distil,
@@ -100,7 +100,7 @@ def main(config: QuantizeAwareConfig) -> Bundle:
     for name in float_modules(model):
         print(f"the export quantizes {name} without training: only Linears and tables are on the grid", file=sys.stderr)
     windows = make_windows(material.train, parent.tokenizer(), parent.settings, progress=True)
-    grid = Grid(model, config.quantize)
+    grid = Grid(model, config.quantize, norms_before(model))
     if config.calibration_windows and not (config.resume and (work_folder(out) / CHECKPOINT).is_file()):
         chosen = np.random.default_rng(config.seed).permutation(len(windows))[: config.calibration_windows]
         round_with_feedback(model, grid, before, [windows[i] for i in chosen])

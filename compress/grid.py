@@ -240,3 +240,16 @@ def integers(weight: Tensor, bits: int, where: str) -> Tensor:
     if off > GRID_TOLERANCE:
         raise ParityError(f"{where}: weights are {off:.2g} steps away from the int{bits} grid they were trained for")
     return rounded.to(torch.int8)
+
+
+def grid_integers(model: QAModel, precision: str) -> tuple[list[Tensor], list[Tensor]]:
+    """(of Linears, of tables) the integers of a settled model, int8 (R, C); ParityError when its weights are off the grid."""
+    names, norms = {module: name for name, module in model.named_modules()}, norms_before(model)
+    linears: list[Tensor] = []
+    tables: list[Tensor] = []
+    for module, bits in bits_of(model, precision).items():
+        weight = module.get_parameter("weight").detach()
+        channels = factors(norms.get(module))
+        found = integers(weight if channels is None else weight * channels, bits, names[module])
+        (linears if isinstance(module, nn.Linear) else tables).append(found)
+    return linears, tables

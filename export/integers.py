@@ -1,9 +1,8 @@
 """Does a .tflite file store the very integers that its parent was trained with?"""
 
 import numpy as np
-from torch import nn
 
-from compress.grid import RowGrid, bits_of, integers, norms_before
+from compress.grid import grid_integers
 from qa.bundle import Bundle
 from qa.errors import ParityError
 from qa.models.model import QAModel
@@ -16,13 +15,7 @@ def check_integers(model: QAModel, parent: Bundle, file: bytes, precision: str) 
     """
     if parent.manifest.get("grid", {}).get("precision") != precision:
         return
-    bits, norms = bits_of(model, precision), norms_before(model)
-    linears, tables = set[bytes](), set[bytes]()
-    for name, module in model.named_modules():
-        if isinstance(module, nn.Linear | nn.Embedding):
-            rows = linears if isinstance(module, nn.Linear) else tables
-            weight = RowGrid(module.weight, bits[module], norms.get(module)).scaled(module.weight.detach())
-            rows.update(_rows(integers(weight, bits[module], name).numpy()))
+    linears, tables = ({row for matrix in part for row in _rows(matrix.numpy())} for part in grid_integers(model, precision))
     stored = {row for matrix in stored_integers(file) for row in _rows(matrix)}
     other, missing = len(stored - linears - tables), len(linears - stored)
     if other or missing:

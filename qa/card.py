@@ -151,7 +151,8 @@ def _figures(chain: Sequence[Mapping[str, Any]]) -> str:
     if "scores" not in chain[0]:
         lines += [f"{chain[0]['name']} itself was not scored when it was made; `python -m qa.evaluate` does it.", ""]
     if "grid" in chain[0]:
-        lines += [f"Its weights are those of an {chain[0]['grid']['precision']} export; its figures are with float activations.", ""]
+        precision = chain[0]["grid"]["precision"]
+        lines += [f"Its weights are those of an {precision} export; its figures are with float activations.", ""]
     if "parity" in chain[0]:
         parity = chain[0]["parity"]
         lines += [

@@ -9,7 +9,7 @@ from ai_edge_litert.interpreter import Interpreter
 from torch import nn
 
 from compress.gptq import feed_back, input_groups, round_with_feedback
-from compress.grid import Grid, bits_of, float_modules, integers, norms_before, round_tokens
+from compress.grid import Grid, bits_of, float_modules, grid_integers, integers, norms_before, round_tokens
 from compress.quantize_aware import QuantizeAwareConfig, main
 from compress.quantize_tflite import quantize, quietly
 from distill.batches import model_inputs, to_tensors
@@ -131,7 +131,7 @@ def test_settled_weights_give_the_same_model_with_float_activations(model, windo
     difference = (logits(model, windows) - before).abs().mean()
     assert 0 < difference < 0.05
     again = Grid(model, "int4", norms_before(model))
-    assert all(torch.equal(part.linear.weight, weights[name]) for name, part in again.linears.items())
+    assert all(torch.allclose(part.linear.weight, weights[name], atol=1e-6) for name, part in again.linears.items())
     assert torch.allclose(logits(model, windows), before, atol=1e-4)
 
 
@@ -191,13 +191,12 @@ def test_the_export_stores_the_integers_that_were_trained(config, precision, oth
     bundle = main(replace(config, quantize=precision))
     assert (bundle.stage, bundle.manifest["grid"], bundle.precision) == ("quantize", {"precision": precision}, "fp32")
     model = QAModel.from_pretrained(bundle.path)
-    bits = bits_of(model, precision)
-    for name, module in model.named_modules():
-        if module in bits:
-            rows = integers(module.weight.detach(), bits[module], name).abs().amax(1)
-            assert set(rows.tolist()) <= {0, 2 ** (bits[module] - 1) - 1}
-    trained = (model.encoder.model.embeddings.word_embeddings.weight - parent.encoder.model.embeddings.word_embeddings.weight).std()
-    assert trained > 0
+    linears, (words, *others) = grid_integers(model, precision)
+    steps = 7 if precision == "int4" else 127
+    assert all((matrix.abs().amax(1) == steps).all() for matrix in [*linears, words])
+    assert all((matrix.abs().amax(1) == 127).all() for matrix in others)
+    biases = [m.encoder.layer_parts()[0].query.bias for m in (model, parent)]
+    assert not torch.equal(*biases), "it learnt"
     exported = export(TFLiteConfig(model=bundle.path, out=tmp_path / "tflite", quantize=precision, lengths=(96, 128)))
     assert exported.manifest["ancestors"][0]["grid"] == {"precision": precision}
     assert exported.manifest["parity"]["relative_difference"] < 0.05, "nothing but activations is rounded"
@@ -239,9 +238,10 @@ def test_a_stopped_run_goes_on_to_the_same_weights(config, tmp_path, monkeypatch
         return step(self, number)
 
     again = replace(config, out=tmp_path / "again")
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+    with monkeypatch.context() as patch:
         patch.setattr(Trainer, "_step", stop)
-        main(again)
+        with pytest.raises(KeyboardInterrupt):
+            main(again)
     assert not again.out.exists()
     resumed = main(replace(again, resume=True))
     assert resumed.manifest["files"]["model.safetensors"] == straight.manifest["files"]["model.safetensors"]

@@ -132,7 +132,7 @@ def test_settled_weights_give_the_same_model_with_float_activations(model, windo
     assert 0 < difference < 0.05
     again = Grid(model, "int4", norms_before(model))
     assert all(torch.allclose(part.linear.weight, weights[name], atol=1e-6) for name, part in again.linears.items())
-    assert torch.allclose(logits(model, windows), before, atol=1e-4)
+    assert (logits(model, windows) - before).abs().mean() < 0.02 * difference, "a float's last bit may turn an integer"
 
 
 def test_what_is_off_the_grid_is_refused():
@@ -170,11 +170,11 @@ def test_rounding_with_feedback_comes_nearer_to_the_model(model, windows):
     reference.load_state_dict(model.state_dict())
     grid = Grid(model, "int4", norms_before(model))
     wanted, plain = logits(reference, windows), logits(model, windows)
-    scales = {name: part.linear.weight.abs().amax(1) for name, part in grid.linears.items()}
+    scales = {name: part.grid.scaled(part.linear.weight).abs().amax(1) for name, part in grid.linears.items()}
     round_with_feedback(model, grid, reference, windows)
     assert (logits(model, windows) - wanted).square().mean() < 0.5 * (plain - wanted).square().mean()
     for name, part in grid.linears.items():
-        assert torch.allclose(part.linear.weight.abs().amax(1), scales[name], rtol=1e-5)
+        assert torch.allclose(part.grid.scaled(part.linear.weight).abs().amax(1), scales[name], rtol=1e-5)
 
 
 @pytest.fixture

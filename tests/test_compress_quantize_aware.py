@@ -11,7 +11,7 @@ from torch import nn
 from compress.gptq import feed_back, input_groups, round_with_feedback
 from compress.grid import Grid, bits_of, float_modules, grid_integers, integers, norms_before, round_tokens
 from compress.quantize_aware import QuantizeAwareConfig, main
-from compress.quantize_tflite import quantize, quietly
+from compress.quantize_tflite import compact, quietly
 from distill.batches import model_inputs, to_tensors
 from distill.training import Trainer
 from export.integers import stored_integers
@@ -208,15 +208,15 @@ def test_an_export_with_other_integers_is_not_kept(config, monkeypatch, tmp_path
     bundle = main(replace(config, epochs=0))
     from export import tflite
 
-    def half_scale(model, precision):
-        file = bytearray(quantize(model, precision))
+    def spoilt(model):
+        file = bytearray(compact(model))
         matrix = max(stored_integers(file), key=len)
         at = bytes(file).find(pack(matrix[:8]))
         assert at > 0
         file[at] ^= 1
         return bytes(file)
 
-    monkeypatch.setattr(tflite, "quantize", half_scale)
+    monkeypatch.setattr(tflite, "compact", spoilt)
     with pytest.raises(ParityError, match=r"was trained for int4, but .* it has 1 others"):
         export(TFLiteConfig(model=bundle.path, out=tmp_path / "tflite", quantize="int4", lengths=(96, 128)))
     assert not (tmp_path / "tflite").exists()
@@ -257,4 +257,4 @@ def test_what_cannot_be_is_said_first(config, make_whole_bundle):
         with pytest.raises(OptionError, match=says):
             replace(config, **change)
     with pytest.raises(UnsupportedExport, match="TFLite cannot express a bidaf model"):
-        main(replace(config, model=make_whole_bundle("bidaf")))
+        main(replace(config, model=make_whole_bundle("bidaf").path))

@@ -141,7 +141,10 @@ def bits_of(model: nn.Module, precision: str) -> dict[nn.Module, int]:
 
 
 def norms_before(model: QAModel) -> dict[nn.Module, nn.Module]:
-    """The LayerNorm whose output a Linear is given, for each that has one: the converter takes its factors into the matrix."""
+    """The LayerNorm whose output a Linear is given, for each that has one: the converter takes its factors into the matrix.
+
+    The model is in eval mode, so that dropout passes on what it is given.
+    """
     outputs: dict[int, tuple[Tensor, nn.Module]] = {}  # the tensors are kept, so that no other gets their number
     found: dict[nn.Module, nn.Module] = {}
 

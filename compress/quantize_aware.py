@@ -1,8 +1,8 @@
 """Train a finished model on the grid of integers that its int8 or int4 export computes with, against its teacher.
 
-Linears are first rounded with error feedback (compress.gptq), which alone is often enough: --epochs 0. Then the model learns,
-its weights and activations rounded in every step as LiteRT rounds them (compress.grid). The result is an ordinary PyTorch
-bundle whose weights lie on the grid, and the TFLite export to that precision stores just these integers, or fails.
+Linears are first rounded with error feedback (compress.gptq); --epochs 0 leaves it at that. Then the model learns, its weights
+and activations rounded in every step as LiteRT rounds them (compress.grid). The result is an ordinary PyTorch bundle whose
+weights lie on the grid, and the TFLite export to that precision stores just these integers, or fails.
 
     python -m compress.quantize_aware --model runs/demo/student-pruned --teacher runs/demo/teacher --quantize int4
     python -m export.tflite --model runs/demo/student-pruned-grid-int4 --quantize int4
@@ -98,7 +98,7 @@ def main(config: QuantizeAwareConfig) -> Bundle:
     check_expressible(model)
     model.encoder.check_length(parent.settings.max_length)
     for name in float_modules(model):
-        print(f"the export quantizes {name} without training: only Linears and tables are on the grid", file=sys.stderr)
+        print(f"{name} modules train in float, whatever the export makes of them: only Linears and tables round", file=sys.stderr)
     windows = make_windows(material.train, parent.tokenizer(), parent.settings, progress=True)
     grid = Grid(model, config.quantize, norms_before(model))
     if config.calibration_windows and not (config.resume and (work_folder(out) / CHECKPOINT).is_file()):

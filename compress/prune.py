@@ -7,7 +7,6 @@ smaller and faster everywhere. Magnitude sets single weights to zero: the file c
     python -m compress.prune --model runs/demo/student --method magnitude --sparsity 0.8 --iterations 5
 """
 
-import os
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,18 +23,18 @@ from distill.stage import (
     DistillationFlags,
     distil,
     finished,
+    open_with_teacher,
     read_material,
+    refuse_torchrun,
     refuse_unless_resumed,
     save_model,
     summary,
     work_folder,
 )
-from distill.student import same_tokens
 from distill.training import TrainingOptions
 from qa.bundle import Bundle
-from qa.checkpoints import open_model, output_beside
+from qa.checkpoints import output_beside
 from qa.cli import check_option, run_command
-from qa.errors import OptionError
 from qa.features import Window, make_windows
 from qa.models.model import QAModel
 from qa.models.surgery import keep_heads, keep_neurons
@@ -157,8 +156,7 @@ def report(before: QAModel, after: QAModel, parent: Bundle, bundle: Bundle, rati
 
 def main(config: PruneConfig) -> Bundle:
     """Open the parent, prune, recover, save; prints what it bought."""
-    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
-        raise OptionError("compress.prune runs as one process, on one GPU where there is one; start it without torchrun")
+    refuse_torchrun("compress.prune")
     out = config.target
     refuse_unless_resumed(out, config.resume)
     if out.exists():
@@ -166,13 +164,7 @@ def main(config: PruneConfig) -> Bundle:
         print(summary(bundle))
         return bundle
     config.check_cache()
-    parent = open_model(config.model, kind="pytorch")
-    teacher = open_model(config.teacher, kind="pytorch") if config.teacher else parent
-    if not same_tokens(teacher.tokenizer(), parent.tokenizer()):
-        raise OptionError(
-            f"--teacher {config.teacher}: its tokenizer differs from that of {config.model}, so their logits cannot be compared; "
-            "give the model's own teacher, or none"
-        )
+    parent, teacher = open_with_teacher(config.model, config.teacher)
     material = read_material(config.data, config.eval_data)
     before, model = QAModel.from_pretrained(parent.path), QAModel.from_pretrained(parent.path)
     model.encoder.check_length(parent.settings.max_length)

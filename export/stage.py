@@ -50,14 +50,14 @@ class ExportConfig:
 
 
 def newest_student(folder: Path = DEMO) -> Path:
-    """The student or pruned student that was finished last in a run folder."""
+    """The student, pruned or trained for a precision or neither, that was finished last in a run folder."""
     students = []
     for manifest in folder.glob(f"*/{MANIFEST}"):
         try:
             bundle = open_bundle(manifest.parent)
         except PocketQAError:
             continue
-        if bundle.kind == "pytorch" and bundle.stage in ("distill", "prune"):
+        if bundle.kind == "pytorch" and bundle.stage in ("distill", "prune", "quantize"):
             students.append((manifest.stat().st_mtime_ns, manifest.parent))
     if not students:
         raise BundleError(f"{folder}: holds no finished student; give --model BUNDLE, or run python -m distill.run first")

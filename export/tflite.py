@@ -18,6 +18,7 @@ from torch import Tensor, nn
 
 from compress.quantize_tflite import compact, quantize, quietly
 from export.attention import use_grouped_attention
+from export.integers import check_integers
 from export.package import append_package, describe, signature_name, update_settings, vocabulary_lines
 from export.stage import ExportConfig, export_bundle
 from qa.bundle import PROBE, WEIGHTS, Bundle
@@ -212,6 +213,7 @@ def write_file(model: QAModel, parent: Bundle, draft: Path, precision: str, *, c
     stored = compact(fp32 if precision == "fp32" else quantize(fp32, precision))
     structure = read_structure(stored)
     check_structure(structure, read_structure(fp32), precision, lengths)
+    check_integers(model, parent, stored, precision)
     quantized_bytes = structure.constant_bytes["INT8"] + structure.constant_bytes["INT4"]
     path = draft / WEIGHTS["tflite"]
     path.write_bytes(stored)

@@ -121,6 +121,8 @@ def _made_of(stage: Mapping[str, Any]) -> str:
         parts.append(f"taught by {_reference(stage['recovered_against'])}")
     if "training_data" in stage:
         parts.append(f"trained on {_reference(stage['training_data'])}")
+    if "grid" in stage:
+        parts.append(f"weights on the {stage['grid']['precision']} grid")
     config = stage.get("config", {})
     shown = {key: value for key, value in config.items() if value not in (None, False) and key not in NOT_SETTINGS}
     settings = [f"{key} {value}" for key, value in shown.items() if not key.startswith(TEACHERS_SETTINGS)]
@@ -148,6 +150,9 @@ def _figures(chain: Sequence[Mapping[str, Any]]) -> str:
     lines = ["## Figures", ""]
     if "scores" not in chain[0]:
         lines += [f"{chain[0]['name']} itself was not scored when it was made; `python -m qa.evaluate` does it.", ""]
+    if "grid" in chain[0]:
+        precision = chain[0]["grid"]["precision"]
+        lines += [f"Its weights are those of an {precision} export; its figures are with float activations.", ""]
     if "parity" in chain[0]:
         parity = chain[0]["parity"]
         lines += [

@@ -68,6 +68,7 @@ def command(tmp_path, monkeypatch, capsys):
         (["distill.run", "--hidden-weight", "0", "--cache", "/dev/null/c"], "--cache /dev/null/c: /dev/null is no folder"),
         (["compress.prune", "--model", "absent", "--keep-ffn", "2"], "--keep-ffn must be in (0, 1], got 2"),
         (["compress.prune", "--model", "absent"], "'absent': no such folder here, and the hub did not give it"),
+        (["compress.quantize_aware", "--model", "absent", "--quantize", "fp16"], "--quantize must be one of int8, int4, got"),
         (["export.onnx"], "holds no finished student"),
         (["export.tflite", "--quantize", "int9"], "--quantize must be one of none, fp16, int8, int8-weights, int4"),
         (["export.onnx", "--quantize", "int4"], "--quantize int4 is for TFLite alone"),

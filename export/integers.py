@@ -1,0 +1,53 @@
+"""Does a .tflite file store the very integers that its parent was trained with?"""
+
+import numpy as np
+
+from compress.grid import grid_integers
+from qa.bundle import Bundle
+from qa.errors import ParityError
+from qa.models.model import QAModel
+
+
+def check_integers(model: QAModel, parent: Bundle, file: bytes, precision: str) -> None:
+    """ParityError unless the rows of all Linears and tables in the file are the parent's, where it was trained for `precision`.
+
+    Rows are compared, as the converter may join matrices; a table of one row it may fold into another constant.
+    """
+    if parent.manifest.get("grid", {}).get("precision") != precision:
+        return
+    linears, tables = ({row for matrix in part for row in _rows(matrix.numpy())} for part in grid_integers(model, precision))
+    stored = {row for matrix in stored_integers(file) for row in _rows(matrix)}
+    other, missing = len(stored - linears - tables), len(linears - stored)
+    if other or missing:
+        raise ParityError(
+            f"{parent.path} was trained for {precision}, but of its rows of integers the file lacks {missing:,}, and it has "
+            f"{other:,} others; it was not kept"
+        )
+
+
+def _rows(matrix: np.ndarray) -> list[bytes]:
+    return [row.tobytes() for row in matrix]
+
+
+def stored_integers(file: bytes) -> list[np.ndarray]:
+    """The int8 values of every int8 or int4 weight of a FULLY_CONNECTED and table of an EMBEDDING_LOOKUP, each buffer once."""
+    from ai_edge_litert import schema_py_generated as schema
+
+    tree = schema.ModelT.InitFromObj(schema.Model.GetRootAs(file, 0))
+    codes = [code.builtinCode for code in tree.operatorCodes]
+    found: dict[int, np.ndarray] = {}
+    for graph in tree.subgraphs:
+        for operator in graph.operators:
+            if codes[operator.opcodeIndex] in (schema.BuiltinOperator.FULLY_CONNECTED, schema.BuiltinOperator.EMBEDDING_LOOKUP):
+                weight = graph.tensors[operator.inputs[1]]
+                data = tree.buffers[weight.buffer].data
+                if data is not None and weight.buffer not in found:
+                    found[weight.buffer] = unpack(data.view(np.int8), weight.type == schema.TensorType.INT4, weight.shape)
+    return list(found.values())
+
+
+def unpack(data: np.ndarray, is_int4: bool, shape: np.ndarray) -> np.ndarray:
+    """Bytes as int8 values of `shape`; of int4 each holds two, the first in its low bits."""
+    if is_int4:
+        data = np.stack([data << 4 >> 4, data >> 4], axis=1).ravel()[: np.prod(shape)]
+    return data.reshape(shape)

@@ -30,7 +30,6 @@ from distill.stage import (
     work_folder,
 )
 from distill.training import CHECKPOINT, TrainingOptions
-from export.tflite import check_expressible
 from qa.bundle import Bundle
 from qa.checkpoints import output_beside
 from qa.cli import check_option, run_command
@@ -95,7 +94,7 @@ def main(config: QuantizeAwareConfig) -> Bundle:
     parent, teacher = open_with_teacher(config.model, config.teacher)
     material = read_material(config.data, config.eval_data)
     before, model = QAModel.from_pretrained(parent.path), QAModel.from_pretrained(parent.path)
-    check_expressible(model)
+    model.encoder.check_tflite()
     model.encoder.check_length(parent.settings.max_length)
     for name in float_modules(model):
         print(f"{name} modules train in float, whatever the export makes of them: only Linears and tables round", file=sys.stderr)

@@ -92,14 +92,6 @@ class ExportModel(nn.Module):
         return {"start_logits": start, "end_logits": end}
 
 
-def check_expressible(model: QAModel) -> None:
-    """UnsupportedExport for an architecture of which it is known that TFLite cannot express it."""
-    reason = model.encoder.architecture.no_tflite
-    if reason:
-        name = model.encoder.config.model_type
-        raise UnsupportedExport(f"TFLite cannot express a {name} model: {reason}; use python -m export.onnx")
-
-
 def convert(model: QAModel, lengths: tuple[int, ...]) -> bytes:
     """The fp32 .tflite, one signature for each length, weights shared. UnsupportedExport when TFLite cannot express it."""
     names = ", ".join(signature_name(length) for length in lengths)
@@ -206,7 +198,7 @@ def check_structure(structure: Structure, fp32: Structure, precision: str, lengt
 
 def write_file(model: QAModel, parent: Bundle, draft: Path, precision: str, *, config: TFLiteConfig) -> dict[str, Any]:
     """Write the packaged model.tflite into the draft; what the manifest should say of its structure."""
-    check_expressible(model)
+    model.encoder.check_tflite()
     lengths = window_lengths(config, parent.settings)
     tokens, info = vocabulary_lines(parent), describe(parent, precision, lengths)  # they may refuse, so before converting
     fp32 = convert(model, lengths)

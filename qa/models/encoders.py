@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from transformers import PretrainedConfig
 
 from qa.cli import check_option
-from qa.errors import OptionError
+from qa.errors import OptionError, UnsupportedExport
 from qa.models.architectures import LayerParts, encoder_type
 
 
@@ -57,6 +57,13 @@ class Encoder(nn.Module):
                 f"a {self.config.model_type} encoder cannot be pruned by heads and neurons: {self.architecture.unprunable}; "
                 "--method magnitude works"
             )
+
+    def check_tflite(self) -> None:
+        """UnsupportedExport for an architecture of which it is known that TFLite cannot express it."""
+        reason = self.architecture.no_tflite
+        if reason:
+            name = self.config.model_type
+            raise UnsupportedExport(f"TFLite cannot express a {name} model: {reason}; use python -m export.onnx")
 
     def set_attention(self, implementation: str) -> None:
         """Choose the attention: "sdpa" to compute; to export, "eager", which traces to plain, fusible operators, or another that

@@ -50,12 +50,12 @@ class Encoder(nn.Module):
         parts = self.architecture.parts
         return [] if parts is None else [parts(layer) for layer in dict.fromkeys(self.layers if layers is None else layers)]
 
-    def check_prunable(self) -> None:
-        """OptionError, saying why, when there are no heads and neurons that could be removed from its layers."""
+    def check_prunable(self, instead: str) -> None:
+        """OptionError, saying why and what to do instead, when there are no heads and neurons to remove from its layers."""
         if self.architecture.parts is None:
             raise OptionError(
                 f"a {self.config.model_type} encoder cannot be pruned by heads and neurons: {self.architecture.unprunable}; "
-                "--method magnitude works"
+                f"{instead}"
             )
 
     def check_tflite(self) -> None:

@@ -6,21 +6,29 @@ gives it for all units; its square, averaged over windows, estimates how much th
 quantity of the same loss everywhere, so units of different layers can be ranked together.
 """
 
+import hashlib
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
 from torch import Tensor, nn
 from tqdm import tqdm
 
 from distill.batches import to_tensors
 from distill.objectives import supervised
 from qa.features import Window
+from qa.files import write_whole
 from qa.models.model import QAModel
 
 BATCH = 8
+IMPORTANCE = "importance.safetensors"
 
 
 @dataclass(frozen=True)
@@ -60,6 +68,40 @@ class _InputSquares:
         self.batch = 0.0
 
 
+def sample_windows(windows: Sequence[Window], n: int, seed: int) -> list[Window]:
+    """At most `n` of the windows, drawn at random; the same for the same seed."""
+    return [windows[i] for i in np.random.default_rng(seed).permutation(len(windows))[:n]]
+
+
+def fingerprint(model: QAModel, windows: Sequence[Window]) -> str:
+    """All that importance depends on, hashed."""
+    hashed = hashlib.sha256()
+    for tensor in model.state_dict().values():
+        hashed.update(tensor.numpy().tobytes())
+    for window in windows:
+        hashed.update(window.input_ids.tobytes())
+        hashed.update(f"{window.context_begin} {window.start_position} {window.end_position};".encode())
+    return hashed.hexdigest()
+
+
+def kept_importance(model: QAModel, windows: Sequence[Window], path: Path) -> Importance:
+    """What the file `path` has of this model and these windows, or else what is measured now, in minutes, and kept there.
+
+    A run that goes on is then cut as it was, whatever the machine's rounding.
+    """
+    depends_on = fingerprint(model, windows)
+    with suppress(FileNotFoundError, SafetensorError), safe_open(path, "pt") as file:
+        if file.metadata() == {"depends_on": depends_on}:
+            n_layers = len(file.keys()) // 2
+            heads, neurons = ([file.get_tensor(f"{kind}.{i}") for i in range(n_layers)] for kind in ("heads", "neurons"))
+            return Importance(heads, neurons)
+    found = measure_importance(model, windows)
+    tensors = {f"{kind}.{i}": scores for kind in ("heads", "neurons") for i, scores in enumerate(getattr(found, kind))}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(path, save(tensors, {"depends_on": depends_on}))
+    return found
+
+
 def measure_importance(model: QAModel, windows: Sequence[Window], *, progress: bool = True) -> Importance:
     """Fisher scores of every head and neuron on training windows with their gold answers; the model is left as it was."""
     parts = model.encoder.layer_parts()
@@ -79,18 +121,3 @@ def measure_importance(model: QAModel, windows: Sequence[Window], *, progress: b
         for counter in (*heads, *neurons):
             counter.handle.remove()
     return Importance([c.total for c in heads], [c.total for c in neurons])
-
-
-def choose(scores: Sequence[Tensor], keep: float, multiple: int) -> list[Tensor]:
-    """The indices kept in each layer, ascending: the best `keep` of all layers together, rounded up to `multiple` a layer.
-
-    Every layer keeps at least one `multiple`. Kernels work in tiles, so widths that are no multiple buy no time.
-    """
-    n_kept = max(1, round(keep * sum(len(s) for s in scores)))
-    threshold = torch.cat(list(scores)).sort(descending=True).values[n_kept - 1]
-    kept = []
-    for layer in scores:
-        above = int((layer >= threshold).sum())
-        n = min(len(layer), max(multiple, -(-above // multiple) * multiple))
-        kept.append(layer.sort(descending=True, stable=True).indices[:n].sort().values)
-    return kept

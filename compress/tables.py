@@ -5,18 +5,53 @@
 The codebooks of the new bundle train on as other weights do (python -m distill.finetune --model ...); the codes stay.
 """
 
+import shutil
 import sys
+from dataclasses import asdict, dataclass
+from pathlib import Path
 
 import numpy as np
 from torch import nn
 from tqdm import tqdm
 
+from qa.bundle import HELD_OUT, SETTINGS, Bundle, new_bundle, open_bundle, refuse_existing
+from qa.checkpoints import open_model, output_beside
+from qa.cli import check_option, run_command
+from qa.datasets import EMBEDDED, data_reference, resolve
 from qa.errors import OptionError
+from qa.features import make_windows
 from qa.models.model import QAModel
+from qa.models.pretrained import copy_tokenizer
 from qa.models.word_table import FIRST_CODE, GROUP_SIZES, N_ENTRIES, ProductQuantizedEmbedding
+from qa.runtimes import load_runtime
+from qa.squad import read_squad
+from qa.threshold import tune_for_bundle
 
 ROUNDS = 12  # of k-means
 CHUNK = 8192  # tokens whose distances to all entries fit a core's cache
+
+
+@dataclass(frozen=True)
+class TablesConfig:
+    """Compress a model's word table by product quantization."""
+
+    model: Path
+    """PyTorch bundle, or a transformers checkpoint (folder or hub name); it is left as it is."""
+    out: Path | None = None
+    """Bundle to create; by default beside the parent, named <parent>-<form>."""
+    embeddings: str = "pq3"
+    """pq3 or pq4: a byte for each 3 or 4 values of a word vector."""
+    data: str = EMBEDDED
+    """Whose tokens are counted, so that frequent ones are kept more exactly: SQuAD JSON file, or embedded, squad, squad_v2."""
+
+    def __post_init__(self) -> None:
+        check_option(self.embeddings in GROUP_SIZES, "--embeddings", self.embeddings, f"one of {', '.join(GROUP_SIZES)}")
+
+
+def token_counts(bundle: Bundle, n_tokens: int, data: str = EMBEDDED) -> np.ndarray:
+    """How often each of the `n_tokens` of a bundle's word table occurs in its windows of some training data, (V,)."""
+    windows = make_windows(read_squad(resolve(data, "train")), bundle.tokenizer(), bundle.settings)
+    return np.bincount(np.concatenate([window.input_ids for window in windows]), minlength=n_tokens)
 
 
 def compress_words(model: QAModel, form: str, counts: np.ndarray | None) -> None:
@@ -74,3 +109,32 @@ def nearest_centres(points: np.ndarray, centres: np.ndarray) -> np.ndarray:
     towards = np.concatenate([centres, -0.5 * np.square(centres).sum(axis=1, keepdims=True)], axis=1).T
     with_one = np.concatenate([points, np.ones_like(points[:, :1])], axis=1)
     return np.concatenate([(with_one[at : at + CHUNK] @ towards).argmax(axis=1) for at in range(0, len(points), CHUNK)])
+
+
+def main(config: TablesConfig) -> Bundle:
+    """Open the parent, compress its word table, save."""
+    out = config.out or output_beside(config.model, config.embeddings)
+    refuse_existing(out)
+    parent = open_model(config.model, kind="pytorch")
+    model = QAModel.from_pretrained(parent.path)
+    compress_words(model, config.embeddings, token_counts(parent, model.encoder.words.num_embeddings, config.data))
+    manifest = {
+        "kind": "pytorch", "precision": "fp32", "stage": "compress", "config": asdict(config), "embeddings": config.embeddings,
+        "parent": parent.reference(), "ancestors": parent.lineage(), "parameters": asdict(model.count_parameters()),
+        "counted_data": data_reference(resolve(config.data, "train")),
+    }  # fmt: skip
+    with new_bundle(out, manifest) as draft:
+        model.save_pretrained(draft)
+        copy_tokenizer(parent.path, draft, parent.settings.max_length, model.encoder.architecture.inputs)
+        if (parent.path / HELD_OUT).is_file():
+            shutil.copy(parent.path / HELD_OUT, draft)
+        runtime = load_runtime(Bundle(draft, manifest, "", parent.settings))
+        tune_for_bundle(runtime, parent.tokenizer(), parent.settings, draft).save(draft / SETTINGS)
+    bundle = open_bundle(out)
+    sizes = [b.weights.stat().st_size / 1e6 for b in (parent, bundle)]
+    print(f"{out}: word table as {config.embeddings}, {sizes[0]:.1f} -> {sizes[1]:.1f} MB")
+    return bundle
+
+
+if __name__ == "__main__":
+    run_command(TablesConfig, main)

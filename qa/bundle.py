@@ -42,7 +42,7 @@ FACTS = {
     "parameters": {"total": int, "without_embeddings": int},
 }  # fmt: skip
 OPTIONAL_FACTS = {
-    "parent": {"sha256": str}, "config": dict, "ancestors": list,
+    "parent": {"sha256": str}, "config": dict, "ancestors": list, "embeddings": str,
     "scores": {"exact": int | float, "f1": int | float, "total": int, "data": {"name": str}},
 }  # fmt: skip
 LINEAGE = ("stage", "config", "encoder", "source", "training_data", "recovered_against", "scores")

@@ -136,7 +136,7 @@ def converted_once():
     convert, made = tflite.convert, {}
 
     def convert_once(model, lengths):
-        key = (str(model.config()), lengths)
+        key = (str(model.config()), type(model.encoder.words).__name__, lengths)
         if key not in made:
             made[key] = convert(model, lengths)
         return made[key]

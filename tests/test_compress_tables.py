@@ -70,7 +70,7 @@ def test_frequent_tokens_are_kept_more_exactly():
 # In a model
 
 
-@pytest.mark.parametrize("form", ["pq2", "pq3", "pq4"])
+@pytest.mark.parametrize("form", ["pq3", "pq4"])
 def test_as_many_entries_as_tokens_change_nothing(form):
     model = tiny(vocab_size=N_ENTRIES)
     with torch.no_grad():
@@ -138,7 +138,7 @@ def test_a_compressed_table_is_not_compressed_in_another_form():
     assert model.encoder.words is before
     with pytest.raises(OptionError, match="as pq3 already"):
         compress_words(model, "pq4", None)
-    with pytest.raises(OptionError, match="known forms are pq2, pq3, pq4"):
+    with pytest.raises(OptionError, match="known forms are pq3, pq4"):
         compress_words(tiny(), "pq33", None)
 
 

@@ -13,7 +13,7 @@ from torch.nn import functional
 N_ENTRIES = 256
 FIRST_CODE = -128  # codes are int8, which converters store as it is
 # The names of the forms, and the values of a group.
-GROUP_SIZES = {"pq2": 2, "pq3": 3, "pq4": 4}
+GROUP_SIZES = {"pq3": 3, "pq4": 4}
 
 
 class ProductQuantizedEmbedding(nn.Module):

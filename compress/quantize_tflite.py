@@ -53,18 +53,21 @@ def clip_for_int4(model: bytearray) -> None:
 
     Positions and token types are small and stay int8: with every table in int4 a trained model lost 1.7 F1.
     """
-    for _, weight in _weights(model, "FULLY_CONNECTED"):
+    for weight in {buffer: weight for buffer, _, weight in _weights(model, "FULLY_CONNECTED")}.values():
         bounds = least_squares_bounds(weight, 4)
         np.clip(weight, -bounds, bounds, out=weight)
 
 
 def finished_look_ups(model: bytes) -> list[str]:
     """Names of what is looked up in tables that stay as they are (export.word_table): integers, and a column of their scales."""
-    return [name for name, table in _weights(model, "EMBEDDING_LOOKUP") if table.dtype == np.int8 or table.shape[1] == 1]
+    return [name for _, name, table in _weights(model, "EMBEDDING_LOOKUP") if table.dtype == np.int8 or table.shape[1] == 1]
 
 
-def _weights(model: bytes | bytearray, operator_name: str) -> Iterator[tuple[str, np.ndarray]]:
-    """The float or int8 weights of every operator of a kind, as views of the model's bytes, each with its output's name."""
+def _weights(model: bytes | bytearray, operator_name: str) -> Iterator[tuple[int, str, np.ndarray]]:
+    """Of every operator of a kind: its weights' buffer, its output's name, and the weights, float or int8, in the model's bytes.
+
+    Signatures share buffers.
+    """
     from ai_edge_litert import schema_py_generated as schema
 
     tree = schema.ModelT.InitFromObj(schema.Model.GetRootAs(model, 0))
@@ -76,7 +79,8 @@ def _weights(model: bytes | bytearray, operator_name: str) -> Iterator[tuple[str
                 weight = graph.tensors[operator.inputs[1]]
                 data = tree.buffers[weight.buffer].data
                 if data is not None:  # attention with one head multiplies two activations
-                    yield graph.tensors[operator.outputs[0]].name.decode(), data.view(types[weight.type]).reshape(weight.shape)
+                    values = data.view(types[weight.type]).reshape(weight.shape)
+                    yield weight.buffer, graph.tensors[operator.outputs[0]].name.decode(), values
 
 
 def compact(model: bytes) -> bytes:

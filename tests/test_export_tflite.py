@@ -95,7 +95,8 @@ def test_int4_is_int4_but_for_the_small_tables(exported_tflite):
     structure = read_structure(bundle.weights.read_bytes())
     n_linear = sum(isinstance(m, nn.Linear) for m in TorchRuntime(parent, 1).model.modules())
     assert structure.weight_types["FULLY_CONNECTED", "INT4", False] == n_linear * len(LENGTHS)
-    shapes = {(30522, 32): "INT8", (30522, 1): "FLOAT32", (512, 64): "INT8", (2, 64): "INT8"}  # two values in each byte of the first
+    # Two values in each byte of the first, and their scales.
+    shapes = {(30522, 32): "INT8", (30522, 1): "FLOAT32", (512, 64): "INT8", (2, 64): "INT8"}
     assert sorted(structure.tables) == sorted((shape, type_name, False) for shape, type_name in shapes.items())
     assert bundle.manifest["embeddings"] == "int4"
     assert bundle.manifest["structure"]["quantized_share_of_bytes"] > 0.85

@@ -74,7 +74,7 @@ class Bundle:
 
     @property
     def stage(self) -> str:
-        """What made it: finetune, distill, prune, export, or checkpoint: it came from outside."""
+        """What made it: finetune, distill, prune, compress, export, or checkpoint: it came from outside."""
         return self.manifest["stage"]
 
     @property

@@ -1,4 +1,4 @@
-"""Compress a model's word table by product quantization: 1/2 to 1/4 of its int8 bytes, no token and no tokenizer changed.
+"""Compress a model's word table by product quantization, to a third or a quarter of its int8 bytes; tokens stay as they are.
 
     python -m compress.tables --model runs/demo/student --embeddings pq3
 

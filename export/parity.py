@@ -36,7 +36,10 @@ TOLERANCE = {precision: Tolerance(PROBE_TOLERANCE[precision], share) for precisi
 
 
 def tolerance_of(precision: str, embeddings: str | None) -> Tolerance:
-    """What a file may differ from its parent: a word table of few bits moves logits as weights of few bits do."""
+    """What a file may differ from its parent. A word table of few bits moves logits too, of an untrained model as int4 does.
+
+    Of a trained one by less: int4 rows and pq3 in an int8 file 0.11 to 0.13 (LiteRT) and 0.19 (ONNX Runtime) of their deviation.
+    """
     return TOLERANCE["int4" if embeddings not in (None, "int8") else precision]
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from qa.card_use import how_to_use, in_transformers
+from qa.card_use import how_to_use, in_transformers, word_table_form
 from qa.origins import DATA, LICENSE_NAMES, WEIGHTS, Origin
 from qa.settings import QASettings
 
@@ -105,7 +105,7 @@ def _facts(manifest: Mapping[str, Any], settings: QASettings, weights: Path, nam
         "parameters": f"{counts['total']:,} ({counts['without_embeddings']:,} without embeddings)",
         "weights": f"`{weights.name}`, {weights.stat().st_size:,} bytes",
         "precision": f"{precision}: {PRECISIONS[precision]}",
-        "word embeddings": EMBEDDINGS.get(manifest.get("embeddings", "")),
+        "word embeddings": EMBEDDINGS.get(manifest.get("embeddings") or word_table_form(weights.parent) or ""),
         "runtime": RUNTIMES[manifest["kind"]],
         "windows": f"{settings.max_length} tokens, question at most {settings.max_question_length}, step {settings.doc_stride}",
         "answers": f"at most {settings.max_answer_length} tokens",

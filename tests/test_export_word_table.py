@@ -16,7 +16,7 @@ from export.onnx import OnnxConfig
 from export.onnx import main as export_onnx
 from export.tflite import TFLiteConfig, read_structure
 from export.tflite import main as export_tflite
-from export.word_table import FORMS, Int4Rows, Int8Codebooks, Int8Rows, store_words, word_tables
+from export.word_table import FORMS, ROWS, Int4Rows, Int8Codebooks, Int8Rows, store_words, word_tables
 from qa.bundle import CARD, open_bundle
 from qa.card import EMBEDDINGS
 from qa.errors import OptionError
@@ -134,11 +134,10 @@ def test_a_tflite_file_holds_the_table_in_its_form(make_bundle, converted_once, 
     assert f"| word embeddings | {EMBEDDINGS[form]} |" in (bundle.path / CARD).read_text()
     file = bundle.weights.read_bytes()
     words = words_as_stored(make_bundle(), "int8", form)
-    stored = [tables for tables in word_tables(words) if form in ("int8", "int4") or tables.shape[0] == 30522]
     shapes = {table[0] for table in read_structure(file).tables}
     assert {tuple(table.shape) for table in word_tables(words)} <= shapes
-    if form in ("int8", "int4"):
-        assert all(file.count(table.numpy().tobytes()) == 1 for table in stored), "once for all signatures"
+    if form in ROWS:  # codes depend on the tokens counted
+        assert all(file.count(table.numpy().tobytes()) == 1 for table in word_tables(words)), "once for all signatures"
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -182,7 +181,6 @@ def test_the_stage_makes_a_bundle_that_says_what_it_is(compressed, make_bundle):
     assert compressed.manifest["ancestors"][0]["sha256"] == parent.sha256
     card = (compressed.path / CARD).read_text()
     assert "product-quantized, a byte for each 3 values" in card
-    assert "does not open it: its word table is product-quantized" in card
     assert compressed.weights.stat().st_size < 0.5 * parent.weights.stat().st_size
     with pytest.raises(OptionError, match="--embeddings must be one of pq3, pq4, got int8"):
         TablesConfig(model=parent.path, embeddings="int8")

@@ -1,4 +1,4 @@
-"""A word table in a third to a sixth of its int8 bytes: product quantization (Jégou et al. 2011).
+"""A word table in a third or a quarter of its int8 bytes: product quantization (Jégou et al. 2011).
 
 A word vector is cut into groups of a few values. Each group has a codebook of 256 entries, and a token is stored as the number
 of one entry a group, a byte each. Codes are found once (compress.tables) and stay; the codebooks are parameters and train.

@@ -18,6 +18,7 @@ from torch.nn.utils import parametrize
 from compress.scales import least_squares_bounds
 from qa.errors import ParityError
 from qa.models.model import QAModel
+from qa.models.word_table import ProductQuantizedEmbedding
 
 PRECISIONS = ("int8", "int4")
 TABLE_ROWS_AT_ONCE = 4096
@@ -134,10 +135,15 @@ class RowGrid(nn.Module):
 
 
 def bits_of(model: nn.Module, precision: str) -> dict[nn.Module, int]:
-    """Bits of each Linear and table in a file of this precision: in int4 positions and token types stay int8."""
-    modules = [module for module in model.modules() if isinstance(module, nn.Linear | nn.Embedding)]
-    words = max((m for m in modules if isinstance(m, nn.Embedding)), key=lambda m: m.weight.numel())
-    return {m: 4 if precision == "int4" and (m is words or isinstance(m, nn.Linear)) else 8 for m in modules}
+    """Bits of each Linear and table in a file of this precision: in int4 positions and token types stay int8.
+
+    A product-quantized word table has none: its codes are bytes already, its codebooks train in float.
+    """
+    modules = list(model.modules())
+    tables = [module for module in modules if isinstance(module, nn.Embedding | ProductQuantizedEmbedding)]
+    words = max(tables, key=lambda table: table.num_embeddings * table.embedding_dim)
+    rounded = [module for module in modules if isinstance(module, nn.Linear | nn.Embedding)]
+    return {m: 4 if precision == "int4" and (m is words or isinstance(m, nn.Linear)) else 8 for m in rounded}
 
 
 def norms_before(model: QAModel) -> dict[nn.Module, nn.Module]:
@@ -171,8 +177,9 @@ def norms_before(model: QAModel) -> dict[nn.Module, nn.Module]:
 
 def float_modules(model: nn.Module) -> list[str]:
     """Types of modules with matrices of their own that have no grid here: convolutions and LSTMs."""
+    known = (nn.Linear, nn.Embedding, ProductQuantizedEmbedding)
     has_matrix = (m for m in model.modules() if any(p.ndim > 1 for p in m.parameters(recurse=False)))
-    return sorted({type(m).__name__ for m in has_matrix if not isinstance(m, nn.Linear | nn.Embedding)})
+    return sorted({type(m).__name__ for m in has_matrix if not isinstance(m, known)})
 
 
 @dataclass(frozen=True)
@@ -245,14 +252,17 @@ def integers(weight: Tensor, bits: int, where: str) -> Tensor:
     return rounded.to(torch.int8)
 
 
-def grid_integers(model: QAModel, precision: str) -> tuple[list[Tensor], list[Tensor]]:
-    """(of Linears, of tables) the integers of a settled model, int8 (R, C); ParityError when its weights are off the grid."""
-    names, norms = {module: name for name, module in model.named_modules()}, norms_before(model)
-    linears: list[Tensor] = []
-    tables: list[Tensor] = []
+def grid_integers(model: QAModel, precision: str) -> tuple[list[Tensor], Tensor | None, list[Tensor]]:
+    """The integers of a settled model, int8 (R, C): of its Linears, of its word table unless that has codes, of other tables.
+
+    ParityError when its weights are off the grid.
+    """
+    names, norms, words = {module: name for name, module in model.named_modules()}, norms_before(model), model.encoder.words
+    found: dict[nn.Module, Tensor] = {}
     for module, bits in bits_of(model, precision).items():
         weight = module.get_parameter("weight").detach()
         channels = factors(norms.get(module))
-        found = integers(weight if channels is None else weight * channels, bits, names[module])
-        (linears if isinstance(module, nn.Linear) else tables).append(found)
-    return linears, tables
+        found[module] = integers(weight if channels is None else weight * channels, bits, names[module])
+    linears = [matrix for module, matrix in found.items() if isinstance(module, nn.Linear)]
+    others = [matrix for module, matrix in found.items() if not isinstance(module, nn.Linear) and module is not words]
+    return linears, found.get(words), others

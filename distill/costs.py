@@ -14,16 +14,16 @@ from torch import nn
 
 from qa.errors import OptionError
 from qa.models.model import QAModel
+from qa.models.word_table import GROUP_SIZES, N_ENTRIES
 
 LINEAR_BITS = {"int8": 8, "int4": 4}
-# How a word table is stored: bits of a number in quantized rows, or numbers that share a code of one byte and its codebook.
+# How a word table is stored: bits of a number in quantized rows, or by product quantization.
 TABLE_BITS = {"int8": 8, "int4": 4}
-TABLE_GROUPS = {"pq3": 3, "pq4": 4}
-TABLES = (*TABLE_BITS, *TABLE_GROUPS)
-N_CODES = 256
+TABLES = (*TABLE_BITS, *GROUP_SIZES)
 
-# Of a packaged .tflite, in bytes. A quantized row has an fp32 scale and an int64 zero point; a Linear's has an fp32 bias too.
-OF_ROW, OF_BIAS = 12, 4
+# Of a packaged .tflite, in bytes. A quantized row has an fp32 scale and an int64 zero point, one of the word table the scale
+# alone; a Linear's has an fp32 bias too.
+OF_ROW, OF_WORD, OF_BIAS = 12, 4, 4
 # The graph of each of its four window lengths, and what a phone needs beside it: vocabulary, Unicode tables and probe.
 N_SIGNATURES = 4
 OF_GRAPH, OF_LAYERS_GRAPH = 9_000, 6_000
@@ -53,23 +53,23 @@ def linear_bytes(n_in: int, n_out: int, bits: int) -> float:
     return n_out * (n_in * bits / 8 + OF_ROW + OF_BIAS)
 
 
-def table_bytes(rows: int, width: int, form: str) -> float:
+def words_bytes(rows: int, width: int, form: str) -> float:
     """A word table in one of TABLES."""
     if form in TABLE_BITS:
-        return rows * (width * TABLE_BITS[form] / 8 + OF_ROW)
-    groups = -(-width // TABLE_GROUPS[form])
-    return rows * groups + N_CODES * groups * TABLE_GROUPS[form] + 4 * width  # codes, int8 codebooks, a scale for each place
+        return rows * (width * TABLE_BITS[form] / 8 + OF_WORD)
+    groups = -(-width // GROUP_SIZES[form])
+    return rows * groups + N_ENTRIES * groups * GROUP_SIZES[form] + 4 * width  # codes, int8 codebooks, a scale for each place
 
 
 def file_bytes(model: QAModel, quantize: str, embeddings: str, n_signatures: int = N_SIGNATURES) -> float:
     """Bytes of the packaged file that export.tflite makes: Linears in int8 or int4, the word table in one of TABLES."""
     linears = [m for m in model.modules() if isinstance(m, nn.Linear)]
-    tables = sorted((m for m in model.modules() if isinstance(m, nn.Embedding)), key=lambda m: m.weight.numel())
-    words, others = tables[-1], tables[:-1]
-    in_rows = sum(p.numel() for m in (*linears, *tables) for p in m.parameters())
+    words = model.encoder.words
+    others = [m for m in model.modules() if isinstance(m, nn.Embedding) and m is not words]
+    in_rows = sum(p.numel() for m in (*linears, words, *others) for p in m.parameters())
     total = sum(linear_bytes(m.in_features, m.out_features, LINEAR_BITS[quantize]) for m in linears)
-    total += table_bytes(words.num_embeddings, words.embedding_dim, embeddings)
-    total += sum(table_bytes(m.num_embeddings, m.embedding_dim, "int8") for m in others)
+    total += words_bytes(words.num_embeddings, words.embedding_dim, embeddings)
+    total += sum(m.num_embeddings * (m.embedding_dim + OF_ROW) for m in others)
     total += 4 * (sum(p.numel() for p in model.parameters()) - in_rows)  # LayerNorms stay fp32
     total += n_signatures * (OF_GRAPH + OF_LAYERS_GRAPH * len(model.encoder.layers))
     return total + OF_PACKAGE + OF_TOKEN * words.num_embeddings

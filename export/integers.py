@@ -1,23 +1,33 @@
 """Does a .tflite file store the very integers that its parent was trained with?"""
 
 import numpy as np
+import torch
 
 from compress.grid import grid_integers
+from export.word_table import Int8Rows, WordTable, word_tables
 from qa.bundle import Bundle
 from qa.errors import ParityError
 from qa.models.model import QAModel
 
 
-def check_integers(model: QAModel, parent: Bundle, file: bytes, precision: str) -> None:
+def check_integers(parent: Bundle, words: WordTable, file: bytes, precision: str) -> None:
     """ParityError unless the rows of all Linears and tables in the file are the parent's, where it was trained for `precision`.
 
-    Rows are compared, as the converter may join matrices; a table of one row it may fold into another constant.
+    `words` is the word table in the form that the file stores. Rows are compared, as the converter may join matrices; a table
+    of one row it may fold into another constant.
     """
     if parent.manifest.get("grid", {}).get("precision") != precision:
         return
-    linears, tables = ({row for matrix in part for row in _rows(matrix.numpy())} for part in grid_integers(model, precision))
+    linears, trained_words, others = grid_integers(QAModel.from_pretrained(parent.path), precision)
+    if isinstance(words, Int8Rows) and trained_words is not None:
+        n_other = int((words.integers(words.get_buffer("table")) != trained_words).any(1).sum())
+        if n_other:
+            raise ParityError(f"{parent.path} was trained for {precision}, but {n_other:,} rows of its word table became others")
+    in_words = [table.numpy() for table in word_tables(words) if table.dtype == torch.int8]
+    needed = {row for matrix in [*(linear.numpy() for linear in linears), *in_words] for row in _rows(matrix)}
+    known = needed | {row for table in others for row in _rows(table.numpy())}
     stored = {row for matrix in stored_integers(file) for row in _rows(matrix)}
-    other, missing = len(stored - linears - tables), len(linears - stored)
+    other, missing = len(stored - known), len(needed - stored)
     if other or missing:
         raise ParityError(
             f"{parent.path} was trained for {precision}, but of its rows of integers the file lacks {missing:,}, and it has "
@@ -35,13 +45,14 @@ def stored_integers(file: bytes) -> list[np.ndarray]:
 
     tree = schema.ModelT.InitFromObj(schema.Model.GetRootAs(file, 0))
     codes = [code.builtinCode for code in tree.operatorCodes]
+    types = (schema.TensorType.INT8, schema.TensorType.INT4)
     found: dict[int, np.ndarray] = {}
     for graph in tree.subgraphs:
         for operator in graph.operators:
             if codes[operator.opcodeIndex] in (schema.BuiltinOperator.FULLY_CONNECTED, schema.BuiltinOperator.EMBEDDING_LOOKUP):
                 weight = graph.tensors[operator.inputs[1]]
                 data = tree.buffers[weight.buffer].data
-                if data is not None and weight.buffer not in found:
+                if data is not None and weight.type in types and weight.buffer not in found:
                     found[weight.buffer] = unpack(data.view(np.int8), weight.type == schema.TensorType.INT4, weight.shape)
     return list(found.values())
 

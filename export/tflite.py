@@ -4,7 +4,6 @@
 """
 
 import importlib.util
-import math
 import sys
 from collections import Counter
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from export.attention import use_grouped_attention
 from export.integers import check_integers
 from export.package import append_package, describe, signature_name, update_settings, vocabulary_lines
 from export.stage import ExportConfig, export_bundle
+from export.word_table import WordTable, bytes_saved, word_tables
 from qa.bundle import PROBE, WEIGHTS, Bundle
 from qa.cli import check_option, run_command
 from qa.errors import OptionError, ParityError, UnsupportedExport
@@ -34,8 +34,8 @@ NEEDED_MODULES = ("litert_torch", "ai_edge_quantizer", "ai_edge_litert")
 
 # Operators that old runtimes refuse, or compute only in the version this converter does not write.
 REFUSED_OPERATORS = ("CUSTOM", "GATHER_ND")
-# How a precision stores the weights of Linear layers and the embedding tables, of which the largest is the word embeddings',
-# and what share of the fp32 constants' bytes may remain: 1/2, 1/4 or 1/8, and the biases and LayerNorms, which stay float.
+# How a precision stores the weights of Linear layers and the embedding tables, but for a word table in a form of its own, and
+# what share of the fp32 constants' bytes may remain: 1/2, 1/4 or 1/8, and the biases and LayerNorms, which stay float.
 STORED_TYPE = {"fp32": "FLOAT32", "fp16": "FLOAT16", "int8": "INT8", "int8-weights": "INT8", "int4": "INT4"}
 SMALL_TABLE_TYPE = STORED_TYPE | {"int4": "INT8"}
 LARGEST_SHARE = {"fp32": 1.0, "fp16": 0.55, "int8": 0.35, "int8-weights": 0.35, "int4": 0.20}
@@ -115,6 +115,9 @@ def convert(model: QAModel, lengths: tuple[int, ...]) -> bytes:
         model.encoder.set_attention("sdpa")
 
 
+StoredTable = tuple[tuple[int, ...], str, bool]  # shape, stored type, dequantized before use
+
+
 @dataclass(frozen=True)
 class Structure:
     """What a .tflite file is made of, read from its flatbuffer."""
@@ -125,8 +128,8 @@ class Structure:
     signatures: list[str]
     weight_types: Counter[tuple[str, str, bool]]
     """(operator, type its weights are stored in, dequantized before use) of every operator with a weight or table."""
-    table_types: list[str]
-    """Types that the embedding tables are stored in, the table with the most values first."""
+    tables: list[StoredTable]
+    """The embedding tables, each once."""
     constant_bytes: Counter[str]
     """Bytes of the shared constants by type."""
 
@@ -144,7 +147,7 @@ def read_structure(model: bytes) -> Structure:
     sizes = [len(buffer.data) if buffer.data is not None else 0 for buffer in tree.buffers]
     weight_types: Counter[tuple[str, str, bool]] = Counter()
     constants: dict[int, str] = {}
-    tables: dict[int, tuple[int, str]] = {}
+    tables: dict[int, StoredTable] = {}
     counts: list[Counter[str]] = []
     for graph in tree.subgraphs:
         constants |= {tensor.buffer: type_names[tensor.type] for tensor in graph.tensors if sizes[tensor.buffer]}
@@ -158,40 +161,46 @@ def read_structure(model: bytes) -> Structure:
                 if sizes[stored.buffer]:  # attention with one head multiplies two activations in a FULLY_CONNECTED
                     weight_types[name, type_names[stored.type], weight in source] += 1
                     if name != "FULLY_CONNECTED":
-                        tables[stored.buffer] = math.prod(stored.shape), type_names[stored.type]
+                        tables[stored.buffer] = tuple(map(int, stored.shape)), type_names[stored.type], weight in source
     constant_bytes: Counter[str] = Counter()
     for buffer, type_name in constants.items():
         constant_bytes[type_name] += sizes[buffer]
     signatures = [definition.signatureKey.decode() for definition in tree.signatureDefs]
     largest = max(counts, key=lambda count: count.total())
-    table_types = [type_name for _, type_name in sorted(tables.values(), reverse=True)]
-    return Structure(dict(largest), frozenset().union(*counts), signatures, weight_types, table_types, constant_bytes)
+    every = frozenset().union(*counts)
+    return Structure(dict(largest), every, signatures, weight_types, list(tables.values()), constant_bytes)
 
 
-def check_structure(structure: Structure, fp32: Structure, precision: str, lengths: tuple[int, ...]) -> None:
-    """Is the file what its precision promises, and will old runtimes take it?
+def check_structure(structure: Structure, fp32_bytes: int, precision: str, lengths: tuple[int, ...], words: WordTable) -> None:
+    """Is the file what its precision promises, with the word table `words`, and will old runtimes take it?
 
-    Raises UnsupportedExport for operators they refuse, ParityError for anything that is not as it should be.
+    `fp32_bytes` are those of all its constants in fp32. Raises UnsupportedExport for operators that old runtimes refuse,
+    ParityError for anything that is not as it should be.
     """
     refused = [name for name in sorted(structure.all_operators) if name in REFUSED_OPERATORS or name.startswith("STABLEHLO")]
     if refused:
         raise UnsupportedExport(f"the model needs the operators {', '.join(refused)}, which plain TFLite runtimes do not have")
-    wanted = [signature_name(length) for length in lengths]
-    if structure.signatures != wanted:
-        raise ParityError(f"the file has the signatures {structure.signatures}, wanted {wanted}")
+    names = [signature_name(length) for length in lengths]
+    if structure.signatures != names:
+        raise ParityError(f"the file has the signatures {structure.signatures}, wanted {names}")
     dequantized = precision in ("fp16", "int8-weights")  # only these store one type and compute in another
     stored, small = STORED_TYPE[precision], SMALL_TABLE_TYPE[precision]
-    wrong = [
-        (name, type_name, restored)
-        for name, type_name, restored in structure.weight_types
-        if restored != dequantized or (name == "FULLY_CONNECTED" and type_name != stored)
-    ]
-    if wrong or not structure.weight_types:
+    matrices = {key for key in structure.weight_types if key[0] == "FULLY_CONNECTED"}
+    wrong = matrices - {("FULLY_CONNECTED", stored, dequantized)}
+    if wrong or not matrices:
         raise ParityError(f"not a {precision} model: {wrong or 'no weights'} (operator, stored type, dequantized before use)")
-    tables = [stored, *[small] * (len(structure.table_types) - 1)]
-    if structure.table_types != tables:
-        raise ParityError(f"not a {precision} model: its tables are {structure.table_types}, the largest first, wanted {tables}")
-    share, largest = structure.constant_bytes.total() / fp32.constant_bytes.total(), LARGEST_SHARE[precision]
+    # Bytes and their scales are stored as they are, floats of PyTorch as the precision has them.
+    floats = (stored, dequantized) if isinstance(words, nn.Embedding) or precision == "fp16" else ("FLOAT32", False)
+    kinds = {torch.int8: ("INT8", False), torch.float32: floats}
+    wanted = Counter((tuple(table.shape), *kinds[table.dtype]) for table in word_tables(words))
+    missing = wanted - Counter(structure.tables)
+    others = {table[1:] for table in Counter(structure.tables) - wanted}
+    if missing or others - {(small, dequantized)}:
+        raise ParityError(
+            f"not a {precision} model: its tables are {structure.tables}, wanted {list(wanted)} for the words, and no others but "
+            f"{small} (shape, type, dequantized before use)"
+        )
+    share, largest = structure.constant_bytes.total() / fp32_bytes, LARGEST_SHARE[precision]
     if share > largest:
         raise ParityError(f"not a {precision} model: its constants take {share:.0%} of fp32's bytes, at most {largest:.0%}")
 
@@ -203,9 +212,10 @@ def write_file(model: QAModel, parent: Bundle, draft: Path, precision: str, *, c
     tokens, info = vocabulary_lines(parent), describe(parent, precision, lengths)  # they may refuse, so before converting
     fp32 = convert(model, lengths)
     stored = compact(fp32 if precision == "fp32" else quantize(fp32, precision))
-    structure = read_structure(stored)
-    check_structure(structure, read_structure(fp32), precision, lengths)
-    check_integers(model, parent, stored, precision)
+    structure, words = read_structure(stored), model.encoder.words
+    fp32_bytes = read_structure(fp32).constant_bytes.total() + bytes_saved(words)
+    check_structure(structure, fp32_bytes, precision, lengths, words)
+    check_integers(parent, words, stored, precision)
     quantized_bytes = structure.constant_bytes["INT8"] + structure.constant_bytes["INT4"]
     path = draft / WEIGHTS["tflite"]
     path.write_bytes(stored)

@@ -42,7 +42,7 @@ FACTS = {
     "parameters": {"total": int, "without_embeddings": int},
 }  # fmt: skip
 OPTIONAL_FACTS = {
-    "parent": {"sha256": str}, "config": dict, "ancestors": list, "grid": {"precision": str},
+    "parent": {"sha256": str}, "config": dict, "ancestors": list, "grid": {"precision": str}, "embeddings": str,
     "scores": {"exact": int | float, "f1": int | float, "total": int, "data": {"name": str}},
 }  # fmt: skip
 LINEAGE = ("stage", "config", "encoder", "source", "training_data", "recovered_against", "grid", "scores")
@@ -74,7 +74,7 @@ class Bundle:
 
     @property
     def stage(self) -> str:
-        """What made it: finetune, distill, prune, quantize, export, or checkpoint: it came from outside."""
+        """What made it: finetune, distill, prune, compress, quantize, export, or checkpoint: it came from outside."""
         return self.manifest["stage"]
 
     @property

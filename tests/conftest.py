@@ -132,11 +132,13 @@ def make_whole_bundle(make_bundle, make_whole, tmp_path_factory):
 def converted_once():
     """The converter to TFLite, remembering what it has converted: it takes seconds, and every precision starts from fp32."""
     from export import stage, tflite
+    from export.word_table import word_tables
 
     convert, made = tflite.convert, {}
 
     def convert_once(model, lengths):
-        key = (str(model.config()), lengths)
+        tables = [(table.dtype, tuple(table.shape)) for table in word_tables(model.encoder.words)]
+        key = (str(model.config()), str(tables), lengths)
         if key not in made:
             made[key] = convert(model, lengths)
         return made[key]

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from distill.allocation import Target, best_within, between_layers
-from distill.costs import UnitCosts, file_bytes, file_costs, table_bytes, time_costs
+from distill.costs import UnitCosts, file_bytes, file_costs, time_costs, words_bytes
 from distill.importance import Importance
 from distill.run import DistillConfig, main
 from distill.training import CHECKPOINT, Trainer
@@ -130,8 +130,8 @@ def test_the_fit_finds_the_terms_of_a_sum(make_bundle):
 
 def test_the_bytes_of_product_quantized_tables():
     """By hand: 10 rows of 384 in groups of 3 are 128 codes each; 128 codebooks have 256 entries of 3; and 384 scales."""
-    assert table_bytes(10, 384, "pq3") == 10 * 128 + 128 * 256 * 3 + 4 * 384
-    assert table_bytes(10, 385, "pq4") == 10 * 97 + 97 * 256 * 4 + 4 * 385
+    assert words_bytes(10, 384, "pq3") == 10 * 128 + 128 * 256 * 3 + 4 * 384
+    assert words_bytes(10, 385, "pq4") == 10 * 97 + 97 * 256 * 4 + 4 * 385
 
 
 def test_a_measured_table_serves_as_a_target(make_bundle, tmp_path, monkeypatch):

@@ -9,6 +9,7 @@ from transformers import PretrainedConfig
 from qa.cli import check_option
 from qa.errors import OptionError, UnsupportedExport
 from qa.models.architectures import LayerParts, encoder_type
+from qa.models.word_table import ProductQuantizedEmbedding
 
 
 class Encoder(nn.Module):
@@ -34,6 +35,15 @@ class Encoder(nn.Module):
     def max_length(self) -> int:
         """The most tokens it has positions for."""
         return self.config.max_position_embeddings - self.first_position
+
+    @property
+    def words(self) -> nn.Embedding | ProductQuantizedEmbedding:
+        """The word table; it may be narrower than the layers."""
+        return self.model.get_input_embeddings()
+
+    def set_words(self, table: nn.Module) -> None:
+        """Put another word table, of the same vocabulary and width, in its place: (B, T) -> (B, T, its width)."""
+        self.model.set_input_embeddings(table)
 
     def check_length(self, max_length: int) -> None:
         """OptionError unless it has positions for windows of `max_length` tokens."""

@@ -219,7 +219,7 @@ public class AskTest {
         Interpreter.script =
                 new Interpreter.Script() {
                     @Override
-                    public float logit(float recorded, int length) {
+                    public float logit(float recorded) {
                         return Float.NaN;
                     }
                 };

@@ -3,7 +3,7 @@
 # make test           all Python tests, offline once installed
 # make system-test    tests of the page, of targets over ssh, of an emulated CPU, of bundles in other tools: Chromium, OpenSSH, QEMU, Node
 # make android-test   tests of the Android app without a phone, on this machine's JVM and against Python; needs a JDK, JUnit and JNA
-# make apk            the app compiled and packaged with Debian's tools, as a check: the APK has no LiteRT runtime
+# make apk            the app compiled, its resources packaged, with Debian's tools, as a check: the APK has no code
 # make lint           ruff and mypy
 # make peers          a .venv-peers/NAME for each other tool that needs its own packages, to compare with
 

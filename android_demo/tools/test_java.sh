@@ -30,13 +30,6 @@ rm -rf $build
 compile main ""
 compile tools $build/main
 compile test $build/main:$junit
-if [ -r build/jars/android.jar ]; then # then Android's own class library is the stricter compiler
-    mkdir -p $build/api23
-    javac -source 8 -target 8 -encoding UTF-8 -Xlint:all,-options -Werror -bootclasspath build/jars/android.jar -d $build/api23 \
-        $(find core/src/main/java -name '*.java') ||
-        fail "core/src/main does not compile for Android's API 23 (a javac crash over java.lang.invoke is a lambda)"
-fi
-
 # run_tests FOLDER CLASSPATH: all test classes of a folder.
 # 64 MB is less than any phone gives an app: what a hostile file or a book makes the core hold must fit.
 run_tests() {

@@ -28,7 +28,7 @@ PICK = "copy the file to the phone and choose it in the app, under Models"
 
 def phone_name(package: Package) -> str:
     """The file's name on the phone: <name>-<precision>.tflite, with nothing that a shell would read."""
-    return re.sub(r"[^A-Za-z0-9._-]+", "_", f"{package.info['name']}-{package.info['precision']}").strip("._") + ".tflite"
+    return re.sub(r"[^A-Za-z0-9._-]+", "_", f"{package.info['name']}-{package.info['precision']}").strip("._-") + ".tflite"
 
 
 class Refused(Exception):

@@ -14,7 +14,7 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 
 APP = "org.pocketqa.app"
-QUESTION = "Who was Margaret's husband?"  # about the first bundled passage
+QUESTION = "Who did Emma Marry?"  # suggested with the first bundled passage
 PATIENCE_S = 120
 
 

@@ -24,10 +24,16 @@ public final class Interpreter implements AutoCloseable {
     /** How the interpreter runs. */
     public static class Options {
         private int threads;
+        private boolean xnnpack;
         private boolean cancellable;
 
         public Options setNumThreads(int threads) {
             this.threads = threads;
+            return this;
+        }
+
+        public Options setUseXNNPACK(boolean xnnpack) {
+            this.xnnpack = xnnpack;
             return this;
         }
 
@@ -62,6 +68,8 @@ public final class Interpreter implements AutoCloseable {
     public static final AtomicInteger OPEN = new AtomicInteger();
     /** Threads that the last one made was given. */
     public static volatile int threads;
+    /** Whether it was to use XNNPACK. */
+    public static volatile boolean xnnpack;
     /** What must not happen: use after close, or by two threads at once. */
     public static final List<String> MISUSES = Collections.synchronizedList(new ArrayList<>());
 
@@ -96,6 +104,7 @@ public final class Interpreter implements AutoCloseable {
         }
         cancellable = options.cancellable;
         threads = options.threads;
+        xnnpack = options.xnnpack;
         OPENED.incrementAndGet();
         OPEN.incrementAndGet();
     }

@@ -79,4 +79,8 @@ final class Background {
     static void onMain(Runnable step) {
         MAIN.post(step);
     }
+
+    static void onMainLater(Runnable step, long milliseconds) {
+        MAIN.postDelayed(step, milliseconds);
+    }
 }

@@ -18,6 +18,7 @@ import org.pocketqa.core.Candidate;
 
 /** The passage, the question and the answer. Shows workspace and engine; of its own it holds only the question being typed. */
 public final class MainActivity extends Screen implements Listeners.Listener {
+    private static final String MODEL = "model"; // extra of `python -m export.android --push`: the file name of a model to use
     private static final int MOST_QUESTION_LINES = 4;
     private static final int[] THREADS = {1, 2, 4};
     private static final int[] THREAD_ITEMS = {R.id.threads_1, R.id.threads_2, R.id.threads_4};
@@ -98,6 +99,10 @@ public final class MainActivity extends Screen implements Listeners.Listener {
     }
 
     private void takeShared(Intent intent) {
+        String model = SharedText.isNew(intent) ? intent.getStringExtra(MODEL) : null;
+        if (model != null) {
+            app().shelf.want(model);
+        }
         if (!SharedText.isIn(intent)) {
             return;
         }
@@ -114,17 +119,13 @@ public final class MainActivity extends Screen implements Listeners.Listener {
         super.onStart();
         app().engine.listeners.add(this);
         app().workspace.listeners.add(this);
+        app().shelf.watch();
         changed();
     }
 
     @Override
-    protected void onResume() {
-        super.onResume();
-        app().shelf.refresh(); // a model may have been pushed meanwhile
-    }
-
-    @Override
     protected void onStop() {
+        app().shelf.unwatch();
         app().engine.listeners.remove(this);
         app().workspace.listeners.remove(this);
         super.onStop();

@@ -25,8 +25,8 @@ final class ResultText {
                 answers.tokenizeNanos / NANOS_PER_MS,
                 answers.inferenceNanos / NANOS_PER_MS,
                 answers.decodeNanos / NANOS_PER_MS,
-                result.model.name,
-                result.model.precision,
+                result.model.facts.name,
+                result.model.facts.precision,
                 words.getQuantityString(R.plurals.threads_used, result.model.threads, result.model.threads));
     }
 

@@ -12,8 +12,12 @@ final class SharedText {
 
     /** Is this a share, and a new one? From the list of recent apps the same intent comes again, long after the fact. */
     static boolean isIn(Intent intent) {
-        boolean again = (intent.getFlags() & Intent.FLAG_ACTIVITY_LAUNCHED_FROM_HISTORY) != 0;
-        return !again && Intent.ACTION_SEND.equals(intent.getAction());
+        return isNew(intent) && Intent.ACTION_SEND.equals(intent.getAction());
+    }
+
+    /** Does the intent come for the first time? */
+    static boolean isNew(Intent intent) {
+        return (intent.getFlags() & Intent.FLAG_ACTIVITY_LAUNCHED_FROM_HISTORY) == 0;
     }
 
     /** The text itself, else the file; null when there is neither. */

@@ -31,8 +31,9 @@ public final class AppServer {
         app.externalFiles = new File(folder, "shared");
         app.preferences = new FakePreferences();
         app.onCreate();
-        until(() -> app.shelf.listed() && app.passages.bundled() != null && !app.workspace.reading());
-        until(() -> app.engine.state().loading == null);
+        app.shelf.refresh();
+        until(() -> app.passages.bundled() != null && !app.workspace.reading());
+        until(() -> !app.shelf.looking() && app.copier.job() == null && app.engine.state().loading == null);
         EngineState state = app.engine.state();
         if (state.model == null) {
             pipe.sendError(state.problem.sentence);

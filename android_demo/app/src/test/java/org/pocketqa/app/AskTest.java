@@ -245,7 +245,7 @@ public class AskTest {
 
     @Test
     public void withoutAModelThereIsNoQuestion() throws IOException {
-        phone.remove("good.tflite");
+        assertTrue(phone.privateFile("models/small-fp32.tflite").delete());
         phone.start();
         assertNotNull(phone.app.workspace.passage());
         assertFalse(phone.app.workspace.ask("b"));

@@ -186,12 +186,7 @@ final class Engine {
     }
 
     private Runnable progressReport() {
-        return new Runnable() {
-            @Override
-            public void run() {
-                listeners.changed();
-            }
-        };
+        return () -> listeners.changed();
     }
 
     /** Stops the question under way, if there is one; the engine is ready again once the model lets go. */

@@ -13,7 +13,6 @@ import android.view.inputmethod.EditorInfo;
 import android.view.inputmethod.InputMethodManager;
 import android.widget.Button;
 import android.widget.EditText;
-import android.widget.TextView;
 import org.pocketqa.core.Candidate;
 
 /** The passage, the question and the answer. Shows workspace and engine; of its own it holds only the question being typed. */
@@ -37,12 +36,7 @@ public final class MainActivity extends Screen implements Listeners.Listener {
         prepareQuestion();
         panel.onTaps(
                 opens(ModelsActivity.class),
-                new View.OnClickListener() {
-                    @Override
-                    public void onClick(View view) {
-                        cancel();
-                    }
-                },
+                view -> cancel(),
                 opens(AnswersActivity.class));
         showPassage(); // before the list gets its place back
         if (saved == null) {
@@ -56,36 +50,22 @@ public final class MainActivity extends Screen implements Listeners.Listener {
         question.setHorizontallyScrolling(false);
         question.setMaxLines(MOST_QUESTION_LINES);
         question.setOnEditorActionListener(
-                new TextView.OnEditorActionListener() {
-                    @Override
-                    public boolean onEditorAction(TextView view, int action, KeyEvent event) {
-                        boolean enter = event != null && event.getKeyCode() == KeyEvent.KEYCODE_ENTER;
-                        if (action != EditorInfo.IME_ACTION_SEARCH && !enter) {
-                            return false;
-                        }
-                        if (event == null || event.getAction() == KeyEvent.ACTION_DOWN) {
-                            ask();
-                        }
-                        return true;
+                (view, action, event) -> {
+                    boolean enter = event != null && event.getKeyCode() == KeyEvent.KEYCODE_ENTER;
+                    if (action != EditorInfo.IME_ACTION_SEARCH && !enter) {
+                        return false;
                     }
-                });
-        ask = (Button) findViewById(R.id.ask);
-        ask.setOnClickListener(
-                new View.OnClickListener() {
-                    @Override
-                    public void onClick(View view) {
+                    if (event == null || event.getAction() == KeyEvent.ACTION_DOWN) {
                         ask();
                     }
+                    return true;
                 });
+        ask = (Button) findViewById(R.id.ask);
+        ask.setOnClickListener(view -> ask());
     }
 
     private View.OnClickListener opens(final Class<? extends Activity> other) {
-        return new View.OnClickListener() {
-            @Override
-            public void onClick(View view) {
-                open(other);
-            }
-        };
+        return view -> open(other);
     }
 
     private void open(Class<? extends Activity> other) {
@@ -186,13 +166,10 @@ public final class MainActivity extends Screen implements Listeners.Listener {
             button.setText(suggested);
             button.setContentDescription(getString(R.string.suggestion_label, suggested));
             button.setOnClickListener(
-                    new View.OnClickListener() {
-                        @Override
-                        public void onClick(View view) {
-                            question.setText(suggested);
-                            question.setSelection(question.length());
-                            ask();
-                        }
+                    view -> {
+                        question.setText(suggested);
+                        question.setSelection(question.length());
+                        ask();
                     });
             row.addView(button);
         }

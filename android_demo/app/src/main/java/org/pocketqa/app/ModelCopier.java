@@ -72,13 +72,7 @@ final class ModelCopier {
             long now = SystemClock.uptimeMillis();
             if (now - reported >= REPORT_MS || bytes == total) {
                 reported = now;
-                Background.onMain(
-                        new Runnable() {
-                            @Override
-                            public void run() {
-                                listeners.changed();
-                            }
-                        });
+                Background.onMain(() -> listeners.changed());
             }
         }
 

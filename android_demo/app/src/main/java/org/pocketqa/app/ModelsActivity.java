@@ -30,28 +30,15 @@ public final class ModelsActivity extends Screen implements Listeners.Listener {
         showBack();
         onTap(
                 R.id.choose_file,
-                new View.OnClickListener() {
-                    @Override
-                    public void onClick(View view) {
-                        FilePicker.open(ModelsActivity.this, "*/*"); // .tflite has no type of its own
-                    }
+                view -> {
+                    FilePicker.open(ModelsActivity.this, "*/*"); // .tflite has no type of its own
                 });
         onTap(
                 R.id.busy_cancel,
-                new View.OnClickListener() {
-                    @Override
-                    public void onClick(View view) {
-                        app().copier.cancel();
-                    }
-                });
+                view -> app().copier.cancel());
         onTap(
                 R.id.problem_dismiss,
-                new View.OnClickListener() {
-                    @Override
-                    public void onClick(View view) {
-                        app().engine.dismissProblem();
-                    }
-                });
+                view -> app().engine.dismissProblem());
     }
 
     private void onTap(int id, View.OnClickListener listener) {
@@ -170,18 +157,8 @@ public final class ModelsActivity extends Screen implements Listeners.Listener {
                             this,
                             parent,
                             model,
-                            new View.OnClickListener() {
-                                @Override
-                                public void onClick(View view) {
-                                    choose(model);
-                                }
-                            },
-                            new View.OnClickListener() {
-                                @Override
-                                public void onClick(View view) {
-                                    DeleteModelDialog.ask(ModelsActivity.this, model);
-                                }
-                            });
+                            view -> choose(model),
+                            view -> DeleteModelDialog.ask(ModelsActivity.this, model));
             parent.addView(row.view);
             rows.add(row);
         }

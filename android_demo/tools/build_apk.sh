@@ -41,8 +41,8 @@ target_sdk=$(gradle_value targetSdk)
 version_code=$(gradle_value versionCode)
 version_name=$(gradle_value versionName)
 
-# Gradle gives the manifest its package; aapt wants it in the file.
-sed "0,/<manifest/s//<manifest package=\"$package\"/" app/src/main/AndroidManifest.xml >$build/AndroidManifest.xml
+# Gradle gives the manifest its package; aapt wants it in the file. An attribute of Android 12 is not in the framework above.
+sed "/android:dataExtractionRules/d; 0,/<manifest/s//<manifest package=\"$package\"/" app/src/main/AndroidManifest.xml >$build/AndroidManifest.xml
 aapt package -f -m -J $build/gen -M $build/AndroidManifest.xml -S app/src/main/res -A app/src/main/assets \
     -I $framework -F $build/unaligned.apk \
     --min-sdk-version "$min_sdk" --target-sdk-version "$target_sdk" --version-code "$version_code" --version-name "$version_name"

@@ -2,6 +2,7 @@ package org.pocketqa.app;
 
 import android.app.Activity;
 import android.content.Intent;
+import android.net.Uri;
 import android.os.Bundle;
 import android.view.KeyEvent;
 import android.view.LayoutInflater;
@@ -13,6 +14,7 @@ import android.view.inputmethod.EditorInfo;
 import android.view.inputmethod.InputMethodManager;
 import android.widget.Button;
 import android.widget.EditText;
+import android.widget.Toast;
 import org.pocketqa.core.Candidate;
 
 /** The passage, the question and the answer. Shows workspace and engine; of its own it holds only the question being typed. */
@@ -83,6 +85,11 @@ public final class MainActivity extends Screen implements Listeners.Listener {
         if (model != null) {
             app().shelf.want(model);
         }
+        Uri file = SharedText.model(intent);
+        if (file != null) {
+            app().shelf.take(file);
+            open(ModelsActivity.class);
+        }
         if (!SharedText.isIn(intent)) {
             return;
         }
@@ -119,6 +126,9 @@ public final class MainActivity extends Screen implements Listeners.Listener {
         } else if (app().workspace.ask(asked)) {
             InputMethodManager keyboard = (InputMethodManager) getSystemService(INPUT_METHOD_SERVICE);
             keyboard.hideSoftInputFromWindow(question.getWindowToken(), 0);
+        } else {
+            boolean none = app().engine.state().phase == EngineState.Phase.NO_MODEL;
+            Toast.makeText(this, none ? R.string.not_yet_model : R.string.not_yet, Toast.LENGTH_LONG).show();
         }
     }
 

@@ -23,6 +23,7 @@ class AppProcess(CoreProcess):
         shared.mkdir()
         Path(self._phone.name, "files").mkdir()
         shutil.copy(model, shared / "pushed.tflite")
+        os.utime(shared / "pushed.tflite", (0, 0))  # one that is seconds old may still be being written
         path = os.pathsep.join(str(part) for part in CLASSES)
         options = [f"-Dpocketqa.litert={LITERT}", f"-Dpocketqa.root={BUILD.parents[1]}"]
         self._start(["java", *options, "-cp", path, "org.pocketqa.app.AppServer", self._phone.name], model)

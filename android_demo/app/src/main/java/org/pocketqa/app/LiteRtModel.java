@@ -55,7 +55,8 @@ final class LiteRtModel implements LogitsModel, Closeable {
         }
     }
 
-    private static Interpreter newInterpreter(File file, int threads, boolean xnnpack, Resources words) throws ModelFileException {
+    private static Interpreter newInterpreter(File file, int threads, boolean xnnpack, Resources words)
+            throws ModelFileException {
         try {
             Interpreter.Options options = new Interpreter.Options();
             options.setNumThreads(threads);

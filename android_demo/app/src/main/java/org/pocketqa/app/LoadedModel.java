@@ -19,7 +19,8 @@ final class LoadedModel implements Closeable {
     private final boolean xnnpack;
     private final double probeDifference;
 
-    private LoadedModel(ModelPackage model, LiteRtModel runtime, int threads, boolean xnnpack, Resources words) throws ModelFileException {
+    private LoadedModel(ModelPackage model, LiteRtModel runtime, int threads, boolean xnnpack, Resources words)
+            throws ModelFileException {
         this.model = model;
         this.runtime = runtime;
         this.threads = threads;

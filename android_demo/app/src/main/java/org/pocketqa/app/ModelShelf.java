@@ -35,7 +35,7 @@ final class ModelShelf {
     private final Background thread = new Background("models");
     private List<StoredModel> models = new ArrayList<StoredModel>();
     private Map<File, String> pushed = new HashMap<File, String>();
-    private final Set<String> tried = new HashSet<String>(); // pushed files with their versions: one that fails is not tried again
+    private final Set<String> tried = new HashSet<String>(); // pushed files with versions: one that fails is not tried again
     private boolean listed;
     private int looks; // asked for and not done
     private int watchers;

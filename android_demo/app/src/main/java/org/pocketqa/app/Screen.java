@@ -21,7 +21,7 @@ abstract class Screen extends Activity {
         setContentView(layout);
         setActionBar((Toolbar) findViewById(R.id.toolbar));
         if (Build.VERSION.SDK_INT >= DARK_ICONS_SDK && getResources().getBoolean(R.bool.dark_bar_icons)) {
-            getWindow().setNavigationBarColor(getColor(R.color.surface)); // else black; from SDK 35 on it has no ground of its own
+            getWindow().setNavigationBarColor(getColor(R.color.surface)); // else black; without effect from SDK 35 on
             View decor = getWindow().getDecorView();
             decor.setSystemUiVisibility(decor.getSystemUiVisibility() | LIGHT_NAVIGATION_BAR);
         }

@@ -11,17 +11,22 @@ import org.pocketqa.tools.Pipe;
 /**
  * The app behind its screens on the real LiteRT, as a desktop process: `java org.pocketqa.app.AppServer FOLDER`.
  *
- * FOLDER/files is the app's private storage, FOLDER/shared has the one model that was pushed. The letters are CoreServer's; it asks
- * nobody for logits. tests/app_process.py is the other side.
+ * FOLDER/files is the app's private storage, FOLDER/shared has the one model that was pushed. The letters are CoreServer's; it
+ * asks nobody for logits. tests/app_process.py is the other side.
  */
 public final class AppServer {
     private final PocketQaApp app = new PocketQaApp();
     private final Pipe pipe = new Pipe();
 
     /** Serves until stdin ends. */
-    public static void main(String[] args) throws IOException, InterruptedException {
+    public static void main(String[] args) {
         System.setOut(System.err); // stdout is the pipe's
-        new AppServer().serve(new File(args[0]));
+        try {
+            new AppServer().serve(new File(args[0]));
+        } catch (Throwable fault) {
+            fault.printStackTrace();
+            System.exit(1);
+        }
         System.exit(0); // the app's own threads never end
     }
 
@@ -31,7 +36,6 @@ public final class AppServer {
         app.externalFiles = new File(folder, "shared");
         app.preferences = new FakePreferences();
         app.onCreate();
-        app.shelf.refresh();
         until(() -> app.passages.bundled() != null && !app.workspace.reading());
         until(() -> !app.shelf.looking() && app.copier.job() == null && app.engine.state().loading == null);
         EngineState state = app.engine.state();

@@ -7,9 +7,9 @@ import com.sun.jna.ptr.LongByReference;
 import com.sun.jna.ptr.PointerByReference;
 
 /**
- * The functions of LiteRT 1.4's C interface (litert/c/*.h) that an interpreter needs. Each returns a LiteRtStatus, 0 when all is well.
+ * The functions of LiteRT 1.4's C interface (litert/c/*.h) that an interpreter needs. Each returns a LiteRtStatus, 0: no error.
  *
- * A C size_t is a Java long: for 64-bit machines only. -Dpocketqa.litert=FILE names the library, tools/fetch_litert.py fetches it.
+ * A C size_t is a Java long: for 64-bit machines only. -Dpocketqa.litert=FILE names the library; tools/fetch_litert.py has it.
  */
 interface LiteRt extends Library {
     LiteRt C = Native.load(System.getProperty("pocketqa.litert"), LiteRt.class);
@@ -64,7 +64,8 @@ interface LiteRt extends Library {
 
     int LiteRtGetRankedTensorType(Pointer tensor, Pointer type);
 
-    int LiteRtCreateTensorBufferFromHostMemory(Pointer type, Pointer memory, long bytes, Pointer deallocator, PointerByReference buffer);
+    int LiteRtCreateTensorBufferFromHostMemory(
+            Pointer type, Pointer memory, long bytes, Pointer deallocator, PointerByReference buffer);
 
     void LiteRtDestroyTensorBuffer(Pointer buffer);
 

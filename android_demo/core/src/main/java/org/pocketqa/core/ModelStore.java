@@ -9,7 +9,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 
-/** Model files side by side in a private folder, and the folders that computers push new ones into. Half of a file is never listed. */
+/** Model files side by side in a private folder, and the folders that computers push new ones into. */
 public final class ModelStore {
     public static final String EXTENSION = ".tflite";
     private static final String UNFINISHED = ".unfinished";

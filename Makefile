@@ -2,8 +2,8 @@
 # make demo           distil -> prune -> export ONNX and TFLite in int8 -> compare; ends in a table and runs/demo/report.html
 # make test           all Python tests, offline once installed
 # make system-test    tests of the page, of targets over ssh, of an emulated CPU, of bundles in other tools: Chromium, OpenSSH, QEMU, Node
-# make android-test   tests of the Android app without a phone, on this machine's JVM and against Python; needs a JDK and JUnit
-# make apk            the app compiled and packaged with Debian's tools, as a check: the APK has no LiteRT runtime
+# make android-test   tests of the Android app without a phone, on this machine's JVM and against Python; needs a JDK, JUnit and JNA
+# make apk            the app compiled, its resources packaged, with Debian's tools, as a check: the APK has no code
 # make torture        damage, kills, full disks and misuse by the thousand: a night's work, goes on where it was stopped
 # make lint           ruff and mypy
 # make peers          a .venv-peers/NAME for each other tool that needs its own packages, to compare with
@@ -73,6 +73,7 @@ system-test: install .venv-peers/optimum/installed tests/transformers_js/node_mo
 	$(RUN) -m pytest -m system
 
 android-test: install
+	$(RUN) android_demo/tools/fetch_litert.py android_demo/build/litert
 	android_demo/tools/test_java.sh
 	$(RUN) android_demo/tools/check_stubs.py
 	$(RUN) -m pytest -m jvm

@@ -24,10 +24,16 @@ public final class Interpreter implements AutoCloseable {
     /** How the interpreter runs. */
     public static class Options {
         private int threads;
+        private boolean xnnpack;
         private boolean cancellable;
 
         public Options setNumThreads(int threads) {
             this.threads = threads;
+            return this;
+        }
+
+        public Options setUseXNNPACK(boolean xnnpack) {
+            this.xnnpack = xnnpack;
             return this;
         }
 
@@ -37,7 +43,7 @@ public final class Interpreter implements AutoCloseable {
         }
     }
 
-    /** What the graph in the file is and does: what its package says, unless a test says otherwise. */
+    /** What goes wrong; by itself, nothing. */
     public static class Script {
         /** While a file is opened; what this throws, opening throws. */
         public void opening(File file) {}
@@ -45,24 +51,8 @@ public final class Interpreter implements AutoCloseable {
         /** While a window is computed; what this throws, the run throws. */
         public void running(Interpreter interpreter) {}
 
-        public String[] signatures(String[] packaged) {
-            return packaged;
-        }
-
-        public String[] inputs() {
-            return new String[] {"attention_mask", "input_ids", "token_type_ids"};
-        }
-
-        public DataType inputType() {
-            return DataType.INT32;
-        }
-
-        public int[] outputShape(int length) {
-            return new int[] {1, length};
-        }
-
-        /** A logit that the signature of so many tokens computes. */
-        public float logit(float recorded, int length) {
+        /** A logit that the model computes. */
+        public float logit(float recorded) {
             return recorded;
         }
 
@@ -78,6 +68,8 @@ public final class Interpreter implements AutoCloseable {
     public static final AtomicInteger OPEN = new AtomicInteger();
     /** Threads that the last one made was given. */
     public static volatile int threads;
+    /** Whether it was to use XNNPACK. */
+    public static volatile boolean xnnpack;
     /** What must not happen: use after close, or by two threads at once. */
     public static final List<String> MISUSES = Collections.synchronizedList(new ArrayList<>());
 
@@ -112,6 +104,7 @@ public final class Interpreter implements AutoCloseable {
         }
         cancellable = options.cancellable;
         threads = options.threads;
+        xnnpack = options.xnnpack;
         OPENED.incrementAndGet();
         OPEN.incrementAndGet();
     }
@@ -134,12 +127,12 @@ public final class Interpreter implements AutoCloseable {
 
     public String[] getSignatureKeys() {
         use("getSignatureKeys");
-        return script.signatures(lengths.keySet().toArray(new String[0]));
+        return lengths.keySet().toArray(new String[0]);
     }
 
     public String[] getSignatureInputs(String key) {
         use("getSignatureInputs");
-        return script.inputs();
+        return new String[] {"attention_mask", "input_ids", "token_type_ids"};
     }
 
     public String[] getSignatureOutputs(String key) {
@@ -149,12 +142,12 @@ public final class Interpreter implements AutoCloseable {
 
     public Tensor getInputTensorFromSignature(String name, String key) {
         use("getInputTensorFromSignature");
-        return tensor(script.inputType(), new int[] {1, lengths.get(key)});
+        return tensor(DataType.INT32, new int[] {1, lengths.get(key)});
     }
 
     public Tensor getOutputTensorFromSignature(String name, String key) {
         use("getOutputTensorFromSignature");
-        return tensor(DataType.FLOAT32, script.outputShape(lengths.get(key)));
+        return tensor(DataType.FLOAT32, new int[] {1, lengths.get(key)});
     }
 
     private static Tensor tensor(DataType type, int[] shape) {
@@ -192,7 +185,7 @@ public final class Interpreter implements AutoCloseable {
             FloatBuffer out = (FloatBuffer) outputs.get(name);
             for (int i = 0; i < length; i++) {
                 float logit = i >= n ? Float.NaN : logits == null ? ids[i] : ((Double) logits.get(i)).floatValue();
-                out.put(script.logit(logit, length));
+                out.put(script.logit(logit));
             }
         }
     }

@@ -5,9 +5,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks.experiments.heads_views import plot_of
+from benchmarks.plots import as_svg
 from benchmarks.results import Accuracy, Latency, read_results
 from benchmarks.table import TableConfig
 from benchmarks.table import main as write_table
+from qa.bootstrap import Interval
 
 ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "benchmarks" / "results"
@@ -90,6 +93,14 @@ def test_the_zoos_figures_are_those_of_its_rows():
         seeds = [seed for head, seed in by_seed if head == line["head"] and ("linear", seed) in by_seed]
         wanted = [by_seed[line["head"], seed] - by_seed["linear", seed] for seed in seeds]
         assert found == pytest.approx(wanted, abs=0.006)
+
+
+def test_the_plot_of_the_zoo_is_that_of_its_table():
+    heads = {}
+    for line in marked_tables("zoo")[0]:
+        low, high = map(float, line["95% of F1"].split(" to "))
+        heads[line["head"]] = int(line["head params"].replace(",", "")), Interval(float(line["F1"]), low, high)
+    assert as_svg(plot_of(heads)) == (RESULTS / "zoo.svg").read_text(encoding="utf-8")
 
 
 def test_the_football_figures_are_those_of_its_rows():

@@ -248,13 +248,16 @@ def comparison_table(results: HeadsResults) -> Table | None:
     return text_table(f"Differences from {REFERENCE}", headings, lines, notes)
 
 
+def plot_of(heads: Mapping[str, tuple[int, Interval]]) -> Plot:
+    """F1 with its interval against the parameters of the head, both by its name. Whole models have no head and are left out."""
+    shown = {head: found for head, found in heads.items() if head not in WHOLE_MODELS and found[0]}
+    points = [Point(head, n, f"{n:,}", f1.mean, f1, "torch", "fp32") for head, (n, f1) in shown.items()]
+    return Plot("Heads", f"parameters of the head; lines: {LEVEL:.0%} intervals", points)
+
+
 def draw(results: HeadsResults, path: Path) -> None:
-    """F1 with its interval against the parameters of the head; nothing where no head has been scored. Whole models have none."""
-    points = []
-    for head, found in results.intervals.items():
-        n = next(iter(results.accuracy[head].values())).head_params
-        if head not in WHOLE_MODELS and n:
-            points.append(Point(head, n, f"{n:,}", found.mean, found, "torch", "fp32"))
-    if points:
-        plot = Plot("Heads", f"parameters of the head; lines: {LEVEL:.0%} intervals", points)
+    """The plot as a file; nothing where no head has been scored."""
+    params = {head: next(iter(found.values())).head_params or 0 for head, found in results.accuracy.items()}
+    plot = plot_of({head: (params[head], f1) for head, f1 in results.intervals.items()})
+    if plot.points:
         write_whole(path, as_svg(plot))

@@ -99,7 +99,7 @@ def latency_figures(turns: Sequence[Mapping[str, Any]], setting: Setting, plan: 
         "n_runs": len(times),
         "n_warmup": sum(turn["n_warmup"] for turn in turns),
         "timed_s": round(float(times.sum()) / 1e3, 1),
-        "round_ms": round_ms,
+        "round_ms": tuple(round_ms),
     }
     if setting.batch > 1:
         return found | {"windows_per_s": round(1e3 / float(np.mean(round_ms)), 2)}

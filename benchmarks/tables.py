@@ -71,10 +71,6 @@ class Table:
         """The texts of all lines."""
         return [[column.text(line) for column in self.columns] for line in self.lines]
 
-    def records(self) -> list[dict[str, str]]:
-        """The texts of all lines by their headings."""
-        return [dict(zip(self.headings, line, strict=True)) for line in self.cells]
-
 
 def make_table(title: str, columns: Sequence[Column], lines: Sequence[Any], notes: Sequence[str] = ()) -> Table:
     """A table without the optional columns that no line has a value for."""

@@ -14,6 +14,11 @@ UNEVEN = (1.0, 1.02, 0.98, 1.01, 0.99, 1.0, 1.03, 0.97)  # their mean is 1
 STUDENT_SHA = "sha of student"
 
 
+def records(table):
+    """The texts of all lines by their headings."""
+    return [dict(zip(table.headings, line, strict=True)) for line in table.cells]
+
+
 def facts(model, **more):
     """What all results of a model of this run have; the teacher's unless said otherwise."""
     return {

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from benchmark_results import failure, scored
+from benchmark_results import failure, records, scored
 
 from benchmarks.experiments import heads_views
 from benchmarks.experiments.base import QuestionScores
@@ -81,7 +81,7 @@ def test_scores_of_another_bundle_or_share_do_not_count():
 def test_tables_show_answerable_and_not_where_the_data_has_both():
     found = results({"linear": (70, 72)}, HasAns_f1=60.0, HasAns_exact=50.0, NoAns_exact=90.0)
     table = main_table(found)
-    (cells,) = table.records()
+    (cells,) = records(table)
     assert (cells["F1"], cells["HasAns F1"], cells["NoAns"], cells["seeds"]) == ("71.00", "60.00", "90.00", "2")
     assert cells["ONNX fp32"] == "–"
     assert "3 layers of tiny" in table.title

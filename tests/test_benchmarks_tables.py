@@ -16,6 +16,7 @@ from benchmark_results import (
     failure,
     on_phone,
     peer,
+    records,
     run,
     scored,
     timed,
@@ -34,7 +35,7 @@ INT8 = {"precision": "int8", "stage": "export", "runtime": LITERT, "parent_sha25
 
 
 def lines(results, view="summary", number=0):
-    return view_tables(collect(results), view)[number].records()
+    return records(view_tables(collect(results), view)[number])
 
 
 def notes(results, view="summary"):
@@ -138,7 +139,7 @@ def test_models_stand_in_families_whatever_was_measured_last():
     ]  # fmt: skip
     student = ["student", "student-tflite-int8", "student-onnx-fp32", "student-onnx-int8", "student-peer"]
     (table,) = view_tables(collect(results, newest_order(results)), "summary")
-    names = [line["model"] for line in table.records()]
+    names = [line["model"] for line in records(table)]
     assert names == ["teacher", "teacher-onnx", *student, "pruned", "pruned-int8"]
 
 
@@ -203,7 +204,7 @@ def test_the_fastest_of_equal_f1_and_what_each_peer_shows():
     assert (torchao.beyond_noise, openvino.beyond_noise, late.beyond_noise) == (1, 1, 0)
     level = next(p for p in padded.peers if p.entry.model.endswith("torchao-int8"))
     assert "shows no difference beyond noise" in padded.sentence(level)
-    first, second, *_ = view_tables([group], "peers")[0].records()
+    first, second, *_ = records(view_tables([group], "peers")[0])
     assert (first["x ours"], first["ms"], first["F1 - ours"]) == ("1.00x†", "10.0†", UNKNOWN)
     assert (second["model"], second["tool"], second["F1 - ours"]) == ("student-torchao-int8", "torchao (peer)", "-18.00")
     assert overall_verdict([unpadded, short]).startswith(unpadded.verdict())
@@ -288,7 +289,7 @@ def test_results_of_a_phone_do_not_change_the_tables_of_the_cpu():
     mixed = [on_phone(), cpu[0], on_phone("teacher", lengths=128), *cpu[1:], on_phone()]
     for view in ("summary", "latency", "accuracy"):
         with_phone, without = (view_tables(collect(results, newest_order(results)), view)[0] for results in (mixed, cpu))
-        assert (with_phone.records(), with_phone.notes) == (without.records(), without.notes)
+        assert (records(with_phone), with_phone.notes) == (records(without), without.notes)
     assert [table.title for table in view_tables(collect(mixed), "latency")] == ["dev.json, 1,000 questions", str(PIXEL)]
 
 

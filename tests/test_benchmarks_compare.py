@@ -302,7 +302,7 @@ def test_bad_input_is_refused_before_anything_is_measured(teacher, data, tmp_pat
     odd = Path(os.fsdecode(os.fsencode(tmp_path / "b") + b"\xff"))
     shutil.copytree(teacher, odd)
     assert run_cli(monkeypatch, odd, "--data", data) == 2
-    assert "this name is no UTF-8" in capsys.readouterr().err
+    assert "is not UTF-8" in capsys.readouterr().err
     assert measured == []
     assert not (tmp_path / "run" / "rows.jsonl").exists()
     with pytest.raises(BundleError, match="not a finished bundle"):

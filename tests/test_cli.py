@@ -64,7 +64,7 @@ def command(tmp_path, monkeypatch, capsys):
         (["distill.run", "--student-layers", "2", "--target-mb", "9"], "--student-layers must be left out when --keep-... or"),
         (["distill.run", "--target-mb", "9", "--keep-ffn", "0.5"], "--keep-ffn must be left out when a target is given, got 0.5"),
         (["distill.run", "--target-ms", "9"], "--target-ms must be given together with --times FILE"),
-        (["distill.run", "--target-mb", "12"], "--target-mb must be at least 14.15, the cost of all that is not cut with a head"),
+        (["distill.run", "--target-mb", "12"], "--target-mb must be at least 13.90, the cost of all that is not cut with a head"),
         (["distill.run", "--student-layers", "9"], "--student-layers must be between 1 and the teacher's 6, got 9"),
         (["distill.run", "--precision", "int3"], "--precision must be one of auto, bf16, fp32"),
         (["distill.run", "--data", "absent.json"], "absent.json: no such file"),

@@ -20,20 +20,31 @@ class Disks(Torture):
         self.disk = self.scratch / "disk"
         self.disk.mkdir(parents=True, exist_ok=True)
         self.mounts = is_root() and self._mount(ROOMY) == 0
+        self._unmount()
 
     def _mount(self, size: int, *options: str) -> int:
         words = ["mount", "-t", "tmpfs", "-o", ",".join([f"size={size}", *options]), "tmpfs", str(self.disk)]
         return subprocess.run(words, capture_output=True, check=False).returncode
 
+    def _unmount(self) -> None:
+        if self.mounts:
+            subprocess.run(["umount", str(self.disk)], capture_output=True, check=False)
+
     def run(self, number: int) -> str:
         """One disk in four is read-only, the others have room for a part of what would be written."""
+        try:
+            return self._run(number)
+        finally:
+            self._unmount()
+
+    def _run(self, number: int) -> str:
         rng = self.rng(number)
         name = list(STAGES)[number % len(STAGES)]
         stage, expected = STAGES[name], reference(name, self.material, self.scratch)
         read_only, room = rng.randrange(4) == 0, int(expected.n_bytes * rng.uniform(0, 1.2))
         folder = self.disk / "folder"
         if self.mounts:
-            self._remount(ROOMY)
+            self._mount(ROOMY)
         lay_out(folder, self.material)
         largest = None
         if self.mounts:

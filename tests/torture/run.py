@@ -84,7 +84,7 @@ class Worker:
         self.sort, self.words = sort, [sort, str(material), str(scratch), str(seed)]
         self.process: subprocess.Popen[bytes] | None = None
         shutil.rmtree(scratch, ignore_errors=True)
-        scratch.mkdir(parents=True)
+        scratch.mkdir(parents=True, exist_ok=True)
 
     def run(self, case: int) -> Tried:
         """One case."""

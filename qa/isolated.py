@@ -23,6 +23,7 @@ from qa.errors import BundleError, PocketQAError
 from qa.runtimes import Inputs, Logits, load_runtime
 
 LENGTH_BYTES = 8
+NAMES = ("name", "package", "version")
 
 
 class IsolatedRuntime:
@@ -40,7 +41,7 @@ class IsolatedRuntime:
         self._process = subprocess.Popen(words, env=environment, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL)
         weakref.finalize(self, _end, self._process)
         loaded = self._answer()
-        self.name = str(loaded["name"])
+        self.name, self.package, self.version = (str(loaded[key]) for key in NAMES)
         self.max_batch = int(loaded["max_batch"])
         self.lengths: tuple[int, ...] | None = tuple(loaded["lengths"].tolist()) or None
 
@@ -104,8 +105,8 @@ def _serve(path: Path, threads: int, probe: bool) -> None:
     os.dup2(2, 1)  # what a library prints is no frame
     try:
         runtime = load_runtime(open_bundle(path), threads, probe=probe)
-        loaded = {"name": runtime.name, "max_batch": runtime.max_batch, "lengths": np.array(runtime.lengths or (), np.int64)}
-        _write(answers, loaded)
+        names = {key: getattr(runtime, key) for key in NAMES}
+        _write(answers, {**names, "max_batch": runtime.max_batch, "lengths": np.array(runtime.lengths or (), np.int64)})
         while (inputs := _read(requests)) is not None:
             start, end = runtime(inputs)
             _write(answers, {"start": start, "end": end})

@@ -1,5 +1,6 @@
 """Fixtures that several test files share: tiny random models with a real tokenizer, as bundles."""
 
+import hashlib
 import json
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -132,13 +133,14 @@ def make_whole_bundle(make_bundle, make_whole, tmp_path_factory):
 def converted_once():
     """The converter to TFLite, remembering what it has converted: it takes seconds, and every precision starts from fp32."""
     from export import stage, tflite
-    from export.word_table import word_tables
 
     convert, made = tflite.convert, {}
 
     def convert_once(model, lengths):
-        tables = [(table.dtype, tuple(table.shape)) for table in word_tables(model.encoder.words)]
-        key = (str(model.config()), str(tables), lengths)
+        weights = hashlib.sha256()
+        for name, tensor in model.state_dict().items():
+            weights.update(name.encode() + tensor.numpy().tobytes())
+        key = (str(model.config()), weights.digest(), lengths)
         if key not in made:
             made[key] = convert(model, lengths)
         return made[key]

@@ -49,7 +49,7 @@ tests/transformers_js/node_modules/.package-lock.json: tests/transformers_js/pac
 # Each stage makes a bundle whose manifest is written last, so make knows what is finished; a stopped demo goes on where it was.
 # After "|" stands what must be there, whatever its time: a finished bundle is never made again.
 $(DEMO)/student/manifest.json: | install
-	$(RUN) -m distill.run --resume
+	$(RUN) -m distill.run --student-layers 3 --resume
 
 $(DEMO)/student-pruned/manifest.json: | $(DEMO)/student/manifest.json
 	$(RUN) -m compress.prune --model $(DEMO)/student --teacher $(DEMO)/teacher --resume

@@ -15,7 +15,7 @@ import numpy as np
 
 from benchmarks.command_line import note
 from benchmarks.latency.conditions import cores_for
-from benchmarks.latency.hosts import Worker
+from benchmarks.latency.process import Worker
 from benchmarks.models import ModelUnderTest, Run
 from benchmarks.results import CPU, Accuracy, Runtime
 from benchmarks.stats import score_intervals

@@ -13,10 +13,11 @@ import numpy as np
 from benchmarks.accuracy import score_fields
 from benchmarks.command_line import note
 from benchmarks.latency.conditions import Host, machine
-from benchmarks.latency.hosts import Deployment, QemuDeployment, Target, Worker
+from benchmarks.latency.hosts import QemuDeployment, Target
 from benchmarks.latency.journal import Journal
 from benchmarks.latency.measure import Timing, measure_latency
 from benchmarks.latency.plan import Plan, Setting
+from benchmarks.latency.process import Deployment, Worker
 from benchmarks.models import ModelUnderTest, Run
 from benchmarks.results import PADDED, UNPADDED, Failure, Machine, TargetAccuracy
 from qa.answers import decode

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.command_line import note
-from benchmarks.latency.hosts import Deployment, LocalDeployment
+from benchmarks.latency.hosts import LocalDeployment
 from benchmarks.latency.plan import sample_windows
+from benchmarks.latency.process import Deployment
 from benchmarks.peers.calibration import write_windows
 from benchmarks.peers.making import PeerError, make_peer
 from benchmarks.peers.registry import PEERS

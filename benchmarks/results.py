@@ -5,6 +5,7 @@ A result that breaks its class's types or bounds is refused with its line's numb
 """
 
 import os
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Final, Literal
@@ -20,7 +21,8 @@ CPU, CUDA, PHONE = "cpu", "cuda", "phone"
 HERE = (CPU, CUDA)  # targets that this machine is
 UNPADDED: Final = "real"  # as short as the runtime allows
 PADDED: Final = "padded"  # to the longest window of the model
-Positive = Annotated[float, Meta(gt=0)]
+# The smallest normal number: gt=0 compares with the smallest subnormal one, which is 0 on a thread that flushes those to zero.
+Positive = Annotated[float, Meta(ge=sys.float_info.min)]
 Count = Annotated[int, Meta(ge=1)]
 Lengths = Literal["real"] | Count  # UNPADDED, or the tokens that every window is padded to
 EXIT_SOME_FAILED = 1

@@ -10,30 +10,17 @@ smaller and faster everywhere. Magnitude sets single weights to zero: the file c
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import torch
 
 from compress.magnitude import IterativePruning, compressed_bytes, share_of_zeros
+from compress.recovery import RecoveryFlags, finished_before, open_with_teacher
 from distill.batches import model_inputs, to_tensors
 from distill.importance import sample_windows
-from distill.stage import (
-    DistillationFlags,
-    distil,
-    finished,
-    open_with_teacher,
-    read_material,
-    refuse_torchrun,
-    refuse_unless_resumed,
-    save_model,
-    summary,
-    work_folder,
-)
-from distill.training import TrainingOptions
+from distill.stage import distil, read_material, save_model, summary, work_folder
 from distill.width import WidthFlags, check_narrow, narrow
 from qa.bundle import Bundle
-from qa.checkpoints import output_beside
 from qa.cli import check_option, run_command
 from qa.features import Window, make_windows
 from qa.models.model import QAModel
@@ -43,15 +30,9 @@ SPEED_WINDOWS = 24
 
 
 @dataclass(frozen=True, kw_only=True)
-class PruneConfig(DistillationFlags, WidthFlags):
+class PruneConfig(RecoveryFlags, WidthFlags):
     """Prune a model and let it recover against its teacher."""
 
-    model: Path
-    """PyTorch bundle to prune, or a transformers checkpoint (folder or hub name); it is left as it is."""
-    out: Path | None = None
-    """Bundle to create; by default beside the parent, named <parent>-pruned or <parent>-sparse."""
-    teacher: Path | None = None
-    """Bundle or checkpoint to recover against; by default the unpruned model itself."""
     method: str = "structured"
     """structured (heads and neurons removed) or magnitude (single weights set to zero)."""
     sparsity: float = 0.8
@@ -62,8 +43,6 @@ class PruneConfig(DistillationFlags, WidthFlags):
     """Passes over the data for recovery."""
     learning_rate: float = 2e-4
     """Peak learning rate of recovery."""
-    batch_size: int = 16
-    """Windows in a recovery step."""
 
     def __post_init__(self) -> None:
         check_option(self.method in METHODS, "--method", self.method, f"one of {', '.join(METHODS)}")
@@ -73,22 +52,15 @@ class PruneConfig(DistillationFlags, WidthFlags):
         self.options()
         self.weights()
 
-    def options(self) -> TrainingOptions:
-        """How recovery trains."""
-        return TrainingOptions(
-            self.learning_rate, self.batch_size, self.epochs, precision=self.precision, seed=self.seed, optimizer=self.optimizer
-        )
-
     def facts(self) -> dict[str, Any]:
         """What of these options decides which weights are pruned."""
         structured = (self.keep_ffn, self.keep_heads, self.target_mb, self.target_ms, self.importance_windows)
         return {"pruning": structured if self.method == "structured" else (self.sparsity, self.iterations)}
 
     @property
-    def target(self) -> Path:
-        """Where the result goes."""
-        suffix = "pruned" if self.method == "structured" else "sparse"
-        return self.out or output_beside(self.model, suffix)
+    def suffix(self) -> str:
+        """What was done, for the name of the result."""
+        return "pruned" if self.method == "structured" else "sparse"
 
 
 def speed_ratio(before: QAModel, after: QAModel, windows: Sequence[Window]) -> float:
@@ -120,15 +92,11 @@ def report(before: QAModel, after: QAModel, parent: Bundle, bundle: Bundle, rati
 
 def main(config: PruneConfig) -> Bundle:
     """Open the parent, prune, recover, save; prints what it bought."""
-    refuse_torchrun("compress.prune")
+    done = finished_before(config, "compress.prune")
+    if done is not None:
+        return done
     out = config.target
-    refuse_unless_resumed(out, config.resume)
-    if out.exists():
-        bundle = finished(config, out)
-        print(summary(bundle))
-        return bundle
-    config.check_cache()
-    parent, teacher = open_with_teacher(config.model, config.teacher)
+    parent, teacher = open_with_teacher(config)
     material = read_material(config.data, config.eval_data)
     before, model = QAModel.from_pretrained(parent.path), QAModel.from_pretrained(parent.path)
     model.encoder.check_length(parent.settings.max_length)

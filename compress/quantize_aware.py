@@ -10,43 +10,25 @@ weights lie on the grid, and the TFLite export to that precision stores just the
 
 import sys
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from compress.gptq import round_with_feedback
 from compress.grid import PRECISIONS, Grid, float_modules, norms_before
-from distill.stage import (
-    DistillationFlags,
-    distil,
-    finished,
-    open_with_teacher,
-    read_material,
-    refuse_torchrun,
-    refuse_unless_resumed,
-    save_model,
-    summary,
-    work_folder,
-)
-from distill.training import CHECKPOINT, TrainingOptions
+from compress.recovery import RecoveryFlags, finished_before, open_with_teacher
+from distill.stage import distil, read_material, save_model, summary, work_folder
+from distill.training import CHECKPOINT
 from qa.bundle import Bundle
-from qa.checkpoints import output_beside
 from qa.cli import check_option, run_command
 from qa.features import make_windows
 from qa.models.model import QAModel
 
 
 @dataclass(frozen=True, kw_only=True)
-class QuantizeAwareConfig(DistillationFlags):
+class QuantizeAwareConfig(RecoveryFlags):
     """Train a model with the rounding of its int8 or int4 TFLite export."""
 
-    model: Path
-    """PyTorch bundle to train, or a transformers checkpoint (folder or hub name); it is left as it is."""
-    out: Path | None = None
-    """Bundle to create; by default beside the parent, named <parent>-grid-<quantize>."""
-    teacher: Path | None = None
-    """Bundle or checkpoint to learn from; by default the model itself, before rounding."""
     quantize: str = "int8"
     """int8 or int4, as --quantize of export.tflite."""
     calibration_windows: int = 64
@@ -55,8 +37,6 @@ class QuantizeAwareConfig(DistillationFlags):
     """Passes over the data; 0 rounds without training."""
     learning_rate: float = 2e-5
     """Peak learning rate."""
-    batch_size: int = 16
-    """Windows in a step."""
 
     def __post_init__(self) -> None:
         check_option(self.quantize in PRECISIONS, "--quantize", self.quantize, f"one of {', '.join(PRECISIONS)}")
@@ -65,33 +45,23 @@ class QuantizeAwareConfig(DistillationFlags):
             self.options()
         self.weights()
 
-    def options(self) -> TrainingOptions:
-        """How it trains."""
-        return TrainingOptions(
-            self.learning_rate, self.batch_size, self.epochs, precision=self.precision, seed=self.seed, optimizer=self.optimizer
-        )
-
     def facts(self) -> dict[str, Any]:
         """What of these options decides how a model is rounded before it is trained."""
         return {"grid": self.quantize, "calibration_windows": self.calibration_windows}
 
     @property
-    def target(self) -> Path:
-        """Where the result goes."""
-        return self.out or output_beside(self.model, f"grid-{self.quantize}")
+    def suffix(self) -> str:
+        """What was done, for the name of the result."""
+        return f"grid-{self.quantize}"
 
 
 def main(config: QuantizeAwareConfig) -> Bundle:
     """Open the parent, round, train, save; prints the result's summary."""
-    refuse_torchrun("compress.quantize_aware")
+    done = finished_before(config, "compress.quantize_aware")
+    if done is not None:
+        return done
     out = config.target
-    refuse_unless_resumed(out, config.resume)
-    if out.exists():
-        bundle = finished(config, out)
-        print(summary(bundle))
-        return bundle
-    config.check_cache()
-    parent, teacher = open_with_teacher(config.model, config.teacher)
+    parent, teacher = open_with_teacher(config)
     material = read_material(config.data, config.eval_data)
     before, model = QAModel.from_pretrained(parent.path), QAModel.from_pretrained(parent.path)
     model.encoder.check_tflite()

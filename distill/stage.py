@@ -11,13 +11,12 @@ from typing import Any
 from torch import nn
 
 from distill.objectives import Distillation, DistillationWeights, supervised
-from distill.student import check_same_width, same_tokens, student_from_layers
+from distill.student import check_same_width, student_from_layers
 from distill.teacher_logits import TeacherLogits, cache_key
 from distill.training import CHECKPOINT, Trainer, TrainingOptions
 from qa.bundle import SETTINGS, Bundle, new_bundle, open_bundle
-from qa.checkpoints import open_model
 from qa.datasets import EMBEDDED, SQUAD_FILES, data_reference, resolve
-from qa.errors import BundleError, OptionError
+from qa.errors import BundleError
 from qa.evaluate import evaluate_runtime, score_intervals
 from qa.features import Window
 from qa.files import check_new_folder
@@ -134,21 +133,6 @@ def leave_out_dropout(model: QAModel) -> None:
             module.p = 0.0
 
 
-def open_with_teacher(model: Path, teacher: Path | None) -> tuple[Bundle, Bundle]:
-    """The model to compress and what it recovers against, which is the model itself where no teacher is given.
-
-    OptionError where their tokenizers differ.
-    """
-    parent = open_model(model, kind="pytorch")
-    taught_by = open_model(teacher, kind="pytorch") if teacher else parent
-    if not same_tokens(taught_by.tokenizer(), parent.tokenizer()):
-        raise OptionError(
-            f"--teacher {teacher}: its tokenizer differs from that of {model}, so their logits cannot be compared; "
-            "give the model's own teacher, or none"
-        )
-    return parent, taught_by
-
-
 def distil(
     student: QAModel,
     teacher: Bundle,
@@ -226,12 +210,6 @@ def save_model(
 def is_first_process() -> bool:
     """Whether this is torchrun's first process, or the only one; known before anything is set up."""
     return os.environ.get("RANK", "0") == "0"
-
-
-def refuse_torchrun(stage: str) -> None:
-    """OptionError when torchrun started several processes of a stage that runs as one."""
-    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
-        raise OptionError(f"{stage} runs as one process, on one GPU where there is one; start it without torchrun")
 
 
 def refuse_unless_resumed(out: Path, resume: bool) -> None:

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from benchmarks.latency.conditions import cores_for
-from benchmarks.latency.hosts import LocalDeployment, Worker
+from benchmarks.latency.hosts import LocalDeployment
+from benchmarks.latency.process import Worker
 from benchmarks.peers import making, registry
 from benchmarks.peers.calibration import read_windows, write_windows
 from benchmarks.peers.making import PeerError, make_peer

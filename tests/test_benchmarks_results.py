@@ -7,6 +7,7 @@ import os
 import msgspec
 import numpy as np
 import pytest
+import torch
 from benchmark_results import Z80, failure, on_phone, scored, timed
 
 from benchmarks.results import (
@@ -72,6 +73,17 @@ def test_a_line_that_breaks_its_class_is_named_and_left_out(tmp_path, change, sa
     results, faults = sound_results(path)
     assert results == [timed()]
     assert len(faults) == 2
+
+
+def test_zero_seconds_are_refused_where_subnormal_numbers_are_flushed_to_zero(tmp_path):
+    path = tmp_path / "rows.jsonl"
+    path.write_bytes(json.dumps(json.loads(msgspec.json.encode(timed())) | {"latency_ms_mean": 0.0}).encode() + b"\n")
+    torch.set_flush_denormal(True)
+    try:
+        with pytest.raises(ResultsError, match="latency_ms_mean"):
+            read_results(path)
+    finally:
+        torch.set_flush_denormal(False)
 
 
 def test_a_file_without_any_result_is_refused(tmp_path):

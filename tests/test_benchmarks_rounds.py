@@ -8,9 +8,10 @@ from typing import ClassVar
 import pytest
 
 from benchmarks.latency.conditions import cores_for
-from benchmarks.latency.hosts import LocalDeployment, LostError
+from benchmarks.latency.hosts import LocalDeployment
 from benchmarks.latency.journal import Journal
 from benchmarks.latency.plan import Plan, Setting
+from benchmarks.latency.process import LostError
 from benchmarks.latency.rounds import TimedModel, TimedWindows, run_interleaved_rounds
 from benchmarks.results import Runtime
 from qa.errors import OptionError

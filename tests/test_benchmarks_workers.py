@@ -12,7 +12,8 @@ import pytest
 
 from benchmarks.latency import worker as worker_script
 from benchmarks.latency.conditions import cores_for
-from benchmarks.latency.hosts import SCRIPT, LocalDeployment, Worker, WorkerError
+from benchmarks.latency.hosts import SCRIPT, LocalDeployment
+from benchmarks.latency.process import Worker, WorkerError
 from benchmarks.latency.worker import InputError, collate, machine_facts
 from export.parity import real_windows
 from qa import runtimes

@@ -8,9 +8,9 @@ from typing import Any
 from tqdm import tqdm
 
 from benchmarks.latency.conditions import OtherLoad
-from benchmarks.latency.hosts import Deployment, LostError, Worker, WorkerError
 from benchmarks.latency.journal import Journal
 from benchmarks.latency.plan import Plan, Setting, rounds
+from benchmarks.latency.process import Deployment, LostError, Worker, WorkerError
 from benchmarks.results import Runtime
 from qa.cli import one_line
 from qa.errors import PocketQAError

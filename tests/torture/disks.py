@@ -1,25 +1,25 @@
 """Full and read-only disks: a small file system where this user may mount one, else a limit on the size of files."""
 
+import os
 import subprocess
 
-from case import Torture, wrong_exit
-from forks import import_everything
-from stages import STAGES, drafts, goes_on, half_finished, is_root, lay_out, reference, start
+from case import wrong_exit
+from stages import OfStages, drafts, goes_on, half_finished, lay_out, start
 
 ROOMY = 1 << 30
 
 
-class Disks(Torture):
+class Disks(OfStages):
     """A command that meets a full or read-only disk says so in one line and goes on when there is room."""
 
     name, n_cases, seconds = "full and read-only disks", 120, 600
 
     def prepare(self) -> None:
         """Import what stages import, and see what this user may."""
-        import_everything()
+        super().prepare()
         self.disk = self.scratch / "disk"
         self.disk.mkdir(parents=True, exist_ok=True)
-        self.mounts = is_root() and self._mount(ROOMY) == 0
+        self.mounts = os.geteuid() == 0 and self._mount(ROOMY) == 0
         self._unmount()
 
     def _mount(self, size: int, *options: str) -> int:
@@ -39,8 +39,7 @@ class Disks(Torture):
 
     def _run(self, number: int) -> str:
         rng = self.rng(number)
-        name = list(STAGES)[number % len(STAGES)]
-        stage, expected = STAGES[name], reference(name, self.material, self.scratch)
+        name, stage, expected = self.stage(number)
         read_only, room = rng.randrange(4) == 0, int(expected.n_bytes * rng.uniform(0, 1.2))
         folder = self.disk / "folder"
         if self.mounts:
@@ -49,7 +48,7 @@ class Disks(Torture):
         largest = None
         if self.mounts:
             self._remount(room + 65536, *(["ro"] if read_only else []))
-        elif read_only and not is_root():
+        elif read_only and os.geteuid() != 0:
             folder.chmod(0o555)
         else:
             largest = room

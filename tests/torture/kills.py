@@ -3,28 +3,22 @@
 import os
 import signal
 
-from case import Torture, wrong_exit
+from case import wrong_exit
 from events import NEVER
-from forks import import_everything
-from stages import STAGES, drafts, goes_on, half_finished, lay_out, reference, start
+from stages import OfStages, drafts, goes_on, half_finished, lay_out, start
 
 STOPPED = {signal.SIGINT: 130, signal.SIGTERM: 143}
 
 
-class Kills(Torture):
+class Kills(OfStages):
     """Nothing half-made passes for finished, and going on gives what an undisturbed run gives."""
 
     name, n_cases, seconds = "kills and signals", 400, 600
 
-    def prepare(self) -> None:
-        """Import what stages import."""
-        import_everything()
-
     def run(self, number: int) -> str:
         """Three in four are killed, one in four is asked to stop."""
         rng = self.rng(number)
-        name = list(STAGES)[number % len(STAGES)]
-        stage, expected = STAGES[name], reference(name, self.material, self.scratch)
+        name, stage, expected = self.stage(number)
         how = signal.SIGKILL if rng.randrange(4) else rng.choice(list(STOPPED))
         event = rng.randint(1, expected.n_events) if rng.randrange(2) else NEVER
         folder = self.scratch / "killed"

@@ -2,25 +2,19 @@
 
 import time
 
-from case import Torture, wrong_exit
-from forks import import_everything
-from stages import STAGES, drafts, goes_on, half_finished, lay_out, reference, start
+from case import wrong_exit
+from stages import OfStages, drafts, goes_on, half_finished, lay_out, start
 
 
-class Pairs(Torture):
+class Pairs(OfStages):
     """One of them at least makes it, the other does too or is refused, and what is there is whole."""
 
     name, n_cases, seconds = "two at once", 40, 600
 
-    def prepare(self) -> None:
-        """Import what stages import."""
-        import_everything()
-
     def run(self, number: int) -> str:
         """One pair."""
         rng = self.rng(number)
-        name = list(STAGES)[number % len(STAGES)]
-        stage, expected = STAGES[name], reference(name, self.material, self.scratch)
+        name, stage, expected = self.stage(number)
         folder = self.scratch / "pair"
         lay_out(folder, self.material)
         first = start(stage, folder, self.scratch)

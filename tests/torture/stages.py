@@ -2,16 +2,15 @@
 
 import hashlib
 import json
-import os
 import shutil
 import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from case import wrong_exit
+from case import Torture, wrong_exit
 from events import command
-from forks import Fork, fork
+from forks import Fork, fork, import_everything
 from material import BUNDLES, WINDOWS
 
 from qa.bundle import open_bundle
@@ -146,6 +145,14 @@ def goes_on(stage: Stage, folder: Path, scratch: Path, expected: Reference) -> s
     return f"other than undisturbed: {', '.join(wrong)}" if wrong else ""
 
 
-def is_root() -> bool:
-    """Whether small file systems can be mounted, as far as the user goes."""
-    return os.geteuid() == 0
+class OfStages(Torture):
+    """A sort whose cases take the stages in turn, each in a fork."""
+
+    def prepare(self) -> None:
+        """Import what stages import."""
+        import_everything()
+
+    def stage(self, number: int) -> tuple[str, Stage, Reference]:
+        """A case's: its name, what it is, and what it leaves undisturbed."""
+        name = list(STAGES)[number % len(STAGES)]
+        return name, STAGES[name], reference(name, self.material, self.scratch)

@@ -2,8 +2,9 @@
 # make demo           distil -> prune -> export ONNX and TFLite in int8 -> compare; ends in a table and runs/demo/report.html
 # make test           all Python tests, offline once installed
 # make system-test    tests of the page, of targets over ssh, of an emulated CPU, of bundles in other tools: Chromium, OpenSSH, QEMU, Node
-# make android-test   tests of the Android app without a phone, on this machine's JVM and against Python; needs a JDK and JUnit
-# make apk            the app compiled and packaged with Debian's tools, as a check: the APK has no LiteRT runtime
+# make android-test   tests of the Android app without a phone, on this machine's JVM and against Python; needs a JDK, JUnit and JNA
+# make apk            the app compiled, its resources packaged, with Debian's tools, as a check: the APK has no code
+# make torture        damage, kills, full disks and misuse by the thousand: a night's work, goes on where it was stopped
 # make lint           ruff and mypy
 # make peers          a .venv-peers/NAME for each other tool that needs its own packages, to compare with
 
@@ -15,7 +16,7 @@ RUN := $(VENV)/bin/python
 DEMO := runs/demo
 PEERS := torchao openvino optimum
 
-.PHONY: install peers demo test system-test android-test apk lint clean-demo
+.PHONY: install peers demo test system-test android-test apk torture lint clean-demo
 .DELETE_ON_ERROR:
 
 install: $(VENV)/installed
@@ -48,7 +49,7 @@ tests/transformers_js/node_modules/.package-lock.json: tests/transformers_js/pac
 # Each stage makes a bundle whose manifest is written last, so make knows what is finished; a stopped demo goes on where it was.
 # After "|" stands what must be there, whatever its time: a finished bundle is never made again.
 $(DEMO)/student/manifest.json: | install
-	$(RUN) -m distill.run --resume
+	$(RUN) -m distill.run --student-layers 3 --resume
 
 $(DEMO)/student-pruned/manifest.json: | $(DEMO)/student/manifest.json
 	$(RUN) -m compress.prune --model $(DEMO)/student --teacher $(DEMO)/teacher --resume
@@ -72,9 +73,13 @@ system-test: install .venv-peers/optimum/installed tests/transformers_js/node_mo
 	$(RUN) -m pytest -m system
 
 android-test: install
+	$(RUN) android_demo/tools/fetch_litert.py android_demo/build/litert
 	android_demo/tools/test_java.sh
 	$(RUN) android_demo/tools/check_stubs.py
 	$(RUN) -m pytest -m jvm
+
+torture: install
+	$(RUN) tests/torture/run.py
 
 apk:
 	android_demo/tools/fetch_android.sh android_demo/build/jars

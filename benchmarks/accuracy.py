@@ -1,73 +1,123 @@
-"""Accuracy of a bundle on one data set: measured once, then found again in the rows; and the answers it gave, kept beside them.
+"""Accuracy of a model on one data set: measured once, then found again in the results; and the answers it gave, kept beside them.
 
 Answers are kept so that an export can be compared with its PyTorch parent question by question, also across runs.
 """
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from benchmarks.rows import CPU, OK, Row
+import numpy as np
+
+from benchmarks.command_line import note
+from benchmarks.latency.conditions import cores_for
+from benchmarks.latency.process import Worker
+from benchmarks.models import ModelUnderTest, Run
+from benchmarks.results import CPU, Accuracy, Runtime
+from benchmarks.stats import score_intervals
 from qa.bundle import Bundle
 from qa.evaluate import answer_text, evaluate_runtime
 from qa.files import write_whole
-from qa.runtimes import Runtime
+from qa.metrics import question_scores
+from qa.runtimes import Runtime as LoadedRuntime
+from qa.runtimes import available_cores, load_runtime
 from qa.squad import Example, read_predictions
+from qa.threshold import tune_for_bundle
 
 Answers = dict[str, str]
-ACCURACY_KEYS = (
+SCORES = (
     "n", "n_windows", "exact", "f1",
     "HasAns_exact", "HasAns_f1", "HasAns_total", "NoAns_exact", "NoAns_f1", "NoAns_total", "best_f1", "best_f1_thresh",
     "null_threshold",
 )  # fmt: skip
 
-RELATION_KEYS = (
-    "baseline", "baseline_sha256", "f1_retained", "f1_retained_low", "f1_retained_high", "f1_low", "f1_high",
-    "same_answers", "same_answers_as",
-)  # fmt: skip
+
+def measure_accuracy(run: Run, model: ModelUnderTest) -> None:
+    """Accuracy of one model, reused where the results have it; a result is appended when there is anything new."""
+    # Some peers take minutes to load; the hash of one stands for its versions, so its runtime need not be asked.
+    known = known_accuracy(run, model) if model.facts.get("peer") else None
+    scores: dict[str, Any] = {}
+    try:
+        if known is None:
+            with open_runtime(model) as (runtime, name):
+                model.runtime = name
+                known = known_accuracy(run, model)
+                if known is None:
+                    note(f"{model.name}: {name}, {len(run.examples)} questions")
+                    bundle = model.bundle if model.in_process else with_own_threshold(model.bundle, runtime)
+                    scores, answers = evaluate(runtime, bundle, run.examples)
+    except Exception as error:  # runtimes raise their own types; the comparison goes on without this one
+        run.fail(model, error)
+        return
+    if known is None:
+        save_answers(answers_path(run.file.path, model.sha256, run.data.sha256, run.target), answers)
+    else:
+        model.runtime = known.runtime
+        scores = {key: getattr(known, key) for key in SCORES}
+    note(f"{model.name}: F1 {scores['f1']:.2f}, EM {scores['exact']:.2f}{' (reused from the rows)' if known else ''}")
+    model.accuracy = Accuracy(**run.common(model), **scores)
+    for key, value in relations(run, model).items():
+        setattr(model.accuracy, key, value)
+    if known is None or _relations_differ(model.accuracy, known):
+        run.file.append(model.accuracy)
 
 
-@dataclass(frozen=True)
-class Conditions:
-    """What an accuracy of this machine belongs to. When any of these differs it is measured again."""
-
-    bundle_sha256: str
-    data_sha256: str
-    runtime: str | None
-    """None where the hash stands for the runtime too, as that of a peer does."""
-    target: str
-    machine: str
-
-    def hold_for(self, row: Row) -> bool:
-        """Whether a row was measured under these conditions and succeeded."""
-        seen = (row["bundle_sha256"], row["data"]["sha256"], row["target"], row["machine"])
-        same = seen == (self.bundle_sha256, self.data_sha256, self.target, self.machine)
-        return row["status"] == OK and same and self.runtime in (None, row.get("runtime"))
+def _relations_differ(now: Accuracy, then: Accuracy) -> bool:
+    """Whether anything but date and command does. Where the parent's answers are not kept any more, what they said stays."""
+    if now.same_answers is None:
+        now.same_answers, now.same_answers_as = then.same_answers, then.same_answers_as
+    names = [name for name in Accuracy.__struct_fields__ if name not in ("date", "command", "model")]
+    return any(getattr(now, name) != getattr(then, name) for name in names)
 
 
-def known_accuracy(rows: Sequence[Row], conditions: Conditions) -> Row | None:
-    """The newest row with an accuracy of just these conditions."""
-    return next((row for row in reversed(rows) if "f1" in row and conditions.hold_for(row)), None)
+def known_accuracy(run: Run, model: ModelUnderTest) -> Accuracy | None:
+    """The newest scores of this model on this data, target and machine; where its runtime is not known yet, of any."""
+    wanted = (model.sha256, run.data.sha256, run.target, run.machine)
+    for result in reversed(run.file.old):
+        if type(result) is not Accuracy or model.runtime not in (None, result.runtime):
+            continue
+        if (result.bundle_sha256, result.data.sha256, result.target, result.machine) == wanted:
+            return result
+    return None
 
 
-def measure_accuracy(
-    runtime: Runtime, bundle: Bundle, examples: Sequence[Example], *, progress: bool = False
-) -> tuple[dict[str, Any], Answers]:
-    """Run the bundle over all examples: (accuracy columns, answer text by question id)."""
-    scores, predictions = evaluate_runtime(runtime, bundle, examples, progress=progress)
+@contextmanager
+def open_runtime(model: ModelUnderTest) -> Iterator[tuple[LoadedRuntime, Runtime]]:
+    """A model on all cores: a bundle in this process, a peer or a GPU's in a worker."""
+    if model.in_process:
+        runtime = load_runtime(model.bundle)
+        yield runtime, Runtime(runtime.package, runtime.version)
+        return
+    threads = available_cores()
+    worker = Worker(model.deployment, threads, cores_for(threads))
+    try:
+        yield worker, worker.runtime
+    finally:
+        worker.close()
+
+
+def with_own_threshold(bundle: Bundle, runtime: LoadedRuntime) -> Bundle:
+    """The bundle with the no-answer threshold that is the best for what a peer made of it."""
+    return replace(bundle, settings=tune_for_bundle(runtime, bundle.tokenizer(), bundle.settings, bundle.path))
+
+
+def evaluate(runtime: LoadedRuntime, bundle: Bundle, examples: Sequence[Example]) -> tuple[dict[str, Any], Answers]:
+    """Run the bundle over all examples: (fields of an Accuracy, answer text by question id)."""
+    scores, predictions = evaluate_runtime(runtime, bundle, examples, progress=sys.stderr.isatty())
     threshold = bundle.settings.null_threshold
     answers = {e.id: answer_text(e, p, threshold) for e, p in zip(examples, predictions, strict=True)}
-    return accuracy_columns(scores), answers
+    return score_fields(scores) | {"null_threshold": threshold}, answers
 
 
-def accuracy_columns(scores: Mapping[str, Any]) -> dict[str, Any]:
-    """The scores that belong into a row, by its keys."""
+def score_fields(scores: Mapping[str, Any]) -> dict[str, Any]:
+    """The scores that are fields of an Accuracy."""
     scores = {**scores, "n": scores["total"]}
     # Where every question has an answer the HasAns_ columns repeat exact and f1, and there is no threshold to find.
-    extra = () if "NoAns_total" in scores else ACCURACY_KEYS[4:]
-    return {key: scores[key] for key in ACCURACY_KEYS if key in scores and key not in extra}
+    return {key: scores[key] for key in (SCORES if "NoAns_total" in scores else SCORES[:4]) if key in scores}
 
 
 def answers_path(rows_path: Path, bundle_sha256: str, data_sha256: str, target: str = CPU) -> Path:
@@ -87,8 +137,53 @@ def load_answers(path: Path) -> Answers | None:
     return read_predictions(path) if path.is_file() else None
 
 
-def share_of_same_answers(answers: Mapping[str, str], others: Mapping[str, str]) -> float:
+def f1_scores(examples: Sequence[Example], answers: Answers) -> np.ndarray:
+    """F1 (Q,) of every question in percent; an answer that is missing has 0."""
+    return np.array([100.0 * question_scores(e, answers[e.id])[1] if e.id in answers else 0.0 for e in examples])
+
+
+def agreement(answers: Mapping[str, str], others: Mapping[str, str]) -> float:
     """Share of questions (0 to 1) with letter-identical answer texts. ValueError when the questions differ."""
     if answers.keys() != others.keys() or not answers:
         raise ValueError(f"answers to {len(answers)} and {len(others)} questions that are not the same")
     return sum(text == others[qid] for qid, text in answers.items()) / len(answers)
+
+
+def relations(run: Run, model: ModelUnderTest) -> dict[str, Any]:
+    """F1's interval, F1 retained against the baseline with its own, and the agreement with the parent or the baseline.
+
+    Intervals need the answers kept, of the baseline too; the interval of F1 retained is paired question by question.
+    """
+    found, base, own = _intervals(run, model), run.baseline, model.accuracy
+    if base is not None:
+        found |= {"baseline": base.name, "baseline_sha256": base.sha256}
+        if own is not None and base.accuracy is not None and base.accuracy.f1:
+            found["f1_retained"] = own.f1 / base.accuracy.f1
+    is_bundle = model.sha256 == model.bundle.sha256  # else it was made of one, by a peer or in another precision
+    parent = model.bundle.manifest.get("parent") if is_bundle else model.bundle.reference()
+    others = {parent["sha256"]: parent["name"]} if parent else {}
+    others |= {base.sha256: base.name} if base is not None and base is not model and base.sha256 not in others else {}
+    answers = _answers(run, model.sha256)
+    for sha256, name in others.items():
+        theirs = _answers(run, sha256)
+        if answers is not None and theirs is not None:
+            return found | {"same_answers": agreement(answers, theirs), "same_answers_as": name}
+    return found
+
+
+def _answers(run: Run, sha256: str) -> Answers | None:
+    return load_answers(answers_path(run.file.path, sha256, run.data.sha256, run.target))
+
+
+def _intervals(run: Run, model: ModelUnderTest) -> dict[str, Any]:
+    base = run.baseline if run.baseline is not model else None
+    own, theirs = (_answers(run, one.sha256) if one is not None else None for one in (model, base))
+    if own is None:
+        return {}
+    both = np.stack([f1_scores(run.examples, answers) for answers in (own, theirs) if answers is not None], axis=1)
+    articles = [e.title for e in run.examples]
+    (f1, *_), (retained, *_), over = score_intervals(both, articles, None if theirs is None else 1)
+    found: dict[str, Any] = {"f1_low": round(f1.low, 4), "f1_high": round(f1.high, 4), "resampled": over}
+    if retained is not None:
+        found |= {"f1_retained_low": round(retained.low, 6), "f1_retained_high": round(retained.high, 6)}
+    return found

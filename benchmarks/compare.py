@@ -7,43 +7,64 @@
     python benchmarks/compare.py runs/student-tflite-int8 --phone-log pixel8.log --phone "Pixel 8, Android 16, Tensor G3"
     python benchmarks/compare.py --report --rows benchmarks/results/amd-epyc-2core.jsonl --data dev-v1.1.json.gz
 
-Every measurement is appended to a file of rows; a table goes to stdout and an HTML page beside the rows. --target has exported
+Every measurement is appended to a file of results; tables go to stdout and an HTML page beside the file. --target has exported
 bundles computed on another machine. The last two forms measure nothing: one takes the logs of LiteRT's benchmark tool, run on
-a phone, as rows, the other writes the page again.
+a phone, as results, the other writes the page again.
 """
 
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
+from benchmarks.accuracy import measure_accuracy
 from benchmarks.command_line import command_line_of, note, relative
 from benchmarks.compare_options import CompareConfig
-from benchmarks.measure import Comparison, measure_subject_accuracy
-from benchmarks.peer_subjects import peer_subjects
-from benchmarks.phone import phone_rows
-from benchmarks.report.questions import read_kept
-from benchmarks.report.sound_rows import rows_of_bundles, sound_rows
-from benchmarks.rows import CPU, CUDA, HERE, OK, Row, append_row, machine, make_row, rows_so_far
-from benchmarks.subjects import DEMO, Subject, choose_baseline, find_subjects, n_ancestors
-from benchmarks.table import as_text
-from benchmarks.targets.cuda import cuda_subjects, gpu_name
-from benchmarks.targets.on_target import EMULATED_QUESTIONS, measure_all, sample_examples
-from benchmarks.targets.target import open_target
-from benchmarks.timing.conditions import this_host
-from benchmarks.timing.latency import FULL, QUICK, Plan, Setting
-from benchmarks.timing.passes import Timing, measure_latency
-from benchmarks.views.cells import Table
-from benchmarks.views.groups import Group, collect, newest_order
-from benchmarks.views.tables import view_tables
+from benchmarks.elsewhere import EMULATED_QUESTIONS, measure_elsewhere, unknown_machine
+from benchmarks.groups import Group, collect, newest_order
+from benchmarks.latency.conditions import machine, this_host
+from benchmarks.latency.hosts import open_target
+from benchmarks.latency.measure import Timing, measure_latency
+from benchmarks.latency.plan import FULL, QUICK, Plan, Setting
+from benchmarks.models import (
+    DEMO,
+    ModelUnderTest,
+    Run,
+    choose_baseline,
+    find_models,
+    gpu,
+    gpu_models,
+    n_ancestors,
+    now,
+    peer_models,
+)
+from benchmarks.phone import phone_results
+from benchmarks.questions import read_kept
+from benchmarks.report import Page, write_report
+from benchmarks.results import (
+    CPU,
+    CUDA,
+    EXIT_SOME_FAILED,
+    HERE,
+    AnyResult,
+    Data,
+    Machine,
+    PhoneLatency,
+    ResultFile,
+    failed,
+    sound_results,
+)
+from benchmarks.tables import Table, as_text
+from benchmarks.views import view_tables
+from qa.bundle import Bundle
 from qa.checkpoints import open_model, output_beside
-from qa.cli import check_option, run_command
+from qa.cli import check_option, one_line, run_command
 from qa.datasets import resolve
 from qa.errors import BundleError, OptionError
 from qa.files import check_new_file, check_not_an_input
 from qa.runtimes import available_cores
-from qa.squad import file_sha256, read_squad
-
-EXIT_SOME_FAILED = 1
+from qa.sampling import evenly
+from qa.squad import Example, file_sha256, read_squad
 
 
 def command_line(config: CompareConfig) -> str:
@@ -52,102 +73,101 @@ def command_line(config: CompareConfig) -> str:
 
 
 def rows_file(config: CompareConfig) -> Path:
-    """The file of rows, which need not exist."""
+    """The file of results, which need not exist."""
     beside = output_beside(config.bundles[0], "rows") if config.bundles else DEMO / "rows"
     return config.rows or beside.with_name("rows.jsonl")
 
 
-def find_rows(config: CompareConfig) -> tuple[Path, list[Row]]:
-    """The file of rows, and those it holds already. OptionError when rows or page could not be written at the end."""
-    path = rows_file(config)
+def find_rows(config: CompareConfig) -> ResultFile:
+    """The file of results. OptionError when it or the page could not be written at the end."""
     if config.page is not None:
         check_new_file(config.page, "--page")
-    return path, rows_so_far(path)
+    return ResultFile(rows_file(config))
 
 
-def check_lengths(config: CompareConfig, subjects: Sequence[Subject]) -> None:
+def check_lengths(config: CompareConfig, models: Sequence[ModelUnderTest]) -> None:
     """OptionError when a model has no windows of a length that is to be timed."""
     for lengths in map(int, filter(str.isdecimal, config.lengths)):
-        for subject in subjects:
-            longest = subject.bundle.settings.max_length
-            wanted = f"at most {longest}, as long as windows of {subject.facts['model']} are"
+        for model in models:
+            longest = model.bundle.settings.max_length
+            wanted = f"at most {longest}, as long as windows of {model.name} are"
             check_option(lengths <= longest, "--lengths", lengths, wanted)
 
 
-def check_names(subjects: Sequence[Subject]) -> None:
+def check_names(models: Sequence[ModelUnderTest]) -> None:
     """OptionError when two models have one name: other precisions and peers are called after the bundle that they are of."""
-    names = [subject.facts["model"] for subject in subjects]
+    names = [model.name for model in models]
     twice = [name for name in names if names.count(name) > 1]
     if twice:
         raise OptionError(f"two models would be called {twice[0]}; rename the folder of that name")
 
 
-def prepare(config: CompareConfig) -> Comparison:
+def read_data(config: CompareConfig) -> tuple[Data, list[Example]]:
+    """The questions to score on, and which file they are of."""
+    path = resolve(config.data, "dev")
+    return Data(path.name, file_sha256(path)), read_squad(path)
+
+
+def prepare(config: CompareConfig) -> Run:
     """Open and read all there is to read, so that a bad input is refused before anything is measured."""
     # Named ones come first: of two bundles that are one, the other's name is dropped.
     also = [path for path in (config.baseline, config.peers) if path is not None]
-    subjects = find_subjects(config.bundles, also, command_line(config))
-    check_lengths(config, subjects)
-    data = resolve(config.data, "dev")
-    data_sha256 = file_sha256(data)
-    baseline = choose_baseline(subjects, config.baseline)
-    rows_path, old_rows = find_rows(config)
-    examples = read_squad(data)
+    models = find_models(config.bundles, also)
+    check_lengths(config, models)
+    baseline = choose_baseline(models, config.baseline)
+    file = find_rows(config)
+    data, examples = read_data(config)
     if config.peers is not None:
         student = open_model(config.peers, kind="pytorch").sha256
-        subjects += peer_subjects(next(subject for subject in subjects if subject.sha256 == student))
-    on_gpu = config.target == CUDA
-    if on_gpu:
-        subjects = cuda_subjects(subjects)
-        if baseline is not None and not any(subject is baseline for subject in subjects):
+        models += peer_models(next(model for model in models if model.sha256 == student))
+    if config.target == CUDA:
+        models = gpu_models(models)
+        chosen = None if baseline is None else baseline.sha256
+        baseline = next((model for model in models if model.sha256 == chosen), None)
+        if chosen is not None and baseline is None:
             raise OptionError(f"--baseline {config.baseline}: nothing here computes it on a GPU; name a PyTorch bundle")
-    check_names(subjects)
-    where = {"target": config.target, "machine": gpu_name() if on_gpu else machine()}
-    for subject in subjects:
-        subject.facts |= where | {"data": {"name": data.name, "sha256": data_sha256}}
-    # The baseline first and parents before their children: F1 retained and same answers look back.
-    subjects.sort(key=lambda s: (s is not baseline, n_ancestors(s, subjects)))
-    return Comparison(rows_path, examples, data_sha256, subjects, baseline, old_rows)
+    check_names(models)
+    # The baseline first and parents before their children: F1 retained and agreement look back.
+    models.sort(key=lambda m: (m is not baseline, n_ancestors(m, models)))
+    where = gpu() if config.target == CUDA else machine()
+    return Run(file, examples, data, models, config.target, where, command_line(config), baseline)
 
 
-def take_phone_logs(config: CompareConfig) -> list[Row]:
-    """Append a row for each run in the logs, print the phone's table and write the report over all rows. Returns the new rows.
+def take_phone_logs(config: CompareConfig) -> ResultFile:
+    """Append a result for each run in the logs, print the phone's table and write the report over all results.
 
     Nothing is appended when any log is refused.
     """
-    subjects = [s for s in find_subjects(config.bundles, (), command_line(config)) if s.bundle.kind == "tflite"]
-    if not subjects:
+    models = [m for m in find_models(config.bundles) if m.bundle.kind == "tflite"]
+    if not models:
         raise BundleError("--phone-log: none of the bundles is a TFLite export; name the one whose model.tflite is on the phone")
-    rows_path, old_rows = find_rows(config)
-    new_rows = [make_row(row | {"machine": config.phone}) for path in config.phone_log for row in phone_rows(path, subjects)]
-    for row in new_rows:
-        append_row(rows_path, row)
-    groups = collect(old_rows + new_rows, newest_order(old_rows + new_rows))
-    own = [group for group in groups if group.on_phone and group.machine == config.phone]
-    show(config, rows_path, groups, view_tables(own, "latency"))
-    return new_rows
+    file, phone = find_rows(config), Machine(str(config.phone))
+    run = {"machine": phone, "command": command_line(config), "date": now()}
+    for result in [result for path in config.phone_log for result in phone_results(path, models, run)]:
+        file.append(result)
+    groups = collect(file.all, newest_order(file.all))
+    own = [group for group in groups if group.on_phone and group.newest.machine == phone]
+    show(config, groups, view_tables(own, "latency"))
+    return file
 
 
-def measure_elsewhere(config: CompareConfig) -> list[Row]:
-    """Have the exports computed on another target, append the rows, print its table and write the report over all rows."""
+def measure_on_target(config: CompareConfig) -> ResultFile:
+    """Have the exports computed on another target, append the results, print its table and write the report over all results."""
     target = open_target(config.target)
-    subjects = [s for s in find_subjects(config.bundles, (), command_line(config)) if s.bundle.kind != "pytorch"]
-    if not subjects:
+    models = [m for m in find_models(config.bundles) if m.bundle.kind != "pytorch"]
+    if not models:
         raise BundleError(
             f"--target {target.name}: none of the bundles is an export; name one that export.tflite or export.onnx made"
         )
-    data = resolve(config.data, "dev")
-    data_sha256 = file_sha256(data)
-    for subject in subjects:
-        subject.facts |= {"data": {"name": data.name, "sha256": data_sha256}}
-    examples = sample_examples(read_squad(data), config.questions or (EMULATED_QUESTIONS if target.emulated else None))
-    rows_path, old_rows = find_rows(config)
-    run = Comparison(rows_path, examples, data_sha256, subjects, None, old_rows)
-    measure_all(run, target, None if target.emulated or config.skip_latency else plan_of(config))
-    groups = collect(old_rows + run.new_rows, newest_order(old_rows + run.new_rows))
-    own = [group for group in groups if group.newest["target"] == target.name]
-    show(config, rows_path, groups, view_tables(own, "arm") + ([] if target.emulated else view_tables(own, "latency")))
-    return run.new_rows
+    data, questions = read_data(config)
+    n = config.questions or (EMULATED_QUESTIONS if target.emulated else len(questions))
+    examples = [questions[i] for i in evenly(len(questions), n)]
+    run = Run(find_rows(config), examples, data, models, target.name, unknown_machine(target), command_line(config))
+    measure_elsewhere(run, target, None if target.emulated or config.skip_latency else plan_of(config))
+    groups = collect(run.file.all, newest_order(run.file.all))
+    own = [group for group in groups if group.target == target.name]
+    show(config, groups, view_tables(own, "arm") + ([] if target.emulated else view_tables(own, "latency")))
+    return run.file
 
 
 def plan_of(config: CompareConfig) -> Plan:
@@ -155,52 +175,96 @@ def plan_of(config: CompareConfig) -> Plan:
     return QUICK if config.quick else FULL
 
 
-def main(config: CompareConfig) -> list[Row]:
-    """Measure, append the rows, print the tables and write the report. Returns this run's rows."""
+def main(config: CompareConfig) -> list[AnyResult]:
+    """Measure, append the results, print the tables and write the report. Returns this run's results."""
     if config.target not in HERE:
-        return measure_elsewhere(config)
+        return measure_on_target(config).new
     if config.phone_log:
-        return take_phone_logs(config)
+        return take_phone_logs(config).new
     host = this_host()  # before this command loads it
     run = prepare(config)
-    for subject in run.subjects:
-        if subject.error is None:
-            measure_subject_accuracy(run, subject)
+    for model in run.models:
+        if model.error is None:
+            measure_accuracy(run, model)
         else:
-            run.fail(subject, subject.error)
+            run.fail(model, model.error)
     if not config.skip_latency:
-        lengths = [int(text) if text.isdecimal() else text for text in config.lengths]
-        settings = [Setting(length, batch) for batch in config.batch for length in lengths]
+        settings = [Setting(_lengths(text), batch) for batch in config.batch for text in config.lengths]
         threads = config.threads or tuple(sorted({1, *([available_cores()] if config.target == CPU else [])}))
         measure_latency(Timing(run, settings, plan_of(config), threads, host))
-    groups = collect(run.shown_rows(), order=[subject.sha256 for subject in run.subjects])
+    groups = collect(shown_results(run), [model.sha256 for model in run.models])
     views = ("summary",) if config.skip_latency else ("summary", "latency")
-    bundles = list(dict.fromkeys(subject.bundle.path for subject in run.subjects))
-    show(config, run.rows_path, groups, [table for view in views for table in view_tables(groups, view)], bundles)
-    return run.new_rows
+    bundles = list(dict.fromkeys(model.bundle.path for model in run.models))
+    here = [group for group in groups if group.target == config.target]
+    show(config, groups, [table for view in views for table in view_tables(here, view)], bundles)
+    return run.file.new
+
+
+def _lengths(text: str) -> Any:
+    return int(text) if text.isdecimal() else text
+
+
+def shown_results(run: Run) -> list[AnyResult]:
+    """Old and new results of the models compared: on this data and machine, on phones, and on other targets with this data."""
+    measured = {model.sha256 for model in run.models}
+    found = [r for r in run.file.all if r.bundle_sha256 in measured]
+    found = [r for r in found if isinstance(r, PhoneLatency) or r.data is None or r.data.sha256 == run.data.sha256]
+    return [r for r in found if r.target not in HERE or r.machine == run.machine]
 
 
 def report_from_rows(config: CompareConfig) -> list[str]:
-    """Write the page from the rows that exist, measuring nothing. Returns a line about each row or bundle left out.
+    """Write the page from the results that exist, measuring nothing. Returns a line about each result or bundle left out.
 
-    Raises RowsError without any sound row, BundleError when no bundle named has rows, OptionError for a data file that is not
-    the rows'; then nothing is written.
+    Raises ResultsError without any sound result, BundleError when no bundle named has results, OptionError for a data file that
+    is not the results'; then nothing is written.
     """
-    rows_path = rows_file(config)
-    rows, left_out = sound_rows(Path(relative(rows_path)))  # the page repeats what is said of it, and shows no absolute path
+    # The page repeats what is said of it, and shows no absolute path.
+    results, faults = sound_results(Path(relative(rows_file(config))))
+    left_out = [f"left out: {one_line(fault)}" for fault in faults]
     if config.bundles:
-        rows, changed = rows_of_bundles(rows, [Path(relative(bundle)) for bundle in config.bundles])
+        results, changed = results_of_bundles(results, [Path(relative(bundle)) for bundle in config.bundles])
         left_out += changed
-    write_page(config, rows_path, collect(rows, newest_order(rows)), config.bundles, left_out)
+    write_page(config, collect(results, newest_order(results)), config.bundles, left_out)
     return left_out
 
 
+def results_of_bundles(results: Sequence[AnyResult], paths: Sequence[Path]) -> tuple[list[AnyResult], list[str]]:
+    """The results of these bundles and of what other tools made of them, and a line about each bundle that is broken or has
+    changed since. BundleError when none is left.
+    """
+    unchanged, faults = set(), []
+    for path in paths:
+        try:
+            bundle = open_model(path)
+        except BundleError as error:
+            faults.append(f"left out: {one_line(error)}")
+            continue
+        if any(r.bundle_sha256 == bundle.sha256 for r in results):
+            unchanged.add(bundle.sha256)
+        else:
+            faults.append(_changed(bundle, results))
+    if not unchanged:
+        raise BundleError(faults[0])
+    # What peers make of a bundle, and its other precisions on a GPU, have hashes of their own.
+    made = {r.bundle_sha256 for r in results if (r.peer or r.target == CUDA) and r.parent_sha256 in unchanged}
+    return [r for r in results if r.bundle_sha256 in unchanged | made], faults
+
+
+def _changed(bundle: Bundle, results: Sequence[AnyResult]) -> str:
+    """What is wrong with a bundle that no result is of."""
+    name = bundle.path.resolve().name
+    measured = [r.bundle_sha256 for r in results if r.model.split("/")[-1] == name]
+    if not measured:
+        return f"left out: {bundle.path} ({bundle.sha256[:16]}): was not measured; compare it first, without --report"
+    changed = f"has changed since its rows (it is {bundle.sha256[:16]}, they are of {measured[-1][:16]})"
+    return f"left out: {bundle.path}: {changed}; compare it again, without --report"
+
+
 def write_page(
-    config: CompareConfig, rows_path: Path, groups: Sequence[Group], bundles: Sequence[Path] = (), left_out: Sequence[str] = ()
+    config: CompareConfig, groups: Sequence[Group], bundles: Sequence[Path] = (), left_out: Sequence[str] = ()
 ) -> None:
     """Write the page, and say on stderr what it lacks. `bundles` are those that the groups are limited to, if they are."""
-    from benchmarks.report.page import Page, write_report
-
+    rows_path = rows_file(config)
     path = config.page or rows_path.with_name("report.html")
     check_not_an_input(path, "--page", [rows_path, Path(config.data)])
     kept, missing = read_kept(config.data, Path(relative(rows_path)), groups)
@@ -212,19 +276,16 @@ def write_page(
     print(f"rows: {rows_path}\nreport: {path}")
 
 
-def show(
-    config: CompareConfig, rows_path: Path, groups: Sequence[Group], tables: Sequence[Table], bundles: Sequence[Path] = ()
-) -> None:
+def show(config: CompareConfig, groups: Sequence[Group], tables: Sequence[Table], bundles: Sequence[Path] = ()) -> None:
     """Print the tables and write the page."""
     for table in tables:
         print(as_text(table))
-    write_page(config, rows_path, groups, bundles)
+    write_page(config, groups, bundles)
 
 
 def command(config: CompareConfig) -> None:
     """`main`, or with --report the page alone, for the command line: exit code 1 when a bundle failed or was left out."""
-    failed = report_from_rows(config) if config.report else [row for row in main(config) if row["status"] != OK]
-    if failed:
+    if report_from_rows(config) if config.report else failed(main(config)):
         sys.exit(EXIT_SOME_FAILED)
 
 

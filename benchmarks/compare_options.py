@@ -6,8 +6,7 @@ from pathlib import Path
 import tyro
 
 from benchmarks.command_line import flag_name
-from benchmarks.rows import CPU, CUDA, HERE
-from benchmarks.timing.latency import PADDED, REAL
+from benchmarks.results import CPU, CUDA, HERE, PADDED, UNPADDED
 from qa.cli import check_option
 from qa.datasets import EMBEDDED
 from qa.runtimes import available_cores
@@ -35,7 +34,7 @@ class CompareConfig:
     """HTML page to write; by default report.html beside the rows."""
     quick: bool = False
     """Time 64 windows, which shows the order of magnitude, instead of 1,024 for at least a minute; the rows say so."""
-    lengths: tuple[str, ...] = (REAL, PADDED)
+    lengths: tuple[str, ...] = (UNPADDED, PADDED)
     """Window lengths to time at: real (as short as the runtime allows), padded (to the model's longest), numbers such as 128."""
     threads: tuple[int, ...] | None = None
     """Numbers of threads to time with; by default 1 and all cores."""
@@ -82,8 +81,8 @@ class CompareConfig:
     def _check_settings(self) -> None:
         for lengths in self.lengths:
             number = lengths.isdecimal() and int(lengths) >= SHORTEST
-            wanted = f"{REAL}, {PADDED}, or a number of tokens from {SHORTEST}"
-            check_option(lengths in (REAL, PADDED) or number, "--lengths", lengths, wanted)
+            wanted = f"{UNPADDED}, {PADDED}, or a number of tokens from {SHORTEST}"
+            check_option(lengths in (UNPADDED, PADDED) or number, "--lengths", lengths, wanted)
         counts = (1,) if self.threads is None else self.threads
         for name, values in (("--lengths", self.lengths), ("--threads", counts), ("--batch", self.batch)):
             check_option(0 < len(values) == len(set(values)), name, " ".join(map(str, values)), "one value or several, each once")

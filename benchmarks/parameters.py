@@ -12,11 +12,8 @@ import torch
 from torch import nn
 from transformers import AlbertConfig, BertConfig, DistilBertConfig, MobileBertConfig, RobertaConfig
 
-from benchmarks.table import as_markdown, as_text, replace_marked
-from benchmarks.views.cells import Table, number
+from benchmarks.tables import Table, as_markdown, as_text, check_markers, number, text_table, write_marked
 from qa.cli import run_command
-from qa.errors import OptionError
-from qa.files import write_whole
 from qa.models.architectures import ENCODERS, WHOLE_MODELS
 from qa.models.encoders import Encoder
 from qa.models.heads import HEADS, build_head
@@ -70,32 +67,32 @@ def model_table() -> Table:
         counts = QAModel(Encoder(config), name).count_parameters()
         cells.append((f"{name} (whole)", name, "–", str(config.width), millions(counts.total), f"{counts.without_embeddings:,}"))
     notes = (
-        "no emb.: without word, position and token-type tables; encoders without the pooler, which no head reads",
+        "non-emb.: without word, position and token-type tables; encoders without the pooler, which no head reads",
         "whole models with the word table of a MiniLM teacher (30,522 vectors of 384)",
     )
-    return Table("Encoders and whole models", ("model", "type", "layers", "width", "params", "no emb."), tuple(cells), notes, 2)
+    headings = ("model", "type", "layers", "width", "params", "non-emb.")
+    return text_table("Encoders and whole models", headings, cells, notes, n_left=2)
 
 
 def head_table() -> Table:
     """A line for each head: what it adds to an encoder of MiniLM's and of BERT-base's width."""
     cells = [(name, *(f"{count(build_head(name, width)):,}" for width in HEAD_WIDTHS.values())) for name in HEADS]
     headings = ("head", *(f"on {name}, {width} wide" for name, width in HEAD_WIDTHS.items()))
-    return Table("Parameters of the heads", headings, tuple(cells), n_left=1)
+    return text_table("Parameters of the heads", headings, cells)
 
 
 def main(config: ParametersConfig) -> str:
     """Print the tables, or write them into a file. Returns them as text."""
+    if config.write is not None:
+        check_markers(config.write, MARKERS_NAME)
     with torch.device("meta"):  # shapes without memory
         tables = (model_table(), head_table())
     if config.write is None:
         text = "\n".join(map(as_text, tables))
         print(text, end="")
         return text
-    if not config.write.is_file():
-        raise OptionError(f"--write {config.write}: no such file; give a Markdown file with markers of the name {MARKERS_NAME}")
     text = "\n".join(map(as_markdown, tables))
-    old = config.write.read_text(encoding="utf-8")
-    write_whole(config.write, replace_marked(old, MARKERS_NAME, text, str(config.write)))
+    write_marked(config.write, MARKERS_NAME, text)
     return text
 
 

@@ -1,4 +1,4 @@
-"""Result rows out of the logs of LiteRT's benchmark tool (benchmark_model), run on a phone.
+"""Results out of the logs of LiteRT's benchmark tool (benchmark_model), run on a phone.
 
 The tool's output is that of tflite/tools/benchmark/benchmark_model.cc in github.com/google-ai-edge/LiteRT, and of the same
 file in TensorFlow before: lines with or without a level in front ("INFO: "), or with a logcat stamp ("I tflite  : ").
@@ -8,17 +8,17 @@ Times are microseconds; the file size is in 1e6 bytes, memory in 2^20, each prin
 import math
 import re
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path, PurePosixPath
+from typing import Any
 
-from benchmarks.rows import OK, PHONE, Row
-from benchmarks.subjects import Subject
+from benchmarks.models import ModelUnderTest
+from benchmarks.results import PHONE, Failure, PhoneLatency, Runtime
 from qa.bundle import WEIGHTS
 from qa.errors import PocketQAError
 
-TOOL = "LiteRT benchmark_model"
 MIB = 2**20 / 1e6
 MAX_ERROR_LENGTH = 300  # of a failed run; the tool may print its whole usage
 
@@ -51,9 +51,9 @@ class PhoneRun:
     signature: str | None
     input_shapes: str | None
     threads: int | None
-    runtime: str
-    figures: Row
-    """Latency, load time and memory by the names of a row's columns; empty when the run failed."""
+    runtime: Runtime
+    figures: dict[str, Any]
+    """Latency, load time and memory by the names of a PhoneLatency; empty when the run failed."""
     error: str | None
 
 
@@ -68,28 +68,31 @@ def read_runs(path: Path) -> list[PhoneRun]:
     return runs
 
 
-def phone_rows(path: Path, subjects: Sequence[Subject]) -> list[Row]:
-    """A row for each run in a log, with the facts of the TFLite bundle it measured. PhoneLogError when that is not clear."""
-    rows = []
-    for run in read_runs(path):
-        subject = owner(run, subjects)
-        facts = subject.facts | {"target": PHONE, "runtime": run.runtime, "threads": run.threads, "batch": 1}
-        rows.append(facts | {"lengths": _length(run)} | run.figures | {"status": run.error or OK})
-    return rows
+def phone_results(path: Path, models: Sequence[ModelUnderTest], run: Mapping[str, Any]) -> list[PhoneLatency | Failure]:
+    """A result for each run in a log, with the facts of the TFLite bundle it measured. PhoneLogError when that is not clear.
+
+    `run` has machine, command and date of all results.
+    """
+    found: list[PhoneLatency | Failure] = []
+    for one in read_runs(path):
+        facts = {**owner(one, models).facts, **run, "target": PHONE, "runtime": one.runtime}
+        facts |= {"threads": one.threads, "lengths": _length(one)}
+        found.append(PhoneLatency(**facts, **one.figures) if one.error is None else Failure(**facts, error=one.error))
+    return found
 
 
-def owner(run: PhoneRun, subjects: Sequence[Subject]) -> Subject:
+def owner(run: PhoneRun, models: Sequence[ModelUnderTest]) -> ModelUnderTest:
     """The bundle whose file the run measured: of the size the tool saw and, where several have it, of the name on the phone.
 
     A run that failed before it told the size goes by the name alone. PhoneLogError when it is none of them or unclear.
     """
     path = PurePosixPath(run.graph)
-    named = [s for s in subjects if s.bundle.path.resolve().name in (path.stem, path.parent.name)]
+    named = [s for s in models if s.bundle.path.resolve().name in (path.stem, path.parent.name)]
     if run.size_mb is None:
         if run.error is None:
             raise PhoneLogError(f"{run.where}: no line 'The input model file size (MB)', so nothing shows what was measured")
-        if len(subjects) == 1 and path.name == WEIGHTS["tflite"]:
-            named = list(subjects)
+        if len(models) == 1 and path.name == WEIGHTS["tflite"]:
+            named = list(models)
         if len(named) != 1:
             raise PhoneLogError(
                 f"{run.where}: the run of {run.graph} failed before it told the file's size ({run.error}); "
@@ -98,9 +101,9 @@ def owner(run: PhoneRun, subjects: Sequence[Subject]) -> Subject:
         return named[0]
     # Six digits are the size to 100 bytes or better. A file of another model that happens to agree is one of the same shape
     # and precision, which takes the same time.
-    fitting = [s for s in subjects if float(f"{s.facts['size_bytes'] / 1e6:.6g}") == run.size_mb]
+    fitting = [s for s in models if float(f"{s.facts['size_bytes'] / 1e6:.6g}") == run.size_mb]
     if not fitting or (named and not any(s in named for s in fitting)):
-        sizes = ", ".join(f"{s.facts['model']} ({s.facts['size_bytes'] / 1e6:.6g} MB)" for s in subjects)
+        sizes = ", ".join(f"{s.facts['model']} ({s.facts['size_bytes'] / 1e6:.6g} MB)" for s in models)
         raise PhoneLogError(
             f"{run.where}: {run.graph} of {run.size_mb:g} MB was measured, which is not the model.tflite of {sizes}; "
             "name the bundle whose file is on the phone"
@@ -189,7 +192,7 @@ def _parse(path: Path, number: int, lines: Sequence[str]) -> PhoneRun:
         signature=after("Using signature: ") or parameter("Signature to run"),
         input_shapes=parameter("Input shapes"),
         threads=int(threads) if threads.isdecimal() and int(threads) > 0 else None,  # -1 leaves it to the runtime
-        runtime=" + ".join([TOOL, *_delegates(lines)]),
+        runtime=Runtime("LiteRT", variant=" ".join(f"+ {name}" for name in _delegates(lines))),
         figures=figures,
         error=error,
     )
@@ -211,8 +214,8 @@ def _delegates(lines: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def _figures(lines: Sequence[str]) -> tuple[Row, str | None]:
-    """The figures of a run by the names of a row's columns, and its error if it failed."""
+def _figures(lines: Sequence[str]) -> tuple[dict[str, Any], str | None]:
+    """The figures of a run by the names of a PhoneLatency, and its error if it failed."""
     timings = [match.groups() for line in lines if (match := TIMINGS.search(line))]
     counts = [dict(re.findall(r"(\w+)=([-+.\w]+)", match.group())) for line in lines if (match := COUNT.search(line))]
     errors = [match.group(1).strip() for line in lines if (match := ERROR.search(line))]

@@ -81,7 +81,9 @@ def head_groups(n_heads: int) -> list[slice]:
     return [slice(sum(sizes[:i]), sum(sizes[: i + 1])) for i in range(n_groups)]
 
 
-def prepare_attention(model: QAModel, windows: Sequence[Window]) -> list[GroupScales | None]:
+def prepare_attention(
+    model: QAModel, windows: Sequence[Window], largest_error: float = LARGEST_ERROR
+) -> list[GroupScales | None]:
     """Rewrite the weights in place and measure, on `windows`, the scales of every group of every step; None where fp32 stays.
 
     Steps of one head are left out: the converter makes no BATCH_MATMUL of them. Empty for an encoder whose layers have no
@@ -107,7 +109,7 @@ def prepare_attention(model: QAModel, windows: Sequence[Window]) -> list[GroupSc
     for layer, error in zip(layers, _relative_errors(model, windows, steps), strict=True):
         errors[layer] = max(errors[layer], error)
     several = [layer for layer in layers if parts[layer].n_heads > 1]
-    return [group if errors[layer] <= LARGEST_ERROR else None for layer in several for group in scales[layer]]
+    return [group if errors[layer] <= largest_error else None for layer in several for group in scales[layer]]
 
 
 def _watch(model: QAModel, windows: Sequence[Window], observe: Observe) -> None:

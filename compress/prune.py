@@ -7,131 +7,66 @@ smaller and faster everywhere. Magnitude sets single weights to zero: the file c
     python -m compress.prune --model runs/demo/student --method magnitude --sparsity 0.8 --iterations 5
 """
 
-import os
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 
-from compress.importance import choose, measure_importance
 from compress.magnitude import IterativePruning, compressed_bytes, share_of_zeros
+from compress.recovery import RecoveryFlags, finished_before, open_with_teacher
 from distill.batches import model_inputs, to_tensors
-from distill.stage import (
-    DistillationFlags,
-    distil,
-    finished,
-    read_material,
-    refuse_unless_resumed,
-    save_model,
-    summary,
-    work_folder,
-)
-from distill.student import same_tokens
-from distill.training import TrainingOptions
+from distill.importance import sample_windows
+from distill.stage import distil, read_material, save_model, summary, work_folder
+from distill.width import WidthFlags, check_narrow, narrow
 from qa.bundle import Bundle
-from qa.checkpoints import open_model, output_beside
 from qa.cli import check_option, run_command
-from qa.errors import OptionError
 from qa.features import Window, make_windows
 from qa.models.model import QAModel
-from qa.models.surgery import keep_heads, keep_neurons
 
 METHODS = ("structured", "magnitude")
-NEURON_MULTIPLE = 32  # int8 and fp32 kernels of LiteRT and ONNX Runtime work on tiles of 8 to 32 outputs
 SPEED_WINDOWS = 24
 
 
 @dataclass(frozen=True, kw_only=True)
-class PruneConfig(DistillationFlags):
+class PruneConfig(RecoveryFlags, WidthFlags):
     """Prune a model and let it recover against its teacher."""
 
-    model: Path
-    """PyTorch bundle to prune, or a transformers checkpoint (folder or hub name); it is left as it is."""
-    out: Path | None = None
-    """Bundle to create; by default beside the parent, named <parent>-pruned or <parent>-sparse."""
-    teacher: Path | None = None
-    """Bundle or checkpoint to recover against; by default the unpruned model itself."""
     method: str = "structured"
     """structured (heads and neurons removed) or magnitude (single weights set to zero)."""
-    keep_ffn: float = 0.5
-    """Structured: share of feed-forward neurons kept, over all layers, in (0, 1]."""
-    keep_heads: float = 0.67
-    """Structured: share of attention heads kept, over all layers, in (0, 1]."""
     sparsity: float = 0.8
     """Magnitude: share of the weights of Linears and LSTMs set to zero, in (0, 1)."""
     iterations: int = 1
     """Magnitude: stages in which that share is reached during recovery; 1 is one-shot."""
-    importance_windows: int = 256
-    """Training windows on which importance is measured."""
     epochs: float = 1
     """Passes over the data for recovery."""
     learning_rate: float = 2e-4
     """Peak learning rate of recovery."""
-    batch_size: int = 16
-    """Windows in a recovery step."""
 
     def __post_init__(self) -> None:
         check_option(self.method in METHODS, "--method", self.method, f"one of {', '.join(METHODS)}")
-        check_option(0 < self.keep_ffn <= 1, "--keep-ffn", self.keep_ffn, "in (0, 1]")
-        check_option(0 < self.keep_heads <= 1, "--keep-heads", self.keep_heads, "in (0, 1]")
+        self.check_width()
         check_option(0 < self.sparsity < 1, "--sparsity", self.sparsity, "in (0, 1)")
         check_option(self.iterations >= 1, "--iterations", self.iterations, "at least 1")
-        check_option(self.importance_windows >= 1, "--importance-windows", self.importance_windows, "at least 1")
         self.options()
         self.weights()
 
-    def options(self) -> TrainingOptions:
-        """How recovery trains."""
-        return TrainingOptions(
-            self.learning_rate, self.batch_size, self.epochs, precision=self.precision, seed=self.seed, optimizer=self.optimizer
-        )
-
     def facts(self) -> dict[str, Any]:
         """What of these options decides which weights are pruned."""
-        structured = (self.keep_ffn, self.keep_heads, self.importance_windows)
+        structured = (self.keep_ffn, self.keep_heads, self.target_mb, self.target_ms, self.importance_windows)
         return {"pruning": structured if self.method == "structured" else (self.sparsity, self.iterations)}
 
     @property
-    def target(self) -> Path:
-        """Where the result goes."""
-        suffix = "pruned" if self.method == "structured" else "sparse"
-        return self.out or output_beside(self.model, suffix)
-
-
-def prune_structured(model: QAModel, windows: Sequence[Window], keep_ffn: float, keep_heads: float) -> dict[str, Any]:
-    """Remove the least important neurons and heads in place; what was kept, by layer, and its share of all importance."""
-    importance = measure_importance(model, windows)
-    heads, neurons = choose(importance.heads, keep_heads, 1), choose(importance.neurons, keep_ffn, NEURON_MULTIPLE)
-    for parts, kept_heads, kept_neurons in zip(model.encoder.layer_parts(), heads, neurons, strict=True):
-        keep_heads_and_neurons(parts, kept_heads, kept_neurons)
-    return {
-        "importance": "empirical Fisher information of a mask on each head and neuron, training windows, gold answers",
-        "importance_windows": len(windows),
-        "heads_per_layer": [len(k) for k in heads],
-        "neurons_per_layer": [len(k) for k in neurons],
-        "importance_kept_heads": _share(importance.heads, heads),
-        "importance_kept_neurons": _share(importance.neurons, neurons),
-    }
-
-
-def keep_heads_and_neurons(parts: Any, heads: torch.Tensor, neurons: torch.Tensor) -> None:
-    """Cut one layer down to the given heads and neurons."""
-    keep_heads(parts, heads)
-    keep_neurons(parts, neurons)
-
-
-def _share(scores: Sequence[torch.Tensor], kept: Sequence[torch.Tensor]) -> float:
-    return float(sum(s[k].sum() for s, k in zip(scores, kept, strict=True)) / sum(s.sum() for s in scores))
+    def suffix(self) -> str:
+        """What was done, for the name of the result."""
+        return "pruned" if self.method == "structured" else "sparse"
 
 
 def speed_ratio(before: QAModel, after: QAModel, windows: Sequence[Window]) -> float:
     """Time of `before` over time of `after` in PyTorch, window by window in turn; above 1 is faster."""
     totals = [0.0, 0.0]
-    batches = [model_inputs(to_tensors([w])) for w in windows[:SPEED_WINDOWS]]
+    batches = [model_inputs(to_tensors([w])) for w in windows]
     with torch.inference_mode():
         for round_number in range(3):  # the first warms up
             for batch in batches:
@@ -157,32 +92,21 @@ def report(before: QAModel, after: QAModel, parent: Bundle, bundle: Bundle, rati
 
 def main(config: PruneConfig) -> Bundle:
     """Open the parent, prune, recover, save; prints what it bought."""
-    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
-        raise OptionError("compress.prune runs as one process, on one GPU where there is one; start it without torchrun")
+    done = finished_before(config, "compress.prune")
+    if done is not None:
+        return done
     out = config.target
-    refuse_unless_resumed(out, config.resume)
-    if out.exists():
-        bundle = finished(config, out)
-        print(summary(bundle))
-        return bundle
-    config.check_cache()
-    parent = open_model(config.model, kind="pytorch")
-    teacher = open_model(config.teacher, kind="pytorch") if config.teacher else parent
-    if not same_tokens(teacher.tokenizer(), parent.tokenizer()):
-        raise OptionError(
-            f"--teacher {config.teacher}: its tokenizer differs from that of {config.model}, so their logits cannot be compared; "
-            "give the model's own teacher, or none"
-        )
+    parent, teacher = open_with_teacher(config)
     material = read_material(config.data, config.eval_data)
     before, model = QAModel.from_pretrained(parent.path), QAModel.from_pretrained(parent.path)
     model.encoder.check_length(parent.settings.max_length)
     if config.method == "structured":
-        model.encoder.check_prunable()
+        check_narrow(model, parent.settings.max_length, config, "--method magnitude works")
     windows = make_windows(material.train, parent.tokenizer(), parent.settings, progress=True)
-    sample = [windows[i] for i in np.random.default_rng(config.seed).permutation(len(windows))[: config.importance_windows]]
     pruning: dict[str, Any] = {"method": config.method}
     if config.method == "structured":
-        pruning |= prune_structured(model, sample, config.keep_ffn, config.keep_heads)
+        sample = sample_windows(windows, config.importance_windows, config.seed)
+        pruning |= narrow(model, before, sample, config, max_length=parent.settings.max_length, work=work_folder(out))
     trainer = distil(
         model, teacher, windows, material.train_file,
         options=config.options(), weights=config.weights(), cache=config.cache,
@@ -194,7 +118,8 @@ def main(config: PruneConfig) -> Bundle:
     # Training leaves bf16 autocast on a model; what is timed must compute in fp32, as its parent does.
     recovered = QAModel.from_config(model.config())
     recovered.load_state_dict(model.state_dict())
-    pruning |= {"zeros": share_of_zeros(model), "torch_speed_ratio": speed_ratio(before, recovered, sample)}
+    ratio = speed_ratio(before, recovered, sample_windows(windows, SPEED_WINDOWS, config.seed))
+    pruning |= {"zeros": share_of_zeros(model), "torch_speed_ratio": ratio}
     bundle = save_model(
         model, out, material, stage="prune", config=config, tokenizer=parent.path, parent=parent,
         settings=parent.settings, pruning=pruning, recovered_against=teacher.reference(),
@@ -202,7 +127,7 @@ def main(config: PruneConfig) -> Bundle:
     )  # fmt: skip
     trainer.finish()
     print(summary(bundle))
-    print(report(before, model, parent, bundle, pruning["torch_speed_ratio"]))
+    print(report(before, model, parent, bundle, ratio))
     return bundle
 
 

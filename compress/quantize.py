@@ -2,7 +2,8 @@
 
 PRECISION_OF_FLAG = {"none": "fp32", "fp16": "fp16", "int8": "int8", "int8-weights": "int8-weights", "int4": "int4"}
 
-# (precision, runtime) -> what is stored and what is computed. Inputs are integers and logits float32 throughout.
+# (precision, runtime) -> what is stored and what is computed. Inputs are integers and logits float32 throughout. Word embeddings
+# may be stored in fewer bits than the weights (export.word_table), which the manifest says beside the precision.
 MEANING = {
     ("fp32", "onnx"): "float32 weights and arithmetic",
     ("fp32", "tflite"): "float32 weights and arithmetic",

@@ -90,7 +90,7 @@ def rewrite_as_int8(model: ModelProto, balance_scales: Mapping[str, np.ndarray] 
         elif node.op_type == "LSTM":
             weights = [numpy_helper.to_array(constants[name]) for name in node.input[1:3]]
             rewriter.restored_lstm(node, weights) if balance_scales is None else rewriter.integer_lstm(node, weights)
-        elif node.op_type == "Gather" and node.input[0] in constants:
+        elif node.op_type == "Gather" and node.input[0] in constants and not is_finished(constants[node.input[0]]):
             rewriter.gather(node, numpy_helper.to_array(constants[node.input[0]]))
         else:
             rewriter.nodes.append(node)
@@ -102,6 +102,11 @@ def rewrite_as_int8(model: ModelProto, balance_scales: Mapping[str, np.ndarray] 
     model.graph.initializer.extend([*kept, *rewriter.constants])
     if any(node.domain == RUNTIME_DOMAIN for node in nodes):
         model.opset_import.append(helper.make_opsetid(RUNTIME_DOMAIN, 1))
+
+
+def is_finished(table: TensorProto) -> bool:
+    """Whether a table came as integers (export.word_table), to be left as it is."""
+    return table.data_type == TensorProto.INT8
 
 
 class _Rewriter:
@@ -207,14 +212,27 @@ class _Rewriter:
         self._node("Mul", [parts[2], parts[1]], node.output)
 
 
-def check_structure(model: ModelProto, fp32: ModelProto, precision: str) -> dict[str, Any]:
-    """What the graph is made of, for the manifest; ParityError when it is not what its precision promises."""
+def check_structure(
+    model: ModelProto, fp32: ModelProto, precision: str, words: Sequence[np.ndarray] = (), saved: int = 0
+) -> dict[str, Any]:
+    """What the graph is made of, for the manifest; ParityError when it is not what its precision promises.
+
+    `words` are the matrices of integers that the word table came in, if it did, and `saved` the bytes it thus takes less than
+    in fp32.
+    """
     wanted, constants = STORAGE[precision], large_constants(model)
     tables = {node.input[0] for node in model.graph.node if node.op_type == "Gather" and node.input[1] == "input_ids"}
     if not any(name in constants for name in tables):
         _refuse(precision, "the word embeddings", "no table gathered by input_ids", "one")
+    gathered = {node.input[0] for node in model.graph.node if node.op_type == "Gather"}
+    integers = [numpy_helper.to_array(t) for t in model.graph.initializer if t.name in gathered and is_finished(t)]
+    for matrix in words:
+        if not any(np.array_equal(matrix, stored) for stored in integers):
+            _refuse(precision, "the word embeddings", f"no integers {list(matrix.shape)} as they are wanted", "one such table")
     type_name = TensorProto.DataType.Name
     for tensor in constants.values():
+        if words and tensor.name in tables and is_finished(tensor):
+            continue
         if tensor.data_type != wanted.tensor_type:
             _refuse(precision, f"{tensor.name} {list(tensor.dims)}", type_name(tensor.data_type), type_name(wanted.tensor_type))
     operators, before = (Counter(node.op_type for node in graph.node) for graph in (model.graph, fp32.graph))
@@ -226,7 +244,7 @@ def check_structure(model: ModelProto, fp32: ModelProto, precision: str) -> dict
     for operator, n in n_wanted.items():
         if operators[operator] != n:
             _refuse(precision, f"{operator} nodes", operators[operator], n)
-    share = model.ByteSize() / fp32.ByteSize()
+    share = model.ByteSize() / (fp32.ByteSize() + saved)
     if share > wanted.share:
         _refuse(precision, "bytes as a share of fp32's", f"{share:.3f}", f"at most {wanted.share:g}")
     int8_bytes = sum(int(np.prod(t.dims)) for t in model.graph.initializer if t.data_type == TensorProto.INT8)

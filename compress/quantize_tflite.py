@@ -30,7 +30,8 @@ def quantize(model: bytes, precision: str) -> bytes:
         except ImportError:
             raise OptionError("--quantize needs ai-edge-quantizer: pip install 'pocketqa[export]'") from None
         prepared = bytearray(model)
-        look_ups = clip_for_int4(prepared) if precision == "int4" else []
+        if precision == "int4":
+            clip_for_int4(prepared)
         job = quantizer.Quantizer(prepared)
         if precision == "fp16":
             every_operator, cast = qtyping.TFLOperationName.ALL_SUPPORTED, algorithm_manager.AlgorithmName.FLOAT_CASTING
@@ -41,41 +42,45 @@ def quantize(model: bytes, precision: str) -> bytes:
             job.load_quantization_recipe(recipe.dynamic_wi8_afp32())
         if precision == "int4":
             job.add_dynamic_config(".*", qtyping.TFLOperationName.FULLY_CONNECTED, num_bits=4)
-            words = "|".join(re.escape(name) for name in look_ups)
-            job.add_dynamic_config(words, qtyping.TFLOperationName.EMBEDDING_LOOKUP, num_bits=4)
+        look_up, no = qtyping.TFLOperationName.EMBEDDING_LOOKUP, algorithm_manager.AlgorithmName.NO_QUANTIZE
+        for name in finished_look_ups(model):
+            job.update_quantization_recipe(re.escape(name), look_up, algorithm_key=no)
         return bytes(job.quantize(enable_progress_bar=False, enable_progress_report=False).quantized_model)
 
 
-def clip_for_int4(model: bytearray) -> list[str]:
-    """Clip what int4 stores, in place, so that min/max scales of the result are those of least squared error.
+def clip_for_int4(model: bytearray) -> None:
+    """Clip the matrices of all Linears, in place, so that min/max scales of the result are those of least squared error.
 
-    That is the matrices of all Linears and the largest table, the word embeddings'. Positions and token types are small and
-    stay int8: with every table in int4 a trained model lost 1.7 F1. Returns the names of what is looked up in the word table.
+    Positions and token types are small and stay int8: with every table in int4 a trained model lost 1.7 F1.
+    """
+    for weight in {buffer: weight for buffer, _, weight in _weights(model, "FULLY_CONNECTED")}.values():
+        bounds = least_squares_bounds(weight, 4)
+        np.clip(weight, -bounds, bounds, out=weight)
+
+
+def finished_look_ups(model: bytes) -> list[str]:
+    """Names of what is looked up in tables that stay as they are (export.word_table): integers, and a column of their scales."""
+    return [name for _, name, table in _weights(model, "EMBEDDING_LOOKUP") if table.dtype == np.int8 or table.shape[1] == 1]
+
+
+def _weights(model: bytes | bytearray, operator_name: str) -> Iterator[tuple[int, str, np.ndarray]]:
+    """Of every operator of a kind: its weights' buffer, its output's name, and the weights, float or int8, in the model's bytes.
+
+    Signatures share buffers.
     """
     from ai_edge_litert import schema_py_generated as schema
 
-    tree = schema.ModelT.InitFromObj(schema.Model.GetRootAs(model, 0))  # its buffers are views of the file's bytes
-    codes = [code.builtinCode for code in tree.operatorCodes]
-    weights: dict[int, np.ndarray] = {}
-    names: dict[int, list[str]] = {}  # of what is looked up in each table
+    tree = schema.ModelT.InitFromObj(schema.Model.GetRootAs(model, 0))
+    wanted = getattr(schema.BuiltinOperator, operator_name)
+    types = {schema.TensorType.FLOAT32: np.float32, schema.TensorType.INT8: np.int8}
     for graph in tree.subgraphs:
         for operator in graph.operators:
-            code = codes[operator.opcodeIndex]
-            if code not in (schema.BuiltinOperator.FULLY_CONNECTED, schema.BuiltinOperator.EMBEDDING_LOOKUP):
-                continue
-            weight = graph.tensors[operator.inputs[1]]
-            data = tree.buffers[weight.buffer].data
-            if data is None:
-                continue  # attention with one head multiplies two activations
-            weights[weight.buffer] = data.view(np.float32).reshape(weight.shape)
-            if code == schema.BuiltinOperator.EMBEDDING_LOOKUP:
-                names.setdefault(weight.buffer, []).append(graph.tensors[operator.outputs[0]].name.decode())
-    words = max(names, key=lambda buffer: weights[buffer].size)
-    for buffer, values in weights.items():
-        if buffer == words or buffer not in names:
-            bounds = least_squares_bounds(values, 4)
-            np.clip(values, -bounds, bounds, out=values)
-    return names[words]
+            if tree.operatorCodes[operator.opcodeIndex].builtinCode == wanted:
+                weight = graph.tensors[operator.inputs[1]]
+                data = tree.buffers[weight.buffer].data
+                if data is not None:  # attention with one head multiplies two activations
+                    values = data.view(types[weight.type]).reshape(weight.shape)
+                    yield weight.buffer, graph.tensors[operator.outputs[0]].name.decode(), values
 
 
 def compact(model: bytes) -> bytes:

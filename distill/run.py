@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from distill.finetune import FinetuneConfig, finetune
+from distill.importance import sample_windows
 from distill.recipes import RECIPES, find_recipe
 from distill.stage import (
     DistillationFlags,
@@ -24,6 +25,7 @@ from distill.stage import (
 )
 from distill.student import check_same_tokens, check_same_width, copy_head, student_from_layers, whole_student
 from distill.training import TrainingOptions
+from distill.width import WidthFlags, check_narrow, narrow
 from qa.bundle import Bundle, open_bundle
 from qa.checkpoints import open_model
 from qa.cli import check_option, run_command
@@ -36,11 +38,11 @@ from qa.settings import QASettings
 from qa.squad import file_sha256
 from qa.tokenization import load_tokenizer
 
-DEFAULT_LAYERS = 3
+INSTEAD_OF_WIDTH = "--student-layers takes some of its layers whole"
 
 
 @dataclass(frozen=True, kw_only=True)
-class DistillConfig(DistillationFlags, WindowFlags):
+class DistillConfig(DistillationFlags, WindowFlags, WidthFlags):
     """Fine-tune a teacher (unless one is given) and distil it into a smaller student."""
 
     out: Path = Path("runs/demo")
@@ -57,10 +59,11 @@ class DistillConfig(DistillationFlags, WindowFlags):
     teacher_epochs: float = 2
     """Passes over the training data for a new teacher."""
     student_encoder: str | None = None
-    """Encoder of the student, by the same names, or a whole model of its own, qanet or bidaf; without it the student keeps
-    --student-layers of the teacher's layers."""
+    """Encoder of the student, by the same names, or a whole model of its own, qanet or bidaf; without it the student is cut from
+    the teacher."""
     student_layers: int | None = None
-    """Layers of the teacher the student keeps, evenly chosen; 3 unless --student-encoder is given."""
+    """Cut whole layers: the student keeps so many of the teacher's, evenly chosen, each as wide as it was. Without it the student
+    keeps all layers, and of each what matters most."""
     student_head: str | None = None
     """Head of the student, by the same names; the teacher's unless given."""
     activation: str = "gelu"
@@ -84,6 +87,9 @@ class DistillConfig(DistillationFlags, WindowFlags):
         find_recipe(self.recipe)
         both = self.student_encoder is not None and self.student_layers is not None
         check_option(not both, "--student-layers", self.student_layers, "left out when --student-encoder is given")
+        self.check_width()
+        for flag, value in (("--student-encoder", self.student_encoder), ("--student-layers", self.student_layers)):
+            check_option(value is None or not self.names_width, flag, value, "left out when --keep-... or --target-... is given")
         layers = self.student_layers
         check_option(layers is None or layers >= 1, "--student-layers", layers, "at least 1")
         headless = self.student_encoder in WHOLE_MODELS
@@ -94,6 +100,11 @@ class DistillConfig(DistillationFlags, WindowFlags):
         self.window_settings(QASettings())
         self.student_options()
         self.teacher_config()
+
+    @property
+    def cuts_width(self) -> bool:
+        """Whether the student is the teacher with fewer heads and neurons."""
+        return self.student_encoder is None and self.student_layers is None
 
     def student_options(self) -> TrainingOptions:
         """The recipe with the flags that override it."""
@@ -123,14 +134,16 @@ def check_plan(config: DistillConfig) -> None:
     settings = config.window_settings(QASettings())
     teacher.check_windows(settings)
     student, _ = student_for(config, teacher, folder)
+    if config.cuts_width:
+        check_narrow(student, settings.max_length, config, INSTEAD_OF_WIDTH)
     student.check_windows(settings)
     check_same_width(teacher, student, config.hidden_weight)
 
 
 def student_for(config: DistillConfig, teacher_model: QAModel, teacher_folder: Path) -> tuple[QAModel, Path]:
-    """The untrained student and the folder of its tokenizer."""
+    """The untrained student, not yet cut in width, and the folder of its tokenizer."""
     if config.student_encoder is None:
-        n_layers = DEFAULT_LAYERS if config.student_layers is None else config.student_layers
+        n_layers = config.student_layers or len(teacher_model.encoder.layers)
         return student_from_layers(teacher_model, n_layers, config.student_head, config.seed), teacher_folder
     if config.student_encoder in WHOLE_MODELS:
         tokenizer = load_tokenizer(teacher_folder)
@@ -157,13 +170,20 @@ def main(config: DistillConfig) -> Bundle:
     if given is None:
         check_plan(config)
     teacher = given or finetune(config.teacher_config())
-    student, tokenizer = student_for(config, QAModel.from_pretrained(teacher.path), teacher.path)
+    teacher_model = QAModel.from_pretrained(teacher.path)
+    student, tokenizer = student_for(config, teacher_model, teacher.path)
     settings = config.window_settings(teacher.settings)
     student.check_windows(settings)
+    if config.cuts_width:
+        check_narrow(student, settings.max_length, config, INSTEAD_OF_WIDTH)
     windows = make_windows(material.train, teacher.tokenizer(), settings, progress=True)
-    encoder: dict[str, Any] = {}
-    if config.student_encoder is not None and config.student_encoder not in WHOLE_MODELS:
-        encoder = {"encoder": {"name": config.student_encoder, "sha256": file_sha256(tokenizer / "model.safetensors")}}
+    facts: dict[str, Any] = {}
+    if config.cuts_width:
+        sample = sample_windows(windows, config.importance_windows, config.seed)
+        cut = narrow(student, teacher_model, sample, config, max_length=settings.max_length, work=work_folder(out))
+        facts = {"width": cut}
+    elif config.student_encoder is not None and config.student_encoder not in WHOLE_MODELS:
+        facts = {"encoder": {"name": config.student_encoder, "sha256": file_sha256(tokenizer / "model.safetensors")}}
     trainer = distil(
         student, teacher, windows, material.train_file,
         options=config.student_options(), weights=config.weights(), cache=config.cache,
@@ -176,7 +196,7 @@ def main(config: DistillConfig) -> Bundle:
     if main_process:
         save_model(
             student, out, material, stage="distill", config=config, tokenizer=tokenizer, parent=teacher, settings=settings,
-            training_precision=trainer.options.precision, **encoder,
+            training_precision=trainer.options.precision, **facts,
         )  # fmt: skip
         trainer.finish()
     trainer.accelerator.wait_for_everyone()

@@ -35,6 +35,7 @@ def student_from_layers(teacher: QAModel, n_layers: int, head_name: str | None =
     shrink_to(student.encoder.layer_parts(), [p.n_heads for p in parts], [p.n_neurons for p in parts])
     for target, source in zip(student.encoder.layers, chosen, strict=True):
         target.load_state_dict(source.state_dict())
+    student.encoder.set_words(copy.deepcopy(teacher.encoder.words))  # of any form
     copy_outside_layers(teacher.encoder, student.encoder)
     copy_head(teacher, student)
     return student

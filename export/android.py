@@ -1,6 +1,7 @@
 """Will the Android app take this model, and answer as Python does? Runs the app's Java core here, on the JVM.
 
     python -m export.android --model runs/demo/student-pruned-tflite-int8
+    python -m export.android --model runs/demo/student-pruned-tflite-int8 --push     puts it on a phone, and opens the app on it
 
 The core reads the file, tokenizes, cuts windows, chooses signatures and decodes, as it does on a phone; only the logits come
 from this machine's LiteRT. Python answers the same questions, and everything must be equal.
@@ -13,6 +14,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
+from export.android_push import push
 from export.core_process import CoreAnswer, CoreProcess
 from export.package import read_package
 from qa.answers import Prediction, decode
@@ -42,8 +44,14 @@ class AndroidConfig:
     data: str = EMBEDDED
     """SQuAD JSON file (plain or gzip), or embedded, squad, squad_v2 (their dev part)."""
 
+    push: bool = False
+    """Instead of comparing, put the model on the one phone that adb sees and open the app on it."""
+    serial: str | None = None
+    """Which phone to push to, where adb sees several (adb devices names them)."""
+
     def __post_init__(self) -> None:
         check_option(self.questions >= 1, "--questions", self.questions, "at least 1")
+        check_option(self.push or self.serial is None, "--serial", self.serial, "given with --push")
 
 
 def open_tflite(path: Path) -> Bundle:
@@ -96,8 +104,16 @@ def differences(example: Example, wanted: tuple[Prediction, int], seen: CoreAnsw
 
 
 def main(config: AndroidConfig) -> None:
-    """Print what the app makes of the file. BundleError when it refuses it, ParityError when an answer differs."""
+    """Compare, or push; each prints what came of it."""
     bundle = open_tflite(config.model)
+    if config.push:
+        push(bundle.weights, read_package(bundle.weights), config.serial)
+    else:
+        compare(config, bundle)
+
+
+def compare(config: AndroidConfig, bundle: Bundle) -> None:
+    """Print what the app makes of the file. BundleError when it refuses it, ParityError when an answer differs."""
     examples = choose_examples(read_squad(resolve(config.data, "dev")), config.questions)
     runtime = load_runtime(bundle, 1)
     wanted = answer_here(examples, bundle, runtime)

@@ -65,7 +65,9 @@ class CoreProcess:
 
     def __init__(self, model: Path) -> None:
         folder = compiled_core().name  # as the working folder, because a class path cannot name one with a colon
-        command = ["java", "-cp", ".", MAIN_CLASS, str(model.resolve())]
+        self._start(["java", "-cp", ".", MAIN_CLASS, str(model.resolve())], model, folder)
+
+    def _start(self, command: list[str], model: Path, folder: str | None = None) -> None:
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=folder, env=UTF8)
         assert self._process.stdin is not None
         assert self._process.stdout is not None
@@ -89,7 +91,7 @@ class CoreProcess:
 
     def encode(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
         """Token ids of a text and their offsets in code points."""
-        self._send(b"T" + _packed(text))
+        self._send(b"T" + packed(text))
         self._expect(b"T")
         (n,) = self._unpack(">i")
         values = np.frombuffer(self._read(12 * n), ">i4").reshape(n, 3)
@@ -103,8 +105,11 @@ class CoreProcess:
 
     def ask(self, passage: str, question: str, runtime: Runtime) -> CoreAnswer:
         """Let the core answer a question, with logits from `runtime`."""
-        self._send(b"Q" + _packed(passage) + _packed(question))
+        self._send(b"Q" + packed(passage) + packed(question))
         self._serve(runtime, b"A", "")
+        return self._read_answer()
+
+    def _read_answer(self) -> CoreAnswer:
         n_windows, answered, null_score, n = self._unpack(">i?di")
         candidates = tuple(Candidate(*self._unpack(">dii")) for _ in range(n))
         return CoreAnswer(Prediction(candidates, null_score), answered, n_windows)
@@ -145,6 +150,7 @@ class CoreProcess:
         return data
 
 
-def _packed(text: str) -> bytes:
+def packed(text: str) -> bytes:
+    """A text as a server reads it: its length and UTF-8."""
     data = text.encode()
     return struct.pack(">i", len(data)) + data

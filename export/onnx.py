@@ -17,6 +17,7 @@ import torch
 from compress.calibration import calibration_windows
 from compress.quantize import MEANING
 from export.stage import ExportConfig, export_bundle
+from export.word_table import bytes_saved, word_tables
 from qa.bundle import INPUTS, OUTPUTS, WEIGHTS, Bundle
 from qa.cli import run_command
 from qa.errors import OptionError, UnsupportedExport
@@ -113,7 +114,9 @@ def write_file(model: QAModel, parent: Bundle, draft: Path, precision: str) -> d
 
     fp32 = trace(model)
     graph = quantize(fp32, precision, calibration_windows(parent, CALIBRATION_WINDOWS) if precision == "int8" else ())
-    structure = check_structure(graph, fp32, precision)
+    words = model.encoder.words
+    integers = [table.numpy() for table in word_tables(words) if table.dtype == torch.int8]
+    structure = check_structure(graph, fp32, precision, integers, bytes_saved(words))
     onnx.helper.set_model_props(graph, {"pocketqa.precision": precision})
     onnx.checker.check_model(graph)
     (draft / WEIGHTS["onnx"]).write_bytes(graph.SerializeToString(deterministic=True))

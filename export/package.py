@@ -83,6 +83,7 @@ def describe(parent: Bundle, precision: str, lengths: Sequence[int]) -> dict[str
         "name": parent.path.name[:LONGEST_NAME],
         "precision": precision,
         "parameters": parent.manifest["parameters"],
+        **({"f1": scores["f1"]} if (scores := parent.manifest.get("scores")) else {}),  # of the parent, in percent
         "settings": asdict(parent.settings),
         "signatures": [{"name": signature_name(length), "length": length} for length in lengths],
         "inputs": list(INPUTS),

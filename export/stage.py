@@ -2,11 +2,14 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from compress.quantize import PRECISION_OF_FLAG
-from export.parity import check_parity, probe_windows, real_windows, window_logits
+from compress.tables import token_counts
+from export.parity import check_parity, probe_windows, real_windows, tolerance_of, window_logits
+from export.word_table import check_form, store_words
 from qa.bundle import MANIFEST, PROBE, SETTINGS, WEIGHTS, Bundle, new_bundle, open_bundle, refuse_existing
 from qa.checkpoints import open_model, output_beside
 from qa.cli import check_option
@@ -20,6 +23,7 @@ from qa.settings import QASettings
 from qa.threshold import tune_for_bundle
 
 DEMO = Path("runs/demo")
+STUDENT_STAGES = ("distill", "prune", "compress", "quantize")
 
 # Writes the model file into the draft folder and returns what the manifest should say of its structure.
 WriteFile = Callable[[QAModel, Bundle, Path, str], dict[str, Any]]
@@ -39,9 +43,13 @@ class ExportConfig:
     quantize: str = "none"
     """none (fp32), fp16, int8 (int8 weights, activations quantized as it runs), int8-weights (int8 stored, float computed), int4
     (TFLite alone: int4 weights and word embeddings, activations quantized as it runs)."""
+    embeddings: str | None = None
+    """How int8 and int4 store the word embeddings: int8, int4, pq3 or pq4 (product quantization: a byte for 3 or 4 values). By
+    default as the weights, or as the model's own table is compressed."""
 
     def __post_init__(self) -> None:
         check_option(self.quantize in PRECISION_OF_FLAG, "--quantize", self.quantize, f"one of {', '.join(PRECISION_OF_FLAG)}")
+        check_form(self.embeddings, self.precision)
 
     @property
     def precision(self) -> str:
@@ -50,14 +58,14 @@ class ExportConfig:
 
 
 def newest_student(folder: Path = DEMO) -> Path:
-    """The student or pruned student that was finished last in a run folder."""
+    """The student, pruned or trained for a precision or neither, that was finished last in a run folder."""
     students = []
     for manifest in folder.glob(f"*/{MANIFEST}"):
         try:
             bundle = open_bundle(manifest.parent)
         except PocketQAError:
             continue
-        if bundle.kind == "pytorch" and bundle.stage in ("distill", "prune"):
+        if bundle.kind == "pytorch" and bundle.stage in STUDENT_STAGES:
             students.append((manifest.stat().st_mtime_ns, manifest.parent))
     if not students:
         raise BundleError(f"{folder}: holds no finished student; give --model BUNDLE, or run python -m distill.run first")
@@ -77,7 +85,7 @@ def export_bundle(
     `update_settings` writes it into a model file that carries its settings.
     """
     source = config.model or newest_student()
-    out = config.out or output_beside(source, f"{kind}-{config.precision}")
+    out = config.out or output_beside(source, "-".join([kind, config.precision, *filter(None, [config.embeddings])]))
     refuse_existing(out)
     parent = open_model(source, kind="pytorch")
     threads = available_cores()
@@ -94,12 +102,20 @@ def export_bundle(
     with new_bundle(out, manifest) as draft:
         parent.settings.save(draft / SETTINGS)
         copy_tokenizer(parent.path, draft, parent.settings.max_length)
+        model, words = reference.model, reference.model.encoder.words
+        counts = partial(token_counts, parent, words.num_embeddings)
+        form = store_words(model, config.precision, config.embeddings, counts)
+        if form is not None:
+            manifest["embeddings"] = form
+        # A runtime is to compute what PyTorch computes with the table as it is stored; parity is with the parent's own table.
         probed = probe_windows(parent, probe_sizes(parent.settings))
         (draft / PROBE).write_text(make_probe(reference, probed), encoding="utf-8")
-        manifest["structure"] = write_file(reference.model, parent, draft, config.precision)
+        manifest["structure"] = write_file(model, parent, draft, config.precision)
+        model.encoder.set_words(words)
         exported = load_runtime(Bundle(draft, manifest, "", parent.settings), threads, probe=False)
         windows = [*real_windows(parent), *probed]  # what is recorded is what the file was seen to compute
-        report = check_parity(reference, exported, windows, parent.settings, name=out.name, precision=config.precision)
+        tolerance = tolerance_of(config.precision, form)
+        report = check_parity(reference, exported, windows, parent.settings, name=out.name, tolerance=tolerance)
         manifest["parity"] = asdict(report)
         print(report)
         settings = tune_for_bundle(exported, parent.tokenizer(), parent.settings, parent.path)

@@ -5,7 +5,6 @@
 
 import copy
 import importlib.util
-import math
 import sys
 from collections import Counter
 from collections.abc import Sequence
@@ -18,19 +17,22 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from compress.attention_scales import GroupScales, prepare_attention
+from compress.attention_scales import LARGEST_ERROR, GroupScales, prepare_attention
 from compress.attention_tflite import int8_attention
 from compress.calibration import calibration_windows
 from compress.positions_tflite import slice_positions
 from compress.quantize_tflite import compact, quantize, quietly
 from compress.tflite_graph import TFLiteGraph, edit
 from export.attention import use_grouped_attention
+from export.integers import check_integers
 from export.package import append_package, describe, signature_name, update_settings, vocabulary_lines
 from export.stage import ExportConfig, export_bundle
 from export.token_types import multiply_types
+from export.word_table import WordTable, bytes_saved, word_tables
 from qa.bundle import PROBE, WEIGHTS, Bundle
 from qa.cli import check_option, run_command
 from qa.errors import OptionError, ParityError, UnsupportedExport
+from qa.features import Window
 from qa.models.model import QAModel
 from qa.settings import QASettings
 
@@ -42,10 +44,11 @@ NEEDED_MODULES = ("litert_torch", "ai_edge_quantizer", "ai_edge_litert")
 
 # Operators that old runtimes refuse, or compute only in the version this converter does not write.
 REFUSED_OPERATORS = ("CUSTOM", "GATHER_ND")
-# How a precision stores the weights of Linear layers and the embedding tables, of which the largest is the word embeddings',
-# and what share of the fp32 constants' bytes may remain: 1/2, 1/4 or 1/8, and the biases and LayerNorms, which stay float.
+# How a precision stores the weights of Linear layers and the embedding tables, but for a word table in a form of its own, and
+# what share of the fp32 constants' bytes may remain: 1/2, 1/4 or 1/8, and the biases and LayerNorms, which stay float.
 STORED_TYPE = {"fp32": "FLOAT32", "fp16": "FLOAT16", "int8": "INT8", "int8-weights": "INT8", "int4": "INT4"}
 SMALL_TABLE_TYPE = STORED_TYPE | {"int4": "INT8"}
+INT8_ATTENTION = ("int8", "int4")
 LARGEST_SHARE = {"fp32": 1.0, "fp16": 0.55, "int8": 0.35, "int8-weights": 0.35, "int4": 0.20}
 
 
@@ -100,14 +103,6 @@ class ExportModel(nn.Module):
         return {"start_logits": start, "end_logits": end}
 
 
-def check_expressible(model: QAModel) -> None:
-    """UnsupportedExport for an architecture of which it is known that TFLite cannot express it."""
-    reason = model.encoder.architecture.no_tflite
-    if reason:
-        name = model.encoder.config.model_type
-        raise UnsupportedExport(f"TFLite cannot express a {name} model: {reason}; use python -m export.onnx")
-
-
 def convert(model: QAModel, lengths: tuple[int, ...]) -> bytes:
     """The fp32 .tflite, one signature for each length, weights shared. UnsupportedExport when TFLite cannot express it."""
     names = ", ".join(signature_name(length) for length in lengths)
@@ -131,6 +126,9 @@ def convert(model: QAModel, lengths: tuple[int, ...]) -> bytes:
         raise UnsupportedExport(f"TFLite cannot express this model ({reason}); try python -m export.onnx") from error
 
 
+StoredTable = tuple[tuple[int, ...], str, bool]  # shape, stored type, dequantized before use
+
+
 @dataclass(frozen=True)
 class Structure:
     """What a .tflite file is made of, read from its flatbuffer."""
@@ -141,8 +139,8 @@ class Structure:
     signatures: list[str]
     weight_types: Counter[tuple[str, str, bool]]
     """(operator, type its weights are stored in, dequantized before use) of every operator with a weight or table."""
-    table_types: list[str]
-    """Types that the embedding tables are stored in, the table with the most values first."""
+    tables: list[StoredTable]
+    """The embedding tables, each once."""
     constant_bytes: Counter[str]
     """Bytes of the shared constants by type."""
     products: Counter[str]
@@ -162,7 +160,7 @@ def read_structure(model: bytes) -> Structure:
     sizes = [len(buffer.data) if buffer.data is not None else 0 for buffer in tree.buffers]
     weight_types: Counter[tuple[str, str, bool]] = Counter()
     constants: dict[int, str] = {}
-    tables: dict[int, tuple[int, str]] = {}
+    tables: dict[int, StoredTable] = {}
     counts: list[tuple[Counter[str], Counter[str]]] = []
     for graph in tree.subgraphs:
         constants |= {tensor.buffer: type_names[tensor.type] for tensor in graph.tensors if sizes[tensor.buffer]}
@@ -171,50 +169,57 @@ def read_structure(model: bytes) -> Structure:
         counts.append((Counter(name for name, _ in operators), Counter(type_names[kind] for kind in multiplied)))
         source = {operator.outputs[0]: operator.inputs[0] for name, operator in operators if name == "DEQUANTIZE"}
         for name, operator in operators:
-            if name in ("FULLY_CONNECTED", "EMBEDDING_LOOKUP", "GATHER"):
-                weight = operator.inputs[0 if name == "GATHER" else 1]
+            if name in ("FULLY_CONNECTED", "EMBEDDING_LOOKUP", "GATHER", "SLICE"):
+                weight = operator.inputs[0 if name in ("GATHER", "SLICE") else 1]
                 stored = graph.tensors[source.get(weight, weight)]
                 if sizes[stored.buffer]:  # attention with one head multiplies two activations in a FULLY_CONNECTED
                     weight_types[name, type_names[stored.type], weight in source] += 1
                     if name != "FULLY_CONNECTED":
-                        tables[stored.buffer] = math.prod(stored.shape), type_names[stored.type]
+                        tables[stored.buffer] = tuple(map(int, stored.shape)), type_names[stored.type], weight in source
     constant_bytes: Counter[str] = Counter()
     for buffer, type_name in constants.items():
         constant_bytes[type_name] += sizes[buffer]
     signatures = [definition.signatureKey.decode() for definition in tree.signatureDefs]
     largest, products = max(counts, key=lambda count: count[0].total())
-    table_types = [type_name for _, type_name in sorted(tables.values(), reverse=True)]
     names = frozenset(name for count, _ in counts for name in count)
-    return Structure(dict(largest), names, signatures, weight_types, table_types, constant_bytes, products)
+    return Structure(dict(largest), names, signatures, weight_types, list(tables.values()), constant_bytes, products)
 
 
-def check_structure(structure: Structure, fp32: Structure, precision: str, lengths: tuple[int, ...], n_products: int = 0) -> None:
-    """Is the file what its precision promises, with `n_products` of activations in int8, and will old runtimes take it?
+def check_structure(
+    structure: Structure, fp32_bytes: int, precision: str, lengths: tuple[int, ...], words: WordTable, n_products: int = 0
+) -> None:
+    """Is the file what its precision promises, with the word table `words`, and will old runtimes take it?
 
-    Raises UnsupportedExport for operators they refuse, ParityError for anything that is not as it should be.
+    `fp32_bytes` are those of all its constants in fp32; `n_products` of activations are to be in int8. Raises UnsupportedExport
+    for operators that old runtimes refuse, ParityError for anything that is not as it should be.
     """
     refused = [name for name in sorted(structure.all_operators) if name in REFUSED_OPERATORS or name.startswith("STABLEHLO")]
     if refused:
         raise UnsupportedExport(f"the model needs the operators {', '.join(refused)}, which plain TFLite runtimes do not have")
-    wanted = [signature_name(length) for length in lengths]
-    if structure.signatures != wanted:
-        raise ParityError(f"the file has the signatures {structure.signatures}, wanted {wanted}")
+    names = [signature_name(length) for length in lengths]
+    if structure.signatures != names:
+        raise ParityError(f"the file has the signatures {structure.signatures}, wanted {names}")
     dequantized = precision in ("fp16", "int8-weights")  # only these store one type and compute in another
     stored, small = STORED_TYPE[precision], SMALL_TABLE_TYPE[precision]
-    wrong = [
-        (name, type_name, restored)
-        for name, type_name, restored in structure.weight_types
-        if restored != dequantized or (name == "FULLY_CONNECTED" and type_name != stored)
-    ]
-    if wrong or not structure.weight_types:
+    matrices = {key for key in structure.weight_types if key[0] == "FULLY_CONNECTED"}
+    wrong = matrices - {("FULLY_CONNECTED", stored, dequantized)}
+    if wrong or not matrices:
         raise ParityError(f"not a {precision} model: {wrong or 'no weights'} (operator, stored type, dequantized before use)")
-    tables = [stored, *[small] * (len(structure.table_types) - 1)]
-    if structure.table_types != tables:
-        raise ParityError(f"not a {precision} model: its tables are {structure.table_types}, the largest first, wanted {tables}")
     if structure.products["INT8"] != n_products:
         seen = structure.products["INT8"]
         raise ParityError(f"not a {precision} model: {seen} products of activations are int8, wanted {n_products}")
-    share, largest = structure.constant_bytes.total() / fp32.constant_bytes.total(), LARGEST_SHARE[precision]
+    # Bytes and their scales are stored as they are, floats of PyTorch as the precision has them.
+    floats = (stored, dequantized) if isinstance(words, nn.Embedding) or precision == "fp16" else ("FLOAT32", False)
+    kinds = {torch.int8: ("INT8", False), torch.float32: floats}
+    wanted = Counter((tuple(table.shape), *kinds[table.dtype]) for table in word_tables(words))
+    missing = wanted - Counter(structure.tables)
+    others = {table[1:] for table in Counter(structure.tables) - wanted}
+    if missing or others - {(small, dequantized)}:
+        raise ParityError(
+            f"not a {precision} model: its tables are {structure.tables}, wanted {list(wanted)} for the words, and no others but "
+            f"{small} (shape, type, dequantized before use)"
+        )
+    share, largest = structure.constant_bytes.total() / fp32_bytes, LARGEST_SHARE[precision]
     if share > largest:
         raise ParityError(f"not a {precision} model: its constants take {share:.0%} of fp32's bytes, at most {largest:.0%}")
 
@@ -225,24 +230,44 @@ def in_int8(graph: TFLiteGraph, scales: Sequence[GroupScales | None]) -> None:
     int8_attention(graph, scales)
 
 
-def write_file(model: QAModel, parent: Bundle, draft: Path, precision: str, *, config: TFLiteConfig) -> dict[str, Any]:
-    """Write the packaged model.tflite into the draft; what the manifest should say of its structure."""
-    check_expressible(model)
-    lengths = window_lengths(config, parent.settings)
-    tokens, info = vocabulary_lines(parent), describe(parent, precision, lengths)  # they may refuse, so before converting
+@dataclass(frozen=True)
+class Converted:
+    """A .tflite without its package."""
+
+    content: bytes
+    fp32_bytes: int
+    """Of all its constants before they were quantized."""
+    n_products: int
+    """Of activations in int8."""
+
+
+def convert_to(
+    model: QAModel, precision: str, lengths: tuple[int, ...], windows: Sequence[Window], largest_error: float = LARGEST_ERROR
+) -> Converted:
+    """The .tflite in any precision; in int8 and int4 attention is in int8 as far as it does not err more on `windows`."""
     model, scales = copy.deepcopy(model), list[GroupScales | None]()
-    if precision in ("int8", "int4"):
+    if precision in INT8_ATTENTION:
         print("measuring attention on training windows (seconds; a minute for a BERT-base)", file=sys.stderr)
-        scales = prepare_attention(model, calibration_windows(parent, CALIBRATION_WINDOWS))
+        scales = prepare_attention(model, windows, largest_error)
     fp32 = convert(model, lengths)
     quantized = fp32 if precision == "fp32" else quantize(fp32, precision)
-    stored = compact(edit(quantized, partial(in_int8, scales=scales)))
-    structure = read_structure(stored)
-    n_products = 2 * sum(of is not None for of in scales)
-    check_structure(structure, read_structure(fp32), precision, lengths, n_products)
+    content = compact(edit(quantized, partial(in_int8, scales=scales)))
+    return Converted(content, read_structure(fp32).constant_bytes.total(), 2 * sum(of is not None for of in scales))
+
+
+def write_file(model: QAModel, parent: Bundle, draft: Path, precision: str, *, config: TFLiteConfig) -> dict[str, Any]:
+    """Write the packaged model.tflite into the draft; what the manifest should say of its structure."""
+    model.encoder.check_tflite()
+    lengths = window_lengths(config, parent.settings)
+    tokens, info = vocabulary_lines(parent), describe(parent, precision, lengths)  # they may refuse, so before converting
+    windows = calibration_windows(parent, CALIBRATION_WINDOWS) if precision in INT8_ATTENTION else []
+    made, words = convert_to(model, precision, lengths, windows), model.encoder.words
+    structure = read_structure(made.content)
+    check_structure(structure, made.fp32_bytes + bytes_saved(words), precision, lengths, words, made.n_products)
+    check_integers(parent, words, made.content, precision)
     quantized_bytes = structure.constant_bytes["INT8"] + structure.constant_bytes["INT4"]
     path = draft / WEIGHTS["tflite"]
-    path.write_bytes(stored)
+    path.write_bytes(made.content)
     append_package(path, info, tokens, (draft / PROBE).read_text(encoding="utf-8"))
     return {
         "operators": structure.operators,

@@ -8,13 +8,14 @@ if TYPE_CHECKING:
     from qa.reader import Reader
 
 
-def load(name_or_path: str | os.PathLike[str], *, threads: int | None = None) -> "Reader":
+def load(name_or_path: str | os.PathLike[str], *, threads: int | None = None, isolated: bool = False) -> "Reader":
     """Open a bundle of any runtime and precision, or a transformers checkpoint by folder or hub name, to answer questions with.
 
         model = qa.load("runs/demo/student")
         model.answer("Who wrote it?", passage).text
 
-    `threads` defaults to all cores. Raises BundleError when the bundle is missing or damaged, ProbeError when the runtime here
+    `threads` defaults to all cores. `isolated` computes in a process of its own, for a file you do not trust: one that crashes
+    its runtime then raises BundleError. So does a bundle that is missing or damaged; ProbeError is raised when the runtime here
     computes it wrongly, DownloadError when the hub cannot be reached, OptionError when an argument cannot work.
     """
     from qa.checkpoints import open_model  # here, so that importing qa loads nothing
@@ -22,4 +23,4 @@ def load(name_or_path: str | os.PathLike[str], *, threads: int | None = None) ->
     from qa.reader import Reader
 
     check_option(isinstance(name_or_path, str | os.PathLike), "name_or_path", repr(name_or_path), "a path or a hub name")
-    return Reader(open_model(Path(name_or_path)), threads)
+    return Reader(open_model(Path(name_or_path)), threads, isolated=isolated)

@@ -40,6 +40,8 @@ class AskConfig:
     """Print JSON, with all n-best answers and milliseconds; a list where there are several questions."""
     threads: int | None = None
     """Threads; all cores when not given."""
+    isolated: bool = False
+    """Compute in a process of its own, for a model that you do not trust: a file that crashes its runtime is then an error."""
 
     def __post_init__(self) -> None:
         check_option(len(self.question) >= 1, "--question", "none", "given")
@@ -137,7 +139,7 @@ def main(config: AskConfig) -> list[Answer]:
     """Answer every question and print the results."""
     passage = read_passage(config.context)
     began = time.perf_counter()
-    model = load(config.model, threads=config.threads)
+    model = load(config.model, threads=config.threads, isolated=config.isolated)
     load_ms = 1e3 * (time.perf_counter() - began)
     reading = model.read([(question, passage) for question in config.question], progress=sys.stderr.isatty())
     if config.json:

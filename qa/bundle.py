@@ -42,10 +42,10 @@ FACTS = {
     "parameters": {"total": int, "without_embeddings": int},
 }  # fmt: skip
 OPTIONAL_FACTS = {
-    "parent": {"sha256": str}, "config": dict, "ancestors": list,
+    "parent": {"sha256": str}, "config": dict, "ancestors": list, "grid": {"precision": str}, "embeddings": str,
     "scores": {"exact": int | float, "f1": int | float, "total": int, "data": {"name": str}},
 }  # fmt: skip
-LINEAGE = ("stage", "config", "encoder", "source", "training_data", "recovered_against", "scores")
+LINEAGE = ("stage", "config", "encoder", "source", "training_data", "recovered_against", "grid", "scores")
 OUTPUTS = ("start_logits", "end_logits")
 RECORDED_PACKAGES = (
     "torch", "transformers", "numpy", "onnx", "onnxruntime", "litert-torch", "ai-edge-quantizer", "ai-edge-litert",
@@ -74,7 +74,7 @@ class Bundle:
 
     @property
     def stage(self) -> str:
-        """What made it: finetune, distill, prune, export, or checkpoint: it came from outside."""
+        """What made it: finetune, distill, prune, compress, quantize, export, or checkpoint: it came from outside."""
         return self.manifest["stage"]
 
     @property

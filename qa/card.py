@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from qa.card_use import how_to_use, in_transformers
+from qa.card_use import how_to_use, in_transformers, word_table_form
 from qa.origins import DATA, LICENSE_NAMES, WEIGHTS, Origin
 from qa.settings import QASettings
 
@@ -22,6 +22,12 @@ PRECISIONS = {
     "int8": "weights in 8 bits, activations quantized as it runs",
     "int8-weights": "weights stored in 8 bits, arithmetic in 32",
     "int4": "weights in 4 bits, positions and token types in 8, activations quantized as it runs",
+}
+EMBEDDINGS = {
+    "int8": "in 8 bits",
+    "int4": "in 4 bits",
+    "pq3": "product-quantized, a byte for each 3 values",
+    "pq4": "product-quantized, a byte for each 4 values",
 }
 # Options that name files, or say how a run was started, and not what was made; a teacher's own are told by its own bundle.
 NOT_SETTINGS = ("model", "out", "teacher", "student_encoder", "data", "eval_data", "cache", "resume")
@@ -99,12 +105,13 @@ def _facts(manifest: Mapping[str, Any], settings: QASettings, weights: Path, nam
         "parameters": f"{counts['total']:,} ({counts['without_embeddings']:,} without embeddings)",
         "weights": f"`{weights.name}`, {weights.stat().st_size:,} bytes",
         "precision": f"{precision}: {PRECISIONS[precision]}",
+        "word embeddings": EMBEDDINGS.get(manifest.get("embeddings") or word_table_form(weights.parent) or ""),
         "runtime": RUNTIMES[manifest["kind"]],
         "windows": f"{settings.max_length} tokens, question at most {settings.max_question_length}, step {settings.doc_stride}",
         "answers": f"at most {settings.max_answer_length} tokens",
         "no answer": "never: it always answers" if threshold is None else f"when null score - best score exceeds {threshold:.4g}",
     }
-    rows = "\n".join(f"| {key} | {value} |" for key, value in facts.items())
+    rows = "\n".join(f"| {key} | {value} |" for key, value in facts.items() if value is not None)
     intro = "Extractive question answering: given a question and a passage, it answers with a piece of the passage."
     return f"# {name}\n\n{intro} Made by PocketQA; this card says what `manifest.json` holds.\n\n| | |\n| :-- | :-- |\n{rows}"
 
@@ -121,6 +128,8 @@ def _made_of(stage: Mapping[str, Any]) -> str:
         parts.append(f"taught by {_reference(stage['recovered_against'])}")
     if "training_data" in stage:
         parts.append(f"trained on {_reference(stage['training_data'])}")
+    if "grid" in stage:
+        parts.append(f"weights on the {stage['grid']['precision']} grid")
     config = stage.get("config", {})
     shown = {key: value for key, value in config.items() if value not in (None, False) and key not in NOT_SETTINGS}
     settings = [f"{key} {value}" for key, value in shown.items() if not key.startswith(TEACHERS_SETTINGS)]
@@ -148,6 +157,9 @@ def _figures(chain: Sequence[Mapping[str, Any]]) -> str:
     lines = ["## Figures", ""]
     if "scores" not in chain[0]:
         lines += [f"{chain[0]['name']} itself was not scored when it was made; `python -m qa.evaluate` does it.", ""]
+    if "grid" in chain[0]:
+        precision = chain[0]["grid"]["precision"]
+        lines += [f"Its weights are those of an {precision} export; its figures are with float activations.", ""]
     if "parity" in chain[0]:
         parity = chain[0]["parity"]
         lines += [

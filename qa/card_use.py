@@ -90,6 +90,11 @@ def how_to_use(kind: str, folder: Path, name: str) -> str:
     return "## Use\n\n" + "\n\n".join(text.format(name=name, reason=reason) for text in texts)
 
 
+def word_table_form(folder: Path) -> str | None:
+    """The form that a PyTorch bundle's word table is compressed in, if it is."""
+    return _read(folder / CONFIG).get("word_table")
+
+
 def in_transformers(kind: str, folder: Path) -> bool:
     """Whether transformers' AutoModelForQuestionAnswering opens the bundle."""
     return kind == "pytorch" and "architectures" in _read(folder / CONFIG)

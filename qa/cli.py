@@ -50,6 +50,7 @@ def run_command(config_type: Any, main: Callable[[Any], Any]) -> None:
 
     before = signal.signal(signal.SIGTERM, _terminate)
     try:
+        _check_arguments(sys.argv[1:])
         main(tyro.cli(config_type))
     except BrokenPipeError:  # the reader of our output, `head` for one, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -62,6 +63,15 @@ def run_command(config_type: Any, main: Callable[[Any], Any]) -> None:
         sys.exit(EXIT_TERMINATED if isinstance(stop, Terminated) else EXIT_INTERRUPTED)
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+def _check_arguments(arguments: list[str]) -> None:
+    """Tokenizers, safetensors and the runtimes open only files whose names are UTF-8."""
+    for argument in arguments:
+        try:
+            argument.encode()
+        except UnicodeEncodeError:
+            raise OptionError(f"{argument!a}: is not UTF-8; give it, or the file it names, another name") from None
 
 
 def check_option(ok: bool, flag: str, value: object, wanted: str) -> None:

@@ -17,6 +17,10 @@ class BundleError(PocketQAError):
     """A bundle is missing, unfinished, changed, or of another kind than the stage needs."""
 
 
+class DeviceError(PocketQAError):
+    """A phone cannot be reached or cannot take a file; the message says which and what to do."""
+
+
 class DownloadError(PocketQAError):
     """Something that lives on a hub could not be fetched; the message names the offline way."""
 

@@ -10,7 +10,8 @@ from qa.cli import check_option
 from qa.errors import OptionError
 from qa.evaluate import predict
 from qa.features import make_windows
-from qa.runtimes import available_cores, load_runtime, run_windows
+from qa.isolated import IsolatedRuntime
+from qa.runtimes import Runtime, available_cores, load_runtime, run_windows
 from qa.squad import Example
 
 
@@ -48,10 +49,10 @@ class Reading:
 class Reader:
     """A bundle with its runtime and tokenizer loaded. Use it from one Python thread at a time."""
 
-    def __init__(self, bundle: Bundle, threads: int | None = None) -> None:
+    def __init__(self, bundle: Bundle, threads: int | None = None, *, isolated: bool = False) -> None:
         check_option(threads is None or (type(threads) is int and threads >= 1), "threads", threads, "a whole number >= 1")
         self.bundle, self.threads = bundle, threads or available_cores()
-        self.runtime = load_runtime(bundle, self.threads)
+        self.runtime: Runtime = IsolatedRuntime(bundle, self.threads) if isolated else load_runtime(bundle, self.threads)
         self.tokenizer = bundle.tokenizer()
 
     def __repr__(self) -> str:

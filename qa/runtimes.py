@@ -35,7 +35,9 @@ class Runtime(Protocol):
     """One loaded model. Calling it maps (B, T) inputs to (start, end) logits, each (B, T) float32."""
 
     name: str
-    """Runtime with version, as it stands in result rows."""
+    """Package and version."""
+    package: str
+    version: str
     lengths: tuple[int, ...] | None
     """The window lengths it computes, ascending; None takes any."""
     max_batch: int
@@ -58,7 +60,8 @@ class TorchRuntime:
         from qa.models.model import QAModel
 
         self._torch, self.device, self._threads = torch, device, threads
-        self.name = f"torch {torch.__version__}"
+        self.package, self.version = "torch", str(torch.__version__)
+        self.name = f"{self.package} {self.version}"
         self.model = QAModel.from_pretrained(bundle.path).to(device)
         wanted, most = bundle.settings.max_length, self.model.encoder.max_length
         if wanted > most:
@@ -113,7 +116,8 @@ class OnnxRuntime:
             raise BundleError(f"{bundle.weights}: ONNX Runtime cannot load it ({str(error).splitlines()[0]})") from None
         if provider not in self._session.get_providers():  # without CUDA's libraries it computes on the CPU, and says nothing
             raise OptionError(f"ONNX Runtime cannot use its {provider} here; install the CUDA and cuDNN that its version needs")
-        self.name = f"onnxruntime {ort.__version__}"
+        self.package, self.version = "onnxruntime", ort.__version__
+        self.name = f"{self.package} {self.version}"
 
     def __call__(self, inputs: Inputs) -> Logits:
         """Logits of a batch, (B, T) each."""
@@ -138,7 +142,8 @@ class LiteRTRuntime:
         except (ValueError, RuntimeError) as error:
             raise BundleError(f"{bundle.weights}: {package} cannot load it ({str(error).splitlines()[0]})") from None
         self.lengths = tuple(sorted(self._runners))
-        self.name = f"{package} {_version(package)}"
+        self.package, self.version = package, _version(package)
+        self.name = f"{self.package} {self.version}"
 
     def __call__(self, inputs: Inputs) -> Logits:
         """Logits of a batch, (B, T) each."""

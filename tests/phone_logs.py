@@ -1,4 +1,4 @@
-"""The logs of LiteRT's benchmark tool that several test files read, and a row made of one."""
+"""The logs of LiteRT's benchmark tool that several test files read."""
 
 from pathlib import Path
 from types import SimpleNamespace
@@ -8,6 +8,7 @@ LOGS = Path(__file__).parent / "golden" / "benchmark_logs"
 CURRENT = (LOGS / "current.log").read_text(encoding="utf-8")
 N_BYTES, LOGGED_SIZE = 18_934_161, "18.9342"  # of the file in all of them, in MB of 1e6 bytes with six digits
 ONE_RUN = CURRENT[: CURRENT.rindex("INFO: STARTING!")]
+FACTS = {"bundle_sha256": "s", "stage": "export", "precision": "int8"}
 PIXEL = "Pixel 8, Android 16, Tensor G3"
 
 
@@ -16,18 +17,8 @@ def write(path, text):
     return path
 
 
-def subject(name, size_bytes, folder="/runs"):
-    """As much of a subject as its owner is found by."""
-    return SimpleNamespace(facts={"model": name, "size_bytes": size_bytes}, bundle=SimpleNamespace(path=Path(folder, name)))
+def model(name, size_bytes, folder="/runs"):
+    """As much of a model as its owner is found by."""
+    facts = {"model": name, "size_bytes": size_bytes, **FACTS}
+    return SimpleNamespace(name=name, facts=facts, bundle=SimpleNamespace(path=Path(folder, name)))
 
-
-def phone_row(model="int8", ms=18.0, **more):
-    """A row of a phone; None takes a key away."""
-    values = {
-        "model": model, "bundle_sha256": f"sha of {model}", "stage": "export", "precision": "int8",
-        "runtime": "LiteRT benchmark_model + XNNPACK", "target": "phone", "machine": PIXEL,
-        "threads": 1, "batch": 1, "lengths": 384, "size_bytes": 18_934_161,
-        "latency_ms_p50": ms, "latency_ms_p95": ms + 1, "latency_ms_mean": ms + 0.5, "n_runs": 50,
-        "command": "python benchmarks/compare.py", "date": "2026-01-01T00:00:00Z", "status": "ok",
-    }  # fmt: skip
-    return {key: value for key, value in (values | more).items() if value is not None}

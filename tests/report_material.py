@@ -4,12 +4,23 @@ import hashlib
 import json
 
 from benchmarks.accuracy import answers_path, save_answers
+from benchmarks.results import (
+    Accuracy,
+    Data,
+    Failure,
+    Latency,
+    Machine,
+    PhoneLatency,
+    Runtime,
+    TargetAccuracy,
+    append_result,
+)
 from qa.metrics import evaluate_predictions
 from qa.squad import read_squad
 
 ODD_NAME = "<b>bold</b> & Zürich 東京 \u202e\u2028\U0001f600 int8"
 ODD_QUESTION = "Whose <i>tag</i> & which \u202eway?"
-CPU, ARM, PIXEL = "Z80, 2 cores", "QEMU's neoverse-n1", "Pixel 8, Android 16"
+CPU, ARM, PIXEL = Machine("Z80", 2), Machine("QEMU's neoverse-n1"), Machine("Pixel 8, Android 16")
 TEACHER, STUDENT, INT8, ODD, QEMU = (digit * 64 for digit in "abcde")
 
 PASSAGES = [
@@ -42,56 +53,56 @@ ANSWERS = {
 }
 
 
-def make_rows(data_path):
-    """All rows, oldest first: accuracy, then latency at two settings."""
+def make_results(data_path):
+    """All results, oldest first: scores, times at two settings, another target's, a phone's and a failure."""
     examples = read_squad(data_path)
-    data = {"name": data_path.name, "sha256": hashlib.sha256(data_path.read_bytes()).hexdigest()}
+    data = Data(data_path.name, hashlib.sha256(data_path.read_bytes()).hexdigest())
     f1 = {bundle: evaluate_predictions(examples, answers)["f1"] for bundle, answers in ANSWERS.items()}
     shared = {
-        "target": "cpu", "machine": CPU, "data": data, "n": 7, "n_windows": 8, "exact": 50.0, "baseline": "teacher",
-        "baseline_sha256": TEACHER, "command": "python benchmarks/compare.py runs/teacher 'runs/a b' --data squad.json",
-        "date": "2026-01-02T03:04:05Z", "status": "ok",
+        "stage": "export", "target": "cpu", "machine": CPU, "data": data, "date": "2026-01-02T03:04:05Z",
+        "command": "python benchmarks/compare.py runs/teacher 'runs/a b' --data squad.json",
     }  # fmt: skip
-
-    def model(name, bundle, **more):
-        figures = {"f1": f1.get(bundle, 33.25), "f1_retained": f1.get(bundle, 33.25) / f1[TEACHER]}
-        return {"model": name, "bundle_sha256": bundle, "stage": "export", **shared, **figures, **more}
-
+    scores = {"n": 7, "n_windows": 8, "exact": 50.0, "baseline": "teacher", "baseline_sha256": TEACHER}
+    torch, litert, ort = Runtime("torch", "2.13.0+cpu"), Runtime("ai-edge-litert", "2.3.0"), Runtime("onnxruntime", "1.31.1")
     models = [
-        (model("teacher", TEACHER, precision="fp32", runtime="torch 2.13.0+cpu", params=2000, size_bytes=8_123_456), 40.5),
-        (model("student", STUDENT, precision="fp32", runtime="torch 2.13.0+cpu", params=1000, size_bytes=4_123_456), 20.25),
-        (
-            model("student-int8", INT8, precision="int8", runtime="ai-edge-litert 2.3.0", params=1000, size_bytes=1_234_567)
-            | {"same_answers": 5 / 7, "same_answers_as": "student"},
-            9.125,
-        ),
-        (model(ODD_NAME, ODD, precision="int8", runtime="onnxruntime 1.31.1", params=1000, size_bytes=1_100_000), 5.5),
+        ("teacher", TEACHER, {"precision": "fp32", "runtime": torch, "params": 2000, "size_bytes": 8_123_456}, 40.5),
+        ("student", STUDENT, {"precision": "fp32", "runtime": torch, "params": 1000, "size_bytes": 4_123_456}, 20.25),
+        ("student-int8", INT8, {"precision": "int8", "runtime": litert, "params": 1000, "size_bytes": 1_234_567}, 9.125),
+        (ODD_NAME, ODD, {"precision": "int8", "runtime": ort, "params": 1000, "size_bytes": 1_100_000}, 5.5),
     ]
-    rows = [row for row, _ in models]
-    for row, ms in models:
+    found, times = [], []
+    for name, bundle, own, ms in models:
+        facts = {"model": name, "bundle_sha256": bundle, **own, **shared}
+        facts |= {"parent_sha256": STUDENT} if bundle == INT8 else {}
+        facts |= {"stage": "distill"} if own["precision"] == "fp32" else {}
+        score, agreed = f1.get(bundle, 33.25), {"same_answers": 5 / 7, "same_answers_as": "student"} if bundle == INT8 else {}
+        found.append(Accuracy(**facts, **scores, f1=score, f1_retained=score / f1[TEACHER], **agreed))
         for lengths, factor in (("real", 1.0), (384, 2.0)):
             names = {"p50": 0.9, "p90": 1.2, "p99": 1.5, "mean": 1.0}
-            times = {f"latency_ms_{name}": ms * factor * share for name, share in names.items()}
-            rows.append(row | times | {"threads": 1, "batch": 1, "lengths": lengths, "n_warmup": 3, "n_runs": 24})
-    on_arm = {"target": "qemu:neoverse-n1", "machine": ARM, "n": 5, "lengths": 384, "threads": 1, "batch": 1}
-    rows.append(rows[0] | on_arm | {"bundle_sha256": QEMU, "baseline_sha256": QEMU, "instructions_per_window": 1_234_567_890})
-    rows.append(rows[2] | on_arm | {"baseline_sha256": QEMU, "instructions_per_window": 234_567_890, "f1": 77.5})
-    phone = {
-        key: rows[2][key] for key in ("model", "bundle_sha256", "stage", "precision", "size_bytes", "command", "date", "status")
-    }
-    phone |= {"target": "phone", "machine": PIXEL, "runtime": "LiteRT benchmark_model + XNNPACK", "lengths": 128, "threads": 4}
-    rows.append(phone | {"n_runs": 50, "latency_ms_p50": 17.5, "latency_ms_p95": 18.0, "latency_ms_mean": 17.625})
-    failed = {"f1": None, "f1_retained": None, "exact": None, "runtime": None, "status": "cannot load <it>"}
-    rows.append(model("broken", "f" * 64, precision="int8", size_bytes=7) | failed)
-    return [{key: value for key, value in row.items() if value is not None} for row in rows]
+            figures = {f"latency_ms_{name}": ms * factor * share for name, share in names.items()}
+            times.append(Latency(**facts, **figures, threads=1, batch=1, lengths=lengths, n_warmup=3, n_runs=24))
+    there = {"target": "qemu:neoverse-n1", "machine": ARM}
+    counted = {"reference": "here", "reference_f1": 80.0, "parity_max_abs": 0.1, "same_spans": 1.0}
+    counted |= {"n": 5, "n_windows": 8, "exact": 50.0}
+    for (name, bundle, own, _), score, n in ((models[0], f1[TEACHER], 1_234_567_890), (models[2], 77.5, 234_567_890)):
+        facts = {"model": name, "bundle_sha256": bundle, **own, **shared, **there, **counted, "f1": score}
+        times.append(TargetAccuracy(**facts, instructions_per_window=n))
+    facts = {"model": "student-int8", "bundle_sha256": INT8, "precision": "int8", "size_bytes": 1_234_567}
+    facts |= shared | {"data": None}
+    facts |= {"target": "phone", "machine": PIXEL, "runtime": Runtime("LiteRT", variant="+ XNNPACK")}
+    facts |= {"lengths": 128, "threads": 4}
+    times.append(PhoneLatency(**facts, n_runs=50, latency_ms_p50=17.5, latency_ms_p95=18.0, latency_ms_mean=17.625))
+    broken = {"model": "broken", "bundle_sha256": "f" * 64, "precision": "int8", "size_bytes": 7, **shared}
+    return [*found, *times, Failure(**broken, error="cannot load <it>")]
 
 
 def write_material(folder):
-    """Write data.json, rows.jsonl and the kept answers. Returns the paths of rows and data, and the rows."""
+    """Write data.json, rows.jsonl and the kept answers. Returns the paths of results and data, and the results."""
     data = write_data(folder / "data.json")
-    rows = make_rows(data)
+    results = make_results(data)
     path = folder / "rows.jsonl"
-    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+    for result in results:
+        append_result(path, result)
     for bundle, answers in ANSWERS.items():
-        save_answers(answers_path(path, bundle, rows[0]["data"]["sha256"]), answers)
-    return path, data, rows
+        save_answers(answers_path(path, bundle, results[0].data.sha256), answers)
+    return path, data, results

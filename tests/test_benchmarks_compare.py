@@ -10,19 +10,18 @@ from pathlib import Path
 import pytest
 from compare_cli import run_cli
 
-from benchmarks import compare, measure
+from benchmarks import accuracy, compare
 from benchmarks.compare import CompareConfig, command_line
-from benchmarks.report import page as report
-from benchmarks.rows import read_rows
-from benchmarks.subjects import Subject, display_names, find_bundles
-from benchmarks.timing import passes as timing
-from benchmarks.timing.conditions import cores_for
-from benchmarks.timing.latency import QUICK
-from benchmarks.timing.workers import Server
+from benchmarks.latency import measure
+from benchmarks.latency.conditions import cores_for
+from benchmarks.latency.hosts import LocalDeployment
+from benchmarks.latency.plan import QUICK
+from benchmarks.models import display_names, find_bundles
+from benchmarks.results import Accuracy, Failure, Latency, Machine, read_results
 from qa.bundle import MANIFEST, new_bundle, open_bundle
 from qa.errors import BundleError, OptionError
 
-WRITE_REPORT = report.write_report
+WRITE_REPORT = compare.write_report
 
 
 @pytest.fixture
@@ -79,7 +78,7 @@ def broken(teacher, tmp_path):
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):
     """Seconds go into drawing, and into starting PyTorch for each number of threads; one test for each does it."""
-    monkeypatch.setattr(report, "write_report", lambda path, page: None)
+    monkeypatch.setattr(compare, "write_report", lambda path, page: None)
     monkeypatch.setattr(compare, "available_cores", lambda: 1)
 
 
@@ -87,50 +86,46 @@ def quick(monkeypatch):
 def measured(monkeypatch):
     """The names of the data whose accuracy was computed, not reused."""
     computed = []
-    real = measure.measure_accuracy
+    real = accuracy.evaluate
 
-    def counting(runtime, bundle, examples, *, progress=False):
+    def counting(runtime, bundle, examples):
         computed.append(bundle.path.name)
-        return real(runtime, bundle, examples, progress=progress)
+        return real(runtime, bundle, examples)
 
-    monkeypatch.setattr(measure, "measure_accuracy", counting)
+    monkeypatch.setattr(accuracy, "evaluate", counting)
     return computed
 
 
 def test_end_to_end(teacher, student, data, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(compare, "available_cores", lambda: 2)
-    monkeypatch.setattr(report, "write_report", WRITE_REPORT)
+    monkeypatch.setattr(compare, "write_report", WRITE_REPORT)
     code = run_cli(monkeypatch, student, teacher, "--data", data, "--quick")
     captured = capsys.readouterr()
     assert code == 0, captured.err
-    rows = read_rows(tmp_path / "run" / "rows.jsonl")
-    latency = [row for row in rows if "latency_ms_p50" in row]
-    settings = {(row["model"], row["lengths"], row["threads"]) for row in latency}
+    rows = read_results(tmp_path / "run" / "rows.jsonl")
+    scores, latency = rows[:2], rows[2:]
+    settings = {(row.model, row.lengths, row.threads) for row in latency}
     assert settings == {(m, lengths, threads) for m in ("teacher", "student") for lengths in ("real", 128) for threads in (1, 2)}
-    assert len(rows) == len(latency) + 2  # and one for each accuracy as soon as it was known
-    weights = student / "model.safetensors"
     for row in latency:
-        assert row["n"] == 2
-        assert row["n_windows"] > 2
-        assert row["n_runs"] >= 64
-        assert row["status"] == "ok"
-        assert row["runtime"].startswith("torch ")
-        assert row["load_ms"] > 0
-        assert row["peak_memory_mb"] >= row["memory_before_load_mb"] > 0
-        assert row["affinity"] == cores_for(row["threads"])
-        assert row["latency_ms_p50"] <= row["latency_ms_p90"] <= row["latency_ms_p99"]
-        assert str(tmp_path) not in json.dumps(row)
-        assert row["baseline"] == "teacher"
-    assert rows[0]["f1_retained"] == 1.0
-    assert rows[0]["f1"] > 0
-    of_student = next(row for row in latency if row["model"] == "student")
-    assert of_student["size_bytes"] == weights.stat().st_size
-    assert of_student["params"] == json.loads((student / MANIFEST).read_text())["parameters"]["total"]
-    assert of_student["same_answers_as"] == "teacher"
-    assert of_student["f1_retained"] == pytest.approx(of_student["f1"] / rows[0]["f1"])
-    assert of_student["f1_low"] <= of_student["f1"] <= of_student["f1_high"]
-    assert "f1_retained_low" not in rows[0]  # of itself it retains all
+        assert row.n_runs >= 64
+        assert row.runtime.package == "torch"
+        assert row.load_ms > 0
+        assert row.peak_memory_mb >= row.memory_before_load_mb > 0
+        assert list(row.affinity) == cores_for(row.threads)
+        assert row.latency_ms_p50 <= row.latency_ms_p90 <= row.latency_ms_p99
+        assert str(tmp_path) not in str(row)
+    teacher_scores, student_scores = scores
+    assert (teacher_scores.n, teacher_scores.f1_retained, teacher_scores.baseline) == (2, 1.0, "teacher")
+    assert teacher_scores.n_windows > 2
+    assert teacher_scores.f1 > 0
+    assert teacher_scores.retained_interval is None  # of itself it retains all
+    assert student_scores.size_bytes == (student / "model.safetensors").stat().st_size
+    assert student_scores.params == json.loads((student / MANIFEST).read_text())["parameters"]["total"]
+    assert student_scores.same_answers_as == "teacher"
+    assert student_scores.f1_retained == pytest.approx(student_scores.f1 / teacher_scores.f1)
+    assert student_scores.f1_low <= student_scores.f1 <= student_scores.f1_high
+    assert student_scores.resampled == "questions"  # on one article
     page = (tmp_path / "run" / "report.html").read_text()
     assert "student" in page
     assert str(tmp_path) not in page
@@ -140,7 +135,7 @@ def test_end_to_end(teacher, student, data, tmp_path, monkeypatch, capsys):
 def test_the_command_on_a_page_makes_the_page_again(teacher, student, make_bundle, data, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     pages = []
-    monkeypatch.setattr(report, "write_report", lambda path, page: pages.append(page))
+    monkeypatch.setattr(compare, "write_report", lambda path, page: pages.append(page))
     other = rebundle(make_bundle(seed=2), tmp_path / "run" / "other")
     words = ("--data", data, "--skip-latency")
     assert run_cli(monkeypatch, other, teacher, *words) == 0
@@ -148,7 +143,7 @@ def test_the_command_on_a_page_makes_the_page_again(teacher, student, make_bundl
     assert pages[1].command.startswith("python benchmarks/compare.py run/teacher run/student --data questions.json --rows")
     assert run_cli(monkeypatch, *shlex.split(pages[1].command)[2:]) == 0
     assert pages[2].render() == pages[1].render()
-    assert [e.facts["model"] for e in pages[1].groups[0].entries] == ["teacher", "student"]
+    assert [e.model for e in pages[1].groups[0].entries] == ["teacher", "student"]
 
 
 def test_accuracy_is_reused_for_the_same_bundle_data_and_runtime_only(teacher, data, tmp_path, measured, monkeypatch, capsys):
@@ -162,14 +157,14 @@ def test_accuracy_is_reused_for_the_same_bundle_data_and_runtime_only(teacher, d
     data.write_text(data.read_text() + "\n")  # the same questions, another file
     again = compare.main(config)
     assert measured == ["teacher"] * 2
-    assert [row["f1"] for row in again] == [row["f1"] for row in first]
-    monkeypatch.setattr(compare, "machine", lambda: "Z80, 1 core")
+    assert [row.f1 for row in again] == [row.f1 for row in first]
+    monkeypatch.setattr(compare, "machine", lambda: Machine("Z80", 1))
     compare.main(config)
     assert measured == ["teacher"] * 3
-    assert len(read_rows(tmp_path / "run" / "rows.jsonl")) == 3
+    assert len(read_results(tmp_path / "run" / "rows.jsonl")) == 3
 
     rows = tmp_path / "run" / "rows.jsonl"
-    rows.write_text(rows.read_text().replace('"runtime": "torch 2', '"runtime": "torch 1'))
+    rows.write_text(rows.read_text().replace('"version":"2', '"version":"1'))
     compare.main(config)
     assert measured == ["teacher"] * 4
 
@@ -178,20 +173,19 @@ def test_answers_are_compared_with_those_of_the_parent_across_runs(teacher, make
     parent = rebundle(make_bundle(seed=1), tmp_path / "run" / "student")
     copy = rebundle(parent, tmp_path / "run" / "copy", parent=open_bundle(parent).reference())
     alone = compare.main(CompareConfig((copy,), str(data), skip_latency=True))
-    assert "same_answers" not in alone[0]
+    assert alone[0].same_answers is None
     compare.main(CompareConfig((teacher, parent), str(data), skip_latency=True))
     later = compare.main(CompareConfig((teacher, copy), str(data), skip_latency=True))
-    assert [(row["same_answers"], row["same_answers_as"]) for row in later] == [(1.0, "student")]
+    assert [(row.same_answers, row.same_answers_as) for row in later] == [(1.0, "student")]
 
 
 def test_a_failure_is_a_row_and_the_others_are_measured(teacher, broken, data, tmp_path, monkeypatch, capsys):
     code = run_cli(monkeypatch, broken, teacher, "--data", data, "--quick")
     assert code == 1
-    rows = read_rows(tmp_path / "run" / "rows.jsonl")
-    failed = [row for row in rows if row["status"] != "ok"]
-    assert [(row["model"], row["size_bytes"]) for row in failed] == [("broken", 7)]
-    assert "f1" not in failed[0]
-    assert any("latency_ms_p50" in row for row in rows if row["model"] == "teacher")
+    rows = read_results(tmp_path / "run" / "rows.jsonl")
+    failed = [row for row in rows if isinstance(row, Failure)]
+    assert [(row.model, row.size_bytes, row.runtime) for row in failed] == [("broken", 7, None)]
+    assert any(isinstance(row, Latency) for row in rows if row.model == "teacher")
     assert "broken failed: " in capsys.readouterr().out
 
 
@@ -199,41 +193,47 @@ def test_a_failure_while_timing_is_a_row_too(teacher, student, data, tmp_path, m
     adapter = "def load(path, threads):\n    raise RuntimeError('out of memory')\n"
     (tmp_path / "failing_adapter.py").write_text(adapter)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    served = Subject.served.fget
+    find = compare.find_models
 
-    def failing(subject):
-        own = served(subject)
-        return Server("failing_adapter", own.path) if subject.bundle.path == student else own
+    def failing(named, also=()):
+        found = find(named, also)
+        for model in found:
+            if model.bundle.path == student:
+                model.deployment = LocalDeployment("failing_adapter", student)
+        return found
 
-    monkeypatch.setattr(Subject, "served", property(failing))
+    monkeypatch.setattr(compare, "find_models", failing)
     rows = compare.main(CompareConfig((teacher, student), str(data), quick=True))
-    assert [(row["model"], row["status"]) for row in rows[2:]] == [
-        ("teacher", "ok"), ("teacher", "ok"), ("student", "out of memory"),
+    assert [(row.model, type(row)) for row in rows] == [
+        ("teacher", Accuracy), ("student", Accuracy), ("teacher", Latency), ("teacher", Latency), ("student", Failure),
     ]  # fmt: skip
+    assert (rows[-1].error, rows[-1].threads) == ("out of memory", 1)
 
 
 def test_a_stopped_comparison_goes_on_and_no_row_comes_twice(tiny_export, data, tmp_path, monkeypatch, capsys):
     rows_path = tmp_path / "run" / "rows.jsonl"
     config = CompareConfig((tiny_export("onnx").path,), str(data), rows=rows_path, quick=True)
     monkeypatch.setattr(compare, "available_cores", lambda: 2)
-    real = timing.take_turns
+    real = measure.run_interleaved_rounds
 
-    def stopped(contenders, settings, plan, threads, *others, **options):
-        real(contenders, settings, plan, threads, *others, **options)
+    def stopped(models, settings, plan, threads, *others, **options):
+        real(models, settings, plan, threads, *others, **options)
         if threads == 2:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(timing, "take_turns", stopped)
+    monkeypatch.setattr(measure, "run_interleaved_rounds", stopped)
     with pytest.raises(KeyboardInterrupt):
         compare.main(config)
-    assert [(row.get("threads"), row.get("lengths")) for row in read_rows(rows_path)] == [(None, None), (1, "real"), (1, 128)]
+    first, *timed = read_results(rows_path)
+    assert isinstance(first, Accuracy)
+    assert [(row.threads, row.lengths) for row in timed] == [(1, "real"), (1, 128)]
     (journal,) = rows_path.with_suffix(".journal").iterdir()
-    monkeypatch.setattr(timing, "take_turns", real)
+    monkeypatch.setattr(measure, "run_interleaved_rounds", real)
     compare.main(config)
     assert "going on with the run of" in capsys.readouterr().err
-    timed = [row for row in read_rows(rows_path) if "threads" in row]
-    assert [(row["threads"], row["lengths"]) for row in timed] == [(1, "real"), (1, 128), (2, "real"), (2, 128)]
-    assert len({row["date"] for row in timed}) == 1
+    timed = [row for row in read_results(rows_path) if isinstance(row, Latency)]
+    assert [(row.threads, row.lengths) for row in timed] == [(1, "real"), (1, 128), (2, "real"), (2, 128)]
+    assert len({row.date for row in timed}) == 1
     assert not journal.exists()
 
 
@@ -241,15 +241,16 @@ def test_lengths_and_batches_are_settings_of_their_own(tiny_export, data, tmp_pa
     export, rows_path = tiny_export("onnx").path, tmp_path / "run" / "rows.jsonl"
     words = ("--lengths", 96, "padded", "--batch", 1, 3, "--threads", 1, "--rows", rows_path)
     assert run_cli(monkeypatch, export, "--data", data, "--quick", *words) == 0
-    timed = [row for row in read_rows(rows_path) if "threads" in row]
-    assert [(row["lengths"], row["batch"]) for row in timed] == [(96, 1), (128, 1), (96, 3), (128, 3)]
+    timed = [row for row in read_results(rows_path) if isinstance(row, Latency)]
+    assert [(row.lengths, row.batch) for row in timed] == [(96, 1), (128, 1), (96, 3), (128, 3)]
     for row in timed:
-        assert row["quick"] is True
-        assert len(row["round_ms"]) == QUICK.n_rounds
-        assert ("latency_ms_p50" in row) == (row["batch"] == 1)
-        assert ("windows_per_s" in row) == (row["batch"] == 3)
-        assert row["affinity"] == cores_for(1)
-        assert {"tokenize_ms_p50", "decode_ms_p50", "load_ms", "latency_ms_first", "load_average"} <= row.keys()
+        assert row.quick
+        assert len(row.round_ms) == QUICK.n_rounds
+        assert (row.latency_ms_p50 is not None) == (row.batch == 1)
+        assert (row.windows_per_s is not None) == (row.batch == 3)
+        assert list(row.affinity) == cores_for(1)
+        for name in ("tokenize_ms_p50", "decode_ms_p50", "load_ms", "latency_ms_first", "load_average"):
+            assert getattr(row, name) is not None
     assert run_cli(monkeypatch, export, "--data", data, "--quick", "--lengths", 256) == 2
     assert "--lengths must be at most 128, as long as windows of tiny-onnx are, got 256" in capsys.readouterr().err
 
@@ -282,9 +283,9 @@ def test_without_arguments_the_demo_is_compared(teacher, data, tmp_path, monkeyp
     assert run_cli(monkeypatch, "--skip-latency", "--data", data) == 0
     captured = capsys.readouterr()
     assert "skipped: runs/demo/damaged/qa.json" in captured.err
-    rows = read_rows(tmp_path / "runs/demo/rows.jsonl")
-    assert [row["model"] for row in rows] == ["teacher"]
-    assert rows[0]["command"] == "python benchmarks/compare.py --data questions.json --skip-latency"
+    rows = read_results(tmp_path / "runs/demo/rows.jsonl")
+    assert [row.model for row in rows] == ["teacher"]
+    assert rows[0].command == "python benchmarks/compare.py --data questions.json --skip-latency"
 
 
 def test_bad_input_is_refused_before_anything_is_measured(teacher, data, tmp_path, measured, monkeypatch, capsys):
@@ -301,7 +302,7 @@ def test_bad_input_is_refused_before_anything_is_measured(teacher, data, tmp_pat
     odd = Path(os.fsdecode(os.fsencode(tmp_path / "b") + b"\xff"))
     shutil.copytree(teacher, odd)
     assert run_cli(monkeypatch, odd, "--data", data) == 2
-    assert "this name is no UTF-8" in capsys.readouterr().err
+    assert "is not UTF-8" in capsys.readouterr().err
     assert measured == []
     assert not (tmp_path / "run" / "rows.jsonl").exists()
     with pytest.raises(BundleError, match="not a finished bundle"):
@@ -313,8 +314,8 @@ def test_two_teachers_need_a_choice(teacher, make_bundle, data, tmp_path):
     with pytest.raises(OptionError, match=r"run/teacher, other/teacher.*--baseline"):
         compare.main(CompareConfig((teacher, other), str(data), skip_latency=True))
     run = compare.prepare(CompareConfig((teacher,), str(data), baseline=other))
-    assert [s.facts["model"] for s in run.subjects] == ["other/teacher", "run/teacher"]
-    assert run.baseline is run.subjects[0]
+    assert [m.name for m in run.models] == ["other/teacher", "run/teacher"]
+    assert run.baseline is run.models[0]
 
 
 def test_names_are_as_long_as_it_takes(tmp_path):

@@ -7,13 +7,12 @@ import onnxruntime as ort
 import pytest
 import torch
 
-from benchmarks import compare
-from benchmarks.accuracy import answers_path, save_answers
+from benchmarks import compare, models
+from benchmarks.accuracy import answers_path, relations, save_answers
 from benchmarks.compare import CompareConfig
-from benchmarks.measure import Comparison, relations
-from benchmarks.subjects import find_subjects
-from benchmarks.targets import cuda as cuda_subjects
-from benchmarks.targets.cuda_adapter import load_pytorch
+from benchmarks.latency.cuda_adapter import load_pytorch
+from benchmarks.models import Run, find_models, gpu_models
+from benchmarks.results import Accuracy, Data, Machine, ResultFile, Runtime
 from qa.errors import OptionError
 from qa.runtimes import OnnxRuntime, load_runtime
 from qa.squad import Answer, Example
@@ -29,33 +28,33 @@ def test_without_a_gpu_the_target_is_refused(make_bundle, tmp_path):
 def test_a_pytorch_bundle_is_measured_in_three_precisions(make_bundle, tiny_export, monkeypatch, capsys):
     paths = (make_bundle(), tiny_export("onnx").path, tiny_export("tflite").path)
     for has_cuda, wanted in ((False, ["fp32", "fp16", "bf16"]), (True, ["fp32", "fp16", "bf16", "fp32"])):
-        monkeypatch.setattr(cuda_subjects, "onnx_has_cuda", lambda has=has_cuda: has)
-        bundles = find_subjects(paths, (), "a command")
+        monkeypatch.setattr(models, "onnx_has_cuda", lambda has=has_cuda: has)
+        bundles = find_models(paths)
         capsys.readouterr()
-        found = cuda_subjects.cuda_subjects(bundles)
-        left_out = [f"{b.facts['model']}: left out, nothing here computes fp32 of {b.bundle.kind} on a GPU" for b in bundles[1:]]
+        found = gpu_models(bundles)
+        left_out = [f"{b.name}: left out, nothing here computes fp32 of {b.bundle.kind} on a GPU" for b in bundles[1:]]
         assert capsys.readouterr().err.splitlines() == left_out[has_cuda:]
-        assert [subject.facts["precision"] for subject in found] == wanted
-        assert len({subject.sha256 for subject in found}) == len(found)
-        assert found[0] is bundles[0]
+        assert [model.facts["precision"] for model in found] == wanted
+        assert len({model.sha256 for model in found}) == len(found)
+        assert (found[0].name, found[0].sha256) == (bundles[0].name, bundles[0].sha256)
         assert found[1].facts["size_bytes"] == found[0].facts["size_bytes"] // 2
         assert found[1].facts["parent_sha256"] == found[0].sha256
     with pytest.raises(OptionError, match="none of the bundles computes on a GPU"):
-        cuda_subjects.cuda_subjects(find_subjects(paths[2:], (), "a command"))
+        gpu_models(find_models(paths[2:]))
 
 
 def test_dynamic_int8_is_left_out(tiny_export, monkeypatch):
-    monkeypatch.setattr(cuda_subjects, "onnx_has_cuda", lambda: True)
-    (subject,) = find_subjects((tiny_export("onnx").path,), (), "a command")
-    subject.bundle.manifest["precision"] = "int8"
+    monkeypatch.setattr(models, "onnx_has_cuda", lambda: True)
+    (model,) = find_models((tiny_export("onnx").path,))
+    model.bundle.manifest["precision"] = "int8"
     with pytest.raises(OptionError, match="none of the bundles computes on a GPU"):
-        cuda_subjects.cuda_subjects([subject])
+        gpu_models([model])
 
 
 @pytest.fixture
 def gpu(monkeypatch):
     """As far as choosing what is measured goes, a machine with a GPU."""
-    monkeypatch.setattr(compare, "gpu_name", lambda: "a GPU")
+    monkeypatch.setattr(compare, "gpu", lambda: Machine("a GPU"))
 
 
 def test_a_baseline_that_no_gpu_computes_is_refused(gpu, make_bundle, tiny_export, tmp_path):
@@ -80,15 +79,15 @@ def test_onnx_runtime_does_not_fall_back_to_the_cpu_unsaid(tiny_export):
 
 def test_other_precisions_are_compared_with_fp32_and_fp32_with_no_answers_of_its_own(make_bundle, tmp_path):
     answers, examples = {"q": "a"}, [Example("q", "t", "a b", "what?", (Answer("a", 0),), False)]
-    subjects = cuda_subjects.cuda_subjects(find_subjects((make_bundle(),), (), "a command"))
-    for subject in subjects:
-        subject.facts |= {"target": "cuda", "f1": 100.0}
-    run = Comparison(tmp_path / "rows.jsonl", examples, "d" * 64, subjects, None, [])
-    for subject in subjects:
-        path = answers_path(run.rows_path, subject.sha256, run.data_sha256, "cuda")
-        assert path != answers_path(run.rows_path, subject.sha256, run.data_sha256)  # the CPU's stay
+    found = gpu_models(find_models((make_bundle(),)))
+    run = Run(ResultFile(tmp_path / "rows.jsonl"), examples, Data("d", "d" * 64), found, "cuda", Machine("a GPU"), "a command")
+    for model in found:
+        model.runtime = Runtime("torch")
+        model.accuracy = Accuracy(**run.common(model), n=1, exact=100.0, f1=100.0)
+        path = answers_path(run.file.path, model.sha256, run.data.sha256, "cuda")
+        assert path != answers_path(run.file.path, model.sha256, run.data.sha256)  # the CPU's stay
         save_answers(path, answers)
-    exact, half, _ = (relations(run, subject) for subject in subjects)
+    exact, half, _ = (relations(run, model) for model in found)
     assert "same_answers" not in exact
     assert (half["same_answers"], half["same_answers_as"]) == (1.0, make_bundle().name)
 
@@ -98,9 +97,9 @@ def test_half_precision_is_near_and_comes_back_in_fp32(make_bundle):
     ids = np.arange(1000, 1048).reshape(2, 24)
     inputs = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
     exact = load_pytorch(path, 1, "fp32", "cpu").call(inputs)
-    np.testing.assert_array_equal(exact[0], load_runtime(find_subjects((path,), (), "")[0].bundle, 1)(inputs)[0])
+    np.testing.assert_array_equal(exact[0], load_runtime(find_models((path,))[0].bundle, 1)(inputs)[0])
     model = load_pytorch(path, 1, "bf16", "cpu")
     near = model.call(inputs)
     assert near[0].dtype == np.float32
     assert 0 < np.abs(near[0] - exact[0]).max() < 0.3 * exact[0].std()
-    assert model.runtime.endswith("CPU")
+    assert model.runtime[-1] == "CPU"

@@ -8,9 +8,9 @@ import torch
 from safetensors.torch import load_file
 from transformers import BertConfig, BertModel
 
-from benchmarks import football, football_train
-from benchmarks.football import FootballConfig, command, main
-from benchmarks.rows import OK, read_rows
+from benchmarks.experiments import base, football
+from benchmarks.experiments.football import FootballConfig, command, main
+from benchmarks.results import Accuracy, Failure, read_results
 from distill.objectives import supervised
 from distill.stage import fresh_model
 from qa.bundle import SETTINGS, new_bundle, open_bundle
@@ -103,7 +103,7 @@ def steps(monkeypatch):
         seen.append(batch["input_ids"].shape[1])
         return supervised(model, batch, indices)
 
-    monkeypatch.setattr(football_train, "supervised", recording)
+    monkeypatch.setattr(base, "supervised", recording)
     return seen
 
 
@@ -114,7 +114,7 @@ def test_three_starts_at_two_lengths_are_trained_scored_and_taken_again(
     readme.write_text("before\n<!-- results:begin football -->\nold\n<!-- results:end football -->\nafter\n")
     config = make_config(write=readme)
     rows = main(config)
-    assert [(row["model"], row["status"], row["n"]) for row in rows] == [(name, OK, 10) for name in NAMES]
+    assert [(row.model, type(row), row.n) for row in rows] == [(name, Accuracy, 10) for name in NAMES]
     shown = capsys.readouterr().err
     assert "5 training questions are 20 windows of at most 384 tokens; --epochs 1 sees 20" in shown
     assert "5 training questions are 15 windows of at most 512 tokens" in shown
@@ -128,16 +128,16 @@ def test_three_starts_at_two_lengths_are_trained_scored_and_taken_again(
         assert bundle.settings.null_threshold is not None, "tuned on the questions on the second report"
         assert bundle.manifest["parent"] == (given.reference() if name.startswith("squad") else None)
     for row in rows:
-        assert row["training"]["max_length"] == int(row["model"][-3:])
-        assert {name: part["total"] for name, part in row["by_category"].items()} == {
+        assert row.training["max_length"] == int(row.model[-3:])
+        assert {name: part["total"] for name, part in row.by_category.items()} == {
             "Aggregation": 2, "Multiple": 2, "Simple": 4, "Temporal": 2,
         }  # fmt: skip
-        whole = sum(part["f1"] * part["total"] for part in row["by_category"].values()) / 10
-        assert whole == pytest.approx(row["f1"])
-    assert [row["NoAns_f1"] for row in rows[:2]] == [0, 0], "a model without a threshold always answers"
-    assert rows[0]["bundle_sha256"] == rows[1]["bundle_sha256"] == given.sha256
-    assert rows[0]["n_windows"] > rows[1]["n_windows"]
-    assert read_rows(config.out / "rows.jsonl") == rows
+        whole = sum(part["f1"] * part["total"] for part in row.by_category.values()) / 10
+        assert whole == pytest.approx(row.f1)
+    assert [row.NoAns_f1 for row in rows[:2]] == [0, 0], "a model without a threshold always answers"
+    assert rows[0].bundle_sha256 == rows[1].bundle_sha256 == given.sha256
+    assert rows[0].n_windows > rows[1].n_windows
+    assert read_results(config.out / "rows.jsonl") == rows
 
     table = (config.out / "football.md").read_text()
     assert f"begin football -->\n{table.strip()}\n<!-- results:end football" in readme.read_text()
@@ -147,7 +147,7 @@ def test_three_starts_at_two_lengths_are_trained_scored_and_taken_again(
     assert "tuned on 1 questions on held-out training reports" in table
 
     monkeypatch.setattr(football, "train", None)
-    monkeypatch.setattr(football, "evaluate", None)
+    monkeypatch.setattr(base, "evaluate", None)
     assert main(config) == []
     assert (config.out / "football.md").read_text() == table
 
@@ -155,8 +155,8 @@ def test_three_starts_at_two_lengths_are_trained_scored_and_taken_again(
 def test_training_after_squad_starts_from_its_weights_and_alone_from_the_encoder(make_config, squad, monkeypatch):
     started = {}
 
-    def looking(model, sources, *rest):
-        started[model.start] = {name: tensor.clone() for name, tensor in sources.model(model.start).state_dict().items()}
+    def looking(fresh, out, model, *rest):
+        started[model.start] = {name: tensor.clone() for name, tensor in fresh.state_dict().items()}
         raise RuntimeError("seen")
 
     monkeypatch.setattr(football, "train", looking)
@@ -169,20 +169,20 @@ def test_training_after_squad_starts_from_its_weights_and_alone_from_the_encoder
 
 
 def test_a_stopped_run_goes_on_with_the_model_under_way(make_config, steps, monkeypatch, tmp_path):
-    recording = football_train.supervised
+    recording = base.supervised
 
     def stopped(*arguments):
         if len(steps) == 3 + 1:
             raise KeyboardInterrupt
         return recording(*arguments)
 
-    monkeypatch.setattr(football_train, "supervised", stopped)
+    monkeypatch.setattr(base, "supervised", stopped)
     with pytest.raises(KeyboardInterrupt):
         main(make_config())
-    assert [row["model"] for row in read_rows(make_config().out / "rows.jsonl")] == NAMES[:3]
-    monkeypatch.setattr(football_train, "supervised", recording)
+    assert [row.model for row in read_results(make_config().out / "rows.jsonl")] == NAMES[:3]
+    monkeypatch.setattr(base, "supervised", recording)
     before = len(steps)
-    assert [row["model"] for row in main(make_config())] == NAMES[3:]
+    assert [row.model for row in main(make_config())] == NAMES[3:]
     assert len(steps) == before + 1 + 3 + 2, "the second step at 512, and the two models after SQuAD"
     straight = make_config(out=tmp_path / "straight")
     main(straight)
@@ -193,26 +193,27 @@ def test_a_stopped_run_goes_on_with_the_model_under_way(make_config, steps, monk
 def test_a_model_that_fails_is_a_row_and_the_others_go_on(make_config, monkeypatch):
     train = football.train
 
-    def failing(model, *rest):
+    def failing(fresh, out, model, *rest):
         if model.name == "football-384":
             raise RuntimeError("out of\nmemory")
-        return train(model, *rest)
+        return train(fresh, out, model, *rest)
 
     monkeypatch.setattr(football, "train", failing)
     config = make_config(lengths=(384,))
     with pytest.raises(SystemExit) as stop:
         command(config)
     assert stop.value.code == 1
-    rows = read_rows(config.out / "rows.jsonl")
-    assert [(row["model"], row["status"]) for row in rows] == [
-        ("squad-384", OK), ("football-384", "out of memory"), ("squad-football-384", OK),
+    rows = read_results(config.out / "rows.jsonl")
+    assert [(row.model, type(row)) for row in rows] == [
+        ("squad-384", Accuracy), ("football-384", Failure), ("squad-football-384", Accuracy),
     ]  # fmt: skip
+    assert rows[1].error == "out of memory"
     table = (config.out / "football.md").read_text()
     assert "football-384: out of memory" in table
     assert "differences" not in table
 
     monkeypatch.setattr(football, "train", train)
-    assert [row["model"] for row in main(config)] == ["football-384"]
+    assert [row.model for row in main(config)] == ["football-384"]
     assert "out of memory" not in (config.out / "football.md").read_text()
 
 
@@ -274,4 +275,4 @@ def test_other_training_for_models_that_are_there_is_refused_other_scoring_is_no
     shutil.copytree(squad, other)
     assert main(make_config(lengths=(384,), squad=other)) == [], "the same model by another name"
     rows = main(make_config(lengths=(384,), dev_questions=4))
-    assert [(row["model"], row["n"]) for row in rows] == [(name, 4) for name in NAMES[::2]]
+    assert [(row.model, row.n) for row in rows] == [(name, 4) for name in NAMES[::2]]

@@ -3,19 +3,19 @@
 import numpy as np
 import pytest
 
-from benchmarks.timing.latency import (
+from benchmarks.latency.measure import window_settings
+from benchmarks.latency.plan import (
     FULL,
     MIN_S,
     QUICK,
     Plan,
     Setting,
-    latency_columns,
+    latency_figures,
     percentiles,
     rounds,
     sample_windows,
     spread_windows,
 )
-from benchmarks.timing.passes import length_of, window_settings
 from qa.features import Window
 from qa.settings import QASettings
 
@@ -74,8 +74,8 @@ def test_single_windows_of_a_round_have_all_lengths_and_batches_like_ones():
 def test_columns_of_single_windows_by_hand():
     plan = Plan(n_rounds=2, n_windows=2, min_s=0, quick=True)
     turns = [{"times_ms": [[10.0, 30.0], [20.0, 40.0]], "n_warmup": 3}, {"times_ms": [[5.0, 15.0]], "n_warmup": 3}]
-    found = latency_columns(turns, Setting("real"), plan)
-    assert found["round_ms"] == [25.0, 10.0]  # means of a window; the first round had two passes
+    found = latency_figures(turns, Setting("real"), plan)
+    assert found["round_ms"] == (25.0, 10.0)  # means of a window; the first round had two passes
     assert (found["n_runs"], found["n_warmup"], found["timed_s"]) == (6, 6, 0.1)
     assert found["latency_ms_mean"] == 20.0
     assert found["latency_ms_p50"] == 17.5
@@ -86,8 +86,8 @@ def test_columns_of_batches_by_hand():
     plan = Plan(n_rounds=2, n_windows=8, min_s=0, quick=True)
     # Each round computes 8 windows as two batches of 4.
     turns = [{"times_ms": [[30.0, 50.0]], "n_warmup": 3}, {"times_ms": [[100.0, 140.0]], "n_warmup": 3}]
-    found = latency_columns(turns, Setting("real", 4), plan)
-    assert found["round_ms"] == [10.0, 30.0]
+    found = latency_figures(turns, Setting("real", 4), plan)
+    assert found["round_ms"] == (10.0, 30.0)
     assert found["windows_per_s"] == 50.0  # 16 windows in 320 ms
     assert not any(key.startswith("latency_ms") for key in found)
 
@@ -99,6 +99,6 @@ def test_a_length_means_windows_cut_to_it():
     short = window_settings(settings, 128)
     assert (short.max_length, short.doc_stride, short.max_question_length) == (128, 42, 21)
     assert window_settings(settings, 32).max_length == 32
-    assert length_of(Setting("padded"), settings) == 384
-    assert length_of(Setting("real"), settings) == "real"
-    assert length_of(Setting(128), settings) == 128
+    assert Setting("padded").for_model(settings) == 384
+    assert Setting("real").for_model(settings) == "real"
+    assert Setting(128).for_model(settings) == 128

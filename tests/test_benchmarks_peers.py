@@ -7,12 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.peers import registry
+from benchmarks.latency.conditions import cores_for
+from benchmarks.latency.hosts import LocalDeployment
+from benchmarks.latency.process import Worker
+from benchmarks.peers import making, registry
+from benchmarks.peers.calibration import read_windows, write_windows
 from benchmarks.peers.making import PeerError, make_peer
 from benchmarks.peers.registry import PEERS, STEPS, Peer
-from benchmarks.timing.conditions import cores_for
-from benchmarks.timing.workers import ServedRuntime, Server, Worker
-from benchmarks.windows_file import write_windows
 from export.parity import real_windows
 from qa.bundle import open_bundle
 from qa.probe import PROBE_TOLERANCE, relative_difference
@@ -35,7 +36,7 @@ def windows(bundle):
 
 @pytest.fixture
 def calibration(tmp_path, windows):
-    return write_windows(tmp_path / "calibration.npz", [(w.input_ids, w.context_begin) for w in windows], "")
+    return write_windows(tmp_path / "calibration.npz", [(w.input_ids, w.context_begin) for w in windows])
 
 
 def test_names_are_unique():
@@ -64,6 +65,12 @@ def test_every_adapters_packages_are_those_its_environment_pins():
             pins = (REQUIREMENTS / f"{peer.environment}.txt").read_text(encoding="utf-8")
             pinned = {line.split("==")[0] for line in pins.splitlines() if "==" in line}
             assert set(importlib.import_module(peer.module).PACKAGES) <= pinned
+
+
+def test_a_peer_that_takes_too_long_is_ended(bundle, calibration, tmp_path, monkeypatch):
+    monkeypatch.setattr(making, "TIMEOUT_S", 0.01)
+    with pytest.raises(PeerError, match=r"^peers/torch-compile: took more than .* minutes and was ended$"):
+        make_peer(PEERS["torch-compile"], bundle, calibration, tmp_path / "peers")
 
 
 def test_a_peer_that_is_not_installed_is_named(bundle, calibration, tmp_path):
@@ -109,15 +116,14 @@ def test_ort_documented_from_bundle_to_served_logits(bundle, calibration, window
     assert prepared.python == Path(sys.executable)
     assert {"onnxruntime", "torch"} <= prepared.versions.keys()
     assert prepared.size_bytes < 0.35 * bundle.weights.stat().st_size
-    worker = Worker(Server(prepared.peer.module, prepared.path, prepared.python), 1, cores_for(1))
+    worker = Worker(LocalDeployment(prepared.peer.module, prepared.path, prepared.python), 1, cores_for(1))
     try:
-        runtime = ServedRuntime(worker)
-        found = run_windows(runtime, windows)
-        worker.ask(windows="real", path=str(calibration), pad_to=1)
-        assert np.shape(worker.ask(turn="real", rows=[0, 1, 2], min_s=0, batch=2)["times_ms"]) == (1, 2)
+        found = run_windows(worker, windows)
+        three = [(ids.tolist(), begin) for ids, begin in read_windows(calibration)[:3]]
+        assert np.shape(worker.time(three, 1, 2, 0)["times_ms"]) == (1, 2)
     finally:
         worker.close()
-    assert prepared.versions["onnxruntime"] in runtime.name
+    assert str(worker.runtime) == f"onnxruntime {prepared.versions['onnxruntime']} as documented"
     wanted = run_windows(TorchRuntime(bundle, 1), windows)
     for side in (0, 1):
         reference, seen = (np.concatenate([logits[side] for logits in both]) for both in (wanted, found))

@@ -3,9 +3,10 @@
 import re
 
 import pytest
-from phone_logs import CURRENT, LOGGED_SIZE, LOGS, N_BYTES, ONE_RUN, subject, write
+from phone_logs import CURRENT, LOGGED_SIZE, LOGS, N_BYTES, ONE_RUN, model, write
 
-from benchmarks.phone import PhoneLogError, owner, phone_rows, read_runs
+from benchmarks.phone import PhoneLogError, owner, phone_results, read_runs
+from benchmarks.results import Machine, Runtime
 
 # What a log says
 
@@ -16,7 +17,7 @@ def test_current_form_with_several_runs_in_one_file():
     assert (first.graph, first.size_mb, first.signature, first.threads, first.error) == (
         "/data/local/tmp/student-tflite-int8.tflite", 18.9342, "qa128", 1, None,
     )  # fmt: skip
-    assert first.runtime == "LiteRT benchmark_model + XNNPACK"
+    assert first.runtime == Runtime("LiteRT", variant="+ XNNPACK")
     # Microseconds / 1000; memory times 1.048576: 48.5 -> 50.856, 42.75 -> 44.827.
     assert first.figures == {
         "latency_ms_p50": 18.142, "latency_ms_p95": 18.89, "latency_ms_mean": 18.2047, "latency_ms_std": 0.301,
@@ -32,7 +33,7 @@ def test_current_form_with_several_runs_in_one_file():
 
 def test_old_form_has_a_mean_but_no_percentiles():
     (run,) = read_runs(LOGS / "old.log")
-    assert (run.size_mb, run.signature, run.threads, run.runtime) == (18.9342, None, 2, "LiteRT benchmark_model + GPU")
+    assert (run.size_mb, run.signature, run.threads, run.runtime) == (18.9342, None, 2, Runtime("LiteRT", variant="+ GPU"))
     assert run.figures == {
         "latency_ms_mean": 266.473, "latency_ms_std": 0.419, "latency_ms_first": 339.304,
         "n_runs": 50, "n_warmup": 2, "load_ms": 20.3, "memory_growth_mb": 37.7,
@@ -86,22 +87,22 @@ def test_parameters_of_a_next_run_that_lacks_its_first_lines_are_not_taken(tmp_p
 @pytest.mark.parametrize(
     ("line", "runtime"),
     [
-        ("INFO: Use xnnpack: [0]", "LiteRT benchmark_model + built-in kernels"),
-        ("INFO: Use gpu: [1]", "LiteRT benchmark_model"),
+        ("INFO: Use xnnpack: [0]", "LiteRT + built-in kernels"),
+        ("INFO: Use gpu: [1]", "LiteRT"),
         (
             "INFO: Though GPU delegate is explicitly applied, the model graph will not be executed by the delegate.",
-            "LiteRT benchmark_model",
+            "LiteRT",
         ),
         (
             "INFO: Use xnnpack: [1]\nINFO: xnnpack_force_fp16: [1]\n"
             "INFO: Explicitly applied XNNPACK delegate, and the model graph will be completely executed by the delegate.",
-            "LiteRT benchmark_model + XNNPACK + fp16 forced",
+            "LiteRT + XNNPACK + fp16 forced",
         ),
     ],
 )
 def test_the_runtime_is_what_the_log_proves(tmp_path, line, runtime):
     text = ONE_RUN.replace("INFO: Created TensorFlow Lite XNNPACK delegate for CPU.", line)
-    assert read_runs(write(tmp_path / "a.log", text))[0].runtime == runtime
+    assert str(read_runs(write(tmp_path / "a.log", text))[0].runtime) == runtime
 
 
 def test_threads_left_to_the_runtime_are_not_known(tmp_path):
@@ -166,16 +167,16 @@ def logged(tmp_path, graph="/data/local/tmp/model.tflite", size=LOGGED_SIZE, tex
 
 def test_the_size_to_six_digits_tells_the_bundle(tmp_path):
     # 18,934,161 bytes are 18.934161 MB, of which six digits are 18.9342.
-    subjects = [subject("teacher", 24_474_038), subject("student", 18_934_161), subject("pruned", 16_724_401)]
-    assert owner(logged(tmp_path), subjects) is subjects[1]
-    assert owner(logged(tmp_path, size="24.474"), subjects) is subjects[0]
+    models = [model("teacher", 24_474_038), model("student", 18_934_161), model("pruned", 16_724_401)]
+    assert owner(logged(tmp_path), models) is models[1]
+    assert owner(logged(tmp_path, size="24.474"), models) is models[0]
     for size in ("18.9341", "18.9343", "18.0569"):  # the last is the student's in 2^20 bytes
         with pytest.raises(PhoneLogError, match=rf"{size} MB was measured, which is not.*student \(18\.9342 MB\)"):
-            owner(logged(tmp_path, size=size), subjects)
+            owner(logged(tmp_path, size=size), models)
 
 
 def test_bundles_of_one_size_are_told_by_the_name_on_the_phone(tmp_path):
-    twins = [subject("one", 18_934_161), subject("two", 18_934_170)]
+    twins = [model("one", 18_934_161), model("two", 18_934_170)]
     assert owner(logged(tmp_path, "/data/local/tmp/two.tflite"), twins) is twins[1]
     assert owner(logged(tmp_path, "/data/local/tmp/one/model.tflite"), twins) is twins[0]
     with pytest.raises(PhoneLogError, match=r"may be one, two; name one of them only, or push"):
@@ -183,26 +184,27 @@ def test_bundles_of_one_size_are_told_by_the_name_on_the_phone(tmp_path):
 
 
 def test_a_name_that_contradicts_the_size_is_refused(tmp_path):
-    subjects = [subject("teacher", 24_474_038), subject("student", 18_934_161)]
+    models = [model("teacher", 24_474_038), model("student", 18_934_161)]
     with pytest.raises(PhoneLogError, match=r"teacher\.tflite of 18\.9342 MB was measured"):
-        owner(logged(tmp_path, "/data/local/tmp/teacher.tflite"), subjects)
+        owner(logged(tmp_path, "/data/local/tmp/teacher.tflite"), models)
 
 
 def test_without_a_size_only_a_failed_run_of_a_known_name_has_an_owner(tmp_path):
     failed = ONE_RUN[: ONE_RUN.index("INFO: The input model")]
     failed += "ERROR: Failed to allocate tensors!\nERROR: Benchmarking failed.\n"
-    subjects = [subject("teacher", 24_474_038), subject("student", 18_934_161)]
-    assert owner(logged(tmp_path, "/data/local/tmp/teacher.tflite", text=failed), subjects) is subjects[0]
-    assert owner(logged(tmp_path, text=failed), subjects[:1]) is subjects[0]
-    for graph, known in (("/model.tflite", subjects), ("/sdcard/other.tflite", subjects[:1])):
+    models = [model("teacher", 24_474_038), model("student", 18_934_161)]
+    assert owner(logged(tmp_path, "/data/local/tmp/teacher.tflite", text=failed), models) is models[0]
+    assert owner(logged(tmp_path, text=failed), models[:1]) is models[0]
+    for graph, known in (("/model.tflite", models), ("/sdcard/other.tflite", models[:1])):
         with pytest.raises(PhoneLogError, match=r"failed before it told the file's size.*Failed to allocate tensors!"):
             owner(logged(tmp_path, graph, text=failed), known)
     with pytest.raises(PhoneLogError, match="no line 'The input model file size"):
-        owner(logged(tmp_path, text=ONE_RUN.replace("INFO: The input model", "INFO: x")), subjects[:1])
+        owner(logged(tmp_path, text=ONE_RUN.replace("INFO: The input model", "INFO: x")), models[:1])
 
 
 def lengths_in(log):
-    return [row.get("lengths") for row in phone_rows(log, [subject("student", N_BYTES)])]
+    run = {"machine": Machine("Pixel 8"), "command": "c", "date": "d"}
+    return [result.lengths for result in phone_results(log, [model("student", N_BYTES)], run)]
 
 
 def test_lengths_are_those_of_the_signature(tmp_path):

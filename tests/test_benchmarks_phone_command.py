@@ -1,15 +1,15 @@
-"""Logs of LiteRT's benchmark tool as rows: the command, what it appends and shows, and what it refuses."""
+"""Logs of LiteRT's benchmark tool as results: the command, what it appends and shows, and what it refuses."""
 
 from pathlib import Path
 
 import pytest
+from benchmark_results import on_phone, scored
 from compare_cli import run_cli
-from phone_logs import CURRENT, LOGGED_SIZE, LOGS, ONE_RUN, PIXEL, phone_row, write
-from test_benchmarks_table import row as cpu_row
+from phone_logs import CURRENT, LOGGED_SIZE, LOGS, ONE_RUN, PIXEL, write
 
-from benchmarks import compare, measure
+from benchmarks import accuracy, compare
 from benchmarks.compare import CompareConfig, command_line
-from benchmarks.rows import append_row, read_rows
+from benchmarks.results import Failure, Machine, PhoneLatency, append_result, read_results
 from qa.bundle import new_bundle, open_bundle
 from qa.errors import OptionError
 
@@ -50,15 +50,15 @@ def nothing_is_measured(monkeypatch):
     def refuse(*_, **__):
         raise AssertionError("measured on this machine")
 
-    for name in ("measure_accuracy", "load_runtime", "Worker"):
-        monkeypatch.setattr(measure, name, refuse)
+    for name in ("evaluate", "load_runtime", "Worker"):
+        monkeypatch.setattr(accuracy, name, refuse)
     monkeypatch.setattr(compare, "measure_latency", refuse)
 
 
 @pytest.mark.usefixtures("nothing_is_measured")
 def test_a_log_becomes_rows_a_table_and_part_of_the_report(student, make_export, rows_path, tmp_path, monkeypatch, capsys):
     teacher = make_export("teacher-tflite-int8", 245_678)
-    append_row(rows_path, cpu_row(ms=(100, 110, 120, 102)))
+    append_result(rows_path, scored())
     before = rows_path.read_bytes()
     of_teacher = ONE_RUN.replace("student-tf", "teacher-tf")
     logs = [log_of(student, tmp_path / "pixel8.log"), log_of(teacher, tmp_path / "t.log", of_teacher)]
@@ -67,16 +67,14 @@ def test_a_log_becomes_rows_a_table_and_part_of_the_report(student, make_export,
     captured = capsys.readouterr()
     assert code == 0, captured.err
     assert rows_path.read_bytes().startswith(before)
-    first, second, third = read_rows(rows_path)[1:]
-    assert [(r["model"], r["lengths"], r["threads"]) for r in (first, second, third)] == [
+    first, second, third = read_results(rows_path)[1:]
+    assert [(r.model, r.lengths, r.threads) for r in (first, second, third)] == [
         ("student-tflite-int8", 128, 1), ("student-tflite-int8", 384, 4), ("teacher-tflite-int8", 128, 1),
     ]  # fmt: skip
-    assert {key: first[key] for key in ("bundle_sha256", "stage", "precision", "size_bytes", "target", "machine", "batch")} == {
-        "bundle_sha256": open_bundle(student).sha256, "stage": "export", "precision": "int8",
-        "size_bytes": 184_321, "target": "phone", "machine": PIXEL, "batch": 1,
-    }  # fmt: skip
-    assert not {"data", "f1", "exact", "n", "baseline", "f1_retained", "latency_ms_p90", "latency_ms_p99"} & set(first)
-    assert first["command"].endswith(f"--rows rows.jsonl --phone-log pixel8.log t.log --phone '{PIXEL}'")
+    assert isinstance(first, PhoneLatency)
+    assert (first.bundle_sha256, first.precision, first.size_bytes) == (open_bundle(student).sha256, "int8", 184_321)
+    assert (first.target, first.machine, first.data) == ("phone", Machine(PIXEL), None)
+    assert first.command.endswith(f"--rows rows.jsonl --phone-log pixel8.log t.log --phone '{PIXEL}'")
     line = next(line for line in captured.out.splitlines() if line.startswith("student-tflite-int8") and " 128 " in line)
     assert " ".join(line.split()) == "student-tflite-int8 LiteRT + XNNPACK 0.2 128 1 18.1 18.9 18.2 24.9 55 41 51 45"
     assert "dev.json" not in captured.out  # the CPU's table is not printed
@@ -89,11 +87,9 @@ def test_a_failed_run_is_a_row_and_the_exit_code_says_so(student, rows_path, tmp
     text = (LOGS / "logcat.log").read_text()
     log = log_of(student, tmp_path / "logcat.log", text)
     assert run_cli(monkeypatch, student, "--phone-log", log, "--phone", PIXEL, "--rows", rows_path) == 1
-    good, failed = read_rows(rows_path)
-    assert (good["status"], good["lengths"]) == ("ok", 256)
-    assert failed["status"].startswith("no line 'Inference timings'")
-    assert "latency_ms_mean" not in failed
-    assert "lengths" not in failed
+    good, failed = read_results(rows_path)
+    assert (good.lengths, isinstance(failed, Failure), failed.lengths) == (256, True, None)
+    assert failed.error.startswith("no line 'Inference timings'")
     assert "student-tflite-int8 failed: no line 'Inference timings'" in capsys.readouterr().out
 
 
@@ -138,12 +134,12 @@ def test_command_line_repeats_all_logs():
 
 def test_an_ordinary_comparison_goes_on_beside_rows_of_a_phone(make_bundle, small_squad, rows_path, monkeypatch, capsys):
     bundle = make_bundle()
-    append_row(rows_path, phone_row(bundle_sha256=open_bundle(bundle).sha256))
-    append_row(rows_path, phone_row("elsewhere"))
+    append_result(rows_path, on_phone(bundle_sha256=open_bundle(bundle).sha256))
+    append_result(rows_path, on_phone("elsewhere"))
     reported = []
-    monkeypatch.setattr("benchmarks.report.page.write_report", lambda path, page: reported.extend(page.groups))
+    monkeypatch.setattr("benchmarks.compare.write_report", lambda path, page: reported.extend(page.groups))
     config = CompareConfig((bundle,), str(small_squad), skip_latency=True, rows=rows_path)
     assert len(compare.main(config)) == 1
     assert compare.main(config) == []
-    assert [(group.machine == PIXEL, len(group.rows)) for group in reported[:2]] == [(False, 1), (True, 1)]
+    assert [(group.machine == PIXEL, len(group.results)) for group in reported[:2]] == [(False, 1), (True, 1)]
     assert PIXEL not in capsys.readouterr().out  # latencies are not shown with --skip-latency

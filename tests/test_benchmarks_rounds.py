@@ -5,15 +5,15 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
 import pytest
 
-from benchmarks.timing.conditions import cores_for
-from benchmarks.timing.journal import Journal
-from benchmarks.timing.latency import Plan, Setting
-from benchmarks.timing.rounds import Contender, Timed, take_turns
-from benchmarks.timing.workers import LostError, Server
-from benchmarks.windows_file import write_windows
+from benchmarks.latency.conditions import cores_for
+from benchmarks.latency.hosts import LocalDeployment
+from benchmarks.latency.journal import Journal
+from benchmarks.latency.plan import Plan, Setting
+from benchmarks.latency.process import LostError
+from benchmarks.latency.rounds import TimedModel, TimedWindows, run_interleaved_rounds
+from benchmarks.results import Runtime
 from qa.errors import OptionError
 
 PLAN = Plan(n_rounds=3, n_windows=2, min_s=0, quick=True)
@@ -21,7 +21,7 @@ SETTINGS = (Setting("real"), Setting(8))
 CALLS_OF_A_ROUND = len(SETTINGS) * (3 + 2)  # warm-up and windows
 ADAPTER = """
 from pathlib import Path
-from benchmarks.runner import Model
+from benchmarks.latency.worker import Model
 
 def load(path, threads):
     log = Path(str(path) + ".log")
@@ -32,7 +32,7 @@ def load(path, threads):
         with log.open("a") as file:
             print(*inputs["input_ids"].shape, file=file)
         return 0.0 * inputs["input_ids"], 0.0 * inputs["input_ids"]
-    return Model("logging 1.0", None, call)
+    return Model(("logging", "1.0", ""), None, call)
 """
 
 
@@ -40,11 +40,11 @@ def load(path, threads):
 def contender(tmp_path, monkeypatch):
     (tmp_path / "logging_adapter.py").write_text(ADAPTER)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    path = write_windows(tmp_path / "windows.npz", [(np.arange(1, n + 1), 2) for n in (2, 3, 4, 5, 6, 7)], "")
+    windows = [(list(range(1, n + 1)), 2) for n in (2, 3, 4, 5, 6, 7)]
 
     def make(name):
-        windows = {setting: Timed(path, 1 if setting.lengths == "real" else 8) for setting in SETTINGS}
-        return Contender(name, "logging 1.0", Server("logging_adapter", tmp_path / name), windows)
+        timed = {setting: TimedWindows(windows, 1 if setting.lengths == "real" else 8) for setting in SETTINGS}
+        return TimedModel(name, Runtime("logging", "1.0"), LocalDeployment("logging_adapter", tmp_path / name), timed)
 
     return make
 
@@ -69,7 +69,7 @@ def shapes(tmp_path, name):
 
 def test_all_compute_the_same_windows_in_every_round(contender, journal, tmp_path):
     both = [contender("a"), contender("b")]
-    take_turns(both, SETTINGS, PLAN, 1, cores_for(1), journal(), progress=False)
+    run_interleaved_rounds(both, SETTINGS, PLAN, 1, cores_for(1), journal(), progress=False)
     assert shapes(tmp_path, "a") == shapes(tmp_path, "b")
     assert len(shapes(tmp_path, "a")) == PLAN.n_rounds * CALLS_OF_A_ROUND
     timed = [shape for first in range(0, 30, 10) for shape in shapes(tmp_path, "a")[first + 3 : first + 5]]
@@ -84,7 +84,7 @@ def test_all_compute_the_same_windows_in_every_round(contender, journal, tmp_pat
 @pytest.mark.parametrize(("name", "n_rounds"), [("fails0", 0), ("fails12", 1)])
 def test_one_that_fails_drops_out_alone(contender, journal, tmp_path, name, n_rounds):
     bad, good = contender(name), contender("good")
-    take_turns([bad, good], SETTINGS, PLAN, 1, cores_for(1), journal(), progress=False)
+    run_interleaved_rounds([bad, good], SETTINGS, PLAN, 1, cores_for(1), journal(), progress=False)
     assert bad.error == "out of memory"
     assert len(bad.turns.get(SETTINGS[0], [])) == n_rounds
     assert good.error is None
@@ -93,7 +93,7 @@ def test_one_that_fails_drops_out_alone(contender, journal, tmp_path, name, n_ro
 
 def test_a_stopped_run_goes_on_with_the_rounds_it_lacks(contender, journal, tmp_path):
     whole = journal()
-    take_turns([contender("a"), contender("b")], SETTINGS, PLAN, 1, cores_for(1), whole, progress=False)
+    run_interleaved_rounds([contender("a"), contender("b")], SETTINGS, PLAN, 1, cores_for(1), whole, progress=False)
     lines = whole.path.read_bytes().splitlines(keepends=True)
     whole.close()
     whole.path.write_bytes(b"".join(lines[:3]) + lines[3][:50])  # two rounds, and a third that was being written
@@ -102,29 +102,30 @@ def test_a_stopped_run_goes_on_with_the_rounds_it_lacks(contender, journal, tmp_
     resumed = Journal(tmp_path / "rows.jsonl", {"models": "a b"}, "2027-01-01T00:00:00Z")
     assert resumed.date == "2026-01-01T00:00:00Z"
     again = [contender("a"), contender("b")]
-    take_turns(again, SETTINGS, PLAN, 1, cores_for(1), resumed, progress=False)
+    run_interleaved_rounds(again, SETTINGS, PLAN, 1, cores_for(1), resumed, progress=False)
     assert len(shapes(tmp_path, "a")) == CALLS_OF_A_ROUND
     kept = [json.loads(line)["turns"]["a"][SETTINGS[0].name] for line in lines[1:3]]
     assert again[0].turns[SETTINGS[0]][:2] == kept
     assert len(again[0].turns[SETTINGS[0]]) == 3
     assert len(resumed.path.read_text().splitlines()) == 4  # whole again
     resumed.close()
-    assert take_turns([contender("a"), contender("b")], SETTINGS, PLAN, 1, cores_for(1), journal(), progress=False) is None
+    both = [contender("a"), contender("b")]
+    assert run_interleaved_rounds(both, SETTINGS, PLAN, 1, cores_for(1), journal(), progress=False) is None
     resumed.remove()
     assert not resumed.path.parent.exists()
 
 
 def test_another_runtime_than_the_answers_were_measured_with_is_not_timed(contender, journal, tmp_path):
     changed, other = contender("a"), contender("b")
-    changed.runtime = "logging 0.9"
-    take_turns([changed, other], SETTINGS, PLAN, 1, cores_for(1), journal(), progress=False)
+    changed.runtime = Runtime("logging", "0.9")
+    run_interleaved_rounds([changed, other], SETTINGS, PLAN, 1, cores_for(1), journal(), progress=False)
     assert changed.error == "its answers were measured with logging 0.9, and now it runs with logging 1.0; measure it again"
     assert not (tmp_path / "a.log").exists()
     assert other.error is None
 
 
 @dataclass(frozen=True)
-class CutOff(Server):
+class CutOff(LocalDeployment):
     """A server whose process ends as ssh does when the network is gone, once the model has been called so often."""
 
     exit_when_lost: ClassVar[int] = 255
@@ -134,23 +135,23 @@ def test_a_lost_connection_ends_the_run_and_keeps_its_rounds(contender, journal,
     adapter = (tmp_path / "logging_adapter.py").read_text().replace('raise RuntimeError("out of memory")', "os._exit(255)")
     (tmp_path / "logging_adapter.py").write_text("import os\n" + adapter)
     lost, good = contender(f"fails{CALLS_OF_A_ROUND + 2}"), contender("good")
-    lost.server = CutOff("logging_adapter", tmp_path / lost.key)
+    lost.deployment = CutOff("logging_adapter", tmp_path / lost.key)
     kept = journal()
-    with pytest.raises(LostError, match=r"the connection was lost half-way \(exit code 255\); the same command goes on"):
-        take_turns([lost, good], SETTINGS, PLAN, 1, cores_for(1), kept, progress=False)
+    with pytest.raises(LostError, match=r"the connection was lost half-way \(exit code 255: .*\); the same command goes on"):
+        run_interleaved_rounds([lost, good], SETTINGS, PLAN, 1, cores_for(1), kept, progress=False)
     assert len(kept.entries) == len(journal().entries) == 1
     (tmp_path / f"{lost.key}.log").unlink()  # the network is there again
     again = [contender(lost.key), contender("good")]
-    again[0].server = lost.server
+    again[0].deployment = lost.deployment
     with pytest.raises(LostError):
-        take_turns(again, SETTINGS, PLAN, 1, cores_for(1), journal(), progress=False)
+        run_interleaved_rounds(again, SETTINGS, PLAN, 1, cores_for(1), journal(), progress=False)
     assert len(journal().entries) == 2
 
 
 def test_other_numbers_of_threads_and_other_runs_are_apart(contender, journal, tmp_path):
     first = journal()
     first.add({"threads": 2, "turns": {"a": {s.name: {"times_ms": [[1.0, 1.0]], "n_warmup": 3} for s in SETTINGS}}, "failed": {}})
-    take_turns([one := contender("a")], SETTINGS, PLAN, 1, cores_for(1), first, progress=False)
+    run_interleaved_rounds([one := contender("a")], SETTINGS, PLAN, 1, cores_for(1), first, progress=False)
     assert len(one.turns[SETTINGS[0]]) == PLAN.n_rounds
     other = Journal(tmp_path / "rows.jsonl", {"models": "a c"}, "2026-01-01T00:00:00Z")
     assert other.entries == []

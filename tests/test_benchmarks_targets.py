@@ -1,5 +1,6 @@
 """Bundles computed on other targets: over ssh with a real sshd, under an emulator's stand-in, and all that can go wrong."""
 
+import json
 import re
 import shlex
 import sys
@@ -7,26 +8,24 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import tyro
+from benchmark_results import scored
+from compare_cli import run_cli
 from ssh_host import Board
-from test_benchmarks_compare import question, rebundle, run_cli, write_data
-from test_benchmarks_table import row as cpu_row
+from test_benchmarks_compare import question, rebundle, write_data
 
 from benchmarks import compare
-from benchmarks.report import page as report
-from benchmarks.rows import append_row, machine, read_rows
-from benchmarks.targets import qemu as target_qemu
-from benchmarks.targets.on_target import check_same_model, parity, sample_examples
-from benchmarks.targets.qemu import count_between_marks
-from benchmarks.targets.target import TargetError, complaint, describe_machine
-from benchmarks.timing.conditions import cores_for
-from benchmarks.timing.journal import Journal
-from benchmarks.views.speedups import round_ratio
+from benchmarks.elsewhere import check_same_model, parity
+from benchmarks.latency import hosts
+from benchmarks.latency.conditions import cores_for, describe, machine
+from benchmarks.latency.hosts import SCRIPT, TargetError, count_between_marks
+from benchmarks.latency.journal import Journal
+from benchmarks.latency.process import complaint
+from benchmarks.results import Failure, Latency, Machine, TargetAccuracy, append_result, read_results
+from benchmarks.stats import round_ratio
 from qa.errors import OptionError, ProbeError
 from qa.features import Window
 from qa.settings import QASettings
 
-ROOT = Path(__file__).parent.parent
 # Ends the board's side of the connection that this very command came by.
 CUT = """p=$PPID
 while :; do case $(cat /proc/$p/comm) in sshd*) break;; esac; p=$(awk '{print $4}' /proc/$p/stat); done
@@ -41,7 +40,7 @@ def board(tmp_path_factory, bare_site):
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):
-    monkeypatch.setattr(report, "write_report", lambda path, groups: None)
+    monkeypatch.setattr(compare, "write_report", lambda path, page: None)
 
 
 @pytest.fixture
@@ -74,26 +73,29 @@ def test_over_ssh_answers_and_times_are_those_of_the_board(client, export, data,
     words = (export, "--target", "ssh:board", "--data", data, "--rows", rows_path, "--quick")
     assert run_cli(monkeypatch, *words) == 0
     captured = capsys.readouterr()
-    first, *timed = read_rows(rows_path)
-    assert (first["target"], first["status"], first["n"]) == ("ssh:board", "ok", 3)
-    assert first["parity_max_abs"] < 1e-4  # the same runtime, with another number of threads perhaps
-    assert first["same_spans"] == 1.0
-    assert first["f1"] == first["reference_f1"] > 0
-    assert first["reference"] == f"{first['runtime']} on {machine()}"
-    assert first["machine"].endswith(machine())  # the board is this machine
-    assert not any("latency" in key or "instructions" in key for key in first)
-    assert {(row["lengths"], row["threads"]) for row in timed} >= {("real", 1), (128, 1)}
+    first, *timed = read_results(rows_path)
+    assert isinstance(first, TargetAccuracy)
+    assert (first.target, first.n) == ("ssh:board", 3)
+    assert first.parity_max_abs < 1e-4  # the same runtime, with another number of threads perhaps
+    assert first.same_spans == 1.0
+    assert first.f1 == first.reference_f1 > 0
+    assert first.reference == f"{first.runtime} on {machine()}"
+    assert str(first.machine).endswith(str(machine()))  # the board is this machine
+    assert first.instructions_per_window is None
+    assert {(row.lengths, row.threads) for row in timed} >= {("real", 1), (128, 1)}
+    assert len({row.date for row in timed}) == 1
     for row in timed:
-        assert row["n_runs"] >= 64
-        assert row["quick"] is True
-        assert len({r["date"] for r in timed}) == 1
-        assert 0 < row["latency_ms_p50"] <= row["latency_ms_p99"]
-        assert row["load_average"] >= 0
-        assert len(row["round_ms"]) == 8
-        assert row["affinity"] == cores_for(row["threads"])
-        assert row["peak_memory_mb"] > 0
-        assert not {"other_load", "tokenize_ms_p50", "decode_ms_p50"} & row.keys()  # of another machine than the board
-    assert "--target ssh:board" in first["command"]
+        assert isinstance(row, Latency)
+        assert row.n_runs >= 64
+        assert row.quick
+        assert 0 < row.latency_ms_p50 <= row.latency_ms_p99
+        assert row.load_average >= 0
+        assert len(row.round_ms) == 8
+        assert list(row.affinity) == cores_for(row.threads)
+        assert row.peak_memory_mb > 0
+        # These would be of another machine than the board.
+        assert (row.other_load, row.tokenize_ms_p50, row.decode_ms_p50) == (None, None, None)
+    assert "--target ssh:board" in first.command
     assert "100.0%" in captured.out
     assert list(client.tmp.glob("pocketqa.*")) == []
 
@@ -102,7 +104,7 @@ def test_over_ssh_answers_and_times_are_those_of_the_board(client, export, data,
 def test_over_ssh_bundles_take_turns_and_a_stopped_run_goes_on(client, export, data, tmp_path, monkeypatch, capsys):
     other = rebundle(export, tmp_path / "other", stage="other")
     rows_path = tmp_path / "rows.jsonl"
-    words = (export, other, "--target", "ssh:board", "--data", data, "--rows", rows_path, "--quick")
+    config = compare.CompareConfig((export, other), str(data), rows=rows_path, quick=True, target="ssh:board")
 
     def stop(self, entry):
         add(self, entry)
@@ -112,18 +114,18 @@ def test_over_ssh_bundles_take_turns_and_a_stopped_run_goes_on(client, export, d
     add = Journal.add
     monkeypatch.setattr(Journal, "add", stop)
     with pytest.raises(KeyboardInterrupt):
-        compare.main(tyro.cli(compare.CompareConfig, args=list(map(str, words))))
+        compare.main(config)
     monkeypatch.setattr(Journal, "add", add)
     assert list(client.tmp.glob("pocketqa.*")) == []
-    before = read_rows(rows_path)
-    assert ["round_ms" in row for row in before] == [False, False]
-    assert run_cli(monkeypatch, *words) == 0
+    before = read_results(rows_path)
+    assert [type(row) for row in before] == [TargetAccuracy] * 2
+    compare.main(config)
     assert "was measured before this run was stopped" in capsys.readouterr().err
-    rows = read_rows(rows_path)
+    rows = read_results(rows_path)
     assert rows[:2] == before
-    timed = {(row["model"], row["lengths"], row["threads"]): row for row in rows[2:]}
+    timed = {(row.model, row.lengths, row.threads): row for row in rows[2:]}
     assert len(timed) == len(rows) - 2 >= 4
-    assert len({row["date"] for row in rows}) == 1
+    assert len({row.date for row in rows}) == 1
     one, two = (timed[name, "real", 1] for name in (export.name, "other"))
     assert round_ratio(one, two) is not None
     assert list((tmp_path / "rows.journal").glob("*")) == []
@@ -133,8 +135,8 @@ def test_over_ssh_bundles_take_turns_and_a_stopped_run_goes_on(client, export, d
 def test_one_question_is_a_sample(client, export, data, tmp_path, monkeypatch):
     words = (export, "--target", "ssh:board", "--data", data, "--rows", tmp_path / "rows.jsonl", "--skip-latency")
     assert run_cli(monkeypatch, *words, "--questions", 1) == 0
-    (only,) = read_rows(tmp_path / "rows.jsonl")
-    assert only["n"] == 1
+    (only,) = read_results(tmp_path / "rows.jsonl")
+    assert only.n == 1
 
 
 @pytest.mark.system
@@ -168,11 +170,12 @@ def test_a_host_without_the_runtime_is_a_row_that_says_what_to_install(client, e
     client.python(site=poor)
     rows = tmp_path / "rows.jsonl"
     assert run_cli(monkeypatch, export, "--target", "ssh:board", "--data", data, "--rows", rows) == 1
-    (only,) = read_rows(rows)
-    assert "model.onnx needs onnxruntime, which is not installed" in only["status"]
-    assert "pip install numpy ai-edge-litert onnxruntime" in only["status"]
-    assert "\n" not in only["status"]
-    assert (only["target"], only["machine"]) == ("ssh:board", "ssh:board")
+    (only,) = read_results(rows)
+    assert isinstance(only, Failure)
+    assert "model.onnx needs onnxruntime, which is not installed" in only.error
+    assert "pip install numpy ai-edge-litert onnxruntime" in only.error
+    assert "\n" not in only.error
+    assert (only.target, only.machine, only.runtime) == ("ssh:board", Machine("ssh:board"), None)
     assert list(client.tmp.glob("pocketqa.*")) == []
 
 
@@ -180,14 +183,14 @@ def test_a_host_without_the_runtime_is_a_row_that_says_what_to_install(client, e
 def test_a_connection_lost_half_way_leaves_the_other_rows(client, export, data, tmp_path, monkeypatch, capsys):
     other = rebundle(export, tmp_path / "other", stage="other")
     rows = tmp_path / "rows.jsonl"
-    append_row(rows, cpu_row())
+    append_result(rows, scored())
     client.python(before=f"if [ -e $HOME/first ]; then\n{CUT}\nfi\n: > $HOME/first")
     words = (export, other, "--target", "ssh:board", "--data", data, "--rows", rows, "--skip-latency")
     assert run_cli(monkeypatch, *words) == 1
     (client.home / "first").unlink()
-    old, good, lost = read_rows(rows)
-    assert (old["model"], good["status"], lost["model"]) == ("teacher", "ok", "other")
-    assert lost["status"].startswith("ssh:board: the connection was lost half-way (")
+    old, good, lost = read_results(rows)
+    assert (old.model, type(good), lost.model) == ("teacher", TargetAccuracy, "other")
+    assert lost.error.startswith("ssh:board: the connection was lost half-way (")
     assert "other on ssh:board failed: ssh:board: the connection was lost" in capsys.readouterr().out
 
 
@@ -198,34 +201,35 @@ def emulator(tmp_path, bare_site, monkeypatch):
     (setup / "cpus" / "neoverse-n1").mkdir(parents=True)
     (setup / "versions.txt").write_text("QEMU 1:7.2\nnumpy 2\n")
     (setup / "python.py").write_text(
-        "import os, runpy, sys\n"
+        "import itertools, os, runpy, sys\n"
         f"sys.path.insert(0, {str(bare_site)!r})\n"
         "marks = []\n"
         "def mark():\n"
         "    marks.append(f'{1000 * len(marks)}\\n')\n"
         "    open(os.environ['ICOUNT_FILE'], 'w').writelines(marks)\n"
         "os.getppid = mark\n"
-        "open(sys.argv[0] + '.log', 'w').write(' '.join(sys.argv[1:]))\n"
+        "request = sys.stdin.readline()\n"
+        "sys.stdin = itertools.chain([request], sys.stdin)\n"
+        "open(sys.argv[0] + '.log', 'w').write(' '.join(sys.argv[1:]) + '\\n' + request)\n"
         "sys.argv = sys.argv[2:]\n"
         "runpy.run_path(sys.argv[0], run_name='__main__')\n"
     )
     words = shlex.join([sys.executable, "-S", "-s", "-P", str(setup / "python.py")])
     Board.script(setup / "python-arm64", f'exec {words} "$@"')
-    monkeypatch.setattr(target_qemu, "SETUP", setup)
+    monkeypatch.setattr(hosts, "SETUP", setup)
     return setup
 
 
 def test_under_qemu_instructions_are_counted_and_never_time(emulator, export, data, tmp_path, monkeypatch, capsys):
     rows = tmp_path / "rows.jsonl"
     assert run_cli(monkeypatch, export, "--target", "qemu:neoverse-n1", "--data", data, "--rows", rows) == 0
-    (only,) = read_rows(rows)
-    assert only["instructions_per_window"] == 1000
-    assert (only["n"], only["threads"], only["lengths"], only["same_spans"]) == (3, 1, "real", 1.0)
-    assert only["machine"].startswith("neoverse-n1 under QEMU 1:7.2")
-    assert [key for key in only if "_ms" in key or "memory" in key or "load" in key] == []
-    said = (emulator / "python.py.log").read_text()
-    assert said.startswith(f"neoverse-n1 {ROOT / 'benchmarks' / 'runner.py'} --weights ")
-    assert said.endswith("--threads 1")
+    (only,) = read_results(rows)
+    assert isinstance(only, TargetAccuracy)  # and no result with times
+    assert (only.instructions_per_window, only.n, only.same_spans) == (1000, 3, 1.0)
+    assert str(only.machine).startswith("neoverse-n1 under QEMU 1:7.2")
+    started, request = (emulator / "python.py.log").read_text().splitlines()
+    assert started == f"neoverse-n1 {SCRIPT}"
+    assert json.loads(request)["threads"] == 1
     assert "qemu:neoverse-n1" in capsys.readouterr().out
 
 
@@ -237,11 +241,11 @@ def test_a_stopped_run_whose_rows_are_gone_measures_again(emulator, export, data
         assert run_cli(monkeypatch, *words) == 0
     rows.unlink()
     assert run_cli(monkeypatch, *words) == 0
-    (only,) = read_rows(rows)
-    assert (only["status"], only["instructions_per_window"]) == ("ok", 1000)
+    (only,) = read_results(rows)
+    assert only.instructions_per_window == 1000
 
 
-def test_a_runner_that_dies_or_marks_too_little_is_a_row(emulator, export, data, tmp_path, monkeypatch):
+def test_a_worker_that_dies_or_marks_too_little_is_a_row(emulator, export, data, tmp_path, monkeypatch):
     rows = tmp_path / "rows.jsonl"
     words = (export, "--target", "qemu:neoverse-n1", "--data", data, "--rows", rows)
     Board.script(emulator / "python-arm64", "echo one line >&2; echo Illegal instruction >&2; exit 132")
@@ -250,9 +254,9 @@ def test_a_runner_that_dies_or_marks_too_little_is_a_row(emulator, export, data,
     (emulator / "python.py").write_text(text.replace("marks.append", "marks or marks.append"))
     Board.script(emulator / "python-arm64", f'exec {sys.executable} -S -s -P {shlex.quote(str(emulator / "python.py"))} "$@"')
     assert run_cli(monkeypatch, *words) == 1
-    died, unmarked = read_rows(rows)
-    assert died["status"] == "qemu:neoverse-n1: Illegal instruction"
-    assert "the instruction counter set 1 marks for 3 calls" in unmarked["status"]
+    died, unmarked = read_results(rows)
+    assert died.error == "qemu:neoverse-n1: Illegal instruction"
+    assert "the instruction counter set 1 marks for 3 calls" in unmarked.error
 
 
 def test_a_target_that_is_none_is_refused(emulator, export, data, monkeypatch, capsys, make_bundle):
@@ -270,6 +274,15 @@ def test_a_target_that_is_none_is_refused(emulator, export, data, monkeypatch, c
     (emulator / "versions.txt").unlink()
     assert run_cli(monkeypatch, export, "--data", data, "--target", "qemu:neoverse-n1") == 2
     assert "has no ARM64 Python; run benchmarks/arm64_python.sh once" in capsys.readouterr().err
+
+
+def test_a_host_that_hangs_is_one_line(export, data, tmp_path, monkeypatch, capsys):
+    Board.script(tmp_path / "ssh", "exec sleep 60")
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    monkeypatch.setattr(hosts, "SHELL_TIMEOUT_S", 0.5)
+    assert run_cli(monkeypatch, export, "--target", "ssh:board", "--data", data) == 2
+    said = "error: ssh:board: does not answer within 0.5 seconds; is its disk or network stuck?\n"
+    assert capsys.readouterr().err == said
 
 
 @pytest.mark.parametrize(
@@ -294,11 +307,6 @@ def test_counts_are_differences_of_pairs_of_marks():
     for text, n_calls in (("10\n110\n120\n", 2), ("10\n110\n", 2), ("10\nx\n", 1), ("110\n10\n", 1), ("", 1)):
         with pytest.raises(TargetError, match=r"run benchmarks/arm64_python\.sh again"):
             count_between_marks(text, n_calls)
-
-
-def test_the_sample_is_spread_over_all_questions():
-    assert sample_examples(list("abcdefghij"), 2) == ["c", "h"]
-    assert sample_examples(list("abc"), 9) == sample_examples(list("abc"), None) == list("abc")
 
 
 def test_parity_counts_the_largest_difference_and_equal_best_spans():
@@ -328,6 +336,5 @@ def test_the_line_that_says_what_went_wrong():
 
 def test_an_arm_board_is_described_by_what_its_kernel_tells():
     cpuinfo = "processor\t: 0\nFeatures\t: fp asimd asimdhp asimddp\nCPU implementer\t: 0x41\nCPU part\t: 0xd0b\n"
-    facts = {"board": "Raspberry Pi 5 Model B", "cpuinfo": cpuinfo, "cores": 4, "architecture": "aarch64"}
     wanted = "Raspberry Pi 5 Model B, aarch64 (implementer 0x41, part 0xd0b), 4 cores, asimddp asimdhp"
-    assert describe_machine(facts) == wanted
+    assert str(describe(cpuinfo, 4, "aarch64", "Raspberry Pi 5 Model B")) == wanted

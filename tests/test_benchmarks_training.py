@@ -7,17 +7,15 @@ import numpy as np
 import pytest
 import torch
 
-from benchmarks import training, training_case
-from benchmarks.rows import OK, make_row, read_rows
-from benchmarks.table import as_text
-from benchmarks.training import CaseError, TrainingConfig, measure_case
-from benchmarks.training_case import CASES, REFERENCE, CaseConfig, chosen_windows, measure, padded
-from benchmarks.views.groups import collect
-from benchmarks.views.training import round_ratios, training_tables
+from benchmarks.experiments import training_case, training_speed
+from benchmarks.experiments.training_case import CASES, CaseConfig, chosen_windows, measure, padded
+from benchmarks.experiments.training_speed import CaseError, TrainingConfig, measure_case
+from benchmarks.results import Failure, TrainingSpeed, read_results
 from distill.objectives import supervised
 from qa.errors import OptionError
 
 pytestmark = pytest.mark.usefixtures("fresh_accelerate")
+REFERENCE = "transformers-bf16"
 
 
 @pytest.fixture
@@ -33,7 +31,7 @@ def test_every_case_trains_and_tells_its_speed(make_case, name):
     found = measure(make_case(name))
     assert found["windows_per_s"] > 0
     assert found["peak_memory_mb"] > 100
-    assert found["runtime"].split()[0] == ("transformers" if name.startswith("transformers") else "torch")
+    assert found["runtime"][0] == ("transformers" if name.startswith("transformers") else "torch")
 
 
 def test_fixed_batches_are_as_long_as_the_longest_window():
@@ -55,59 +53,42 @@ def test_the_windows_are_those_of_the_steps_and_too_few_are_refused(make_case):
         chosen_windows(many)
 
 
-def test_ratios_are_taken_round_by_round():
-    reference, own = ({"round_windows_per_s": speeds} for speeds in ([10.0, 5.0], [30.0, 20.0]))
-    assert list(round_ratios(own, reference)) == [3, 4]
-    assert list(round_ratios(own, {})) == []
-
-
 def test_rows_and_table_of_a_run_with_a_failing_case(make_bundle, monkeypatch, tmp_path, capsys):
     speeds = {REFERENCE: iter([10.0, 8.0]), "fine-tune-bf16": iter([25.0, 24.0])}
 
     def measure_case(config, name):
         if name not in speeds:
             raise CaseError("no\nmemory")
-        return {"windows_per_s": next(speeds[name]), "peak_memory_mb": 500.0, "runtime": "torch 2"}
+        return {"windows_per_s": next(speeds[name]), "peak_memory_mb": 500.0, "runtime": ("torch", "2")}
 
-    monkeypatch.setattr(training, "measure_case", measure_case)
+    monkeypatch.setattr(training_speed, "measure_case", measure_case)
     cases = (REFERENCE, "fine-tune-bf16", "distil-bf16")
     config = TrainingConfig(make_bundle(), student_layers=1, cases=cases, rounds=2, rows=tmp_path / "rows.jsonl")
     with pytest.raises(SystemExit) as stop:
-        training.command(config)
+        training_speed.command(config)
     assert stop.value.code == 1
-    rows = {row["model"]: row for row in read_rows(config.rows)}
-    assert rows["fine-tune-bf16"]["round_windows_per_s"] == [25.0, 24.0]
-    assert rows["fine-tune-bf16"]["windows_per_s"] == 24.5
-    assert rows["fine-tune-bf16"]["times_reference"] == 2.75
-    assert (rows["distil-bf16"]["status"], rows[REFERENCE]["status"]) == ("no memory", OK)
+    rows = {row.model: row for row in read_results(config.rows)}
+    ours = rows["fine-tune-bf16"]
+    assert (ours.round_windows_per_s, ours.windows_per_s, ours.reference) == ((25.0, 24.0), 24.5, REFERENCE)
+    assert (ours.hidden_dropout, ours.attention_dropout) == (0.1, 0.0)
+    assert [type(row) for row in rows.values()] == [TrainingSpeed, TrainingSpeed, Failure]
+    assert rows["distil-bf16"].error == "no memory"
     shown = capsys.readouterr().out
     line = next(line for line in shown.splitlines() if line.startswith("fine-tune-bf16"))
     assert "24.5" in line
-    assert "2.75x" in line
-    assert "2.50 to 3.00" in line
+    assert "2.75x" in line  # the mean of 25 / 10 and 24 / 8
     assert "distil-bf16 failed: no memory" in shown
-    assert [(row["threads"], len(row["affinity"])) for row in rows.values()] == [(1, 1)] * 3
-    assert as_text(training_tables(collect(read_rows(config.rows)))[0]) in shown
+    assert [(row.threads, len(row.affinity)) for row in (ours, rows[REFERENCE])] == [(1, 1)] * 2
 
 
-def test_the_table_shows_the_newest_run_with_intervals_over_enough_rounds():
-    facts = {"bundle_sha256": "a", "stage": "training", "precision": "fp32", "target": "cpu", "machine": "m, 2 cores", "batch": 4,
-             "data": {"name": "d", "sha256": "d"}, "objective": "loss", "command": "c", "status": OK, "runtime": "torch",
-             "n_runs": 10, "windows_per_s": 1.0, "threads": 1, "affinity": [1], "reference": REFERENCE}  # fmt: skip
-
-    def run(date, speeds):
-        pairs = ((REFERENCE, 384, [1.0] * len(speeds)), ("fine-tune-fp32", "real", speeds))
-        return [make_row(facts | {"date": date, "model": m, "lengths": n, "round_windows_per_s": r}) for m, n, r in pairs]
-
-    old, new = run("2026-01-01", [9.0] * 5), run("2026-01-02", [2.0, 2.0, 3.0, 3.0, 5.0])
-    (table,) = training_tables(collect(old + new))
-    reference, ours = (dict(zip(table.headings, line, strict=True)) for line in table.cells)
-    assert (reference["95 %"], reference["padded to"]) == ("–", "384")
-    assert (ours["lowest to highest"], ours["padded to"]) == ("2.00 to 5.00", "batch's longest")
-    low, high = map(float, ours["95 %"].split("–"))
-    assert 2 <= low < 3 < high <= 5  # the mean of the five is 3
-    (few,) = training_tables(collect(run("2026-01-03", [2.0] * 4)))
-    assert few.cells[1][table.headings.index("95 %")] == "–"
+def test_every_case_is_divided_by_one_of_the_same_loss_and_dropout_or_tells_its_cost():
+    for name, case in CASES.items():
+        if case.reference is not None:
+            base = CASES[case.reference]
+            assert (base.objective, base.precision, base.hidden_dropout) == (case.objective, case.precision, case.hidden_dropout)
+            costs = case.attention_dropout > 0 and (base.transformers, base.bucketed) == (case.transformers, case.bucketed)
+            assert base.attention_dropout == 0
+            assert case.attention_dropout == 0 or costs, name
 
 
 def test_ctrl_c_keeps_the_whole_rounds(make_bundle, monkeypatch, tmp_path):
@@ -117,12 +98,12 @@ def test_ctrl_c_keeps_the_whole_rounds(make_bundle, monkeypatch, tmp_path):
         speed = next(speeds, None)
         if speed is None:
             raise KeyboardInterrupt
-        return {"windows_per_s": speed, "runtime": "torch 2"}
+        return {"windows_per_s": speed, "runtime": ("torch", "2")}
 
-    monkeypatch.setattr(training, "measure_case", measure_case)
+    monkeypatch.setattr(training_speed, "measure_case", measure_case)
     cases = (REFERENCE, "fine-tune-bf16")
     config = TrainingConfig(make_bundle(), student_layers=1, cases=cases, rounds=3, rows=tmp_path / "rows.jsonl")
-    assert [row["round_windows_per_s"] for row in training.main(config)] == [[10.0], [20.0]]
+    assert [row.round_windows_per_s for row in training_speed.main(config)] == [(10.0,), (20.0,)]
 
 
 @pytest.mark.parametrize(
@@ -134,9 +115,9 @@ def test_ctrl_c_keeps_the_whole_rounds(make_bundle, monkeypatch, tmp_path):
     ],
 )
 def test_what_no_case_can_do_is_said_before_the_first(make_bundle, monkeypatch, changes, message):
-    monkeypatch.setattr(training, "measure_case", None)
+    monkeypatch.setattr(training_speed, "measure_case", None)
     with pytest.raises(OptionError, match=message):
-        training.main(TrainingConfig(make_bundle(), **({"student_layers": 1} | changes)))
+        training_speed.main(TrainingConfig(make_bundle(), **({"student_layers": 1} | changes)))
 
 
 def test_models_drop_out_as_the_stages_have_it(make_case, monkeypatch):
@@ -150,6 +131,8 @@ def test_models_drop_out_as_the_stages_have_it(make_case, monkeypatch):
     monkeypatch.setattr(training_case, "supervised", loss)
     measure(make_case("fine-tune-bf16"))
     assert (seen["attention"], seen["any"]) == (0, 0.1)
+    measure(make_case("fine-tune-attention-dropout-bf16"))
+    assert (seen["attention"], seen["any"]) == (0.1, 0.1)
 
     def distillation(*_):
         return loss
@@ -170,7 +153,7 @@ def test_a_case_runs_in_a_process_of_its_own(make_bundle):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"cases": ("fast",)}, f"--cases must be among {REFERENCE}"),
+        ({"cases": ("fast",)}, "--cases must be among transformers-fp32"),
         ({"cases": (REFERENCE, REFERENCE)}, "--cases must be names, each once"),
         ({"steps": 0}, "--steps must be at least 1"),
         ({"batch_size": 0}, "--batch-size must be at least 1"),

@@ -1,27 +1,35 @@
-"""Measuring processes: the same logits as in this process, turns as asked for, and every way to fail is one line."""
+"""Workers: the same logits as in this process, times as asked for, and every way to fail is one line."""
 
+import ast
+import json
 import os
 import signal
+import subprocess
 import sys
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from benchmarks.timing.conditions import cores_for
-from benchmarks.timing.workers import ServedRuntime, Server, Worker, WorkerError
-from benchmarks.windows_file import write_windows
-from qa.features import make_windows
-from qa.runtimes import load_runtime, run_windows
-from qa.squad import Example
+from benchmarks.latency import worker as worker_script
+from benchmarks.latency.conditions import cores_for
+from benchmarks.latency.hosts import SCRIPT, LocalDeployment
+from benchmarks.latency.process import Worker, WorkerError
+from benchmarks.latency.worker import InputError, collate, machine_facts
+from export.parity import real_windows
+from qa import runtimes
+from qa.bundle import open_bundle
+from qa.runtimes import TorchRuntime, load_runtime, run_windows
 
 # Counts its calls in the logits; the name of its path says after how many it fails.
 ADAPTER = """
-from benchmarks.runner import Model
+import time
+from benchmarks.latency.worker import Model
 
 def load(path, threads):
     if path.name == "broken":
         raise RuntimeError("no such\\nmodel")
+    if path.name == "slow":
+        time.sleep(60)
     calls = []
     def call(inputs):
         calls.append(inputs["input_ids"].shape)
@@ -29,27 +37,25 @@ def load(path, threads):
             raise RuntimeError("out of memory\\nat 0x1")
         print("a library talks")
         return 0.0 * inputs["input_ids"] + len(calls), 0.0 * inputs["input_ids"] + calls[-1][1]
-    return Model("counting 1.0", [8, 16], call, 2)
+    return Model(("counting", "1.0", ""), [8, 16], call, 2)
 """
+WINDOWS = [(list(range(1, n + 1)), 2) for n in (3, 5, 9, 4)]
+IDS = {"input_ids": np.array([[1, 2, 3]]), "attention_mask": np.ones((1, 3)), "token_type_ids": np.zeros((1, 3))}
 
 
 @pytest.fixture
 def adapter(tmp_path, monkeypatch):
     (tmp_path / "counting_adapter.py").write_text(ADAPTER)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-
-    def server(name):
-        return Server("counting_adapter", tmp_path / str(name))
-
-    return server
+    return lambda name: LocalDeployment("counting_adapter", tmp_path / str(name))
 
 
 @pytest.fixture
 def start():
     started = []
 
-    def start(server, threads=1):
-        started.append(Worker(server, threads, cores_for(threads)))
+    def start(deployment, threads=1, **options):
+        started.append(Worker(deployment, threads, cores_for(threads), **options))
         return started[-1]
 
     yield start
@@ -58,73 +64,144 @@ def start():
 
 
 @pytest.fixture
-def windows_file(tmp_path):
-    return write_windows(tmp_path / "windows.npz", [(np.arange(1, n + 1), 2) for n in (3, 5, 9, 4)], "")
+def windows(make_bundle):
+    return sorted(real_windows(open_bundle(make_bundle())), key=lambda window: len(window.input_ids))
 
 
-def test_a_bundle_gives_the_logits_it_gives_here(tiny_export, start):
+def test_a_bundle_gives_the_logits_it_gives_here(tiny_export, start, windows):
     bundle = tiny_export("onnx")
-    example = Example("q", "t", "It rained on Monday. " * 40, "When did it rain?", (), False)
-    windows = make_windows([example], bundle.tokenizer(), bundle.settings)
-    worker = start(Server("benchmarks.timing.bundle_adapter", bundle.path))
-    here, there = load_runtime(bundle, 1), ServedRuntime(worker)
-    assert there.name == here.name
-    assert len(windows) > 1
-    for mine, other in zip(run_windows(here, windows), run_windows(there, windows), strict=True):
+    worker = start(LocalDeployment("benchmarks.latency.bundle_adapter", bundle.path))
+    here = load_runtime(bundle, 1)
+    assert worker.name == here.name
+    for mine, other in zip(run_windows(here, windows), run_windows(worker, windows), strict=True):
         np.testing.assert_array_equal(mine[0], other[0])
         np.testing.assert_array_equal(mine[1], other[1])
     assert worker.facts["load_ms"] > 0
     assert worker.cpu_seconds() > 0
-    if sys.platform == "linux":
-        assert worker.facts["memory_before_load_mb"] > 10
+    assert worker.facts["memory_before_load_mb"] > 10
+    assert {"cpuinfo", "cores", "usable_cores"} <= worker.facts["machine"].keys()
 
 
-def test_a_turn_times_each_window_and_pads_as_the_model_needs(adapter, start, windows_file):
+def test_windows_are_timed_as_often_as_asked_and_padded_as_the_model_needs(adapter, start):
     worker = start(adapter(10**9))
-    worker.ask(windows="real", path=str(windows_file), pad_to=1)
-    reply = worker.ask(turn="real", rows=[0, 1, 2], min_s=0, batch=1)
+    reply = worker.time(WINDOWS[:3], 1, 1, 0)
     assert np.shape(reply["times_ms"]) == (1, 3)
     assert reply["latency_ms_first"] > 0
     assert reply["n_warmup"] == 3
     # The model takes two windows at once, so a batch of three is two calls, timed together.
-    assert np.shape(worker.ask(turn="real", rows=[0, 1, 2, 3], min_s=0, batch=3)["times_ms"]) == (1, 2)
-    calls = worker.ask(call={"input_ids": [[1, 2, 3]]})["start_logits"][0][0]
-    assert calls == (3 + 3) + (3 + 3) + 1
-    assert len(worker.ask(turn="real", rows=[0], min_s=0.05, batch=1)["times_ms"]) > 1
-    worker.ask(windows="long", path=str(windows_file), pad_to=17)
+    assert np.shape(worker.time(WINDOWS, 1, 3, 0)["times_ms"]) == (1, 2)
+    # (3 + 3) and (3 + 3) calls so far, one to warm up a length, and this one.
+    assert worker(IDS)[0][0, 0] == 14
+    assert worker(IDS)[0][0, 0] == 15
+    assert len(worker.time(WINDOWS[:1], 1, 1, 0.05)["times_ms"]) > 1
     with pytest.raises(WorkerError, match=r"does not fit the model's lengths \[8, 16\]"):
-        worker.ask(turn="long", rows=[0], min_s=0, batch=1)
+        worker.time(WINDOWS[:1], 17, 1, 0)
 
 
-def test_a_failure_is_one_line(adapter, start, windows_file):
+def test_a_failure_is_one_line(adapter, start):
     with pytest.raises(WorkerError, match=r"^no such$"):
         start(adapter("broken"))
-    worker = start(adapter(4))
-    worker.ask(windows="real", path=str(windows_file), pad_to=1)
     with pytest.raises(WorkerError, match=r"^out of memory$"):
-        worker.ask(turn="real", rows=[0, 1], min_s=0, batch=1)
-    with pytest.raises(WorkerError, match="ended"):  # what failed is gone
-        worker.ask(turn="real", rows=[0], min_s=0, batch=1)
-    with pytest.raises(WorkerError, match="No module named 'no_such_adapter'"):
-        start(Server("no_such_adapter", windows_file))
-
-
-def test_a_process_that_is_killed_says_so(adapter, start, windows_file):
-    worker = start(adapter(10**9))
+        start(adapter(4)).time(WINDOWS, 1, 1, 0)
+    with pytest.raises(WorkerError, match=r"^No module named 'absent'$"):
+        start(LocalDeployment("absent", SCRIPT))
+    worker = start(adapter(9))
     os.kill(worker._process.pid, signal.SIGKILL)
-    with pytest.raises(WorkerError, match="killed by signal 9"):
-        worker.ask(windows="real", path=str(windows_file), pad_to=1)
+    with pytest.raises(WorkerError, match=r"^its process ended \(killed by signal 9\)$"):
+        worker(IDS)
 
 
-def test_half_a_reply_is_the_end_of_a_process_and_no_traceback(tmp_path):
-    words = ["sh", "-c", 'printf \'{"load_ms": 1.0, "memo\'; echo gone >&2; exit 3']
-    half = SimpleNamespace(command=lambda threads, cores: (words, dict(os.environ)), exit_when_lost=None)
-    with pytest.raises(WorkerError, match=r"its process ended \(exit code 3\): gone"):
-        Worker(half, 1, [0])
+def test_a_worker_that_does_not_answer_is_ended(adapter, start):
+    with pytest.raises(WorkerError, match=r"did not answer within 2 seconds and was ended"):
+        start(adapter("slow"), timeout_s=2)
 
 
-@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="only Linux pins processes")
-def test_a_process_runs_on_its_cores(adapter, start):
-    worker = start(adapter(10**9))
-    assert os.sched_getaffinity(worker._process.pid) == set(cores_for(1))
-    assert cores_for(len(os.sched_getaffinity(0))) == sorted(os.sched_getaffinity(0))
+# The plain script, in a Python that has numpy and the runtime only
+
+
+def ask(requests, site):
+    """The replies of a worker in a bare Python, and its exit code."""
+    env = {"PYTHONPATH": str(site), "PATH": os.environ["PATH"], "OMP_NUM_THREADS": "1"}
+    told = "".join(json.dumps(request) + "\n" for request in requests)
+    command = [sys.executable, "-S", "-s", "-P", str(SCRIPT)]
+    done = subprocess.run(command, input=told, capture_output=True, text=True, env=env, check=False, timeout=120)
+    return [json.loads(line) for line in done.stdout.splitlines()], done
+
+
+def loading(path, sha256=None):
+    return {"load": str(path), "threads": 1, "cores": [], "adapter": None, "precision": None, "sha256": sha256}
+
+
+class BareDeployment(LocalDeployment):
+    """This script in a bare Python, as on a board."""
+
+    def command(self, threads):
+        return [sys.executable, "-S", "-s", "-P", str(SCRIPT)], {"PYTHONPATH": str(self.python), "PATH": os.environ["PATH"]}
+
+    def load(self):
+        return {key: value for key, value in loading(self.path).items() if key not in ("threads", "cores")}
+
+
+@pytest.mark.parametrize("kind", ["tflite", "onnx"])
+def test_on_a_board_logits_are_those_of_pytorch_and_of_the_runtime_here(
+    kind, tiny_export, make_bundle, windows, bare_site, start
+):
+    bundle = tiny_export(kind)
+    worker = start(BareDeployment("", bundle.weights, bare_site), 1)
+    runtime = load_runtime(bundle, 1)
+    assert (worker.name, worker.lengths) == (runtime.name, runtime.lengths)
+    reference = run_windows(TorchRuntime(open_bundle(make_bundle()), 1), windows)
+    for own, here, torch in zip(run_windows(worker, windows), run_windows(runtime, windows), reference, strict=True):
+        for a, b, c in zip(own, here, torch, strict=True):
+            np.testing.assert_array_equal(a, b)  # the same runtime on the same inputs: not one bit differs
+            np.testing.assert_allclose(a, c, atol=1e-4)
+
+
+def test_what_a_board_cannot_do_is_one_line(tiny_export, tmp_path, bare_site):
+    bundle = tiny_export("onnx")
+    torn = tmp_path / "model.onnx"
+    torn.write_bytes(bundle.weights.read_bytes()[:-1])
+    sha256 = bundle.manifest["files"]["model.onnx"]
+    poor = tmp_path / "site"
+    poor.mkdir()
+    for name in ("numpy", "numpy.libs"):
+        (poor / name).symlink_to(bare_site / name)
+    for request, site, said in (
+        (loading(torn, sha256), bare_site, f"{sha256[:12]} is wanted; copy it again"),
+        (loading(torn), bare_site, "ONNX Runtime"),
+        (loading(tmp_path / "none.txt"), bare_site, "neither .tflite nor .onnx"),
+        (loading(bundle.weights), poor, "model.onnx needs onnxruntime, which is not installed"),
+        (loading(tmp_path / "model.tflite"), poor, "none is installed for"),
+        ({"compute": {}}, bare_site, "nothing is loaded yet"),
+    ):
+        (reply,), done = ask([request], site)
+        assert said in reply["error"]
+        assert done.returncode != 0
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    _, done = ask([], empty)
+    assert done.stderr == f"error: numpy is not installed for {sys.executable}; python3 -m pip install numpy\n"
+
+
+def test_inputs_are_as_short_as_the_model_allows():
+    def shape(n, lengths, pad_to=1):
+        return collate([list(range(n))], [2], lengths, pad_to)["input_ids"].shape
+
+    assert [shape(n, [96, 128]) for n in (3, 96, 97)] == [(1, 96), (1, 96), (1, 128)]
+    assert [shape(3, None), shape(3, None, 128)] == [(1, 3), (1, 128)]
+    with pytest.raises(InputError, match=r"a window of 129 tokens does not fit the model's lengths \[96, 128\]"):
+        shape(129, [96, 128])
+    inputs = collate([[1, 2, 3], [4]], [2, 0], [5], 1)
+    assert {name: values.tolist() for name, values in inputs.items()} == {
+        "input_ids": [[1, 2, 3, 0, 0], [4, 0, 0, 0, 0]], "attention_mask": [[1, 1, 1, 0, 0], [1, 0, 0, 0, 0]],
+        "token_type_ids": [[0, 0, 1, 0, 0], [1, 0, 0, 0, 0]],
+    }  # fmt: skip
+
+
+def test_the_script_needs_nothing_of_the_project_and_knows_the_runtimes_names():
+    tree = ast.parse(SCRIPT.read_text(encoding="utf-8"), feature_version=(3, 9))
+    modules = {n.module for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)}
+    modules |= {a.name for n in ast.walk(tree) if isinstance(n, ast.Import) for a in n.names}
+    assert {m.split(".")[0] for m in modules} - set(sys.stdlib_module_names) == {"numpy"}
+    assert worker_script.LITERT_PACKAGES == runtimes.LITERT_PACKAGES
+    assert machine_facts()["usable_cores"] == sorted(os.sched_getaffinity(0))

@@ -8,11 +8,13 @@ from dataclasses import replace
 import pytest
 import torch
 
-from compress.importance import choose, measure_importance
 from compress.magnitude import IterativePruning, compressed_bytes, linear_weights, magnitude_masks, share_of_zeros, sparsity_at
-from compress.prune import PruneConfig, main, prune_structured
+from compress.prune import PruneConfig, main
+from distill.allocation import keep_best
 from distill.batches import model_inputs, to_tensors
+from distill.importance import kept_importance, measure_importance
 from distill.training import CHECKPOINT
+from distill.width import WidthFlags, narrow
 from qa.bundle import SETTINGS, new_bundle, open_bundle
 from qa.datasets import resolve
 from qa.errors import BundleError, OptionError
@@ -39,7 +41,7 @@ def logits(model, windows):
         return model.eval()(**model_inputs(to_tensors(windows)))["start_logits"]
 
 
-def test_units_that_put_nothing_out_score_zero_and_go_first(model, windows):
+def test_units_that_put_nothing_out_score_zero_and_go_first(model, windows, tmp_path):
     with torch.no_grad():
         for parts in model.encoder.layer_parts():
             parts.down.weight[:, 64:] = 0  # half of the 128 neurons
@@ -51,7 +53,7 @@ def test_units_that_put_nothing_out_score_zero_and_go_first(model, windows):
         assert (neurons[64:] == 0).all()
         assert (neurons[:64] > 0).all()
     before = logits(model, windows)
-    facts = prune_structured(model, windows, keep_ffn=0.5, keep_heads=0.75)
+    facts = narrow(model, model, windows, WidthFlags(keep_ffn=0.5, keep_heads=0.75), max_length=128, work=tmp_path)
     assert facts["heads_per_layer"] == [3, 3]
     assert facts["neurons_per_layer"] == [64, 64]
     assert (logits(model, windows) - before).abs().max() < 1e-5
@@ -88,19 +90,36 @@ def test_measuring_importance_keeps_no_batch_in_memory(model, windows):
     assert len(batches) == 2
 
 
-def test_keeping_everything_changes_nothing(model, windows):
+def test_importance_is_measured_once_for_the_same_model_and_windows(make_bundle, model, windows, tmp_path, monkeypatch):
+    path = tmp_path / "new" / "importance.safetensors"
+    first = kept_importance(model, windows[:4], path)
+    counted = []
+    monkeypatch.setattr("distill.importance.measure_importance", lambda *_: counted.append(1) or first)
+    again = kept_importance(model, windows[:4], path)
+    assert counted == []
+    for kind in ("heads", "neurons"):
+        for ours, theirs in zip(getattr(again, kind), getattr(first, kind), strict=True):
+            assert torch.equal(ours, theirs)
+    kept_importance(model, windows[:3], path)
+    kept_importance(QAModel.from_pretrained(make_bundle(seed=1)), windows[:3], path)
+    path.write_bytes(b"torn")
+    kept_importance(model, windows[:3], path)
+    assert len(counted) == 3
+
+
+def test_keeping_everything_changes_nothing(model, windows, tmp_path):
     before = logits(model, windows)
-    prune_structured(model, windows, keep_ffn=1.0, keep_heads=1.0)
+    narrow(model, model, windows, WidthFlags(keep_ffn=1.0, keep_heads=1.0), max_length=128, work=tmp_path)
     assert torch.equal(logits(model, windows), before)
 
 
 def test_choice_is_over_all_layers_rounded_to_whole_tiles():
     scores = [torch.arange(64.0) + 100, torch.arange(64.0)]
-    kept = choose(scores, 0.5, 32)
+    kept = keep_best(scores, 0.5, 32)
     assert [len(k) for k in kept] == [64, 32]  # the second layer keeps its one tile, the best of it
     assert kept[1].tolist() == list(range(32, 64))
-    assert [len(k) for k in choose(scores, 1.0, 32)] == [64, 64]
-    assert [len(k) for k in choose([torch.tensor([1.0, 5, 3]), torch.tensor([4.0, 2, 0])], 0.5, 1)] == [2, 1]
+    assert [len(k) for k in keep_best(scores, 1.0, 32)] == [64, 64]
+    assert [len(k) for k in keep_best([torch.tensor([1.0, 5, 3]), torch.tensor([4.0, 2, 0])], 0.5, 1)] == [2, 1]
 
 
 @pytest.mark.parametrize("sparsity", [0.3, 0.8])

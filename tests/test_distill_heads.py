@@ -5,11 +5,11 @@ import torch
 from sixteen_questions import f1, sixteen_questions
 
 from compress.magnitude import linear_weights
-from compress.prune import prune_structured
 from distill.batches import model_inputs, to_tensors
 from distill.objectives import supervised
 from distill.student import student_from_layers
 from distill.training import Trainer, TrainingOptions
+from distill.width import WidthFlags, narrow
 from qa.models.heads import HEADS
 from qa.models.model import QAModel
 
@@ -49,14 +49,14 @@ def test_every_matrix_of_a_head_is_in_reach_of_magnitude_pruning(make_bundle, he
 
 
 @pytest.mark.parametrize("head", ["2l-relu-skip", "pointer", "qermit-concat"])
-def test_the_encoder_under_a_head_can_be_pruned(make_bundle, questions, head):
+def test_the_encoder_under_a_head_can_be_pruned(make_bundle, questions, tmp_path, head):
     model = QAModel.from_pretrained(make_bundle(head=head))
     with torch.no_grad():
         for parts in model.encoder.layer_parts():
             parts.down.weight[:, 64:] = 0  # half of the 128 neurons
     batch = model_inputs(to_tensors(questions[1]))
     before = model(**batch)["end_logits"]
-    facts = prune_structured(model, questions[1], keep_ffn=0.5, keep_heads=1.0)
+    facts = narrow(model, model, questions[1], WidthFlags(keep_ffn=0.5, keep_heads=1.0), max_length=128, work=tmp_path)
     assert facts["neurons_per_layer"] == [64, 64]
     assert (model(**batch)["end_logits"] - before).abs().max() < 1e-4
 

@@ -176,6 +176,14 @@ def test_tokenizers_that_a_vocabulary_cannot_describe_are_refused(exported_tflit
         (describe(parent, "int8", LENGTHS), vocabulary_lines(parent))
 
 
+def test_the_parents_f1_is_told_where_it_was_scored(exported_tflite):
+    parent = exported_tflite("bert")[0]
+    assert "f1" not in describe(parent, "int8", LENGTHS)
+    scores = {"exact": 62.6, "f1": 74.35, "total": 10, "data": {"name": "x"}}
+    scored = replace(parent, manifest=parent.manifest | {"scores": scores})
+    assert describe(scored, "int8", LENGTHS)["f1"] == 74.35
+
+
 def damaged(data, n_model, how):
     """A packaged file that was copied badly; `n_model` is where its zip begins."""
     cuts = {"empty": 0, "half": len(data) // 2, "no directory": len(data) - 30}

@@ -20,6 +20,7 @@ from export import tflite
 from export.package import read_package
 from export.parity import real_windows
 from export.tflite import TFLiteConfig, check_structure, convert, main, read_structure
+from export.word_table import Int4Rows
 from qa.errors import BundleError, OptionError, ParityError, UnsupportedExport
 from qa.features import collate
 from qa.models.model import QAModel
@@ -82,9 +83,11 @@ def test_int8_is_int8(exported_tflite, name):
     assert structure.weight_types == {
         ("FULLY_CONNECTED", "INT8", False): n_linear * len(LENGTHS),
         ("EMBEDDING_LOOKUP", "INT8", False): len(LENGTHS),
+        ("SLICE", "INT8", False): len(LENGTHS),  # positions
+        ("EMBEDDING_LOOKUP", "FLOAT32", False): len(LENGTHS),  # the scales of the word table's rows
     }
     n_groups = {"bert": 2, "distilbert": 2, "pruned": 1}[name]  # a single head has none
-    assert structure.products == {"INT8": 2 * n_groups}
+    assert structure.products["INT8"] == 2 * n_groups
     fp32 = exported_tflite(name)[1]
     model_bytes = [read_package(b.weights).info["model"]["bytes"] for b in (fp32, bundle)]
     assert model_bytes[1] < 0.35 * model_bytes[0]
@@ -94,17 +97,13 @@ def test_int4_is_int4_but_for_the_small_tables(exported_tflite):
     parent, bundle = exported_tflite("bert", "int4")
     structure = read_structure(bundle.weights.read_bytes())
     n_linear = sum(isinstance(m, nn.Linear) for m in TorchRuntime(parent, 1).model.modules()) - 2 * 2  # one gives all three
-    assert structure.table_types == ["INT4"]
     assert structure.products == {"INT8": 4}
-    assert structure.weight_types == {
-        ("FULLY_CONNECTED", "INT4", False): n_linear * len(LENGTHS),
-        ("EMBEDDING_LOOKUP", "INT4", False): len(LENGTHS),
-    }
-    assert bundle.manifest["structure"]["quantized_share_of_bytes"] > 0.9
-    fp32 = read_structure(exported_tflite("bert")[1].weights.read_bytes())
-    check_structure(structure, fp32, "int4", LENGTHS, 4)
-    with pytest.raises(ParityError, match="4 products of activations are int8, wanted 2"):
-        check_structure(structure, fp32, "int4", LENGTHS, 2)
+    assert structure.weight_types["FULLY_CONNECTED", "INT4", False] == n_linear * len(LENGTHS)
+    # Two values in each byte of the first, and their scales.
+    shapes = {(30522, 32): "INT8", (30522, 1): "FLOAT32", (512, 64): "INT8"}
+    assert sorted(structure.tables) == sorted((shape, type_name, False) for shape, type_name in shapes.items())
+    assert bundle.manifest["embeddings"] == "int4"
+    assert bundle.manifest["structure"]["quantized_share_of_bytes"] > 0.85
 
 
 @pytest.mark.parametrize(("flag", "stored"), [("fp16", "FLOAT16"), ("int8-weights", "INT8")])
@@ -116,8 +115,7 @@ def test_weights_for_float_arithmetic_are_stored_small_and_dequantized(exported_
 def test_signatures_share_every_parameter(bare_tflite):
     for model in (bare_tflite, compact(bare_tflite)):
         n_bytes = read_structure(model).constant_bytes["FLOAT32"]
-        n_parameters = 2_211_266 - 64  # of the two token types one row, for what the second has beyond the first
-        assert 4 * n_parameters <= n_bytes < 4 * n_parameters + 100, "each parameter once, and a few scalars"
+        assert 4 * 2_211_266 <= n_bytes < 4 * 2_211_266 + 100, "each parameter once, and a few scalars"
 
 
 @pytest.mark.parametrize("precision", ["fp16", "int8", "int4"])
@@ -153,25 +151,32 @@ def test_no_operator_is_custom_or_new(exported_tflite):
 
 
 def test_a_file_that_is_not_what_it_should_be_is_refused(bare_tflite):
-    structure = read_structure(bare_tflite)
-    check_structure(structure, structure, "fp32", LENGTHS)
+    structure, words = read_structure(bare_tflite), nn.Embedding(30522, 64)
+    fp32_bytes = structure.constant_bytes.total()
+    check_structure(structure, fp32_bytes, "fp32", LENGTHS, words)
     with pytest.raises(ParityError, match="not a int8 model"):
-        check_structure(structure, structure, "int8", LENGTHS)
+        check_structure(structure, fp32_bytes, "int8", LENGTHS, words)
     int8 = read_structure(compact(quantize(bare_tflite, "int8")))
+    check_structure(int8, fp32_bytes, "int8", LENGTHS, words)
     linears_int4 = Counter({(name, "INT4", restored): n for (name, _, restored), n in int8.weight_types.items()})
+    words_int4 = Int4Rows(words.weight.detach().numpy())
+    others = [table for table in int8.tables if table[0] != (30522, 64)]
+    stored = [((30522, 32), "INT8", False), ((30522, 1), "FLOAT32", False)]
     for types, tables, says in (
-        (int8.weight_types, ["INT4", "INT8"], r"'FULLY_CONNECTED', 'INT8', False"),
-        (linears_int4, ["INT8", "INT8"], r"tables are \['INT8', 'INT8'\]"),
-        (linears_int4, ["INT4", "INT4"], r"tables are \['INT4', 'INT4'\]"),
-        (linears_int4, ["INT4", "INT8"], "its constants take 25% of fp32's bytes"),
+        (int8.weight_types, stored + others, r"'FULLY_CONNECTED', 'INT8', False"),
+        (linears_int4, int8.tables, r"its tables are .* wanted \[.*30522, 32.*for the words"),
+        (linears_int4, [*stored, *others, ((9, 9), "FLOAT32", False)], r"its tables are .*no others but INT8"),
+        (linears_int4, [*stored, *others, stored[0]], "its constants take 25% of fp32's bytes"),
     ):
         with pytest.raises(ParityError, match=f"not a int4 model: .*{says}"):
-            check_structure(replace(int8, weight_types=types, table_types=tables), structure, "int4", LENGTHS)
+            check_structure(replace(int8, weight_types=types, tables=tables), fp32_bytes, "int4", LENGTHS, words_int4)
+    with pytest.raises(ParityError, match="0 products of activations are int8, wanted 2"):
+        check_structure(int8, fp32_bytes, "int8", LENGTHS, words, 2)
     with pytest.raises(ParityError, match="signatures"):
-        check_structure(structure, structure, "fp32", (96, 112, 128))
+        check_structure(structure, fp32_bytes, "fp32", (96, 112, 128), words)
     flex = replace(structure, all_operators=structure.all_operators | {"CUSTOM"})
     with pytest.raises(UnsupportedExport, match="CUSTOM"):
-        check_structure(flex, structure, "fp32", LENGTHS)
+        check_structure(flex, fp32_bytes, "fp32", LENGTHS, words)
 
 
 # The stage

@@ -10,14 +10,15 @@ from made_tokenizers import byte_pairs, sentence_pieces
 from torch import nn
 from transformers import AlbertConfig, AutoConfig, ElectraConfig, MobileBertConfig, RobertaConfig
 
-from compress.importance import measure_importance
-from compress.prune import PruneConfig, prune_structured
+from compress.prune import PruneConfig
 from compress.prune import main as prune
 from distill.batches import model_inputs, to_tensors
+from distill.importance import measure_importance
 from distill.objectives import supervised
 from distill.run import DistillConfig
 from distill.run import main as distil
 from distill.student import check_same_tokens, student_from_layers
+from distill.width import WidthFlags, narrow
 from qa.bundle import open_bundle
 from qa.datasets import resolve
 from qa.errors import BundleError, OptionError
@@ -155,10 +156,10 @@ def test_importance_of_a_shared_head_is_that_of_one_mask_for_all_steps(make_bund
 
 
 @pytest.mark.parametrize("kind", ["albert", "roberta"])
-def test_structured_pruning(make_bundle, windows, kind):
+def test_structured_pruning(make_bundle, windows, tmp_path, kind):
     model = QAModel.from_pretrained(make_bundle(kind))
     n_stored = len(model.encoder.layer_parts())
-    facts = prune_structured(model, windows, keep_ffn=0.5, keep_heads=0.75)
+    facts = narrow(model, model, windows, WidthFlags(keep_ffn=0.5, keep_heads=0.75), max_length=128, work=tmp_path)
     assert sum(facts["heads_per_layer"]) == 3 * n_stored
     assert len(facts["neurons_per_layer"]) == n_stored == (1 if kind == "albert" else 2)
     assert model(**model_inputs(to_tensors(windows)))["start_logits"].isfinite().all()

@@ -25,7 +25,7 @@ def state():
     levels = {name: level for name, level in loggers.items() if level}
     return [logging.getLogger().level, levels, [str(each) for each in warnings.filters], dict(os.environ)]
 
-for name in ("accelerate.utils", "transformers.modeling_utils", "torch.onnx", "matplotlib.figure"):
+for name in ("accelerate.utils", "transformers.modeling_utils", "torch.onnx"):
     importlib.import_module(name)
 before = state()
 for name in sys.argv[1:]:

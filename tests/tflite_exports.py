@@ -16,6 +16,7 @@ from qa.models.model import QAModel
 from qa.probe import write_probe
 
 LENGTHS = (96, 128)
+ROW_SCALES = ("EMBEDDING_LOOKUP", "FLOAT32", False)  # of an int8 word table, among a Structure's weight_types
 MODELS = {"bert": {}, "distilbert": {"encoder": "distilbert", "head": "linear"}, "pruned": {"pruned": True}}
 
 

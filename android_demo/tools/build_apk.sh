@@ -3,8 +3,8 @@
 #
 #     android_demo/tools/build_apk.sh
 #
-# The APK is not for phones: LiteRT is only there as stubs to compile against, and those are left out. It shows that app and core
-# compile against Android's API 23 and that resources, manifest and assets package. Everything is made in android_demo/build.
+# The APK is not for phones: it has no code. The script shows that app and core compile against Android's API 23 and stubs of LiteRT,
+# and that resources, manifest and assets package. Everything is made in android_demo/build.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -15,20 +15,18 @@ fail() {
 
 build=build/apk
 jars=build/jars
-apk=build/pocketqa-without-runtime.apk
+apk=build/pocketqa-without-code.apk
 # Android 10's resources: the newest that Debian has, newer than those in android.jar.
 framework=/usr/share/android-framework-res/framework-res.apk
 rm -rf $build $apk
-mkdir -p $build/{gen,stubs,classes,dex}
+mkdir -p $build/{gen,stubs,invoke,classes}
 
 for tool in javac java keytool aapt zipalign apksigner python3; do
     command -v $tool >/dev/null ||
         fail "$tool not found; install Debian's openjdk-17-jdk-headless aapt zipalign apksigner android-framework-res python3"
 done
 [ -r $framework ] || fail "$framework not found; install Debian's android-framework-res"
-for jar in android dx; do
-    [ -r $jars/$jar.jar ] || fail "android_demo/$jars/$jar.jar not found; run tools/fetch_android.sh $jars in android_demo"
-done
+[ -r $jars/android.jar ] || fail "android_demo/$jars/android.jar not found; run tools/fetch_android.sh $jars in android_demo"
 
 # gradle_value NAME: what app/build.gradle, the one place for these, sets NAME to.
 gradle_value() {
@@ -43,20 +41,19 @@ target_sdk=$(gradle_value targetSdk)
 version_code=$(gradle_value versionCode)
 version_name=$(gradle_value versionName)
 
-# Gradle gives the manifest its package; aapt wants it in the file.
-sed "0,/<manifest/s//<manifest package=\"$package\"/" app/src/main/AndroidManifest.xml >$build/AndroidManifest.xml
+# Gradle gives the manifest its package; aapt wants it in the file. An attribute of Android 12 is not in the framework above.
+sed "/android:dataExtractionRules/d; 0,/<manifest/s//<manifest package=\"$package\"/" app/src/main/AndroidManifest.xml >$build/AndroidManifest.xml
 aapt package -f -m -J $build/gen -M $build/AndroidManifest.xml -S app/src/main/res -A app/src/main/assets \
     -I $framework -F $build/unaligned.apk \
     --min-sdk-version "$min_sdk" --target-sdk-version "$target_sdk" --version-code "$version_code" --version-name "$version_name"
 
 # With -bootclasspath, unlike --release 8, java.* is Android's too: a JDK method that API 23 lacks does not compile.
 javac --release 8 -Xlint:-options -d $build/stubs $(find stubs -name '*.java')
+javac -source 8 -target 8 -Xlint:-options -bootclasspath $jars/android.jar -d $build/invoke $(find stubs/invoke -name '*.java')
 javac -source 8 -target 8 -encoding UTF-8 -Xlint:all,-options -Werror \
-    -bootclasspath $jars/android.jar -classpath $build/stubs -d $build/classes \
+    -bootclasspath $jars/android.jar:$build/invoke -classpath $build/stubs -d $build/classes \
     $(find core/src/main/java app/src/main/java $build/gen -name '*.java') ||
-    fail "app or core does not compile for API 23 (a javac crash over java.lang.invoke is a lambda or a method reference)"
-java -jar $jars/dx.jar --dex --min-sdk-version="$min_sdk" --output=$build/dex/classes.dex $build/classes
-(cd $build/dex && aapt add ../unaligned.apk classes.dex >/dev/null)
+    fail "app or core does not compile for API 23"
 zipalign -p 4 $build/unaligned.apk $build/unsigned.apk
 
 keystore=build/debug.keystore # made once, so that a new APK can replace an installed one
@@ -75,7 +72,6 @@ for line in "package: name='$package' versionCode='$version_code' versionName='$
     "sdkVersion:'$min_sdk'" "targetSdkVersion:'$target_sdk'" "launchable-activity: name='$package."; do
     grep -qF "$line" $build/badging.txt || fail "aapt dump badging shows no line $line; see android_demo/$build/badging.txt"
 done
-python3 tools/check_dex.py $build/dex/classes.dex
 aapt list $build/signed.apk >$build/files.txt
 (cd app/src/main && find assets -type f) | while read -r asset; do
     grep -qxF "$asset" $build/files.txt || fail "$asset is not in the APK"
@@ -83,4 +79,4 @@ done
 mv $build/signed.apk $apk
 
 echo "android_demo/$apk: $(stat -c %s $apk) bytes, API $min_sdk to $target_sdk, no permissions"
-echo "It carries no LiteRT runtime: it is a compile and packaging check. Build with Gradle for a phone."
+echo "It has no code: this was a check that all compiles and packages. Build with Gradle for a phone."

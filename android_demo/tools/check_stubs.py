@@ -31,7 +31,7 @@ def signatures(listing: str) -> set[str]:
 def compiled_stubs() -> str:
     """What `javap -public` says of all stubs, compiled for Java 8 as the app is."""
     with tempfile.TemporaryDirectory() as folder:
-        sources = sorted(STUBS.rglob("*.java"))
+        sources = sorted((STUBS / "java").rglob("*.java"))
         subprocess.run(["javac", "--release", "8", "-Xlint:-options", "-d", folder, *sources], check=True)
         classes = sorted(Path(folder).rglob("*.class"))
         return subprocess.run(["javap", "-public", *classes], check=True, stdout=subprocess.PIPE, text=True).stdout

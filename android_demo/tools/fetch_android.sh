@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Fetch Android's class library (API 23) and the dx dexer from Debian: enough to compile and package the app without Google's SDK.
+# Fetch Android's class library (API 23) from Debian: enough to compile the app without Google's SDK.
 #
-#     android_demo/tools/fetch_android.sh DEST      makes DEST/android.jar and DEST/dx.jar, unless they are there already
+#     android_demo/tools/fetch_android.sh DEST      makes DEST/android.jar, unless it is there already
 #
-# Debian 11 (bullseye) is the last release with both packages. apt gets a state of its own, so the machine's stays as it is; apt
+# Debian 11 (bullseye) is the last release with the package. apt gets a state of its own, so the machine's stays as it is; apt
 # checks Debian's signature, this script every SHA-256.
 set -euo pipefail
 
@@ -20,14 +20,13 @@ keyring=/usr/share/keyrings/debian-archive-keyring.gpg
 jars_are_right() {
     (cd "$1" && sha256sum --check --status 2>/dev/null) <<'SUMS'
 4475aa3fe1fc28bdb87ae6351d6ccff58f344a1b9e2fe685f7a6fee41ba68613  android.jar
-33fa9ae74e3fec5472170bde4e69e96d1fa46408ea4e4c3b657d255ab9199ee5  dx.jar
 SUMS
 }
 
 jars_are_right "$dest" && exit 0
 
 for tool in apt-get dpkg-deb; do
-    command -v $tool >/dev/null || fail "$tool not found; Debian's apt is needed to fetch android.jar and dx.jar into $dest"
+    command -v $tool >/dev/null || fail "$tool not found; Debian's apt is needed to fetch android.jar into $dest"
 done
 [ -r $keyring ] || fail "$keyring not found; install Debian's package debian-archive-keyring"
 # Every mirror of this machine's Debian has bullseye too.
@@ -39,7 +38,7 @@ trap 'rm -rf "$work"' EXIT
 mkdir -p "$work"/{state/lists/partial,cache/archives/partial,etc/apt.conf.d,etc/preferences.d,etc/sources.list.d,debs,files}
 : >"$work/state/status"
 echo "deb [signed-by=$keyring] $mirror bullseye main" >"$work/etc/sources.list"
-# Both packages are for all architectures; amd64 is named so that the list to fetch is the same everywhere.
+# The package is for all architectures; amd64 is named so that the list to fetch is the same everywhere.
 cat >"$work/apt.conf" <<CONF
 APT::Architecture "amd64";
 APT::Architectures { "amd64"; };
@@ -54,18 +53,16 @@ Dir::Etc "$work/etc";
 CONF
 export APT_CONFIG="$work/apt.conf"
 
-echo "fetching android.jar and dx.jar from $mirror (Debian bullseye)" >&2
+echo "fetching android.jar from $mirror (Debian bullseye)" >&2
 apt-get -qq update || fail "no package list from $mirror; is there a network, and has the mirror still bullseye?"
-(cd "$work/debs" && apt-get -qq download libandroid-23-java=6.0.1+r72-6 dalvik-exchange=10.0.0+r36-1) ||
-    fail "libandroid-23-java and dalvik-exchange could not be downloaded from $mirror"
-(cd "$work/debs" && sha256sum --check --quiet) <<'SUMS' || fail "a package from $mirror is not the expected one; no jar was made"
+(cd "$work/debs" && apt-get -qq download libandroid-23-java=6.0.1+r72-6) ||
+    fail "libandroid-23-java could not be downloaded from $mirror"
+(cd "$work/debs" && sha256sum --check --quiet) <<'SUMS' || fail "the package from $mirror is not the expected one; no jar was made"
 8af1b6df556971dda0a6da3536ea526a838e0c363afcdd454213d8bce94793e3  libandroid-23-java_6.0.1+r72-6_all.deb
-8fc128db7c27253d963eb9b33de79b197162a4749d2ba69019b2fd0664cbd7fe  dalvik-exchange_10.0.0+r36-1_all.deb
 SUMS
 for deb in "$work"/debs/*.deb; do
     dpkg-deb --extract "$deb" "$work/files"
 done
 cp "$work/files/usr/share/java/com.android.android-23.jar" "$work/android.jar"
-cp "$work/files/usr/share/java/com.android.dx-10.0.0.jar" "$work/dx.jar"
-jars_are_right "$work" || fail "the packages do not hold the expected jars; no jar was made"
-mv "$work/android.jar" "$work/dx.jar" "$dest/"
+jars_are_right "$work" || fail "the package does not hold the expected jar; no jar was made"
+mv "$work/android.jar" "$dest/"

@@ -14,8 +14,9 @@ fail() {
 
 build=build/core
 junit=/usr/share/java/junit4.jar:/usr/share/java/hamcrest-core.jar
-command -v javac >/dev/null && [ -r ${junit%:*} ] && [ -r ${junit#*:} ] ||
-    fail "javac or JUnit not found; install Debian's openjdk-17-jdk-headless junit4"
+jna=/usr/share/java/jna.jar
+command -v javac >/dev/null && [ -r ${junit%:*} ] && [ -r ${junit#*:} ] && [ -r $jna ] ||
+    fail "javac, JUnit or JNA not found; install Debian's openjdk-17-jdk-headless junit4 libjna-java"
 
 # compile FOLDER CLASSPATH: src/FOLDER/java to build/core/FOLDER.
 compile() {
@@ -29,13 +30,6 @@ rm -rf $build
 compile main ""
 compile tools $build/main
 compile test $build/main:$junit
-if [ -r build/jars/android.jar ]; then # then Android's own class library is the stricter compiler
-    mkdir -p $build/api23
-    javac -source 8 -target 8 -encoding UTF-8 -Xlint:all,-options -Werror -bootclasspath build/jars/android.jar -d $build/api23 \
-        $(find core/src/main/java -name '*.java') ||
-        fail "core/src/main does not compile for Android's API 23 (a javac crash over java.lang.invoke is a lambda)"
-fi
-
 # run_tests FOLDER CLASSPATH: all test classes of a folder.
 # 64 MB is less than any phone gives an app: what a hostile file or a book makes the core hold must fit.
 run_tests() {
@@ -58,7 +52,15 @@ mkdir -p $app/gen/org/pocketqa/app $app/test
         awk '{ print "public static final int " $1 " = " NR ";" }'
     echo "} }"
 } >$app/gen/org/pocketqa/app/R.java
-javac --release 8 -encoding UTF-8 -Xlint:all,-options -Werror -classpath $build/main:$build/test:$junit \
-    -sourcepath app/src/main/java:stubs/java:$app/gen -d $app/test $(find app/src/fakes app/src/test -name '*.java') ||
-    fail "the app's tests do not compile"
+# compile_app FOLDER CLASSPATH SOURCE...: the app's classes that the sources refer to, to build/app-test/FOLDER.
+compile_app() {
+    mkdir -p "$app/$1"
+    javac --release 8 -encoding UTF-8 -Xlint:all,-options -Werror -classpath "$build/main:$2" \
+        -sourcepath app/src/main/java:stubs/java:$app/gen -d "$app/$1" $(find app/src/fakes "${@:3}" -name '*.java') ||
+        fail "${*:3} does not compile"
+}
+
+compile_app test $build/test:$junit app/src/fake_litert app/src/test
 run_tests $app/test $build/main:$build/test:$junit
+# The same classes on the real LiteRT, for tests/test_android_litert.py, which has models.
+compile_app litert $build/tools:$jna app/src/real_litert

@@ -8,8 +8,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from benchmarks.latency.worker import Inputs, Model
 from benchmarks.peers.versions import installed_versions
-from benchmarks.runner import Inputs, Model
 
 PACKAGES = ("litert-torch", "ai-edge-litert", "torch", "transformers")
 FILE = "model.tflite"
@@ -51,4 +51,4 @@ def load(path: Path, threads: int) -> Model:
         output = runner(**{place: inputs[name].astype(details[place]["dtype"]) for place, name in places.items()})
         return output["start_logits"], output["end_logits"]
 
-    return Model(f"ai-edge-litert {installed_versions(PACKAGES)['ai-edge-litert']}", [length], call)
+    return Model(("ai-edge-litert", installed_versions(PACKAGES)["ai-edge-litert"], ""), [length], call)

@@ -19,6 +19,7 @@ from qa.squad import file_sha256
 ROOT = Path(__file__).parents[2]
 ENVIRONMENTS = ".venv-peers"
 RECORD = "peer.json"
+TIMEOUT_S = 3600  # of making an artefact; quantizing takes minutes
 
 
 class PeerError(PocketQAError):
@@ -27,7 +28,7 @@ class PeerError(PocketQAError):
 
 @dataclass(frozen=True)
 class PreparedPeer:
-    """One peer's artefact, ready to be served by `python -m benchmarks.timing.serve` of its interpreter."""
+    """One peer's artefact, ready to be loaded by a worker of its interpreter."""
 
     peer: Peer
     path: Path
@@ -101,7 +102,12 @@ def run(peer: Peer, python: Path, module: str, arguments: Sequence[str]) -> Any:
     paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths)}
     command = [str(python), "-m", module, *arguments]
-    done = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    try:
+        done = subprocess.run(
+            command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=TIMEOUT_S
+        )
+    except subprocess.TimeoutExpired:
+        raise PeerError(f"peers/{peer.name}: took more than {TIMEOUT_S // 60} minutes and was ended") from None
     if done.returncode != 0:
         last = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1].removeprefix("error: ")
         raise PeerError(f"peers/{peer.name}: {last}")

@@ -8,9 +8,9 @@ with OpenVINO's defaults.
 from pathlib import Path
 from typing import Any
 
+from benchmarks.latency.worker import Inputs, Model, collate
+from benchmarks.peers.calibration import read_windows
 from benchmarks.peers.versions import installed_versions
-from benchmarks.runner import Inputs, Model, read_windows
-from benchmarks.timing.serve import collate
 
 PACKAGES = ("openvino", "nncf")
 FILES = {"fp32": "fp32.xml", "int8": "int8.xml"}
@@ -25,8 +25,7 @@ def prepare(source: Path, out: Path, calibration: Path, precision: str) -> dict[
     if precision == "int8":
         import nncf
 
-        windows = read_windows(calibration)
-        samples = [collate(windows, [row], None, 1) for row in range(len(windows.input_ids))]
+        samples = [collate([ids], [begin], None, 1) for ids, begin in read_windows(calibration)]
         model = nncf.quantize(
             model, nncf.Dataset(samples), model_type=nncf.ModelType.TRANSFORMER, subset_size=len(samples)
         )  # fmt: skip
@@ -57,4 +56,4 @@ def load(path: Path, threads: int) -> Model:
         result = compiled(inputs)
         return result[outputs[0]], result[outputs[1]]
 
-    return Model(f"openvino {installed_versions(PACKAGES)['openvino']}", None, call, MAX_BATCH)
+    return Model(("openvino", installed_versions(PACKAGES)["openvino"], ""), None, call, MAX_BATCH)

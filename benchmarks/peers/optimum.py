@@ -11,8 +11,8 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+from benchmarks.latency.worker import Inputs, Model
 from benchmarks.peers.versions import installed_versions
-from benchmarks.runner import Inputs, Model
 
 PACKAGES = ("optimum-onnx", "optimum", "transformers", "torch", "onnx", "onnxruntime")
 FILES = {"fp32": "model.onnx", "int8": "model_quantized.onnx"}
@@ -90,5 +90,5 @@ def load(path: Path, threads: int) -> Model:
         return output.start_logits, output.end_logits
 
     versions = installed_versions(PACKAGES)
-    name = f"optimum-onnx {versions['optimum-onnx']} (onnxruntime {versions['onnxruntime']})"
-    return Model(name, None, call, MAX_BATCH[precision])
+    runtime = ("optimum-onnx", versions["optimum-onnx"], f"(onnxruntime {versions['onnxruntime']})")
+    return Model(runtime, None, call, MAX_BATCH[precision])

@@ -10,8 +10,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from benchmarks.latency.worker import Inputs, Model
 from benchmarks.peers.versions import installed_versions
-from benchmarks.runner import Inputs, Model
 
 PACKAGES = ("onnxruntime", "onnx")
 FILE = "model.onnx"
@@ -59,4 +59,4 @@ def load(path: Path, threads: int) -> Model:
     def call(inputs: Inputs) -> Any:
         return session.run(["start_logits", "end_logits"], inputs)
 
-    return Model(f"onnxruntime {onnxruntime.__version__} as documented", None, call)
+    return Model(("onnxruntime", onnxruntime.__version__, "as documented"), None, call)

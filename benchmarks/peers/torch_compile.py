@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.latency.worker import Inputs, Model
 from benchmarks.peers.versions import installed_versions
-from benchmarks.runner import Inputs, Model
 
 PACKAGES = ("torch", "transformers")
 NAMES = ("input_ids", "attention_mask", "token_type_ids")
@@ -65,4 +65,4 @@ def compiled(model: Any, threads: int, mode: str | None = None) -> Model:
 
     for shape in WARM_UP_SHAPES:
         call({name: np.ones(shape, np.int64) for name in NAMES})  # an array of its own for each, as in every later call
-    return Model(f"torch {torch.__version__} compile", None, call, MAX_BATCH)
+    return Model(("torch", torch.__version__, "compile"), None, call, MAX_BATCH)

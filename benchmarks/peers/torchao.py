@@ -10,9 +10,9 @@ import json
 import shutil
 from pathlib import Path
 
+from benchmarks.latency.worker import Model
 from benchmarks.peers.torch_compile import check_compiler, compiled
 from benchmarks.peers.versions import installed_versions
-from benchmarks.runner import Model
 
 PACKAGES = ("torchao", "torch", "transformers")
 STATE = "model.safetensors"
@@ -63,4 +63,4 @@ def load(path: Path, threads: int) -> Model:
         raise ValueError(f"{path / STATE}: tensors {', '.join(left)} belong to nothing; make the peer again")
     model.load_state_dict(state, assign=True)
     served = compiled(model.eval(), threads, MODE)
-    return Model(f"torchao {installed_versions(PACKAGES)['torchao']}", served.lengths, served.call, served.max_batch)
+    return Model(("torchao", installed_versions(PACKAGES)["torchao"], ""), served.lengths, served.call, served.max_batch)

@@ -7,8 +7,9 @@ from torch import Tensor, nn
 from transformers import PretrainedConfig
 
 from qa.cli import check_option
-from qa.errors import OptionError
+from qa.errors import OptionError, UnsupportedExport
 from qa.models.architectures import LayerParts, encoder_type
+from qa.models.word_table import ProductQuantizedEmbedding
 
 
 class Encoder(nn.Module):
@@ -35,6 +36,15 @@ class Encoder(nn.Module):
         """The most tokens it has positions for."""
         return self.config.max_position_embeddings - self.first_position
 
+    @property
+    def words(self) -> nn.Embedding | ProductQuantizedEmbedding:
+        """The word table; it may be narrower than the layers."""
+        return self.model.get_input_embeddings()
+
+    def set_words(self, table: nn.Module) -> None:
+        """Put another word table, of the same vocabulary and width, in its place: (B, T) -> (B, T, its width)."""
+        self.model.set_input_embeddings(table)
+
     def check_length(self, max_length: int) -> None:
         """OptionError unless it has positions for windows of `max_length` tokens."""
         wanted = f"at most {self.max_length}, the positions of the encoder"
@@ -50,13 +60,20 @@ class Encoder(nn.Module):
         parts = self.architecture.parts
         return [] if parts is None else [parts(layer) for layer in dict.fromkeys(self.layers if layers is None else layers)]
 
-    def check_prunable(self) -> None:
-        """OptionError, saying why, when there are no heads and neurons that could be removed from its layers."""
+    def check_prunable(self, instead: str) -> None:
+        """OptionError, saying why and what to do instead, when there are no heads and neurons to remove from its layers."""
         if self.architecture.parts is None:
             raise OptionError(
                 f"a {self.config.model_type} encoder cannot be pruned by heads and neurons: {self.architecture.unprunable}; "
-                "--method magnitude works"
+                f"{instead}"
             )
+
+    def check_tflite(self) -> None:
+        """UnsupportedExport for an architecture of which it is known that TFLite cannot express it."""
+        reason = self.architecture.no_tflite
+        if reason:
+            name = self.config.model_type
+            raise UnsupportedExport(f"TFLite cannot express a {name} model: {reason}; use python -m export.onnx")
 
     def set_attention(self, implementation: str) -> None:
         """Choose the attention: "sdpa" to compute; to export, "eager", which traces to plain, fusible operators, or another that

@@ -23,6 +23,7 @@ from qa.models.heads.qermit import LONGEST_QUESTION, ConvolutionQuestion, MultiC
 from qa.models.hub import OWN_TYPE, encoder_config, from_hub, hub_config, to_hub
 from qa.models.surgery import shrink_to
 from qa.models.whole import WholeModel
+from qa.models.word_table import ProductQuantizedEmbedding
 from qa.settings import QASettings
 
 WEIGHTS = "model.safetensors"
@@ -36,7 +37,10 @@ def write_config(folder: Path, config: dict[str, Any]) -> None:
 
 @dataclass(frozen=True)
 class ParameterCounts:
-    """Parameters in total, and without the lookup tables (word, position and token-type embeddings)."""
+    """Parameters in total, and without the lookup tables (word, position and token-type embeddings).
+
+    A product-quantized word table counts as the table that its codes stand for: it is another way to store one, as int8 is.
+    """
 
     total: int
     without_embeddings: int
@@ -77,18 +81,21 @@ class QAModel(nn.Module):
 
     def count_parameters(self) -> ParameterCounts:
         """Count every parameter once."""
-        total = sum(p.numel() for p in self.parameters())
-        tables = sum(m.weight.numel() for m in self.modules() if isinstance(m, nn.Embedding))
-        return ParameterCounts(total, total - tables)
+        kinds = (nn.Embedding, ProductQuantizedEmbedding)
+        tables = [module for module in self.modules() if isinstance(module, kinds)]
+        inside = {parameter for table in tables for parameter in table.parameters()}
+        without = sum(p.numel() for p in self.parameters() if p not in inside)
+        return ParameterCounts(without + sum(t.num_embeddings * t.embedding_dim for t in tables), without)
 
     def config(self) -> dict[str, Any]:
         """All that is needed to build the model again before its weights are loaded."""
-        parts = self.encoder.layer_parts()
+        parts, words = self.encoder.layer_parts(), self.encoder.words
         return {
             "encoder": encoder_config(self.encoder.config),
             "heads_per_layer": [p.n_heads for p in parts],
             "neurons_per_layer": [p.n_neurons for p in parts],
             "head": {"name": self.head_name, "activation": self.activation},
+            **({"word_table": words.form} if isinstance(words, ProductQuantizedEmbedding) else {}),
         }
 
     def not_in_transformers(self) -> str:
@@ -97,15 +104,20 @@ class QAModel(nn.Module):
             return f"{self.head_name} is a model of PocketQA's own"
         if self.head_name != "linear":
             return f"transformers has no head {self.head_name}, only one Linear"
+        if isinstance(self.encoder.words, ProductQuantizedEmbedding):
+            return "its word table is product-quantized"
         with torch.device("meta"):  # shapes alone
             whole = Encoder(self.encoder.config)
         sizes = [[(p.n_heads, p.n_neurons) for p in encoder.layer_parts()] for encoder in (self.encoder, whole)]
         return "" if sizes[0] == sizes[1] else "its layers were pruned, each to a size of its own"
 
     def save_pretrained(self, folder: Path, half: bool = False) -> None:
-        """Write config.json and model.safetensors; `half` stores the weights in fp16."""
+        """Write config.json and model.safetensors; `half` stores the weights in fp16. Codes of a word table stay integers."""
         dtype = torch.float16 if half else torch.float32
-        tensors = {name: tensor.detach().to("cpu", dtype).contiguous() for name, tensor in self.state_dict().items()}
+        tensors = {
+            name: tensor.detach().to("cpu", dtype if tensor.is_floating_point() else tensor.dtype).contiguous()
+            for name, tensor in self.state_dict().items()
+        }
         why_not = self.not_in_transformers()
         config = {"model_type": OWN_TYPE, WHY_NOT_IN_TRANSFORMERS: why_not, **self.config()}
         if not why_not:
@@ -123,6 +135,9 @@ class QAModel(nn.Module):
             spec = encoder_type(encoder.pop("model_type"), where)
             model = cls(Encoder(spec.config_class(**encoder)), head["name"], head["activation"])
             shrink_to(model.encoder.layer_parts(), config["heads_per_layer"], config["neurons_per_layer"])
+            if "word_table" in config:
+                n_tokens, width = model.encoder.words.num_embeddings, model.encoder.words.embedding_dim
+                model.encoder.set_words(ProductQuantizedEmbedding(n_tokens, width, config["word_table"]))
         except OptionError:
             raise
         except Exception as error:  # whatever transformers and torch make of a config that is none
@@ -131,7 +146,7 @@ class QAModel(nn.Module):
 
     @classmethod
     def from_pretrained(cls, folder: Path) -> "QAModel":
-        """Build from config.json and load model.safetensors as fp32, in eval mode."""
+        """Build from config.json and load model.safetensors, floats as fp32, in eval mode."""
         try:
             config = json.loads((folder / CONFIG).read_bytes())
         except (OSError, ValueError, RecursionError) as error:
@@ -139,7 +154,11 @@ class QAModel(nn.Module):
         model = cls.from_config(config, str(folder / CONFIG))
         try:
             tensors = from_hub(load_file(folder / WEIGHTS), model.encoder.config.model_type)
-            model.load_state_dict({name: tensor.float() for name, tensor in tensors.items()})
+            tensors = {name: tensor.float() if tensor.is_floating_point() else tensor for name, tensor in tensors.items()}
+            for name, own in model.state_dict().items():  # torch would convert floats to codes without a word
+                if name in tensors and tensors[name].dtype != own.dtype:
+                    raise TypeError(f"{name} is {tensors[name].dtype}, wanted {own.dtype}")
+            model.load_state_dict(tensors)
         except Exception as error:  # safetensors raises its own type, torch a RuntimeError listing every name
             raise BundleError(f"{folder / WEIGHTS}: does not fit {CONFIG} ({str(error).splitlines()[0]})") from None
         return model.eval()

@@ -96,6 +96,14 @@ class WholeModel(nn.Module):
     def set_attn_implementation(self, name: str) -> None:
         """Nothing to choose: its attention is made of plain operators."""
 
+    def get_input_embeddings(self) -> nn.Module:
+        """The word table."""
+        return self.embedding.words
+
+    def set_input_embeddings(self, table: nn.Module) -> None:
+        """Put another word table in its place."""
+        self.embedding.register_module("words", table)
+
     def start_from(self, words: Tensor, tokenizer: Tokenizer) -> None:
         """Take over a teacher's word vectors (V, E), and the characters of its tokens."""
         table = self.embedding.get_buffer("table")

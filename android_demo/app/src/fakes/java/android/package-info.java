@@ -3,7 +3,7 @@
  *
  * The tests in src/test run on a desktop's JVM, with no emulator: with these they show what the app does in which order, on which
  * thread, and after which fault. What they do not show: layouts and screens, Android's own faults and timing, what another app's
- * provider really does, and that LiteRT computes anything. A test's thread is the main thread, and Handler keeps what is posted
- * to it until the test runs it.
+ * provider really does, and that LiteRT computes anything, which src/real_litert is for. A test's thread is the main thread, and
+ * Handler keeps what is posted to it until the test runs it.
  */
 package android;

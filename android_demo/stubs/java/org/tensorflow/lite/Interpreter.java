@@ -1,22 +1,12 @@
 package org.tensorflow.lite;
 
 import java.io.File;
-import java.nio.ByteBuffer;
 
 /** The interpreter linked into the app. */
 public final class Interpreter extends InterpreterImpl implements InterpreterApi {
     /** How the interpreter runs. */
     public static class Options extends InterpreterImpl.Options {
         public Options() {}
-
-        public Options(InterpreterApi.Options options) {
-            super(options);
-        }
-
-        @Override
-        public Options setUseXNNPACK(boolean useXNNPACK) {
-            throw new UnsupportedOperationException("stub");
-        }
 
         @Override
         public Options setNumThreads(int numThreads) {
@@ -29,29 +19,12 @@ public final class Interpreter extends InterpreterImpl implements InterpreterApi
         }
 
         @Override
-        public Options setRuntime(InterpreterApi.Options.TfLiteRuntime runtime) {
+        public Options setUseXNNPACK(boolean useXNNPACK) {
             throw new UnsupportedOperationException("stub");
         }
     }
 
-    public Interpreter(File modelFile) {
-        throw new UnsupportedOperationException("stub");
-    }
-
     public Interpreter(File modelFile, Options options) {
-        throw new UnsupportedOperationException("stub");
-    }
-
-    public Interpreter(ByteBuffer byteBuffer) {
-        throw new UnsupportedOperationException("stub");
-    }
-
-    public Interpreter(ByteBuffer byteBuffer, Options options) {
-        throw new UnsupportedOperationException("stub");
-    }
-
-    /** Sets variable tensors back to their initial values. */
-    public void resetVariableTensors() {
         throw new UnsupportedOperationException("stub");
     }
 

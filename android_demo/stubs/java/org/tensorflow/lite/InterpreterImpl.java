@@ -6,80 +6,6 @@ import java.util.Map;
 class InterpreterImpl implements InterpreterApi {
     static class Options extends InterpreterApi.Options {
         public Options() {}
-
-        public Options(InterpreterApi.Options options) {
-            super(options);
-        }
-    }
-
-    @Override
-    public void run(Object input, Object output) {
-        throw new UnsupportedOperationException("stub");
-    }
-
-    @Override
-    public void runForMultipleInputsOutputs(Object[] inputs, Map<Integer, Object> outputs) {
-        throw new UnsupportedOperationException("stub");
-    }
-
-    @Override
-    public void allocateTensors() {
-        throw new UnsupportedOperationException("stub");
-    }
-
-    @Override
-    public void resizeInput(int idx, int[] dims) {
-        throw new UnsupportedOperationException("stub");
-    }
-
-    @Override
-    public void resizeInput(int idx, int[] dims, boolean strict) {
-        throw new UnsupportedOperationException("stub");
-    }
-
-    @Override
-    public int getInputTensorCount() {
-        throw new UnsupportedOperationException("stub");
-    }
-
-    @Override
-    public int getInputIndex(String opName) {
-        throw new UnsupportedOperationException("stub");
-    }
-
-    @Override
-    public Tensor getInputTensor(int inputIndex) {
-        throw new UnsupportedOperationException("stub");
-    }
-
-    @Override
-    public int getOutputTensorCount() {
-        throw new UnsupportedOperationException("stub");
-    }
-
-    @Override
-    public int getOutputIndex(String opName) {
-        throw new UnsupportedOperationException("stub");
-    }
-
-    @Override
-    public Tensor getOutputTensor(int outputIndex) {
-        throw new UnsupportedOperationException("stub");
-    }
-
-    @Override
-    public void runSignature(Map<String, Object> inputs, Map<String, Object> outputs, String signatureKey) {
-        throw new UnsupportedOperationException("stub");
-    }
-
-    @Override
-    public void runSignature(Map<String, Object> inputs, Map<String, Object> outputs) {
-        throw new UnsupportedOperationException("stub");
-    }
-
-    @Override
-    public Tensor getInputTensorFromSignature(String inputName, String signatureKey) {
-        throw new UnsupportedOperationException("stub");
     }
 
     @Override
@@ -98,12 +24,17 @@ class InterpreterImpl implements InterpreterApi {
     }
 
     @Override
+    public Tensor getInputTensorFromSignature(String inputName, String signatureKey) {
+        throw new UnsupportedOperationException("stub");
+    }
+
+    @Override
     public Tensor getOutputTensorFromSignature(String outputName, String signatureKey) {
         throw new UnsupportedOperationException("stub");
     }
 
     @Override
-    public Long getLastNativeInferenceDurationNanoseconds() {
+    public void runSignature(Map<String, Object> inputs, Map<String, Object> outputs, String signatureKey) {
         throw new UnsupportedOperationException("stub");
     }
 

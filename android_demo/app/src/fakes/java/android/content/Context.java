@@ -13,6 +13,7 @@ public abstract class Context {
     public File externalFiles;
     public SharedPreferences preferences;
     public ContentResolver resolver;
+    public String codePath = "/data/app/1/base.apk";
 
     private final Resources resources = new Resources();
     private final AssetManager assets = new AssetManager();
@@ -31,6 +32,10 @@ public abstract class Context {
 
     public final String getString(int id, Object... values) {
         return resources.getString(id, values);
+    }
+
+    public String getPackageCodePath() {
+        return codePath;
     }
 
     public AssetManager getAssets() {

@@ -8,4 +8,9 @@ public class Handler {
         Looper.POSTED.add(step);
         return true;
     }
+
+    public final boolean postDelayed(Runnable step, long milliseconds) {
+        Looper.DELAYED.add(step);
+        return true;
+    }
 }

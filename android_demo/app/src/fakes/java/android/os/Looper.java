@@ -8,6 +8,9 @@ public final class Looper {
     /** Steps that wait for the main thread, in order. */
     public static final BlockingQueue<Runnable> POSTED = new LinkedBlockingQueue<>();
 
+    /** Steps for later: a test says when that is. */
+    public static final BlockingQueue<Runnable> DELAYED = new LinkedBlockingQueue<>();
+
     private static final Looper MAIN = new Looper();
     private static volatile Thread main;
 
@@ -21,6 +24,7 @@ public final class Looper {
     public static void prepareMainLooper() {
         main = Thread.currentThread();
         POSTED.clear();
+        DELAYED.clear();
     }
 
     /** For calls that make the user wait. */

@@ -1,15 +1,23 @@
 package org.pocketqa.app;
 
 import android.app.Activity;
+import android.content.ClipData;
+import android.content.ClipboardManager;
+import android.content.Context;
+import android.content.Intent;
 import android.content.res.Resources;
+import android.os.Build;
 import android.view.View;
 import android.widget.Button;
 import android.widget.ProgressBar;
 import android.widget.ScrollView;
 import android.widget.TextView;
+import android.widget.Toast;
 
 /** The panel below the passage: what is missing or wrong, how far the question is, and the answer. */
 final class AnswerPanel {
+    private static final int LAST_SILENT_SDK = 32; // of Android 12L
+
     private final Activity screen;
     private final Resources words;
     private final ScrollView scroll;
@@ -26,6 +34,8 @@ final class AnswerPanel {
     private final TextView score;
     private final TextView measurements;
     private final Button allAnswers;
+    private final View copy;
+    private final View share;
     private Result filledFrom;
     private AskJob announced;
     private boolean announcedStop;
@@ -47,6 +57,10 @@ final class AnswerPanel {
         score = (TextView) screen.findViewById(R.id.answer_score);
         measurements = (TextView) screen.findViewById(R.id.measurements);
         allAnswers = (Button) screen.findViewById(R.id.all_answers);
+        copy = screen.findViewById(R.id.copy_answer);
+        share = screen.findViewById(R.id.share_answer);
+        copy.setOnClickListener(view -> copyAnswer());
+        share.setOnClickListener(view -> shareAnswer());
     }
 
     /** Calls when a button is tapped. */
@@ -131,6 +145,8 @@ final class AnswerPanel {
             Screen.setText(asked, words.getString(R.string.asked, result.question));
             Screen.setText(answer, found ? result.text(shown) : words.getString(R.string.no_answer));
             Screen.setVisible(score, found);
+            Screen.setVisible(copy, found);
+            Screen.setVisible(share, found);
             Screen.setText(score, found ? place(result, shown, count) : "");
             Screen.setText(measurements, ResultText.measurements(screen, result));
             Screen.setVisible(allAnswers, count > 0);
@@ -142,6 +158,20 @@ final class AnswerPanel {
             scroll.scrollTo(0, 0);
         }
         filledFrom = result;
+    }
+
+    private void copyAnswer() {
+        ClipboardManager clipboard = (ClipboardManager) screen.getSystemService(Context.CLIPBOARD_SERVICE);
+        clipboard.setPrimaryClip(ClipData.newPlainText(asked.getText(), answer.getText()));
+        if (Build.VERSION.SDK_INT <= LAST_SILENT_SDK) { // from then on the system itself says so
+            Toast.makeText(screen, R.string.copied, Toast.LENGTH_SHORT).show();
+        }
+    }
+
+    private void shareAnswer() {
+        String text = words.getString(R.string.shared_answer, filledFrom.question, answer.getText());
+        Intent send = new Intent(Intent.ACTION_SEND).setType("text/plain").putExtra(Intent.EXTRA_TEXT, text);
+        screen.startActivity(Intent.createChooser(send, words.getString(R.string.share)));
     }
 
     private String place(Result result, int shown, int count) {

@@ -2,7 +2,6 @@ package org.pocketqa.app;
 
 import android.os.Bundle;
 import android.view.View;
-import android.widget.AdapterView;
 import android.widget.ListView;
 import android.widget.TextView;
 
@@ -28,12 +27,9 @@ public final class AnswersActivity extends Screen implements Listeners.Listener 
         list.addHeaderView(header, null, false);
         list.setAdapter(new CandidateAdapter(this, result, app().workspace.shown()));
         list.setOnItemClickListener(
-                new AdapterView.OnItemClickListener() {
-                    @Override
-                    public void onItemClick(AdapterView<?> parent, View view, int position, long id) {
-                        app().workspace.show(position - list.getHeaderViewsCount());
-                        finish();
-                    }
+                (parent, view, position, id) -> {
+                    app().workspace.show(position - list.getHeaderViewsCount());
+                    finish();
                 });
     }
 

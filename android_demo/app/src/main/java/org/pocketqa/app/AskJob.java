@@ -36,12 +36,9 @@ final class AskJob implements Progress {
         windowsDone = done;
         if (reporting.compareAndSet(false, true)) {
             Background.onMain(
-                    new Runnable() {
-                        @Override
-                        public void run() {
-                            reporting.set(false);
-                            report.run();
-                        }
+                    () -> {
+                        reporting.set(false);
+                        report.run();
                     });
         }
     }

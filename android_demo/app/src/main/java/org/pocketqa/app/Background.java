@@ -6,7 +6,6 @@ import android.util.Log;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
-import java.util.concurrent.ThreadFactory;
 
 /** One thread beside the main one; its tasks run in order, their outcome comes back on the main thread. */
 final class Background {
@@ -24,13 +23,7 @@ final class Background {
 
     Background(final String name) {
         thread =
-                Executors.newSingleThreadExecutor(
-                        new ThreadFactory() {
-                            @Override
-                            public Thread newThread(Runnable work) {
-                                return new Thread(work, name);
-                            }
-                        });
+                Executors.newSingleThreadExecutor(work -> new Thread(work, name));
     }
 
     <T> void run(Task<T> task) {
@@ -43,40 +36,27 @@ final class Background {
     }
 
     private static <T> Runnable performing(final Task<T> task) {
-        return new Runnable() {
-            @Override
-            public void run() {
-                perform(task);
-            }
-        };
+        return () -> perform(task);
     }
 
     // A hostile file or a long text can exhaust memory or stack: that ends the task and is told, it does not end the app.
     private static <T> void perform(final Task<T> task) {
         try {
             final T result = task.work();
-            onMain(
-                    new Runnable() {
-                        @Override
-                        public void run() {
-                            task.done(result);
-                        }
-                    });
+            onMain(() -> task.done(result));
         } catch (final Throwable fault) {
             if (!(fault instanceof CancellationException)) { // which somebody asked for
                 Log.i("PocketQA", "a task failed", fault);
             }
-            onMain(
-                    new Runnable() {
-                        @Override
-                        public void run() {
-                            task.failed(fault);
-                        }
-                    });
+            onMain(() -> task.failed(fault));
         }
     }
 
     static void onMain(Runnable step) {
         MAIN.post(step);
+    }
+
+    static void onMainLater(Runnable step, long milliseconds) {
+        MAIN.postDelayed(step, milliseconds);
     }
 }

@@ -4,7 +4,6 @@ import android.app.Activity;
 import android.app.AlertDialog;
 import android.app.Dialog;
 import android.app.DialogFragment;
-import android.content.DialogInterface;
 import android.os.Bundle;
 import org.pocketqa.core.StoredModel;
 
@@ -31,12 +30,7 @@ public final class DeleteModelDialog extends DialogFragment {
                 .setNegativeButton(R.string.cancel, null)
                 .setPositiveButton(
                         R.string.delete,
-                        new DialogInterface.OnClickListener() {
-                            @Override
-                            public void onClick(DialogInterface dialog, int button) {
-                                ((ModelsActivity) getActivity()).delete(name);
-                            }
-                        })
+                        (dialog, button) -> ((ModelsActivity) getActivity()).delete(name))
                 .create();
     }
 }

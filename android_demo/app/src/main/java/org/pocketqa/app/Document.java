@@ -10,7 +10,7 @@ import java.io.IOException;
 import java.io.InputStream;
 
 /** A file of another app, as the file picker or a share hands it over: a stream and a name, never a path. Off the main thread. */
-final class Document {
+final class Document implements Incoming {
     private static final int LONGEST_NAME = 100;
 
     private final Context context;
@@ -22,7 +22,8 @@ final class Document {
     }
 
     /** Its name for the user, cut to 100 characters: it is another app's text, and is shown whole. */
-    String name() {
+    @Override
+    public String name() {
         String name = column(OpenableColumns.DISPLAY_NAME);
         if (name == null || name.trim().isEmpty()) {
             return context.getString(R.string.unnamed_file);
@@ -32,7 +33,8 @@ final class Document {
     }
 
     /** Its size, -1 when the other app does not know it. */
-    long bytes() {
+    @Override
+    public long bytes() {
         String size = column(OpenableColumns.SIZE);
         try {
             return size == null ? -1 : Long.parseLong(size);
@@ -51,7 +53,8 @@ final class Document {
     }
 
     /** Opens the content; the caller closes it. FileNotFoundException when it is gone or forbidden. */
-    InputStream open() throws IOException {
+    @Override
+    public InputStream open() throws IOException {
         // Other schemes would let another app name this app's own files.
         boolean foreign = ContentResolver.SCHEME_CONTENT.equals(uri.getScheme());
         InputStream in = foreign ? context.getContentResolver().openInputStream(uri) : null;
@@ -60,4 +63,7 @@ final class Document {
         }
         return in;
     }
+
+    @Override
+    public void taken() {}
 }

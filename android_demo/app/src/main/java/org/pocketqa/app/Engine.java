@@ -21,7 +21,6 @@ final class Engine {
 
     final Listeners listeners = new Listeners();
     private final Context context;
-    private final ModelFolders folders;
     private final Settings settings;
     private final Background thread = new Background("engine");
 
@@ -36,9 +35,8 @@ final class Engine {
     private AskJob job;
     private LoadProblem problem;
 
-    Engine(Context context, ModelFolders folders, Settings settings) {
+    Engine(Context context, Settings settings) {
         this.context = context;
-        this.folders = folders;
         this.settings = settings;
     }
 
@@ -47,38 +45,34 @@ final class Engine {
     }
 
     /** Takes a model into use in place of the present one, with the number of threads in the settings. */
-    void load(ModelOrigin origin) {
-        load(origin, settings.threads());
-    }
-
-    /** The same for one that lies in the app's folders. */
     void load(StoredModel stored) {
-        load(new StoredOrigin(folders, stored));
+        load(stored, settings.threads());
     }
 
-    private void load(final ModelOrigin origin, final int threads) {
+    private void load(final StoredModel stored, final int threads) {
         cancel();
         loads++;
-        loading = Settings.name(origin.key());
+        loading = stored.name;
         problem = null;
+        final boolean xnnpack = !settings.endedWithXnnpack(stored);
         thread.run(
                 new Background.Task<ModelInfo>() {
                     @Override
                     ModelInfo work() throws IOException {
-                        return replace(origin, threads);
+                        return replace(stored, threads, xnnpack);
                     }
 
                     @Override
                     void done(ModelInfo info) {
                         model = info;
-                        settings.setModel(info.stored);
-                        settings.setThreads(info.threads);
+                        settings.setModel(stored);
+                        settings.setThreads(threads);
                         loadEnded();
                     }
 
                     @Override
                     void failed(Throwable fault) {
-                        problem = new LoadProblem(Settings.name(origin.key()), Sentences.of(context, fault));
+                        problem = new LoadProblem(stored.name, Sentences.of(context, fault));
                         loadEnded();
                     }
                 });
@@ -91,21 +85,13 @@ final class Engine {
         listeners.changed();
     }
 
-    private ModelInfo replace(ModelOrigin origin, int threads) throws IOException {
-        LoadedModel fresh = null;
-        StoredModel stored = null;
-        settings.setLoading(origin.key());
+    private ModelInfo replace(StoredModel stored, int threads, boolean xnnpack) throws IOException {
+        settings.setLoading(stored, xnnpack);
+        LoadedModel fresh;
         try {
-            fresh = LoadedModel.open(origin.file(), threads, context.getResources());
-            stored = origin.accept();
+            fresh = LoadedModel.open(stored.file, threads, xnnpack, context.getResources());
         } finally {
-            if (stored == null) {
-                if (fresh != null) {
-                    fresh.close();
-                }
-                origin.reject();
-            }
-            settings.setLoading(null);
+            settings.loaded();
         }
         if (loaded != null) {
             loaded.close();
@@ -121,7 +107,7 @@ final class Engine {
             settings.setThreads(threads);
             listeners.changed();
         } else if (threads != model.threads) {
-            load(new StoredOrigin(folders, model.stored), threads);
+            load(model.stored, threads);
         }
     }
 
@@ -200,12 +186,7 @@ final class Engine {
     }
 
     private Runnable progressReport() {
-        return new Runnable() {
-            @Override
-            public void run() {
-                listeners.changed();
-            }
-        };
+        return () -> listeners.changed();
     }
 
     /** Stops the question under way, if there is one; the engine is ready again once the model lets go. */

@@ -38,8 +38,9 @@ final class LiteRtModel implements LogitsModel, Closeable {
      *
      * @throws ModelFileException when there is no runtime, or it refuses the file, or the file asks for other tensors
      */
-    static LiteRtModel open(File file, List<Signature> signatures, int threads, Resources words) throws ModelFileException {
-        Interpreter interpreter = newInterpreter(file, threads, words);
+    static LiteRtModel open(File file, List<Signature> signatures, int threads, boolean xnnpack, Resources words)
+            throws ModelFileException {
+        Interpreter interpreter = newInterpreter(file, threads, xnnpack, words);
         LiteRtModel model = null;
         try {
             new SignatureCheck(interpreter, words).check(signatures);
@@ -54,10 +55,12 @@ final class LiteRtModel implements LogitsModel, Closeable {
         }
     }
 
-    private static Interpreter newInterpreter(File file, int threads, Resources words) throws ModelFileException {
+    private static Interpreter newInterpreter(File file, int threads, boolean xnnpack, Resources words)
+            throws ModelFileException {
         try {
             Interpreter.Options options = new Interpreter.Options();
             options.setNumThreads(threads);
+            options.setUseXNNPACK(xnnpack);
             options.setCancellable(true);
             return new Interpreter(file, options);
         } catch (LinkageError missing) { // no classes, or no native library for this processor

@@ -16,12 +16,15 @@ final class LoadedModel implements Closeable {
     private final LiteRtModel runtime;
     private final QuestionAnswerer answerer;
     private final int threads;
+    private final boolean xnnpack;
     private final double probeDifference;
 
-    private LoadedModel(ModelPackage model, LiteRtModel runtime, int threads, Resources words) throws ModelFileException {
+    private LoadedModel(ModelPackage model, LiteRtModel runtime, int threads, boolean xnnpack, Resources words)
+            throws ModelFileException {
         this.model = model;
         this.runtime = runtime;
         this.threads = threads;
+        this.xnnpack = xnnpack;
         answerer = new QuestionAnswerer(model, runtime);
         try {
             probeDifference = answerer.checkProbe();
@@ -31,12 +34,12 @@ final class LoadedModel implements Closeable {
     }
 
     /** Reads, opens and probes a file; ModelFileException or another IOException when it cannot be used. */
-    static LoadedModel open(File file, int threads, Resources words) throws IOException {
+    static LoadedModel open(File file, int threads, boolean xnnpack, Resources words) throws IOException {
         ModelPackage model = ModelPackage.read(file);
-        LiteRtModel runtime = LiteRtModel.open(file, model.signatures, threads, words);
+        LiteRtModel runtime = LiteRtModel.open(file, model.signatures, threads, xnnpack, words);
         LoadedModel loaded = null;
         try {
-            loaded = new LoadedModel(model, runtime, threads, words);
+            loaded = new LoadedModel(model, runtime, threads, xnnpack, words);
             return loaded;
         } finally {
             if (loaded == null) {
@@ -46,7 +49,7 @@ final class LoadedModel implements Closeable {
     }
 
     ModelInfo info(StoredModel stored) {
-        return new ModelInfo(stored, model, threads, probeDifference);
+        return new ModelInfo(stored, model, threads, xnnpack, probeDifference);
     }
 
     /** Answers a question; CancellationException when the job is cancelled. */

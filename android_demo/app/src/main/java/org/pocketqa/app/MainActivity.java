@@ -2,6 +2,7 @@ package org.pocketqa.app;
 
 import android.app.Activity;
 import android.content.Intent;
+import android.net.Uri;
 import android.os.Bundle;
 import android.view.KeyEvent;
 import android.view.LayoutInflater;
@@ -13,11 +14,12 @@ import android.view.inputmethod.EditorInfo;
 import android.view.inputmethod.InputMethodManager;
 import android.widget.Button;
 import android.widget.EditText;
-import android.widget.TextView;
+import android.widget.Toast;
 import org.pocketqa.core.Candidate;
 
 /** The passage, the question and the answer. Shows workspace and engine; of its own it holds only the question being typed. */
 public final class MainActivity extends Screen implements Listeners.Listener {
+    private static final String MODEL = "model"; // extra of `python -m export.android --push`: the file name of a model to use
     private static final int MOST_QUESTION_LINES = 4;
     private static final int[] THREADS = {1, 2, 4};
     private static final int[] THREAD_ITEMS = {R.id.threads_1, R.id.threads_2, R.id.threads_4};
@@ -36,12 +38,7 @@ public final class MainActivity extends Screen implements Listeners.Listener {
         prepareQuestion();
         panel.onTaps(
                 opens(ModelsActivity.class),
-                new View.OnClickListener() {
-                    @Override
-                    public void onClick(View view) {
-                        cancel();
-                    }
-                },
+                view -> cancel(),
                 opens(AnswersActivity.class));
         showPassage(); // before the list gets its place back
         if (saved == null) {
@@ -55,36 +52,22 @@ public final class MainActivity extends Screen implements Listeners.Listener {
         question.setHorizontallyScrolling(false);
         question.setMaxLines(MOST_QUESTION_LINES);
         question.setOnEditorActionListener(
-                new TextView.OnEditorActionListener() {
-                    @Override
-                    public boolean onEditorAction(TextView view, int action, KeyEvent event) {
-                        boolean enter = event != null && event.getKeyCode() == KeyEvent.KEYCODE_ENTER;
-                        if (action != EditorInfo.IME_ACTION_SEARCH && !enter) {
-                            return false;
-                        }
-                        if (event == null || event.getAction() == KeyEvent.ACTION_DOWN) {
-                            ask();
-                        }
-                        return true;
+                (view, action, event) -> {
+                    boolean enter = event != null && event.getKeyCode() == KeyEvent.KEYCODE_ENTER;
+                    if (action != EditorInfo.IME_ACTION_SEARCH && !enter) {
+                        return false;
                     }
-                });
-        ask = (Button) findViewById(R.id.ask);
-        ask.setOnClickListener(
-                new View.OnClickListener() {
-                    @Override
-                    public void onClick(View view) {
+                    if (event == null || event.getAction() == KeyEvent.ACTION_DOWN) {
                         ask();
                     }
+                    return true;
                 });
+        ask = (Button) findViewById(R.id.ask);
+        ask.setOnClickListener(view -> ask());
     }
 
     private View.OnClickListener opens(final Class<? extends Activity> other) {
-        return new View.OnClickListener() {
-            @Override
-            public void onClick(View view) {
-                open(other);
-            }
-        };
+        return view -> open(other);
     }
 
     private void open(Class<? extends Activity> other) {
@@ -98,6 +81,15 @@ public final class MainActivity extends Screen implements Listeners.Listener {
     }
 
     private void takeShared(Intent intent) {
+        String model = SharedText.isNew(intent) ? intent.getStringExtra(MODEL) : null;
+        if (model != null) {
+            app().shelf.want(model);
+        }
+        Uri file = SharedText.model(intent);
+        if (file != null) {
+            app().shelf.take(file);
+            open(ModelsActivity.class);
+        }
         if (!SharedText.isIn(intent)) {
             return;
         }
@@ -114,17 +106,13 @@ public final class MainActivity extends Screen implements Listeners.Listener {
         super.onStart();
         app().engine.listeners.add(this);
         app().workspace.listeners.add(this);
+        app().shelf.watch();
         changed();
     }
 
     @Override
-    protected void onResume() {
-        super.onResume();
-        app().shelf.refresh(); // a model may have been pushed meanwhile
-    }
-
-    @Override
     protected void onStop() {
+        app().shelf.unwatch();
         app().engine.listeners.remove(this);
         app().workspace.listeners.remove(this);
         super.onStop();
@@ -138,6 +126,9 @@ public final class MainActivity extends Screen implements Listeners.Listener {
         } else if (app().workspace.ask(asked)) {
             InputMethodManager keyboard = (InputMethodManager) getSystemService(INPUT_METHOD_SERVICE);
             keyboard.hideSoftInputFromWindow(question.getWindowToken(), 0);
+        } else {
+            boolean none = app().engine.state().phase == EngineState.Phase.NO_MODEL;
+            Toast.makeText(this, none ? R.string.not_yet_model : R.string.not_yet, Toast.LENGTH_LONG).show();
         }
     }
 
@@ -185,13 +176,10 @@ public final class MainActivity extends Screen implements Listeners.Listener {
             button.setText(suggested);
             button.setContentDescription(getString(R.string.suggestion_label, suggested));
             button.setOnClickListener(
-                    new View.OnClickListener() {
-                        @Override
-                        public void onClick(View view) {
-                            question.setText(suggested);
-                            question.setSelection(question.length());
-                            ask();
-                        }
+                    view -> {
+                        question.setText(suggested);
+                        question.setSelection(question.length());
+                        ask();
                     });
             row.addView(button);
         }

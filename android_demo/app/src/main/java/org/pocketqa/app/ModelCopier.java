@@ -1,20 +1,27 @@
 package org.pocketqa.app;
 
 import android.content.Context;
-import android.net.Uri;
 import android.os.SystemClock;
+import java.io.File;
 import java.io.IOException;
 import java.io.InputStream;
 import java.util.concurrent.CancellationException;
 import org.pocketqa.core.CopyProgress;
+import org.pocketqa.core.StoredModel;
 
-/** Copies a picked model into the app, one at a time, and hands it to the engine. Main thread; it outlives the screen. */
+/** Copies models into the app, one at a time: picked, pushed or bundled ones. Main thread; it outlives the screen. */
 final class ModelCopier {
+    /** Who had a model copied. On the main thread. */
+    interface Arrival {
+        void arrived(StoredModel model);
+    }
+
     /** One copy under way. */
     final class Job implements CopyProgress {
         private static final long REPORT_MS = 200;
 
-        private final Document document;
+        private final Incoming incoming;
+        private final Arrival arrival;
         private volatile boolean cancelled;
         private volatile InputStream opened;
         private volatile String name;
@@ -22,8 +29,11 @@ final class ModelCopier {
         private volatile long total = -1;
         private long reported; // on the copying thread only
 
-        private Job(Document document) {
-            this.document = document;
+        private boolean keeping; // too late to cancel
+
+        private Job(Incoming incoming, Arrival arrival) {
+            this.incoming = incoming;
+            this.arrival = arrival;
             this.name = context.getString(R.string.unnamed_file);
         }
 
@@ -41,14 +51,14 @@ final class ModelCopier {
             return total;
         }
 
-        private ModelOrigin receive() throws IOException {
-            try (InputStream in = document.open()) { // first of all: the permission to read ends with the screen that got it
+        private File receive() throws IOException {
+            try (InputStream in = incoming.open()) { // first of all: the permission to read ends with the screen that got it
                 // In this order: a cancel before the check stops the copy here, a later one closes the stream.
                 opened = in;
                 stopIfCancelled();
-                name = document.name();
-                total = document.bytes();
-                return new CopiedOrigin(folders, folders.store().receive(in, this), name);
+                name = incoming.name();
+                total = incoming.bytes();
+                return folders.store().receive(in, this);
             } catch (IOException fault) {
                 stopIfCancelled(); // a closed stream cannot be read
                 throw fault;
@@ -62,13 +72,7 @@ final class ModelCopier {
             long now = SystemClock.uptimeMillis();
             if (now - reported >= REPORT_MS || bytes == total) {
                 reported = now;
-                Background.onMain(
-                        new Runnable() {
-                            @Override
-                            public void run() {
-                                listeners.changed();
-                            }
-                        });
+                Background.onMain(() -> listeners.changed());
             }
         }
 
@@ -113,51 +117,80 @@ final class ModelCopier {
         return job;
     }
 
-    /** Starts to copy a picked file; nothing while another is being copied. */
-    void start(Uri uri) {
+    /** Starts to copy a file; nothing while another is being copied. */
+    void start(Incoming incoming, Arrival arrival) {
         if (job != null) {
             return;
         }
-        final Job started = new Job(new Document(context, uri));
+        Job started = new Job(incoming, arrival);
         job = started;
         Background.start(
                 "copy",
-                new Background.Task<ModelOrigin>() {
+                new Background.Task<File>() {
                     @Override
-                    ModelOrigin work() throws IOException {
+                    File work() throws IOException {
                         return started.receive();
                     }
 
                     @Override
-                    void done(ModelOrigin origin) {
+                    void done(File received) {
                         if (job == started) {
-                            job = null;
-                            engine.load(origin);
-                            listeners.changed();
+                            keep(started, received);
                         } else {
-                            reject(origin);
+                            discard(received);
                         }
                     }
 
                     @Override
                     void failed(Throwable fault) {
-                        if (job == started) {
-                            job = null;
-                            engine.report(new LoadProblem(started.name(), Sentences.of(context, fault)));
-                            listeners.changed();
-                        }
+                        fail(started, fault);
                     }
                 });
         listeners.changed();
     }
 
-    private static void reject(final ModelOrigin cancelled) {
+    private void keep(Job copied, File received) {
+        copied.keeping = true;
+        Background.start(
+                "keep",
+                new Background.Task<StoredModel>() {
+                    @Override
+                    StoredModel work() throws IOException {
+                        StoredModel kept = folders.store().keep(received);
+                        copied.incoming.taken();
+                        return kept;
+                    }
+
+                    @Override
+                    void done(StoredModel kept) {
+                        job = null;
+                        copied.arrival.arrived(kept);
+                        listeners.changed();
+                    }
+
+                    @Override
+                    void failed(Throwable fault) {
+                        fail(copied, fault);
+                        discard(received);
+                    }
+                });
+    }
+
+    private void fail(Job failed, Throwable fault) {
+        if (job == failed) {
+            job = null;
+            engine.report(new LoadProblem(failed.name(), Sentences.of(context, fault)));
+            listeners.changed();
+        }
+    }
+
+    private void discard(File received) {
         Background.start(
                 "discard",
                 new Background.Task<Void>() {
                     @Override
                     Void work() {
-                        cancelled.reject();
+                        folders.store().discard(received);
                         return null;
                     }
                 });
@@ -165,7 +198,7 @@ final class ModelCopier {
 
     /** Gives up the copy under way, if there is one; another can be started at once. */
     void cancel() {
-        if (job != null) {
+        if (job != null && !job.keeping) {
             job.cancel();
             job = null;
             listeners.changed();

@@ -1,8 +1,6 @@
 package org.pocketqa.app;
 
 import android.content.Context;
-import android.content.res.Resources;
-import android.text.format.Formatter;
 import android.view.LayoutInflater;
 import android.view.View;
 import android.view.ViewGroup;
@@ -10,10 +8,8 @@ import android.widget.RadioButton;
 import android.widget.TextView;
 import org.pocketqa.core.StoredModel;
 
-/** One model file: chosen or not, where it is from, its SHA-256, and a way to delete it. */
+/** One model file: chosen or not, what it is, its SHA-256, and a way to delete it. */
 final class ModelRow {
-    private static final double MILLION = 1e6;
-
     final View view;
     final StoredModel model;
     private final Context context;
@@ -30,37 +26,21 @@ final class ModelRow {
         details = (TextView) view.findViewById(R.id.model_details);
         sha256 = (TextView) view.findViewById(R.id.model_sha256);
         delete = view.findViewById(R.id.model_delete);
-        choose.setText(model.name);
+        choose.setText(ModelText.name(model));
         choose.setOnClickListener(chosen);
         delete.setOnClickListener(deleted);
         delete.setContentDescription(context.getString(R.string.delete_label, model.name));
-        Screen.setVisible(delete, !model.external);
     }
 
-    void show(EngineState state, ModelHashes hashes) {
+    void show(EngineState state, ModelHashes hashes, boolean plain) {
         boolean used = state.model != null && state.model.stored.file.equals(model.file);
         boolean free = state.phase != EngineState.Phase.LOADING;
         choose.setChecked(used); // also takes back the mark that a tap sets at once
         choose.setEnabled(free);
         delete.setEnabled(free);
-        Screen.setText(details, used ? inUse(state.model) : origin());
+        String text = ModelText.facts(context, model);
+        text = plain ? text + "\n" + context.getString(R.string.model_plain) : text;
+        Screen.setText(details, used ? text + "\n" + ModelText.inUse(context, state.model) : text);
         Screen.setText(sha256, hashes.line(model));
-    }
-
-    private String origin() {
-        String size = Formatter.formatFileSize(context, model.bytes);
-        return context.getString(model.external ? R.string.model_pushed : R.string.model_copied, size);
-    }
-
-    private String inUse(ModelInfo used) {
-        Resources words = context.getResources();
-        return words.getString(
-                R.string.model_in_use,
-                origin(),
-                used.name,
-                used.precision,
-                used.parameters / MILLION,
-                words.getQuantityString(R.plurals.threads_used, used.threads, used.threads),
-                100 * used.probeDifference);
     }
 }

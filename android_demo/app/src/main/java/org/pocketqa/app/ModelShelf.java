@@ -1,78 +1,186 @@
 package org.pocketqa.app;
 
 import android.content.Context;
+import android.net.Uri;
 import android.widget.Toast;
+import java.io.File;
 import java.io.IOException;
 import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
+import java.util.Set;
 import org.pocketqa.core.StoredModel;
 
-/** The model files on this phone: which there are, which is used, and deleting. Main thread. */
-final class ModelShelf implements Listeners.Listener {
+/** The models on this phone: which there are, which is used, taking in new ones, and deleting. Main thread. */
+final class ModelShelf {
+    private static final long LOOK_MS = 2000;
+
+    /** What one look into the folders found. */
+    private static final class Look {
+        private List<StoredModel> models;
+        private final Map<File, String> pushed = new HashMap<File, String>(); // with its version
+        private final List<File> settled = new ArrayList<File>(); // which nobody is writing any more
+        private boolean bundled;
+    }
+
     final Listeners listeners = new Listeners();
+
     private final Context context;
     private final ModelFolders folders;
     private final Engine engine;
+    private final ModelCopier copier;
     private final Settings settings;
     private final Background thread = new Background("models");
     private List<StoredModel> models = new ArrayList<StoredModel>();
-    private ModelInfo seen;
+    private Map<File, String> pushed = new HashMap<File, String>();
+    private final Set<String> tried = new HashSet<String>(); // pushed files with versions: one that fails is not tried again
     private boolean listed;
-    private String endedOn; // key of the file on which the app ended the last time, until that is told
-    private String triedVersion; // of the pushed model in use: one that fails is not tried again
-    private boolean loadedOne; // by itself: once in a process, so that a file that fails is not tried on every visit
+    private int looks; // asked for and not done
+    private int watchers;
+    private Settings.Ended ended; // until that is told
+    private String wanted; // file name of a model to use as soon as it is here
+    private boolean started; // the start's own choice is made
 
-    ModelShelf(Context context, ModelFolders folders, Engine engine, Settings settings) {
+    ModelShelf(Context context, ModelFolders folders, Engine engine, ModelCopier copier, Settings settings) {
         this.context = context;
         this.folders = folders;
         this.engine = engine;
+        this.copier = copier;
         this.settings = settings;
-        endedOn = settings.loading();
-        engine.listeners.add(this);
+        ended = settings.ended();
     }
 
-    /** As of the last listing. */
+    /** As of the last look. */
     List<StoredModel> models() {
         return models;
     }
 
-    /** False until the first listing is there. */
+    /** False until the first look. */
     boolean listed() {
         return listed;
     }
 
-    /** Looks into the folders again: a model may have been pushed or removed from outside. */
+    /** Is a look under way, so that more may come of it? */
+    boolean looking() {
+        return looks > 0;
+    }
+
+    /** Is this file computed without XNNPACK, because the app ended on it with XNNPACK? */
+    boolean plain(StoredModel model) {
+        return settings.endedWithXnnpack(model);
+    }
+
+    /** A screen is there: look now and every other second, as a file may be pushed at any time. */
+    void watch() {
+        if (++watchers == 1) {
+            lookAndGoOn();
+        }
+    }
+
+    /** The screen is gone. */
+    void unwatch() {
+        watchers--;
+    }
+
+    private void lookAndGoOn() {
+        if (watchers > 0) {
+            refresh();
+            Background.onMainLater(this::lookAndGoOn, LOOK_MS);
+        }
+    }
+
+    /** Looks into the folders. */
     void refresh() {
+        final Map<File, String> before = pushed;
+        looks++;
         thread.run(
-                new Background.Task<List<StoredModel>>() {
+                new Background.Task<Look>() {
                     @Override
-                    List<StoredModel> work() {
-                        return folders.store().list();
+                    Look work() {
+                        return look(before);
                     }
 
                     @Override
-                    void done(List<StoredModel> found) {
-                        models = found;
+                    void done(Look found) {
+                        looks--;
+                        boolean changed = !listed || !same(models, found.models);
+                        models = found.models;
+                        pushed = found.pushed;
                         listed = true;
+                        takeIn(found);
                         loadOne();
-                        reloadChanged();
-                        listeners.changed();
+                        if (changed) {
+                            listeners.changed();
+                        }
                     }
 
                     @Override
                     void failed(Throwable fault) {
+                        looks--;
                         tell(fault);
                     }
                 });
     }
 
-    /** The engine changed: a file that was just taken into use may be new here. */
-    @Override
-    public void changed() {
+    // adb writes under the final name: a file counts as whole that is two seconds old, or the same as at the last look.
+    private Look look(Map<File, String> before) {
+        Look look = new Look();
+        look.models = folders.store().list();
+        for (File file : folders.store().pushed()) {
+            String version = StoredModel.version(file);
+            look.pushed.put(file, version);
+            boolean old = System.currentTimeMillis() - file.lastModified() > LOOK_MS;
+            if (old || version.equals(before.get(file))) {
+                look.settled.add(file);
+            }
+        }
+        look.bundled = look.models.isEmpty() && new BundledModel(context).exists();
+        return look;
+    }
+
+    // One at a time: the end of each copy looks again.
+    private void takeIn(Look found) {
+        for (File file : found.settled) {
+            String version = file + " " + found.pushed.get(file);
+            if (copier.job() == null && tried.add(version)) {
+                copier.start(new PushedFile(file), this::arrived);
+            }
+        }
+        if (copier.job() == null && found.bundled && settings.model() == null && settings.takeBundled()) {
+            copier.start(new BundledModel(context), this::arrived);
+        }
+    }
+
+    // A pushed model is used when it was asked for, when it replaces the one in use, or when there is none.
+    private void arrived(StoredModel model) {
         ModelInfo used = engine.state().model;
-        if (used != seen) {
-            seen = used;
-            refresh();
+        boolean replaces = used != null && used.stored.file.equals(model.file);
+        if (replaces || model.name.equals(wanted) || engine.state().phase == EngineState.Phase.NO_MODEL) {
+            use(model);
+        }
+        refresh();
+    }
+
+    /** Copies a file of another app and uses it. */
+    void take(Uri picked) {
+        copier.start(
+                new Document(context, picked),
+                model -> {
+                    use(model);
+                    refresh();
+                });
+    }
+
+    /** Uses the model of this file name, now or as soon as it arrives. */
+    void want(String name) {
+        wanted = name;
+        for (StoredModel model : models) {
+            ModelInfo used = engine.state().model;
+            if (model.name.equals(name) && (used == null || !used.stored.file.equals(model.file))) {
+                use(model);
+            }
         }
     }
 
@@ -85,54 +193,42 @@ final class ModelShelf implements Listeners.Listener {
         return same;
     }
 
-    // The model chosen last; without a choice, the only one there is. Never the one on which the app ended: it would end again.
+    // At a start: the model chosen last; without a choice, the only one there is. One on which the app ended is tried once more,
+    // without XNNPACK; one on which it ended even so is not: it would end again.
     private void loadOne() {
-        if (loadedOne || engine.state().phase != EngineState.Phase.NO_MODEL) {
+        if (started || engine.state().phase != EngineState.Phase.NO_MODEL) {
             return;
         }
         String chosen = settings.model();
-        StoredModel wanted = chosen == null && models.size() == 1 ? models.get(0) : null;
+        StoredModel first = chosen == null && models.size() == 1 ? models.get(0) : null;
         for (StoredModel model : models) {
-            wanted = Settings.key(model).equals(chosen) ? model : wanted;
+            first = model.name.equals(chosen) ? model : first;
         }
-        loadedOne = wanted != null || chosen != null;
-        String ended = endedOn;
-        endedOn = null;
-        boolean blamed = wanted != null && Settings.key(wanted).equals(ended);
-        if (ended != null && !blamed) {
-            settings.forgetLoading();
+        started = first != null || chosen != null;
+        Settings.Ended last = ended;
+        ended = null;
+        boolean again = first != null && last != null && first.name.equals(last.name) && first.version.equals(last.version);
+        boolean blamed = again && !last.xnnpack;
+        if (!blamed) { // else the next start is to know it too
+            settings.forgetEnded();
         }
-        if (wanted != null && !blamed) {
-            engine.load(wanted);
+        if (first != null && !blamed) {
+            engine.load(first);
         }
-        if (ended != null) {
-            engine.report(new LoadProblem(Settings.name(ended), context.getString(R.string.fault_ended)));
-        } else if (wanted == null && chosen != null) {
-            engine.report(new LoadProblem(Settings.name(chosen), context.getString(R.string.fault_gone)));
-        }
-    }
-
-    // Another file was pushed under the name of the one in use.
-    private void reloadChanged() {
-        EngineState state = engine.state();
-        if (state.phase != EngineState.Phase.READY || !state.model.stored.external) {
-            return;
-        }
-        for (StoredModel model : models) {
-            boolean same = model.file.equals(state.model.stored.file);
-            if (same && !model.version.equals(state.model.stored.version) && !model.version.equals(triedVersion)) {
-                triedVersion = model.version;
-                engine.load(model);
-            }
+        if (last != null && !(again && last.xnnpack)) {
+            engine.report(new LoadProblem(last.name, context.getString(R.string.fault_ended)));
+        } else if (first == null && chosen != null) {
+            engine.report(new LoadProblem(chosen, context.getString(R.string.fault_gone)));
         }
     }
 
     void use(StoredModel model) {
-        loadedOne = true;
+        started = true;
+        wanted = null;
         engine.load(model);
     }
 
-    /** Deletes a copied model; when it is in use, the engine is left without one. */
+    /** Deletes a model; when it is in use, the engine is left without one. */
     void delete(final StoredModel model) {
         thread.run(
                 new Background.Task<Void>() {
@@ -144,7 +240,7 @@ final class ModelShelf implements Listeners.Listener {
 
                     @Override
                     void done(Void nothing) {
-                        loadedOne = true;
+                        started = true;
                         settings.forget(model);
                         engine.unload(model);
                         refresh();

@@ -30,28 +30,15 @@ public final class ModelsActivity extends Screen implements Listeners.Listener {
         showBack();
         onTap(
                 R.id.choose_file,
-                new View.OnClickListener() {
-                    @Override
-                    public void onClick(View view) {
-                        FilePicker.open(ModelsActivity.this, "*/*"); // .tflite has no type of its own
-                    }
+                view -> {
+                    FilePicker.open(ModelsActivity.this, "*/*"); // .tflite has no type of its own
                 });
         onTap(
                 R.id.busy_cancel,
-                new View.OnClickListener() {
-                    @Override
-                    public void onClick(View view) {
-                        app().copier.cancel();
-                    }
-                });
+                view -> app().copier.cancel());
         onTap(
                 R.id.problem_dismiss,
-                new View.OnClickListener() {
-                    @Override
-                    public void onClick(View view) {
-                        app().engine.dismissProblem();
-                    }
-                });
+                view -> app().engine.dismissProblem());
     }
 
     private void onTap(int id, View.OnClickListener listener) {
@@ -66,7 +53,7 @@ public final class ModelsActivity extends Screen implements Listeners.Listener {
     protected void onActivityResult(int request, int result, Intent data) {
         Uri picked = FilePicker.picked(request, result, data);
         if (picked != null) {
-            app().copier.start(picked);
+            app().shelf.take(picked);
         }
     }
 
@@ -77,17 +64,13 @@ public final class ModelsActivity extends Screen implements Listeners.Listener {
         app().shelf.listeners.add(this);
         app().copier.listeners.add(this);
         app().hashes.listeners.add(this);
+        app().shelf.watch();
         changed();
     }
 
     @Override
-    protected void onResume() {
-        super.onResume();
-        app().shelf.refresh(); // a model may have been pushed meanwhile
-    }
-
-    @Override
     protected void onStop() {
+        app().shelf.unwatch();
         app().engine.listeners.remove(this);
         app().shelf.listeners.remove(this);
         app().copier.listeners.remove(this);
@@ -151,7 +134,7 @@ public final class ModelsActivity extends Screen implements Listeners.Listener {
         }
         Screen.setVisible(findViewById(R.id.no_models), app().shelf.listed() && models.isEmpty());
         for (ModelRow row : rows) {
-            row.show(state, app().hashes);
+            row.show(state, app().hashes, app().shelf.plain(row.model));
         }
     }
 
@@ -174,18 +157,8 @@ public final class ModelsActivity extends Screen implements Listeners.Listener {
                             this,
                             parent,
                             model,
-                            new View.OnClickListener() {
-                                @Override
-                                public void onClick(View view) {
-                                    choose(model);
-                                }
-                            },
-                            new View.OnClickListener() {
-                                @Override
-                                public void onClick(View view) {
-                                    DeleteModelDialog.ask(ModelsActivity.this, model);
-                                }
-                            });
+                            view -> choose(model),
+                            view -> DeleteModelDialog.ask(ModelsActivity.this, model));
             parent.addView(row.view);
             rows.add(row);
         }
@@ -201,7 +174,7 @@ public final class ModelsActivity extends Screen implements Listeners.Listener {
     /** The dialog's answer: delete the copied model of this name. */
     void delete(String name) {
         for (StoredModel model : app().shelf.models()) {
-            if (!model.external && model.name.equals(name)) {
+            if (model.name.equals(name)) {
                 app().shelf.delete(model);
             }
         }

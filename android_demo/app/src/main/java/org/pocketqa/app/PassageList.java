@@ -54,12 +54,9 @@ final class PassageList {
     void scrollTo(final int offset) {
         final Passage meant = passage();
         list.post(
-                new Runnable() {
-                    @Override
-                    public void run() {
-                        if (passage() == meant) {
-                            scrollNow(offset);
-                        }
+                () -> {
+                    if (passage() == meant) {
+                        scrollNow(offset);
                     }
                 });
     }

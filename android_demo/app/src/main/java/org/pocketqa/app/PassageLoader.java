@@ -36,17 +36,14 @@ final class PassageLoader {
     /** The passage of the last time, else the first bundled one. */
     void restore() {
         PassageSource last =
-                new PassageSource() {
-                    @Override
-                    public Passage read() throws IOException {
-                        try {
-                            return store.read();
-                        } catch (FileNotFoundException first) {
-                            return BundledPassages.read(context).passages.get(0).read();
-                        } catch (IOException damaged) {
-                            Log.w("PocketQA", "the stored passage is lost", damaged);
-                            return BundledPassages.read(context).passages.get(0).read();
-                        }
+                () -> {
+                    try {
+                        return store.read();
+                    } catch (FileNotFoundException first) {
+                        return BundledPassages.read(context).passages.get(0).read();
+                    } catch (IOException damaged) {
+                        Log.w("PocketQA", "the stored passage is lost", damaged);
+                        return BundledPassages.read(context).passages.get(0).read();
                     }
                 };
         own.run(reading(last, false));

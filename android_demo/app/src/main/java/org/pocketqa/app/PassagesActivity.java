@@ -23,21 +23,12 @@ public final class PassagesActivity extends Screen implements Listeners.Listener
         showBack();
         waiting = saved != null && saved.getBoolean(WAITING);
         findViewById(R.id.paste)
-                .setOnClickListener(
-                        new View.OnClickListener() {
-                            @Override
-                            public void onClick(View view) {
-                                paste();
-                            }
-                        });
+                .setOnClickListener(view -> paste());
         findViewById(R.id.open_text)
                 .setOnClickListener(
-                        new View.OnClickListener() {
-                            @Override
-                            public void onClick(View view) {
-                                // Not text/*: many providers call a .txt or .md something else.
-                                FilePicker.open(PassagesActivity.this, "*/*");
-                            }
+                        view -> {
+                            // Not text/*: many providers call a .txt or .md something else.
+                            FilePicker.open(PassagesActivity.this, "*/*");
                         });
         showBundled(); // before the screen gets its place back
     }
@@ -58,13 +49,7 @@ public final class PassagesActivity extends Screen implements Listeners.Listener
         View row = LayoutInflater.from(this).inflate(R.layout.bundled_passage, rows, false);
         ((TextView) row.findViewById(R.id.bundled_title)).setText(passage.title);
         ((TextView) row.findViewById(R.id.bundled_beginning)).setText(passage.text);
-        row.setOnClickListener(
-                new View.OnClickListener() {
-                    @Override
-                    public void onClick(View view) {
-                        load(passage);
-                    }
-                });
+        row.setOnClickListener(view -> load(passage));
         rows.addView(row);
     }
 

@@ -22,11 +22,11 @@ public final class PocketQaApp extends Application {
         super.onCreate();
         Settings settings = new Settings(this);
         folders = new ModelFolders(this);
-        engine = new Engine(this, folders, settings);
+        engine = new Engine(this, settings);
         workspace = new Workspace(this, engine);
         passages = new PassageLoader(this, workspace);
-        shelf = new ModelShelf(this, folders, engine, settings);
         copier = new ModelCopier(this, folders, engine);
+        shelf = new ModelShelf(this, folders, engine, copier, settings);
         hashes = new ModelHashes(this);
         passages.restore();
         shelf.refresh();

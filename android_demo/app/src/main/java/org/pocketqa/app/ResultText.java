@@ -15,18 +15,19 @@ final class ResultText {
         return context.getString(R.string.candidate_score, score, 100 * result.probabilities[candidate]);
     }
 
-    /** Windows, milliseconds of each part, model, precision, threads. */
+    /** Windows, milliseconds in all and of each part, model, precision, threads. */
     static String measurements(Context context, Result result) {
         Answers answers = result.answers;
         Resources words = context.getResources();
         return context.getString(
                 R.string.measurements,
                 words.getQuantityString(R.plurals.windows, answers.windows, answers.windows),
+                (answers.tokenizeNanos + answers.inferenceNanos + answers.decodeNanos) / NANOS_PER_MS,
                 answers.tokenizeNanos / NANOS_PER_MS,
                 answers.inferenceNanos / NANOS_PER_MS,
                 answers.decodeNanos / NANOS_PER_MS,
-                result.model.name,
-                result.model.precision,
+                result.model.facts.name,
+                result.model.facts.precision,
                 words.getQuantityString(R.plurals.threads_used, result.model.threads, result.model.threads));
     }
 

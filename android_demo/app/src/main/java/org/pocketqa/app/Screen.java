@@ -9,8 +9,8 @@ import android.widget.Toolbar;
 
 /** What all screens share: a toolbar, and bars of the system that can be read on the app's ground. */
 abstract class Screen extends Activity {
-    private static final int EDGE_TO_EDGE_SDK = 35; // from here on the app draws under the bars, and their own ground is gone
-    private static final int LIGHT_NAVIGATION_BAR = 0x10; // View.SYSTEM_UI_FLAG_LIGHT_NAVIGATION_BAR, from SDK 26 on
+    private static final int DARK_ICONS_SDK = 26; // the first with dark icons in the navigation bar
+    private static final int LIGHT_NAVIGATION_BAR = 0x10; // View.SYSTEM_UI_FLAG_LIGHT_NAVIGATION_BAR
 
     PocketQaApp app() {
         return PocketQaApp.of(this);
@@ -20,7 +20,8 @@ abstract class Screen extends Activity {
     void show(int layout) {
         setContentView(layout);
         setActionBar((Toolbar) findViewById(R.id.toolbar));
-        if (Build.VERSION.SDK_INT >= EDGE_TO_EDGE_SDK && getResources().getBoolean(R.bool.dark_bar_icons)) {
+        if (Build.VERSION.SDK_INT >= DARK_ICONS_SDK && getResources().getBoolean(R.bool.dark_bar_icons)) {
+            getWindow().setNavigationBarColor(getColor(R.color.surface)); // else black; without effect from SDK 35 on
             View decor = getWindow().getDecorView();
             decor.setSystemUiVisibility(decor.getSystemUiVisibility() | LIGHT_NAVIGATION_BAR);
         }

@@ -4,67 +4,103 @@ import android.content.Context;
 import android.content.SharedPreferences;
 import org.pocketqa.core.StoredModel;
 
-/** What the user chose and the phone remembers: a model and a number of threads. */
+/** What the user chose and the phone remembers: a model, a number of threads, and on which file the app ended. */
 final class Settings {
+    /** A file that was being loaded when the app ended, as a fault in native code ends it. */
+    static final class Ended {
+        final String name;
+        final String version;
+        /** Was it loaded with XNNPACK? */
+        final boolean xnnpack;
+
+        private Ended(String name, String version, boolean xnnpack) {
+            this.name = name;
+            this.version = version;
+            this.xnnpack = xnnpack;
+        }
+    }
+
     private static final String MODEL = "model";
     private static final String THREADS = "threads";
     private static final String LOADING = "loading_model";
+    private static final String WITH_XNNPACK = "loading_with_xnnpack";
+    private static final String LOADING_VERSION = "loading_version";
+    private static final String LOADING_BUILD = "loading_build";
+    private static final String ENDED_WITH_XNNPACK = "ended_with_xnnpack/";
+    private static final String BUNDLED_TAKEN = "bundled_taken";
     private static final int DEFAULT_THREADS = 2; // most phones have at least two fast cores
 
     private final SharedPreferences preferences;
+    private final String build;
 
     Settings(Context context) {
         preferences = context.getSharedPreferences("settings", Context.MODE_PRIVATE);
+        build = context.getPackageCodePath(); // another after each installation
     }
 
-    /** Where a model lies and its name: folders may move with an update of the system, this does not. */
-    static String key(StoredModel model) {
-        return (model.external ? "pushed/" : "copied/") + model.name;
-    }
-
-    /** The same for a file that has no place yet. */
-    static String keyOfNew(String displayName) {
-        return "new/" + displayName;
-    }
-
-    /** The file's name in a key. */
-    static String name(String key) {
-        return key.substring(key.indexOf('/') + 1);
-    }
-
-    /** Key of the model chosen last, or null. */
+    /** File name of the model chosen last, or null. */
     String model() {
         return preferences.getString(MODEL, null);
     }
 
     void setModel(StoredModel model) {
-        preferences.edit().putString(MODEL, key(model)).apply();
+        preferences.edit().putString(MODEL, model.name).apply();
     }
 
-    /** Key of the file being loaded, or null. At a start: the one on which the app ended, as a fault in native code ends it. */
-    String loading() {
-        return preferences.getString(LOADING, null);
+    /** Written at once; off the main thread. */
+    void setLoading(StoredModel model, boolean xnnpack) {
+        preferences
+                .edit()
+                .putString(LOADING, model.name)
+                .putString(LOADING_VERSION, model.version)
+                .putString(LOADING_BUILD, build)
+                .putInt(WITH_XNNPACK, xnnpack ? 1 : 0)
+                .commit();
     }
 
-    /** Written at once, null when the file is loaded or refused; off the main thread. */
-    void setLoading(String key) {
-        preferences.edit().putString(LOADING, key).commit();
+    /** The file is loaded or refused. */
+    void loaded() {
+        preferences.edit().remove(LOADING).commit();
+    }
+
+    /**
+     * At a start: the file on which the last process ended, or null.
+     *
+     * An installation ends the app too; of that no file is to blame. Where XNNPACK may be, it is remembered for this version.
+     */
+    Ended ended() {
+        String name = preferences.getString(LOADING, null);
+        if (name == null || !build.equals(preferences.getString(LOADING_BUILD, null))) {
+            return null;
+        }
+        String version = preferences.getString(LOADING_VERSION, null);
+        boolean xnnpack = preferences.getInt(WITH_XNNPACK, 1) == 1;
+        if (xnnpack) {
+            preferences.edit().putString(ENDED_WITH_XNNPACK + name, version).apply();
+        }
+        return new Ended(name, version, xnnpack);
     }
 
     /** The next start is not to hear of it again. */
-    void forgetLoading() {
+    void forgetEnded() {
         preferences.edit().remove(LOADING).apply();
+    }
+
+    /** Did the app end on just this version of a file while XNNPACK was used? Then it is computed without. */
+    boolean endedWithXnnpack(StoredModel model) {
+        return model.version.equals(preferences.getString(ENDED_WITH_XNNPACK + model.name, null));
     }
 
     /** A deleted model is neither missed nor blamed at the next start. */
     void forget(StoredModel deleted) {
-        String key = key(deleted);
-        if (key.equals(model())) {
-            preferences.edit().remove(MODEL).apply();
+        SharedPreferences.Editor edit = preferences.edit().remove(ENDED_WITH_XNNPACK + deleted.name);
+        if (deleted.name.equals(model())) {
+            edit.remove(MODEL);
         }
-        if (key.equals(loading())) {
-            forgetLoading();
+        if (deleted.name.equals(preferences.getString(LOADING, null))) {
+            edit.remove(LOADING);
         }
+        edit.apply();
     }
 
     int threads() {
@@ -73,5 +109,12 @@ final class Settings {
 
     void setThreads(int threads) {
         preferences.edit().putInt(THREADS, threads).apply();
+    }
+
+    /** True once for each installation that carries a model: one that was deleted does not come back by itself. */
+    boolean takeBundled() {
+        boolean first = !build.equals(preferences.getString(BUNDLED_TAKEN, null));
+        preferences.edit().putString(BUNDLED_TAKEN, build).apply();
+        return first;
     }
 }

@@ -5,6 +5,7 @@ import android.content.Context;
 import android.content.Intent;
 import android.net.Uri;
 import java.util.Collections;
+import org.pocketqa.core.TextFileException;
 
 /** A text that another app shares. */
 final class SharedText {
@@ -12,24 +13,65 @@ final class SharedText {
 
     /** Is this a share, and a new one? From the list of recent apps the same intent comes again, long after the fact. */
     static boolean isIn(Intent intent) {
-        boolean again = (intent.getFlags() & Intent.FLAG_ACTIVITY_LAUNCHED_FROM_HISTORY) != 0;
-        return !again && Intent.ACTION_SEND.equals(intent.getAction());
+        String action = intent.getAction();
+        boolean shared = Intent.ACTION_SEND.equals(action) && !isFile(intent);
+        return isNew(intent) && (shared || Intent.ACTION_PROCESS_TEXT.equals(action));
+    }
+
+    /** Does the intent come for the first time? */
+    static boolean isNew(Intent intent) {
+        return (intent.getFlags() & Intent.FLAG_ACTIVITY_LAUNCHED_FROM_HISTORY) == 0;
+    }
+
+    /** The model file that another app shares or opens here, for the first time; null when the intent is about something else. */
+    static Uri model(Intent intent) {
+        if (!isNew(intent)) {
+            return null;
+        }
+        if (Intent.ACTION_VIEW.equals(intent.getAction())) {
+            return intent.getData();
+        }
+        return Intent.ACTION_SEND.equals(intent.getAction()) && isFile(intent) ? stream(intent) : null;
+    }
+
+    // A .tflite has no type of its own: such files go by this one.
+    private static boolean isFile(Intent intent) {
+        return "application/octet-stream".equals(intent.getType());
+    }
+
+    private static Uri stream(Intent intent) {
+        try { // another app may have put anything there
+            Uri file = intent.getParcelableExtra(Intent.EXTRA_STREAM);
+            ClipData clip = intent.getClipData();
+            return file == null && clip != null && clip.getItemCount() > 0 ? clip.getItemAt(0).getUri() : file;
+        } catch (RuntimeException unreadable) {
+            return null;
+        }
     }
 
     /** The text itself, else the file; null when there is neither. */
     static PassageSource of(Context context, Intent intent) {
         try { // another app may have put anything there
-            CharSequence text = intent.getCharSequenceExtra(Intent.EXTRA_TEXT);
+            boolean selected = Intent.ACTION_PROCESS_TEXT.equals(intent.getAction());
+            CharSequence text = intent.getCharSequenceExtra(selected ? Intent.EXTRA_PROCESS_TEXT : Intent.EXTRA_TEXT);
+            if (text != null && isAddress(text)) {
+                return () -> {
+                    throw new TextFileException(context.getString(R.string.only_address));
+                };
+            }
             if (text != null && !text.toString().trim().isEmpty()) {
                 return plain(context, R.string.title_shared, R.string.source_shared, text);
             }
-            Uri file = intent.getParcelableExtra(Intent.EXTRA_STREAM);
-            ClipData clip = intent.getClipData();
-            file = file == null && clip != null && clip.getItemCount() > 0 ? clip.getItemAt(0).getUri() : file;
+            Uri file = stream(intent);
             return file == null ? null : new DocumentSource(context, file);
         } catch (RuntimeException unreadable) {
             return null;
         }
+    }
+
+    /** Is it the address of a page and no more, as browsers share it? */
+    static boolean isAddress(CharSequence text) {
+        return text.toString().trim().matches("(?i)https?://\\S+");
     }
 
     /** A text without questions to suggest. */

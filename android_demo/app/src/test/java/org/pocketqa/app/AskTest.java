@@ -219,7 +219,7 @@ public class AskTest {
         Interpreter.script =
                 new Interpreter.Script() {
                     @Override
-                    public float logit(float recorded, int length) {
+                    public float logit(float recorded) {
                         return Float.NaN;
                     }
                 };
@@ -245,7 +245,7 @@ public class AskTest {
 
     @Test
     public void withoutAModelThereIsNoQuestion() throws IOException {
-        phone.remove("good.tflite");
+        assertTrue(phone.privateFile("models/small-fp32.tflite").delete());
         phone.start();
         assertNotNull(phone.app.workspace.passage());
         assertFalse(phone.app.workspace.ask("b"));

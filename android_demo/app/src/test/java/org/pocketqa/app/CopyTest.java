@@ -38,32 +38,31 @@ public class CopyTest {
 
     @Test
     public void aCopyIsTakenIntoUse() throws IOException {
-        phone.copy("my.tflite", MODEL);
-        phone.look();
-        assertEquals("my.tflite", phone.names());
-        assertEquals(MODEL.length, phone.model("my.tflite").bytes);
-        assertEquals(Arrays.asList("my.tflite"), phone.privateFiles());
+        phone.take("my.tflite", MODEL);
+        assertEquals("small-fp32.tflite", phone.names());
+        assertEquals(MODEL.length, phone.model("small-fp32.tflite").bytes);
+        assertEquals(Arrays.asList("small-fp32.tflite"), phone.privateFiles());
         phone.start();
-        assertEquals("my.tflite", phone.inUse());
+        assertEquals("small-fp32.tflite", phone.inUse());
     }
 
     @Test
     public void oneCopyAtATime() {
         HeldStream slow = new HeldStream(MODEL, true);
-        copier.start(phone.document(slow, "slow.tflite"));
+        phone.app.shelf.take(phone.document(slow, "slow.tflite"));
         slow.reading.thread();
-        copier.start(phone.document(MODEL, "second.tflite"));
+        phone.app.shelf.take(phone.document(MODEL, "second.tflite"));
         assertEquals("slow.tflite", copier.job().name());
         slow.reading.release();
         untilIdle();
-        assertEquals("slow.tflite", phone.inUse());
+        assertEquals("small-fp32.tflite", phone.inUse());
         assertEquals(1, Interpreter.OPENED.get());
     }
 
     @Test
     public void aCopyThatHangsIsCancelledAtOnceAndItsStreamClosed() throws InterruptedException {
         HeldStream hangs = new HeldStream(MODEL, true);
-        copier.start(phone.document(hangs, "hangs.tflite"));
+        phone.app.shelf.take(phone.document(hangs, "hangs.tflite"));
         Thread thread = hangs.reading.thread();
         copier.cancel();
         assertNull(copier.job());
@@ -75,15 +74,15 @@ public class CopyTest {
     @Test
     public void whereClosingDoesNotHelpTheNextCopyGoesAhead() throws InterruptedException {
         HeldStream hangs = new HeldStream(MODEL, false);
-        copier.start(phone.document(hangs, "hangs.tflite"));
+        phone.app.shelf.take(phone.document(hangs, "hangs.tflite"));
         Thread thread = hangs.reading.thread();
         copier.cancel();
-        phone.copy("next.tflite", MODEL);
+        phone.take("next.tflite", MODEL);
         hangs.reading.release();
         phone.ended(thread);
-        assertEquals("next.tflite", phone.inUse());
+        assertEquals("small-fp32.tflite", phone.inUse());
         assertNull(phone.problem());
-        assertEquals(Arrays.asList("next.tflite"), phone.privateFiles());
+        assertEquals(Arrays.asList("small-fp32.tflite"), phone.privateFiles());
     }
 
     @Test
@@ -99,7 +98,7 @@ public class CopyTest {
                                 return super.open();
                             }
                         });
-        copier.start(uri);
+        phone.app.shelf.take(uri);
         Thread thread = opening.thread();
         copier.cancel();
         opening.release();
@@ -112,7 +111,7 @@ public class CopyTest {
     @Test
     public void aCopyCancelledAtTheLastMomentIsDeleted() throws InterruptedException {
         HeldStream slow = new HeldStream(MODEL, true);
-        copier.start(phone.document(slow, "slow.tflite"));
+        phone.app.shelf.take(phone.document(slow, "slow.tflite"));
         Thread thread = slow.reading.thread();
         slow.reading.release();
         thread.join(); // copied and checked, but the main thread has not heard of it
@@ -126,20 +125,20 @@ public class CopyTest {
     @Test
     public void aCopyThatFailsIsNamed() {
         byte[] cut = Arrays.copyOf(MODEL, MODEL.length - 1);
-        copier.start(phone.document(cut, "cut.tflite"));
+        phone.app.shelf.take(phone.document(cut, "cut.tflite"));
         assertNotNull(copier.job());
         untilIdle();
         assertTrue(phone.problem(), phone.problem().startsWith("cut.tflite: The file"));
-        copier.start(Uri.parse("content://documents/forbidden"));
+        phone.app.shelf.take(Uri.parse("content://documents/forbidden"));
         untilIdle();
         assertEquals("unnamed_file: fault_gone", phone.problem());
         ContentResolver.Entry own = new ContentResolver.Entry(new ByteArrayInputStream(MODEL), "passage", null);
-        copier.start(phone.provided("file:///data/data/org.pocketqa.app/files/passage", own));
+        phone.app.shelf.take(phone.provided("file:///data/data/org.pocketqa.app/files/passage", own));
         untilIdle();
         assertEquals("unnamed_file: fault_gone", phone.problem());
         HeldStream breaks = new HeldStream(MODEL, true);
         breaks.close();
-        copier.start(phone.document(breaks, "breaks.tflite"));
+        phone.app.shelf.take(phone.document(breaks, "breaks.tflite"));
         untilIdle();
         assertTrue(phone.problem(), phone.problem().startsWith("breaks.tflite: fault_storage["));
         assertEquals(Collections.emptyList(), phone.privateFiles());

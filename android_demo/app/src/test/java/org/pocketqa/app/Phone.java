@@ -2,11 +2,11 @@ package org.pocketqa.app;
 
 import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertNotNull;
-import static org.junit.Assert.assertNull;
 import static org.junit.Assert.assertTrue;
 
 import android.content.ContentResolver;
 import android.content.FakePreferences;
+import android.content.res.AssetManager;
 import android.net.Uri;
 import android.os.Looper;
 import android.util.Log;
@@ -36,6 +36,7 @@ final class Phone extends ExternalResource {
 
     FakePreferences preferences = new FakePreferences();
     PocketQaApp app;
+    String codePath = "/data/app/1/base.apk"; // another after each installation
 
     private final TemporaryFolder folder = new TemporaryFolder();
     private final ContentResolver resolver = new ContentResolver();
@@ -53,6 +54,7 @@ final class Phone extends ExternalResource {
         Interpreter.MISUSES.clear();
         Log.LOGGED.clear();
         Toast.shown = null;
+        AssetManager.model = null;
     }
 
     @Override
@@ -78,9 +80,10 @@ final class Phone extends ExternalResource {
         app.externalFiles = shared;
         app.preferences = preferences;
         app.resolver = resolver;
+        app.codePath = codePath;
         app.onCreate();
-        until(() -> app.shelf.listed() && app.passages.bundled() != null);
-        until(() -> app.engine.state().loading == null);
+        until(() -> app.passages.bundled() != null);
+        look();
         return app;
     }
 
@@ -90,11 +93,11 @@ final class Phone extends ExternalResource {
         until(() -> !app.workspace.reading());
     }
 
-    /** The app with one model, in use. */
+    /** The app with one model, in use, that a computer pushed. */
     PocketQaApp startWith(byte[] model) throws IOException {
         push("good.tflite", model);
         start();
-        assertEquals("good.tflite", inUse());
+        assertNotNull(inUse());
         return app;
     }
 
@@ -122,18 +125,22 @@ final class Phone extends ExternalResource {
     }
 
     /** Puts a file into the shared folder; its time differs from that of every other. Unlike adb, never half of it. */
-    void push(String name, byte[] content) throws IOException {
+    File push(String name, byte[] content) throws IOException {
         File whole = new File(folder.getRoot(), "whole");
         try (FileOutputStream out = new FileOutputStream(whole)) {
             out.write(content);
         }
         assertTrue(whole.setLastModified(++pushed * 60000));
-        assertTrue(whole.renameTo(new File(shared, name)));
+        File there = new File(shared, name);
+        assertTrue(whole.renameTo(there));
+        return there;
     }
 
-    /** Removes a pushed file as adb does. */
-    void remove(String name) {
-        assertTrue(new File(shared, name).delete());
+    /** File names in the inbox. */
+    List<String> inbox() {
+        String[] names = shared.list();
+        Arrays.sort(names);
+        return Arrays.asList(names);
     }
 
     /** A document of another app, as the picker hands it over. */
@@ -156,22 +163,16 @@ final class Phone extends ExternalResource {
         return uri;
     }
 
-    /** Looks into the folders and runs what follows, also from looking earlier. */
-    void look() throws IOException {
-        String mark = "zz" + pushed + ".tflite"; // it is listed in turn, after all that was asked for before
-        push(mark, new byte[1]);
+    /** Looks into the folders and runs all that follows. */
+    void look() {
         app.shelf.refresh();
-        until(() -> names().contains(mark));
-        remove(mark);
-        app.shelf.refresh();
-        until(() -> !names().contains(mark));
+        until(() -> !app.shelf.looking() && app.copier.job() == null && app.engine.state().loading == null);
     }
 
-    /** Copies a model into the app and takes it into use. */
-    void copy(String name, byte[] content) {
-        app.copier.start(document(content, name));
-        until(() -> app.copier.job() == null && app.engine.state().loading == null);
-        assertNull(problem());
+    /** Copies a model of another app and takes it into use. */
+    void take(String name, byte[] content) {
+        app.shelf.take(document(content, name));
+        until(() -> !app.shelf.looking() && app.copier.job() == null && app.engine.state().loading == null);
     }
 
     /** Takes a listed model into use, or tries to. */

@@ -5,9 +5,10 @@ import static org.junit.Assert.assertFalse;
 import static org.junit.Assert.assertNull;
 import static org.junit.Assert.assertTrue;
 
-import android.widget.Toast;
+import android.os.Looper;
 import java.io.File;
 import java.io.IOException;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import org.junit.Rule;
@@ -16,7 +17,7 @@ import org.pocketqa.core.ModelBytes;
 import org.pocketqa.core.StoredModel;
 import org.tensorflow.lite.Interpreter;
 
-/** The list of models: deleting, and files that are replaced from outside. */
+/** The models on the phone: pushed ones are taken in once, and deleting. */
 public class ShelfTest {
     private static final byte[] MODEL = ModelBytes.small();
 
@@ -28,26 +29,112 @@ public class ShelfTest {
     }
 
     @Test
+    public void aPushedModelIsTakenInOnceUnderItsOwnName() throws IOException {
+        phone.startWith(MODEL);
+        assertEquals("small-fp32.tflite", phone.names());
+        assertEquals(Collections.emptyList(), phone.inbox());
+        assertEquals(Arrays.asList("small-fp32.tflite"), phone.privateFiles());
+        phone.start();
+        assertEquals("small-fp32.tflite", phone.inUse());
+        assertEquals("loaded, not copied again", 1, Interpreter.OPENED.get());
+        assertEquals("small", phone.model("small-fp32.tflite").facts.name);
+        assertEquals("fp32", phone.model("small-fp32.tflite").facts.precision);
+        assertEquals(1234, phone.model("small-fp32.tflite").facts.parameters);
+        assertNull(phone.model("small-fp32.tflite").facts.f1);
+    }
+
+    @Test
+    public void aFilePushedWhileAScreenIsOpenIsSeen() throws IOException {
+        phone.start();
+        phone.app.shelf.watch();
+        phone.push("new.tflite", MODEL);
+        Looper.DELAYED.remove().run();
+        phone.until(() -> phone.app.engine.state().model != null);
+        phone.app.shelf.unwatch();
+        Looper.DELAYED.remove().run();
+        assertTrue("nobody watches: nothing more is planned", Looper.DELAYED.isEmpty());
+    }
+
+    @Test
+    public void aFileThatIsStillBeingWrittenIsLeftAlone() throws IOException {
+        phone.start();
+        File pushed = phone.push("new.tflite", Arrays.copyOf(MODEL, 100));
+        long now = System.currentTimeMillis() + 3600000;
+        assertTrue(pushed.setLastModified(now));
+        phone.look();
+        pushed = phone.push("new.tflite", MODEL);
+        assertTrue(pushed.setLastModified(now));
+        phone.look();
+        assertNull("another size: it grows", phone.inUse());
+        assertNull(phone.problem());
+        phone.look();
+        assertEquals("small-fp32.tflite", phone.inUse());
+    }
+
+    @Test
+    public void aPushedFileThatIsNoModelIsNamedOnceAndTheOldOneStays() throws IOException {
+        phone.startWith(MODEL);
+        phone.push("new.tflite", new byte[100]);
+        phone.look();
+        assertTrue(phone.problem(), phone.problem().startsWith("new.tflite: This is not a TFLite model."));
+        assertEquals("small-fp32.tflite", phone.inUse());
+        phone.app.engine.dismissProblem();
+        phone.look();
+        assertNull(phone.problem());
+        phone.push("new.tflite", ModelBytes.named("better"));
+        phone.look();
+        assertEquals("better-fp32.tflite small-fp32.tflite", phone.names());
+    }
+
+    @Test
+    public void aModelPushedAgainReplacesTheOneInUse() throws IOException {
+        phone.startWith(MODEL);
+        List<StoredModel> shown = phone.app.shelf.models();
+        phone.look();
+        assertTrue("nothing new", ModelShelf.same(shown, phone.app.shelf.models()));
+        phone.push("good.tflite", ModelBytes.changed());
+        phone.look();
+        assertFalse(ModelShelf.same(shown, phone.app.shelf.models()));
+        assertEquals("small-fp32.tflite", phone.names());
+        assertEquals(123456, phone.app.engine.state().model.facts.parameters);
+        assertEquals("loaded once each", 2, Interpreter.OPENED.get());
+        assertFalse(ModelShelf.same(shown, Collections.<StoredModel>emptyList()));
+    }
+
+    @Test
+    public void aModelThatIsWantedIsUsedWhetherItIsHereOrArrivesLater() throws IOException {
+        phone.startWith(MODEL);
+        phone.app.shelf.want("other-fp32.tflite");
+        phone.look();
+        assertEquals("small-fp32.tflite", phone.inUse());
+        phone.push("x.tflite", ModelBytes.named("other"));
+        phone.look();
+        assertEquals("other-fp32.tflite", phone.inUse());
+        phone.app.shelf.want("small-fp32.tflite");
+        phone.look();
+        assertEquals("small-fp32.tflite", phone.inUse());
+        phone.app.shelf.want("small-fp32.tflite");
+        phone.look();
+        assertEquals("in use already", 3, Interpreter.OPENED.get());
+    }
+
+    @Test
     public void theModelInUseIsDeletedAndForgotten() throws IOException {
         phone.startWith(MODEL);
-        phone.copy("copy.tflite", MODEL);
-        phone.look();
-        delete("copy.tflite");
+        phone.take("copy.tflite", ModelBytes.named("copy"));
+        delete("copy-fp32.tflite");
         phone.until(() -> Interpreter.OPEN.get() == 0);
         assertEquals(EngineState.Phase.NO_MODEL, phone.app.engine.state().phase);
         phone.look();
         assertNull("no other is chosen for the user", phone.inUse());
         assertFalse(phone.app.workspace.ask("b"));
-        assertEquals(Collections.emptyList(), phone.privateFiles());
         phone.start();
         assertNull(phone.problem());
     }
 
     @Test
     public void deletingTheModelInUseEndsItsQuestion() throws IOException {
-        phone.start();
-        phone.copy("copy.tflite", MODEL);
-        phone.look();
+        phone.startWith(MODEL);
         Interpreter.script =
                 new Interpreter.Script() {
                     @Override
@@ -56,7 +143,7 @@ public class ShelfTest {
                     }
                 };
         assertTrue(phone.app.workspace.ask("b"));
-        delete("copy.tflite");
+        delete("small-fp32.tflite");
         phone.until(() -> phone.app.engine.state().job == null && Interpreter.OPEN.get() == 0);
         assertNull(phone.app.workspace.result());
         assertNull(phone.app.workspace.notice());
@@ -65,119 +152,30 @@ public class ShelfTest {
     @Test
     public void anotherModelIsDeletedAndTheOneInUseStays() throws IOException {
         phone.startWith(MODEL);
-        phone.copy("copy.tflite", MODEL);
-        phone.look();
-        phone.use("good.tflite");
-        delete("copy.tflite");
-        assertEquals("good.tflite", phone.inUse());
+        phone.take("copy.tflite", ModelBytes.named("copy"));
+        phone.use("small-fp32.tflite");
+        delete("copy-fp32.tflite");
+        assertEquals("small-fp32.tflite", phone.inUse());
         phone.start();
-        assertEquals("good.tflite", phone.inUse());
+        assertEquals("small-fp32.tflite", phone.inUse());
         assertNull(phone.problem());
-    }
-
-    @Test
-    public void aChosenModelThatIsNotInUseIsForgotten() throws IOException {
-        phone.start();
-        phone.copy("copy.tflite", MODEL);
-        phone.push("other.tflite", MODEL);
-        Interpreter.script =
-                new Interpreter.Script() {
-                    @Override
-                    public void opening(File file) {
-                        throw new IllegalArgumentException("not on this phone any more");
-                    }
-                };
-        phone.start();
-        assertNull(phone.inUse());
-        phone.look();
-        delete("copy.tflite");
-        Interpreter.script = new Interpreter.Script();
-        phone.push("third.tflite", MODEL);
-        phone.start();
-        assertNull("the next start does not miss it", phone.problem());
-    }
-
-    @Test
-    public void aPushedModelIsNotDeleted() throws IOException {
-        phone.startWith(MODEL);
-        phone.app.shelf.delete(phone.model("good.tflite"));
-        phone.until(() -> Toast.shown != null);
-        assertTrue(Toast.shown, Toast.shown.contains("good.tflite was not copied by this app"));
-        phone.look();
-        assertEquals("good.tflite", phone.names());
-        assertEquals("good.tflite", phone.inUse());
-    }
-
-    @Test
-    public void aModelPushedAgainReplacesTheOneInUse() throws IOException {
-        phone.startWith(MODEL);
-        phone.push("good.tflite", ModelBytes.named("second"));
-        phone.look();
-        phone.until(() -> phone.app.engine.state().loading == null);
-        phone.look();
-        assertEquals("second", phone.app.engine.state().model.name);
-        assertEquals("loaded once each", 2, Interpreter.OPENED.get());
-    }
-
-    @Test
-    public void aModelPushedAgainBrokenLeavesTheOldOneInUseAndIsTriedOnce() throws IOException {
-        phone.startWith(MODEL);
-        phone.push("good.tflite", new byte[100]);
-        phone.look();
-        phone.until(() -> phone.app.engine.state().loading == null);
-        assertTrue(phone.problem(), phone.problem().startsWith("good.tflite: This is not a TFLite model."));
-        assertEquals("small", phone.app.engine.state().model.name);
-        phone.app.engine.dismissProblem();
-        phone.look();
-        assertNull(phone.problem());
-        phone.read("a z c");
-        assertEquals("z", phone.ask("b"));
-    }
-
-    @Test
-    public void aModelPushedAgainIsAnotherRowAndATapLoadsItOnce() throws IOException {
-        phone.startWith(MODEL);
-        phone.push("other.tflite", MODEL);
-        phone.look();
-        List<StoredModel> shown = phone.app.shelf.models();
-        phone.look();
-        assertTrue("nothing new", ModelShelf.same(shown, phone.app.shelf.models()));
-        phone.push("other.tflite", ModelBytes.named("second"));
-        phone.look();
-        assertFalse(ModelShelf.same(shown, phone.app.shelf.models()));
-        phone.use("other.tflite");
-        phone.look();
-        assertEquals(EngineState.Phase.READY, phone.app.engine.state().phase);
-        assertEquals("second", phone.app.engine.state().model.name);
-        assertEquals(2, Interpreter.OPENED.get());
-    }
-
-    @Test
-    public void rowsAreAsManyAsFiles() throws IOException {
-        phone.startWith(MODEL);
-        List<StoredModel> one = phone.app.shelf.models();
-        assertFalse(ModelShelf.same(one, Collections.<StoredModel>emptyList()));
-        assertFalse(ModelShelf.same(Collections.<StoredModel>emptyList(), one));
     }
 
     @Test
     public void theHashIsThatOfTheVersionListed() throws IOException {
         phone.startWith(MODEL);
-        StoredModel first = phone.model("good.tflite");
+        StoredModel first = phone.model("small-fp32.tflite");
         String hash = hash(first);
         assertEquals("sha256[" + first.sha256() + "]", hash);
-        phone.push("good.tflite", ModelBytes.named("second"));
-        assertEquals("not worked out anew before it is listed", hash, phone.app.hashes.line(first));
+        phone.push("good.tflite", ModelBytes.changed());
         phone.look();
-        phone.until(() -> phone.app.engine.state().loading == null);
-        StoredModel second = phone.model("good.tflite");
+        assertEquals("not worked out anew", hash, phone.app.hashes.line(first));
+        StoredModel second = phone.model("small-fp32.tflite");
         assertEquals("sha256_computing", phone.app.hashes.line(second));
         assertEquals("sha256[" + second.sha256() + "]", hash(second));
-        phone.remove("good.tflite");
-        phone.push("third.tflite", MODEL);
-        phone.look();
-        StoredModel third = phone.model("third.tflite");
-        phone.remove("third.tflite");
+        phone.take("third.tflite", ModelBytes.named("third"));
+        StoredModel third = phone.model("third-fp32.tflite");
+        assertTrue(third.file.delete());
         assertEquals("sha256_failed", hash(third));
     }
 

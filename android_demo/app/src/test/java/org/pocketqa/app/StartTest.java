@@ -6,6 +6,7 @@ import static org.junit.Assert.assertNull;
 import static org.junit.Assert.assertTrue;
 
 import android.content.FakePreferences;
+import android.content.res.AssetManager;
 import java.io.File;
 import java.io.FileOutputStream;
 import java.io.IOException;
@@ -54,95 +55,109 @@ public class StartTest {
 
     @Test
     public void ofSeveralModelsTheChosenOneIsLoaded() throws IOException {
-        phone.push("a.tflite", MODEL);
-        phone.push("b.tflite", MODEL);
+        phone.push("1.tflite", ModelBytes.named("a"));
+        phone.push("2.tflite", ModelBytes.named("b"));
         phone.start();
-        assertNull(phone.inUse());
-        phone.use("b.tflite");
+        assertEquals("the first there was", "a-fp32.tflite", phone.inUse());
+        phone.use("b-fp32.tflite");
         phone.start();
-        assertEquals("b.tflite", phone.inUse());
+        assertEquals("b-fp32.tflite", phone.inUse());
     }
 
     @Test
     public void aChosenModelThatIsGoneIsNamedOnce() throws IOException {
         phone.startWith(MODEL);
-        phone.remove("good.tflite");
-        phone.push("other.tflite", MODEL);
+        phone.take("other.tflite", ModelBytes.named("other"));
+        assertTrue(phone.privateFile("models/other-fp32.tflite").delete());
         phone.start();
         assertNull(phone.inUse());
-        assertEquals("good.tflite: fault_gone", phone.problem());
+        assertEquals("other-fp32.tflite: fault_gone", phone.problem());
         phone.app.engine.dismissProblem();
         phone.look();
         assertNull(phone.problem());
     }
 
     @Test
-    public void afterACrashOnAnImportedFileTheModelInUseIsLoadedAndTheFileNamed() throws IOException {
+    public void afterACrashOnAnotherFileTheModelInUseIsLoadedAndTheFileNamed() throws IOException {
         phone.startWith(MODEL);
         Crash crash = crash();
-        phone.copy("my/bad.tflite", MODEL);
+        phone.take("bad.tflite", ModelBytes.named("bad"));
         restart(crash.left);
-        assertEquals("good.tflite", phone.inUse());
-        assertEquals("my/bad.tflite: fault_ended", phone.problem());
+        assertEquals("small-fp32.tflite", phone.inUse());
+        assertTrue(Interpreter.xnnpack);
+        assertEquals("bad-fp32.tflite: fault_ended", phone.problem());
+        phone.use("bad-fp32.tflite");
+        assertFalse("of the other the reason may be XNNPACK", Interpreter.xnnpack);
+        phone.use("small-fp32.tflite");
         phone.start();
-        assertEquals("good.tflite", phone.inUse());
+        assertEquals("small-fp32.tflite", phone.inUse());
         assertNull("told only once", phone.problem());
     }
 
     @Test
-    public void afterACrashOnAnotherStoredModelTheModelInUseIsLoaded() throws IOException {
-        phone.startWith(MODEL);
-        phone.push("bad.tflite", MODEL);
-        phone.look();
-        Crash crash = crash();
-        phone.use("bad.tflite");
-        restart(crash.left);
-        assertEquals("good.tflite", phone.inUse());
-        assertEquals("bad.tflite: fault_ended", phone.problem());
-    }
-
-    @Test
-    public void afterACrashOnTheFirstFileEverThereIsNoModel() {
-        phone.start();
-        Crash crash = crash();
-        phone.copy("bad.tflite", MODEL);
-        assertTrue(phone.privateFile("models/bad.tflite").delete()); // it had not got this name yet
-        restart(crash.left);
-        assertNull(phone.inUse());
-        assertEquals("bad.tflite: fault_ended", phone.problem());
-        phone.start();
-        assertNull("told only once", phone.problem());
-    }
-
-    @Test
-    public void theModelThatEndsTheAppIsNotLoadedAgainByItself() throws IOException {
+    public void theModelThatEndsTheAppIsTriedOnceWithoutXnnpackAndThenNotByItself() throws IOException {
         phone.startWith(MODEL);
         Crash crash = crash();
         phone.start();
+        assertTrue(Interpreter.xnnpack);
+        restart(crash.left);
+        assertEquals("small-fp32.tflite", phone.inUse());
+        assertFalse(Interpreter.xnnpack);
+        assertFalse(phone.app.engine.state().model.xnnpack);
+        assertTrue("its row says so", phone.app.shelf.plain(phone.model("small-fp32.tflite")));
+        assertNull(phone.problem());
+        FakePreferences endedAgain = crash.left;
         for (int start = 0; start < 2; start++) {
-            restart(crash.left);
+            restart(endedAgain.copy());
             assertNull(phone.inUse());
             assertEquals(0, Interpreter.OPENED.get());
-            assertEquals("good.tflite: fault_ended", phone.problem());
+            assertEquals("small-fp32.tflite: fault_ended", phone.problem());
         }
-        phone.use("good.tflite"); // it may be another file by now
-        assertEquals("good.tflite", phone.inUse());
+        phone.use("small-fp32.tflite"); // asked for
+        assertEquals("small-fp32.tflite", phone.inUse());
         assertNull(phone.problem());
         phone.start();
-        assertEquals("good.tflite", phone.inUse());
+        assertFalse("it stays without", Interpreter.xnnpack);
+        phone.push("good.tflite", ModelBytes.changed());
+        phone.look();
+        assertTrue("another version of the file has a chance of its own", Interpreter.xnnpack);
+    }
+
+    @Test
+    public void aFileOnWhichAnInstallationEndedTheAppIsNotBlamed() throws IOException {
+        phone.startWith(MODEL);
+        Crash crash = crash();
+        phone.start();
+        phone.codePath = "/data/app/2/base.apk";
+        restart(crash.left);
+        assertEquals("small-fp32.tflite", phone.inUse());
+        assertTrue(Interpreter.xnnpack);
+        assertNull(phone.problem());
     }
 
     @Test
     public void aDeletedModelIsNotBlamed() throws IOException {
-        phone.start();
-        phone.copy("bad.tflite", MODEL);
+        phone.startWith(MODEL);
         Crash crash = crash();
         phone.start();
         restart(crash.left);
-        assertEquals("bad.tflite: fault_ended", phone.problem());
-        phone.app.shelf.delete(phone.model("bad.tflite"));
+        restart(crash.left);
+        assertEquals("small-fp32.tflite: fault_ended", phone.problem());
+        phone.app.shelf.delete(phone.model("small-fp32.tflite"));
         phone.until(() -> phone.app.shelf.models().isEmpty());
         phone.start();
+        assertNull(phone.problem());
+    }
+
+    @Test
+    public void aBundledModelIsThereAtTheFirstStartAndStaysDeleted() throws IOException {
+        AssetManager.model = MODEL;
+        phone.start();
+        assertEquals("small-fp32.tflite", phone.inUse());
+        phone.app.shelf.delete(phone.model("small-fp32.tflite"));
+        phone.until(() -> phone.app.shelf.models().isEmpty());
+        phone.start();
+        assertNull(phone.inUse());
         assertNull(phone.problem());
     }
 
@@ -158,11 +173,11 @@ public class StartTest {
                 };
         phone.app.engine.setThreads(4);
         phone.until(() -> phone.app.engine.state().loading == null);
-        assertEquals("good.tflite: fault_memory", phone.problem());
+        assertEquals("small-fp32.tflite: fault_memory", phone.problem());
         Interpreter.script = new Interpreter.Script();
         phone.start();
         assertNull(phone.problem());
-        assertEquals("good.tflite", phone.inUse());
+        assertEquals("small-fp32.tflite", phone.inUse());
     }
 
     @Test

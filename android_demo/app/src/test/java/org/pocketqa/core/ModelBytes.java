@@ -16,6 +16,11 @@ public final class ModelBytes {
         return ModelFiles.small().change(ModelFiles.INFO, "\"small\"", '"' + name + '"').bytes();
     }
 
+    /** The first again, exported anew: the same name and precision, another size. */
+    public static byte[] changed() {
+        return ModelFiles.small().change(ModelFiles.INFO, "1234", "123456").bytes();
+    }
+
     /** The recorded package of a real model. */
     public static byte[] golden() throws IOException {
         return ModelFiles.golden().bytes();

@@ -13,7 +13,7 @@ public final class Answers {
     public final double nullScore;
 
     public final int windows;
-    /** With the passage's share, measured when it was tokenized: it is kept for the next question. */
+    /** The passage's share is in the first question's: its tokens are kept for the next. */
     public final long tokenizeNanos;
     public final long inferenceNanos;
     public final long decodeNanos;

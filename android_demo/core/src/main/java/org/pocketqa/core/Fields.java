@@ -33,6 +33,10 @@ final class Fields {
         return new Fields(where, (Map<?, ?>) value);
     }
 
+    boolean has(String name) {
+        return members.get(name) != null;
+    }
+
     boolean isNull(String name) throws ModelFileException {
         return value(name) == null;
     }

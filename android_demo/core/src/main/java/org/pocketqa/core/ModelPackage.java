@@ -25,9 +25,7 @@ public final class ModelPackage {
     private static final int MOST_TOKENS = 250000;
     private static final int MOST_JSON_BYTES = 500000;
 
-    public final String name;
-    public final String precision;
-    public final long parameters;
+    public final ModelFacts facts;
     /** Bytes of the model itself, before the package, and their SHA-256 in hexadecimal. */
     final long modelBytes;
 
@@ -40,9 +38,7 @@ public final class ModelPackage {
     final Probe probe;
 
     private ModelPackage(Fields info, String vocabulary, String characters, String probeText) throws ModelFileException {
-        name = info.shortString("name");
-        precision = info.shortString("precision");
-        parameters = info.object("parameters").count("total");
+        facts = new ModelFacts(info);
         modelBytes = info.object("model").count("bytes");
         modelSha256 = info.object("model").string("sha256");
         settings = new QASettings(info.object("settings"));
@@ -51,7 +47,7 @@ public final class ModelPackage {
         signatures = Collections.unmodifiableList(readSignatures(info, settings.maxLength));
         CharacterTables tables = new CharacterTables(Fields.parse("characters.json", characters));
         tokenizer = new WordPieceTokenizer(info, lines(vocabulary), tables);
-        probe = new Probe(Fields.parse("probe.json", probeText), precision, signatures, tokenizer.vocabularySize());
+        probe = new Probe(Fields.parse("probe.json", probeText), facts.precision, signatures, tokenizer.vocabularySize());
     }
 
     /** Reads and verifies a file. Every fault is a ModelFileException with a sentence for the user. */
@@ -60,13 +56,7 @@ public final class ModelPackage {
         try {
             checkMagic(file);
             ZipTail zip = new ZipTail(file);
-            Fields info = Fields.parse("qa.json", zip.text("qa.json", MOST_JSON_BYTES));
-            int format = info.integer("format", 0, Integer.MAX_VALUE);
-            if (format != FORMAT) {
-                throw new ModelFileException(
-                        "The package has format " + format + ", this app reads " + FORMAT
-                                + ". Export the model again, or update the app.");
-            }
+            Fields info = info(zip);
             ModelPackage model =
                     new ModelPackage(
                             info,
@@ -83,6 +73,17 @@ public final class ModelPackage {
         } finally {
             file.close();
         }
+    }
+
+    /** qa.json of a package in the format that this app reads. */
+    static Fields info(ZipTail zip) throws IOException {
+        Fields info = Fields.parse("qa.json", zip.text("qa.json", MOST_JSON_BYTES));
+        int format = info.integer("format", 0, Integer.MAX_VALUE);
+        if (format != FORMAT) {
+            throw new ModelFileException(
+                    "The package has format " + format + ", this app reads " + FORMAT + ". Export the model again, or update the app.");
+        }
+        return info;
     }
 
     /** The tokenizer of this model. */

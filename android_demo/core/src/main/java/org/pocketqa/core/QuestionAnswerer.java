@@ -10,7 +10,6 @@ public final class QuestionAnswerer {
     private final WindowRunner runner;
     private String knownPassage;
     private Tokens knownTokens;
-    private long knownNanos;
 
     public QuestionAnswerer(ModelPackage model, LogitsModel logits) {
         settings = model.settings;
@@ -37,12 +36,12 @@ public final class QuestionAnswerer {
      * @throws ArithmeticException when the model computes a logit that is not a finite number
      */
     public Answers ask(String passage, String question, Progress progress) {
-        Tokens passageTokens = tokens(passage, progress);
         long began = System.nanoTime();
+        Tokens passageTokens = tokens(passage, progress);
         Tokens questionTokens = tokenizer.encode(question);
         int questionSize = Math.min(questionTokens.size(), settings.maxQuestionLength);
         List<Window> windows = Windows.make(questionSize, passageTokens.size(), settings);
-        long tokenizeNanos = knownNanos + System.nanoTime() - began;
+        long tokenizeNanos = System.nanoTime() - began;
         progress.windowDone(0, windows.size());
 
         Decoder decoder = new Decoder(passageTokens, settings);
@@ -70,10 +69,8 @@ public final class QuestionAnswerer {
     /** Keeps the last passage's: more questions usually follow, and a long passage takes a while. */
     Tokens tokens(String passage, Progress progress) {
         if (!passage.equals(knownPassage)) {
-            long began = System.nanoTime();
             knownTokens = tokenizer.encode(passage, progress);
             knownPassage = passage;
-            knownNanos = System.nanoTime() - began;
         }
         return knownTokens;
     }

@@ -1,7 +1,6 @@
 package org.pocketqa.core;
 
 import static org.junit.Assert.assertEquals;
-import static org.junit.Assert.assertFalse;
 import static org.junit.Assert.assertNotEquals;
 import static org.junit.Assert.assertNull;
 import static org.junit.Assert.assertThrows;
@@ -35,9 +34,9 @@ public class ModelPackageTest {
     public void aRecordedPackageIsReadFieldByField() throws IOException {
         ModelPackage model = read(ModelFiles.golden().bytes());
         Map<?, ?> info = (Map<?, ?>) Golden.json("android/package/qa.json");
-        assertEquals(info.get("name"), model.name);
-        assertEquals(info.get("precision"), model.precision);
-        assertEquals(((Map<?, ?>) info.get("parameters")).get("total"), (double) model.parameters);
+        assertEquals(info.get("name"), model.facts.name);
+        assertEquals(info.get("precision"), model.facts.precision);
+        assertEquals(((Map<?, ?>) info.get("parameters")).get("total"), (double) model.facts.parameters);
         Map<?, ?> settings = (Map<?, ?>) info.get("settings");
         assertEquals(settings.get("max_length"), (double) model.settings.maxLength);
         assertEquals(settings.get("doc_stride"), (double) model.settings.docStride);
@@ -53,9 +52,9 @@ public class ModelPackageTest {
     public void everyFieldOfASmallPackage() throws IOException {
         ModelFiles files = ModelFiles.small().change(INFO, "\"null_threshold\": null", "\"null_threshold\": -1.5");
         ModelPackage model = read(files.bytes());
-        assertEquals("small", model.name);
-        assertEquals("fp32", model.precision);
-        assertEquals(1234, model.parameters);
+        assertEquals("small", model.facts.name);
+        assertEquals("fp32", model.facts.precision);
+        assertEquals(1234, model.facts.parameters);
         assertEquals(300, model.modelBytes);
         assertTrue(model.modelSha256.matches("[0-9a-f]{64}"));
         assertEquals(16, model.settings.maxLength);
@@ -396,7 +395,7 @@ public class ModelPackageTest {
     /** All that can be seen of a package. */
     private static String described(ModelPackage model) {
         StringBuilder out = new StringBuilder();
-        out.append(model.name).append(model.precision).append(model.parameters);
+        out.append(model.facts.name).append(model.facts.precision).append(model.facts.parameters);
         out.append(model.modelBytes).append(model.modelSha256);
         QASettings s = model.settings;
         out.append(Arrays.asList(s.maxLength, s.docStride, s.maxQuestionLength, s.nBest, s.maxAnswerLength, s.nullThreshold));
@@ -421,13 +420,13 @@ public class ModelPackageTest {
 
     @Test
     public void aProbeLongerThanTheLongestWindowIsRefused() throws IOException {
-        assertEquals("small", read(probed(8, 12, 16)).name);
+        assertEquals("small", read(probed(8, 12, 16)).facts.name);
         refused(probed(8, 12, 17), "from 1 to 16");
     }
 
     @Test
     public void aSignatureWithoutAWindowInTheProbeIsRefused() throws IOException {
-        assertEquals("small", read(probed(13, 5, 9)).name);
+        assertEquals("small", read(probed(13, 5, 9)).facts.name);
         refused(probed(9, 13), "probe.json has no window for the signature qa8,", "Export the model again");
         refused(probed(8, 13, 16), "no window for the signature qa12,");
         refused(probed(5, 8, 9, 12), "no window for the signature qa16,");

@@ -1,15 +1,10 @@
 package org.pocketqa.tools;
 
-import java.io.BufferedInputStream;
-import java.io.BufferedOutputStream;
 import java.io.DataInputStream;
 import java.io.DataOutputStream;
 import java.io.EOFException;
 import java.io.File;
 import java.io.IOException;
-import java.nio.charset.Charset;
-import org.pocketqa.core.Answers;
-import org.pocketqa.core.Candidate;
 import org.pocketqa.core.LogitsModel;
 import org.pocketqa.core.ModelPackage;
 import org.pocketqa.core.ProbeException;
@@ -22,13 +17,12 @@ import org.pocketqa.core.Tokens;
  * The app's core as a desktop process: `java org.pocketqa.tools.CoreServer model.tflite`, commands on stdin, replies on stdout.
  *
  * It has no LiteRT: for each window it asks whoever started it for the logits. export/core_process.py is the other side and
- * has the same letters. Numbers are big-endian, texts are UTF-8 after their length, offsets count code points.
+ * has the same letters.
  */
 public final class CoreServer {
-    private static final Charset UTF_8 = Charset.forName("UTF-8");
-
-    private final DataInputStream in = new DataInputStream(new BufferedInputStream(System.in));
-    private final DataOutputStream out = new DataOutputStream(new BufferedOutputStream(System.out));
+    private final Pipe pipe = new Pipe();
+    private final DataInputStream in = pipe.in;
+    private final DataOutputStream out = pipe.out;
 
     /** Serves until stdin ends. */
     public static void main(String[] args) throws IOException {
@@ -40,7 +34,7 @@ public final class CoreServer {
         try {
             model = ModelPackage.read(file);
         } catch (IOException error) {
-            sendError(error);
+            pipe.sendError(error.getMessage());
             return;
         }
         QuestionAnswerer answerer = new QuestionAnswerer(model, new PipedModel());
@@ -49,15 +43,15 @@ public final class CoreServer {
         for (int command = in.read(); command >= 0; command = in.read()) {
             switch (command) {
                 case 'T':
-                    String text = readText();
+                    String text = pipe.readText();
                     send(text, model.tokenizer().encode(text));
                     break;
                 case 'P':
                     probe(answerer);
                     break;
                 case 'Q':
-                    String passage = readText();
-                    send(passage, answerer.ask(passage, readText(), new NoProgress()));
+                    String passage = pipe.readText();
+                    pipe.send(passage, answerer.ask(passage, pipe.readText(), new NoProgress()));
                     break;
                 default:
                     throw new IOException("unknown command " + command);
@@ -72,7 +66,7 @@ public final class CoreServer {
             out.writeByte('P');
             out.writeDouble(difference);
         } catch (ProbeException error) {
-            sendError(error);
+            pipe.sendError(error.getMessage());
         }
     }
 
@@ -85,34 +79,6 @@ public final class CoreServer {
             out.writeInt(offsets.of(tokens.start(i)));
             out.writeInt(offsets.of(tokens.end(i)));
         }
-    }
-
-    private void send(String passage, Answers answers) throws IOException {
-        CodePointOffsets offsets = new CodePointOffsets(passage);
-        out.writeByte('A');
-        out.writeInt(answers.windows);
-        out.writeBoolean(answers.best != null);
-        out.writeDouble(answers.nullScore);
-        out.writeInt(answers.candidates.size());
-        for (Candidate candidate : answers.candidates) {
-            out.writeDouble(candidate.score);
-            out.writeInt(offsets.of(candidate.start));
-            out.writeInt(offsets.of(candidate.end));
-        }
-    }
-
-    private void sendError(IOException error) throws IOException {
-        out.writeByte('E');
-        byte[] bytes = String.valueOf(error.getMessage()).getBytes(UTF_8);
-        out.writeInt(bytes.length);
-        out.write(bytes);
-        out.flush();
-    }
-
-    private String readText() throws IOException {
-        byte[] bytes = new byte[in.readInt()];
-        in.readFully(bytes);
-        return new String(bytes, UTF_8);
     }
 
     /** Asks the other side of the pipe for the logits. */

@@ -1,0 +1,250 @@
+package org.tensorflow.lite;
+
+import java.io.File;
+import java.io.IOException;
+import java.io.InputStream;
+import java.lang.reflect.Proxy;
+import java.nio.FloatBuffer;
+import java.nio.IntBuffer;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Scanner;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.zip.ZipFile;
+import org.pocketqa.core.Json;
+
+/** Replays a model file's probe: a recorded window gets its recorded logits, of any other the token with the largest id wins. */
+public final class Interpreter implements AutoCloseable {
+    /** How the interpreter runs. */
+    public static class Options {
+        private int threads;
+        private boolean xnnpack;
+        private boolean cancellable;
+
+        public Options setNumThreads(int threads) {
+            this.threads = threads;
+            return this;
+        }
+
+        public Options setUseXNNPACK(boolean xnnpack) {
+            this.xnnpack = xnnpack;
+            return this;
+        }
+
+        public Options setCancellable(boolean cancellable) {
+            this.cancellable = cancellable;
+            return this;
+        }
+    }
+
+    /** What goes wrong; by itself, nothing. */
+    public static class Script {
+        /** While a file is opened; what this throws, opening throws. */
+        public void opening(File file) {}
+
+        /** While a window is computed; what this throws, the run throws. */
+        public void running(Interpreter interpreter) {}
+
+        /** A logit that the model computes. */
+        public float logit(float recorded) {
+            return recorded;
+        }
+
+        public boolean heedsCancel() {
+            return true;
+        }
+    }
+
+    public static volatile Script script;
+    /** Interpreters made, and those not closed yet. */
+    public static final AtomicInteger OPENED = new AtomicInteger();
+
+    public static final AtomicInteger OPEN = new AtomicInteger();
+    /** Threads that the last one made was given. */
+    public static volatile int threads;
+    /** Whether it was to use XNNPACK. */
+    public static volatile boolean xnnpack;
+    /** What must not happen: use after close, or by two threads at once. */
+    public static final List<String> MISUSES = Collections.synchronizedList(new ArrayList<>());
+
+    private static final long PATIENCE_MS = 10000;
+
+    private final Map<String, Integer> lengths = new LinkedHashMap<>();
+    private final Map<String, Map<?, ?>> recorded = new HashMap<>();
+    private final boolean cancellable;
+    private boolean closed;
+    private boolean running;
+    private boolean cancelled;
+
+    /** As at the start of a process: the system has taken back all that the last one held. */
+    public static void startProcess() {
+        OPENED.set(0);
+        OPEN.set(0);
+    }
+
+    public Interpreter(File file, Options options) {
+        script.opening(file);
+        try (ZipFile zip = new ZipFile(file)) {
+            for (Object signature : (List<?>) member(zip, "qa.json").get("signatures")) {
+                Map<?, ?> fields = (Map<?, ?>) signature;
+                lengths.put((String) fields.get("name"), ((Double) fields.get("length")).intValue());
+            }
+            for (Object window : (List<?>) member(zip, "probe.json").get("windows")) {
+                Map<?, ?> fields = (Map<?, ?>) window;
+                recorded.put(idsOf(fields), fields);
+            }
+        } catch (IOException unreadable) {
+            throw new IllegalArgumentException(unreadable);
+        }
+        cancellable = options.cancellable;
+        threads = options.threads;
+        xnnpack = options.xnnpack;
+        OPENED.incrementAndGet();
+        OPEN.incrementAndGet();
+    }
+
+    private static Map<?, ?> member(ZipFile zip, String name) throws IOException {
+        try (InputStream in = zip.getInputStream(zip.getEntry(name));
+                Scanner text = new Scanner(in, "UTF-8").useDelimiter("\\A")) {
+            return (Map<?, ?>) Json.parse(text.next());
+        }
+    }
+
+    private static String idsOf(Map<?, ?> window) {
+        List<?> numbers = (List<?>) window.get("input_ids");
+        int[] ids = new int[numbers.size()];
+        for (int i = 0; i < ids.length; i++) {
+            ids[i] = ((Double) numbers.get(i)).intValue();
+        }
+        return Arrays.toString(ids);
+    }
+
+    public String[] getSignatureKeys() {
+        use("getSignatureKeys");
+        return lengths.keySet().toArray(new String[0]);
+    }
+
+    public String[] getSignatureInputs(String key) {
+        use("getSignatureInputs");
+        return new String[] {"attention_mask", "input_ids", "token_type_ids"};
+    }
+
+    public String[] getSignatureOutputs(String key) {
+        use("getSignatureOutputs");
+        return new String[] {"end_logits", "start_logits"};
+    }
+
+    public Tensor getInputTensorFromSignature(String name, String key) {
+        use("getInputTensorFromSignature");
+        return tensor(DataType.INT32, new int[] {1, lengths.get(key)});
+    }
+
+    public Tensor getOutputTensorFromSignature(String name, String key) {
+        use("getOutputTensorFromSignature");
+        return tensor(DataType.FLOAT32, new int[] {1, lengths.get(key)});
+    }
+
+    private static Tensor tensor(DataType type, int[] shape) {
+        Class<?>[] kinds = {Tensor.class};
+        Object tensor =
+                Proxy.newProxyInstance(
+                        Tensor.class.getClassLoader(),
+                        kinds,
+                        (proxy, method, arguments) -> method.getName().equals("shape") ? shape : type);
+        return (Tensor) tensor;
+    }
+
+    public void runSignature(Map<String, Object> inputs, Map<String, Object> outputs, String key) {
+        begin();
+        try {
+            script.running(this);
+            if (isCancelled() && script.heedsCancel()) {
+                throw new IllegalArgumentException("Internal error: Failed to run on the given Interpreter: cancelled");
+            }
+            compute(inputs, outputs, lengths.get(key));
+        } finally {
+            end();
+        }
+    }
+
+    private void compute(Map<String, Object> inputs, Map<String, Object> outputs, int length) {
+        int[] ids = new int[length];
+        int[] mask = new int[length];
+        ((IntBuffer) inputs.get("input_ids")).get(ids);
+        ((IntBuffer) inputs.get("attention_mask")).get(mask);
+        int n = Arrays.stream(mask).sum();
+        Map<?, ?> window = recorded.get(Arrays.toString(Arrays.copyOf(ids, n)));
+        for (String name : new String[] {"start_logits", "end_logits"}) {
+            List<?> logits = window == null ? null : (List<?>) window.get(name);
+            FloatBuffer out = (FloatBuffer) outputs.get(name);
+            for (int i = 0; i < length; i++) {
+                float logit = i >= n ? Float.NaN : logits == null ? ids[i] : ((Double) logits.get(i)).floatValue();
+                out.put(script.logit(logit));
+            }
+        }
+    }
+
+    public synchronized void setCancelled(boolean cancelled) {
+        use("setCancelled");
+        if (!cancellable) {
+            throw new IllegalStateException("not cancellable");
+        }
+        this.cancelled = cancelled;
+        notifyAll();
+    }
+
+    private synchronized boolean isCancelled() {
+        return cancelled;
+    }
+
+    /** For a script that holds a run until it is cancelled. */
+    public synchronized void untilCancelled() {
+        long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(PATIENCE_MS);
+        try {
+            while (!cancelled) {
+                if (System.nanoTime() > end) {
+                    throw new AssertionError("never cancelled");
+                }
+                wait(PATIENCE_MS);
+            }
+        } catch (InterruptedException unexpected) {
+            throw new AssertionError(unexpected);
+        }
+    }
+
+    private synchronized void use(String call) {
+        if (closed) {
+            MISUSES.add(call + " after close");
+            throw new IllegalStateException("closed");
+        }
+    }
+
+    private synchronized void begin() {
+        use("runSignature");
+        if (running) {
+            MISUSES.add("two runs at once");
+        }
+        running = true;
+    }
+
+    private synchronized void end() {
+        running = false;
+    }
+
+    @Override
+    public synchronized void close() {
+        if (running) {
+            MISUSES.add("closed during a run");
+        }
+        if (!closed) {
+            closed = true;
+            OPEN.decrementAndGet();
+        }
+    }
+}

@@ -1,0 +1,53 @@
+package org.pocketqa.app;
+
+import android.content.Context;
+import java.io.FileNotFoundException;
+import java.io.IOException;
+import java.io.InputStream;
+
+/** The model that this build carries in its assets, if it does (-Pmodel of app/build.gradle). */
+final class BundledModel implements Incoming {
+    private static final String FOLDER = "models";
+
+    private final Context context;
+
+    BundledModel(Context context) {
+        this.context = context;
+    }
+
+    private String asset() throws IOException {
+        String[] names = context.getAssets().list(FOLDER);
+        if (names == null || names.length == 0) {
+            throw new FileNotFoundException(FOLDER);
+        }
+        return FOLDER + "/" + names[0];
+    }
+
+    /** Does this build carry one? */
+    boolean exists() {
+        try {
+            asset();
+            return true;
+        } catch (IOException none) {
+            return false;
+        }
+    }
+
+    @Override
+    public InputStream open() throws IOException {
+        return context.getAssets().open(asset());
+    }
+
+    @Override
+    public String name() {
+        return context.getString(R.string.bundled_model);
+    }
+
+    @Override
+    public long bytes() {
+        return -1;
+    }
+
+    @Override
+    public void taken() {}
+}

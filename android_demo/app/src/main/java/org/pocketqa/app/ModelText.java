@@ -1,0 +1,36 @@
+package org.pocketqa.app;
+
+import android.content.Context;
+import android.content.res.Resources;
+import org.pocketqa.core.ModelFacts;
+import org.pocketqa.core.StoredModel;
+
+/** A model in words. */
+final class ModelText {
+    private static final double MILLION = 1e6;
+
+    private ModelText() {}
+
+    /** What its package calls it, else the file's name. */
+    static String name(StoredModel model) {
+        return model.facts == null ? model.name : model.facts.name + ", " + model.facts.precision;
+    }
+
+    /** Megabytes, parameters, and F1 where the package has it. */
+    static String facts(Context context, StoredModel model) {
+        double megabytes = model.bytes / MILLION;
+        ModelFacts facts = model.facts;
+        if (facts == null) {
+            return context.getString(R.string.model_unreadable, megabytes);
+        }
+        String text = context.getString(R.string.model_facts, megabytes, facts.parameters / MILLION);
+        return facts.f1 == null ? text : text + context.getString(R.string.model_f1, facts.f1);
+    }
+
+    /** Threads, and how well this phone computes it. */
+    static String inUse(Context context, ModelInfo used) {
+        Resources words = context.getResources();
+        String threads = words.getQuantityString(R.plurals.threads_used, used.threads, used.threads);
+        return words.getString(R.string.model_in_use, threads, 100 * used.probeDifference);
+    }
+}

@@ -1,0 +1,79 @@
+package org.pocketqa.app;
+
+import android.content.FakePreferences;
+import android.os.Looper;
+import java.io.File;
+import java.io.IOException;
+import java.util.Collections;
+import java.util.function.BooleanSupplier;
+import org.pocketqa.tools.Pipe;
+
+/**
+ * The app behind its screens on the real LiteRT, as a desktop process: `java org.pocketqa.app.AppServer FOLDER`.
+ *
+ * FOLDER/files is the app's private storage, FOLDER/shared has the one model that was pushed. The letters are CoreServer's; it
+ * asks nobody for logits. tests/app_process.py is the other side.
+ */
+public final class AppServer {
+    private final PocketQaApp app = new PocketQaApp();
+    private final Pipe pipe = new Pipe();
+
+    /** Serves until stdin ends. */
+    public static void main(String[] args) {
+        System.setOut(System.err); // stdout is the pipe's
+        try {
+            new AppServer().serve(new File(args[0]));
+        } catch (Throwable fault) {
+            fault.printStackTrace();
+            System.exit(1);
+        }
+        System.exit(0); // the app's own threads never end
+    }
+
+    private void serve(File folder) throws IOException, InterruptedException {
+        Looper.prepareMainLooper();
+        app.files = new File(folder, "files");
+        app.externalFiles = new File(folder, "shared");
+        app.preferences = new FakePreferences();
+        app.onCreate();
+        until(() -> app.passages.bundled() != null && !app.workspace.reading());
+        until(() -> !app.shelf.looking() && app.copier.job() == null && app.engine.state().loading == null);
+        EngineState state = app.engine.state();
+        if (state.model == null) {
+            pipe.sendError(state.problem.sentence);
+            return;
+        }
+        pipe.out.writeByte('M');
+        pipe.out.flush();
+        for (int command = pipe.in.read(); command >= 0; command = pipe.in.read()) {
+            if (command == 'P') {
+                pipe.out.writeByte('P');
+                pipe.out.writeDouble(app.engine.state().model.probeDifference);
+                pipe.out.flush();
+            } else if (command == 'Q') {
+                ask(pipe.readText(), pipe.readText());
+            } else {
+                throw new IOException("unknown command " + command);
+            }
+        }
+    }
+
+    private void ask(String passage, String question) throws IOException, InterruptedException {
+        app.passages.load(new TextSource("title", "source", passage, Collections.<String>emptyList(), app.getResources()));
+        until(() -> !app.workspace.reading());
+        app.workspace.ask(question);
+        until(() -> app.engine.state().job == null);
+        Result result = app.workspace.result();
+        if (result == null) {
+            pipe.sendError(app.workspace.notice());
+        } else {
+            pipe.send(passage, result.answers);
+        }
+    }
+
+    private static void until(BooleanSupplier condition) throws InterruptedException {
+        while (!condition.getAsBoolean()) {
+            Looper.POSTED.take().run();
+        }
+    }
+}

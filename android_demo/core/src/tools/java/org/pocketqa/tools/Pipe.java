@@ -1,0 +1,50 @@
+package org.pocketqa.tools;
+
+import java.io.BufferedInputStream;
+import java.io.BufferedOutputStream;
+import java.io.DataInputStream;
+import java.io.DataOutputStream;
+import java.io.FileDescriptor;
+import java.io.FileOutputStream;
+import java.io.IOException;
+import java.nio.charset.Charset;
+import org.pocketqa.core.Answers;
+import org.pocketqa.core.Candidate;
+
+/** stdin and stdout of a server. Numbers are big-endian, texts are UTF-8 after their length, offsets count code points. */
+public final class Pipe {
+    private static final Charset UTF_8 = Charset.forName("UTF-8");
+
+    public final DataInputStream in = new DataInputStream(new BufferedInputStream(System.in));
+    public final DataOutputStream out = new DataOutputStream(new BufferedOutputStream(new FileOutputStream(FileDescriptor.out)));
+
+    public String readText() throws IOException {
+        byte[] bytes = new byte[in.readInt()];
+        in.readFully(bytes);
+        return new String(bytes, UTF_8);
+    }
+
+    /** What came of a question about the passage. */
+    public void send(String passage, Answers answers) throws IOException {
+        CodePointOffsets offsets = new CodePointOffsets(passage);
+        out.writeByte('A');
+        out.writeInt(answers.windows);
+        out.writeBoolean(answers.best != null);
+        out.writeDouble(answers.nullScore);
+        out.writeInt(answers.candidates.size());
+        for (Candidate candidate : answers.candidates) {
+            out.writeDouble(candidate.score);
+            out.writeInt(offsets.of(candidate.start));
+            out.writeInt(offsets.of(candidate.end));
+        }
+        out.flush();
+    }
+
+    public void sendError(String sentence) throws IOException {
+        out.writeByte('E');
+        byte[] bytes = String.valueOf(sentence).getBytes(UTF_8);
+        out.writeInt(bytes.length);
+        out.write(bytes);
+        out.flush();
+    }
+}

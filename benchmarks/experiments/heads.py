@@ -1,0 +1,325 @@
+"""Compare all heads on one encoder, and the whole models: train each alike, evaluate, export, score and time the exports, and
+say which differences exceed noise.
+
+    python -m benchmarks.experiments.heads --data squad --train-windows 20000 --dev-questions 2000 --seeds 0 1
+    python -m benchmarks.experiments.heads --layers 3 --heads linear pointer --out runs/heads-small
+
+Every model sees the same number of windows, in the same order for the same seed. The same command goes on after a stop.
+"""
+
+import sys
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import export.onnx
+import export.tflite
+from benchmarks.command_line import command_line_of, flag_name, note
+from benchmarks.experiments.base import Experiment, check_plan, data_of, evenly, load_scores, show_tables, take_bundle, train
+from benchmarks.experiments.heads_views import (
+    MARKERS_NAME,
+    WHOLE_MODEL_RATE,
+    HeadsResults,
+    comparison_table,
+    draw,
+    main_table,
+)
+from benchmarks.latency.conditions import machine, this_host
+from benchmarks.latency.measure import Timing, measure_latency
+from benchmarks.latency.plan import QUICK, Setting
+from benchmarks.models import ModelUnderTest, Run, bundle_facts, model_of
+from benchmarks.results import CPU, EXIT_SOME_FAILED, PADDED, UNPADDED, AnyResult, Failure, Latency, ResultFile, Runtime, failed
+from benchmarks.tables import check_markers
+from compress.quantize import PRECISION_OF_FLAG
+from distill.precision import resolve_precision
+from distill.stage import Material, fresh_model, read_material
+from distill.student import whole_student
+from distill.training import TrainingOptions
+from qa.bundle import Bundle, open_bundle
+from qa.cli import check_option, run_command
+from qa.datasets import EMBEDDED, SQUAD_FILES
+from qa.features import Window, make_windows
+from qa.models.architectures import WHOLE_MODELS
+from qa.models.heads import HEADS
+from qa.models.model import QAModel
+from qa.models.pretrained import EMBEDDED as EMBEDDED_ENCODER
+from qa.models.pretrained import find_encoder, load_encoder
+from qa.runtimes import load_runtime
+from qa.settings import QASettings
+from qa.squad import file_sha256
+from qa.tokenization import load_tokenizer
+
+EXPORTS = (("onnx", "none"), ("onnx", "int8"), ("tflite", "none"), ("tflite", "int8"))
+PLAN = "zoo.json"  # as folders of earlier runs have it
+
+
+@dataclass(frozen=True)
+class HeadsConfig:
+    """Which heads, on which encoder, trained how long on what."""
+
+    encoder: str = EMBEDDED_ENCODER
+    """Encoder under every head: minilm-l6 (from an installed wheel), a hub name, or a folder."""
+    layers: int | None = None
+    """Keep this many of its layers, evenly chosen; all when not given."""
+    heads: tuple[str, ...] = (*HEADS, *WHOLE_MODELS)
+    """Heads to train, and whole models; all are compared with linear, so it should be among them."""
+    seeds: tuple[int, ...] = (0,)
+    """Seeds of fresh weights, order and dropout: each makes a model of every head. Exports are those of the first."""
+    repeat: tuple[str, ...] | None = None
+    """Heads to train with the seeds after the first; all when not given."""
+    data: str = EMBEDDED
+    """Training questions: embedded, squad, squad_v2, or a SQuAD JSON file."""
+    eval_data: str | None = None
+    """Questions to score on; by default the dev part of a named --data."""
+    train_windows: int = 20_000
+    """Windows each model sees in training, repetitions counted."""
+    dev_questions: int | None = None
+    """Score on this many questions, evenly chosen; all when not given."""
+    learning_rate: float = 1.2e-4
+    """Peak learning rate."""
+    batch_size: int = 16
+    """Windows in a step."""
+    optimizer: str = "adamw"
+    """adamw or adafactor."""
+    freeze_encoder: bool = False
+    """Train the heads alone."""
+    precision: str = "auto"
+    """Of training: bf16 (autocast), fp32, or auto: bf16 where the GPU, or without one the CPU, computes in it, else fp32."""
+    skip_exports: bool = False
+    """Train and score PyTorch only; the same command without this exports what was trained."""
+    out: Path = Path("runs/zoo")
+    """Folder of all models, their exports and scores, zoo.md and zoo.svg."""
+    rows: Path | None = None
+    """File the results are appended to; by default rows.jsonl in --out."""
+    write: Path | None = None
+    """Markdown file whose part between the markers of the name zoo is replaced by the tables."""
+
+    def __post_init__(self) -> None:
+        check_option(bool(self.heads) and len(set(self.heads)) == len(self.heads), "--heads", self.heads, "names, each once")
+        for head in self.heads:
+            check_option(head in (*HEADS, *WHOLE_MODELS), "--heads", head, f"one of {', '.join((*HEADS, *WHOLE_MODELS))}")
+        for head in self.repeat or ():
+            check_option(head in self.heads, "--repeat", head, "one of --heads")
+        good = bool(self.seeds) and len(set(self.seeds)) == len(self.seeds) and min(self.seeds) >= 0
+        check_option(good, "--seeds", self.seeds, "numbers of at least 0, each once")
+        for name in ("train_windows", "dev_questions", "layers"):
+            value = getattr(self, name)
+            check_option(value is None or value >= 1, flag_name(name), value, "at least 1")
+        known = self.eval_data is not None or self.data in (EMBEDDED, *SQUAD_FILES)
+        check_option(known, "--eval-data", self.eval_data, "given when --data is a file")
+        if self.write is not None:
+            check_markers(self.write, MARKERS_NAME)
+        TrainingOptions(self.learning_rate, self.batch_size, 1, precision=self.precision, optimizer=self.optimizer)
+
+
+@dataclass(frozen=True)
+class SharedTraining:
+    """How all models are trained. Two models are compared only when all of this is equal."""
+
+    encoder: str
+    encoder_sha256: str
+    layers: int | None
+    data: dict[str, str]
+    windows: int
+    """Windows seen, rounded up to whole batches."""
+    learning_rate: float
+    batch_size: int
+    optimizer: str
+    freeze_encoder: bool
+    precision: str
+
+
+@dataclass(frozen=True)
+class HeadModel:
+    """One model, before it is trained: a head on the encoder, or a whole model."""
+
+    head: str
+    seed: int
+    training: SharedTraining
+
+    @property
+    def name(self) -> str:
+        """Name of its bundle and in results."""
+        return f"{self.head}-seed{self.seed}"
+
+    def options(self, n_windows: int) -> TrainingOptions:
+        """For a training set of `n_windows`: as many epochs as give the windows to see."""
+        shared, whole = self.training, self.head in WHOLE_MODELS
+        n_steps, n_batches = -(-shared.windows // shared.batch_size), -(-n_windows // shared.batch_size)
+        return TrainingOptions(
+            WHOLE_MODEL_RATE if whole else shared.learning_rate, shared.batch_size, n_steps / n_batches,
+            precision=shared.precision, seed=self.seed, optimizer=shared.optimizer,
+            freeze_encoder=shared.freeze_encoder and not whole,
+        )  # fmt: skip
+
+    def fresh(self, encoder_folder: Path) -> QAModel:
+        """The untrained model; a whole one starts from the encoder's word vectors."""
+        encoder = self.training.encoder
+        if self.head not in WHOLE_MODELS:
+            return fresh_model(encoder, encoder_folder, self.head, seed=self.seed, n_layers=self.training.layers)
+        words = QAModel(load_encoder(encoder, encoder_folder), "linear")
+        return whole_student(self.head, words, load_tokenizer(encoder_folder), self.seed)
+
+
+@dataclass
+class Heads(Experiment):
+    """One run."""
+
+    config: HeadsConfig = field(kw_only=True)
+    training: SharedTraining = field(kw_only=True)
+    encoder_folder: Path = field(kw_only=True)
+    material: Material = field(kw_only=True)
+
+    @cached_property
+    def models(self) -> list[HeadModel]:
+        """All models, seed by seed."""
+        config = self.config
+        first = [HeadModel(head, config.seeds[0], self.training) for head in config.heads]
+        more = config.heads if config.repeat is None else config.repeat
+        return first + [HeadModel(head, seed, self.training) for seed in config.seeds[1:] for head in more]
+
+    @cached_property
+    def windows(self) -> list[Window]:
+        """The training windows, cut when the first model needs them."""
+        return make_windows(self.material.train, load_tokenizer(self.encoder_folder), QASettings(), progress=True)
+
+    def take(self, model: HeadModel) -> Bundle | None:
+        """The bundle of an earlier run, or None. BundleError when it is another model's."""
+        return take_bundle(self.out / model.name, model)
+
+    def facts(self, model: HeadModel, bundle: Bundle | None) -> dict[str, Any]:
+        """The fields of a result that are the model's own."""
+        facts: dict[str, Any] = {
+            "model": model.name, "bundle_sha256": self.training.encoder_sha256, "stage": "finetune", "precision": "fp32",
+        }  # fmt: skip
+        facts |= bundle_facts(bundle, bundle.path.name) if bundle is not None else {}
+        return facts | {"head": model.head, "seed": model.seed, "training": asdict(self.training)}
+
+
+def plan(config: HeadsConfig) -> Heads:
+    """Read and check all there is to read, so that a bad input is refused before anything is trained."""
+    encoder_folder = find_encoder(config.encoder)
+    load_tokenizer(encoder_folder)
+    encoder = load_encoder(config.encoder, encoder_folder)
+    encoder.check_length(QASettings().max_length)
+    n_layers = len(encoder.layers)
+    check_option((config.layers or 1) <= n_layers, "--layers", config.layers, f"at most the encoder's {n_layers}")
+    material = read_material(config.data, config.eval_data)
+    assert material.eval_file is not None  # HeadsConfig has seen to it
+    train_data = {"name": material.train_file.name, "sha256": file_sha256(material.train_file)}
+    training = SharedTraining(
+        config.encoder, file_sha256(encoder_folder / "model.safetensors"), config.layers, train_data, config.train_windows,
+        config.learning_rate, config.batch_size, config.optimizer, config.freeze_encoder, resolve_precision(config.precision),
+    )  # fmt: skip
+    heads = Heads(
+        config.out, ResultFile(config.rows or config.out / "rows.jsonl"), evenly(material.eval, config.dev_questions),
+        data_of(material.eval_file), command_line_of("-m benchmarks.experiments.heads", config), config=config,
+        training=training, encoder_folder=encoder_folder, material=material,
+    )  # fmt: skip
+    check_plan(config.out / PLAN, training)
+    for model in heads.models:
+        heads.take(model)
+    return heads
+
+
+def train_and_score(run: Heads, model: HeadModel) -> None:
+    """Train one model and score it, where that is not done yet. A failure becomes a result; the others go on."""
+    facts = run.facts(model, None)
+    try:
+        bundle = run.take(model)
+        if bundle is None:
+            fresh = model.fresh(run.encoder_folder)
+            bundle = train(
+                fresh, run.out / model.name, model, run.windows, model.options(len(run.windows)), run.material,
+                run.encoder_folder, QASettings(), head_parameters=sum(p.numel() for p in fresh.head.parameters()),
+            )  # fmt: skip
+        facts = run.facts(model, bundle) | {"head_params": bundle.manifest["head_parameters"]}
+        if run.scores_of(model.name, bundle) is None:
+            accuracy, scores = run.score(facts, bundle)
+            scores.save(run.scores_path(model.name))
+            run.file.append(accuracy)
+            note(f"{model.name}: F1 {accuracy.f1:.2f}, EM {accuracy.exact:.2f} on {accuracy.n} questions")
+    except Exception as error:  # of whatever type: one head must not cost the others
+        run.fail(facts, error)
+
+
+def export_model(run: Heads, model: HeadModel, parent: Bundle, kind: str, flag: str) -> ModelUnderTest | None:
+    """One export of a model, made or taken; None when it cannot be, and why is a result."""
+    precision = PRECISION_OF_FLAG[flag]
+    path = parent.path.with_name(f"{parent.path.name}-{kind}-{precision}")
+    own = {"head": model.head, "seed": model.seed, "training": asdict(run.training)}
+    own["head_params"] = parent.manifest["head_parameters"]
+    told = [r for r in run.file.all if (r.model, r.bundle_sha256) == (path.name, parent.sha256)]
+    if told and isinstance(told[-1], Failure) and told[-1].unsupported and not path.exists():
+        return None
+    try:
+        if not path.exists() and kind == "onnx":
+            export.onnx.main(export.onnx.OnnxConfig(model=parent.path, quantize=flag))
+        elif not path.exists():
+            export.tflite.main(export.tflite.TFLiteConfig(model=parent.path, quantize=flag))
+        made = model_of(open_bundle(path, kind=kind), path.name)
+        runtime = load_runtime(made.bundle)
+    except Exception as error:  # runtimes and converters raise their own types
+        facts = {**bundle_facts(parent, path.name), "stage": "export", "precision": precision, "size_bytes": None, **own}
+        run.fail(facts, error)
+        return None
+    made.facts |= own
+    made.runtime = Runtime(runtime.package, runtime.version)
+    return made
+
+
+def export_and_measure(run: Heads) -> None:
+    """Export the first seed's models, score those in int8, and time the same export of all models in turns, at one thread.
+
+    Exports in fp32 are not scored: each was compared with PyTorch when it was made.
+    """
+    models = [model for model in run.models if model.seed == run.config.seeds[0]]
+    trained = [(model, bundle) for model in models if (bundle := run.take(model))]
+    for kind, flag in EXPORTS:
+        found = (export_model(run, model, bundle, kind, flag) for model, bundle in trained)
+        exports = [made for made in found if made is not None]
+        for made in exports if flag == "int8" else ():
+            score_export(run, made)
+        timed = {r.bundle_sha256 for r in run.file.all if isinstance(r, Latency) and r.machine == machine()}
+        if any(made.sha256 not in timed for made in exports):
+            shared = Run(run.file, run.examples, run.data, exports, CPU, machine(), run.command, date=run.date)
+            measure_latency(Timing(shared, (Setting(UNPADDED), Setting(PADDED)), QUICK, (1,), this_host()))
+
+
+def score_export(run: Heads, made: ModelUnderTest) -> None:
+    """Score an export, where that is not done yet."""
+    if run.scored(made.sha256, made.runtime) is None:
+        try:
+            accuracy, _ = run.score(made.facts, made.bundle)
+            run.file.append(accuracy)
+            note(f"{made.name}: F1 {accuracy.f1:.2f}")
+        except Exception as error:  # runtimes raise their own types
+            run.fail(made.facts, error)
+
+
+def main(config: HeadsConfig) -> list[AnyResult]:
+    """Train, score, export, time; write zoo.md and zoo.svg and print the tables. Returns the results of this run."""
+    run = plan(config)
+    for model in run.models:
+        train_and_score(run, model)
+    if not config.skip_exports:
+        export_and_measure(run)
+    scores = {model.name: load_scores(run.scores_path(model.name)) for model in run.models}
+    kept = {name: found for name, found in scores.items() if found}
+    found = HeadsResults(config.heads, config.seeds, run.file.all, kept, run.data, run.examples, asdict(run.training))
+    tables = [table for table in (main_table(found), comparison_table(found)) if table is not None]
+    show_tables(tables, config.out, config.write, MARKERS_NAME)
+    draw(found, config.out / "zoo.svg")
+    print(f"rows: {run.file.path}\ntables: {config.out / 'zoo.md'}\nplot: {config.out / 'zoo.svg'}")
+    return run.file.new
+
+
+def command(config: HeadsConfig) -> None:
+    """`main` for the command line: exit code 1 when something failed."""
+    if failed(main(config)):
+        sys.exit(EXIT_SOME_FAILED)
+
+
+if __name__ == "__main__":
+    run_command(HeadsConfig, command)

@@ -1,0 +1,25 @@
+"""A bundle of this project, as a worker loads it: through the very runtime that answers questions."""
+
+from pathlib import Path
+
+from benchmarks.latency.worker import Model
+from qa.bundle import open_bundle
+from qa.runtimes import find_litert, load_runtime
+
+
+def import_libraries(path: Path) -> None:
+    """Import what this kind of bundle needs, so that loading it is timed alone."""
+    kind = open_bundle(path).kind
+    if kind == "pytorch":
+        import qa.models.model  # noqa: F401
+    elif kind == "onnx":
+        import onnxruntime  # noqa: F401
+    else:
+        find_litert()
+
+
+def load(path: Path, threads: int) -> Model:
+    """Load a bundle, unprobed: its answers were measured before its times."""
+    runtime = load_runtime(open_bundle(path), threads, probe=False)
+    lengths = list(runtime.lengths) if runtime.lengths else None
+    return Model((runtime.package, runtime.version, ""), lengths, runtime, runtime.max_batch)

@@ -1,0 +1,263 @@
+"""Where workers run: on this machine in any Python environment, on a host by ssh, on an ARM64 CPU under QEMU.
+
+A worker is a process of `benchmarks/latency/worker.py`, asked in the same way over ssh as here (benchmarks/latency/process.py).
+"""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+
+from benchmarks.latency import worker as worker_script
+from benchmarks.latency.conditions import describe, useful_flags
+from benchmarks.latency.process import Deployment, complaint
+from benchmarks.results import Machine
+from qa.bundle import Bundle
+from qa.cli import check_option
+from qa.errors import OptionError, PocketQAError
+
+ROOT = Path(__file__).parents[2]
+SCRIPT = Path(worker_script.__file__)
+SHELL_TIMEOUT_S = 600.0  # of a command or a file over ssh
+SSH, QEMU = "ssh:", "qemu:"
+TARGETS = "cpu, cuda, ssh:USER@HOST or qemu:CPU, such as ssh:pi@raspberrypi.local or qemu:neoverse-n1"
+
+
+class TargetError(PocketQAError):
+    """A target cannot be reached, lacks something, or stopped half-way; the message names it and what to do."""
+
+
+@dataclass(frozen=True)
+class LocalDeployment:
+    """A model on this machine: an adapter module, the path it is given, and the Python that has its libraries."""
+
+    adapter: str
+    path: Path
+    python: Path = Path(sys.executable)
+    precision: str | None = None
+    """For an adapter that computes one model in several."""
+    exit_when_lost: ClassVar[None] = None
+
+    def command(self, threads: int) -> tuple[list[str], dict[str, str]]:
+        """The words that start a worker, and their environment."""
+        paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+        # OMP_NUM_THREADS: whatever a library starts at its import, it has no more threads than are measured.
+        more = {"PYTHONPATH": os.pathsep.join(paths)} | ({"OMP_NUM_THREADS": str(threads)} if threads else {})
+        return [str(self.python), "-m", "benchmarks.latency.worker"], os.environ | more
+
+    def load(self) -> dict[str, Any]:
+        """The request to load it, without threads and cores."""
+        return {"load": str(self.path.resolve()), "adapter": self.adapter, "precision": self.precision, "sha256": None}
+
+    def explain(self, said: str) -> str:
+        """As it was said."""
+        return said
+
+
+class Target(Protocol):
+    """Another machine to measure on."""
+
+    name: str
+    """As the user wrote it, and as results have it."""
+    emulated: bool
+    """Whether times mean nothing there, and instructions are counted instead."""
+
+    def deploy(self, bundle: Bundle) -> AbstractContextManager[Deployment]:
+        """Put a bundle's weights where a worker loads them; they are removed in the end."""
+        ...
+
+    def describe(self, facts: Mapping[str, Any]) -> Machine:
+        """The machine, from what a worker there tells."""
+        ...
+
+
+def open_target(name: str) -> Target:
+    """The target of that name, once it is known to be there. OptionError or TargetError when it is not."""
+    for beginning, kind in ((SSH, SshTarget), (QEMU, QemuTarget)):
+        if name.startswith(beginning) and len(name) > len(beginning):
+            return kind(name)
+    raise OptionError(f"--target must be {TARGETS}, got {name}")
+
+
+# No question is ever asked; a host that is silent for a minute is gone.
+SSH_OPTIONS = (
+    "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", "-o", "ServerAliveInterval=15", "-o", "ServerAliveCountMax=4",
+)  # fmt: skip
+SSH_FAILED = 255  # ssh's own exit code; any other is the command's
+NO_PYTHON = 97
+FOLDER = re.compile(r"/[-\w./+@:]+")
+# A virtual environment ~/pocketqa if there is one: many systems let pip install nowhere else.
+FIND_PYTHON = f'python="$HOME/pocketqa/bin/python"; [ -x "$python" ] || python=$(command -v python3) || exit {NO_PYTHON}'
+INSTALL = "python3 -m venv pocketqa && pocketqa/bin/pip install numpy ai-edge-litert onnxruntime"
+
+
+class SshTarget:
+    """A host that the system's ssh client reaches without a password, so its keys, config and jump hosts all work.
+
+    Opening it connects once; TargetError says what is in the way. Files go through `cat`: boards with a small ssh server have
+    neither scp nor sftp.
+    """
+
+    emulated = False
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        # ssh itself understands ssh://user@host:port.
+        self.host = name if name.startswith("ssh://") else name.removeprefix(SSH)
+        plain = re.fullmatch(r"[^-\s][^\s]*", self.host) is not None and self.host.isprintable()
+        check_option(plain, "--target", repr(name), "ssh:USER@HOST")
+        self.shell(FIND_PYTHON)
+
+    def describe(self, facts: Mapping[str, Any]) -> Machine:
+        """The board's name where it has one, CPU, cores, instruction sets."""
+        return describe(facts.get("cpuinfo", ""), facts.get("cores"), facts.get("architecture"), facts.get("board"))
+
+    @contextmanager
+    def deploy(self, bundle: Bundle) -> Iterator[Deployment]:
+        """Copy weights and worker into a new folder of the host, removed in the end."""
+        folder = self.shell('mktemp -d "${TMPDIR:-/tmp}/pocketqa.XXXXXX"').decode(errors="replace").strip().splitlines()[-1:]
+        if not folder or not FOLDER.fullmatch(folder[0]):
+            raise TargetError(f"{self.name}: mktemp gave no folder but {folder}; does its shell print something at login?")
+        try:
+            for path in (SCRIPT, bundle.weights):
+                with open(path, "rb") as file:
+                    self.shell(f"cat > {folder[0]}/{path.name}", file)
+            yield SshDeployment(self, folder[0], bundle.weights.name, bundle.manifest["files"][bundle.weights.name])
+        finally:
+            with suppress(TargetError):  # a host that is gone keeps the folder; the error that matters is on its way already
+                self.shell(f"rm -rf {folder[0]}")
+
+    def command(self, script: str) -> list[str]:
+        """The words that run a script on the host."""
+        return ["ssh", *SSH_OPTIONS, "--", self.host, f"sh -c {shlex.quote(script)}"]
+
+    def shell(self, script: str, stdin: Any = subprocess.DEVNULL) -> bytes:
+        """Run a script on the host: its output."""
+        try:
+            done = subprocess.run(self.command(script), stdin=stdin, capture_output=True, check=False, timeout=SHELL_TIMEOUT_S)
+        except FileNotFoundError:
+            raise TargetError(
+                f"--target {self.name} needs the ssh client, which is not installed; install openssh-client"
+            ) from None
+        except subprocess.TimeoutExpired:
+            hint = "is its disk or network stuck?"
+            raise TargetError(f"{self.name}: does not answer within {SHELL_TIMEOUT_S:g} seconds; {hint}") from None
+        if done.returncode == NO_PYTHON:
+            raise TargetError(f"{self.name}: has no python3; install Python 3.9 or newer there")
+        if done.returncode != 0:
+            said = complaint(done.stderr.decode(errors="replace"), done.returncode)
+            hint = f"'{shlex.join(['ssh', self.host, 'true'])}' must work without a password"
+            lost = done.returncode == SSH_FAILED
+            raise TargetError(f"{self.name}: ssh failed ({said}); {hint}" if lost else f"{self.name}: {said}")
+        return done.stdout
+
+
+@dataclass(frozen=True)
+class SshDeployment:
+    """A weights file in a folder of a host."""
+
+    target: SshTarget
+    folder: str
+    weights: str
+    sha256: str
+    exit_when_lost: ClassVar[int] = SSH_FAILED
+
+    def command(self, threads: int) -> tuple[list[str], dict[str, str]]:
+        """The words that start a worker over ssh, and their environment."""
+        setting = f"OMP_NUM_THREADS={threads} " if threads else ""  # as on this machine
+        script = f'{FIND_PYTHON}; {setting}exec "$python" {self.folder}/{SCRIPT.name}'
+        return self.target.command(script), dict(os.environ)
+
+    def load(self) -> dict[str, Any]:
+        """The request to load it, without threads and cores."""
+        return {"load": f"{self.folder}/{self.weights}", "adapter": None, "precision": None, "sha256": self.sha256}
+
+    def explain(self, said: str) -> str:
+        """With the host's name, and how to install what is missing there."""
+        missing = "not installed" in said or "none is installed" in said
+        return f"{self.target.name}: {said}" + (f"; ssh {self.target.host} '{INSTALL}'" if missing else "")
+
+
+SETUP = Path("runs/arm64")
+SETUP_COMMAND = "benchmarks/arm64_python.sh"
+
+
+class QemuTarget:
+    """An ARM64 CPU under QEMU's user mode: what a model answers there, and how many instructions that takes; never how long.
+
+    TargetError when benchmarks/arm64_python.sh has not set it up, or not this CPU. QEMU emulates floating point in software, so
+    its time tells nothing; the instructions a program executes are the CPU's own, and a plugin counts them between the marks that
+    the worker sets around each runtime call: neither loading and packing weights nor Python's start is in the count. It repeats:
+    a second run of two windows of a 3-layer int8 student differed by 15 in 267 million instructions in LiteRT, by 0.05 % in ONNX
+    Runtime.
+    """
+
+    emulated = True
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.cpu = name.removeprefix(QEMU)
+        versions = SETUP / "versions.txt"  # written last
+        if not versions.is_file():
+            raise TargetError(f"--target {name}: {SETUP} has no ARM64 Python; run {SETUP_COMMAND} once")
+        known = sorted(path.name for path in (SETUP / "cpus").iterdir())
+        if self.cpu not in known:
+            raise TargetError(f"--target {name}: no such CPU; there are {', '.join(QEMU + cpu for cpu in known)}")
+        self.qemu = versions.read_text(encoding="utf-8").splitlines()[0]
+
+    def describe(self, facts: Mapping[str, Any]) -> Machine:
+        """CPU, emulator and instruction sets; nothing of the machine that emulates."""
+        return Machine(f"{self.cpu} under {self.qemu}", features=useful_flags(facts.get("cpuinfo", "")))
+
+    @contextmanager
+    def deploy(self, bundle: Bundle) -> Iterator[Deployment]:
+        """Nothing needs to be copied: QEMU reads this machine's files."""
+        with tempfile.TemporaryDirectory() as folder:
+            yield QemuDeployment(self, bundle.weights.absolute(), Path(folder) / "marks")
+
+
+@dataclass(frozen=True)
+class QemuDeployment:
+    """A weights file for an emulated CPU, and the file of the instruction counter's marks."""
+
+    target: QemuTarget
+    weights: Path
+    marks: Path = field(compare=False)
+    exit_when_lost: ClassVar[None] = None
+
+    def command(self, threads: int) -> tuple[list[str], dict[str, str]]:
+        """The words that start a worker under QEMU, and their environment."""
+        words = [str(SETUP.absolute() / "python-arm64"), self.target.cpu, str(SCRIPT)]
+        return words, {**os.environ, "ICOUNT_FILE": str(self.marks)}
+
+    def load(self) -> dict[str, Any]:
+        """The request to load it, without threads and cores."""
+        return {"load": str(self.weights), "adapter": None, "precision": None, "sha256": None}
+
+    def explain(self, said: str) -> str:
+        """With the target's name."""
+        return f"{self.target.name}: {said}"
+
+    def instructions(self, n_calls: int) -> np.ndarray:
+        """Of each call, (n_calls,)."""
+        return count_between_marks(self.marks.read_text(encoding="ascii") if self.marks.is_file() else "", n_calls)
+
+
+def count_between_marks(text: str, n_calls: int) -> np.ndarray:
+    """Instructions of each call, (n_calls,), from the plugin's lines: the count before and after each call, one a line."""
+    try:
+        marks = np.array([int(line) for line in text.splitlines()], np.int64)
+    except ValueError:
+        marks = np.zeros(0, np.int64)
+    if len(marks) != 2 * n_calls or (np.diff(marks) < 0).any():
+        raise TargetError(f"the instruction counter set {len(marks)} marks for {n_calls} calls; run {SETUP_COMMAND} again")
+    return marks[1::2] - marks[::2]

@@ -1,1 +1,0 @@
-"""Where bundles are computed other than on this CPU."""

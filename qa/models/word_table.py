@@ -1,0 +1,46 @@
+"""A word table in a third or a quarter of its int8 bytes: product quantization (Jégou et al. 2011).
+
+A word vector is cut into groups of a few values. Each group has a codebook of 256 entries, and a token is stored as the number
+of one entry a group, a byte each. Codes are found once (compress.tables) and stay; the codebooks are parameters and train.
+
+Letters: B batch, T tokens, V tokens of the vocabulary, D width of a word vector, W values of a group, G = ceil(D / W) groups.
+"""
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+N_ENTRIES = 256
+FIRST_CODE = -128  # codes are int8, which converters store as it is
+# The names of the forms, and the values of a group.
+GROUP_SIZES = {"pq3": 3, "pq4": 4}
+
+
+class ProductQuantizedEmbedding(nn.Module):
+    """In place of an nn.Embedding (V, D): codes (V, G) int8, codebooks (G, 256, W). A last group's surplus values are cut off."""
+
+    offsets: Tensor
+
+    def __init__(self, num_embeddings: int, embedding_dim: int, form: str) -> None:
+        super().__init__()
+        self.num_embeddings, self.embedding_dim, self.form = num_embeddings, embedding_dim, form
+        width = GROUP_SIZES[form]
+        n_groups = -(-embedding_dim // width)
+        self.register_buffer("codes", torch.zeros(num_embeddings, n_groups, dtype=torch.int8))
+        self.codebooks = nn.Parameter(torch.zeros(n_groups, N_ENTRIES, width))
+        offsets = torch.arange(n_groups, dtype=torch.int32) * N_ENTRIES - FIRST_CODE
+        self.register_buffer("offsets", offsets, persistent=False)
+
+    def entries(self, input_ids: Tensor) -> Tensor:
+        """Which rows of all codebooks, one below the other, make up the words: (B, T) -> (B, T, G) int32."""
+        return functional.embedding(input_ids, self.get_buffer("codes")).int() + self.offsets
+
+    def forward(self, input_ids: Tensor) -> Tensor:
+        """(B, T) -> (B, T, D)."""
+        groups = functional.embedding(self.entries(input_ids), self.codebooks.flatten(0, 1))  # (B, T, G, W)
+        return groups.flatten(-2)[..., : self.embedding_dim]
+
+    @property
+    def weight(self) -> Tensor:
+        """The table that the codes stand for, (V, D)."""
+        return self(torch.arange(self.num_embeddings, device=self.codebooks.device))

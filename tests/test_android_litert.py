@@ -1,0 +1,91 @@
+"""The Android app behind its screens, on LiteRT 1.4 itself: it answers as Python does, and refuses what it must."""
+
+import numpy as np
+import pytest
+from ai_edge_litert.tools import flatbuffer_utils
+from app_process import AppProcess
+from tflite_exports import LENGTHS, bare_model, sealed_again, spoiled
+
+from compress.quantize_tflite import compact
+from export.android import answer_here, choose_examples
+from qa.bundle import INPUTS, OUTPUTS
+from qa.datasets import resolve
+from qa.errors import BundleError
+from qa.runtimes import load_runtime
+from qa.squad import read_squad
+
+pytestmark = pytest.mark.jvm
+
+N_QUESTIONS = 500
+# The app has LiteRT 1.4, Python 2.3. Sums in another order move a score by some 1e-5; in int8 such a difference can also round a
+# value to the next of 255 steps, which moves the largest scores here by several hundredths.
+SCORE_TOLERANCE = {"none": 1e-4, "int8": 0.2}
+
+
+@pytest.mark.parametrize("precision", SCORE_TOLERANCE)
+def test_500_real_questions_have_pythons_answers(precision, exported_tflite):
+    _, bundle = exported_tflite("bert", precision)
+    examples = choose_examples(read_squad(resolve("embedded", "dev")), N_QUESTIONS)
+    wanted = answer_here(examples, bundle, load_runtime(bundle, 1))
+    with AppProcess(bundle.weights) as app:
+        seen = [app.ask(example.context, example.question) for example in examples]
+    assert [answer.n_windows for answer in seen] == [n for _, n in wanted]
+    best = [(answer.prediction.candidates[0], there.candidates[0]) for answer, (there, _) in zip(seen, wanted, strict=True)]
+    assert np.allclose(*zip(*[(a.score, b.score) for a, b in best], strict=True), rtol=0, atol=SCORE_TOLERANCE[precision])
+    differ = sum((a.start, a.end) != (b.start, b.end) for a, b in best)
+    assert differ <= (0 if precision == "none" else len(examples) // 100)
+
+
+def changed(bundle, out, change):
+    """A whole bundle, all hashes right, after `change(signature definitions)` of its graph."""
+    tree = flatbuffer_utils.read_model_from_bytearray(bytearray(bare_model(bundle)))
+    change(tree.signatureDefs)
+    return sealed_again(bundle, out, compact(bytes(flatbuffer_utils.convert_object_to_bytearray(tree))))
+
+
+def swap(tensors, first, second):
+    """Let each of two names mean the other's tensor."""
+    one, other = (next(t for t in tensors if t.name == name.encode()) for name in (first, second))
+    one.tensorIndex, other.tensorIndex = other.tensorIndex, one.tensorIndex
+
+
+@pytest.mark.parametrize("pair", [INPUTS[:2], INPUTS[1:], INPUTS[::2], OUTPUTS])
+def test_swapped_tensors_are_refused(pair, exported_tflite, tmp_path):
+    _, bundle = exported_tflite("bert")
+
+    def change(definitions):
+        for definition in definitions:
+            swap(definition.inputs if pair[0] in INPUTS else definition.outputs, *pair)
+
+    with pytest.raises(BundleError, match=r"refuses it: (This phone's runtime computes this fp32 model wrongly|runtime_fails)"):
+        AppProcess(changed(bundle, tmp_path / "swapped", change).weights)
+
+
+@pytest.mark.parametrize("length", LENGTHS)
+def test_one_wrong_signature_is_refused(length, exported_tflite, tmp_path):
+    _, bundle = exported_tflite("bert")
+    wrong = sealed_again(bundle, tmp_path / "wrong", spoiled(bare_model(bundle), length))
+    with pytest.raises(BundleError, match="This phone's runtime computes this fp32 model wrongly"):
+        AppProcess(wrong.weights)
+
+
+def test_a_graph_that_is_not_what_its_package_says_is_refused(exported_tflite, tmp_path):
+    _, bundle = exported_tflite("bert")
+
+    def other_key(definitions):
+        definitions[0].signatureKey = b"serving_default"
+
+    def other_name(definitions):
+        definitions[0].inputs[0].name = b"pixel_values"
+
+    def other_lengths(definitions):
+        definitions[0].signatureKey, definitions[1].signatureKey = definitions[1].signatureKey, definitions[0].signatureKey
+
+    refusals = {
+        other_key: r"signature_missing\[.*serving_default.*, qa\d+\]",
+        other_name: r"signature_tensors\[qa\d+, .*pixel_values.*, \[input_ids, attention_mask, token_type_ids\]\]",
+        other_lengths: r"tensor_form\[input_ids, qa96, INT32 \[1, 128\], INT32 \[1, 96\]\]",
+    }
+    for change, sentence in refusals.items():
+        with pytest.raises(BundleError, match=sentence):
+            AppProcess(changed(bundle, tmp_path / change.__name__, change).weights)

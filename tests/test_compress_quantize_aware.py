@@ -1,0 +1,254 @@
+"""Training on the grid: it is what LiteRT computes, what is trained is what is stored, and rounding makes up for its errors."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from ai_edge_litert.interpreter import Interpreter
+from torch import nn
+
+from compress.gptq import feed_back, input_groups, round_with_feedback
+from compress.grid import Grid, bits_of, float_modules, grid_integers, integers, norms_before, round_tokens
+from compress.quantize_aware import QuantizeAwareConfig, main
+from compress.quantize_tflite import compact, quietly
+from distill.batches import model_inputs, to_tensors
+from distill.training import Trainer
+from export.integers import stored_integers
+from export.tflite import TFLiteConfig
+from export.tflite import main as export
+from qa.bundle import open_bundle
+from qa.datasets import resolve
+from qa.errors import OptionError, ParityError, UnsupportedExport
+from qa.features import make_windows
+from qa.models.model import QAModel
+from qa.squad import read_squad
+
+pytestmark = pytest.mark.usefixtures("fresh_accelerate")
+
+
+@pytest.fixture(scope="module")
+def windows(make_bundle):
+    bundle = open_bundle(make_bundle())
+    return make_windows(read_squad(resolve("embedded", "train"))[:16], bundle.tokenizer(), bundle.settings)[:16]
+
+
+@pytest.fixture
+def model(make_bundle):
+    return QAModel.from_pretrained(make_bundle())
+
+
+def logits(model, windows):
+    with torch.no_grad():
+        output = model(**model_inputs(to_tensors(windows)))
+    return torch.stack([output["start_logits"], output["end_logits"]])
+
+
+def test_a_token_is_rounded_over_a_range_with_zero():
+    """[0, 255] and [-255, 0] have scale 1; [-1, 254] too, and its zero point is an integer; the others have none."""
+    states = torch.tensor([[0.4, 255, 100.6], [-255, -0.6, -3.2], [-1, 254, 0.5], [0, 0, 0], [10, 10, 5]])
+    assert round_tokens(states)[:4].tolist() == [[0, 255, 101], [-255, -1, -3], [-1, 254, 0], [0, 0, 0]]
+    assert torch.allclose(round_tokens(states)[4], torch.tensor([10, 10, 128 * 10 / 255]))
+
+
+@pytest.mark.parametrize("precision", ["int8", "int4"])
+def test_a_linear_computes_what_litert_computes(precision):
+    """Up to float32 rounding, for inputs of all signs and sizes."""
+    import litert_torch
+    from ai_edge_quantizer import qtyping, quantizer
+
+    torch.manual_seed(0)
+    states = torch.randn(24, 96) * torch.logspace(-2, 2, 24)[:, None] + torch.linspace(-3, 3, 24)[:, None]
+    pair = nn.ModuleList([nn.Embedding(100, 96), nn.Linear(96, 40)])
+    linear = pair[1]
+    grid = Grid(pair, precision, {})
+    with torch.no_grad():
+        ours, exact = linear(states), linear.weight @ states.T + linear.bias[:, None]
+    grid.settle()
+    with quietly():
+        job = quantizer.Quantizer(bytearray(litert_torch.convert(linear, (states,)).model_content()))
+        bits = int(precision.removeprefix("int"))
+        job.add_dynamic_config(".*", qtyping.TFLOperationName.FULLY_CONNECTED, num_bits=bits)
+        file = bytes(job.quantize().quantized_model)
+    assert np.array_equal(stored_integers(file)[0], integers(linear.weight.detach(), bits, "linear").numpy())
+    interpreter = Interpreter(model_content=file, num_threads=1)
+    interpreter.allocate_tensors()
+    interpreter.set_tensor(interpreter.get_input_details()[0]["index"], states.numpy())
+    interpreter.invoke()
+    theirs = torch.from_numpy(interpreter.get_tensor(interpreter.get_output_details()[0]["index"]))
+    relative = (theirs - ours).abs().amax(1) / ours.abs().amax(1)
+    assert relative.max() < 1e-5
+    assert ((exact.T - ours).abs().amax(1) / ours.abs().amax(1)).max() > 1e-3, "rounding activations is seen"
+
+
+def test_int4_is_for_linears_and_the_word_table(model):
+    bits = bits_of(model, "int4")
+    names = {name: bits[module] for name, module in model.named_modules() if module in bits}
+    assert {name for name, n in names.items() if n == 8} == {
+        "encoder.model.embeddings.position_embeddings", "encoder.model.embeddings.token_type_embeddings"
+    }  # fmt: skip
+    assert set(bits_of(model, "int8").values()) == {8}
+    assert float_modules(model) == []
+    assert float_modules(nn.Sequential(nn.Conv1d(2, 2, 3), nn.LSTM(2, 2), nn.Linear(2, 2))) == ["Conv1d", "LSTM"]
+
+
+@pytest.mark.parametrize("precision", ["int8", "int4"])
+def test_gradients_pass_rounding_and_those_of_clipped_weights_stop(precision):
+    torch.manual_seed(0)
+    pair = nn.ModuleList([nn.Embedding(30, 8), nn.Linear(16, 4)])
+    part, states = Grid(pair, precision, {}).linears["1"], torch.randn(5, 16, requires_grad=True)
+    assert (part.grid.bound is None) == (precision == "int8")
+    largest = part.original.detach().abs().amax(1, keepdim=True)
+    clipped = part.original.detach().abs() == largest if precision == "int4" else torch.zeros(4, 16, dtype=torch.bool)
+    if part.grid.bound is not None:
+        part.grid.bound.data = 0.999 * largest
+    pair[1](states).sum().backward()
+    assert torch.allclose(states.grad, pair[1].weight.detach().sum(0).expand(5, -1), atol=1e-5)
+    assert torch.allclose(part.original.grad, round_tokens(states.detach()).sum(0) * ~clipped, atol=1e-5)
+
+
+def test_the_gradient_of_a_bound_is_its_derivative_where_nothing_rounds_anew():
+    """Clipped weights move with the bound by 1; a rounded one by (integer - weight / scale) / 7, as if it did not round."""
+    pair = nn.ModuleList([nn.Embedding(30, 8), nn.Linear(3, 1, bias=False)])
+    grid = Grid(pair, "int4", {}).linears["1"]
+    with torch.no_grad():
+        grid.original.copy_(torch.tensor([[9.0, -8, 2.4]]))
+        grid.grid.bound.fill_(7)
+    pair[1].weight.sum().backward()
+    assert grid.grid.bound.grad.item() == pytest.approx(1 - 1 + (2 - 2.4) / 7)
+    assert grid.original.grad.tolist() == [[0, 0, 1]]
+
+
+def test_settled_weights_give_the_same_model_with_float_activations(model, windows):
+    grid = Grid(model, "int4", norms_before(model))
+    before, weights = logits(model, windows), {name: part.linear.weight.detach().clone() for name, part in grid.linears.items()}
+    words = model.encoder.model.embeddings.word_embeddings(torch.arange(2000)).detach()
+    names = set(QAModel.from_config(model.config()).state_dict())
+    grid.settle()
+    assert set(model.state_dict()) == names
+    assert all(torch.equal(model.get_submodule(name).weight, weight) for name, weight in weights.items())
+    assert torch.equal(model.encoder.model.embeddings.word_embeddings.weight[:2000], words)
+    difference = (logits(model, windows) - before).abs().mean()
+    assert 0 < difference < 0.05
+    again = Grid(model, "int4", norms_before(model))
+    assert all(torch.allclose(part.linear.weight, weights[name], atol=1e-6) for name, part in again.linears.items())
+    assert (logits(model, windows) - before).abs().mean() < 0.02 * difference, "a float's last bit may turn an integer"
+
+
+def test_what_is_off_the_grid_is_refused():
+    weight = torch.tensor([[7.0, 2, -3], [0, 0, 0], [0.5, 3.5, -1]])
+    assert integers(weight, 4, "w").tolist() == [[7, 2, -3], [0, 0, 0], [1, 7, -2]]
+    with pytest.raises(ParityError, match=r"w: weights are 0\.4 steps away from the int4 grid"):
+        integers(torch.tensor([[7.0, 2.4]]), 4, "w")
+
+
+def test_error_feedback_has_less_error_on_what_it_saw():
+    """Against plain rounding, for inputs that depend on each other; where they do not, it is plain rounding."""
+    generator = torch.Generator().manual_seed(0)
+    weight = torch.randn(12, 64, generator=generator)
+    scale = weight.abs().amax(1, keepdim=True) / 7
+    inputs = torch.randn(500, 8, generator=generator) @ torch.randn(8, 64, generator=generator)
+    moment = (inputs.T @ inputs).double() + torch.eye(64)
+
+    def error(values):
+        rounded = (values / scale).round().clamp(-7, 7) * scale
+        return (inputs @ (rounded - weight).T).square().mean()
+
+    assert error(feed_back(weight, moment, scale, 7)) < 0.2 * error(weight)
+    assert torch.allclose(feed_back(weight, torch.eye(64).double(), scale, 7), weight)
+
+
+def test_linears_that_share_an_input_are_taken_together(model, windows):
+    groups = input_groups(model, windows[0])
+    assert [n for _, n in groups] == [1] * len(groups)
+    assert [name.rsplit(".", 1)[-1] for name in groups[0][0]] == ["query", "key", "value"]
+    assert len({name for names, _ in groups for name in names}) == sum(isinstance(m, nn.Linear) for m in model.modules())
+
+
+def test_rounding_with_feedback_comes_nearer_to_the_model(model, windows):
+    reference = QAModel.from_config(model.config()).eval()
+    reference.load_state_dict(model.state_dict())
+    grid = Grid(model, "int4", norms_before(model))
+    wanted, plain = logits(reference, windows), logits(model, windows)
+    scales = {name: part.grid.scaled(part.linear.weight).abs().amax(1) for name, part in grid.linears.items()}
+    round_with_feedback(model, grid, reference, windows)
+    assert (logits(model, windows) - wanted).square().mean() < 0.5 * (plain - wanted).square().mean()
+    for name, part in grid.linears.items():
+        assert torch.allclose(part.grid.scaled(part.linear.weight).abs().amax(1), scales[name], rtol=1e-5)
+
+
+@pytest.fixture
+def config(make_bundle, small_squad, tmp_path):
+    return QuantizeAwareConfig(
+        model=make_bundle(), out=tmp_path / "grid", quantize="int4", data=str(small_squad), calibration_windows=4, epochs=0.5,
+        learning_rate=1e-3, batch_size=4, precision="fp32", cache=tmp_path / "cache",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(("precision", "other"), [("int4", "int8"), ("int8", "int4")])
+def test_the_export_stores_the_integers_that_were_trained(config, precision, other, tmp_path, capsys):
+    parent = QAModel.from_pretrained(config.model)
+    bundle = main(replace(config, quantize=precision))
+    assert (bundle.stage, bundle.manifest["grid"], bundle.precision) == ("quantize", {"precision": precision}, "fp32")
+    model = QAModel.from_pretrained(bundle.path)
+    linears, words, others = grid_integers(model, precision)
+    steps = 7 if precision == "int4" else 127
+    assert all((matrix.abs().amax(1) == steps).all() for matrix in [*linears, words])
+    assert all((matrix.abs().amax(1) == 127).all() for matrix in others)
+    biases = [m.encoder.layer_parts()[0].query.bias for m in (model, parent)]
+    assert not torch.equal(*biases), "it learnt"
+    exported = export(TFLiteConfig(model=bundle.path, out=tmp_path / "tflite", quantize=precision, lengths=(96, 128)))
+    assert exported.manifest["ancestors"][0]["grid"] == {"precision": precision}
+    assert exported.manifest["parity"]["relative_difference"] < 0.05, "nothing but activations is rounded"
+    assert f"weights on the {precision} grid" in (bundle.path / "README.md").read_text()
+    export(TFLiteConfig(model=bundle.path, out=tmp_path / "other", quantize=other, lengths=(96, 128)))
+
+
+def test_an_export_with_other_integers_is_not_kept(config, monkeypatch, tmp_path):
+    bundle = main(replace(config, epochs=0))
+    from export import tflite
+
+    def spoilt(model):
+        file = bytearray(compact(model))
+        matrix = max(stored_integers(file), key=len)
+        at = bytes(file).find(matrix[:8].tobytes())  # of the word table
+        assert at > 0
+        file[at] ^= 1
+        return bytes(file)
+
+    monkeypatch.setattr(tflite, "compact", spoilt)
+    with pytest.raises(ParityError, match=r"was trained for int4, but .* it has 1 others"):
+        export(TFLiteConfig(model=bundle.path, out=tmp_path / "tflite", quantize="int4", lengths=(96, 128)))
+    assert not (tmp_path / "tflite").exists()
+
+
+def test_a_stopped_run_goes_on_to_the_same_weights(config, tmp_path, monkeypatch):
+    straight = main(config)
+    step = Trainer._step
+
+    def stop(self, number):
+        if number == 2:
+            raise KeyboardInterrupt
+        return step(self, number)
+
+    again = replace(config, out=tmp_path / "again")
+    with monkeypatch.context() as patch:
+        patch.setattr(Trainer, "_step", stop)
+        with pytest.raises(KeyboardInterrupt):
+            main(again)
+    assert not again.out.exists()
+    resumed = main(replace(again, resume=True))
+    assert resumed.manifest["files"]["model.safetensors"] == straight.manifest["files"]["model.safetensors"]
+    assert main(replace(again, resume=True)).sha256 == resumed.sha256
+
+
+def test_what_cannot_be_is_said_first(config, make_whole_bundle):
+    for change, says in (
+        ({"quantize": "fp16"}, "--quantize must be one of int8, int4, got fp16"),
+        ({"calibration_windows": -1}, "--calibration-windows must be at least 0, got -1"),
+        ({"epochs": -1.0}, "--epochs must be above 0"),
+    ):
+        with pytest.raises(OptionError, match=says):
+            replace(config, **change)
+    with pytest.raises(UnsupportedExport, match="TFLite cannot express a bidaf model"):
+        main(replace(config, model=make_whole_bundle("bidaf").path))

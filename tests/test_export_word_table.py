@@ -1,0 +1,186 @@
+"""The word table in files: each form's arithmetic, what TFLite and ONNX files hold of it, and what is refused."""
+
+import numpy as np
+import onnx
+import pytest
+import torch
+from onnx import numpy_helper
+from tflite_exports import LENGTHS
+from torch import nn
+
+from compress.scales import least_squares_bounds
+from compress.tables import TablesConfig, compress_words
+from compress.tables import main as compress
+from export import stage
+from export.onnx import OnnxConfig
+from export.onnx import main as export_onnx
+from export.tflite import TFLiteConfig, read_structure
+from export.tflite import main as export_tflite
+from export.word_table import FORMS, ROWS, Int4Rows, Int8Codebooks, Int8Rows, store_words, word_tables
+from qa.bundle import CARD, open_bundle
+from qa.card import EMBEDDINGS
+from qa.errors import OptionError
+from qa.models.model import QAModel
+from qa.models.word_table import ProductQuantizedEmbedding
+
+IDS = torch.tensor([[3, 0, 7, 3]])
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _one_thread():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(stage, "available_cores", lambda: 1)
+        yield
+
+
+@pytest.fixture(scope="module")
+def table():
+    weight = np.random.default_rng(0).standard_t(4, (20, 96)).astype(np.float32)
+    weight[7] = 0
+    return weight
+
+
+# The arithmetic
+
+
+def test_int8_rows_are_within_half_a_step(table):
+    rows = Int8Rows(table)
+    error = np.abs(rows(IDS).numpy() - table[IDS])
+    assert (error <= rows.get_buffer("scales").numpy()[IDS] * 0.5001).all()
+    assert (rows.get_buffer("table").numpy().max(axis=1) <= 127).all()
+
+
+def test_int4_rows_are_the_integers_of_least_squared_error(table):
+    bounds = least_squares_bounds(table, 4)
+    scales = np.where(bounds > 0, bounds / 7, 1)
+    wanted = np.clip(np.round(table / scales), -7, 7)
+    rows = Int4Rows(table)
+    assert rows.get_buffer("table").shape == (20, 48)
+    assert np.array_equal(rows.integers(rows.get_buffer("table")).numpy(), wanted)
+    assert np.allclose(rows(IDS).numpy(), (wanted * scales)[IDS], rtol=1e-6)
+
+
+def test_every_pair_of_int4_values_fits_a_byte():
+    high, low = np.meshgrid(np.arange(-7, 8), np.arange(-7, 8))
+    pairs = np.stack([high.ravel(), low.ravel()], axis=1).astype(np.float32)
+    rows = Int4Rows(np.concatenate([pairs, np.full_like(pairs, 7)], axis=1)[:, [0, 2, 1, 3]])  # 7 in each row: its scale is 1
+    assert np.array_equal(rows.integers(rows.get_buffer("table")).numpy()[:, [0, 2]], pairs)
+
+
+def test_int8_codebooks_are_within_half_a_step():
+    words = ProductQuantizedEmbedding(20, 7, "pq3")
+    nn.init.normal_(words.codebooks)
+    words.get_buffer("codes").copy_(torch.randint(-128, 128, (20, 3)))
+    stored = Int8Codebooks(words)
+    with torch.no_grad():
+        error = (stored(IDS) - words(IDS)).abs()
+    assert stored(IDS).shape == (1, 4, 7)
+    assert 0 < error.max() < 4.5 / 127 / 2
+    assert (error <= 0.5001 * stored.get_buffer("scales")).all()
+
+
+# What is asked for
+
+
+def test_the_form_is_the_precisions_the_models_or_the_one_that_is_asked_for(make_bundle):
+    def stored(precision, form, compressed=None):
+        model = QAModel.from_pretrained(make_bundle())
+        if compressed:
+            compress_words(model, compressed, None)
+        return store_words(model, precision, form, lambda: np.ones(30522)), type(model.encoder.words)
+
+    assert stored("fp32", None) == (None, nn.Embedding)
+    assert stored("int8-weights", None) == (None, nn.Embedding)
+    assert stored("int8", None) == ("int8", Int8Rows)
+    assert stored("int4", None) == ("int4", Int4Rows)
+    assert stored("int4", "int8") == ("int8", Int8Rows)
+    assert stored("int8", None, "pq4") == ("pq4", Int8Codebooks)
+    assert stored("int8", "pq4", "pq4") == ("pq4", Int8Codebooks)
+    assert stored("int8-weights", None, "pq4") == ("pq4", Int8Codebooks)
+    assert stored("fp16", None, "pq4") == ("pq4", ProductQuantizedEmbedding)
+    for form in ("int8", "int4", "pq3"):
+        with pytest.raises(OptionError, match="pq4 already"):
+            stored("int8", form, "pq4")
+
+
+@pytest.mark.parametrize(("quantize", "form"), [("int8", "pq5"), ("none", "pq3"), ("fp16", "int8"), ("int8-weights", "int4")])
+def test_a_form_that_cannot_be_is_refused_at_once(quantize, form):
+    for config in (TFLiteConfig, OnnxConfig):
+        with pytest.raises(OptionError, match=f"--embeddings.*{form}"):
+            config(quantize=quantize, embeddings=form)
+
+
+# Files
+
+
+@pytest.fixture(scope="module")
+def compressed(make_bundle, tmp_path_factory):
+    """The tiny BERT with a table in pq3."""
+    return compress(TablesConfig(model=make_bundle(), out=tmp_path_factory.mktemp("compressed") / "tiny-pq3"))
+
+
+def words_as_stored(parent, precision, form):
+    model = QAModel.from_pretrained(parent)
+    store_words(model, precision, form, lambda: np.zeros(30522))
+    return model.encoder.words
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_tflite_file_holds_the_table_in_its_form(make_bundle, converted_once, tmp_path, form):
+    bundle = export_tflite(
+        TFLiteConfig(model=make_bundle(), out=tmp_path / "out", quantize="int8", embeddings=form, lengths=LENGTHS)
+    )
+    assert bundle.manifest["embeddings"] == form
+    assert f"| word embeddings | {EMBEDDINGS[form]} |" in (bundle.path / CARD).read_text()
+    file = bundle.weights.read_bytes()
+    words = words_as_stored(make_bundle(), "int8", form)
+    shapes = {table[0] for table in read_structure(file).tables}
+    assert {tuple(table.shape) for table in word_tables(words)} <= shapes
+    if form in ROWS:  # codes depend on the tokens counted
+        assert all(file.count(table.numpy().tobytes()) == 1 for table in word_tables(words)), "once for all signatures"
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_an_onnx_file_holds_the_table_in_its_form(make_bundle, tmp_path, form):
+    bundle = export_onnx(OnnxConfig(model=make_bundle(), out=tmp_path / "out", quantize="int8", embeddings=form))
+    assert bundle.manifest["embeddings"] == form
+    graph = onnx.load(bundle.weights)
+    assert {opset.domain for opset in graph.opset_import} == {""}, "standard operators alone"
+    arrays = [numpy_helper.to_array(tensor) for tensor in graph.graph.initializer]
+    for table in word_tables(words_as_stored(make_bundle(), "int8", form)):
+        same = [array for array in arrays if (array.shape, str(array.dtype)) == (tuple(table.shape), str(table.dtype)[6:])]
+        assert same, f"no {table.dtype} {tuple(table.shape)}"
+
+
+@pytest.mark.parametrize("flag", ["none", "fp16", "int8-weights", "int8", "int4"])
+def test_a_compressed_model_is_exported_in_every_precision(compressed, converted_once, tmp_path, flag):
+    tflite = export_tflite(TFLiteConfig(model=compressed.path, out=tmp_path / "tflite", quantize=flag, lengths=LENGTHS))
+    bundles = [tflite]
+    if flag != "int4":
+        bundles.append(export_onnx(OnnxConfig(model=compressed.path, out=tmp_path / "onnx", quantize=flag)))
+    codes = QAModel.from_pretrained(compressed.path).encoder.words.get_buffer("codes").numpy()
+    for bundle in bundles:
+        assert bundle.manifest["embeddings"] == "pq3"
+        assert bundle.weights.read_bytes().count(codes.tobytes()) == 1
+
+
+def test_a_contradicting_flag_leaves_nothing(compressed, tmp_path):
+    with pytest.raises(OptionError, match="pq3 already"):
+        export_onnx(OnnxConfig(model=compressed.path, out=tmp_path / "out", quantize="int8", embeddings="pq4"))
+    assert list(tmp_path.iterdir()) == []
+
+
+# The stage
+
+
+def test_the_stage_makes_a_bundle_that_says_what_it_is(compressed, make_bundle):
+    parent = open_bundle(make_bundle())
+    assert (compressed.stage, compressed.precision, compressed.manifest["embeddings"]) == ("compress", "fp32", "pq3")
+    assert compressed.manifest["parameters"] == parent.manifest["parameters"]
+    assert compressed.manifest["counted_data"]["dataset"] == "embedded"
+    assert compressed.manifest["ancestors"][0]["sha256"] == parent.sha256
+    card = (compressed.path / CARD).read_text()
+    assert "product-quantized, a byte for each 3 values" in card
+    assert compressed.weights.stat().st_size < 0.5 * parent.weights.stat().st_size
+    with pytest.raises(OptionError, match="--embeddings must be one of pq3, pq4, got int8"):
+        TablesConfig(model=parent.path, embeddings="int8")

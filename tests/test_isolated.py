@@ -1,0 +1,60 @@
+"""A model in a process of its own: the same numbers, the same errors, and its death is an error too."""
+
+import os
+import signal
+
+import numpy as np
+import pytest
+
+import qa
+from qa.bundle import open_bundle
+from qa.errors import BundleError, ProbeError
+from qa.features import make_windows
+from qa.isolated import IsolatedRuntime
+from qa.probe import ProbeWindow, read_probe, write_probe
+from qa.runtimes import load_runtime, run_windows
+from qa.squad import file_sha256, read_squad
+
+CONTEXT = "Marie Curie was born in Warsaw in 1867. She died in 1934."
+
+
+@pytest.mark.parametrize("kind", ["onnx", "tflite"])
+def test_it_computes_the_same(kind, tiny_export, small_squad):
+    bundle = tiny_export(kind)
+    windows = make_windows(read_squad(small_squad)[:3], bundle.tokenizer(), bundle.settings)
+    here, there = load_runtime(bundle, 1), IsolatedRuntime(bundle, 1)
+    assert (there.name, there.lengths, there.max_batch) == (here.name, here.lengths, here.max_batch)
+    for one, other in zip(run_windows(here, windows), run_windows(there, windows), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_its_death_is_an_error_and_the_caller_lives(tiny_export):
+    model = qa.load(tiny_export("onnx").path, threads=1, isolated=True)
+    model.answer("Who was born?", CONTEXT)
+    os.kill(model.runtime._process.pid, signal.SIGSEGV)
+    for _ in range(2):
+        with pytest.raises(BundleError, match=r"model\.onnx: its runtime died of SIGSEGV"):
+            model.answer("Who was born?", CONTEXT)
+
+
+def test_what_loading_refuses_is_refused_by_the_same_error(tiny_export, tmp_path):
+    source = tiny_export("onnx").path
+    path = tmp_path / "wrong"
+    path.mkdir()
+    for file in source.iterdir():
+        (path / file.name).write_bytes(file.read_bytes())
+    probe = read_probe((source / "probe.json").read_bytes(), "probe")
+    wrong = [ProbeWindow(w.input_ids, w.context_begin, w.end_logits, w.start_logits) for w in probe]
+    (path / "probe.json").write_text(write_probe(wrong))
+    manifest = (path / "manifest.json").read_text()
+    hashes = [file_sha256(folder / "probe.json") for folder in (source, path)]
+    (path / "manifest.json").write_text(manifest.replace(*hashes))
+    with pytest.raises(ProbeError, match="computes this fp32 model wrongly"):
+        IsolatedRuntime(open_bundle(path), 1)
+
+
+def test_the_process_goes_with_its_runtime(tiny_export):
+    runtime = IsolatedRuntime(tiny_export("onnx"), 1)
+    process = runtime._process
+    del runtime
+    assert process.poll() == 0

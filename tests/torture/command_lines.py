@@ -1,0 +1,73 @@
+"""Command lines with values that cannot work, in a fork of a process that has everything imported."""
+
+import importlib
+import runpy
+import shutil
+import sys
+from dataclasses import fields
+
+from case import Torture, wrong_exit
+from forks import fork, import_everything
+from material import WINDOWS
+from stages import TRAINED, drafts, lay_out
+
+# What works, by module: its options' class and small arguments.
+COMMANDS: dict[str, tuple[str, list[str]]] = {
+    "distill.finetune": ("FinetuneConfig", ["--model", "encoder", "--head", "linear", "--out", "made", *WINDOWS, *TRAINED]),
+    "distill.run": ("DistillConfig", ["--teacher", "teacher", "--student-layers", "1", "--out", "made", *TRAINED]),
+    "compress.prune": ("PruneConfig", ["--model", "teacher", "--importance-windows", "8", "--out", "made", *TRAINED]),
+    "export.onnx": ("OnnxConfig", ["--model", "student", "--out", "made"]),
+    "export.tflite": ("TFLiteConfig", ["--model", "student", "--out", "made"]),
+    "qa.evaluate": ("EvaluateConfig", ["--data", "questions.json", "--model", "onnx-int8", "--out", "made"]),
+    "qa.ask": ("AskConfig", ["--model", "onnx-int8", "--question", "Who?", "--context", "questions.json"]),
+    "qa.checkpoints": ("CheckpointConfig", ["--model", "student", "--out", "made"]),
+    "qa.sample": ("SampleConfig", ["--data", "questions.json", "--questions", "5", "--out", "made"]),
+}
+VALUES = (
+    "", " ", "-", "-1", "0", "0.0", "-0.5", "1e-300", "nan", "inf", "-inf", "1e400", "2147483648", "99999999999999999999", "abc",
+    "None", "True", "0x10", "1_0", "١", "/", ".", "..", "/dev/null", "/proc/self/mem", "absent", "absent/absent", "a\nb", "é",
+    "\udcff", "x" * 5000, "--out", "questions.json", "teacher", "encoder", "tflite-int8", "made/made", "https://example.org/x",
+)  # fmt: skip
+# A number that fits and is large makes a run of years, which is what was asked for.
+MAY_BE_LARGE = ("epochs", "teacher_epochs", "iterations")
+LARGE = ("2147483648", "99999999999999999999", "inf", "1e400")
+
+
+class CommandLines(Torture):
+    """One clear line and exit code 2, or what was asked for; nothing half-made stays behind."""
+
+    name, n_cases, seconds = "command lines", 2000, 180
+
+    def prepare(self) -> None:
+        """Import what commands import, so that a fork has it."""
+        import_everything()
+        self.flags = {}
+        for module, (config, _) in COMMANDS.items():
+            names = [field.name for field in fields(getattr(importlib.import_module(module), config))]
+            self.flags[module] = [name for name in names if name != "resume"]
+
+    def run(self, number: int) -> str:
+        """One command with one to three options replaced, left out or given twice."""
+        rng = self.rng(number)
+        module = list(COMMANDS)[number % len(COMMANDS)]
+        arguments = list(COMMANDS[module][1])
+        for _ in range(rng.choice((1, 1, 1, 2, 3))):
+            flag, value = rng.choice(self.flags[module]), rng.choice(VALUES)
+            if flag in MAY_BE_LARGE and value in LARGE:
+                continue
+            arguments += [f"--{flag.replace('_', '-')}", value]
+        if rng.randrange(20) == 0:
+            arguments = arguments[rng.randrange(len(arguments)) :]
+        folder = self.scratch / "lines"
+        lay_out(folder, self.material)
+
+        def command() -> None:
+            sys.argv = [module, *arguments]
+            sys.modules.pop(module, None)
+            runpy.run_module(module, run_name="__main__", alter_sys=True)
+
+        code, said = fork(command, self.scratch, folder).finish(self.seconds)
+        left = drafts(folder)
+        wrong = wrong_exit(code, said, (0, 2)) or (f"left {left}" if left else "")
+        shutil.rmtree(folder)
+        return f"{module} {' '.join(ascii(word)[:80] for word in arguments)}: {wrong}" if wrong else ""

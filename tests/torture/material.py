@@ -1,0 +1,88 @@
+"""What is tortured: a small encoder with the real vocabulary, real questions, and a bundle of every kind made by the stages."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+SMALL = {"vocab_size": 30522, "hidden_size": 64, "num_attention_heads": 4, "intermediate_size": 128, "num_hidden_layers": 2}
+WINDOWS = ["--max-length", "96", "--doc-stride", "32", "--max-question-length", "24"]
+N_QUESTIONS = 24
+BUNDLES = ("teacher", "student", "onnx-fp32", "onnx-int8", "tflite-fp32", "tflite-int8")
+
+
+def environment() -> dict[str, str]:
+    """One thread, so that results repeat to the bit; this checkout's packages; nothing from the hub."""
+    return {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1", "CUDA_VISIBLE_DEVICES": ""}
+
+
+def run(words: list[str], folder: Path, timeout: float = 600) -> subprocess.CompletedProcess[str]:
+    """`python -m WORDS` in a folder."""
+    return subprocess.run(
+        [sys.executable, "-m", *words], cwd=folder, env=environment(), capture_output=True, text=True, errors="replace",
+        timeout=timeout, stdin=subprocess.DEVNULL, check=False,
+    )  # fmt: skip
+
+
+def make_material(folder: Path) -> None:
+    """Fill `folder` unless it is there: encoder/, questions.json, BUNDLES."""
+    if folder.exists():
+        return
+    draft = folder.with_name(folder.name + ".unfinished")
+    shutil.rmtree(draft, ignore_errors=True)
+    draft.mkdir(parents=True)
+    _make_encoder(draft / "encoder")
+    _make_questions(draft / "questions.json")
+    questions = ["--data", "questions.json", "--epochs", "3", "--precision", "fp32"]
+    commands = [
+        ["distill.finetune", "--model", "encoder", "--head", "linear", "--out", "teacher", *questions, *WINDOWS],
+        ["distill.run", "--teacher", "teacher", "--student-layers", "1", "--out", "runs", *questions],
+        *(
+            [f"export.{kind}", "--model", "runs/student", "--quantize", flag, "--out", f"{kind}-{name}"]
+            for kind in ("onnx", "tflite")
+            for flag, name in (("none", "fp32"), ("int8", "int8"))
+        ),
+    ]
+    for words in commands:
+        done = run(words, draft)
+        if done.returncode != 0:
+            raise SystemExit(f"the material could not be made: {' '.join(words)}\n{done.stderr}")
+    (draft / "runs" / "student").rename(draft / "student")
+    draft.rename(folder)
+
+
+def _make_encoder(folder: Path) -> None:
+    import torch
+    from torch import nn
+    from transformers import BertConfig, BertModel
+
+    from qa.models.pretrained import copy_tokenizer, embedded_folder
+
+    torch.manual_seed(0)
+    model = BertModel(BertConfig(**SMALL), add_pooling_layer=False)
+    for module in model.modules():
+        if isinstance(module, nn.Linear):  # logits of a trained model's size: those of the usual tiny weights hide differences
+            nn.init.normal_(module.weight, std=module.in_features**-0.5)
+        elif isinstance(module, nn.Embedding):
+            nn.init.normal_(module.weight)
+    model.save_pretrained(folder)
+    copy_tokenizer(embedded_folder(), folder)
+
+
+def _make_questions(path: Path) -> None:
+    from qa.datasets import resolve
+    from qa.squad import read_squad
+
+    articles: dict[str, dict[str, list[object]]] = {}
+    for e in read_squad(resolve("embedded", "train"))[:: 1500 // N_QUESTIONS][:N_QUESTIONS]:
+        answers = [{"text": a.text, "answer_start": a.start} for a in e.answers]
+        entry = {"id": e.id, "question": e.question, "is_impossible": False, "answers": answers}
+        articles.setdefault(e.title, {}).setdefault(e.context, []).append(entry)
+    data = [
+        {"title": title, "paragraphs": [{"context": context, "qas": entries} for context, entries in passages.items()]}
+        for title, passages in articles.items()
+    ]
+    path.write_text(json.dumps({"version": "torture", "data": data}), encoding="utf-8")

@@ -132,4 +132,4 @@ def main(config: PruneConfig) -> Bundle:
 
 
 if __name__ == "__main__":
-    run_command(PruneConfig, main)
+    run_command(main)

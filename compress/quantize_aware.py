@@ -94,4 +94,4 @@ def main(config: QuantizeAwareConfig) -> Bundle:
 
 
 if __name__ == "__main__":
-    run_command(QuantizeAwareConfig, main)
+    run_command(main)

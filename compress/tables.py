@@ -137,4 +137,4 @@ def main(config: TablesConfig) -> Bundle:
 
 
 if __name__ == "__main__":
-    run_command(TablesConfig, main)
+    run_command(main)

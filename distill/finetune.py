@@ -146,4 +146,4 @@ def main(config: FinetuneConfig) -> Bundle:
 
 
 if __name__ == "__main__":
-    run_command(FinetuneConfig, main)
+    run_command(main)

@@ -207,4 +207,4 @@ def main(config: DistillConfig) -> Bundle:
 
 
 if __name__ == "__main__":
-    run_command(DistillConfig, main)
+    run_command(main)

@@ -138,4 +138,4 @@ def compare(config: AndroidConfig, bundle: Bundle) -> None:
 
 
 if __name__ == "__main__":
-    run_command(AndroidConfig, main)
+    run_command(main)

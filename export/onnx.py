@@ -128,7 +128,7 @@ def probe_sizes(settings: QASettings) -> list[int]:
     return [settings.max_length // 4, settings.max_length // 2, settings.max_length]
 
 
-def main(config: ExportConfig) -> Bundle:
+def main(config: OnnxConfig) -> Bundle:
     """Export one bundle to ONNX; the new bundle."""
     missing = [name for name in NEEDED_MODULES if importlib.util.find_spec(name) is None]
     if missing:
@@ -137,4 +137,4 @@ def main(config: ExportConfig) -> Bundle:
 
 
 if __name__ == "__main__":
-    run_command(OnnxConfig, main)
+    run_command(main)

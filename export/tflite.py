@@ -238,4 +238,4 @@ def main(config: TFLiteConfig) -> Bundle:
 
 
 if __name__ == "__main__":
-    run_command(TFLiteConfig, main)
+    run_command(main)

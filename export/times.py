@@ -133,4 +133,4 @@ def main(config: TimesConfig) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    run_command(TimesConfig, main)
+    run_command(main)

@@ -149,4 +149,4 @@ def main(config: CheckpointConfig) -> Bundle:
 
 
 if __name__ == "__main__":
-    run_command(CheckpointConfig, main)
+    run_command(main)

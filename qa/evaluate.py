@@ -118,4 +118,4 @@ def main(config: EvaluateConfig) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    run_command(EvaluateConfig, main)
+    run_command(main)

@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-ORDER = ["qa", "distill", "compress", "export", "benchmarks"]
+ORDER = ["qa", "distill", "compress", "export", "benchmarks", "pocketqa"]
 
 
 def sources():

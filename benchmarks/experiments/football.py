@@ -346,4 +346,4 @@ def command(config: FootballConfig) -> None:
 
 
 if __name__ == "__main__":
-    run_command(FootballConfig, command)
+    run_command(command)

@@ -1,5 +1,6 @@
-"""Compare all heads on one encoder, and the whole models: train each alike, evaluate, export, score and time the exports, and
-say which differences exceed noise.
+"""Compare all heads on one encoder, and the whole models: train each alike, evaluate, export, and time the exports.
+
+The tables say which differences exceed noise.
 
     python -m benchmarks.experiments.heads --data squad --train-windows 20000 --dev-questions 2000 --seeds 0 1
     python -m benchmarks.experiments.heads --layers 3 --heads linear pointer --out runs/heads-small
@@ -322,4 +323,4 @@ def command(config: HeadsConfig) -> None:
 
 
 if __name__ == "__main__":
-    run_command(HeadsConfig, command)
+    run_command(command)

@@ -1,0 +1,1 @@
+"""The command line `pocketqa`: every command of the other packages under one name."""

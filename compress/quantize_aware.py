@@ -10,12 +10,13 @@ weights lie on the grid, and the TFLite export to that precision stores just the
 
 import sys
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from tyro.conf import arg
 
 from compress.gptq import round_with_feedback
-from compress.grid import PRECISIONS, Grid, float_modules, norms_before
+from compress.grid import Grid, float_modules, norms_before
 from compress.recovery import RecoveryFlags, finished_before, open_with_teacher
 from distill.stage import distil, read_material, save_model, summary, work_folder
 from distill.training import CHECKPOINT
@@ -23,14 +24,14 @@ from qa.bundle import Bundle
 from qa.cli import check_option, run_command
 from qa.features import make_windows
 from qa.models.model import QAModel
+from qa.precision import INTEGER_BITS
 
 
 @dataclass(frozen=True, kw_only=True)
 class QuantizeAwareConfig(RecoveryFlags):
     """Train a model with the rounding of its int8 or int4 TFLite export."""
 
-    quantize: str = "int8"
-    """int8 or int4, as --quantize of export.tflite."""
+    quantize: Annotated[str, arg(help=f"{' or '.join(INTEGER_BITS)}, as --quantize of export.tflite.")] = "int8"
     calibration_windows: int = 64
     """Training windows for which Linears are rounded with error feedback; 0 starts from plain rounding."""
     epochs: float = 0.1
@@ -39,7 +40,7 @@ class QuantizeAwareConfig(RecoveryFlags):
     """Peak learning rate."""
 
     def __post_init__(self) -> None:
-        check_option(self.quantize in PRECISIONS, "--quantize", self.quantize, f"one of {', '.join(PRECISIONS)}")
+        check_option(self.quantize in INTEGER_BITS, "--quantize", self.quantize, f"one of {', '.join(INTEGER_BITS)}")
         check_option(self.calibration_windows >= 0, "--calibration-windows", self.calibration_windows, "at least 0")
         if self.epochs != 0:
             self.options()

@@ -22,7 +22,8 @@ from qa.errors import OptionError
 from qa.features import make_windows
 from qa.models.model import QAModel
 from qa.models.pretrained import copy_tokenizer
-from qa.models.word_table import FIRST_CODE, GROUP_SIZES, N_ENTRIES, ProductQuantizedEmbedding
+from qa.models.word_table import FIRST_CODE, N_ENTRIES, ProductQuantizedEmbedding
+from qa.precision import GROUP_SIZES
 from qa.runtimes import load_runtime
 from qa.squad import read_squad
 from qa.threshold import tune_for_bundle

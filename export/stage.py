@@ -4,19 +4,22 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from compress.quantize import PRECISION_OF_FLAG
+from tyro.conf import arg
+
 from compress.tables import token_counts
-from export.parity import check_parity, probe_windows, real_windows, tolerance_of, window_logits
+from export.parity import check_parity, limits_of, probe_windows, real_windows, window_logits
 from export.word_table import check_form, store_words
-from qa.bundle import MANIFEST, PROBE, SETTINGS, WEIGHTS, Bundle, new_bundle, open_bundle, refuse_existing
+from qa.bundle import MANIFEST, PROBE, SETTINGS, Bundle, new_bundle, open_bundle, refuse_existing
 from qa.checkpoints import open_model, output_beside
 from qa.cli import check_option
 from qa.errors import BundleError, PocketQAError
 from qa.features import Window
+from qa.kinds import KINDS
 from qa.models.model import QAModel
 from qa.models.pretrained import copy_tokenizer
+from qa.precision import INTEGER_BITS, OF_FLAG, TABLE_FORMS
 from qa.probe import ProbeWindow, write_probe
 from qa.runtimes import TorchRuntime, available_cores, load_runtime
 from qa.settings import QASettings
@@ -24,6 +27,12 @@ from qa.threshold import tune_for_bundle
 
 DEMO = Path("runs/demo")
 STUDENT_STAGES = ("distill", "prune", "compress", "quantize")
+
+NOT_IN_ONNX = ", ".join(flag for flag, precision in OF_FLAG.items() if "onnx" not in precision.meaning)
+QUANTIZE_HELP = f"""Precision of the file: {"; ".join(f"{flag}, {p.in_words}" for flag, p in OF_FLAG.items())}. Not in ONNX:
+{NOT_IN_ONNX}."""
+EMBEDDINGS_HELP = f"""How {" and ".join(INTEGER_BITS)} store the word embeddings: {", ".join(TABLE_FORMS)} (product quantization:
+a byte for so many values). By default as the weights, or as the model's own table is compressed."""
 
 # Writes the model file into the draft folder and returns what the manifest should say of its structure.
 WriteFile = Callable[[QAModel, Bundle, Path, str], dict[str, Any]]
@@ -40,21 +49,17 @@ class ExportConfig:
     """PyTorch bundle to export, or a transformers checkpoint (folder or hub name); without it the demo's newest student."""
     out: Path | None = None
     """Bundle to create; by default beside the parent, named after runtime and precision."""
-    quantize: str = "none"
-    """none (fp32), fp16, int8 (int8 weights, activations quantized as it runs), int8-weights (int8 stored, float computed), int4
-    (TFLite alone: int4 weights and word embeddings, activations quantized as it runs)."""
-    embeddings: str | None = None
-    """How int8 and int4 store the word embeddings: int8, int4, pq3 or pq4 (product quantization: a byte for 3 or 4 values). By
-    default as the weights, or as the model's own table is compressed."""
+    quantize: Annotated[str, arg(help=QUANTIZE_HELP)] = "none"
+    embeddings: Annotated[str | None, arg(help=EMBEDDINGS_HELP)] = None
 
     def __post_init__(self) -> None:
-        check_option(self.quantize in PRECISION_OF_FLAG, "--quantize", self.quantize, f"one of {', '.join(PRECISION_OF_FLAG)}")
+        check_option(self.quantize in OF_FLAG, "--quantize", self.quantize, f"one of {', '.join(OF_FLAG)}")
         check_form(self.embeddings, self.precision)
 
     @property
     def precision(self) -> str:
         """The precision's name in manifests and rows."""
-        return PRECISION_OF_FLAG[self.quantize]
+        return OF_FLAG[self.quantize].name
 
 
 def newest_student(folder: Path = DEMO) -> Path:
@@ -114,13 +119,13 @@ def export_bundle(
         model.encoder.set_words(words)
         exported = load_runtime(Bundle(draft, manifest, "", parent.settings), threads, probe=False)
         windows = [*real_windows(parent), *probed]  # what is recorded is what the file was seen to compute
-        tolerance = tolerance_of(config.precision, form)
-        report = check_parity(reference, exported, windows, parent.settings, name=out.name, tolerance=tolerance)
+        limits = limits_of(config.precision, form)
+        report = check_parity(reference, exported, windows, parent.settings, name=out.name, limits=limits)
         manifest["parity"] = asdict(report)
         print(report)
         settings = tune_for_bundle(exported, parent.tokenizer(), parent.settings, parent.path)
         if settings != parent.settings:
-            update_settings(draft / WEIGHTS[kind], settings)
+            update_settings(draft / KINDS[kind].weights, settings)
             settings.save(draft / SETTINGS)
     bundle = open_bundle(out)
     structure = manifest["structure"]

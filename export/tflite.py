@@ -21,10 +21,12 @@ from export.integers import check_integers
 from export.package import append_package, describe, signature_name, update_settings, vocabulary_lines
 from export.stage import ExportConfig, export_bundle
 from export.word_table import WordTable, bytes_saved, word_tables
-from qa.bundle import PROBE, WEIGHTS, Bundle
+from qa.bundle import PROBE, Bundle
 from qa.cli import check_option, run_command
 from qa.errors import OptionError, ParityError, UnsupportedExport
+from qa.kinds import KINDS
 from qa.models.model import QAModel
+from qa.precision import PRECISIONS
 from qa.settings import QASettings
 
 # Of SQuAD's windows 21, 67 and 87 % fit, and a shorter signature is faster than a padded long one. Each takes 10 MB of memory
@@ -34,11 +36,7 @@ NEEDED_MODULES = ("litert_torch", "ai_edge_quantizer", "ai_edge_litert")
 
 # Operators that old runtimes refuse, or compute only in the version this converter does not write.
 REFUSED_OPERATORS = ("CUSTOM", "GATHER_ND")
-# How a precision stores the weights of Linear layers and the embedding tables, but for a word table in a form of its own, and
-# what share of the fp32 constants' bytes may remain: 1/2, 1/4 or 1/8, and the biases and LayerNorms, which stay float.
-STORED_TYPE = {"fp32": "FLOAT32", "fp16": "FLOAT16", "int8": "INT8", "int8-weights": "INT8", "int4": "INT4"}
-SMALL_TABLE_TYPE = STORED_TYPE | {"int4": "INT8"}
-LARGEST_SHARE = {"fp32": 1.0, "fp16": 0.55, "int8": 0.35, "int8-weights": 0.35, "int4": 0.20}
+TYPE_OF_BITS = {32: "FLOAT32", 16: "FLOAT16", 8: "INT8", 4: "INT4"}
 
 
 @dataclass(frozen=True)
@@ -183,8 +181,9 @@ def check_structure(structure: Structure, fp32_bytes: int, precision: str, lengt
     names = [signature_name(length) for length in lengths]
     if structure.signatures != names:
         raise ParityError(f"the file has the signatures {structure.signatures}, wanted {names}")
-    dequantized = precision in ("fp16", "int8-weights")  # only these store one type and compute in another
-    stored, small = STORED_TYPE[precision], SMALL_TABLE_TYPE[precision]
+    wanted_form = PRECISIONS[precision]
+    stored, small = TYPE_OF_BITS[wanted_form.bits], TYPE_OF_BITS[wanted_form.table_bits]
+    dequantized = not wanted_form.quantized_activations and stored != "FLOAT32"  # stored in one type, computed in another
     matrices = {key for key in structure.weight_types if key[0] == "FULLY_CONNECTED"}
     wrong = matrices - {("FULLY_CONNECTED", stored, dequantized)}
     if wrong or not matrices:
@@ -200,7 +199,7 @@ def check_structure(structure: Structure, fp32_bytes: int, precision: str, lengt
             f"not a {precision} model: its tables are {structure.tables}, wanted {list(wanted)} for the words, and no others but "
             f"{small} (shape, type, dequantized before use)"
         )
-    share, largest = structure.constant_bytes.total() / fp32_bytes, LARGEST_SHARE[precision]
+    share, largest = structure.constant_bytes.total() / fp32_bytes, wanted_form.largest_share["tflite"]
     if share > largest:
         raise ParityError(f"not a {precision} model: its constants take {share:.0%} of fp32's bytes, at most {largest:.0%}")
 
@@ -217,7 +216,7 @@ def write_file(model: QAModel, parent: Bundle, draft: Path, precision: str, *, c
     check_structure(structure, fp32_bytes, precision, lengths, words)
     check_integers(parent, words, stored, precision)
     quantized_bytes = structure.constant_bytes["INT8"] + structure.constant_bytes["INT4"]
-    path = draft / WEIGHTS["tflite"]
+    path = draft / KINDS["tflite"].weights
     path.write_bytes(stored)
     append_package(path, info, tokens, (draft / PROBE).read_text(encoding="utf-8"))
     return {

@@ -22,7 +22,8 @@ from tokenizers import Tokenizer
 from qa.card import model_card
 from qa.errors import BundleError
 from qa.files import left_behind
-from qa.probe import PROBE_TOLERANCE
+from qa.kinds import KINDS
+from qa.precision import PRECISIONS
 from qa.settings import QASettings
 from qa.squad import file_sha256
 from qa.tokenization import INPUTS, load_tokenizer
@@ -32,7 +33,6 @@ MANIFEST = "manifest.json"
 SETTINGS = "qa.json"
 PROBE = "probe.json"
 CARD = "README.md"
-WEIGHTS = {"pytorch": "model.safetensors", "onnx": "model.onnx", "tflite": "model.tflite"}
 HELD_OUT = "held_out.json.gz"  # questions to tune a threshold on (qa.threshold)
 # All that is ever read of a bundle, beside its weights and its manifest.
 READ_FILES = {SETTINGS, PROBE, HELD_OUT, "config.json", "tokenizer.json", "tokenizer_config.json"}
@@ -64,12 +64,12 @@ class Bundle:
 
     @property
     def kind(self) -> str:
-        """Which runtime's weights it holds: pytorch, onnx or tflite."""
+        """Which runtime's weights it holds: a name of `qa.kinds`."""
         return self.manifest["kind"]
 
     @property
     def precision(self) -> str:
-        """fp32, fp16, int8, int8-weights or int4."""
+        """A name of `qa.precision`."""
         return self.manifest["precision"]
 
     @property
@@ -85,7 +85,7 @@ class Bundle:
     @property
     def weights(self) -> Path:
         """The file with the weights."""
-        return self.path / WEIGHTS[self.kind]
+        return self.path / KINDS[self.kind].weights
 
     def tokenizer(self) -> Tokenizer:
         """The model's tokenizer, without padding and truncation."""
@@ -136,8 +136,9 @@ def _read_manifest(raw: bytes, where: str) -> dict[str, Any]:
             _fits(manifest, FACTS)
             and all(_fits(manifest[key], wanted) for key, wanted in OPTIONAL_FACTS.items() if manifest.get(key) is not None)
             and all(name == Path(name).name and _fits(sha256, str) for name, sha256 in manifest["files"].items())  # of the folder
-            and manifest["precision"] in PROBE_TOLERANCE
-            and {WEIGHTS.get(manifest["kind"]), SETTINGS} <= manifest["files"].keys()
+            and manifest["precision"] in PRECISIONS
+            and manifest["kind"] in KINDS
+            and {KINDS[manifest["kind"]].weights, SETTINGS} <= manifest["files"].keys()
         )
     except (ValueError, RecursionError):
         well_formed = False
@@ -182,7 +183,7 @@ def new_bundle(out: Path, manifest: Mapping[str, Any]) -> Iterator[Path]:
     try:
         yield draft
         settings = QASettings.from_json((draft / SETTINGS).read_bytes(), str(draft / SETTINGS))
-        card = model_card(manifest, settings, draft / WEIGHTS[manifest["kind"]], out.name)
+        card = model_card(manifest, settings, draft / KINDS[manifest["kind"]].weights, out.name)
         (draft / CARD).write_text(card, encoding="utf-8", errors="replace")  # a file's name need not be text
         files = {p.name: file_sha256(p) for p in sorted(draft.iterdir())}
         full = {"format": FORMAT_VERSION, **manifest, "inputs": list(INPUTS), "outputs": list(OUTPUTS), "files": files}

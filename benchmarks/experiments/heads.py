@@ -32,7 +32,6 @@ from benchmarks.latency.plan import QUICK, Setting
 from benchmarks.models import ModelUnderTest, Run, bundle_facts, model_of
 from benchmarks.results import CPU, EXIT_SOME_FAILED, PADDED, UNPADDED, AnyResult, Failure, Latency, ResultFile, Runtime, failed
 from benchmarks.tables import check_markers
-from compress.quantize import PRECISION_OF_FLAG
 from distill.precision import resolve_precision
 from distill.stage import Material, fresh_model, read_material
 from distill.student import whole_student
@@ -46,6 +45,7 @@ from qa.models.heads import HEADS
 from qa.models.model import QAModel
 from qa.models.pretrained import EMBEDDED as EMBEDDED_ENCODER
 from qa.models.pretrained import find_encoder, load_encoder
+from qa.precision import OF_FLAG
 from qa.runtimes import load_runtime
 from qa.settings import QASettings
 from qa.squad import file_sha256
@@ -247,7 +247,7 @@ def train_and_score(run: Heads, model: HeadModel) -> None:
 
 def export_model(run: Heads, model: HeadModel, parent: Bundle, kind: str, flag: str) -> ModelUnderTest | None:
     """One export of a model, made or taken; None when it cannot be, and why is a result."""
-    precision = PRECISION_OF_FLAG[flag]
+    precision = OF_FLAG[flag].name
     path = parent.path.with_name(f"{parent.path.name}-{kind}-{precision}")
     own = {"head": model.head, "seed": model.seed, "training": asdict(run.training)}
     own["head_params"] = parent.manifest["head_parameters"]

@@ -29,6 +29,7 @@ from transformers import (
 
 from qa.errors import OptionError
 from qa.models.bidaf import BiDAF, BiDAFConfig, BiDAFOutput
+from qa.models.heads.segments import MASKED
 from qa.models.qanet import QANet, QANetConfig, QANetOutput
 from qa.tokenization import INPUTS
 
@@ -91,10 +92,6 @@ def _build_albert(config: Any) -> PreTrainedModel:
             "ALBERT that runs one layer again and again (1 and 1, as every published one) is supported"
         )
     return AlbertModel(config, add_pooling_layer=False)
-
-
-# Hides padding from attention: fits fp16, and exp of it is exactly 0 in fp32.
-MASKED = -1e4
 
 
 def _additive(attention_mask: Tensor, dtype: torch.dtype) -> Tensor:

@@ -16,6 +16,7 @@ from qa.card_use import CONFIG, WHY_NOT_IN_TRANSFORMERS
 from qa.cli import check_option
 from qa.errors import BundleError, OptionError
 from qa.files import write_whole
+from qa.kinds import KINDS
 from qa.models.architectures import encoder_type
 from qa.models.encoders import Encoder
 from qa.models.heads import build_head
@@ -26,7 +27,7 @@ from qa.models.whole import WholeModel
 from qa.models.word_table import ProductQuantizedEmbedding
 from qa.settings import QASettings
 
-WEIGHTS = "model.safetensors"
+WEIGHTS = KINDS["pytorch"].weights
 CUT_THE_QUESTION = (WholeModel, ConvolutionQuestion, MultiConvolutionQuestion)  # at LONGEST_QUESTION
 
 

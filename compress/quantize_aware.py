@@ -18,7 +18,7 @@ from tyro.conf import arg
 from compress.gptq import round_with_feedback
 from compress.grid import Grid, float_modules, norms_before
 from compress.recovery import RecoveryFlags, finished_before, open_with_teacher
-from distill.stage import distil, read_material, save_model, summary, work_folder
+from distill.stage import distil, load_splits, save_model, summary, work_folder
 from distill.training import CHECKPOINT
 from qa.bundle import Bundle
 from qa.cli import check_option, run_command
@@ -46,7 +46,7 @@ class QuantizeAwareConfig(RecoveryFlags):
             self.options()
         self.weights()
 
-    def facts(self) -> dict[str, Any]:
+    def depends_on(self) -> dict[str, Any]:
         """What of these options decides how a model is rounded before it is trained."""
         return {"grid": self.quantize, "calibration_windows": self.calibration_windows}
 
@@ -63,13 +63,13 @@ def main(config: QuantizeAwareConfig) -> Bundle:
         return done
     out = config.target
     parent, teacher = open_with_teacher(config)
-    material = read_material(config.data, config.eval_data)
+    splits = load_splits(config.data, config.eval_data)
     before, model = QAModel.from_pretrained(parent.path), QAModel.from_pretrained(parent.path)
     model.encoder.check_tflite()
     model.encoder.check_length(parent.settings.max_length)
     for name in float_modules(model):
         print(f"{name} modules train in float, whatever the export makes of them: only Linears and tables round", file=sys.stderr)
-    windows = make_windows(material.train, parent.tokenizer(), parent.settings, progress=True)
+    windows = make_windows(splits.train, parent.tokenizer(), parent.settings, progress=True)
     grid = Grid(model, config.quantize, norms_before(model))
     if config.calibration_windows and not (config.resume and (work_folder(out) / CHECKPOINT).is_file()):
         chosen = np.random.default_rng(config.seed).permutation(len(windows))[: config.calibration_windows]
@@ -77,14 +77,14 @@ def main(config: QuantizeAwareConfig) -> Bundle:
     trainer = None
     if config.epochs > 0:
         trainer = distil(
-            model, teacher, windows, material.train_file,
+            model, teacher, windows, splits.train_file,
             options=config.options(), weights=config.weights(), cache=config.cache,
-            work=work_folder(out), name="quantization", facts=config.facts(),
+            work=work_folder(out), name="quantization", depends_on=config.depends_on(),
         )  # fmt: skip
         trainer.train(config.resume)
     grid.settle()
     bundle = save_model(
-        model, out, material, stage="quantize", config=config, tokenizer=parent.path, parent=parent,
+        model, out, splits, stage="quantize", config=config, tokenizer=parent.path, parent=parent,
         settings=parent.settings, grid={"precision": config.quantize}, recovered_against=teacher.reference(),
         training_precision=trainer.options.precision if trainer else None,
     )  # fmt: skip

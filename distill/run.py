@@ -19,13 +19,13 @@ from distill.stage import (
     WindowFlags,
     distil,
     finished,
-    read_material,
+    load_splits,
     refuse_unless_resumed,
     save_model,
     summary,
     work_folder,
 )
-from distill.student import check_same_tokens, check_same_width, copy_head, student_from_layers, whole_student
+from distill.student import check_same_tokens, check_same_width, copy_head, standalone_student, student_from_layers
 from distill.training import TrainingOptions
 from distill.width import WidthFlags, check_narrow, narrow
 from qa.bundle import Bundle, open_bundle
@@ -147,7 +147,7 @@ def student_for(config: DistillConfig, teacher_model: QAModel, teacher_folder: P
         return student_from_layers(teacher_model, n_layers, config.student_head, config.seed), teacher_folder
     if config.student_encoder in WHOLE_MODELS:
         tokenizer = load_tokenizer(teacher_folder)
-        return whole_student(config.student_encoder, teacher_model, tokenizer, config.seed), teacher_folder
+        return standalone_student(config.student_encoder, teacher_model, tokenizer, config.seed), teacher_folder
     folder = find_encoder(config.student_encoder)
     check_same_tokens(load_tokenizer(teacher_folder), load_tokenizer(folder))
     encoder = load_encoder(config.student_encoder, folder)
@@ -166,7 +166,7 @@ def main(config: DistillConfig) -> Bundle:
         return bundle
     config.check_cache()
     given = open_model(config.teacher, kind="pytorch") if config.teacher else None
-    material = read_material(config.data, config.eval_data)
+    splits = load_splits(config.data, config.eval_data)
     if given is None:
         check_plan(config)
     teacher = given or finetune(config.teacher_config())
@@ -176,7 +176,7 @@ def main(config: DistillConfig) -> Bundle:
     student.check_windows(settings)
     if config.cuts_width:
         check_narrow(student, settings.max_length, config, INSTEAD_OF_WIDTH)
-    windows = make_windows(material.train, teacher.tokenizer(), settings, progress=True)
+    windows = make_windows(splits.train, teacher.tokenizer(), settings, progress=True)
     facts: dict[str, Any] = {}
     if config.cuts_width:
         sample = sample_windows(windows, config.importance_windows, config.seed)
@@ -185,7 +185,7 @@ def main(config: DistillConfig) -> Bundle:
     elif config.student_encoder is not None and config.student_encoder not in WHOLE_MODELS:
         facts = {"encoder": {"name": config.student_encoder, "sha256": file_sha256(tokenizer / "model.safetensors")}}
     trainer = distil(
-        student, teacher, windows, material.train_file,
+        student, teacher, windows, splits.train_file,
         options=config.student_options(), weights=config.weights(), cache=config.cache,
         work=work_folder(out), name="student",
     )  # fmt: skip
@@ -195,7 +195,7 @@ def main(config: DistillConfig) -> Bundle:
     trainer.train(config.resume)
     if main_process:
         save_model(
-            student, out, material, stage="distill", config=config, tokenizer=tokenizer, parent=teacher, settings=settings,
+            student, out, splits, stage="distill", config=config, tokenizer=tokenizer, parent=teacher, settings=settings,
             training_precision=trainer.options.precision, **facts,
         )  # fmt: skip
         trainer.finish()

@@ -16,7 +16,6 @@ from qa.checkpoints import open_model, output_beside
 from qa.cli import check_option
 from qa.errors import BundleError, PocketQAError
 from qa.features import Window
-from qa.kinds import KINDS
 from qa.models.model import QAModel
 from qa.models.pretrained import copy_tokenizer
 from qa.precision import INTEGER_BITS, OF_FLAG, TABLE_FORMS
@@ -36,7 +35,8 @@ a byte for so many values). By default as the weights, or as the model's own tab
 
 # Writes the model file into the draft folder and returns what the manifest should say of its structure.
 WriteFile = Callable[[QAModel, Bundle, Path, str], dict[str, Any]]
-UpdateSettings = Callable[[Path, QASettings], None]
+# Adds to the model file of a draft what goes into it once the settings are known.
+Finish = Callable[[Bundle, Path, QASettings], None]
 # From the settings to the sizes of the probe's windows, in tokens.
 ProbeSizes = Callable[[QASettings], Sequence[int]]
 
@@ -82,12 +82,12 @@ def export_bundle(
     kind: str,
     write_file: WriteFile,
     probe_sizes: ProbeSizes,
-    update_settings: UpdateSettings = lambda path, settings: None,
+    finish: Finish = lambda parent, draft, settings: None,
 ) -> Bundle:
     """Export one PyTorch bundle to `kind` ("onnx" or "tflite"), check it against PyTorch on real windows, and seal it.
 
-    A no-answer threshold is searched again with the exported model's own logits, on the questions the parent holds out.
-    `update_settings` writes it into a model file that carries its settings.
+    A no-answer threshold is searched again with the exported model's own logits, on the questions the parent holds out, and
+    `finish` then completes a model file that carries its settings.
     """
     source = config.model or newest_student()
     out = config.out or output_beside(source, "-".join([kind, config.precision, *filter(None, [config.embeddings])]))
@@ -95,7 +95,7 @@ def export_bundle(
     parent = open_model(source, kind="pytorch")
     threads = available_cores()
     reference = TorchRuntime(parent, threads)
-    manifest: dict[str, Any] = {
+    facts = {
         "kind": kind,
         "precision": config.precision,
         "stage": "export",
@@ -104,31 +104,29 @@ def export_bundle(
         "ancestors": parent.lineage(),
         "parameters": parent.manifest["parameters"],
     }
-    with new_bundle(out, manifest) as draft:
-        parent.settings.save(draft / SETTINGS)
-        copy_tokenizer(parent.path, draft, parent.settings.max_length)
+    with new_bundle(out, facts) as draft:
+        copy_tokenizer(parent.path, draft.path, parent.settings.max_length)
         model, words = reference.model, reference.model.encoder.words
         counts = partial(token_counts, parent, words.num_embeddings)
         form = store_words(model, config.precision, config.embeddings, counts)
         if form is not None:
-            manifest["embeddings"] = form
+            draft.record(embeddings=form)
         # A runtime is to compute what PyTorch computes with the table as it is stored; parity is with the parent's own table.
         probed = probe_windows(parent, probe_sizes(parent.settings))
-        (draft / PROBE).write_text(make_probe(reference, probed), encoding="utf-8")
-        manifest["structure"] = write_file(model, parent, draft, config.precision)
+        (draft.path / PROBE).write_text(make_probe(reference, probed), encoding="utf-8")
+        draft.record(structure=write_file(model, parent, draft.path, config.precision))
         model.encoder.set_words(words)
-        exported = load_runtime(Bundle(draft, manifest, "", parent.settings), threads, probe=False)
+        exported = load_runtime(draft.model(parent.settings), threads, probe=False)
         windows = [*real_windows(parent), *probed]  # what is recorded is what the file was seen to compute
         limits = limits_of(config.precision, form)
         report = check_parity(reference, exported, windows, parent.settings, name=out.name, limits=limits)
-        manifest["parity"] = asdict(report)
+        draft.record(parity=asdict(report))
         print(report)
         settings = tune_for_bundle(exported, parent.tokenizer(), parent.settings, parent.path)
-        if settings != parent.settings:
-            update_settings(draft / KINDS[kind].weights, settings)
-            settings.save(draft / SETTINGS)
+        settings.save(draft.path / SETTINGS)
+        finish(parent, draft.path, settings)
     bundle = open_bundle(out)
-    structure = manifest["structure"]
+    structure = bundle.manifest["structure"]
     n_operators, share = sum(structure["operators"].values()), structure["quantized_share_of_bytes"]
     size_mb = bundle.weights.stat().st_size / 1e6
     print(f"{bundle.weights}: {size_mb:.1f} MB, {n_operators} operators, {share:.1%} of the constants' bytes are int8 or int4")

@@ -6,7 +6,7 @@
 import importlib.util
 import sys
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from compress.quantize_tflite import compact, quantize, quietly
 from export.attention import use_grouped_attention
 from export.integers import check_integers
-from export.package import append_package, describe, signature_name, update_settings, vocabulary_lines
+from export.package import append_package, describe, signature_name, vocabulary_lines
 from export.stage import ExportConfig, export_bundle
 from export.word_table import WordTable, bytes_saved, word_tables
 from qa.bundle import PROBE, Bundle
@@ -205,10 +205,10 @@ def check_structure(structure: Structure, fp32_bytes: int, precision: str, lengt
 
 
 def write_file(model: QAModel, parent: Bundle, draft: Path, precision: str, *, config: TFLiteConfig) -> dict[str, Any]:
-    """Write the packaged model.tflite into the draft; what the manifest should say of its structure."""
+    """Write the bare model.tflite into the draft; what the manifest should say of its structure."""
     model.encoder.check_tflite()
     lengths = window_lengths(config, parent.settings)
-    tokens, info = vocabulary_lines(parent), describe(parent, precision, lengths)  # they may refuse, so before converting
+    vocabulary_lines(parent), describe(parent, precision, lengths)  # they may refuse, so before converting
     fp32 = convert(model, lengths)
     stored = compact(fp32 if precision == "fp32" else quantize(fp32, precision))
     structure, words = read_structure(stored), model.encoder.words
@@ -216,9 +216,7 @@ def write_file(model: QAModel, parent: Bundle, draft: Path, precision: str, *, c
     check_structure(structure, fp32_bytes, precision, lengths, words)
     check_integers(parent, words, stored, precision)
     quantized_bytes = structure.constant_bytes["INT8"] + structure.constant_bytes["INT4"]
-    path = draft / KINDS["tflite"].weights
-    path.write_bytes(stored)
-    append_package(path, info, tokens, (draft / PROBE).read_text(encoding="utf-8"))
+    (draft / KINDS["tflite"].weights).write_bytes(stored)
     return {
         "operators": structure.operators,
         "quantized_share_of_bytes": round(quantized_bytes / structure.constant_bytes.total(), 3),
@@ -226,13 +224,20 @@ def write_file(model: QAModel, parent: Bundle, draft: Path, precision: str, *, c
     }
 
 
+def package(parent: Bundle, draft: Path, settings: QASettings, *, config: TFLiteConfig) -> None:
+    """Append to model.tflite all that a phone needs beside it."""
+    info = describe(replace(parent, settings=settings), config.precision, window_lengths(config, settings))
+    probe = (draft / PROBE).read_text(encoding="utf-8")
+    append_package(draft / KINDS["tflite"].weights, info, vocabulary_lines(parent), probe)
+
+
 def main(config: TFLiteConfig) -> Bundle:
-    """Convert, quantize, package, check against PyTorch, seal."""
+    """Convert, quantize, check against PyTorch, package, seal."""
     missing = [name for name in NEEDED_MODULES if importlib.util.find_spec(name) is None]
     if missing:
         raise OptionError(f"TFLite export needs {missing[0]}, which is not installed: pip install 'pocketqa[export]'")
     return export_bundle(
-        config, "tflite", partial(write_file, config=config), partial(probe_sizes, config=config), update_settings
+        config, "tflite", partial(write_file, config=config), partial(probe_sizes, config=config), partial(package, config=config)
     )
 
 

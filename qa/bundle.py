@@ -53,13 +53,11 @@ RECORDED_PACKAGES = (
 
 
 @dataclass(frozen=True)
-class Bundle:
-    """An opened, verified bundle."""
+class ModelFolder:
+    """A model on disk as runtimes take it, sealed or not."""
 
     path: Path
     manifest: dict[str, Any]
-    sha256: str
-    """Hash of the manifest, and through it of every file: the bundle's identity."""
     settings: QASettings
 
     @property
@@ -73,6 +71,23 @@ class Bundle:
         return self.manifest["precision"]
 
     @property
+    def weights(self) -> Path:
+        """The file with the weights."""
+        return self.path / KINDS[self.kind].weights
+
+    def tokenizer(self) -> Tokenizer:
+        """The model's tokenizer, without padding and truncation."""
+        return load_tokenizer(self.path)
+
+
+@dataclass(frozen=True)
+class Bundle(ModelFolder):
+    """An opened, verified bundle."""
+
+    sha256: str
+    """Hash of the manifest, and through it of every file: the bundle's identity."""
+
+    @property
     def stage(self) -> str:
         """What made it: finetune, distill, prune, compress, quantize, export, or checkpoint: it came from outside."""
         return self.manifest["stage"]
@@ -81,15 +96,6 @@ class Bundle:
     def is_teacher(self) -> bool:
         """Whether it was trained on gold answers alone, here or elsewhere: what others are compared with."""
         return self.stage in ("finetune", "checkpoint", "teacher")  # the last is what older bundles say
-
-    @property
-    def weights(self) -> Path:
-        """The file with the weights."""
-        return self.path / KINDS[self.kind].weights
-
-    def tokenizer(self) -> Tokenizer:
-        """The model's tokenizer, without padding and truncation."""
-        return load_tokenizer(self.path)
 
     def reference(self) -> dict[str, str]:
         """How a child's manifest names this bundle as its parent."""
@@ -123,7 +129,7 @@ def open_bundle(path: Path, kind: str | None = None) -> Bundle:
     if kind is not None and found_kind != kind:
         raise BundleError(f"{path}: holds a {found_kind} model, but this stage needs a {kind} bundle")
     settings = QASettings.from_json((path / SETTINGS).read_bytes(), str(path / SETTINGS))
-    return Bundle(path, manifest, hashlib.sha256(raw).hexdigest(), settings)
+    return Bundle(path, manifest, settings, hashlib.sha256(raw).hexdigest())
 
 
 def _read_manifest(raw: bytes, where: str) -> dict[str, Any]:
@@ -168,33 +174,52 @@ def refuse_existing(out: Path) -> None:
         raise BundleError(f"{out}: exists already and is never overwritten; choose another --out or remove it")
 
 
-@contextmanager
-def new_bundle(out: Path, manifest: Mapping[str, Any]) -> Iterator[Path]:
-    """Create a bundle: yields an empty folder to write the files into, adds the model card, seals and moves it to `out` at once.
+class Draft:
+    """A bundle in the making: a folder to write files into, and what its manifest will say."""
 
-    `manifest` needs kind, precision, stage and parameters; files, format and versions are added. When the body fails or the
-    disk is full, nothing stays behind.
+    def __init__(self, path: Path, facts: Mapping[str, Any]) -> None:
+        self.path, self._facts = path, dict(facts)
+
+    def record(self, **facts: Any) -> None:
+        """Let the manifest say these too."""
+        self._facts |= facts
+
+    def model(self, settings: QASettings) -> ModelFolder:
+        """What was written so far, as runtimes take it, with settings that need not be final."""
+        return ModelFolder(self.path, dict(self._facts), settings)
+
+    def seal(self, name: str) -> None:
+        """Add the model card and, last, the manifest with the hashes of all files."""
+        settings = QASettings.from_json((self.path / SETTINGS).read_bytes(), str(self.path / SETTINGS))
+        card = model_card(self._facts, settings, self.model(settings).weights, name)
+        (self.path / CARD).write_text(card, encoding="utf-8", errors="replace")  # a file's name need not be text
+        files = {p.name: file_sha256(p) for p in sorted(self.path.iterdir())}
+        full = {"format": FORMAT_VERSION, **self._facts, "inputs": list(INPUTS), "outputs": list(OUTPUTS), "files": files}
+        full["versions"] = package_versions()
+        partial = self.path / (MANIFEST + ".partial")
+        partial.write_text(json.dumps(full, indent=1, default=str) + "\n", encoding="utf-8")
+        partial.rename(self.path / MANIFEST)
+
+
+@contextmanager
+def new_bundle(out: Path, facts: Mapping[str, Any]) -> Iterator[Draft]:
+    """Create a bundle: yields a draft, which is sealed and moved to `out` at once when the body is done.
+
+    `facts` for the manifest need kind, precision, stage and parameters; files, format and versions are added. When the body fails
+    or the disk is full, nothing stays behind.
     """
     refuse_existing(out)
     for left in left_behind(out.with_name(f".{out.name}"), "unfinished"):
         shutil.rmtree(left, ignore_errors=True)
-    draft = out.parent / f".{out.name}.unfinished-{os.getpid()}"
-    draft.mkdir(parents=True)
+    draft = Draft(out.parent / f".{out.name}.unfinished-{os.getpid()}", facts)
+    draft.path.mkdir(parents=True)
     try:
         yield draft
-        settings = QASettings.from_json((draft / SETTINGS).read_bytes(), str(draft / SETTINGS))
-        card = model_card(manifest, settings, draft / KINDS[manifest["kind"]].weights, out.name)
-        (draft / CARD).write_text(card, encoding="utf-8", errors="replace")  # a file's name need not be text
-        files = {p.name: file_sha256(p) for p in sorted(draft.iterdir())}
-        full = {"format": FORMAT_VERSION, **manifest, "inputs": list(INPUTS), "outputs": list(OUTPUTS), "files": files}
-        full["versions"] = package_versions()
-        partial = draft / (MANIFEST + ".partial")
-        partial.write_text(json.dumps(full, indent=1, default=str) + "\n", encoding="utf-8")
-        partial.rename(draft / MANIFEST)
+        draft.seal(out.name)
         refuse_existing(out)
-        draft.rename(out)
+        draft.path.rename(out)
     finally:
-        shutil.rmtree(draft, ignore_errors=True)
+        shutil.rmtree(draft.path, ignore_errors=True)
 
 
 def package_versions(names: Sequence[str] = RECORDED_PACKAGES) -> dict[str, str]:

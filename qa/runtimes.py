@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 from tqdm import tqdm
 
-from qa.bundle import PROBE, Bundle
+from qa.bundle import PROBE, ModelFolder
 from qa.cli import one_line
 from qa.errors import BundleError, OptionError, PocketQAError, ProbeError
 from qa.features import Window, collate
@@ -66,7 +66,7 @@ class TorchRuntime:
 
         return importlib.import_module("torch")
 
-    def __init__(self, bundle: Bundle, threads: int, device: str = "cpu") -> None:
+    def __init__(self, bundle: ModelFolder, threads: int, device: str = "cpu") -> None:
         torch = self.library()
         from qa.models.model import QAModel
 
@@ -117,7 +117,7 @@ class OnnxRuntime:
         except ImportError:
             raise OptionError("an ONNX bundle needs onnxruntime: pip install 'pocketqa[onnx]'") from None
 
-    def __init__(self, bundle: Bundle, threads: int, provider: str = "CPUExecutionProvider") -> None:
+    def __init__(self, bundle: ModelFolder, threads: int, provider: str = "CPUExecutionProvider") -> None:
         ort = self.library()
         options = ort.SessionOptions()
         options.intra_op_num_threads = threads
@@ -155,7 +155,7 @@ class LiteRTRuntime:
         names = ", ".join(package for package, _ in LITERT_PACKAGES)
         raise OptionError(f"a TFLite bundle needs one of {names}: pip install 'pocketqa[litert]'")
 
-    def __init__(self, bundle: Bundle, threads: int) -> None:
+    def __init__(self, bundle: ModelFolder, threads: int) -> None:
         package, interpreter_class = self.library()
         try:
             with _stderr_to_null():
@@ -200,7 +200,7 @@ def _stderr_to_null() -> Iterator[None]:
         os.close(null)
 
 
-def load_runtime(bundle: Bundle, threads: int | None = None, *, probe: bool = True) -> Runtime:
+def load_runtime(bundle: ModelFolder, threads: int | None = None, *, probe: bool = True) -> Runtime:
     """Load a bundle's model and let its probe decide whether this runtime may answer.
 
     `threads` defaults to all cores. Raises ProbeError when the runtime computes this model wrongly, BundleError when the
@@ -260,7 +260,7 @@ def run_length(runtime: Runtime, n_tokens: int) -> int:
 def run_windows(runtime: Runtime, windows: Sequence[Window], *, progress: bool = False) -> list[Logits]:
     """Logits of every window, in order, each (T,) over the window's own tokens (padding cut off).
 
-    Windows of like length are computed together, as many at a time as the runtime likes.
+    Windows of like length are computed together, in batches of at most `runtime.max_batch`.
     """
     order = sorted(range(len(windows)), key=lambda i: len(windows[i].input_ids), reverse=True)
     results: list[Logits | None] = [None] * len(windows)

@@ -50,9 +50,9 @@ def bundle(tmp_path_factory):
     path = tmp_path_factory.mktemp("probe") / "bundle"
     counts = {"total": 1, "without_embeddings": 1}
     with new_bundle(path, {"kind": "tflite", "precision": "int8", "stage": "export", "parameters": counts}) as draft:
-        QASettings().save(draft / SETTINGS)
-        (draft / PROBE).write_text(PROBE_TEXT)
-        (draft / "model.tflite").write_bytes(b"")
+        QASettings().save(draft.path / SETTINGS)
+        (draft.path / PROBE).write_text(PROBE_TEXT)
+        (draft.path / "model.tflite").write_bytes(b"")
     return open_bundle(path)
 
 

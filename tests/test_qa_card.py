@@ -46,10 +46,10 @@ def seal(tmp_path):
     def make(name="made", kind="pytorch", settings=None, config=None, **facts):
         given = {"kind": kind, "precision": "fp32", "stage": "finetune", "parameters": PARAMETERS, **facts}
         with new_bundle(tmp_path / name, given) as draft:
-            (draft / KINDS[kind].weights).write_bytes(b"12345")
-            (settings or QASettings()).save(draft / SETTINGS)
+            (draft.path / KINDS[kind].weights).write_bytes(b"12345")
+            (settings or QASettings()).save(draft.path / SETTINGS)
             if config is not None:
-                (draft / CONFIG).write_text(json.dumps(config))
+                (draft.path / CONFIG).write_text(json.dumps(config))
         return open_bundle(tmp_path / name)
 
     return make

@@ -23,12 +23,12 @@ from qa.models.heads import build_head
 from qa.models.heads.qermit import LONGEST_QUESTION, ConvolutionQuestion, MultiConvolutionQuestion
 from qa.models.hub import OWN_TYPE, encoder_config, from_hub, hub_config, to_hub
 from qa.models.surgery import shrink_to
-from qa.models.whole import WholeModel
+from qa.models.whole import StandaloneModel
 from qa.models.word_table import ProductQuantizedEmbedding
 from qa.settings import QASettings
 
 WEIGHTS = KINDS["pytorch"].weights
-CUT_THE_QUESTION = (WholeModel, ConvolutionQuestion, MultiConvolutionQuestion)  # at LONGEST_QUESTION
+CUT_THE_QUESTION = (StandaloneModel, ConvolutionQuestion, MultiConvolutionQuestion)  # at LONGEST_QUESTION
 
 
 def write_config(folder: Path, config: dict[str, Any]) -> None:

@@ -81,10 +81,10 @@ def rewrite_as_int8(model: ModelProto, balance_scales: Mapping[str, np.ndarray] 
     for node in model.graph.node:
         if node.op_type == "MatMul" and node.name in linears:
             weight = numpy_helper.to_array(constants[node.input[1]])
-            rewriter.restored_matmul(node, weight) if balance_scales is None else rewriter.integer_matmul(node, weight)
+            rewriter.dequantized_matmul(node, weight) if balance_scales is None else rewriter.integer_matmul(node, weight)
         elif node.op_type == "LSTM":
             weights = [numpy_helper.to_array(constants[name]) for name in node.input[1:3]]
-            rewriter.restored_lstm(node, weights) if balance_scales is None else rewriter.integer_lstm(node, weights)
+            rewriter.dequantized_lstm(node, weights) if balance_scales is None else rewriter.integer_lstm(node, weights)
         elif node.op_type == "Gather" and node.input[0] in constants and not is_finished(constants[node.input[0]]):
             rewriter.gather(node, numpy_helper.to_array(constants[node.input[0]]))
         else:
@@ -158,7 +158,7 @@ class _Rewriter:
         self._node("Mul", [scale, stored_scale], [product_scale])
         self._node("Mul", [product_float, product_scale], node.output)
 
-    def restored_matmul(self, node: NodeProto, weight: np.ndarray) -> None:
+    def dequantized_matmul(self, node: NodeProto, weight: np.ndarray) -> None:
         """A float MatMul whose matrix is int8 in the file."""
         weight_int8, scale = int8_along(weight, axis=0)
         owner = self._owner(node)
@@ -182,7 +182,7 @@ class _Rewriter:
         attributes = {attribute.name: helper.get_attribute_value(attribute) for attribute in node.attribute}
         self._node("DynamicQuantizeLSTM", inputs, node.output, domain=RUNTIME_DOMAIN, **attributes)
 
-    def restored_lstm(self, node: NodeProto, weights: Sequence[np.ndarray]) -> None:
+    def dequantized_lstm(self, node: NodeProto, weights: Sequence[np.ndarray]) -> None:
         """A float LSTM whose matrices are int8 in the file, with one scale for each row of each direction."""
         owner, restored = self._owner(node), []
         for name, weight in zip(("weight", "state_weight"), weights, strict=True):

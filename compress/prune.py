@@ -38,7 +38,7 @@ CHUNK = 1 << 20
 
 @dataclass(frozen=True, kw_only=True)
 class PruneConfig(RecoveryFlags, WidthFlags, MagnitudeFlags):
-    """Prune a model and let it recover against its teacher; the options of each method are classes of their own."""
+    """Prune a model and let it recover against its teacher."""
 
     method: Annotated[str, arg(help=METHOD_HELP)] = "structured"
     epochs: float = 1

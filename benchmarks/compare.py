@@ -290,4 +290,4 @@ def command(config: CompareConfig) -> None:
 
 
 if __name__ == "__main__":
-    run_command(CompareConfig, command)
+    run_command(command)

@@ -20,11 +20,12 @@ from benchmarks.latency.plan import Plan, Setting
 from benchmarks.latency.process import Deployment, Worker
 from benchmarks.models import ModelUnderTest, Run
 from benchmarks.results import PADDED, UNPADDED, Failure, Machine, TargetAccuracy
-from qa.answers import decode
+from export.parity import best_span
 from qa.errors import ProbeError
 from qa.evaluate import predict, score
 from qa.features import Window, make_windows
-from qa.probe import PROBE_TOLERANCE, relative_difference
+from qa.precision import PRECISIONS
+from qa.probe import relative_difference
 from qa.runtimes import Logits, load_runtime, run_windows
 from qa.settings import QASettings
 
@@ -121,10 +122,10 @@ def check_same_model(reference: Sequence[Logits], logits: Sequence[Logits], prec
     """
     expected, seen = (np.concatenate([side for pair in pairs for side in pair]) for pairs in (reference, logits))
     difference = relative_difference(expected, seen)
-    if not difference <= PROBE_TOLERANCE[precision]:
+    if not difference <= PRECISIONS[precision].probe_tolerance:
         raise ProbeError(
             f"{where} computes this {precision} model wrongly: its logits differ from those computed here by {difference:.3g} of "
-            f"their deviation, at most {PROBE_TOLERANCE[precision]:g} is allowed; install another version there"
+            f"their deviation, at most {PRECISIONS[precision].probe_tolerance:g} is allowed; install another version there"
         )
 
 
@@ -139,12 +140,7 @@ def parity(
     """parity_max_abs and same_spans of the logits of the same windows, each ((T,), (T,))."""
     pairs = [(np.concatenate(own), np.concatenate(other)) for own, other in zip(logits, others, strict=True)]
     same = sum(
-        _best_span(window, own, settings) == _best_span(window, other, settings)
+        best_span(window, own, settings) == best_span(window, other, settings)
         for window, own, other in zip(windows, logits, others, strict=True)
     )
     return {"parity_max_abs": max(float(np.abs(a - b).max()) for a, b in pairs), "same_spans": same / len(windows)}
-
-
-def _best_span(window: Window, logits: Logits, settings: QASettings) -> tuple[int, int] | None:
-    best = decode([window], [logits], settings).best(None)
-    return (best.start, best.end) if best else None

@@ -16,10 +16,9 @@ from benchmarks.results import (
     TrainingSpeed,
 )
 from benchmarks.stats import same_run, speedup
-from compress.quantize import PRECISION_OF_FLAG
 from qa.bootstrap import Interval
+from qa.precision import PRECISIONS
 
-PRECISIONS = tuple(PRECISION_OF_FLAG.values())
 Setting = tuple[Lengths, int, int]  # lengths, threads, batch
 
 
@@ -277,7 +276,8 @@ def _in_families(entries: Sequence[Entry]) -> list[Entry]:
         if not entry.is_export:
             return (2 if entry.is_peer else 0, "", 0)
         runtime, precision = entry.newest.runtime, entry.newest.precision
-        rank = PRECISIONS.index(precision) if precision in PRECISIONS else len(PRECISIONS)
+        names = list(PRECISIONS)
+        rank = names.index(precision) if precision in names else len(names)
         return (1, runtime.package if runtime else "", rank)
 
     return [entry for family in families.values() for entry in sorted(family, key=place)]

@@ -97,4 +97,4 @@ def main(config: ParametersConfig) -> str:
 
 
 if __name__ == "__main__":
-    run_command(ParametersConfig, main)
+    run_command(main)

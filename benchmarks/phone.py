@@ -16,8 +16,8 @@ from typing import Any
 
 from benchmarks.models import ModelUnderTest
 from benchmarks.results import PHONE, Failure, PhoneLatency, Runtime
-from qa.bundle import WEIGHTS
 from qa.errors import PocketQAError
+from qa.kinds import KINDS
 
 MIB = 2**20 / 1e6
 MAX_ERROR_LENGTH = 300  # of a failed run; the tool may print its whole usage
@@ -91,7 +91,7 @@ def owner(run: PhoneRun, models: Sequence[ModelUnderTest]) -> ModelUnderTest:
     if run.size_mb is None:
         if run.error is None:
             raise PhoneLogError(f"{run.where}: no line 'The input model file size (MB)', so nothing shows what was measured")
-        if len(models) == 1 and path.name == WEIGHTS["tflite"]:
+        if len(models) == 1 and path.name == KINDS["tflite"].weights:
             named = list(models)
         if len(named) != 1:
             raise PhoneLogError(

@@ -17,14 +17,8 @@ from benchmarks.tables import RUNTIME_NAMES, package_of, plural, span, tool_of, 
 from qa.bootstrap import Interval
 from qa.errors import OptionError
 from qa.files import write_whole
+from qa.precision import PRECISIONS
 
-SHAPES = {
-    "fp32": "M1 6a5 5 0 1 0 10 0a5 5 0 1 0-10 0z",
-    "fp16": "M1.5 1.5h9v9h-9z",
-    "int8": "M6 .8 11.5 10.8H.5z",
-    "int8-weights": "M6 0 12 6 6 12 0 6z",
-    "int4": "M6 11.2.5 1.2h11z",
-}
 OTHER_SHAPE = "M1 3 3 1l3 3 3-3 2 2-3 3 3 3-2 2-3-3-3 3-2-2 3-3z"
 COLOURS = ("#d2591f", "#2f6fdb", "#14875a", "#8a55cc", "#b8860b", "#c2417c", "#0e8a9a", "#4d7c0f", "#a05a2c", "#6b7280")
 MARK_PX = 13  # of a mark that is alone at its place
@@ -100,7 +94,7 @@ class Point:
     @property
     def shape(self) -> str:
         """Path in a box of 12 by 12."""
-        return SHAPES.get(self.precision, OTHER_SHAPE)
+        return PRECISIONS[self.precision].mark if self.precision in PRECISIONS else OTHER_SHAPE
 
     @property
     def colour(self) -> int:

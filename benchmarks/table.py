@@ -82,4 +82,4 @@ def main(config: TableConfig) -> str:
 
 
 if __name__ == "__main__":
-    run_command(TableConfig, main)
+    run_command(main)

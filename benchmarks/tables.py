@@ -12,6 +12,7 @@ from benchmarks.results import UNPADDED, Accuracy, Latency
 from qa.bootstrap import Interval
 from qa.errors import OptionError
 from qa.files import write_whole
+from qa.kinds import KINDS
 
 UNKNOWN = "–"
 QUICK = "†"  # behind a figure that too little was timed for
@@ -123,9 +124,8 @@ def attribute(*path: str) -> Callable[[Any], Any]:
 
 
 # By package. The order is that of their colours in plots.
-RUNTIME_NAMES = {
-    "torch": "PyTorch", "onnxruntime": "ONNX Runtime", "ai-edge-litert": "LiteRT", "openvino": "OpenVINO", "torchao": "torchao",
-    "optimum-onnx": "Optimum ONNX", "executorch": "ExecuTorch",
+RUNTIME_NAMES = {kind.package: kind.runtime for kind in KINDS.values()} | {
+    "openvino": "OpenVINO", "torchao": "torchao", "optimum-onnx": "Optimum ONNX", "executorch": "ExecuTorch",
 }  # fmt: skip
 SHORT_NAMES = RUNTIME_NAMES | {"onnxruntime": "ORT"}
 TOOL_NAMES = RUNTIME_NAMES | {"torch-compile": "torch.compile", "ort-documented": "ORT docs"}

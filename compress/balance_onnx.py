@@ -1,4 +1,4 @@
-"""Balance a graph before it is quantized: move the range of loud activation channels into the weights (SmoothQuant)."""
+"""Balance a graph before it is quantized: move the range of outlier channels into the weights (SmoothQuant)."""
 
 from collections.abc import Mapping, Sequence
 
@@ -28,7 +28,7 @@ def linear_nodes(model: ModelProto) -> list[NodeProto]:
 
 
 def weighted_nodes(model: ModelProto) -> list[NodeProto]:
-    """The Linears' MatMuls and the LSTMs: what their first input meets is a constant, their second."""
+    """The Linears' MatMuls and the LSTMs: nodes that multiply their first input by constants, their second."""
     linears = {node.name for node in linear_nodes(model)}
     return [node for node in model.graph.node if node.name in linears or node.op_type == "LSTM"]
 
@@ -57,7 +57,7 @@ def balance(model: ModelProto, ranges: Mapping[str, np.ndarray]) -> dict[str, np
 
     Activations are quantized by tensor, so the few channels of a BERT that are ten times the others take their bits.
     SmoothQuant (Xiao et al. 2022, equation 4): x @ w = (x / s) @ (s * w), s = range(x) ** alpha / range(w) ** (1 - alpha).
-    A channel quieter than the median counts as the median: it may be louder on other text. Inputs of one matrix share a
+    A channel below the median range counts as the median: on other text it may exceed it. Inputs of one matrix share a
     scale, so that a layer which runs several times is still stored once.
     """
     constants, group = large_constants(model), scale_groups(model)

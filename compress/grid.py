@@ -19,8 +19,8 @@ from compress.scales import least_squares_bounds
 from qa.errors import ParityError
 from qa.models.model import QAModel
 from qa.models.word_table import ProductQuantizedEmbedding
+from qa.precision import PRECISIONS
 
-PRECISIONS = ("int8", "int4")
 TABLE_ROWS_AT_ONCE = 4096
 # How far a stored weight may be from the grid, in steps: float32 rounding of integer * scale is a millionth.
 GRID_TOLERANCE = 1e-3
@@ -142,8 +142,8 @@ def bits_of(model: nn.Module, precision: str) -> dict[nn.Module, int]:
     modules = list(model.modules())
     tables = [module for module in modules if isinstance(module, nn.Embedding | ProductQuantizedEmbedding)]
     words = max(tables, key=lambda table: table.num_embeddings * table.embedding_dim)
-    rounded = [module for module in modules if isinstance(module, nn.Linear | nn.Embedding)]
-    return {m: 4 if precision == "int4" and (m is words or isinstance(m, nn.Linear)) else 8 for m in rounded}
+    rounded, stored = [module for module in modules if isinstance(module, nn.Linear | nn.Embedding)], PRECISIONS[precision]
+    return {m: stored.bits if m is words or isinstance(m, nn.Linear) else stored.table_bits for m in rounded}
 
 
 def norms_before(model: QAModel) -> dict[nn.Module, nn.Module]:

@@ -4,15 +4,49 @@ Weights of the smallest magnitude over all of the model's Linears and LSTMs are 
 their shape: the file compresses better, and nothing runs faster on dense kernels.
 """
 
-import zlib
-from pathlib import Path
+from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
 
+from compress.method import PruningMethod
+from distill.training import AfterStep
+from qa.cli import check_option
 from qa.models.model import QAModel
 
-CHUNK = 1 << 20
+
+@dataclass(frozen=True, kw_only=True)
+class MagnitudeFlags:
+    """Options of magnitude pruning."""
+
+    sparsity: float = 0.8
+    """Magnitude: share of the weights of Linears and LSTMs set to zero, in (0, 1)."""
+    iterations: int = 1
+    """Magnitude: stages in which that share is reached during recovery; 1 is one-shot."""
+
+    def check_magnitude(self) -> None:
+        """OptionError for values that cannot work."""
+        check_option(0 < self.sparsity < 1, "--sparsity", self.sparsity, "in (0, 1)")
+        check_option(self.iterations >= 1, "--iterations", self.iterations, "at least 1")
+
+
+class Magnitude(PruningMethod[MagnitudeFlags]):
+    """Sets weights to zero while the model recovers."""
+
+    suffix, in_words = "sparse", "single weights set to zero"
+
+    def depends_on(self) -> tuple[Any, ...]:
+        """Its options."""
+        return self.flags.sparsity, self.flags.iterations
+
+    def after_step(self, model: QAModel) -> AfterStep:
+        """Keeps zeros zero, and makes more when they are due."""
+        return IterativePruning(model, self.flags.sparsity, self.flags.iterations)
+
+    def report(self, before: QAModel, after: QAModel) -> str:
+        """How many weights are zero."""
+        return f"zeros among the weights of Linears and LSTMs {share_of_zeros(after):.1%}"
 
 
 def linear_weights(model: QAModel) -> dict[str, Tensor]:
@@ -51,16 +85,15 @@ def sparsity_at(step: int, n_steps: int, final: float, iterations: int) -> float
 
 
 class IterativePruning:
-    """Called after every training step: moves to the next sparsity when it is due, and keeps zeros zero."""
+    """Called before training and after every step: moves to the next sparsity when it is due, and keeps zeros zero."""
 
-    def __init__(self, model: QAModel, n_steps: int, sparsity: float, iterations: int) -> None:
-        self.model, self.n_steps, self.final, self.iterations = model, n_steps, sparsity, iterations
+    def __init__(self, model: QAModel, sparsity: float, iterations: int) -> None:
+        self.model, self.final, self.iterations = model, sparsity, iterations
         self.sparsity = -1.0
-        self(0)
 
-    def __call__(self, step: int) -> None:
-        """Prune for the state after `step` steps."""
-        sparsity = sparsity_at(step, self.n_steps, self.final, self.iterations)
+    def __call__(self, step: int, n_steps: int) -> None:
+        """Prune for the state after `step` of `n_steps` steps."""
+        sparsity = sparsity_at(step, n_steps, self.final, self.iterations)
         if sparsity != self.sparsity:
             # Zeros are the smallest magnitudes there are, so what was pruned stays pruned.
             self.sparsity, self.masks = sparsity, magnitude_masks(self.model, sparsity)
@@ -71,12 +104,3 @@ def share_of_zeros(model: QAModel) -> float:
     """Zeros among the weights that pruning may touch."""
     weights = linear_weights(model).values()
     return sum(int((w == 0).sum()) for w in weights) / sum(w.numel() for w in weights)
-
-
-def compressed_bytes(path: Path) -> int:
-    """Size of a file under zlib level 6: what a download or an APK would carry."""
-    compressor, total = zlib.compressobj(6), 0
-    with open(path, "rb") as stream:
-        while block := stream.read(CHUNK):
-            total += len(compressor.compress(block))
-    return total + len(compressor.flush())

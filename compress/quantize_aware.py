@@ -10,27 +10,28 @@ weights lie on the grid, and the TFLite export to that precision stores just the
 
 import sys
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from tyro.conf import arg
 
 from compress.gptq import round_with_feedback
-from compress.grid import PRECISIONS, Grid, float_modules, norms_before
+from compress.grid import Grid, float_modules, norms_before
 from compress.recovery import RecoveryFlags, finished_before, open_with_teacher
-from distill.stage import distil, read_material, save_model, summary, work_folder
+from distill.stage import distil, load_splits, save_model, summary, work_folder
 from distill.training import CHECKPOINT
 from qa.bundle import Bundle
 from qa.cli import check_option, run_command
 from qa.features import make_windows
 from qa.models.model import QAModel
+from qa.precision import INTEGER_BITS
 
 
 @dataclass(frozen=True, kw_only=True)
 class QuantizeAwareConfig(RecoveryFlags):
     """Train a model with the rounding of its int8 or int4 TFLite export."""
 
-    quantize: str = "int8"
-    """int8 or int4, as --quantize of export.tflite."""
+    quantize: Annotated[str, arg(help=f"{' or '.join(INTEGER_BITS)}, as --quantize of export.tflite.")] = "int8"
     calibration_windows: int = 64
     """Training windows for which Linears are rounded with error feedback; 0 starts from plain rounding."""
     epochs: float = 0.1
@@ -39,13 +40,13 @@ class QuantizeAwareConfig(RecoveryFlags):
     """Peak learning rate."""
 
     def __post_init__(self) -> None:
-        check_option(self.quantize in PRECISIONS, "--quantize", self.quantize, f"one of {', '.join(PRECISIONS)}")
+        check_option(self.quantize in INTEGER_BITS, "--quantize", self.quantize, f"one of {', '.join(INTEGER_BITS)}")
         check_option(self.calibration_windows >= 0, "--calibration-windows", self.calibration_windows, "at least 0")
         if self.epochs != 0:
             self.options()
         self.weights()
 
-    def facts(self) -> dict[str, Any]:
+    def depends_on(self) -> dict[str, Any]:
         """What of these options decides how a model is rounded before it is trained."""
         return {"grid": self.quantize, "calibration_windows": self.calibration_windows}
 
@@ -62,13 +63,13 @@ def main(config: QuantizeAwareConfig) -> Bundle:
         return done
     out = config.target
     parent, teacher = open_with_teacher(config)
-    material = read_material(config.data, config.eval_data)
+    splits = load_splits(config.data, config.eval_data)
     before, model = QAModel.from_pretrained(parent.path), QAModel.from_pretrained(parent.path)
     model.encoder.check_tflite()
     model.encoder.check_length(parent.settings.max_length)
     for name in float_modules(model):
         print(f"{name} modules train in float, whatever the export makes of them: only Linears and tables round", file=sys.stderr)
-    windows = make_windows(material.train, parent.tokenizer(), parent.settings, progress=True)
+    windows = make_windows(splits.train, parent.tokenizer(), parent.settings, progress=True)
     grid = Grid(model, config.quantize, norms_before(model))
     if config.calibration_windows and not (config.resume and (work_folder(out) / CHECKPOINT).is_file()):
         chosen = np.random.default_rng(config.seed).permutation(len(windows))[: config.calibration_windows]
@@ -76,14 +77,14 @@ def main(config: QuantizeAwareConfig) -> Bundle:
     trainer = None
     if config.epochs > 0:
         trainer = distil(
-            model, teacher, windows, material.train_file,
+            model, teacher, windows, splits.train_file,
             options=config.options(), weights=config.weights(), cache=config.cache,
-            work=work_folder(out), name="quantization", facts=config.facts(),
+            work=work_folder(out), name="quantization", depends_on=config.depends_on(),
         )  # fmt: skip
         trainer.train(config.resume)
     grid.settle()
     bundle = save_model(
-        model, out, material, stage="quantize", config=config, tokenizer=parent.path, parent=parent,
+        model, out, splits, stage="quantize", config=config, tokenizer=parent.path, parent=parent,
         settings=parent.settings, grid={"precision": config.quantize}, recovered_against=teacher.reference(),
         training_precision=trainer.options.precision if trainer else None,
     )  # fmt: skip
@@ -94,4 +95,4 @@ def main(config: QuantizeAwareConfig) -> Bundle:
 
 
 if __name__ == "__main__":
-    run_command(QuantizeAwareConfig, main)
+    run_command(main)

@@ -1,4 +1,4 @@
-"""fp32 ONNX graph -> fp16, int8 or int8-weights (what each means: compress.quantize.MEANING), in standard operators.
+"""fp32 ONNX graph -> fp16, int8 or int8-weights (what each means: qa.precision), in standard operators.
 
 A matrix that multiplies is stored int8 with one scale for each output channel; an embedding table int8 with one scale for
 each row, so that a run scales the rows it gathers and never the whole table. The standard has no int8 LSTM: that one operator
@@ -7,7 +7,6 @@ is ONNX Runtime's own.
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,28 +15,12 @@ from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 from compress.balance_onnx import balance, channel_ranges, large_constants, linear_nodes
 from qa.errors import ParityError
 from qa.features import Window
+from qa.precision import PRECISIONS
 
 RUNTIME_DOMAIN = "com.microsoft"
 
 
-@dataclass(frozen=True)
-class Storage:
-    """How a precision stores matrices and tables, and the largest share of the fp32 graph's bytes it may need."""
-
-    tensor_type: int
-    share: float
-    operator: str
-    """What multiplies, or for int8-weights restores, each of them."""
-    lstm: str = "LSTM"
-    """What computes an LSTM."""
-
-
-STORAGE = {
-    "fp32": Storage(TensorProto.FLOAT, 1.0, "MatMul"),
-    "fp16": Storage(TensorProto.FLOAT16, 0.55, "MatMul"),
-    "int8": Storage(TensorProto.INT8, 0.30, "MatMulInteger", "DynamicQuantizeLSTM"),
-    "int8-weights": Storage(TensorProto.INT8, 0.30, "DequantizeLinear"),
-}
+TYPE_OF_BITS = {32: TensorProto.FLOAT, 16: TensorProto.FLOAT16, 8: TensorProto.INT8}
 
 
 def quantize(model: ModelProto, precision: str, windows: Sequence[Window]) -> ModelProto:
@@ -86,10 +69,10 @@ def rewrite_as_int8(model: ModelProto, balance_scales: Mapping[str, np.ndarray] 
     for node in model.graph.node:
         if node.op_type == "MatMul" and node.name in linears:
             weight = numpy_helper.to_array(constants[node.input[1]])
-            rewriter.restored_matmul(node, weight) if balance_scales is None else rewriter.integer_matmul(node, weight)
+            rewriter.dequantized_matmul(node, weight) if balance_scales is None else rewriter.integer_matmul(node, weight)
         elif node.op_type == "LSTM":
             weights = [numpy_helper.to_array(constants[name]) for name in node.input[1:3]]
-            rewriter.restored_lstm(node, weights) if balance_scales is None else rewriter.integer_lstm(node, weights)
+            rewriter.dequantized_lstm(node, weights) if balance_scales is None else rewriter.integer_lstm(node, weights)
         elif node.op_type == "Gather" and node.input[0] in constants and not is_finished(constants[node.input[0]]):
             rewriter.gather(node, numpy_helper.to_array(constants[node.input[0]]))
         else:
@@ -163,7 +146,7 @@ class _Rewriter:
         self._node("Mul", [scale, stored_scale], [product_scale])
         self._node("Mul", [product_float, product_scale], node.output)
 
-    def restored_matmul(self, node: NodeProto, weight: np.ndarray) -> None:
+    def dequantized_matmul(self, node: NodeProto, weight: np.ndarray) -> None:
         """A float MatMul whose matrix is int8 in the file."""
         weight_int8, scale = int8_along(weight, axis=0)
         owner = self._owner(node)
@@ -187,7 +170,7 @@ class _Rewriter:
         attributes = {attribute.name: helper.get_attribute_value(attribute) for attribute in node.attribute}
         self._node("DynamicQuantizeLSTM", inputs, node.output, domain=RUNTIME_DOMAIN, **attributes)
 
-    def restored_lstm(self, node: NodeProto, weights: Sequence[np.ndarray]) -> None:
+    def dequantized_lstm(self, node: NodeProto, weights: Sequence[np.ndarray]) -> None:
         """A float LSTM whose matrices are int8 in the file, with one scale for each row of each direction."""
         owner, restored = self._owner(node), []
         for name, weight in zip(("weight", "state_weight"), weights, strict=True):
@@ -220,7 +203,7 @@ def check_structure(
     `words` are the matrices of integers that the word table came in, if it did, and `saved` the bytes it thus takes less than
     in fp32.
     """
-    wanted, constants = STORAGE[precision], large_constants(model)
+    wanted, constants = PRECISIONS[precision], large_constants(model)
     tables = {node.input[0] for node in model.graph.node if node.op_type == "Gather" and node.input[1] == "input_ids"}
     if not any(name in constants for name in tables):
         _refuse(precision, "the word embeddings", "no table gathered by input_ids", "one")
@@ -229,24 +212,26 @@ def check_structure(
     for matrix in words:
         if not any(np.array_equal(matrix, stored) for stored in integers):
             _refuse(precision, "the word embeddings", f"no integers {list(matrix.shape)} as they are wanted", "one such table")
-    type_name = TensorProto.DataType.Name
+    type_name, wanted_type = TensorProto.DataType.Name, TYPE_OF_BITS[wanted.bits]
     for tensor in constants.values():
         if words and tensor.name in tables and is_finished(tensor):
             continue
-        if tensor.data_type != wanted.tensor_type:
-            _refuse(precision, f"{tensor.name} {list(tensor.dims)}", type_name(tensor.data_type), type_name(wanted.tensor_type))
+        if tensor.data_type != wanted_type:
+            _refuse(precision, f"{tensor.name} {list(tensor.dims)}", type_name(tensor.data_type), type_name(wanted_type))
     operators, before = (Counter(node.op_type for node in graph.node) for graph in (model.graph, fp32.graph))
-    n_wanted = {wanted.operator: len(linear_nodes(fp32)), wanted.lstm: before["LSTM"]}
-    if wanted.operator == "MatMul":  # those between activations count too; there are no more and no fewer of them
-        n_wanted["MatMul"] = before["MatMul"]
-    elif wanted.operator == "DequantizeLinear":
-        n_wanted["DequantizeLinear"] += 2 * before["LSTM"]  # the weights of its input and of its state
+    n_linears, n_lstms = len(linear_nodes(fp32)), before["LSTM"]
+    if wanted.quantized_activations:
+        n_wanted = {"MatMulInteger": n_linears, "DynamicQuantizeLSTM": n_lstms}
+    elif wanted_type == TensorProto.INT8:
+        n_wanted = {"DequantizeLinear": n_linears + 2 * n_lstms, "LSTM": n_lstms}  # the weights of its input and of its state
+    else:  # products of activations count too; there are no more and no fewer of them
+        n_wanted = {"MatMul": before["MatMul"], "LSTM": n_lstms}
     for operator, n in n_wanted.items():
         if operators[operator] != n:
             _refuse(precision, f"{operator} nodes", operators[operator], n)
-    share = model.ByteSize() / (fp32.ByteSize() + saved)
-    if share > wanted.share:
-        _refuse(precision, "bytes as a share of fp32's", f"{share:.3f}", f"at most {wanted.share:g}")
+    share, largest = model.ByteSize() / (fp32.ByteSize() + saved), wanted.largest_share["onnx"]
+    if share > largest:
+        _refuse(precision, "bytes as a share of fp32's", f"{share:.3f}", f"at most {largest:g}")
     int8_bytes = sum(int(np.prod(t.dims)) for t in model.graph.initializer if t.data_type == TensorProto.INT8)
     return {
         "opset": {opset.domain or "ai.onnx": opset.version for opset in model.opset_import},

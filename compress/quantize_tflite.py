@@ -1,4 +1,4 @@
-"""fp32 .tflite -> fp16, int8, int8-weights or int4 (what each means: compress.quantize.MEANING), written compactly.
+"""fp32 .tflite -> fp16, int8, int8-weights or int4 (what each means: qa.precision), written compactly.
 
 Weights are quantized by ai-edge-quantizer with plain min/max scales, for int4 after they were clipped; no calibration data is
 needed.

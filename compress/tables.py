@@ -22,7 +22,8 @@ from qa.errors import OptionError
 from qa.features import make_windows
 from qa.models.model import QAModel
 from qa.models.pretrained import copy_tokenizer
-from qa.models.word_table import FIRST_CODE, GROUP_SIZES, N_ENTRIES, ProductQuantizedEmbedding
+from qa.models.word_table import FIRST_CODE, N_ENTRIES, ProductQuantizedEmbedding
+from qa.precision import GROUP_SIZES
 from qa.runtimes import load_runtime
 from qa.squad import read_squad
 from qa.threshold import tune_for_bundle
@@ -118,18 +119,18 @@ def main(config: TablesConfig) -> Bundle:
     parent = open_model(config.model, kind="pytorch")
     model = QAModel.from_pretrained(parent.path)
     compress_words(model, config.embeddings, token_counts(parent, model.encoder.words.num_embeddings, config.data))
-    manifest = {
+    facts = {
         "kind": "pytorch", "precision": "fp32", "stage": "compress", "config": asdict(config), "embeddings": config.embeddings,
         "parent": parent.reference(), "ancestors": parent.lineage(), "parameters": asdict(model.count_parameters()),
         "counted_data": data_reference(resolve(config.data, "train")),
     }  # fmt: skip
-    with new_bundle(out, manifest) as draft:
-        model.save_pretrained(draft)
-        copy_tokenizer(parent.path, draft, parent.settings.max_length, model.encoder.architecture.inputs)
+    with new_bundle(out, facts) as draft:
+        model.save_pretrained(draft.path)
+        copy_tokenizer(parent.path, draft.path, parent.settings.max_length, model.encoder.architecture.inputs)
         if (parent.path / HELD_OUT).is_file():
-            shutil.copy(parent.path / HELD_OUT, draft)
-        runtime = load_runtime(Bundle(draft, manifest, "", parent.settings))
-        tune_for_bundle(runtime, parent.tokenizer(), parent.settings, draft).save(draft / SETTINGS)
+            shutil.copy(parent.path / HELD_OUT, draft.path)
+        runtime = load_runtime(draft.model(parent.settings))
+        tune_for_bundle(runtime, parent.tokenizer(), parent.settings, draft.path).save(draft.path / SETTINGS)
     bundle = open_bundle(out)
     sizes = [b.weights.stat().st_size / 1e6 for b in (parent, bundle)]
     print(f"{out}: word table as {config.embeddings}, {sizes[0]:.1f} -> {sizes[1]:.1f} MB")
@@ -137,4 +138,4 @@ def main(config: TablesConfig) -> Bundle:
 
 
 if __name__ == "__main__":
-    run_command(TablesConfig, main)
+    run_command(main)

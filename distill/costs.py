@@ -14,12 +14,8 @@ from torch import nn
 
 from qa.errors import OptionError
 from qa.models.model import QAModel
-from qa.models.word_table import GROUP_SIZES, N_ENTRIES
-
-LINEAR_BITS = {"int8": 8, "int4": 4}
-# How a word table is stored: bits of a number in quantized rows, or by product quantization.
-TABLE_BITS = {"int8": 8, "int4": 4}
-TABLES = (*TABLE_BITS, *GROUP_SIZES)
+from qa.models.word_table import N_ENTRIES
+from qa.precision import GROUP_SIZES, INTEGER_BITS, ROW_BITS
 
 # Of a packaged .tflite, in bytes. A quantized row has an fp32 scale and an int64 zero point, one of the word table the scale
 # alone; a Linear's has an fp32 bias too.
@@ -54,20 +50,20 @@ def linear_bytes(n_in: int, n_out: int, bits: int) -> float:
 
 
 def words_bytes(rows: int, width: int, form: str) -> float:
-    """A word table in one of TABLES."""
-    if form in TABLE_BITS:
-        return rows * (width * TABLE_BITS[form] / 8 + OF_WORD)
+    """A word table in one of TABLE_FORMS."""
+    if form in ROW_BITS:
+        return rows * (width * ROW_BITS[form] / 8 + OF_WORD)
     groups = -(-width // GROUP_SIZES[form])
     return rows * groups + N_ENTRIES * groups * GROUP_SIZES[form] + 4 * width  # codes, int8 codebooks, a scale for each place
 
 
 def file_bytes(model: QAModel, quantize: str, embeddings: str, n_signatures: int = N_SIGNATURES) -> float:
-    """Bytes of the packaged file that export.tflite makes: Linears in int8 or int4, the word table in one of TABLES."""
+    """Bytes of the packaged file that export.tflite makes: Linears in int8 or int4, the word table in one of TABLE_FORMS."""
     linears = [m for m in model.modules() if isinstance(m, nn.Linear)]
     words = model.encoder.words
     others = [m for m in model.modules() if isinstance(m, nn.Embedding) and m is not words]
     in_rows = sum(p.numel() for m in (*linears, words, *others) for p in m.parameters())
-    total = sum(linear_bytes(m.in_features, m.out_features, LINEAR_BITS[quantize]) for m in linears)
+    total = sum(linear_bytes(m.in_features, m.out_features, INTEGER_BITS[quantize]) for m in linears)
     total += words_bytes(words.num_embeddings, words.embedding_dim, embeddings)
     total += sum(m.num_embeddings * (m.embedding_dim + OF_ROW) for m in others)
     total += 4 * (sum(p.numel() for p in model.parameters()) - in_rows)  # LayerNorms stay fp32
@@ -77,7 +73,7 @@ def file_bytes(model: QAModel, quantize: str, embeddings: str, n_signatures: int
 
 def file_costs(model: QAModel, quantize: str, embeddings: str) -> UnitCosts:
     """MB of the packaged file; `quantize` and `embeddings` as `file_bytes` takes them."""
-    bits, parts = LINEAR_BITS[quantize], model.encoder.layer_parts()[0]
+    bits, parts = INTEGER_BITS[quantize], model.encoder.layer_parts()[0]
     width = parts.query.in_features
     head = (3 * linear_bytes(width, parts.head_size, bits) + parts.head_size * width * bits / 8) / 1e6
     neuron = (linear_bytes(width, 1, bits) + width * bits / 8) / 1e6

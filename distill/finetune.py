@@ -12,11 +12,11 @@ from distill.objectives import supervised
 from distill.stage import (
     TrainingFlags,
     WindowFlags,
+    disable_attention_dropout,
     finished,
     fresh_model,
     is_first_process,
-    leave_out_attention_dropout,
-    read_material,
+    load_splits,
     refuse_unless_resumed,
     save_model,
     summary,
@@ -100,7 +100,7 @@ def starting_point(config: FinetuneConfig) -> Start:
         settings, sha256 = config.window_settings(parent.settings), parent.sha256
         if config.head is not None:
             model = QAModel(model.encoder, config.head, config.activation, config.seed)
-        leave_out_attention_dropout(model)
+        disable_attention_dropout(model)
     model.check_windows(settings)
     return Start(model, folder, parent, settings, sha256)
 
@@ -120,16 +120,16 @@ def finetune(config: FinetuneConfig) -> Bundle:
     if config.out.exists():
         return finished(config, config.out)
     start = starting_point(config)
-    material = read_material(config.data, config.eval_data)
-    windows = make_windows(material.train, load_tokenizer(start.tokenizer), start.settings, progress=True)
+    splits = load_splits(config.data, config.eval_data)
+    windows = make_windows(splits.train, load_tokenizer(start.tokenizer), start.settings, progress=True)
     work, name = work_folder(config.out), config.out.name
-    facts = {"start": start.sha256, "data": file_sha256(material.train_file)}
-    trainer = Trainer(start.model, windows, supervised, config.options(), work, name, facts)
+    depends_on = {"start": start.sha256, "data": file_sha256(splits.train_file)}
+    trainer = Trainer(start.model, windows, supervised, config.options(), work, name, depends_on)
     trainer.train(config.resume)
     if trainer.accelerator.is_main_process:
         more: dict[str, Any] = {"encoder": {"name": config.model, "sha256": start.sha256}} if start.parent is None else {}
         save_model(
-            start.model, config.out, material, stage="finetune", config=config, tokenizer=start.tokenizer, parent=start.parent,
+            start.model, config.out, splits, stage="finetune", config=config, tokenizer=start.tokenizer, parent=start.parent,
             settings=start.settings, training_precision=trainer.options.precision, **more,
         )  # fmt: skip
         trainer.finish()
@@ -146,4 +146,4 @@ def main(config: FinetuneConfig) -> Bundle:
 
 
 if __name__ == "__main__":
-    run_command(FinetuneConfig, main)
+    run_command(main)

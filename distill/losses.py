@@ -12,13 +12,12 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-# Far below any logit, and finite: exp of it is exactly 0, and 0 times it is not NaN.
-_MASKED = -1e4
+from qa.models.heads.segments import MASKED
 
 
 def masked_log_softmax(logits: Tensor, valid: Tensor) -> Tensor:
     """Log-probabilities over the valid positions, (B, T); masked positions get probability 0."""
-    return functional.log_softmax(torch.where(valid, logits.float(), _MASKED), dim=-1)
+    return functional.log_softmax(torch.where(valid, logits.float(), MASKED), dim=-1)
 
 
 def hard_loss(start: Tensor, end: Tensor, start_positions: Tensor, end_positions: Tensor, valid: Tensor) -> Tensor:

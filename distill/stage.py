@@ -10,10 +10,11 @@ from typing import Any
 
 from torch import nn
 
-from distill.objectives import Distillation, DistillationWeights, supervised
+from distill.objectives import Distillation, DistillationWeights
+from distill.precision import resolve_precision
 from distill.student import check_same_width, student_from_layers
 from distill.teacher_logits import TeacherLogits, cache_key
-from distill.training import CHECKPOINT, Trainer, TrainingOptions
+from distill.training import CHECKPOINT, AfterStep, Trainer, TrainingOptions, make_accelerator
 from qa.bundle import SETTINGS, Bundle, new_bundle, open_bundle
 from qa.datasets import EMBEDDED, SQUAD_FILES, data_reference, resolve
 from qa.errors import BundleError
@@ -89,7 +90,7 @@ class DistillationFlags(TrainingFlags):
 
 
 @dataclass(frozen=True)
-class Material:
+class DataSplits:
     """Questions to train on, questions held out of them for the threshold, and questions to score on."""
 
     train: list[Example]
@@ -99,14 +100,14 @@ class Material:
     eval_file: Path | None
 
 
-def read_material(data: str, eval_data: str | None) -> Material:
+def load_splits(data: str, eval_data: str | None) -> DataSplits:
     """Read and check all data before anything is trained; a named data set is scored on its own dev part by default."""
     if eval_data is None and data in (EMBEDDED, *SQUAD_FILES):
         eval_data = data
     train_file = resolve(data, "train")
     eval_file = resolve(eval_data, "dev") if eval_data else None
     train, held_out = hold_out(read_squad(train_file))
-    return Material(train, held_out, read_squad(eval_file) if eval_file else [], train_file, eval_file)
+    return DataSplits(train, held_out, read_squad(eval_file) if eval_file else [], train_file, eval_file)
 
 
 def fresh_model(
@@ -116,17 +117,17 @@ def fresh_model(
     model = QAModel(load_encoder(encoder, folder), head, activation, seed)
     if n_layers is not None:
         model = student_from_layers(model, n_layers, head, seed)
-    leave_out_attention_dropout(model)
+    disable_attention_dropout(model)
     return model
 
 
-def leave_out_attention_dropout(model: QAModel) -> None:
-    """Set it to 0 in place: it needs (B, heads, T, T) arrays, half the speed for nothing that was measured."""
+def disable_attention_dropout(model: QAModel) -> None:
+    """Set it to 0 in place: it needs (B, heads, T, T) arrays, which halve the speed, and no gain in F1 was measured."""
     for parts in model.encoder.layer_parts():
         parts.attention_dropout.p = 0.0
 
 
-def leave_out_dropout(model: QAModel) -> None:
+def disable_dropout(model: QAModel) -> None:
     """Set all of it to 0 in place."""
     for module in model.modules():
         if isinstance(module, nn.Dropout):
@@ -144,29 +145,30 @@ def distil(
     cache: Path,
     work: Path,
     name: str,
-    facts: dict[str, Any] | None = None,
+    depends_on: dict[str, Any] | None = None,
+    after_step: AfterStep | None = None,
 ) -> Trainer:
     """A trainer that distils `teacher` into `student` on `windows`, which were cut from `data`.
 
-    A checkpoint goes on only with the same teacher, data, loss and `facts`. The student learns without dropout: it is to
+    A checkpoint goes on only with the same teacher, data, loss and `depends_on`. The student learns without dropout: it is to
     match given logits and states, which noise in its own would bias. Attention then needs no (B, heads, T, T) array either,
     which halves the memory of a step.
     """
-    leave_out_dropout(student)
+    disable_dropout(student)
     teacher_model = QAModel.from_pretrained(teacher.path)
     check_same_width(teacher_model, student, weights.hidden_weight)
-    depends_on = {"teacher": teacher.sha256, "data": file_sha256(data), "loss": asdict(weights), **(facts or {})}
-    trainer = Trainer(student, windows, supervised, options, work, name, depends_on)
+    depends_on = {"teacher": teacher.sha256, "data": file_sha256(data), "loss": asdict(weights), **(depends_on or {})}
+    accelerator = make_accelerator(options.precision)
     # Hidden states are not kept, so with them the teacher runs each time, and needs no room for its logits.
-    folder = None if weights.hidden_weight > 0 else cache / cache_key(teacher, windows, trainer.options.precision)
-    trainer.loss = Distillation(TeacherLogits(teacher_model, windows, folder, trainer.accelerator), weights)
-    return trainer
+    folder = None if weights.hidden_weight > 0 else cache / cache_key(teacher, windows, resolve_precision(options.precision))
+    loss = Distillation(TeacherLogits(teacher_model, windows, folder, accelerator), weights)
+    return Trainer(student, windows, loss, options, work, name, depends_on, accelerator=accelerator, after_step=after_step)
 
 
 def save_model(
     model: QAModel,
     out: Path,
-    material: Material,
+    splits: DataSplits,
     *,
     stage: str,
     config: Any,
@@ -180,30 +182,28 @@ def save_model(
     `config` is the stage's dataclass, `tokenizer` the folder to copy the tokenizer from, `facts` more for the manifest.
     `settings` are those of the windows it was trained on; their threshold stays where there is nothing to tune one on.
     """
-    counts = model.count_parameters()
-    manifest: dict[str, Any] = {
+    facts = {
         "kind": "pytorch",
         "precision": "fp32",
         "stage": stage,
         "config": asdict(config),
-        "training_data": data_reference(material.train_file),
+        "training_data": data_reference(splits.train_file),
         "parent": parent.reference() if parent else None,
         "ancestors": parent.lineage() if parent else [],
-        "parameters": asdict(counts),
+        "parameters": asdict(model.count_parameters()),
         **facts,
     }
-    with new_bundle(out, manifest) as draft:
-        model.save_pretrained(draft)
-        copy_tokenizer(tokenizer, draft, settings.max_length, model.encoder.architecture.inputs)
-        save_held_out(material.held_out, draft)
-        runtime = load_runtime(Bundle(draft, manifest, "", settings))
-        settings = tune_for_bundle(runtime, load_tokenizer(draft), settings, draft)
-        settings.save(draft / SETTINGS)
-        if material.eval_file is not None:
-            bundle = Bundle(draft, manifest, "", settings)
-            scores, predictions = evaluate_runtime(runtime, bundle, material.eval, progress=sys.stderr.isatty())
-            scores |= score_intervals(material.eval, predictions, settings.null_threshold)
-            manifest["scores"] = {"data": data_reference(material.eval_file), **scores}
+    with new_bundle(out, facts) as draft:
+        model.save_pretrained(draft.path)
+        copy_tokenizer(tokenizer, draft.path, settings.max_length, model.encoder.architecture.inputs)
+        save_held_out(splits.held_out, draft.path)
+        runtime = load_runtime(draft.model(settings))
+        settings = tune_for_bundle(runtime, load_tokenizer(draft.path), settings, draft.path)
+        settings.save(draft.path / SETTINGS)
+        if splits.eval_file is not None:
+            scores, predictions = evaluate_runtime(runtime, draft.model(settings), splits.eval, progress=sys.stderr.isatty())
+            scores |= score_intervals(splits.eval, predictions, settings.null_threshold)
+            draft.record(scores={"data": data_reference(splits.eval_file), **scores})
     return open_bundle(out)
 
 

@@ -50,14 +50,14 @@ def copy_outside_layers(teacher: Encoder, student: Encoder) -> None:
                 parameter.copy_(teacher.model.get_parameter(name))
 
 
-def whole_student(name: str, teacher: QAModel, tokenizer: Tokenizer, seed: int, **sizes: int) -> QAModel:
+def standalone_student(name: str, teacher: QAModel, tokenizer: Tokenizer, seed: int, **sizes: int) -> QAModel:
     """A fresh whole model that reads the teacher's tokens and starts from its word vectors; `sizes` override its config's."""
     words = teacher.encoder.model.get_input_embeddings().weight
     config = ENCODERS[name].config_class(vocab_size=words.shape[0], word_size=words.shape[1], **sizes)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         student = QAModel(Encoder(config), name, teacher.activation)
-    student.encoder.model.start_from(words, tokenizer)
+    student.encoder.model.init_from_teacher(words, tokenizer)
     return student
 
 
@@ -71,7 +71,7 @@ def copy_head(teacher: QAModel, student: QAModel) -> bool:
     return alike
 
 
-def _cutting(tokenizer: Tokenizer) -> tuple[object, ...]:
+def _tokenization_fingerprint(tokenizer: Tokenizer) -> tuple[object, ...]:
     """All that decides which tokens a text becomes."""
     parts = json.loads(tokenizer.to_str())
     return tokenizer.get_vocab(), parts["normalizer"], parts["pre_tokenizer"], parts["model"].get("merges")
@@ -79,7 +79,7 @@ def _cutting(tokenizer: Tokenizer) -> tuple[object, ...]:
 
 def same_tokens(one: Tokenizer, other: Tokenizer) -> bool:
     """Whether both cut any text into the same token ids."""
-    return _cutting(one) == _cutting(other)
+    return _tokenization_fingerprint(one) == _tokenization_fingerprint(other)
 
 
 def check_same_tokens(teacher: Tokenizer, student: Tokenizer) -> None:

@@ -42,6 +42,8 @@ M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4
 
 # (model, tensors of a batch, indices of its windows) -> the terms of the loss by name; "loss" is what is minimized.
 LossFunction = Callable[[nn.Module, dict[str, Tensor], np.ndarray], dict[str, Tensor]]
+# Called with the steps that are done and the steps there are: before the first step, whether fresh or resumed, and after each.
+AfterStep = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
@@ -107,15 +109,21 @@ class Trainer:
         options: TrainingOptions,
         work: Path,
         name: str,
-        facts: dict[str, Any] | None = None,
+        depends_on: dict[str, Any] | None = None,
+        *,
+        accelerator: Accelerator | None = None,
+        after_step: AfterStep | None = None,
     ) -> None:
-        """`facts` are what else the result depends on (teacher, data, weights of the loss): a checkpoint is of these too."""
+        """`depends_on` is what else the result depends on (teacher, data, weights of the loss): a checkpoint is of these too.
+
+        `accelerator` is that of `make_accelerator`, where the loss needs it too.
+        """
         self.model, self.windows, self.loss, self.work, self.name = model, windows, loss, work, name
         # Resolved here: a checkpoint does not go on in another precision on another machine.
         self.options = replace(options, precision=resolve_precision(options.precision))
-        self.facts = dict(facts or {})
+        self.depends_on = dict(depends_on or {})
         self.lengths = np.array([len(w.input_ids) for w in windows])
-        self.accelerator = make_accelerator(self.options.precision)
+        self.accelerator = accelerator or make_accelerator(self.options.precision)
         self.n_batches = -(-len(windows) // options.batch_size)
         self.n_steps = max(1, round(options.epochs * self.n_batches / options.accumulation))
         if options.freeze_encoder:
@@ -124,7 +132,7 @@ class Trainer:
             options.optimizer, [p for p in model.parameters() if p.requires_grad], options.learning_rate, options.weight_decay
         )
         self.wrapped, self.optimizer = self.accelerator.prepare(model, optimizer)
-        self.after_step: Callable[[int], None] | None = None
+        self.after_step = after_step
         self._updating = False
 
     def train(self, resume: bool = False) -> None:
@@ -133,8 +141,8 @@ class Trainer:
         check_free_space(self.work, 8 * sum(4 * p.numel() for p in self.model.parameters()), f"training {self.name}")
         self.work.mkdir(parents=True, exist_ok=True)
         first = self._load_checkpoint() if resume else 0
-        if first and self.after_step is not None:
-            self.after_step(first)  # what it keeps in step with the weights, such as masks, follows the loaded ones
+        if self.after_step is not None:
+            self.after_step(first, self.n_steps)
         main = self.accelerator.is_main_process
         writer = SummaryWriter(str(self.work), purge_step=first) if main else None
         saved_at = time.monotonic()
@@ -165,7 +173,7 @@ class Trainer:
                 bar.update()
                 bar.set_postfix({k: f"{v:.3f}" for k, v in terms.items()}, refresh=False)
                 if self.after_step is not None:
-                    self.after_step(step + 1)
+                    self.after_step(step + 1, self.n_steps)
                 done = step + 1 == self.n_steps  # kept until `finish`, should saving the model fail
                 if main and (done or time.monotonic() - saved_at >= 60 * self.options.checkpoint_minutes):
                     self._save_checkpoint(step + 1)
@@ -218,8 +226,8 @@ class Trainer:
     def _batch(self, number: int) -> tuple[np.ndarray, float]:
         """The part of batch `number` (counted over all epochs) that belongs to this process, and the weight of its mean loss.
 
-        Processes' gradients are averaged; weighted by their parts they are the batch's, however it divides. The part is never
-        empty: a process without one computes a window with weight 0.
+        The loss is scaled by n_local x world / n_global, so that DDP's mean is the gradient of the global batch. The part is
+        never empty: a process without one computes a window with weight 0.
         """
         epoch, index = divmod(number, self.n_batches)
         if getattr(self, "_epoch", None) != epoch:
@@ -232,7 +240,7 @@ class Trainer:
 
     def _fingerprint(self) -> str:
         options = asdict(self.options) | {"checkpoint_minutes": None}
-        config = {"options": options, "facts": self.facts, "lengths": self.lengths.tolist(), "model": self.model.config()}
+        config = {"options": options, "facts": self.depends_on, "lengths": self.lengths.tolist(), "model": self.model.config()}
         return hashlib.sha256(json.dumps(config, sort_keys=True, default=str).encode()).hexdigest()
 
     def _parameters(self) -> list[tuple[str, nn.Parameter]]:

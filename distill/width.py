@@ -6,21 +6,24 @@ What stays keeps its weights. Refitting them to what went, by least squares, mad
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import torch
 from torch import Tensor
+from tyro.conf import arg
 
 from distill.allocation import NEURON_MULTIPLE, Target, Width, best_within, between_layers, keep_best
-from distill.costs import LINEAR_BITS, TABLES, file_costs, time_costs
+from distill.costs import file_costs, time_costs
 from distill.importance import IMPORTANCE, Importance, kept_importance
 from qa.cli import check_option
 from qa.features import Window
 from qa.models.model import QAModel
 from qa.models.surgery import keep_heads, keep_neurons
+from qa.precision import INTEGER_BITS, TABLE_FORMS
 
 # Without a target: shares, not a size or a time, since these suit any teacher. They leave half of a MiniLM's layers.
 KEEP_HEADS, KEEP_FFN = 0.67, 0.5
+TARGET_EMBEDDINGS_HELP = f"Word table that --target-mb is meant for: {', '.join(TABLE_FORMS)}; by default as the precision."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,10 +38,8 @@ class WidthFlags:
     """Keep what fits in so many MB (millions of bytes) of exported TFLite file, with its package."""
     target_ms: float | None = None
     """Keep what computes the longest window in so many milliseconds, by --times; with --target-mb, what keeps within both."""
-    target_quantize: str = "int8"
-    """Precision that --target-mb is meant for: int8 or int4."""
-    target_embeddings: str | None = None
-    """Word table that --target-mb is meant for: int8, int4, pq3 or pq4; by default as the precision."""
+    target_quantize: Annotated[str, arg(help=f"Precision that --target-mb is meant for: {' or '.join(INTEGER_BITS)}.")] = "int8"
+    target_embeddings: Annotated[str | None, arg(help=TARGET_EMBEDDINGS_HELP)] = None
     times: Path | None = None
     """Table of measured times that --target-ms goes by; python -m export.times makes it."""
     importance_windows: int = 256
@@ -56,9 +57,9 @@ class WidthFlags:
             check_option(name in targets or not self.has_target, flags[name], value, "left out when a target is given")
         both = (self.target_ms is None) == (self.times is None)
         check_option(both, "--target-ms", self.target_ms, "given together with --times FILE, which python -m export.times makes")
-        check_option(self.target_quantize in LINEAR_BITS, "--target-quantize", self.target_quantize, "int8 or int4")
+        check_option(self.target_quantize in INTEGER_BITS, "--target-quantize", self.target_quantize, " or ".join(INTEGER_BITS))
         table = self.target_embeddings
-        check_option(table is None or table in TABLES, "--target-embeddings", table, f"one of {', '.join(TABLES)}")
+        check_option(table is None or table in TABLE_FORMS, "--target-embeddings", table, f"one of {', '.join(TABLE_FORMS)}")
         check_option(self.importance_windows >= 1, "--importance-windows", self.importance_windows, "at least 1")
 
     @property

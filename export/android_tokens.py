@@ -69,4 +69,4 @@ def main(config: AndroidTokensConfig) -> None:
 
 
 if __name__ == "__main__":
-    run_command(AndroidTokensConfig, main)
+    run_command(main)

@@ -15,14 +15,15 @@ from typing import Any
 import torch
 
 from compress.calibration import calibration_windows
-from compress.quantize import MEANING
 from export.stage import ExportConfig, export_bundle
 from export.word_table import bytes_saved, word_tables
-from qa.bundle import INPUTS, OUTPUTS, WEIGHTS, Bundle
+from qa.bundle import INPUTS, OUTPUTS, Bundle
 from qa.cli import run_command
 from qa.errors import OptionError, UnsupportedExport
+from qa.kinds import KINDS
 from qa.models.hub import hub_config
 from qa.models.model import QAModel, write_config
+from qa.precision import OF_FLAG
 from qa.settings import QASettings
 
 OPSET = 20  # the first in which GELU is one operator
@@ -37,7 +38,7 @@ class OnnxConfig(ExportConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if (self.precision, "onnx") not in MEANING:
+        if "onnx" not in OF_FLAG[self.quantize].meaning:
             raise OptionError(f"--quantize {self.quantize} is for TFLite alone: ONNX Runtime computes it more slowly than int8")
 
 
@@ -119,7 +120,7 @@ def write_file(model: QAModel, parent: Bundle, draft: Path, precision: str) -> d
     structure = check_structure(graph, fp32, precision, integers, bytes_saved(words))
     onnx.helper.set_model_props(graph, {"pocketqa.precision": precision})
     onnx.checker.check_model(graph)
-    (draft / WEIGHTS["onnx"]).write_bytes(graph.SerializeToString(deterministic=True))
+    (draft / KINDS["onnx"].weights).write_bytes(graph.SerializeToString(deterministic=True))
     if model.encoder.architecture.question_answering:
         write_config(draft, hub_config(model.encoder.config))
     return structure
@@ -130,7 +131,7 @@ def probe_sizes(settings: QASettings) -> list[int]:
     return [settings.max_length // 4, settings.max_length // 2, settings.max_length]
 
 
-def main(config: ExportConfig) -> Bundle:
+def main(config: OnnxConfig) -> Bundle:
     """Export one bundle to ONNX; the new bundle."""
     missing = [name for name in NEEDED_MODULES if importlib.util.find_spec(name) is None]
     if missing:
@@ -139,4 +140,4 @@ def main(config: ExportConfig) -> Bundle:
 
 
 if __name__ == "__main__":
-    run_command(OnnxConfig, main)
+    run_command(main)

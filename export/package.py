@@ -17,7 +17,7 @@ from typing import Any
 from export.characters import character_tables, check_tables
 from qa.bundle import INPUTS, OUTPUTS, PROBE, SETTINGS, Bundle
 from qa.errors import BundleError, UnsupportedExport
-from qa.probe import ProbeWindow, check_covers, read_probe, write_probe
+from qa.probe import ProbeWindow, check_covers, read_probe
 from qa.settings import QASettings
 from qa.tokenization import BERT, normalizer_settings, vocabulary
 
@@ -110,13 +110,8 @@ def vocabulary_lines(parent: Bundle) -> list[str]:
     return tokens
 
 
-def append_package(
-    path: Path, info: Mapping[str, Any], tokens: Sequence[str], probe: str, characters: Mapping[str, Any] | None = None
-) -> None:
-    """Append the zip to a bare .tflite, in place. Quantize before: a converter drops what it does not know.
-
-    `characters` are the Unicode tables of the tokenizer; by default those of the installed library.
-    """
+def append_package(path: Path, info: Mapping[str, Any], tokens: Sequence[str], probe: str) -> None:
+    """Append the zip to a bare .tflite, in place. Quantize before: a converter drops what it does not know."""
     model = path.read_bytes()
     if model[4:8] != TFLITE_MAGIC or zipfile.is_zipfile(path):
         raise BundleError(f"{path}: not a bare .tflite model, so nothing can be appended to it")
@@ -124,7 +119,7 @@ def append_package(
     texts = {
         SETTINGS: json.dumps(info, indent=1, ensure_ascii=False) + "\n",
         VOCABULARY: "".join(f"{token}\n" for token in tokens),
-        CHARACTERS: json.dumps(characters or character_tables(), separators=(",", ":")),
+        CHARACTERS: json.dumps(character_tables(), separators=(",", ":")),
         PROBE: probe,
     }
     contents = {name: text.encode("utf-8") for name, text in texts.items()}
@@ -136,15 +131,6 @@ def append_package(
             member = zipfile.ZipInfo(name, ZIP_TIME)
             member.compress_type, member.create_system, member.external_attr = zipfile.ZIP_DEFLATED, 3, 0o644 << 16
             archive.writestr(member, contents[name])
-
-
-def update_settings(path: Path, settings: QASettings) -> None:
-    """Write other settings into a packaged file, in place; for a no-answer threshold searched with the exported model."""
-    package = read_package(path)
-    with path.open("r+b") as file:
-        file.truncate(package.info["model"]["bytes"])
-    info = {**package.info, "settings": asdict(settings)}
-    append_package(path, info, package.vocabulary, write_probe(package.probe), package.characters)
 
 
 def read_package(path: Path) -> Package:

@@ -5,12 +5,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from qa.answers import window_candidates
+from qa.answers import decode
 from qa.bundle import Bundle
 from qa.datasets import EMBEDDED, resolve
 from qa.errors import ParityError
 from qa.features import Window, collate, make_windows
-from qa.probe import PROBE_TOLERANCE, relative_difference
+from qa.precision import PRECISIONS, Precision
+from qa.probe import relative_difference
 from qa.runtimes import Logits, Runtime, run_length
 from qa.sampling import evenly
 from qa.settings import QASettings
@@ -20,27 +21,12 @@ PARITY_WINDOWS = 40
 PADDING = 128  # tokens added the second time: where lengths are fixed, most windows then take a longer signature
 
 
-@dataclass(frozen=True)
-class Tolerance:
-    """What a precision may change: root-mean-square over the logits' deviation, and the share of equal best spans."""
-
-    relative: float
-    equal_spans: float
-
-
-# The difference a probe allows (qa/probe.py has what was measured), and spans: equal to the last for fp32; a near tie may
-# turn in fp16; int8 turned none to one in twenty of a well trained model's and one in nine of the demo's, whose spans are
-# near ties more often; int4 one in five of the former and half of an untrained model's. Garbage keeps almost none.
-EQUAL_SPANS = {"fp32": 0.999, "fp16": 0.95, "int8": 0.70, "int8-weights": 0.70, "int4": 0.30}
-TOLERANCE = {precision: Tolerance(PROBE_TOLERANCE[precision], share) for precision, share in EQUAL_SPANS.items()}
-
-
-def tolerance_of(precision: str, embeddings: str | None) -> Tolerance:
-    """What a file may differ from its parent. A word table of few bits moves logits too, of an untrained model as int4 does.
+def limits_of(precision: str, embeddings: str | None) -> Precision:
+    """Whose limits hold for a file. A word table of few bits moves logits too, of an untrained model as int4 does.
 
     Of a trained one by less: int4 rows and pq3 in an int8 file 0.11 to 0.13 (LiteRT) and 0.19 (ONNX Runtime) of their deviation.
     """
-    return TOLERANCE["int4" if embeddings not in (None, "int8") else precision]
+    return PRECISIONS["int4" if embeddings not in (None, "int8") else precision]
 
 
 @dataclass(frozen=True)
@@ -79,7 +65,7 @@ def probe_windows(bundle: Bundle, sizes: Sequence[int]) -> list[Window]:
     examples = read_squad(resolve(EMBEDDED, "dev"))
     contexts, tokenizer = list(dict.fromkeys(example.context for example in examples)), bundle.tokenizer()
     chosen = []
-    for size, row in zip(sizes, np.linspace(0, len(examples) - 1, len(sizes)).round().astype(int), strict=True):
+    for size, row in zip(sizes, evenly(len(examples), len(sizes), ends=True), strict=True):
         at = contexts.index(examples[row].context)
         joined = replace(examples[row], context="\n".join([*contexts[at:], *contexts[:at]]))
         chosen.append(cut_window(make_windows([joined], tokenizer, bundle.settings)[0], size))
@@ -96,7 +82,7 @@ def cut_window(window: Window, size: int) -> Window:
 
 def best_span(window: Window, logits: Logits, settings: QASettings) -> tuple[int, int] | None:
     """Character range of a window's best span."""
-    best = min(window_candidates(window, *logits, settings), key=lambda c: (-c.score, c.start, c.end), default=None)
+    best = decode([window], [logits], settings).best(None)
     return (best.start, best.end) if best else None
 
 
@@ -109,9 +95,9 @@ def window_logits(runtime: Runtime, window: Window, padding: int) -> Logits:
 
 
 def check_parity(
-    reference: Runtime, exported: Runtime, windows: Sequence[Window], settings: QASettings, *, name: str, tolerance: Tolerance
+    reference: Runtime, exported: Runtime, windows: Sequence[Window], settings: QASettings, *, name: str, limits: Precision
 ) -> ParityReport:
-    """Compare on every window, as it is and padded. ParityError, with the figures, when a tolerance is exceeded."""
+    """Compare on every window, as it is and padded. ParityError, with the figures, when they exceed the limits."""
     equal = []
     max_difference = relative = 0.0
     for window in windows:
@@ -123,8 +109,8 @@ def check_parity(
                 relative = max(relative, relative_difference(a, b))
             equal.append(best_span(window, wanted, settings) == best_span(window, seen, settings))
     report = ParityReport(
-        name, len(windows), max_difference, relative, tolerance.relative, float(np.mean(equal)), tolerance.equal_spans
+        name, len(windows), max_difference, relative, limits.probe_tolerance, float(np.mean(equal)), limits.equal_spans
     )
-    if not (relative <= tolerance.relative and report.equal_spans >= tolerance.equal_spans):
+    if not (relative <= limits.probe_tolerance and report.equal_spans >= limits.equal_spans):
         raise ParityError(f"{report}; the exported file was not kept")
     return report

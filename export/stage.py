@@ -4,19 +4,21 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from compress.quantize import PRECISION_OF_FLAG
+from tyro.conf import arg
+
 from compress.tables import token_counts
-from export.parity import check_parity, probe_windows, real_windows, tolerance_of, window_logits
+from export.parity import check_parity, limits_of, probe_windows, real_windows, window_logits
 from export.word_table import check_form, store_words
-from qa.bundle import MANIFEST, PROBE, SETTINGS, WEIGHTS, Bundle, new_bundle, open_bundle, refuse_existing
+from qa.bundle import MANIFEST, PROBE, SETTINGS, Bundle, new_bundle, open_bundle, refuse_existing
 from qa.checkpoints import open_model, output_beside
 from qa.cli import check_option
 from qa.errors import BundleError, PocketQAError
 from qa.features import Window
 from qa.models.model import QAModel
 from qa.models.pretrained import copy_tokenizer
+from qa.precision import INTEGER_BITS, OF_FLAG, TABLE_FORMS
 from qa.probe import ProbeWindow, write_probe
 from qa.runtimes import TorchRuntime, available_cores, load_runtime
 from qa.settings import QASettings
@@ -25,9 +27,16 @@ from qa.threshold import tune_for_bundle
 DEMO = Path("runs/demo")
 STUDENT_STAGES = ("distill", "prune", "compress", "quantize")
 
+NOT_IN_ONNX = ", ".join(flag for flag, precision in OF_FLAG.items() if "onnx" not in precision.meaning)
+QUANTIZE_HELP = f"""Precision of the file: {"; ".join(f"{flag}, {p.in_words}" for flag, p in OF_FLAG.items())}. Not in ONNX:
+{NOT_IN_ONNX}."""
+EMBEDDINGS_HELP = f"""How {" and ".join(INTEGER_BITS)} store the word embeddings: {", ".join(TABLE_FORMS)} (product quantization:
+a byte for so many values). By default as the weights, or as the model's own table is compressed."""
+
 # Writes the model file into the draft folder and returns what the manifest should say of its structure.
 WriteFile = Callable[[QAModel, Bundle, Path, str], dict[str, Any]]
-UpdateSettings = Callable[[Path, QASettings], None]
+# Adds to the model file of a draft what goes into it once the settings are known.
+Finish = Callable[[Bundle, Path, QASettings], None]
 # From the settings to the sizes of the probe's windows, in tokens.
 ProbeSizes = Callable[[QASettings], Sequence[int]]
 
@@ -40,21 +49,17 @@ class ExportConfig:
     """PyTorch bundle to export, or a transformers checkpoint (folder or hub name); without it the demo's newest student."""
     out: Path | None = None
     """Bundle to create; by default beside the parent, named after runtime and precision."""
-    quantize: str = "none"
-    """none (fp32), fp16, int8 (int8 weights, activations quantized as it runs), int8-weights (int8 stored, float computed), int4
-    (TFLite alone: int4 weights and word embeddings, activations quantized as it runs)."""
-    embeddings: str | None = None
-    """How int8 and int4 store the word embeddings: int8, int4, pq3 or pq4 (product quantization: a byte for 3 or 4 values). By
-    default as the weights, or as the model's own table is compressed."""
+    quantize: Annotated[str, arg(help=QUANTIZE_HELP)] = "none"
+    embeddings: Annotated[str | None, arg(help=EMBEDDINGS_HELP)] = None
 
     def __post_init__(self) -> None:
-        check_option(self.quantize in PRECISION_OF_FLAG, "--quantize", self.quantize, f"one of {', '.join(PRECISION_OF_FLAG)}")
+        check_option(self.quantize in OF_FLAG, "--quantize", self.quantize, f"one of {', '.join(OF_FLAG)}")
         check_form(self.embeddings, self.precision)
 
     @property
     def precision(self) -> str:
         """The precision's name in manifests and rows."""
-        return PRECISION_OF_FLAG[self.quantize]
+        return OF_FLAG[self.quantize].name
 
 
 def newest_student(folder: Path = DEMO) -> Path:
@@ -77,12 +82,12 @@ def export_bundle(
     kind: str,
     write_file: WriteFile,
     probe_sizes: ProbeSizes,
-    update_settings: UpdateSettings = lambda path, settings: None,
+    finish: Finish = lambda parent, draft, settings: None,
 ) -> Bundle:
     """Export one PyTorch bundle to `kind` ("onnx" or "tflite"), check it against PyTorch on real windows, and seal it.
 
-    A no-answer threshold is searched again with the exported model's own logits, on the questions the parent holds out.
-    `update_settings` writes it into a model file that carries its settings.
+    A no-answer threshold is searched again with the exported model's own logits, on the questions the parent holds out, and
+    `finish` then completes a model file that carries its settings.
     """
     source = config.model or newest_student()
     out = config.out or output_beside(source, "-".join([kind, config.precision, *filter(None, [config.embeddings])]))
@@ -90,7 +95,7 @@ def export_bundle(
     parent = open_model(source, kind="pytorch")
     threads = available_cores()
     reference = TorchRuntime(parent, threads)
-    manifest: dict[str, Any] = {
+    facts = {
         "kind": kind,
         "precision": config.precision,
         "stage": "export",
@@ -99,31 +104,29 @@ def export_bundle(
         "ancestors": parent.lineage(),
         "parameters": parent.manifest["parameters"],
     }
-    with new_bundle(out, manifest) as draft:
-        parent.settings.save(draft / SETTINGS)
-        copy_tokenizer(parent.path, draft, parent.settings.max_length)
+    with new_bundle(out, facts) as draft:
+        copy_tokenizer(parent.path, draft.path, parent.settings.max_length)
         model, words = reference.model, reference.model.encoder.words
         counts = partial(token_counts, parent, words.num_embeddings)
         form = store_words(model, config.precision, config.embeddings, counts)
         if form is not None:
-            manifest["embeddings"] = form
+            draft.record(embeddings=form)
         # A runtime is to compute what PyTorch computes with the table as it is stored; parity is with the parent's own table.
         probed = probe_windows(parent, probe_sizes(parent.settings))
-        (draft / PROBE).write_text(make_probe(reference, probed), encoding="utf-8")
-        manifest["structure"] = write_file(model, parent, draft, config.precision)
+        (draft.path / PROBE).write_text(make_probe(reference, probed), encoding="utf-8")
+        draft.record(structure=write_file(model, parent, draft.path, config.precision))
         model.encoder.set_words(words)
-        exported = load_runtime(Bundle(draft, manifest, "", parent.settings), threads, probe=False)
+        exported = load_runtime(draft.model(parent.settings), threads, probe=False)
         windows = [*real_windows(parent), *probed]  # what is recorded is what the file was seen to compute
-        tolerance = tolerance_of(config.precision, form)
-        report = check_parity(reference, exported, windows, parent.settings, name=out.name, tolerance=tolerance)
-        manifest["parity"] = asdict(report)
+        limits = limits_of(config.precision, form)
+        report = check_parity(reference, exported, windows, parent.settings, name=out.name, limits=limits)
+        draft.record(parity=asdict(report))
         print(report)
         settings = tune_for_bundle(exported, parent.tokenizer(), parent.settings, parent.path)
-        if settings != parent.settings:
-            update_settings(draft / WEIGHTS[kind], settings)
-            settings.save(draft / SETTINGS)
+        settings.save(draft.path / SETTINGS)
+        finish(parent, draft.path, settings)
     bundle = open_bundle(out)
-    structure = manifest["structure"]
+    structure = bundle.manifest["structure"]
     n_operators, share = sum(structure["operators"].values()), structure["quantized_share_of_bytes"]
     size_mb = bundle.weights.stat().st_size / 1e6
     print(f"{bundle.weights}: {size_mb:.1f} MB, {n_operators} operators, {share:.1%} of the constants' bytes are int8 or int4")

@@ -8,7 +8,7 @@ import importlib.util
 import sys
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -25,15 +25,17 @@ from compress.quantize_tflite import compact, quantize, quietly
 from compress.tflite_graph import TFLiteGraph, edit
 from export.attention import use_grouped_attention
 from export.integers import check_integers
-from export.package import append_package, describe, signature_name, update_settings, vocabulary_lines
+from export.package import append_package, describe, signature_name, vocabulary_lines
 from export.stage import ExportConfig, export_bundle
 from export.token_types import multiply_types
 from export.word_table import WordTable, bytes_saved, word_tables
-from qa.bundle import PROBE, WEIGHTS, Bundle
+from qa.bundle import PROBE, Bundle
 from qa.cli import check_option, run_command
 from qa.errors import OptionError, ParityError, UnsupportedExport
 from qa.features import Window
+from qa.kinds import KINDS
 from qa.models.model import QAModel
+from qa.precision import PRECISIONS
 from qa.settings import QASettings
 
 # Of SQuAD's windows 21, 67 and 87 % fit, and a shorter signature is faster than a padded long one. Each takes 10 MB of memory
@@ -44,12 +46,7 @@ NEEDED_MODULES = ("litert_torch", "ai_edge_quantizer", "ai_edge_litert")
 
 # Operators that old runtimes refuse, or compute only in the version this converter does not write.
 REFUSED_OPERATORS = ("CUSTOM", "GATHER_ND")
-# How a precision stores the weights of Linear layers and the embedding tables, but for a word table in a form of its own, and
-# what share of the fp32 constants' bytes may remain: 1/2, 1/4 or 1/8, and the biases and LayerNorms, which stay float.
-STORED_TYPE = {"fp32": "FLOAT32", "fp16": "FLOAT16", "int8": "INT8", "int8-weights": "INT8", "int4": "INT4"}
-SMALL_TABLE_TYPE = STORED_TYPE | {"int4": "INT8"}
-INT8_ATTENTION = ("int8", "int4")
-LARGEST_SHARE = {"fp32": 1.0, "fp16": 0.55, "int8": 0.35, "int8-weights": 0.35, "int4": 0.20}
+TYPE_OF_BITS = {32: "FLOAT32", 16: "FLOAT16", 8: "INT8", 4: "INT4"}
 
 
 @dataclass(frozen=True)
@@ -199,8 +196,9 @@ def check_structure(
     names = [signature_name(length) for length in lengths]
     if structure.signatures != names:
         raise ParityError(f"the file has the signatures {structure.signatures}, wanted {names}")
-    dequantized = precision in ("fp16", "int8-weights")  # only these store one type and compute in another
-    stored, small = STORED_TYPE[precision], SMALL_TABLE_TYPE[precision]
+    wanted_form = PRECISIONS[precision]
+    stored, small = TYPE_OF_BITS[wanted_form.bits], TYPE_OF_BITS[wanted_form.table_bits]
+    dequantized = not wanted_form.quantized_activations and stored != "FLOAT32"  # stored in one type, computed in another
     matrices = {key for key in structure.weight_types if key[0] == "FULLY_CONNECTED"}
     wrong = matrices - {("FULLY_CONNECTED", stored, dequantized)}
     if wrong or not matrices:
@@ -219,7 +217,7 @@ def check_structure(
             f"not a {precision} model: its tables are {structure.tables}, wanted {list(wanted)} for the words, and no others but "
             f"{small} (shape, type, dequantized before use)"
         )
-    share, largest = structure.constant_bytes.total() / fp32_bytes, LARGEST_SHARE[precision]
+    share, largest = structure.constant_bytes.total() / fp32_bytes, wanted_form.largest_share["tflite"]
     if share > largest:
         raise ParityError(f"not a {precision} model: its constants take {share:.0%} of fp32's bytes, at most {largest:.0%}")
 
@@ -246,7 +244,7 @@ def convert_to(
 ) -> Converted:
     """The .tflite in any precision; in int8 and int4 attention is in int8 as far as it does not err more on `windows`."""
     model, scales = copy.deepcopy(model), list[GroupScales | None]()
-    if precision in INT8_ATTENTION:
+    if PRECISIONS[precision].quantized_activations:
         print("measuring attention on training windows (seconds; a minute for a BERT-base)", file=sys.stderr)
         scales = prepare_attention(model, windows, largest_error)
     fp32 = convert(model, lengths)
@@ -256,19 +254,17 @@ def convert_to(
 
 
 def write_file(model: QAModel, parent: Bundle, draft: Path, precision: str, *, config: TFLiteConfig) -> dict[str, Any]:
-    """Write the packaged model.tflite into the draft; what the manifest should say of its structure."""
+    """Write the bare model.tflite into the draft; what the manifest should say of its structure."""
     model.encoder.check_tflite()
     lengths = window_lengths(config, parent.settings)
-    tokens, info = vocabulary_lines(parent), describe(parent, precision, lengths)  # they may refuse, so before converting
-    windows = calibration_windows(parent, CALIBRATION_WINDOWS) if precision in INT8_ATTENTION else []
+    vocabulary_lines(parent), describe(parent, precision, lengths)  # they may refuse, so before converting
+    windows = calibration_windows(parent, CALIBRATION_WINDOWS) if PRECISIONS[precision].quantized_activations else []
     made, words = convert_to(model, precision, lengths, windows), model.encoder.words
     structure = read_structure(made.content)
     check_structure(structure, made.fp32_bytes + bytes_saved(words), precision, lengths, words, made.n_products)
     check_integers(parent, words, made.content, precision)
     quantized_bytes = structure.constant_bytes["INT8"] + structure.constant_bytes["INT4"]
-    path = draft / WEIGHTS["tflite"]
-    path.write_bytes(made.content)
-    append_package(path, info, tokens, (draft / PROBE).read_text(encoding="utf-8"))
+    (draft / KINDS["tflite"].weights).write_bytes(made.content)
     return {
         "operators": structure.operators,
         "products_of_activations": dict(structure.products),
@@ -277,15 +273,22 @@ def write_file(model: QAModel, parent: Bundle, draft: Path, precision: str, *, c
     }
 
 
+def package(parent: Bundle, draft: Path, settings: QASettings, *, config: TFLiteConfig) -> None:
+    """Append to model.tflite all that a phone needs beside it."""
+    info = describe(replace(parent, settings=settings), config.precision, window_lengths(config, settings))
+    probe = (draft / PROBE).read_text(encoding="utf-8")
+    append_package(draft / KINDS["tflite"].weights, info, vocabulary_lines(parent), probe)
+
+
 def main(config: TFLiteConfig) -> Bundle:
-    """Convert, quantize, package, check against PyTorch, seal."""
+    """Convert, quantize, check against PyTorch, package, seal."""
     missing = [name for name in NEEDED_MODULES if importlib.util.find_spec(name) is None]
     if missing:
         raise OptionError(f"TFLite export needs {missing[0]}, which is not installed: pip install 'pocketqa[export]'")
     return export_bundle(
-        config, "tflite", partial(write_file, config=config), partial(probe_sizes, config=config), update_settings
+        config, "tflite", partial(write_file, config=config), partial(probe_sizes, config=config), partial(package, config=config)
     )
 
 
 if __name__ == "__main__":
-    run_command(TFLiteConfig, main)
+    run_command(main)

@@ -11,11 +11,12 @@ import platform
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import torch
 from tqdm import tqdm
+from tyro.conf import arg
 
 from compress.calibration import calibration_windows
 from compress.quantize_tflite import quietly
@@ -30,6 +31,7 @@ from qa.cli import check_option, run_command
 from qa.errors import PocketQAError
 from qa.files import check_writable, write_whole
 from qa.models.model import QAModel
+from qa.precision import INTEGER_BITS
 
 # Shares of layers, heads and neurons that a copy keeps.
 SHAPES = ((1.0, 1.0, 1.0), (1.0, 0.5, 1.0), (1.0, 1.0, 0.5), (1.0, 0.34, 0.34), (0.5, 1.0, 1.0), (0.5, 0.5, 0.5))
@@ -44,13 +46,12 @@ class TimesConfig:
     """PyTorch bundle, or a transformers checkpoint, as wide as the students will be."""
     out: Path
     """JSON file to write."""
-    quantize: str = "int8"
-    """Precision of the exports: int8 or int4."""
+    quantize: Annotated[str, arg(help=f"Precision of the exports: {' or '.join(INTEGER_BITS)}.")] = "int8"
     rounds: int = 30
     """How often each copy computes a window of each length, in turns."""
 
     def __post_init__(self) -> None:
-        check_option(self.quantize in ("int8", "int4"), "--quantize", self.quantize, "int8 or int4")
+        check_option(self.quantize in INTEGER_BITS, "--quantize", self.quantize, " or ".join(INTEGER_BITS))
         check_option(self.rounds >= 3, "--rounds", self.rounds, "at least 3")
         check_writable(self.out, "--out")
 
@@ -135,4 +136,4 @@ def main(config: TimesConfig) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    run_command(TimesConfig, main)
+    run_command(main)

@@ -17,10 +17,8 @@ from compress.scales import least_squares_bounds
 from compress.tables import compress_words
 from qa.errors import OptionError
 from qa.models.model import QAModel
-from qa.models.word_table import GROUP_SIZES, ProductQuantizedEmbedding
-
-ROWS = ("int8", "int4")
-FORMS = (*ROWS, *GROUP_SIZES)
+from qa.models.word_table import ProductQuantizedEmbedding
+from qa.precision import GROUP_SIZES, INTEGER_BITS, TABLE_FORMS
 
 
 class Int8Rows(nn.Module):
@@ -110,10 +108,10 @@ def check_form(form: str | None, precision: str) -> None:
     """OptionError unless a file of this precision may store its word table in this form; None is the precision's own."""
     if form is None:
         return
-    if form not in FORMS:
-        raise OptionError(f"--embeddings must be one of {', '.join(FORMS)}, got {form}")
-    if precision not in ROWS:
-        raise OptionError(f"--embeddings {form} goes with --quantize int8 or int4, not with {precision}")
+    if form not in TABLE_FORMS:
+        raise OptionError(f"--embeddings must be one of {', '.join(TABLE_FORMS)}, got {form}")
+    if precision not in INTEGER_BITS:
+        raise OptionError(f"--embeddings {form} goes with --quantize {' or '.join(INTEGER_BITS)}, not with {precision}")
 
 
 def store_words(model: QAModel, precision: str, form: str | None, counts: Callable[[], np.ndarray]) -> str | None:
@@ -123,7 +121,7 @@ def store_words(model: QAModel, precision: str, form: str | None, counts: Callab
     model's table is compressed in another form than the one that is asked for.
     """
     words = model.encoder.words
-    if precision in ROWS:
+    if precision in INTEGER_BITS:
         form = form or (words.form if isinstance(words, ProductQuantizedEmbedding) else precision)
         if form in GROUP_SIZES:
             compress_words(model, form, counts() if isinstance(words, nn.Embedding) else None)

@@ -167,4 +167,4 @@ def _shared(model: Reader, reading: Reading, load_ms: float) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    run_command(AskConfig, main)
+    run_command(main)

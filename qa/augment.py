@@ -234,4 +234,4 @@ def main(config: AugmentConfig) -> list[Added]:
 
 
 if __name__ == "__main__":
-    run_command(AugmentConfig, main)
+    run_command(main)

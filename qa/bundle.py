@@ -22,7 +22,8 @@ from tokenizers import Tokenizer
 from qa.card import model_card
 from qa.errors import BundleError
 from qa.files import left_behind
-from qa.probe import PROBE_TOLERANCE
+from qa.kinds import KINDS
+from qa.precision import PRECISIONS
 from qa.settings import QASettings
 from qa.squad import file_sha256
 from qa.tokenization import INPUTS, load_tokenizer
@@ -32,7 +33,6 @@ MANIFEST = "manifest.json"
 SETTINGS = "qa.json"
 PROBE = "probe.json"
 CARD = "README.md"
-WEIGHTS = {"pytorch": "model.safetensors", "onnx": "model.onnx", "tflite": "model.tflite"}
 HELD_OUT = "held_out.json.gz"  # questions to tune a threshold on (qa.threshold)
 # All that is ever read of a bundle, beside its weights and its manifest.
 READ_FILES = {SETTINGS, PROBE, HELD_OUT, "config.json", "tokenizer.json", "tokenizer_config.json"}
@@ -53,24 +53,39 @@ RECORDED_PACKAGES = (
 
 
 @dataclass(frozen=True)
-class Bundle:
-    """An opened, verified bundle."""
+class ModelFolder:
+    """A model on disk as runtimes take it, sealed or not."""
 
     path: Path
     manifest: dict[str, Any]
-    sha256: str
-    """Hash of the manifest, and through it of every file: the bundle's identity."""
     settings: QASettings
 
     @property
     def kind(self) -> str:
-        """Which runtime's weights it holds: pytorch, onnx or tflite."""
+        """Which runtime's weights it holds: a name of `qa.kinds`."""
         return self.manifest["kind"]
 
     @property
     def precision(self) -> str:
-        """fp32, fp16, int8, int8-weights or int4."""
+        """A name of `qa.precision`."""
         return self.manifest["precision"]
+
+    @property
+    def weights(self) -> Path:
+        """The file with the weights."""
+        return self.path / KINDS[self.kind].weights
+
+    def tokenizer(self) -> Tokenizer:
+        """The model's tokenizer, without padding and truncation."""
+        return load_tokenizer(self.path)
+
+
+@dataclass(frozen=True)
+class Bundle(ModelFolder):
+    """An opened, verified bundle."""
+
+    sha256: str
+    """Hash of the manifest, and through it of every file: the bundle's identity."""
 
     @property
     def stage(self) -> str:
@@ -81,15 +96,6 @@ class Bundle:
     def is_teacher(self) -> bool:
         """Whether it was trained on gold answers alone, here or elsewhere: what others are compared with."""
         return self.stage in ("finetune", "checkpoint", "teacher")  # the last is what older bundles say
-
-    @property
-    def weights(self) -> Path:
-        """The file with the weights."""
-        return self.path / WEIGHTS[self.kind]
-
-    def tokenizer(self) -> Tokenizer:
-        """The model's tokenizer, without padding and truncation."""
-        return load_tokenizer(self.path)
 
     def reference(self) -> dict[str, str]:
         """How a child's manifest names this bundle as its parent."""
@@ -123,7 +129,7 @@ def open_bundle(path: Path, kind: str | None = None) -> Bundle:
     if kind is not None and found_kind != kind:
         raise BundleError(f"{path}: holds a {found_kind} model, but this stage needs a {kind} bundle")
     settings = QASettings.from_json((path / SETTINGS).read_bytes(), str(path / SETTINGS))
-    return Bundle(path, manifest, hashlib.sha256(raw).hexdigest(), settings)
+    return Bundle(path, manifest, settings, hashlib.sha256(raw).hexdigest())
 
 
 def _read_manifest(raw: bytes, where: str) -> dict[str, Any]:
@@ -136,8 +142,9 @@ def _read_manifest(raw: bytes, where: str) -> dict[str, Any]:
             _fits(manifest, FACTS)
             and all(_fits(manifest[key], wanted) for key, wanted in OPTIONAL_FACTS.items() if manifest.get(key) is not None)
             and all(name == Path(name).name and _fits(sha256, str) for name, sha256 in manifest["files"].items())  # of the folder
-            and manifest["precision"] in PROBE_TOLERANCE
-            and {WEIGHTS.get(manifest["kind"]), SETTINGS} <= manifest["files"].keys()
+            and manifest["precision"] in PRECISIONS
+            and manifest["kind"] in KINDS
+            and {KINDS[manifest["kind"]].weights, SETTINGS} <= manifest["files"].keys()
         )
     except (ValueError, RecursionError):
         well_formed = False
@@ -167,33 +174,52 @@ def refuse_existing(out: Path) -> None:
         raise BundleError(f"{out}: exists already and is never overwritten; choose another --out or remove it")
 
 
-@contextmanager
-def new_bundle(out: Path, manifest: Mapping[str, Any]) -> Iterator[Path]:
-    """Create a bundle: yields an empty folder to write the files into, adds the model card, seals and moves it to `out` at once.
+class Draft:
+    """A bundle in the making: a folder to write files into, and what its manifest will say."""
 
-    `manifest` needs kind, precision, stage and parameters; files, format and versions are added. When the body fails or the
-    disk is full, nothing stays behind.
+    def __init__(self, path: Path, facts: Mapping[str, Any]) -> None:
+        self.path, self._facts = path, dict(facts)
+
+    def record(self, **facts: Any) -> None:
+        """Let the manifest say these too."""
+        self._facts |= facts
+
+    def model(self, settings: QASettings) -> ModelFolder:
+        """What was written so far, as runtimes take it, with settings that need not be final."""
+        return ModelFolder(self.path, dict(self._facts), settings)
+
+    def seal(self, name: str) -> None:
+        """Add the model card and, last, the manifest with the hashes of all files."""
+        settings = QASettings.from_json((self.path / SETTINGS).read_bytes(), str(self.path / SETTINGS))
+        card = model_card(self._facts, settings, self.model(settings).weights, name)
+        (self.path / CARD).write_text(card, encoding="utf-8", errors="replace")  # a file's name need not be text
+        files = {p.name: file_sha256(p) for p in sorted(self.path.iterdir())}
+        full = {"format": FORMAT_VERSION, **self._facts, "inputs": list(INPUTS), "outputs": list(OUTPUTS), "files": files}
+        full["versions"] = package_versions()
+        partial = self.path / (MANIFEST + ".partial")
+        partial.write_text(json.dumps(full, indent=1, default=str) + "\n", encoding="utf-8")
+        partial.rename(self.path / MANIFEST)
+
+
+@contextmanager
+def new_bundle(out: Path, facts: Mapping[str, Any]) -> Iterator[Draft]:
+    """Create a bundle: yields a draft, which is sealed and moved to `out` at once when the body is done.
+
+    `facts` for the manifest need kind, precision, stage and parameters; files, format and versions are added. When the body fails
+    or the disk is full, nothing stays behind.
     """
     refuse_existing(out)
     for left in left_behind(out.with_name(f".{out.name}"), "unfinished"):
         shutil.rmtree(left, ignore_errors=True)
-    draft = out.parent / f".{out.name}.unfinished-{os.getpid()}"
-    draft.mkdir(parents=True)
+    draft = Draft(out.parent / f".{out.name}.unfinished-{os.getpid()}", facts)
+    draft.path.mkdir(parents=True)
     try:
         yield draft
-        settings = QASettings.from_json((draft / SETTINGS).read_bytes(), str(draft / SETTINGS))
-        card = model_card(manifest, settings, draft / WEIGHTS[manifest["kind"]], out.name)
-        (draft / CARD).write_text(card, encoding="utf-8", errors="replace")  # a file's name need not be text
-        files = {p.name: file_sha256(p) for p in sorted(draft.iterdir())}
-        full = {"format": FORMAT_VERSION, **manifest, "inputs": list(INPUTS), "outputs": list(OUTPUTS), "files": files}
-        full["versions"] = package_versions()
-        partial = draft / (MANIFEST + ".partial")
-        partial.write_text(json.dumps(full, indent=1, default=str) + "\n", encoding="utf-8")
-        partial.rename(draft / MANIFEST)
+        draft.seal(out.name)
         refuse_existing(out)
-        draft.rename(out)
+        draft.path.rename(out)
     finally:
-        shutil.rmtree(draft, ignore_errors=True)
+        shutil.rmtree(draft.path, ignore_errors=True)
 
 
 def package_versions(names: Sequence[str] = RECORDED_PACKAGES) -> dict[str, str]:

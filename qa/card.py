@@ -10,25 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from qa.card_use import how_to_use, in_transformers, word_table_form
+from qa.kinds import KINDS
 from qa.origins import DATA, LICENSE_NAMES, WEIGHTS, Origin
+from qa.precision import GROUP_SIZES, PRECISIONS, ROW_BITS
 from qa.settings import QASettings
 
 PROBE = "probe.json"
-RUNTIMES = {"pytorch": "PyTorch", "onnx": "ONNX Runtime", "tflite": "LiteRT"}
-LIBRARIES = {"pytorch": "pocketqa", "onnx": "onnx", "tflite": "litert"}
-PRECISIONS = {
-    "fp32": "weights and arithmetic in 32 bits",
-    "fp16": "weights in 16 bits",
-    "int8": "weights in 8 bits, activations quantized as it runs",
-    "int8-weights": "weights stored in 8 bits, arithmetic in 32",
-    "int4": "weights in 4 bits, positions and token types in 8, activations quantized as it runs",
-}
-EMBEDDINGS = {
-    "int8": "in 8 bits",
-    "int4": "in 4 bits",
-    "pq3": "product-quantized, a byte for each 3 values",
-    "pq4": "product-quantized, a byte for each 4 values",
-}
+EMBEDDINGS = {form: f"in {bits} bits" for form, bits in ROW_BITS.items()}
+EMBEDDINGS |= {form: f"product-quantized, a byte for each {n} values" for form, n in GROUP_SIZES.items()}
 # Options that name files, or say how a run was started, and not what was made; a teacher's own are told by its own bundle.
 NOT_SETTINGS = ("model", "out", "teacher", "student_encoder", "data", "eval_data", "cache", "resume")
 TEACHERS_SETTINGS = ("teacher_", "activation")
@@ -64,7 +53,7 @@ def front_matter(manifest: Mapping[str, Any], origins: Mapping[str, Origin | Non
     values = {
         "license": licence,
         "language": "en" if data and None not in origins.values() else None,
-        "library_name": "transformers" if in_transformers(kind, folder) else LIBRARIES[kind],
+        "library_name": "transformers" if in_transformers(kind, folder) else KINDS[kind].library,
         "pipeline_tag": "question-answering",
         "base_model": _unique(origin.hub_name for origin in known if origin not in data),
         "datasets": _unique(origin.hub_name for origin in data),
@@ -104,9 +93,9 @@ def _facts(manifest: Mapping[str, Any], settings: QASettings, weights: Path, nam
     facts = {
         "parameters": f"{counts['total']:,} ({counts['without_embeddings']:,} without embeddings)",
         "weights": f"`{weights.name}`, {weights.stat().st_size:,} bytes",
-        "precision": f"{precision}: {PRECISIONS[precision]}",
+        "precision": f"{precision}: {PRECISIONS[precision].in_words}",
         "word embeddings": EMBEDDINGS.get(manifest.get("embeddings") or word_table_form(weights.parent) or ""),
-        "runtime": RUNTIMES[manifest["kind"]],
+        "runtime": KINDS[manifest["kind"]].runtime,
         "windows": f"{settings.max_length} tokens, question at most {settings.max_question_length}, step {settings.doc_stride}",
         "answers": f"at most {settings.max_answer_length} tokens",
         "no answer": "never: it always answers" if threshold is None else f"when null score - best score exceeds {threshold:.4g}",

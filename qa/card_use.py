@@ -84,7 +84,7 @@ def how_to_use(kind: str, folder: Path, name: str) -> str:
         byte_pairs = _read(folder / "tokenizer_config.json").get("tokenizer_class") == "PreTrainedTokenizerFast"
         javascript = JAVASCRIPT_BYTE_PAIRS if byte_pairs else JAVASCRIPT
         texts += [OPTIMUM, javascript] if (folder / CONFIG).is_file() else [WHOLE_ONNX]
-    else:
+    elif kind == "pytorch":
         texts.append(TRANSFORMERS if in_transformers(kind, folder) else NOT_TRANSFORMERS)
     reason = _read(folder / CONFIG).get(WHY_NOT_IN_TRANSFORMERS, "its config.json names no class of transformers")
     return "## Use\n\n" + "\n\n".join(text.format(name=name, reason=reason) for text in texts)

@@ -128,12 +128,12 @@ def import_checkpoint(name: str, folder: Path, out: Path, settings: dict[str, An
         "parameters": asdict(model.count_parameters()),
     }  # fmt: skip
     with new_bundle(out, manifest) as draft:
-        model.save_pretrained(draft)
-        import_tokenizer(folder, draft, own.max_length, encoder.architecture.inputs)
-        n_tokens, n_rows = load_tokenizer(draft).get_vocab_size(), encoder.model.get_input_embeddings().num_embeddings
+        model.save_pretrained(draft.path)
+        import_tokenizer(folder, draft.path, own.max_length, encoder.architecture.inputs)
+        n_tokens, n_rows = load_tokenizer(draft.path).get_vocab_size(), encoder.model.get_input_embeddings().num_embeddings
         if n_tokens > n_rows:
             raise OptionError(f"model {name!r}: its tokenizer has {n_tokens:,} tokens, its word table {n_rows:,} rows")
-        own.save(draft / SETTINGS)
+        own.save(draft.path / SETTINGS)
     return open_bundle(out)
 
 
@@ -149,4 +149,4 @@ def main(config: CheckpointConfig) -> Bundle:
 
 
 if __name__ == "__main__":
-    run_command(CheckpointConfig, main)
+    run_command(main)

@@ -5,8 +5,9 @@ import io
 import os
 import signal
 import sys
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from inspect import signature
+from typing import Any, NoReturn
 
 from qa.errors import OptionError, PocketQAError
 from qa.quiet import quiet_libraries
@@ -35,11 +36,25 @@ def one_line(error: BaseException) -> str:
     return " ".join(str(error).split()) or type(error).__name__
 
 
-def run_command(config_type: Any, main: Callable[[Any], Any]) -> None:
-    """Parse `config_type` from the command line, call `main`, and turn user errors into one line and exit code 2.
+def options_of(main: Callable[[Any], Any]) -> Any:
+    """What the only parameter of `main` is: a dataclass of options, or a union of them as subcommands."""
+    (parameter,) = signature(main).parameters.values()
+    return parameter.annotation
 
-    `config_type` is a dataclass, or a union of them as subcommands. Libraries are kept quiet from here on, in the whole process.
+
+def fail(error: BaseException) -> NoReturn:
+    """End the process with one line and the exit code of a user's error."""
+    print(f"error: {one_line(error)}", file=sys.stderr)
+    sys.exit(EXIT_USER_ERROR)
+
+
+def run_command(main: Callable[[Any], Any], arguments: Sequence[str] | None = None, program: str | None = None) -> None:
+    """Parse the options of `main` from the command line, call it, and turn user errors into one line and exit code 2.
+
+    `arguments` are by default the process's own, `program` how the process was started: what usage lines say. Libraries are kept
+    quiet from here on, in the whole process.
     """
+    arguments = sys.argv[1:] if arguments is None else arguments
     quiet_libraries()
     if sys.stderr is None:  # closed by the caller
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115
@@ -50,14 +65,13 @@ def run_command(config_type: Any, main: Callable[[Any], Any]) -> None:
 
     before = signal.signal(signal.SIGTERM, _terminate)
     try:
-        _check_arguments(sys.argv[1:])
-        main(tyro.cli(config_type))
+        _check_arguments(arguments)
+        main(tyro.cli(options_of(main), prog=program or _program(), args=arguments))
     except BrokenPipeError:  # the reader of our output, `head` for one, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(EXIT_BROKEN_PIPE)
     except (PocketQAError, OSError) as error:
-        print(f"error: {one_line(error)}", file=sys.stderr)
-        sys.exit(EXIT_USER_ERROR)
+        fail(error)
     except KeyboardInterrupt as stop:
         print("interrupted", file=sys.stderr)
         sys.exit(EXIT_TERMINATED if isinstance(stop, Terminated) else EXIT_INTERRUPTED)
@@ -65,7 +79,13 @@ def run_command(config_type: Any, main: Callable[[Any], Any]) -> None:
         signal.signal(signal.SIGTERM, before)
 
 
-def _check_arguments(arguments: list[str]) -> None:
+def _program() -> str:
+    """How this process was started, as a user types it."""
+    spec = sys.modules["__main__"].__spec__
+    return f"python {sys.argv[0]}" if spec is None else f"python -m {spec.name.removesuffix('.__main__')}"
+
+
+def _check_arguments(arguments: Sequence[str]) -> None:
     """Tokenizers, safetensors and the runtimes open only files whose names are UTF-8."""
     for argument in arguments:
         try:

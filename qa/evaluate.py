@@ -15,7 +15,7 @@ import numpy as np
 
 from qa.answers import Prediction, decode
 from qa.bootstrap import article_interval
-from qa.bundle import Bundle
+from qa.bundle import ModelFolder
 from qa.checkpoints import open_model
 from qa.cli import check_option, run_command
 from qa.datasets import resolve
@@ -86,13 +86,13 @@ def score_intervals(
 
 
 def evaluate_runtime(
-    runtime: Runtime, bundle: Bundle, examples: Sequence[Example], *, progress: bool = False
+    runtime: Runtime, model: ModelFolder, examples: Sequence[Example], *, progress: bool = False
 ) -> tuple[dict[str, Any], list[Prediction]]:
     """Run a loaded model over examples: (scores with n_windows, predictions)."""
-    windows = make_windows(examples, bundle.tokenizer(), bundle.settings, progress=progress)
+    windows = make_windows(examples, model.tokenizer(), model.settings, progress=progress)
     logits = run_windows(runtime, windows, progress=progress)
-    predictions = predict(examples, windows, logits, bundle.settings)
-    result = score(examples, predictions, bundle.settings.null_threshold)
+    predictions = predict(examples, windows, logits, model.settings)
+    result = score(examples, predictions, model.settings.null_threshold)
     return result | {"n_windows": len(windows)}, predictions
 
 
@@ -118,4 +118,4 @@ def main(config: EvaluateConfig) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    run_command(EvaluateConfig, main)
+    run_command(main)

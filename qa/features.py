@@ -7,6 +7,7 @@ A window is [CLS] question [SEP] part of the context [SEP], or as the tokenizer'
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Protocol
 
 import numpy as np
 from tokenizers import Tokenizer
@@ -140,7 +141,17 @@ def _example_windows(
     return windows
 
 
-def collate(windows: Sequence[Window], length: int | None = None, pad_id: int = 0) -> dict[str, np.ndarray]:
+class Cut(Protocol):
+    """What a model is given of a window: its tokens (T,), and where its context begins."""
+
+    @property
+    def input_ids(self) -> np.ndarray: ...  # noqa: D102
+
+    @property
+    def context_begin(self) -> int: ...  # noqa: D102
+
+
+def collate(windows: Sequence[Cut], length: int | None = None, pad_id: int = 0) -> dict[str, np.ndarray]:
     """The model's inputs for a batch: input_ids, attention_mask, token_type_ids, each (B, T) int64.
 
     T is `length`, or the longest window's. Token types are 0 for the question's part, 1 for the context's, 0 for padding.

@@ -12,12 +12,7 @@ from typing import Any
 import numpy as np
 
 from qa.errors import BundleError
-
-# Largest root-mean-square difference from PyTorch's logits, relative to their own deviation within a window. Measured on a
-# trained model: fp32 2e-6, fp16 5e-4 (LiteRT) and 1.5e-3 (ONNX Runtime), int8-weights 0.04, int8 0.05 (LiteRT with XNNPACK),
-# 0.17 (without) and 0.12 (ONNX Runtime), int4 0.46 (LiteRT 1.4 and 2.3, with XNNPACK and without). Wrong runtimes were seen at
-# 1.4 and above, as far off as unrelated logits.
-PROBE_TOLERANCE = {"fp32": 1e-4, "fp16": 1e-2, "int8": 0.25, "int8-weights": 0.15, "int4": 0.8}
+from qa.precision import PRECISIONS
 
 
 @dataclass(frozen=True)
@@ -41,7 +36,8 @@ def write_probe(windows: Sequence[ProbeWindow]) -> str:
         }
         for w in windows
     ]
-    return json.dumps({"tolerance": PROBE_TOLERANCE, "windows": rows})
+    tolerance = {name: precision.probe_tolerance for name, precision in PRECISIONS.items()}
+    return json.dumps({"tolerance": tolerance, "windows": rows})
 
 
 def read_probe(text: str | bytes, where: str) -> list[ProbeWindow]:

@@ -14,11 +14,13 @@ from typing import Any, Protocol
 import numpy as np
 from tqdm import tqdm
 
-from qa.bundle import PROBE, Bundle
+from qa.bundle import PROBE, ModelFolder
 from qa.cli import one_line
 from qa.errors import BundleError, OptionError, PocketQAError, ProbeError
 from qa.features import Window, collate
-from qa.probe import PROBE_TOLERANCE, ProbeWindow, check_covers, read_probe, relative_difference
+from qa.kinds import KINDS
+from qa.precision import PRECISIONS
+from qa.probe import ProbeWindow, check_covers, read_probe, relative_difference
 
 Inputs = dict[str, np.ndarray]
 Logits = tuple[np.ndarray, np.ndarray]
@@ -32,7 +34,10 @@ LITERT_PACKAGES = (
 
 
 class Runtime(Protocol):
-    """One loaded model. Calling it maps (B, T) inputs to (start, end) logits, each (B, T) float32."""
+    """One loaded model. Calling it maps (B, T) inputs to (start, end) logits, each (B, T) float32.
+
+    Its class has `library()`, which imports what it computes with, so that loading can be timed alone.
+    """
 
     name: str
     """Package and version."""
@@ -54,9 +59,15 @@ class TorchRuntime:
     lengths: tuple[int, ...] | None = None
     max_batch = 32
 
-    def __init__(self, bundle: Bundle, threads: int, device: str = "cpu") -> None:
-        import torch
+    @staticmethod
+    def library() -> Any:
+        """Import what it computes with."""
+        import qa.models.model  # noqa: F401
 
+        return importlib.import_module("torch")
+
+    def __init__(self, bundle: ModelFolder, threads: int, device: str = "cpu") -> None:
+        torch = self.library()
         from qa.models.model import QAModel
 
         self._torch, self.device, self._threads = torch, device, threads
@@ -98,11 +109,16 @@ class OnnxRuntime:
     lengths: tuple[int, ...] | None = None
     max_batch = 1
 
-    def __init__(self, bundle: Bundle, threads: int, provider: str = "CPUExecutionProvider") -> None:
+    @staticmethod
+    def library() -> Any:
+        """Import what it computes with."""
         try:
-            ort: Any = importlib.import_module("onnxruntime")
+            return importlib.import_module("onnxruntime")
         except ImportError:
             raise OptionError("an ONNX bundle needs onnxruntime: pip install 'pocketqa[onnx]'") from None
+
+    def __init__(self, bundle: ModelFolder, threads: int, provider: str = "CPUExecutionProvider") -> None:
+        ort = self.library()
         options = ort.SessionOptions()
         options.intra_op_num_threads = threads
         options.log_severity_level = 3
@@ -130,8 +146,17 @@ class LiteRTRuntime:
 
     max_batch = 1
 
-    def __init__(self, bundle: Bundle, threads: int) -> None:
-        package, interpreter_class = find_litert()
+    @staticmethod
+    def library() -> tuple[str, Any]:
+        """(package name, Interpreter class) of the first LiteRT this machine has."""
+        for package, module in LITERT_PACKAGES:
+            with contextlib.suppress(ImportError):
+                return package, importlib.import_module(module).Interpreter
+        names = ", ".join(package for package, _ in LITERT_PACKAGES)
+        raise OptionError(f"a TFLite bundle needs one of {names}: pip install 'pocketqa[litert]'")
+
+    def __init__(self, bundle: ModelFolder, threads: int) -> None:
+        package, interpreter_class = self.library()
         try:
             with _stderr_to_null():
                 self._interpreter = interpreter_class(model_path=str(bundle.weights), num_threads=threads)
@@ -155,17 +180,6 @@ class LiteRTRuntime:
 _EMPTY_WINDOW = Window(0, np.array([0, 0, 0], np.int32), 2, np.array([0]), np.array([0]), np.array([True]), 0, 0)
 
 
-def find_litert() -> tuple[str, Any]:
-    """(package name, Interpreter class) of the first LiteRT this machine has."""
-    for package, module in LITERT_PACKAGES:
-        try:
-            return package, importlib.import_module(module).Interpreter
-        except ImportError:
-            continue
-    names = ", ".join(package for package, _ in LITERT_PACKAGES)
-    raise OptionError(f"a TFLite bundle needs one of {names}: pip install 'pocketqa[litert]'")
-
-
 def _version(package: str) -> str:
     try:
         return version(package)
@@ -186,17 +200,15 @@ def _stderr_to_null() -> Iterator[None]:
         os.close(null)
 
 
-_RUNTIMES: dict[str, Any] = {"pytorch": TorchRuntime, "onnx": OnnxRuntime, "tflite": LiteRTRuntime}
-
-
-def load_runtime(bundle: Bundle, threads: int | None = None, *, probe: bool = True) -> Runtime:
+def load_runtime(bundle: ModelFolder, threads: int | None = None, *, probe: bool = True) -> Runtime:
     """Load a bundle's model and let its probe decide whether this runtime may answer.
 
     `threads` defaults to all cores. Raises ProbeError when the runtime computes this model wrongly, BundleError when the
     probe leaves a length of the model uncomputed.
     """
-    runtime: Runtime = _RUNTIMES[bundle.kind](bundle, threads or available_cores())
-    if probe and bundle.kind != "pytorch":
+    kind = KINDS[bundle.kind]
+    runtime: Runtime = kind.runtime_class()(bundle, threads or available_cores())
+    if probe and kind.exported:
         if PROBE not in bundle.manifest["files"]:
             raise BundleError(f"{bundle.path}: has no {PROBE}, so nothing shows that this runtime is right; export it again")
         where = str(bundle.path / PROBE)
@@ -213,13 +225,10 @@ def load_runtime(bundle: Bundle, threads: int | None = None, *, probe: bool = Tr
 
 def check_probe(runtime: Runtime, probe: Sequence[ProbeWindow], precision: str) -> float:
     """Run the probe; the largest relative difference, or ProbeError when it exceeds the precision's tolerance."""
-    tolerance, worst = PROBE_TOLERANCE[precision], 0.0
+    tolerance, worst = PRECISIONS[precision].probe_tolerance, 0.0
     for window in probe:
         n = len(window.input_ids)
-        shape = (1, run_length(runtime, n))
-        ids, mask, types = np.zeros(shape, np.int64), np.zeros(shape, np.int64), np.zeros(shape, np.int64)
-        ids[0, :n], mask[0, :n], types[0, window.context_begin : n] = window.input_ids, 1, 1
-        start, end = runtime({"input_ids": ids, "attention_mask": mask, "token_type_ids": types})
+        start, end = runtime(collate([window], run_length(runtime, n)))
         worst = max(
             worst,
             relative_difference(window.start_logits, start[0, :n]),
@@ -251,7 +260,7 @@ def run_length(runtime: Runtime, n_tokens: int) -> int:
 def run_windows(runtime: Runtime, windows: Sequence[Window], *, progress: bool = False) -> list[Logits]:
     """Logits of every window, in order, each (T,) over the window's own tokens (padding cut off).
 
-    Windows of like length are computed together, as many at a time as the runtime likes.
+    Windows of like length are computed together, in batches of at most `runtime.max_batch`.
     """
     order = sorted(range(len(windows)), key=lambda i: len(windows[i].input_ids), reverse=True)
     results: list[Logits | None] = [None] * len(windows)

@@ -58,4 +58,4 @@ def main(config: SampleConfig) -> None:
 
 
 if __name__ == "__main__":
-    run_command(SampleConfig, main)
+    run_command(main)

@@ -2,7 +2,7 @@
 
 import sys
 
-from benchmarks.compare import CompareConfig, command
+from benchmarks.compare import command
 from qa.cli import run_command
 
 
@@ -10,7 +10,7 @@ def run_cli(monkeypatch, *words):
     """Exit code of the command."""
     monkeypatch.setattr(sys, "argv", ["compare", *map(str, words)])
     try:
-        run_command(CompareConfig, command)
+        run_command(command)
     except SystemExit as stop:
         return stop.code
     return 0

@@ -14,7 +14,7 @@ from tflite_exports import bare_tflite, exported_tflite  # noqa: F401  fixtures
 from torch import nn
 from transformers import AlbertConfig, BertConfig, DistilBertConfig, ElectraConfig, MobileBertConfig, RobertaConfig
 
-from distill.student import whole_student
+from distill.student import standalone_student
 from qa.bundle import SETTINGS, new_bundle, open_bundle
 from qa.datasets import resolve
 from qa.models.encoders import Encoder
@@ -84,13 +84,13 @@ def make_bundle(tmp_path_factory):
             name = "-".join(["tiny", encoder, head, *(["pruned"] if pruned else []), str(seed)])
             path = tmp_path_factory.mktemp("bundles") / name
             with new_bundle(path, manifest) as draft:
-                model.save_pretrained(draft)
+                model.save_pretrained(draft.path)
                 settings = QASettings(max_length=128, doc_stride=48, max_question_length=32)
-                settings.save(draft / SETTINGS)
+                settings.save(draft.path / SETTINGS)
                 if encoder == "roberta":
-                    byte_pairs(draft)
-                tokenizer = draft if encoder == "roberta" else embedded_folder()
-                copy_tokenizer(tokenizer, draft, settings.max_length, model.encoder.architecture.inputs)
+                    byte_pairs(draft.path)
+                tokenizer = draft.path if encoder == "roberta" else embedded_folder()
+                copy_tokenizer(tokenizer, draft.path, settings.max_length, model.encoder.architecture.inputs)
             made[key] = path
         return made[key]
 
@@ -104,7 +104,7 @@ WHOLE_SIZES = {"qanet": {"width": 32, "n_heads": 4, "n_blocks": 1}, "bidaf": {"w
 def make_whole(make_bundle):
     """A function that makes a fresh small whole model, by name, with the words of a tiny BERT."""
     teacher, tokenizer = QAModel.from_pretrained(make_bundle()), load_tokenizer(embedded_folder())
-    return lambda name: whole_student(name, teacher, tokenizer, 0, **WHOLE_SIZES[name]).eval()
+    return lambda name: standalone_student(name, teacher, tokenizer, 0, **WHOLE_SIZES[name]).eval()
 
 
 @pytest.fixture(scope="session")
@@ -120,9 +120,9 @@ def make_whole_bundle(make_bundle, make_whole, tmp_path_factory):
                 "parameters": asdict(model.count_parameters()),
             }  # fmt: skip
             with new_bundle(path, manifest) as draft:
-                model.save_pretrained(draft)
-                copy_tokenizer(embedded_folder(), draft)
-                open_bundle(make_bundle()).settings.save(draft / SETTINGS)
+                model.save_pretrained(draft.path)
+                copy_tokenizer(embedded_folder(), draft.path)
+                open_bundle(make_bundle()).settings.save(draft.path / SETTINGS)
             made[name] = open_bundle(path)
         return made[name]
 

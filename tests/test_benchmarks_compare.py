@@ -48,7 +48,7 @@ def rebundle(source, out, **manifest):
     old = json.loads((source / MANIFEST).read_text())
     with new_bundle(out, {key: old[key] for key in ("kind", "precision", "stage", "parent", "parameters")} | manifest) as draft:
         for name in old["files"]:
-            shutil.copy(source / name, draft)
+            shutil.copy(source / name, draft.path)
     return out
 
 
@@ -69,9 +69,9 @@ def broken(teacher, tmp_path):
     out = tmp_path / "run" / "broken"
     parameters = open_bundle(teacher).manifest["parameters"]
     with new_bundle(out, {"kind": "onnx", "precision": "int8", "stage": "export", "parameters": parameters}) as draft:
-        (draft / "model.onnx").write_bytes(b"garbage")
+        (draft.path / "model.onnx").write_bytes(b"garbage")
         for name, content in files.items():
-            (draft / name).write_bytes(content)
+            (draft.path / name).write_bytes(content)
     return out
 
 

@@ -74,9 +74,9 @@ def squad(encoders, tmp_path_factory):
     manifest = {"kind": "pytorch", "precision": "fp32", "stage": "distill", "parent": None}
     manifest["parameters"] = {"total": 1, "without_embeddings": 1}
     with new_bundle(path, manifest) as draft:
-        model.save_pretrained(draft)
-        copy_tokenizer(encoders[0], draft)
-        QASettings(doc_stride=100).save(draft / SETTINGS)
+        model.save_pretrained(draft.path)
+        copy_tokenizer(encoders[0], draft.path)
+        QASettings(doc_stride=100).save(draft.path / SETTINGS)
     return path
 
 

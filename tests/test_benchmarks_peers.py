@@ -16,7 +16,8 @@ from benchmarks.peers.making import PeerError, make_peer
 from benchmarks.peers.registry import PEERS, STEPS, Peer
 from export.parity import real_windows
 from qa.bundle import open_bundle
-from qa.probe import PROBE_TOLERANCE, relative_difference
+from qa.precision import PRECISIONS
+from qa.probe import relative_difference
 from qa.runtimes import TorchRuntime, run_windows
 
 ROOT = Path(__file__).parent.parent
@@ -127,7 +128,7 @@ def test_ort_documented_from_bundle_to_served_logits(bundle, calibration, window
     wanted = run_windows(TorchRuntime(bundle, 1), windows)
     for side in (0, 1):
         reference, seen = (np.concatenate([logits[side] for logits in both]) for both in (wanted, found))
-        assert relative_difference(reference, seen) <= PROBE_TOLERANCE["int8"]
+        assert relative_difference(reference, seen) <= PRECISIONS["int8"].probe_tolerance
 
 
 def test_a_model_that_is_no_bert_is_refused_in_one_line(make_bundle, calibration, tmp_path):

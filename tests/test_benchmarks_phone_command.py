@@ -22,8 +22,8 @@ def make_export(make_bundle, tmp_path):
         parent = open_bundle(make_bundle())
         manifest = {"kind": "tflite", "precision": "int8", "stage": "export", "parameters": parent.manifest["parameters"]}
         with new_bundle(tmp_path / "run" / name, manifest) as draft:
-            (draft / "qa.json").write_bytes((parent.path / "qa.json").read_bytes())
-            (draft / "model.tflite").write_bytes(bytes(n_bytes))
+            (draft.path / "qa.json").write_bytes((parent.path / "qa.json").read_bytes())
+            (draft.path / "model.tflite").write_bytes(bytes(n_bytes))
         return tmp_path / "run" / name
 
     return make

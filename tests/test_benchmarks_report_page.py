@@ -221,6 +221,6 @@ def test_a_measuring_run_and_the_page_alone_write_the_same(material, tmp_path, m
     compare.show(config, compare.collect(results, compare.newest_order(results)), [])
     words = ["compare", "--report", "--rows", str(config.rows), "--data", config.data, "--page", str(tmp_path / "b.html")]
     monkeypatch.setattr(sys, "argv", words)
-    run_command(CompareConfig, compare.command)
+    run_command(compare.command)
     capsys.readouterr()
     assert (tmp_path / "a.html").read_text().replace("a.html", "b.html") == (tmp_path / "b.html").read_text()

@@ -113,13 +113,13 @@ from qa.cli import run_command
 class Config:
     out: Path
 
-def main(config):
+def main(config: Config):
     with new_bundle(config.out, {}) as draft, tempfile.TemporaryDirectory(dir=config.out.parent):
-        (draft / "model.onnx").write_bytes(b"half")
+        (draft.path / "model.onnx").write_bytes(b"half")
         subprocess.run([sys.executable, "-c", "import time; print('busy', flush=True); time.sleep(60)"])
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it, and all below
-run_command(Config, main)
+run_command(main)
 """
 
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 import torch
 
-from compress.magnitude import IterativePruning, compressed_bytes, linear_weights, magnitude_masks, share_of_zeros, sparsity_at
-from compress.prune import PruneConfig, main
+from compress.magnitude import IterativePruning, linear_weights, magnitude_masks, share_of_zeros, sparsity_at
+from compress.prune import PruneConfig, compressed_bytes, main
 from distill.allocation import keep_best
 from distill.batches import model_inputs, to_tensors
 from distill.importance import kept_importance, measure_importance
@@ -138,14 +138,15 @@ def test_iterative_sparsity_rises_to_its_end_and_zeros_stay_zero(model):
     assert stages == sorted(stages)
     assert stages[0] == pytest.approx(0.8 * (1 - 0.75**3))
     assert stages[50:] == [0.8] * 50
-    pruning = IterativePruning(model, 100, 0.8, 4)
+    pruning = IterativePruning(model, 0.8, 4)
+    pruning(0, 100)
     first = {n: w.detach() == 0 for n, w in linear_weights(model).items()}
     with torch.no_grad():
         for weight in model.parameters():
             weight.add_(1e-4)  # an optimizer step would revive pruned weights
-    pruning(1)
+    pruning(1, 100)
     assert all((w[first[n]] == 0).all() for n, w in linear_weights(model).items())
-    pruning(60)
+    pruning(60, 100)
     assert share_of_zeros(model) == pytest.approx(0.8, abs=1e-3)
 
 
@@ -186,8 +187,8 @@ def test_windows_longer_than_the_models_positions_are_refused_before_any_work(ma
     manifest = {key: source.manifest[key] for key in ("kind", "precision", "stage", "parameters")}
     with new_bundle(tmp_path / "long", manifest) as draft:
         for name in source.manifest["files"]:
-            shutil.copy(source.path / name, draft)
-        replace(source.settings, max_length=513).save(draft / SETTINGS)
+            shutil.copy(source.path / name, draft.path)
+        replace(source.settings, max_length=513).save(draft.path / SETTINGS)
     with pytest.raises(OptionError, match="--max-length must be at most 512, the positions of the encoder, got 513"):
         main(PruneConfig(model=tmp_path / "long", out=tmp_path / "p", data=str(small_squad)))
 

@@ -44,8 +44,8 @@ def test_balancing_changes_no_product(fp32):
     ranges[first.input[0]] = np.abs(states).max(axis=0)
     scale = balance(fp32, ranges)[first.input[0]]
     assert np.allclose((states / scale) @ (weight * scale[:, None]), states @ weight, atol=1e-5)
-    louder, quieter = np.abs(states / scale).max(axis=0), np.abs(states).max(axis=0)
-    assert louder.max() / np.median(louder) < 0.7 * quieter.max() / np.median(quieter)
+    balanced, plain = np.abs(states / scale).max(axis=0), np.abs(states).max(axis=0)
+    assert balanced.max() / np.median(balanced) < 0.7 * plain.max() / np.median(plain)
 
 
 def test_balancing_does_not_lift_channels_that_calibration_saw_silent(fp32):

@@ -10,7 +10,7 @@ from safetensors.torch import load_file, save_file
 from torch import nn
 
 from compress.tables import compress_words, k_means, nearest_centres
-from distill.student import student_from_layers, whole_student
+from distill.student import standalone_student, student_from_layers
 from qa.errors import BundleError, OptionError
 from qa.models.encoders import Encoder
 from qa.models.model import QAModel
@@ -97,7 +97,7 @@ def test_every_encoder_computes_with_the_table_that_its_codes_stand_for(kind, tm
 
 def test_a_whole_models_words_are_compressed_too(make_bundle, tmp_path):
     teacher = QAModel.from_pretrained(make_bundle())
-    model = whole_student("qanet", teacher, load_tokenizer(embedded_folder()), 0, width=32, n_heads=4, n_blocks=1).eval()
+    model = standalone_student("qanet", teacher, load_tokenizer(embedded_folder()), 0, width=32, n_heads=4, n_blocks=1).eval()
     compress_words(model, "pq4", None)
     model.save_pretrained(tmp_path)
     with torch.no_grad():

@@ -107,9 +107,7 @@ def test_resuming_pruning_keeps_the_same_zeros(make_bundle, windows, tmp_path):
     options = TrainingOptions(1e-3, 4, 4, precision="fp32", checkpoint_minutes=0)
 
     def trainer(model, work, loss=supervised):
-        made = Trainer(model, windows, loss, options, work, "t")
-        made.after_step = IterativePruning(model, made.n_steps, 0.6, 3)
-        return made
+        return Trainer(model, windows, loss, options, work, "t", after_step=IterativePruning(model, 0.6, 3))
 
     straight, stopped, resumed = (tiny(make_bundle) for _ in range(3))
     trainer(straight, tmp_path / "a").train()
@@ -244,8 +242,8 @@ def test_a_threshold_of_other_data_is_not_the_students(make_bundle, small_squad,
     manifest = {key: source.manifest[key] for key in ("kind", "precision", "stage", "parameters")}
     with new_bundle(tmp_path / "teacher", manifest) as draft:
         for name in source.manifest["files"]:
-            shutil.copy(source.path / name, draft)
-        replace(source.settings, null_threshold=-1.5).save(draft / SETTINGS)
+            shutil.copy(source.path / name, draft.path)
+        replace(source.settings, null_threshold=-1.5).save(draft.path / SETTINGS)
     config = DistillConfig(
         out=tmp_path / "r", data=str(small_squad), teacher=tmp_path / "teacher", student_layers=1, epochs=0.01, batch_size=4,
         cache=tmp_path / "c",

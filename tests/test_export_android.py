@@ -7,7 +7,7 @@ import subprocess
 import sys
 import zipfile
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ from export import android, android_tokens
 from export.android import AndroidConfig, choose_examples
 from export.android_tokens import AndroidTokensConfig
 from export.core_process import CoreProcess, compiled_core
-from export.package import MOST_SETTINGS, append_package, describe, read_package, update_settings
+from export.package import MOST_SETTINGS, append_package, describe, read_package
 from export.tflite import TFLiteConfig
 from export.tflite import main as export_tflite
 from export.unicode_texts import generated_texts
@@ -40,13 +40,13 @@ def with_settings(parent, out, normalizer=None, **settings):
     bundle = open_bundle(parent)
     manifest = {key: bundle.manifest[key] for key in ("kind", "precision", "stage", "parent", "parameters")}
     with new_bundle(out, manifest) as draft:
-        QAModel.from_pretrained(parent).save_pretrained(draft)
+        QAModel.from_pretrained(parent).save_pretrained(draft.path)
         for name in ("tokenizer.json", "tokenizer_config.json"):
-            shutil.copy(parent / name, draft / name)
-        tokenizer = json.loads((draft / "tokenizer.json").read_text(encoding="utf-8"))
+            shutil.copy(parent / name, draft.path / name)
+        tokenizer = json.loads((draft.path / "tokenizer.json").read_text(encoding="utf-8"))
         tokenizer["normalizer"] |= normalizer or {}
-        (draft / "tokenizer.json").write_text(json.dumps(tokenizer), encoding="utf-8")
-        replace(bundle.settings, **settings).save(draft / SETTINGS)
+        (draft.path / "tokenizer.json").write_text(json.dumps(tokenizer), encoding="utf-8")
+        replace(bundle.settings, **settings).save(draft.path / SETTINGS)
     return out
 
 
@@ -208,8 +208,8 @@ def test_other_inputs_are_refused_by_name(exported, tmp_path):
 def test_settings_come_from_the_file(exported, tmp_path):
     """A copy of the file with a shorter window and another stride: the core cuts more windows."""
     path = tmp_path / "model.tflite"
-    shutil.copy(exported.weights, path)
-    update_settings(path, replace(exported.settings, doc_stride=5))
+    settings = asdict(replace(exported.settings, doc_stride=5))
+    rewritten(exported.weights, path, **edited(exported.weights, settings=settings))
     runtime = load_runtime(exported, 1)
     long = next(e for e in choose_examples(read_squad(resolve("embedded", "dev")), 1) if e.id.startswith("joined"))
     with CoreProcess(exported.weights) as core:

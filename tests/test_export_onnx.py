@@ -5,6 +5,7 @@ import hashlib
 import importlib.util
 import re
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,13 +17,14 @@ from onnx import TensorProto, numpy_helper
 
 import export.onnx as onnx_export
 from compress.quantize_onnx import large_constants
-from export import parity, stage
+from export import stage
 from export.onnx import OnnxConfig, clean, main, trace
-from export.parity import TOLERANCE, Tolerance, real_windows
+from export.parity import real_windows
 from qa.bundle import open_bundle
 from qa.errors import BundleError, OptionError, ParityError, UnsupportedExport
 from qa.features import collate
 from qa.models.model import QAModel
+from qa.precision import PRECISIONS
 from qa.runtimes import TorchRuntime, load_runtime
 
 MODELS = {"bert": {}, "distilbert": {"encoder": "distilbert", "head": "linear"}, "pruned": {"pruned": True}}
@@ -219,7 +221,7 @@ def test_a_wrong_export_is_refused_and_leaves_nothing(make_bundle, tmp_path, mon
 
 
 def test_a_tolerance_that_is_not_met_is_an_error(make_bundle, tmp_path, monkeypatch):
-    monkeypatch.setitem(parity.TOLERANCE, "int8-weights", Tolerance(1e-4, TOLERANCE["int8-weights"].equal_spans))
+    monkeypatch.setitem(PRECISIONS, "int8-weights", replace(PRECISIONS["int8-weights"], probe_tolerance=1e-4))
     with pytest.raises(ParityError, match=r"tolerance 0\.0001"):
         main(OnnxConfig(model=make_bundle(), out=tmp_path / "out", quantize="int8-weights"))
     assert list(tmp_path.iterdir()) == []

@@ -9,7 +9,7 @@ from tflite_exports import LENGTHS, compute
 from tokenizers import AddedToken, Tokenizer
 
 from export.characters import character_tables
-from export.package import MEMBERS, append_package, describe, read_package, update_settings, vocabulary_lines
+from export.package import MEMBERS, append_package, describe, read_package, vocabulary_lines
 from export.tflite import TFLiteConfig, main
 from qa.bundle import open_bundle
 from qa.errors import BundleError, UnsupportedExport
@@ -58,15 +58,11 @@ def test_the_same_parent_gives_the_same_bytes(exported_tflite, tmp_path):
     assert again.weights.read_bytes() == bundle.weights.read_bytes()
 
 
-def test_settings_can_be_changed_after_packaging(exported_tflite, tmp_path):
-    original = exported_tflite("bert", "int8")[1].weights.read_bytes()
-    path = tmp_path / "model.tflite"
-    path.write_bytes(original)
-    settings = read_package(path).settings
-    update_settings(path, replace(settings, null_threshold=-1.25))
-    assert read_package(path).settings.null_threshold == -1.25
-    update_settings(path, settings)
-    assert path.read_bytes() == original
+def test_a_threshold_tuned_at_export_is_in_the_package(make_bundle, converted_once, tmp_path, monkeypatch):
+    monkeypatch.setattr("export.stage.tune_for_bundle", lambda _, __, settings, ___: replace(settings, null_threshold=-1.25))
+    bundle = main(TFLiteConfig(model=make_bundle(), out=tmp_path / "out", quantize="int8", lengths=LENGTHS))
+    assert read_package(bundle.weights).settings == bundle.settings
+    assert bundle.settings.null_threshold == -1.25
 
 
 def repackaged(path, data, **members):
@@ -82,15 +78,6 @@ def repackaged(path, data, **members):
             if text is not None:
                 archive.writestr(name, text)
     return path
-
-
-def test_changed_settings_leave_the_tables_as_the_model_was_made_with(exported_tflite, tmp_path):
-    older = {**character_tables(), "tokenizers": "0.1.2", "punctuation": [[33, 47]]}
-    data = exported_tflite("bert", "int8")[1].weights.read_bytes()
-    path = repackaged(tmp_path / "model.tflite", data, characters_json=json.dumps(older))
-    update_settings(path, replace(read_package(path).settings, n_best=7))
-    package = read_package(path)
-    assert (package.characters, package.settings.n_best) == (older, 7)
 
 
 @pytest.mark.parametrize(

@@ -16,12 +16,13 @@ from export.onnx import OnnxConfig
 from export.onnx import main as export_onnx
 from export.tflite import TFLiteConfig, read_structure
 from export.tflite import main as export_tflite
-from export.word_table import FORMS, ROWS, Int4Rows, Int8Codebooks, Int8Rows, store_words, word_tables
+from export.word_table import Int4Rows, Int8Codebooks, Int8Rows, store_words, word_tables
 from qa.bundle import CARD, open_bundle
 from qa.card import EMBEDDINGS
 from qa.errors import OptionError
 from qa.models.model import QAModel
 from qa.models.word_table import ProductQuantizedEmbedding
+from qa.precision import ROW_BITS, TABLE_FORMS
 
 IDS = torch.tensor([[3, 0, 7, 3]])
 
@@ -125,7 +126,7 @@ def words_as_stored(parent, precision, form):
     return model.encoder.words
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", TABLE_FORMS)
 def test_a_tflite_file_holds_the_table_in_its_form(make_bundle, converted_once, tmp_path, form):
     bundle = export_tflite(
         TFLiteConfig(model=make_bundle(), out=tmp_path / "out", quantize="int8", embeddings=form, lengths=LENGTHS)
@@ -136,11 +137,11 @@ def test_a_tflite_file_holds_the_table_in_its_form(make_bundle, converted_once, 
     words = words_as_stored(make_bundle(), "int8", form)
     shapes = {table[0] for table in read_structure(file).tables}
     assert {tuple(table.shape) for table in word_tables(words)} <= shapes
-    if form in ROWS:  # codes depend on the tokens counted
+    if form in ROW_BITS:  # codes depend on the tokens counted
         assert all(file.count(table.numpy().tobytes()) == 1 for table in word_tables(words)), "once for all signatures"
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", TABLE_FORMS)
 def test_an_onnx_file_holds_the_table_in_its_form(make_bundle, tmp_path, form):
     bundle = export_onnx(OnnxConfig(model=make_bundle(), out=tmp_path / "out", quantize="int8", embeddings=form))
     assert bundle.manifest["embeddings"] == form

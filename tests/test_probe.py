@@ -14,7 +14,8 @@ from export.tflite import TFLiteConfig
 from export.tflite import probe_sizes as tflite_sizes
 from qa.bundle import PROBE, SETTINGS, new_bundle, open_bundle
 from qa.errors import BundleError, ProbeError
-from qa.probe import PROBE_TOLERANCE, ProbeWindow, check_covers, read_probe, relative_difference, write_probe
+from qa.precision import PRECISIONS
+from qa.probe import ProbeWindow, check_covers, read_probe, relative_difference, write_probe
 from qa.runtimes import check_probe, load_runtime
 from qa.settings import QASettings
 
@@ -49,14 +50,14 @@ def bundle(tmp_path_factory):
     path = tmp_path_factory.mktemp("probe") / "bundle"
     counts = {"total": 1, "without_embeddings": 1}
     with new_bundle(path, {"kind": "tflite", "precision": "int8", "stage": "export", "parameters": counts}) as draft:
-        QASettings().save(draft / SETTINGS)
-        (draft / PROBE).write_text(PROBE_TEXT)
-        (draft / "model.tflite").write_bytes(b"")
+        QASettings().save(draft.path / SETTINGS)
+        (draft.path / PROBE).write_text(PROBE_TEXT)
+        (draft.path / "model.tflite").write_bytes(b"")
     return open_bundle(path)
 
 
 def load_replay(bundle, name, monkeypatch):
-    monkeypatch.setitem(qa.runtimes._RUNTIMES, "tflite", lambda bundle, threads: Replay(name))
+    monkeypatch.setattr(qa.runtimes, "LiteRTRuntime", lambda bundle, threads: Replay(name))
     return load_runtime(bundle)
 
 
@@ -76,7 +77,7 @@ def test_a_runtime_that_fails_while_it_computes_the_probe_is_refused_in_one_line
 
 
 def test_right_and_wrong_are_far_apart():
-    probe, tolerance = read_probe(PROBE_TEXT, "recorded"), PROBE_TOLERANCE["int8"]
+    probe, tolerance = read_probe(PROBE_TEXT, "recorded"), PRECISIONS["int8"].probe_tolerance
     assert check_probe(Replay(RIGHT), probe, "int8") < tolerance / 3
     wrong = [
         relative_difference(window.start_logits, Replay(WRONG).logits[tuple(window.input_ids.tolist())]["start_logits"])

@@ -14,8 +14,8 @@ FACTS = {"kind": "pytorch", "precision": "fp32", "stage": "teacher", "parameters
 
 
 def fill(draft):
-    (draft / "model.safetensors").write_bytes(b"weights")
-    QASettings(n_best=7).save(draft / "qa.json")
+    (draft.path / "model.safetensors").write_bytes(b"weights")
+    QASettings(n_best=7).save(draft.path / "qa.json")
 
 
 @pytest.fixture

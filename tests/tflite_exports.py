@@ -63,10 +63,10 @@ def sealed_again(bundle, out, model, probe=None):
     manifest = {key: bundle.manifest[key] for key in ("kind", "precision", "stage", "parent", "parameters")}
     with new_bundle(out, manifest) as draft:
         for name in bundle.manifest["files"]:
-            shutil.copy(bundle.path / name, draft / name)
-        (draft / PROBE).write_text(text, encoding="utf-8")
-        (draft / bundle.weights.name).write_bytes(model)
-        append_package(draft / bundle.weights.name, package.info, package.vocabulary, text, package.characters)
+            shutil.copy(bundle.path / name, draft.path / name)
+        (draft.path / PROBE).write_text(text, encoding="utf-8")
+        (draft.path / bundle.weights.name).write_bytes(model)
+        append_package(draft.path / bundle.weights.name, package.info, package.vocabulary, text)
     return open_bundle(out)
 
 

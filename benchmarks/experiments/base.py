@@ -19,7 +19,7 @@ from benchmarks.models import now
 from benchmarks.results import CPU, Accuracy, Data, Failure, ResultFile, Runtime
 from benchmarks.tables import Table, as_markdown, as_text, write_marked
 from distill.objectives import supervised
-from distill.stage import Material, save_model
+from distill.stage import DataSplits, save_model
 from distill.training import Trainer, TrainingOptions
 from qa import sampling
 from qa.bundle import Bundle, open_bundle
@@ -74,7 +74,7 @@ def take_bundle(path: Path, config: Any) -> Bundle | None:
 
 
 def train(
-    fresh: QAModel, out: Path, config: Any, windows: Sequence[Window], options: TrainingOptions, material: Material,
+    fresh: QAModel, out: Path, config: Any, windows: Sequence[Window], options: TrainingOptions, splits: DataSplits,
     tokenizer: Path, settings: QASettings, parent: Bundle | None = None, **facts: Any,
 ) -> Bundle:  # fmt: skip
     """Fine-tune a model on windows and save it, unscored, as a bundle with its threshold; goes on from its checkpoint.
@@ -83,7 +83,7 @@ def train(
     """
     trainer = Trainer(fresh, windows, supervised, options, out.parent / "training" / out.name, out.name, asdict(config))
     trainer.train(resume=True)
-    unscored = replace(material, eval=[], eval_file=None)
+    unscored = replace(splits, eval=[], eval_file=None)
     bundle = save_model(
         fresh, out, unscored, stage="finetune", config=config, tokenizer=tokenizer, parent=parent, settings=settings, **facts
     )

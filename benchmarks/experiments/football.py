@@ -31,7 +31,7 @@ from benchmarks.experiments.football_views import (
 from benchmarks.models import bundle_facts
 from benchmarks.results import EXIT_SOME_FAILED, AnyResult, Failure, ResultFile, failed
 from benchmarks.tables import check_markers
-from distill.stage import Material, fresh_model, leave_out_attention_dropout, read_material
+from distill.stage import DataSplits, disable_attention_dropout, fresh_model, load_splits
 from distill.student import same_tokens
 from distill.training import TrainingOptions
 from qa.bundle import Bundle
@@ -157,7 +157,7 @@ class Sources:
         """An untrained model: the SQuAD model, or the encoder's layers under a fresh head of the same kind."""
         given = QAModel.from_pretrained(self.squad.path)
         if start == SQUAD_FOOTBALL:
-            leave_out_attention_dropout(given)
+            disable_attention_dropout(given)
             return given
         return fresh_model(self.encoder, self.encoder_folder, given.head_name, given.activation, self.seed, self.layers)
 
@@ -201,7 +201,7 @@ class Football(Experiment):
     config: FootballConfig = field(kw_only=True)
     training: SharedTraining = field(kw_only=True)
     sources: Sources = field(kw_only=True)
-    material: Material = field(kw_only=True)
+    splits: DataSplits = field(kw_only=True)
     n_given: tuple[int, int] = field(kw_only=True)
     """Questions of the two files, before any were chosen."""
 
@@ -216,9 +216,9 @@ class Football(Experiment):
         tokenizer, found = self.sources.squad.tokenizer(), {}
         for length in self.config.lengths:
             settings = FootballModel(FOOTBALL, length, self.training).settings(self.sources.squad)
-            windows = found[length] = make_windows(self.material.train, tokenizer, settings)
+            windows = found[length] = make_windows(self.splits.train, tokenizer, settings)
             note(
-                f"{len(self.material.train):,} training questions are {len(windows):,} windows of at most {length} tokens; "
+                f"{len(self.splits.train):,} training questions are {len(windows):,} windows of at most {length} tokens; "
                 f"--epochs {self.config.epochs:g} sees {round(self.config.epochs * len(windows)):,}"
             )
         return found
@@ -241,21 +241,21 @@ def plan(config: FootballConfig) -> Football:
     squad = open_model(config.squad, kind="pytorch")
     sources = Sources(squad, config.encoder, find_encoder(config.encoder), config.layers, config.seed)
     sources.check(config.lengths)
-    given = read_material(str(config.data), str(config.eval_data))
+    given = load_splits(str(config.data), str(config.eval_data))
     check_categories(given.train + given.held_out, config.data)
     check_categories(given.eval, config.eval_data)
     chosen = evenly(given.train, config.train_questions)
     held_out = evenly(given.held_out, min(HELD_OUT_QUESTIONS, math.ceil(HELD_OUT_SHARE * len(chosen))))
-    material = replace(given, train=chosen, held_out=held_out, eval=evenly(given.eval, config.dev_questions))
+    splits = replace(given, train=chosen, held_out=held_out, eval=evenly(given.eval, config.dev_questions))
     training = SharedTraining(
         squad.sha256, config.encoder, file_sha256(sources.encoder_folder / "model.safetensors"), config.layers,
         {"name": config.data.name, "sha256": file_sha256(config.data)}, config.train_questions, config.epochs,
         config.learning_rate, config.batch_size, config.seed,
     )  # fmt: skip
     run = Football(
-        config.out, ResultFile(config.rows or config.out / "rows.jsonl"), material.eval, data_of(config.eval_data),
+        config.out, ResultFile(config.rows or config.out / "rows.jsonl"), splits.eval, data_of(config.eval_data),
         command_line_of("-m benchmarks.experiments.football", config), config=config, training=training, sources=sources,
-        material=material, n_given=(len(given.train), len(given.eval)),
+        splits=splits, n_given=(len(given.train), len(given.eval)),
     )  # fmt: skip
     check_plan(config.out / PLAN, training)
     for model in run.models:
@@ -279,7 +279,7 @@ def train_and_score(run: Football, model: FootballModel) -> None:
             squad, first = run.sources.squad, model.start == SQUAD_FOOTBALL
             bundle = train(
                 run.sources.model(model.start), run.out / model.name, model, run.windows[model.max_length],
-                run.training.options(), run.material, squad.path if first else run.sources.encoder_folder,
+                run.training.options(), run.splits, squad.path if first else run.sources.encoder_folder,
                 model.settings(squad), squad if first else None,
             )  # fmt: skip
         facts = run.facts(model, bundle)
@@ -305,19 +305,19 @@ def collect(run: Football) -> FootballResults:
 
 def conditions(run: Football, taken: list[tuple[FootballModel, Bundle]]) -> list[str]:
     """What was trained on and scored on, and how."""
-    config, training, material, squad = run.config, run.training, run.material, run.sources.squad
+    config, training, splits, squad = run.config, run.training, run.splits, run.sources.squad
     layers = f"{config.layers} layers of " if config.layers else ""
     passes = "1 epoch" if config.epochs == 1 else f"{config.epochs:g} epochs"
     evenly_chosen = "evenly chosen over the file"
     notes = [
-        f"scored on {len(material.eval):,} of {run.n_given[1]:,} questions of {run.data.name}, {evenly_chosen}; PyTorch fp32",
-        f"football: {len(material.train):,} of {run.n_given[0]:,} questions of {training.data['name']}, {evenly_chosen}; "
+        f"scored on {len(splits.eval):,} of {run.n_given[1]:,} questions of {run.data.name}, {evenly_chosen}; PyTorch fp32",
+        f"football: {len(splits.train):,} of {run.n_given[0]:,} questions of {training.data['name']}, {evenly_chosen}; "
         f"{passes}, batch {config.batch_size}, peak learning rate {config.learning_rate:g}, seed {config.seed}",
         f"SQuAD: the bundle {squad.path.resolve().name}; football alone starts from {layers}{config.encoder} with a fresh head",
     ]
-    if material.held_out:
+    if splits.held_out:
         notes.append(
-            f"no-answer threshold of what is trained on football: tuned on {len(material.held_out):,} questions on held-out "
+            f"no-answer threshold of what is trained on football: tuned on {len(splits.held_out):,} questions on held-out "
             "training reports; the SQuAD model keeps its own"
         )
     starts = dict.fromkeys(model.start for model, bundle in taken if bundle.settings.null_threshold is None)
@@ -346,4 +346,4 @@ def command(config: FootballConfig) -> None:
 
 
 if __name__ == "__main__":
-    run_command(FootballConfig, command)
+    run_command(command)

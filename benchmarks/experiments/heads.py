@@ -1,5 +1,6 @@
-"""Compare all heads on one encoder, and the whole models: train each alike, evaluate, export, score and time the exports, and
-say which differences exceed noise.
+"""Compare all heads on one encoder, and the whole models: train each alike, evaluate, export, and time the exports.
+
+The tables say which differences exceed noise.
 
     python -m benchmarks.experiments.heads --data squad --train-windows 20000 --dev-questions 2000 --seeds 0 1
     python -m benchmarks.experiments.heads --layers 3 --heads linear pointer --out runs/heads-small
@@ -31,10 +32,9 @@ from benchmarks.latency.plan import QUICK, Setting
 from benchmarks.models import ModelUnderTest, Run, bundle_facts, model_of
 from benchmarks.results import CPU, EXIT_SOME_FAILED, PADDED, UNPADDED, AnyResult, Failure, Latency, ResultFile, Runtime, failed
 from benchmarks.tables import check_markers
-from compress.quantize import PRECISION_OF_FLAG
 from distill.precision import resolve_precision
-from distill.stage import Material, fresh_model, read_material
-from distill.student import whole_student
+from distill.stage import DataSplits, fresh_model, load_splits
+from distill.student import standalone_student
 from distill.training import TrainingOptions
 from qa.bundle import Bundle, open_bundle
 from qa.cli import check_option, run_command
@@ -45,6 +45,7 @@ from qa.models.heads import HEADS
 from qa.models.model import QAModel
 from qa.models.pretrained import EMBEDDED as EMBEDDED_ENCODER
 from qa.models.pretrained import find_encoder, load_encoder
+from qa.precision import OF_FLAG
 from qa.runtimes import load_runtime
 from qa.settings import QASettings
 from qa.squad import file_sha256
@@ -159,7 +160,7 @@ class HeadModel:
         if self.head not in WHOLE_MODELS:
             return fresh_model(encoder, encoder_folder, self.head, seed=self.seed, n_layers=self.training.layers)
         words = QAModel(load_encoder(encoder, encoder_folder), "linear")
-        return whole_student(self.head, words, load_tokenizer(encoder_folder), self.seed)
+        return standalone_student(self.head, words, load_tokenizer(encoder_folder), self.seed)
 
 
 @dataclass
@@ -169,7 +170,7 @@ class Heads(Experiment):
     config: HeadsConfig = field(kw_only=True)
     training: SharedTraining = field(kw_only=True)
     encoder_folder: Path = field(kw_only=True)
-    material: Material = field(kw_only=True)
+    splits: DataSplits = field(kw_only=True)
 
     @cached_property
     def models(self) -> list[HeadModel]:
@@ -182,7 +183,7 @@ class Heads(Experiment):
     @cached_property
     def windows(self) -> list[Window]:
         """The training windows, cut when the first model needs them."""
-        return make_windows(self.material.train, load_tokenizer(self.encoder_folder), QASettings(), progress=True)
+        return make_windows(self.splits.train, load_tokenizer(self.encoder_folder), QASettings(), progress=True)
 
     def take(self, model: HeadModel) -> Bundle | None:
         """The bundle of an earlier run, or None. BundleError when it is another model's."""
@@ -205,17 +206,17 @@ def plan(config: HeadsConfig) -> Heads:
     encoder.check_length(QASettings().max_length)
     n_layers = len(encoder.layers)
     check_option((config.layers or 1) <= n_layers, "--layers", config.layers, f"at most the encoder's {n_layers}")
-    material = read_material(config.data, config.eval_data)
-    assert material.eval_file is not None  # HeadsConfig has seen to it
-    train_data = {"name": material.train_file.name, "sha256": file_sha256(material.train_file)}
+    splits = load_splits(config.data, config.eval_data)
+    assert splits.eval_file is not None  # HeadsConfig has seen to it
+    train_data = {"name": splits.train_file.name, "sha256": file_sha256(splits.train_file)}
     training = SharedTraining(
         config.encoder, file_sha256(encoder_folder / "model.safetensors"), config.layers, train_data, config.train_windows,
         config.learning_rate, config.batch_size, config.optimizer, config.freeze_encoder, resolve_precision(config.precision),
     )  # fmt: skip
     heads = Heads(
-        config.out, ResultFile(config.rows or config.out / "rows.jsonl"), evenly(material.eval, config.dev_questions),
-        data_of(material.eval_file), command_line_of("-m benchmarks.experiments.heads", config), config=config,
-        training=training, encoder_folder=encoder_folder, material=material,
+        config.out, ResultFile(config.rows or config.out / "rows.jsonl"), evenly(splits.eval, config.dev_questions),
+        data_of(splits.eval_file), command_line_of("-m benchmarks.experiments.heads", config), config=config,
+        training=training, encoder_folder=encoder_folder, splits=splits,
     )  # fmt: skip
     check_plan(config.out / PLAN, training)
     for model in heads.models:
@@ -231,7 +232,7 @@ def train_and_score(run: Heads, model: HeadModel) -> None:
         if bundle is None:
             fresh = model.fresh(run.encoder_folder)
             bundle = train(
-                fresh, run.out / model.name, model, run.windows, model.options(len(run.windows)), run.material,
+                fresh, run.out / model.name, model, run.windows, model.options(len(run.windows)), run.splits,
                 run.encoder_folder, QASettings(), head_parameters=sum(p.numel() for p in fresh.head.parameters()),
             )  # fmt: skip
         facts = run.facts(model, bundle) | {"head_params": bundle.manifest["head_parameters"]}
@@ -246,7 +247,7 @@ def train_and_score(run: Heads, model: HeadModel) -> None:
 
 def export_model(run: Heads, model: HeadModel, parent: Bundle, kind: str, flag: str) -> ModelUnderTest | None:
     """One export of a model, made or taken; None when it cannot be, and why is a result."""
-    precision = PRECISION_OF_FLAG[flag]
+    precision = OF_FLAG[flag].name
     path = parent.path.with_name(f"{parent.path.name}-{kind}-{precision}")
     own = {"head": model.head, "seed": model.seed, "training": asdict(run.training)}
     own["head_params"] = parent.manifest["head_parameters"]
@@ -322,4 +323,4 @@ def command(config: HeadsConfig) -> None:
 
 
 if __name__ == "__main__":
-    run_command(HeadsConfig, command)
+    run_command(command)

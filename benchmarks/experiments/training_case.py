@@ -26,7 +26,7 @@ from distill.batches import to_tensors
 from distill.objectives import Distillation, DistillationWeights, supervised
 from distill.student import student_from_layers
 from distill.teacher_logits import TeacherLogits
-from distill.training import LossFunction, Trainer, TrainingOptions
+from distill.training import LossFunction, Trainer, TrainingOptions, make_accelerator
 from qa.bundle import open_bundle
 from qa.cli import one_line
 from qa.datasets import resolve
@@ -121,7 +121,7 @@ class StopWatch:
     def __init__(self, config: CaseConfig) -> None:
         self.config, self.ends = config, dict[int, float]()
 
-    def __call__(self, steps_done: int) -> None:
+    def __call__(self, steps_done: int, n_steps: int) -> None:
         """Called after every step."""
         self.ends[steps_done] = time.perf_counter()
 
@@ -151,19 +151,20 @@ def train_here(config: CaseConfig, case: Case, work: Path) -> tuple[float, tuple
         student = student_from_layers(teacher, config.student_layers)
     set_dropout(student, case)
     options = TrainingOptions(LEARNING_RATE, config.batch_size, 1, precision=case.precision, checkpoint_minutes=1e6)
-    trainer = Trainer(student, windows, supervised, options, work, config.name)
+    accelerator = make_accelerator(case.precision)
+    loss: LossFunction = supervised
     if case.objective != SUPERVISED:
         weights = DistillationWeights(0.1, TEMPERATURE, 10.0 if case.objective == TEACHER_EACH_STEP else 0.0)
-        logits = TeacherLogits(teacher, windows, work / "cache", trainer.accelerator)
+        logits = TeacherLogits(teacher, windows, work / "cache", accelerator)
         if case.objective == TEACHER_CACHED:
             for first in range(0, len(windows), config.batch_size):
                 indices = np.arange(first, min(first + config.batch_size, len(windows)))
                 logits(to_tensors([windows[i] for i in indices]), indices)
-        trainer.loss = Distillation(logits, weights)
+        loss = Distillation(logits, weights)
     if not case.bucketed:
-        trainer.loss = padded(trainer.loss, open_bundle(config.teacher).settings.max_length)
-    trainer.after_step = watch = StopWatch(config)
-    trainer.train()
+        loss = padded(loss, open_bundle(config.teacher).settings.max_length)
+    watch = StopWatch(config)
+    Trainer(student, windows, loss, options, work, config.name, accelerator=accelerator, after_step=watch).train()
     return watch.windows_per_s(), ("torch", torch.__version__)
 
 
@@ -186,7 +187,7 @@ def train_with_transformers(config: CaseConfig, case: Case, work: Path) -> tuple
 
     class AfterStep(transformers.TrainerCallback):
         def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-            watch(state.global_step)
+            watch(state.global_step, state.max_steps)
 
     arguments = transformers.TrainingArguments(
         output_dir=str(work), per_device_train_batch_size=config.batch_size, learning_rate=LEARNING_RATE, num_train_epochs=1,

@@ -213,4 +213,4 @@ def command(config: TrainingConfig) -> None:
 
 
 if __name__ == "__main__":
-    run_command(TrainingConfig, command)
+    run_command(command)

@@ -4,18 +4,13 @@ from pathlib import Path
 
 from benchmarks.latency.worker import Model
 from qa.bundle import open_bundle
-from qa.runtimes import find_litert, load_runtime
+from qa.kinds import KINDS
+from qa.runtimes import load_runtime
 
 
 def import_libraries(path: Path) -> None:
     """Import what this kind of bundle needs, so that loading it is timed alone."""
-    kind = open_bundle(path).kind
-    if kind == "pytorch":
-        import qa.models.model  # noqa: F401
-    elif kind == "onnx":
-        import onnxruntime  # noqa: F401
-    else:
-        find_litert()
+    KINDS[open_bundle(path).kind].runtime_class().library()
 
 
 def load(path: Path, threads: int) -> Model:

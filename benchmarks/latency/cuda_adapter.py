@@ -7,6 +7,7 @@ from pathlib import Path
 
 from benchmarks.latency.worker import Model
 from qa.bundle import open_bundle
+from qa.kinds import KINDS
 from qa.runtimes import OnnxRuntime, TorchRuntime
 
 MAX_BATCH = 1024  # a batch is computed at once; one too large for the memory is a row with that error
@@ -17,10 +18,7 @@ def import_libraries(path: Path) -> None:
     import torch
 
     torch.zeros(1, device="cuda")
-    if open_bundle(path).kind == "pytorch":
-        import qa.models.model  # noqa: F401
-    else:
-        import onnxruntime  # noqa: F401
+    KINDS[open_bundle(path).kind].runtime_class().library()
 
 
 def load(path: Path, threads: int, precision: str) -> Model:

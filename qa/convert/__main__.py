@@ -19,10 +19,10 @@ from qa.convert.triviaqa import TriviaQAConfig
 Command = Annotated[TriviaQAConfig, tyro.conf.subcommand("triviaqa")] | Annotated[OLPConfig, tyro.conf.subcommand("olp")]
 
 
-def main(config: TriviaQAConfig | OLPConfig) -> Report:
+def main(config: Command) -> Report:
     """Convert with the converter whose options these are."""
     return olp.main(config) if isinstance(config, OLPConfig) else triviaqa.main(config)
 
 
 if __name__ == "__main__":
-    run_command(Command, main)
+    run_command(main)

@@ -62,4 +62,4 @@ def main(config: ExcerptConfig) -> None:
 
 
 if __name__ == "__main__":
-    run_command(ExcerptConfig, main)
+    run_command(main)

@@ -29,6 +29,7 @@ from transformers import (
 
 from qa.errors import OptionError
 from qa.models.bidaf import BiDAF, BiDAFConfig, BiDAFOutput
+from qa.models.heads.segments import MASKED
 from qa.models.qanet import QANet, QANetConfig, QANetOutput
 from qa.tokenization import INPUTS
 
@@ -93,10 +94,6 @@ def _build_albert(config: Any) -> PreTrainedModel:
     return AlbertModel(config, add_pooling_layer=False)
 
 
-# Hides padding from attention: fits fp16, and exp of it is exactly 0 in fp32.
-MASKED = -1e4
-
-
 def _additive(attention_mask: Tensor, dtype: torch.dtype) -> Tensor:
     """Made here, the same in training and in every exported graph: Hugging Face's own brings operators old runtimes refuse."""
     return (1.0 - attention_mask[:, None, None, :].to(dtype)) * MASKED  # (B, 1, 1, T)
@@ -110,7 +107,7 @@ def _ids(model: Any, input_ids: Tensor, attention_mask: Tensor) -> dict[str, Ten
     return {"input_ids": input_ids}
 
 
-def _blank_padding(model: Any, input_ids: Tensor, attention_mask: Tensor) -> dict[str, Tensor]:
+def _embeds_without_padding(model: Any, input_ids: Tensor, attention_mask: Tensor) -> dict[str, Tensor]:
     words = model.embeddings.word_embeddings(input_ids)  # (B, T, E)
     return {"inputs_embeds": words * attention_mask[..., None].to(words.dtype)}
 
@@ -138,8 +135,8 @@ class EncoderType:
     """From model: the layer of each step, first to last; one that runs again and again is listed as often."""
     parts: Callable[[Any], LayerParts] | None
     """From one layer; None when a layer is not one attention and one feed-forward network, and cannot be pruned as such."""
-    words: Callable[[Any, Tensor, Tensor], dict[str, Tensor]] = _ids
-    """From model, input_ids and attention_mask (B, T): how the model gets its words."""
+    embed_inputs: Callable[[Any, Tensor, Tensor], dict[str, Tensor]] = _ids
+    """From model, input_ids and attention_mask (B, T): the arguments by which the model gets its words."""
     mask: Callable[[Tensor, torch.dtype], Tensor] = _additive
     """From attention_mask (B, T) and the model's dtype: what the model gets of it."""
     token_types: Callable[[Tensor], dict[str, Tensor]] = _same
@@ -206,7 +203,7 @@ ENCODERS: dict[str, EncoderType] = {
         lambda m: m.encoder.layer,
         None,
         # Each word is joined with its neighbours: beside padding it would have another one than at the end of a window.
-        words=_blank_padding,
+        embed_inputs=_embeds_without_padding,
         question_answering="MobileBertForQuestionAnswering",
         unprunable="each of its layers stacks several narrow feed-forward networks inside a bottleneck",
     ),

@@ -18,7 +18,7 @@ from transformers.modeling_outputs import BaseModelOutput
 
 from qa.models.heads.qermit import FIRST_SEGMENT_TOKENS
 from qa.models.heads.segments import MASKED, answer_tokens, first_segment
-from qa.models.whole import EXACT, TokenEmbedding, TrilinearScores, WholeModel
+from qa.models.whole import EXACT, StandaloneModel, TokenEmbedding, TrilinearScores
 
 
 class BiDAFConfig(PretrainedConfig):
@@ -93,7 +93,7 @@ def reordered(states: Tensor, order: Tensor) -> Tensor:
     return states.gather(1, order[..., None].expand(-1, -1, states.shape[2]))
 
 
-class BiDAF(WholeModel):
+class BiDAF(StandaloneModel):
     """All but the output layer; called as transformers' encoders are, with the plain padding mask."""
 
     def __init__(self, config: BiDAFConfig) -> None:

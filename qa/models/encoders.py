@@ -97,7 +97,7 @@ class Encoder(nn.Module):
         if position_ids is None:
             position_ids = self.positions[:, : input_ids.shape[1]]
         more = {"output_hidden_states": True} if hidden_states else {}
-        words = self.architecture.words(self.model, input_ids, attention_mask)
+        words = self.architecture.embed_inputs(self.model, input_ids, attention_mask)
         types = self.architecture.token_types(token_type_ids)
         output = self.model(**words, **types, attention_mask=mask, position_ids=position_ids, **more)
         return output.last_hidden_state, output.hidden_states if hidden_states else ()

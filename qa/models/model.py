@@ -16,18 +16,19 @@ from qa.card_use import CONFIG, WHY_NOT_IN_TRANSFORMERS
 from qa.cli import check_option
 from qa.errors import BundleError, OptionError
 from qa.files import write_whole
+from qa.kinds import KINDS
 from qa.models.architectures import encoder_type
 from qa.models.encoders import Encoder
 from qa.models.heads import build_head
 from qa.models.heads.qermit import LONGEST_QUESTION, ConvolutionQuestion, MultiConvolutionQuestion
 from qa.models.hub import OWN_TYPE, encoder_config, from_hub, hub_config, to_hub
 from qa.models.surgery import shrink_to
-from qa.models.whole import WholeModel
+from qa.models.whole import StandaloneModel
 from qa.models.word_table import ProductQuantizedEmbedding
 from qa.settings import QASettings
 
-WEIGHTS = "model.safetensors"
-CUT_THE_QUESTION = (WholeModel, ConvolutionQuestion, MultiConvolutionQuestion)  # at LONGEST_QUESTION
+WEIGHTS = KINDS["pytorch"].weights
+CUT_THE_QUESTION = (StandaloneModel, ConvolutionQuestion, MultiConvolutionQuestion)  # at LONGEST_QUESTION
 
 
 def write_config(folder: Path, config: dict[str, Any]) -> None:

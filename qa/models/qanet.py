@@ -21,7 +21,7 @@ from transformers.modeling_outputs import BaseModelOutput
 
 from qa.models.heads.qermit import FIRST_SEGMENT_TOKENS
 from qa.models.heads.segments import MASKED, answer_tokens, first_segment
-from qa.models.whole import EXACT, TokenEmbedding, TrilinearScores, WholeModel
+from qa.models.whole import EXACT, StandaloneModel, TokenEmbedding, TrilinearScores
 
 
 class QANetConfig(PretrainedConfig):
@@ -133,7 +133,7 @@ class ContextQueryAttention(TrilinearScores):
         return torch.cat([context, to_question, context * to_question, context * to_context], dim=-1)
 
 
-class QANet(WholeModel):
+class QANet(StandaloneModel):
     """All but the output layer; called as transformers' encoders are, with the plain padding mask."""
 
     def __init__(self, config: QANetConfig) -> None:

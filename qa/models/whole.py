@@ -81,7 +81,7 @@ class TrilinearScores(nn.Module):
         return products + self.context(context) + self.question(question).transpose(1, 2)
 
 
-class WholeModel(nn.Module):
+class StandaloneModel(nn.Module):
     """All but the output layer of a whole model; called as transformers' encoders are, with the plain padding mask."""
 
     def __init__(self, embedding: TokenEmbedding) -> None:
@@ -104,7 +104,7 @@ class WholeModel(nn.Module):
         """Put another word table in its place."""
         self.embedding.register_module("words", table)
 
-    def start_from(self, words: Tensor, tokenizer: Tokenizer) -> None:
+    def init_from_teacher(self, words: Tensor, tokenizer: Tokenizer) -> None:
         """Take over a teacher's word vectors (V, E), and the characters of its tokens."""
         table = self.embedding.get_buffer("table")
         with torch.no_grad():

@@ -10,10 +10,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from qa.precision import GROUP_SIZES
+
 N_ENTRIES = 256
 FIRST_CODE = -128  # codes are int8, which converters store as it is
-# The names of the forms, and the values of a group.
-GROUP_SIZES = {"pq3": 3, "pq4": 4}
 
 
 class ProductQuantizedEmbedding(nn.Module):

@@ -12,7 +12,8 @@ from mutations import damaged_bytes, damaged_json
 
 import qa
 from qa.features import make_windows
-from qa.probe import PROBE_TOLERANCE, relative_difference
+from qa.precision import PRECISIONS
+from qa.probe import relative_difference
 from qa.runtimes import run_windows
 from qa.squad import file_sha256, read_squad
 
@@ -74,7 +75,7 @@ class Bundles(Torture):
             qa.load(path, threads=1).answer_all([(e.question, e.context) for e in self.examples])
             return ""
         away = relative_difference(np.load(self._expected(name)), self._logits(path))
-        allowed = ROOM * PROBE_TOLERANCE[name.rpartition("-")[2]]
+        allowed = ROOM * PRECISIONS[name.rpartition("-")[2]].probe_tolerance
         return f"logits {away:.3g} away, and not refused" if away > allowed else ""
 
     def _announced(self, path: Path) -> str:

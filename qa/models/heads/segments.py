@@ -9,7 +9,8 @@ counts as the last of a question's own tokens.
 from torch import Tensor
 from torch.nn import functional
 
-# Hides a position in a maximum or before a softmax: fits fp16, and exp of it is exactly 0 in fp32.
+# Hides a position in a maximum, in attention or before a softmax: fits fp16, exp of it is exactly 0 in fp32, and 0 times it is
+# not NaN.
 MASKED = -1e4
 
 

@@ -1,0 +1,91 @@
+"""The commands, by name: each is the `main` of a module that `python -m` runs too.
+
+    pocketqa distill --student-layers 3
+"""
+
+import ast
+import shutil
+import sys
+import textwrap
+from importlib.util import find_spec
+from pathlib import Path
+from pkgutil import resolve_name
+
+from qa.cli import fail, run_command
+from qa.errors import OptionError
+
+# Each is imported when it is called: asking loads no training code, and listing them loads none at all.
+COMMANDS = {
+    "ask": "qa.ask:main",
+    "evaluate": "qa.evaluate:main",
+    "sample": "qa.sample:main",
+    "convert": "qa.convert.__main__:main",
+    "augment": "qa.augment:main",
+    "checkpoint": "qa.checkpoints:main",
+    "finetune": "distill.finetune:main",
+    "distill": "distill.run:main",
+    "prune": "compress.prune:main",
+    "quantize-aware": "compress.quantize_aware:main",
+    "compress-tables": "compress.tables:main",
+    "export onnx": "export.onnx:main",
+    "export tflite": "export.tflite:main",
+    "export android": "export.android:main",
+    "export android-tokens": "export.android_tokens:main",
+    "export times": "export.times:main",
+    "compare": "benchmarks.compare:command",
+    "table": "benchmarks.table:main",
+    "parameters": "benchmarks.parameters:main",
+    "experiment heads": "benchmarks.experiments.heads:command",
+    "experiment football": "benchmarks.experiments.football:command",
+    "experiment training-speed": "benchmarks.experiments.training_speed:command",
+    "completion": "qa.completion:main",
+}
+USAGE = "usage: pocketqa COMMAND [OPTIONS]; pocketqa COMMAND --help explains the options"
+
+
+def summary(name: str) -> str:
+    """The first line of the docstring of a command's module, which is not imported for it."""
+    spec = find_spec(COMMANDS[name].partition(":")[0])
+    assert spec is not None
+    assert spec.origin is not None
+    source = Path(spec.origin).read_text(encoding="utf-8")
+    return (ast.get_docstring(ast.parse(source)) or "").partition("\n")[0]
+
+
+def overview() -> str:
+    """Every command with a line about it."""
+    indent, width = max(map(len, COMMANDS)) + 4, shutil.get_terminal_size().columns
+    lines = [
+        textwrap.fill(summary(name), width, initial_indent=f"  {name}".ljust(indent), subsequent_indent=" " * indent)
+        for name in COMMANDS
+    ]
+    return "\n".join([USAGE, "", *lines])
+
+
+def split_command(words: list[str]) -> tuple[str, list[str]]:
+    """The command, of one word or two, that `words` begin with, and its arguments. OptionError where there is none."""
+    for n in (2, 1):
+        if (name := " ".join(words[:n])) in COMMANDS:
+            return name, words[n:]
+    alike = [name for name in COMMANDS if name.startswith(f"{words[0]} ")]
+    raise OptionError(f"pocketqa {words[0]}: no such command; there are {', '.join(alike or COMMANDS)}")
+
+
+def main() -> None:
+    """Run the command that the command line names, or list all."""
+    words = sys.argv[1:]
+    if not words or words[0] in ("-h", "--help"):
+        print(overview())
+        return
+    try:
+        name, arguments = split_command(words)
+        command = resolve_name(COMMANDS[name])
+    except OptionError as error:
+        fail(error)
+    except ModuleNotFoundError as error:
+        fail(OptionError(f"pocketqa {name}: {error.name} is not installed; pip install 'pocketqa[all]'"))
+    run_command(command, arguments, f"pocketqa {name}")
+
+
+if __name__ == "__main__":
+    main()

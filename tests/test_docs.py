@@ -1,0 +1,49 @@
+"""The documents say what is so: their code runs, and the files they name are there."""
+
+import re
+import sys
+from pathlib import Path
+from unittest.mock import patch
+
+import pytest
+
+from benchmarks.peers.registry import PEERS
+from compress.prune import METHODS
+from qa.kinds import KINDS
+from qa.models.architectures import ENCODERS
+from qa.models.heads import HEADS
+from qa.precision import PRECISIONS
+
+ROOT = Path(__file__).parent.parent
+DOCUMENTS = sorted((ROOT / "docs").glob("*.md"))
+
+
+@pytest.fixture
+def registries():
+    """As they are; what is added to them is forgotten afterwards."""
+    found = [HEADS, ENCODERS, KINDS, PRECISIONS, METHODS, PEERS, sys.modules]
+    patches = [patch.dict(registry) for registry in found]
+    for one in patches:
+        one.start()
+    yield found[:-1]
+    for one in patches:
+        one.stop()
+
+
+def test_the_examples_of_extending_run_and_extend_every_registry(registries, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    sizes = [len(registry) for registry in registries]
+    text = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
+    space = {"__name__": "example"}
+    for block in re.finditer(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE):
+        line = text.count("\n", 0, block.start()) + 1
+        exec(compile("\n" * line + block[1], "docs/extending.md", "exec"), space)
+    assert [len(registry) for registry in registries] == [size + 1 for size in sizes]
+    assert (tmp_path / "table" / "README.md").read_text().count("Token table") == 1
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_documents_name_what_there_is(document):
+    named = re.findall(r"`([a-z_]+(?:/[a-z_]+)*/(?:[a-z_]+\.py)?)`", document.read_text(encoding="utf-8"))
+    assert named
+    assert [name for name in named if not (ROOT / name).exists()] == []

@@ -15,6 +15,7 @@ import android.view.inputmethod.InputMethodManager;
 import android.widget.Button;
 import android.widget.EditText;
 import android.widget.Toast;
+import java.util.concurrent.Callable;
 import org.pocketqa.core.Candidate;
 
 /** The passage, the question and the answer. Shows workspace and engine; of its own it holds only the question being typed. */
@@ -93,7 +94,7 @@ public final class MainActivity extends Screen implements Listeners.Listener {
         if (!SharedText.isIn(intent)) {
             return;
         }
-        PassageSource shared = SharedText.of(this, intent);
+        Callable<Passage> shared = SharedText.of(this, intent);
         if (shared != null) {
             app().passages.load(shared);
         } else {

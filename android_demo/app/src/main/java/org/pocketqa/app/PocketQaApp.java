@@ -12,6 +12,8 @@ public final class PocketQaApp extends Application {
     ModelShelf shelf;
     ModelCopier copier;
     ModelHashes hashes;
+    Benchmarks benchmarks;
+    Comparison comparison;
 
     static PocketQaApp of(Context context) {
         return (PocketQaApp) context.getApplicationContext();
@@ -28,6 +30,8 @@ public final class PocketQaApp extends Application {
         copier = new ModelCopier(this, folders, engine);
         shelf = new ModelShelf(this, folders, engine, copier, settings);
         hashes = new ModelHashes(this);
+        benchmarks = new Benchmarks(this, engine, passages);
+        comparison = new Comparison(this, engine, workspace);
         passages.restore();
         shelf.refresh();
     }

@@ -3,7 +3,7 @@ package org.pocketqa.app;
 import android.content.Context;
 
 /** The passage on the desk and what was asked about it. It outlives every screen; main thread only. */
-final class Workspace implements Engine.Asker {
+final class Workspace {
     static final int NONE = -1;
 
     final Listeners listeners = new Listeners();
@@ -87,7 +87,7 @@ final class Workspace implements Engine.Asker {
 
     /** Asks about the present passage, unless there is none or the engine has other work. True if the question is on its way. */
     boolean ask(String question) {
-        if (passage == null || reading || !engine.ask(passage, question, this)) {
+        if (passage == null || reading || !engine.start(asking(question), outcome())) {
             return false;
         }
         notice = null;
@@ -102,18 +102,31 @@ final class Workspace implements Engine.Asker {
         unseen = false;
     }
 
-    @Override
-    public void answered(Result answered) {
+    private Engine.Work<Result> asking(String question) {
+        Passage asked = passage;
+        return (model, job) -> model.ask(asked, question, job);
+    }
+
+    private Engine.Outcome<Result> outcome() {
+        return new Engine.Outcome<Result>() {
+            @Override
+            public void done(Result result) {
+                answered(result);
+            }
+
+            @Override
+            public void failed(Throwable fault) {
+                setNotice(Sentences.of(context, fault));
+            }
+        };
+    }
+
+    void answered(Result answered) {
         if (answered.passage != passage) {
             return;
         }
         result = answered;
         show(answered.answers.best == null ? NONE : answered.answers.candidates.indexOf(answered.answers.best));
-    }
-
-    @Override
-    public void failed(Throwable fault) {
-        setNotice(Sentences.of(context, fault));
     }
 
     /** Marks another candidate in the text. */

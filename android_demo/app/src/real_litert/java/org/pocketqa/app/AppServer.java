@@ -4,7 +4,6 @@ import android.content.FakePreferences;
 import android.os.Looper;
 import java.io.File;
 import java.io.IOException;
-import java.util.Collections;
 import java.util.function.BooleanSupplier;
 import org.pocketqa.tools.Pipe;
 
@@ -59,7 +58,7 @@ public final class AppServer {
     }
 
     private void ask(String passage, String question) throws IOException, InterruptedException {
-        app.passages.load(new TextSource("title", "source", passage, Collections.<String>emptyList(), app.getResources()));
+        app.passages.load(() -> Passage.own("title", "source", passage, app.getResources()));
         until(() -> !app.workspace.reading());
         app.workspace.ask(question);
         until(() -> app.engine.state().job == null);

@@ -76,12 +76,18 @@ final class Benchmarks {
         return running ? engine.state().job : null;
     }
 
+    /** Is the engine free, and is there something to ask? */
+    boolean canStart() {
+        return engine.state().phase == EngineState.Phase.READY && passages.bundled() != null;
+    }
+
     /** Starts one with the questions of the bundled passages, unless the engine has other work. True if it is under way. */
     boolean start() {
-        List<Benchmark.Question> questions = questions(passages.bundled());
-        if (!engine.start((model, job) -> measure(model, job, questions), outcome())) {
+        if (!canStart()) {
             return false;
         }
+        List<Benchmark.Question> questions = questions(passages.bundled());
+        engine.start((model, job) -> measure(model, job, questions), outcome());
         running = true;
         measured = null;
         notice = null;

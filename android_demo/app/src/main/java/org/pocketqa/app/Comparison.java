@@ -12,15 +12,17 @@ final class Comparison {
     private final Context context;
     private final Engine engine;
     private final Workspace workspace;
+    private final Settings settings;
     private Result first;
     private Result second;
     private String notice;
     private StoredModel asking;
 
-    Comparison(Context context, Engine engine, Workspace workspace) {
+    Comparison(Context context, Engine engine, Workspace workspace, Settings settings) {
         this.context = context;
         this.engine = engine;
         this.workspace = workspace;
+        this.settings = settings;
     }
 
     /** The models to choose from: all but the one that gave the answer. */
@@ -75,9 +77,10 @@ final class Comparison {
 
     private Engine.Work<Result> asking(Result result, StoredModel other) {
         int threads = result.model.threads;
+        boolean readAll = settings.readAll();
         return (used, job) -> {
             try (LoadedModel model = engine.open(other, threads)) {
-                return model.ask(result.passage, result.question, job);
+                return model.ask(result.passage, result.question, readAll, job);
             }
         };
     }

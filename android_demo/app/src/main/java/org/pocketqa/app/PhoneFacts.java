@@ -10,7 +10,7 @@ import java.util.Map;
 final class PhoneFacts {
     private PhoneFacts() {}
 
-    static Map<String, Object> of(Context context) {
+    static Map<String, Object> phone() {
         Map<String, Object> phone = new LinkedHashMap<String, Object>();
         phone.put("name", Build.MANUFACTURER + " " + Build.MODEL);
         phone.put("android", Build.VERSION.RELEASE);

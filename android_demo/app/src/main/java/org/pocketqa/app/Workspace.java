@@ -9,6 +9,7 @@ final class Workspace {
     final Listeners listeners = new Listeners();
     private final Context context;
     private final Engine engine;
+    private final Settings settings;
     private Passage passage;
     private boolean reading;
     private String notice;
@@ -16,9 +17,10 @@ final class Workspace {
     private int shown = NONE;
     private boolean unseen;
 
-    Workspace(Context context, Engine engine) {
+    Workspace(Context context, Engine engine, Settings settings) {
         this.context = context;
         this.engine = engine;
+        this.settings = settings;
     }
 
     /** Null until the first one is read. */
@@ -104,7 +106,8 @@ final class Workspace {
 
     private Engine.Work<Result> asking(String question) {
         Passage asked = passage;
-        return (model, job) -> model.ask(asked, question, job);
+        boolean readAll = settings.readAll();
+        return (model, job) -> model.ask(asked, question, readAll, job);
     }
 
     private Engine.Outcome<Result> outcome() {

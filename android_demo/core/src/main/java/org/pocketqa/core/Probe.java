@@ -12,10 +12,10 @@ final class Probe {
 
     /** One window. */
     static final class Recorded {
-        private final int[] inputIds;
+        final int[] inputIds;
         private final int contextBegin;
-        private final float[] startLogits;
-        private final float[] endLogits;
+        final float[] startLogits;
+        final float[] endLogits;
 
         private Recorded(Fields json, int longest, int vocabularySize) throws ModelFileException {
             inputIds = json.integers("input_ids", 0, vocabularySize - 1);

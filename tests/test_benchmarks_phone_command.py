@@ -10,23 +10,8 @@ from phone_logs import CURRENT, LOGGED_SIZE, LOGS, ONE_RUN, PIXEL, write
 from benchmarks import accuracy, compare
 from benchmarks.compare import CompareConfig, command_line
 from benchmarks.results import Failure, Machine, PhoneLatency, append_result, read_results
-from qa.bundle import new_bundle, open_bundle
+from qa.bundle import open_bundle
 from qa.errors import OptionError
-
-
-@pytest.fixture
-def make_export(make_bundle, tmp_path):
-    """A function: a TFLite bundle of that name with a weights file of that many bytes."""
-
-    def make(name, n_bytes):
-        parent = open_bundle(make_bundle())
-        manifest = {"kind": "tflite", "precision": "int8", "stage": "export", "parameters": parent.manifest["parameters"]}
-        with new_bundle(tmp_path / "run" / name, manifest) as draft:
-            (draft / "qa.json").write_bytes((parent.path / "qa.json").read_bytes())
-            (draft / "model.tflite").write_bytes(bytes(n_bytes))
-        return tmp_path / "run" / name
-
-    return make
 
 
 @pytest.fixture

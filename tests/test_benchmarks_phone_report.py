@@ -1,4 +1,4 @@
-"""The app's benchmark as results: the example is the app's own JSON, written on a JVM with LiteRT 1.4 (record_phone_report.py)."""
+"""The app's benchmark as results: the example is JSON that the app wrote on a JVM with LiteRT 1.4 (golden/)."""
 
 import json
 from pathlib import Path
@@ -63,8 +63,8 @@ def test_figures_are_those_of_the_runs(example):
     assert one.memory_growth_mb == round((part["memory_bytes_after"] - part["memory_bytes_before_load"]) / 1e6, 1)
     assert one.thermal_status is None  # a JVM has none
     part, asked = example["questions"][0], next(r for r in found if isinstance(r, PhoneQuestions))
-    assert asked.n == len(part["times_ns"]) == 18
-    assert asked.n_windows == part["windows"] >= 18
+    assert asked.n == len(part["times_ns"]) == 28
+    assert asked.n_windows == part["windows"] >= 28
     parts = asked.tokenize_ms_mean + asked.inference_ms_mean + asked.decode_ms_mean
     assert asked.latency_ms_mean == pytest.approx(parts, abs=1e-3)
 
@@ -90,7 +90,7 @@ def test_a_number_of_threads_that_failed_is_a_failure(example, tmp_path):
 
 
 def test_a_report_of_another_file_is_refused(example):
-    with pytest.raises(PhoneReportError, match=r"SHA-256 \w{12}\) was measured, which is not the model.tflite of teacher, student"):
+    with pytest.raises(PhoneReportError, match=r"SHA-256 \w{12}\) was measured, which is not .* of teacher, student"):
         results(EXAMPLE, "1" * 64)
 
 

@@ -47,7 +47,8 @@ class CompareConfig:
     """Measure accuracy only."""
     target: str = CPU
     """Where to compute: cpu (here), cuda (this machine's GPU), ssh:USER@HOST (numpy and LiteRT or ONNX Runtime must be there), or
-    qemu:CPU (an emulated ARM64 CPU such as qemu:neoverse-n1, set up by benchmarks/arm64_python.sh: instructions, no times)."""
+    qemu:CPU (an emulated ARM64 CPU such as qemu:neoverse-n1, set up by benchmarks/arm64_python.sh: instructions, no times; with
+    /litert-1.4.0 behind the CPU in the Android app's release line of LiteRT)."""
     questions: int | None = None
     """Questions computed on another --target, evenly spaced over the data; by default all, under QEMU 20."""
     phone_log: tuple[Path, ...] = ()

@@ -1,23 +1,16 @@
 package org.pocketqa.app;
 
 import android.app.Activity;
-import android.content.ClipData;
-import android.content.ClipboardManager;
-import android.content.Context;
 import android.content.Intent;
 import android.content.res.Resources;
-import android.os.Build;
 import android.view.View;
 import android.widget.Button;
 import android.widget.ProgressBar;
 import android.widget.ScrollView;
 import android.widget.TextView;
-import android.widget.Toast;
 
 /** The panel below the passage: what is missing or wrong, how far the question is, and the answer. */
 final class AnswerPanel {
-    private static final int LAST_SILENT_SDK = 32; // of Android 12L
-
     private final Activity screen;
     private final Resources words;
     private final ScrollView scroll;
@@ -161,11 +154,7 @@ final class AnswerPanel {
     }
 
     private void copyAnswer() {
-        ClipboardManager clipboard = (ClipboardManager) screen.getSystemService(Context.CLIPBOARD_SERVICE);
-        clipboard.setPrimaryClip(ClipData.newPlainText(asked.getText(), answer.getText()));
-        if (Build.VERSION.SDK_INT <= LAST_SILENT_SDK) { // from then on the system itself says so
-            Toast.makeText(screen, R.string.copied, Toast.LENGTH_SHORT).show();
-        }
+        Screen.copy(screen, asked.getText(), answer.getText());
     }
 
     private void shareAnswer() {

@@ -30,7 +30,7 @@ class Part(Struct, kw_only=True, forbid_unknown_fields=True):
 
     threads: Count
     times_ns: Times
-    """Of windows the runtime's call, inputs filled before and logits read after it in it; of a question all of it."""
+    """Of windows the runtime's call, with filling its inputs before and reading its logits after; of a question all of it."""
     thermal_before: int | None
     thermal_after: int | None
     """Android's thermal status, 0 (none) to 6 (shutdown)."""

@@ -6,11 +6,14 @@ import android.view.View;
 import android.view.ViewGroup;
 import android.widget.Button;
 import android.widget.TextView;
+import java.util.Collections;
 import java.util.List;
 import org.pocketqa.core.StoredModel;
 
 /** The last question's answer beside that of another model. Shows Comparison. */
 public final class CompareActivity extends Screen implements Listeners.Listener {
+    private List<StoredModel> shown = Collections.emptyList();
+
     @Override
     protected void onCreate(Bundle saved) {
         super.onCreate(saved);
@@ -26,7 +29,6 @@ public final class CompareActivity extends Screen implements Listeners.Listener 
         app().comparison.listeners.add(this);
         app().shelf.listeners.add(this);
         changed();
-        fillModels();
     }
 
     @Override
@@ -45,6 +47,7 @@ public final class CompareActivity extends Screen implements Listeners.Listener 
         Screen.setText(text(R.id.compare_first), results.isEmpty() ? "" : ResultText.column(this, results.get(0)));
         Screen.setText(text(R.id.compare_second), second(comparison, results));
         Screen.setVisible(findViewById(R.id.compare_cancel), comparison.asking() != null);
+        showModels(comparison.others(app().shelf.models()), !results.isEmpty());
         boolean ready = app().engine.state().phase == EngineState.Phase.READY;
         ViewGroup models = (ViewGroup) findViewById(R.id.compare_models);
         for (int i = 0; i < models.getChildCount(); i++) {
@@ -66,13 +69,15 @@ public final class CompareActivity extends Screen implements Listeners.Listener 
         return results.size() < 2 ? "" : ResultText.column(this, results.get(1));
     }
 
-    private void fillModels() {
-        ViewGroup rows = (ViewGroup) findViewById(R.id.compare_models);
-        rows.removeAllViews();
-        List<StoredModel> others = app().comparison.others(app().shelf.models());
-        boolean asked = !app().comparison.results().isEmpty();
+    private void showModels(List<StoredModel> others, boolean asked) {
         int hint = others.isEmpty() ? R.string.compare_none : R.string.compare_choose;
         Screen.setText(text(R.id.compare_choose), asked ? getString(hint) : "");
+        if (ModelShelf.same(shown, others)) { // the buttons stay: new ones would take a screen reader's focus away
+            return;
+        }
+        shown = others;
+        ViewGroup rows = (ViewGroup) findViewById(R.id.compare_models);
+        rows.removeAllViews();
         for (StoredModel model : others) {
             Button button = (Button) LayoutInflater.from(this).inflate(R.layout.suggestion, rows, false);
             button.setText(ModelText.name(model));

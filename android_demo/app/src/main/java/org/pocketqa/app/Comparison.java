@@ -12,17 +12,15 @@ final class Comparison {
     private final Context context;
     private final Engine engine;
     private final Workspace workspace;
-    private final Settings settings;
     private Result first;
     private Result second;
     private String notice;
     private StoredModel asking;
 
-    Comparison(Context context, Engine engine, Workspace workspace, Settings settings) {
+    Comparison(Context context, Engine engine, Workspace workspace) {
         this.context = context;
         this.engine = engine;
         this.workspace = workspace;
-        this.settings = settings;
     }
 
     /** The models to choose from: all but the one that gave the answer. */
@@ -77,7 +75,7 @@ final class Comparison {
 
     private Engine.Work<Result> asking(Result result, StoredModel other) {
         int threads = result.model.threads;
-        boolean readAll = settings.readAll();
+        boolean readAll = result.answers.windows == result.answers.windowsInText; // as the first did
         return (used, job) -> {
             try (LoadedModel model = engine.open(other, threads)) {
                 return model.ask(result.passage, result.question, readAll, job);

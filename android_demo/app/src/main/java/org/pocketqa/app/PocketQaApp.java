@@ -32,7 +32,7 @@ public final class PocketQaApp extends Application {
         shelf = new ModelShelf(this, folders, engine, copier, settings);
         hashes = new ModelHashes(this);
         benchmarks = new Benchmarks(this, engine, passages);
-        comparison = new Comparison(this, engine, workspace, settings);
+        comparison = new Comparison(this, engine, workspace);
         passages.restore();
         shelf.refresh();
     }

@@ -111,12 +111,7 @@ public final class Benchmark {
     private void askAll(LogitsModel opened, BenchmarkReport.Part part) {
         for (Question asked : questions) {
             // A new one each time: it knows no passage's tokens yet, as at a user's first question about a text.
-            Answers answers = new QuestionAnswerer(model, opened).ask(asked.passage, asked.question, false, (n, total) -> {});
-            part.tokenizing.add(answers.tokenizeNanos);
-            part.inference.add(answers.inferenceNanos);
-            part.decoding.add(answers.decodeNanos);
-            part.times.add(answers.tokenizeNanos + answers.inferenceNanos + answers.decodeNanos);
-            part.windows += answers.windows;
+            part.add(new QuestionAnswerer(model, opened).ask(asked.passage, asked.question, false, (n, total) -> {}));
             step();
         }
     }

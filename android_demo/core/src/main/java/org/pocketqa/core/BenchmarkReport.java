@@ -21,12 +21,10 @@ public final class BenchmarkReport {
         public final Times warmup = new Times();
         /** Of windows the runtime's call; of a question all from the text to the answer. */
         public final Times times = new Times();
-        /** Windows of all questions together. */
-        public int windows;
-
-        final Times tokenizing = new Times();
-        final Times inference = new Times();
-        final Times decoding = new Times();
+        private int windows;
+        private final Times tokenizing = new Times();
+        private final Times inference = new Times();
+        private final Times decoding = new Times();
         private final Map<String, Object> conditions = new LinkedHashMap<String, Object>();
         private final long loadNanos;
 
@@ -36,6 +34,15 @@ public final class BenchmarkReport {
             this.loadNanos = loadNanos;
             this.loadMs = loadNanos / 1e6;
             conditions.put("thermal_before", thermalStatus);
+        }
+
+        /** A question was answered. */
+        void add(Answers answers) {
+            windows += answers.windows;
+            tokenizing.add(answers.tokenizeNanos);
+            inference.add(answers.inferenceNanos);
+            decoding.add(answers.decodeNanos);
+            times.add(answers.tokenizeNanos + answers.inferenceNanos + answers.decodeNanos);
         }
 
         /** The runs are done; memory is that before the model was opened, and now. */

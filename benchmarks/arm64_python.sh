@@ -137,8 +137,8 @@ WRAPPER
 chmod +x "$tree/python-arm64"
 
 for name in neoverse-n1 cortex-a72; do
-    LITERT=1.4.0 "$tree/python-arm64" $name -c 'from importlib.metadata import version; import ai_edge_litert.interpreter; assert version("ai-edge-litert") == "1.4.0"' \
-        2>"$work/said" || fail "LiteRT 1.4.0 does not run on $name ($(tail -n 1 "$work/said"))"
+    app='import ai_edge_litert.interpreter, importlib.metadata; assert importlib.metadata.version("ai-edge-litert") == "1.4.0"'
+    LITERT=1.4.0 "$tree/python-arm64" $name -c "$app" 2>"$work/said" || fail "LiteRT 1.4.0 does not run on $name ($(tail -n 1 "$work/said"))"
     ICOUNT_FILE="$work/marks" "$tree/python-arm64" $name -c 'import numpy, onnxruntime, ai_edge_litert.interpreter, os; os.getppid()' \
         2>"$work/said" && [ -s "$work/marks" ] || fail "the ARM64 Python does not run on $name ($(tail -n 1 "$work/said"))"
 done

@@ -154,7 +154,7 @@ def report_results(
     return [
         *(PhoneLatency(**facts, **_windows(part)) for part in report.windows),
         *(PhoneQuestions(**facts, **_questions(part)) for part in report.questions),
-        *(Failure(**facts, threads=failed.threads, error=failed.error) for failed in report.failures),
+        *(Failure(**facts, threads=failed.threads, error=" ".join(failed.error.split())) for failed in report.failures),
     ]
 
 

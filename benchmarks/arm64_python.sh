@@ -80,17 +80,27 @@ CONF
 fetch amd64 qemu qemu-user
 fetch arm64 sysroot python3.11-minimal libpython3.11-stdlib libstdc++6 libgomp1
 
+# wheels FOLDER: install the pinned wheels that stdin names into a folder of the tree. The runtimes' own dependencies serve tools
+# around them; computing needs numpy alone.
+wheels() {
+    cat >"$work/requirements.txt"
+    "${pip[@]}" install --quiet --no-deps --require-hashes --target "$tree/$1" --only-binary=:all: --no-compile \
+        --implementation cp --python-version 3.11 --abi cp311 --platform manylinux_2_17_aarch64 \
+        --platform manylinux_2_27_aarch64 --platform manylinux_2_28_aarch64 \
+        -r "$work/requirements.txt" || fail "the wheels could not be fetched, or are not the expected ones"
+    sed 's/ .*//; s/==/ /' "$work/requirements.txt" >>"$work/versions.txt"
+}
+
 echo "fetching numpy, LiteRT and ONNX Runtime for aarch64" >&2
-# The runtimes' own dependencies serve tools around them; computing needs numpy alone.
-cat >"$work/requirements.txt" <<'PINS'
+wheels site <<'PINS'
 numpy==2.4.6 --hash=sha256:0ab0a9c4ffb1a6d95ef519fe4247dba8eb6b18ad93999f76b7f657039acabd47
 ai-edge-litert==2.3.0 --hash=sha256:853fc608f96da87bd5f3458465dfb9abbf18d5ae6b94eceacead407146f175ae
 onnxruntime==1.31.1 --hash=sha256:da05378364c44d4407e463982d2bf8d5e4cfea873283757e48beeb41df97b7f3
 PINS
-"${pip[@]}" install --quiet --no-deps --require-hashes --target "$tree/site" --only-binary=:all: --no-compile \
-    --implementation cp --python-version 3.11 --abi cp311 --platform manylinux_2_27_aarch64 --platform manylinux_2_28_aarch64 \
-    -r "$work/requirements.txt" || fail "the wheels could not be fetched, or are not the expected ones"
-sed 's/ .*//; s/==/ /' "$work/requirements.txt" >>"$work/versions.txt"
+# The release line of the Android app (android_demo/gradle/libs.versions.toml), before the newer one where LITERT=1.4.0 is set.
+wheels litert-1.4.0 <<'PINS'
+ai-edge-litert==1.4.0 --hash=sha256:131d1c12dedc0c45aa683106d71ea895117c2332b0efb52712965f8b5e63781d
+PINS
 
 gcc -O2 -shared -fPIC -o "$tree/icount.so" "$here/icount.c" || fail "icount.c could not be compiled"
 
@@ -113,11 +123,12 @@ cpu cortex-a72 0xd08 0x0 "fp asimd aes pmull sha1 sha2 crc32 cpuid"
 # QEMU runs by the libraries it came with, so that the age of the machine's own does not matter.
 cat >"$tree/python-arm64" <<'WRAPPER'
 #!/bin/sh
-# usage: python-arm64 CPU ARGUMENTS OF PYTHON...     with ICOUNT_FILE=FILE, instruction counts at marks are appended to FILE
+# usage: python-arm64 CPU ARGUMENTS OF PYTHON...     with ICOUNT_FILE=FILE, instruction counts at marks are appended to FILE;
+# with LITERT=1.4.0 LiteRT is of that version
 here=$(cd "$(dirname "$0")" && pwd)
 cpu=$1
 shift
-export PYTHONPATH="$here/site" PYTHONNOUSERSITE=1 PYTHONDONTWRITEBYTECODE=1
+export PYTHONPATH="${LITERT:+$here/litert-$LITERT:}$here/site" PYTHONNOUSERSITE=1 PYTHONDONTWRITEBYTECODE=1
 unset PYTHONHOME
 exec "$here/qemu/lib64/ld-linux-x86-64.so.2" \
     --library-path "$here/qemu/lib/x86_64-linux-gnu:$here/qemu/usr/lib/x86_64-linux-gnu" "$here/qemu/usr/bin/qemu-aarch64" \
@@ -126,6 +137,8 @@ WRAPPER
 chmod +x "$tree/python-arm64"
 
 for name in neoverse-n1 cortex-a72; do
+    app='import ai_edge_litert.interpreter, importlib.metadata; assert importlib.metadata.version("ai-edge-litert") == "1.4.0"'
+    LITERT=1.4.0 "$tree/python-arm64" $name -c "$app" 2>"$work/said" || fail "LiteRT 1.4.0 does not run on $name ($(tail -n 1 "$work/said"))"
     ICOUNT_FILE="$work/marks" "$tree/python-arm64" $name -c 'import numpy, onnxruntime, ai_edge_litert.interpreter, os; os.getppid()' \
         2>"$work/said" && [ -s "$work/marks" ] || fail "the ARM64 Python does not run on $name ($(tail -n 1 "$work/said"))"
 done

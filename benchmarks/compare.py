@@ -8,8 +8,8 @@
     python benchmarks/compare.py --report --rows benchmarks/results/amd-epyc-2core.jsonl --data dev-v1.1.json.gz
 
 Every measurement is appended to a file of results; tables go to stdout and an HTML page beside the file. --target has exported
-bundles computed on another machine. The last two forms measure nothing: one takes the logs of LiteRT's benchmark tool, run on
-a phone, as results, the other writes the page again.
+bundles computed on another machine. The last two forms measure nothing: one takes what was measured on a phone as results, logs
+of LiteRT's benchmark tool or the JSON that the app's benchmark shares, the other writes the page again.
 """
 
 import sys
@@ -19,7 +19,7 @@ from typing import Any
 
 from benchmarks.accuracy import measure_accuracy
 from benchmarks.command_line import command_line_of, note, relative
-from benchmarks.compare_options import CompareConfig
+from benchmarks.compare_options import PHONE_EXAMPLE, CompareConfig
 from benchmarks.elsewhere import EMULATED_QUESTIONS, measure_elsewhere, unknown_machine
 from benchmarks.groups import Group, collect, newest_order
 from benchmarks.latency.conditions import machine, this_host
@@ -39,6 +39,7 @@ from benchmarks.models import (
     peer_models,
 )
 from benchmarks.phone import phone_results
+from benchmarks.phone_report import is_report, report_results
 from benchmarks.questions import read_kept
 from benchmarks.report import Page, write_report
 from benchmarks.results import (
@@ -49,7 +50,6 @@ from benchmarks.results import (
     AnyResult,
     Data,
     Machine,
-    PhoneLatency,
     ResultFile,
     failed,
     sound_results,
@@ -141,14 +141,25 @@ def take_phone_logs(config: CompareConfig) -> ResultFile:
     models = [m for m in find_models(config.bundles) if m.bundle.kind == "tflite"]
     if not models:
         raise BundleError("--phone-log: none of the bundles is a TFLite export; name the one whose model.tflite is on the phone")
-    file, phone = find_rows(config), Machine(str(config.phone))
-    run = {"machine": phone, "command": command_line(config), "date": now()}
-    for result in [result for path in config.phone_log for result in phone_results(path, models, run)]:
+    file = find_rows(config)
+    run: dict[str, Any] = {"command": command_line(config), "date": now()}
+    if config.phone is not None:
+        run["machine"] = Machine(config.phone)
+    for result in [result for path in config.phone_log for result in _results_of_log(path, models, run)]:
         file.append(result)
     groups = collect(file.all, newest_order(file.all))
-    own = [group for group in groups if group.on_phone and group.newest.machine == phone]
+    phones = {str(result.machine) for result in file.new}
+    own = [group for group in groups if group.on_phone and group.machine in phones]
     show(config, groups, view_tables(own, "latency"))
     return file
+
+
+def _results_of_log(path: Path, models: Sequence[ModelUnderTest], run: dict[str, Any]) -> Sequence[AnyResult]:
+    if is_report(path):
+        return report_results(path, models, run)
+    if "machine" not in run:
+        raise OptionError(f"--phone must be given with {path}, which does not name its phone: {PHONE_EXAMPLE}")
+    return phone_results(path, models, run)
 
 
 def measure_on_target(config: CompareConfig) -> ResultFile:
@@ -208,7 +219,7 @@ def shown_results(run: Run) -> list[AnyResult]:
     """Old and new results of the models compared: on this data and machine, on phones, and on other targets with this data."""
     measured = {model.sha256 for model in run.models}
     found = [r for r in run.file.all if r.bundle_sha256 in measured]
-    found = [r for r in found if isinstance(r, PhoneLatency) or r.data is None or r.data.sha256 == run.data.sha256]
+    found = [r for r in found if r.data is None or r.data.sha256 == run.data.sha256]
     return [r for r in found if r.target not in HERE or r.machine == run.machine]
 
 

@@ -11,6 +11,7 @@ from qa.cli import check_option
 from qa.datasets import EMBEDDED
 from qa.runtimes import available_cores
 
+PHONE_EXAMPLE = 'in one line such as "Pixel 8, Android 16, Tensor G3"'
 SHORTEST = 32  # tokens of the shortest windows worth cutting
 # Options that nothing but a measurement has.
 ONLY_MEASURING = ("baseline", "quick", "lengths", "threads", "batch", "peers", "skip_latency")
@@ -46,13 +47,15 @@ class CompareConfig:
     """Measure accuracy only."""
     target: str = CPU
     """Where to compute: cpu (here), cuda (this machine's GPU), ssh:USER@HOST (numpy and LiteRT or ONNX Runtime must be there), or
-    qemu:CPU (an emulated ARM64 CPU such as qemu:neoverse-n1, set up by benchmarks/arm64_python.sh: instructions, no times)."""
+    qemu:CPU (an emulated ARM64 CPU such as qemu:neoverse-n1, set up by benchmarks/arm64_python.sh: instructions, no times; with
+    /litert-1.4.0 behind the CPU in the Android app's release line of LiteRT)."""
     questions: int | None = None
     """Questions computed on another --target, evenly spaced over the data; by default all, under QEMU 20."""
     phone_log: tuple[Path, ...] = ()
-    """Logs of LiteRT's benchmark_model, run on a phone: their runs become rows. Nothing is measured on this machine."""
+    """Logs of LiteRT's benchmark_model, run on a phone, or JSON that the app's benchmark shared: their runs become rows. Nothing
+    is measured on this machine."""
     phone: str | None = None
-    """The phone of --phone-log in one line: model, Android version, processor."""
+    """The phone of --phone-log in one line: model, Android version, processor. The app's JSON names its own."""
 
     def __post_init__(self) -> None:
         self._check_settings()
@@ -71,9 +74,8 @@ class CompareConfig:
         if not self.phone_log:
             check_option(self.phone is None, "--phone", self.phone, "left out without --phone-log")
         else:
-            named = self.phone is not None and self.phone.isprintable() and self.phone == self.phone.strip() != ""
-            wanted = 'given with --phone-log, in one line such as "Pixel 8, Android 16, Tensor G3"'
-            check_option(named, "--phone", repr(self.phone), wanted)
+            named = self.phone is None or (self.phone.isprintable() and self.phone == self.phone.strip() != "")
+            check_option(named, "--phone", repr(self.phone), PHONE_EXAMPLE)
             self._refuse("--phone-log, which measures nothing on this machine", "data", "report", *ONLY_MEASURING)
         if self.report:
             self._refuse("--report, which measures nothing on this machine", "target", "questions", *ONLY_MEASURING)

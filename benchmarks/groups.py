@@ -5,13 +5,13 @@ from dataclasses import dataclass, field
 
 from benchmarks.results import (
     CPU,
+    PHONE,
     UNPADDED,
     Accuracy,
     AnyResult,
     Failure,
     Latency,
     Lengths,
-    PhoneLatency,
     TargetAccuracy,
     TrainingSpeed,
 )
@@ -223,7 +223,7 @@ def _update(entries: list[Entry], result: Accuracy | Latency | Failure) -> None:
 
 def newest_order(results: Sequence[AnyResult]) -> list[str]:
     """The bundle hashes as the newest comparison has them, for `collect`; logs of phones are no comparison."""
-    return list(dict.fromkeys(r.bundle_sha256 for r in reversed(results) if not isinstance(r, PhoneLatency)))[::-1]
+    return list(dict.fromkeys(r.bundle_sha256 for r in reversed(results) if r.target != PHONE))[::-1]
 
 
 def exports_of(entries: Sequence[Entry], bundle_sha256: str) -> list[Entry]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from benchmarks.groups import Entry, Group
 from benchmarks.notes import all_times, busy_cores, process_conditions
+from benchmarks.phone_views import newest_on_phone
 from benchmarks.plots import TEMPLATES, group_plots
 from benchmarks.questions import (
     LENGTHS,
@@ -25,7 +26,7 @@ from benchmarks.results import UNPADDED, Failure, Latency
 from benchmarks.standing import overall_verdict, standings
 from benchmarks.stats import mean_of
 from benchmarks.tables import LATENCY, SUMMARY, Column, Line, Table, columns, make_table, number, plural, span
-from benchmarks.views import newest_on_phone, peers_table, view_tables
+from benchmarks.views import peers_table, view_tables
 from qa.bootstrap import Interval
 from qa.files import write_whole
 

@@ -208,12 +208,14 @@ class Latency(Result, tag="latency", kw_only=True):
 
 
 class PhoneLatency(Result, tag="phone latency", kw_only=True):
-    """A run of LiteRT's benchmark tool on a phone, from its log: windows of made-up token ids, so no data and no accuracy.
+    """A run of LiteRT's benchmark tool on a phone, from its log, or of the app's own benchmark: no data, so no accuracy.
 
     `date` is that of reading the log.
     """
 
     runtime: Runtime
+    timed_by: Literal["benchmark_model", "app"] = "benchmark_model"
+    """The tool runs windows of made-up token ids, the app those of the file's probe."""
     threads: Count | None = None
     lengths: Count | None = None
     n_warmup: int | None = None
@@ -226,7 +228,29 @@ class PhoneLatency(Result, tag="phone latency", kw_only=True):
     load_ms: float | None = None
     peak_memory_mb: float | None = None
     memory_growth_mb: float | None = None
-    """How much the peak of resident memory grew since the tool's start."""
+    """How much the peak of resident memory grew since the tool's start; in the app, resident memory since before loading."""
+    thermal_status: int | None = None
+    """Android's, 0 to 6, the higher of before and after the runs."""
+
+
+class PhoneQuestions(Result, tag="phone questions", kw_only=True):
+    """Whole questions in the app on a phone, each from the text to the answer: the app's own passages, so no accuracy."""
+
+    runtime: Runtime
+    threads: Count
+    n: Count
+    """Questions, each asked once."""
+    n_windows: Count
+    """Of all questions together."""
+    latency_ms_p50: Positive
+    latency_ms_p95: Positive
+    latency_ms_mean: Positive
+    """Of a question."""
+    tokenize_ms_mean: Positive
+    inference_ms_mean: Positive
+    decode_ms_mean: Positive
+    thermal_status: int | None = None
+    """Android's, 0 to 6, the higher of before and after the questions."""
 
 
 class TrainingSpeed(Result, tag="training speed", kw_only=True):
@@ -265,7 +289,7 @@ class Failure(Result, tag="failure", kw_only=True):
     lengths: Lengths | None = None
 
 
-AnyResult = Accuracy | TargetAccuracy | Latency | PhoneLatency | TrainingSpeed | Failure
+AnyResult = Accuracy | TargetAccuracy | Latency | PhoneLatency | PhoneQuestions | TrainingSpeed | Failure
 
 
 class ResultFile:

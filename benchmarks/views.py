@@ -7,7 +7,8 @@ import numpy as np
 
 from benchmarks.groups import Group, of_training, on_targets
 from benchmarks.notes import GPU_PEAK, busy_notes, failure_notes, peer_notes, process_conditions, quick_notes, table_notes
-from benchmarks.results import CUDA, UNPADDED, Failure, Latency, PhoneLatency, TargetAccuracy, TrainingSpeed
+from benchmarks.phone_views import phone_tables
+from benchmarks.results import CUDA, UNPADDED, Failure, Latency, TargetAccuracy, TrainingSpeed
 from benchmarks.standing import EQUAL_F1, Contender, Standing, standings
 from benchmarks.stats import MIN_ROUNDS, mean_of, speedup
 from benchmarks.tables import (
@@ -54,7 +55,7 @@ def _title(group: Group) -> str:
 def latency_tables(group: Group) -> list[Table]:
     """One table with a line for each setting of each model, or of a phone's runs."""
     if group.on_phone:
-        return [phone_table(group)]
+        return phone_tables(group)
     lines = [Line(group, e, row) for e in group.entries for row in e.times()]
     columns = [column for column in LATENCY if column.heading != "batch" or any(line.row.batch > 1 for line in lines if line.row)]
     return [make_table(_title(group), columns, lines, table_notes(group, "latency"))] if lines else []
@@ -238,55 +239,3 @@ def training_tables(group: Group) -> list[Table]:
     notes += [f"{name}: {value}" for name, value in process_conditions(rows)]
     notes += busy_notes(rows, group.newest.machine) + failure_notes(one for one in found if isinstance(one, Failure))
     return [make_table(f"Training, {group.data}", TRAINING_COLUMNS, lines, notes)]
-
-
-# Phones
-
-PHONE_COLUMNS = [
-    *(Column(name, attribute(name)) for name in ("model", "runtime")),
-    Column("MB", attribute("size_bytes"), ".1f", 1e-6),
-    *(Column(name, attribute(name), ".0f") for name in ("lengths", "threads")),
-    *(Column(f"{name} ms", attribute(f"latency_ms_{name}"), ".1f") for name in ("p50", "p95", "mean", "first")),
-    Column("runs", attribute("n_runs"), ".0f"),
-    *(Column(heading, attribute(key), ".0f") for heading, key in (
-        ("load ms", "load_ms"), ("peak MB", "peak_memory_mb"), ("growth MB", "memory_growth_mb"))),
-]  # fmt: skip
-
-
-def newest_on_phone(group: Group) -> list[PhoneLatency | Failure]:
-    """The newest of each model, runtime and setting on a phone; a failure only until a later run of that setting succeeds."""
-    results = [r for r in group.results if isinstance(r, PhoneLatency | Failure)]
-    current = {r.model: r.bundle_sha256 for r in results}
-    newest: dict[object, PhoneLatency] = {}
-    failures: dict[tuple[object, ...], Failure] = {}
-    for one in (r for r in results if r.bundle_sha256 == current[r.model]):
-        setting = (one.model, one.lengths, one.threads)
-        if isinstance(one, Failure):
-            failures[setting] = one
-            continue
-        newest[*setting, one.runtime] = one
-        # What a failed run does not tell may have been this setting.
-        told = {key: all(a in (None, b) for a, b in zip(key, setting, strict=True)) for key in failures}
-        failures = {key: old for key, old in failures.items() if not told[key]}
-    models = list(current)
-
-    def place(one: PhoneLatency | Failure) -> tuple[int, int, int, str]:
-        lengths = one.lengths if isinstance(one.lengths, int) else 0
-        return models.index(one.model), one.threads or 0, lengths, str(one.runtime)
-
-    return sorted([*failures.values(), *newest.values()], key=place)
-
-
-def phone_table(group: Group) -> Table:
-    """A line for each model, runtime and setting on a phone."""
-    lines = newest_on_phone(group)
-    dates = sorted({one.date[:10] for one in lines})
-    notes = [
-        "timed by LiteRT's benchmark tool on the phone: the runtime call for one window of made-up token ids, so no accuracy",
-        "first: the first call after loading, not among the runs; peak: the whole process; growth: of the peak since the start",
-        f"logs read {' to '.join(dict.fromkeys((dates[0], dates[-1])))}",
-    ]
-    for one in (one for one in lines if isinstance(one, Failure)):
-        setting = ", ".join(f"{key} {getattr(one, key)}" for key in ("lengths", "threads") if getattr(one, key) is not None)
-        notes.append(f"{one.model}{f' ({setting})' if setting else ''} failed: {one.error}")
-    return make_table(group.machine, PHONE_COLUMNS, lines, notes)

@@ -24,6 +24,7 @@ from qa.datasets import EMBEDDED, resolve
 from qa.errors import BundleError, ParityError
 from qa.features import make_windows
 from qa.precision import PRECISIONS
+from qa.preselection import preselect
 from qa.runtimes import Runtime, load_runtime, run_windows
 from qa.sampling import evenly
 from qa.squad import Example, file_sha256, read_squad
@@ -77,8 +78,8 @@ def choose_examples(examples: Sequence[Example], n: int) -> list[Example]:
 
 
 def answer_here(examples: Sequence[Example], bundle: Bundle, runtime: Runtime) -> list[tuple[Prediction, int]]:
-    """Python's prediction for each example, and its number of windows."""
-    windows = make_windows(examples, bundle.tokenizer(), bundle.settings)
+    """Python's prediction for each example, and how many windows it read."""
+    windows = preselect(make_windows(examples, bundle.tokenizer(), bundle.settings), bundle.settings)
     logits = run_windows(runtime, windows, progress=True)
     rows: list[list[int]] = [[] for _ in examples]
     for row, window in enumerate(windows):

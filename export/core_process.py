@@ -36,6 +36,7 @@ class CoreAnswer:
     prediction: Prediction
     answered: bool
     n_windows: int
+    n_windows_in_text: int
 
 
 @cache
@@ -103,16 +104,16 @@ class CoreProcess:
         self._serve(runtime, b"P", "the app refuses this model: ")
         return float(self._unpack(">d")[0])
 
-    def ask(self, passage: str, question: str, runtime: Runtime) -> CoreAnswer:
-        """Let the core answer a question, with logits from `runtime`."""
-        self._send(b"Q" + packed(passage) + packed(question))
+    def ask(self, passage: str, question: str, runtime: Runtime, *, read_all: bool = False) -> CoreAnswer:
+        """Let the core answer a question, with logits from `runtime`; with `read_all` it reads all of a long text."""
+        self._send(b"Q" + packed(passage) + packed(question) + struct.pack(">?", read_all))
         self._serve(runtime, b"A", "")
         return self._read_answer()
 
     def _read_answer(self) -> CoreAnswer:
-        n_windows, answered, null_score, n = self._unpack(">i?di")
+        n_windows, n_in_text, answered, null_score, n = self._unpack(">ii?di")
         candidates = tuple(Candidate(*self._unpack(">dii")) for _ in range(n))
-        return CoreAnswer(Prediction(candidates, null_score), answered, n_windows)
+        return CoreAnswer(Prediction(candidates, null_score), answered, n_windows, n_in_text)
 
     def _serve(self, runtime: Runtime, end: bytes, refusal: str) -> None:
         """Compute the windows the core asks for, until its reply begins."""

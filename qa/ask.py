@@ -36,6 +36,8 @@ class AskConfig:
     """The question; give the flag again for more."""
     context: Path = STDIN
     """UTF-8 text file with the passage; - is standard input."""
+    read_all: bool = False
+    """Read all of a text however long it is, where otherwise the 16 windows that share most with the question are read."""
     json: bool = False
     """Print JSON, with all n-best answers and milliseconds; a list where there are several questions."""
     threads: int | None = None
@@ -92,6 +94,7 @@ def as_json(reading: Reading, number: int, question: str) -> dict[str, Any]:
             if o.start is not None
         ],
         "n_windows": reading.n_windows[number],
+        "n_windows_in_text": reading.n_windows_in_text[number],
     }
 
 
@@ -112,6 +115,14 @@ def as_text(question: str, best: Answer, passage: str, source: str) -> str:
     if others:
         lines.append("  or: " + "; ".join(_named(other, ALTERNATIVE_LENGTH) for other in others[:SHOWN_ALTERNATIVES]))
     return "\n".join(lines)
+
+
+def left_out_note(reading: Reading, number: int) -> str:
+    """A line on what of the text was not read for a question; nothing where all was."""
+    n_read, n_in_text = reading.n_windows[number], reading.n_windows_in_text[number]
+    if n_read == n_in_text:
+        return ""
+    return f"\n  read {n_read} of {n_in_text} windows, those that share most with the question; --read-all reads all"
 
 
 def snippet(passage: str, start: int, end: int) -> str:
@@ -141,7 +152,8 @@ def main(config: AskConfig) -> list[Answer]:
     began = time.perf_counter()
     model = load(config.model, threads=config.threads, isolated=config.isolated)
     load_ms = 1e3 * (time.perf_counter() - began)
-    reading = model.read([(question, passage) for question in config.question], progress=sys.stderr.isatty())
+    pairs = [(question, passage) for question in config.question]
+    reading = model.read(pairs, read_all=config.read_all, progress=sys.stderr.isatty())
     if config.json:
         shared = _shared(model, reading, load_ms)
         results = [as_json(reading, number, question) | shared for number, question in enumerate(config.question)]
@@ -149,7 +161,8 @@ def main(config: AskConfig) -> list[Answer]:
     else:
         source = "(standard input)" if config.context == STDIN else str(config.context)
         texts = [as_text(q, a, passage, source) for q, a in zip(config.question, reading.answers, strict=True)]
-        print("\n\n".join(texts))
+        left_out = (left_out_note(reading, number) for number in range(len(texts)))
+        print("\n\n".join(text + note for text, note in zip(texts, left_out, strict=True)))
     return reading.answers
 
 

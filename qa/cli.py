@@ -48,6 +48,12 @@ def fail(error: BaseException) -> NoReturn:
     sys.exit(EXIT_USER_ERROR)
 
 
+def end_unread() -> NoReturn:
+    """End the process, as the reader of its output, `head` for one, has seen enough."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(EXIT_BROKEN_PIPE)
+
+
 def run_command(main: Callable[[Any], Any], arguments: Sequence[str] | None = None, program: str | None = None) -> None:
     """Parse the options of `main` from the command line, call it, and turn user errors into one line and exit code 2.
 
@@ -67,9 +73,8 @@ def run_command(main: Callable[[Any], Any], arguments: Sequence[str] | None = No
     try:
         _check_arguments(arguments)
         main(tyro.cli(options_of(main), prog=program or _program(), args=arguments))
-    except BrokenPipeError:  # the reader of our output, `head` for one, has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(EXIT_BROKEN_PIPE)
+    except BrokenPipeError:
+        end_unread()
     except (PocketQAError, OSError) as error:
         fail(error)
     except KeyboardInterrupt as stop:

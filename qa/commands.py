@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from pkgutil import resolve_name
 
-from qa.cli import fail, run_command
+from qa.cli import end_unread, fail, run_command
 from qa.errors import OptionError
 
 # Each is imported when it is called: asking loads no training code, and listing them loads none at all.
@@ -75,7 +75,10 @@ def main() -> None:
     """Run the command that the command line names, or list all."""
     words = sys.argv[1:]
     if not words or words[0] in ("-h", "--help"):
-        print(overview())
+        try:
+            print(overview(), flush=True)
+        except BrokenPipeError:
+            end_unread()
         return
     try:
         name, arguments = split_command(words)

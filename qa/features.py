@@ -57,19 +57,25 @@ def window_spans(n_tokens: int, budget: int, doc_stride: int) -> list[tuple[int,
 
 @lru_cache(maxsize=4096)
 def _layout(n_tokens: int, budget: int, doc_stride: int) -> tuple[list[tuple[int, int]], list[np.ndarray]]:
-    """The spans and, for each, which of its tokens it sees with the most context (BERT's max-context rule)."""
+    """The spans and, for each, which of its tokens it sees with the most context."""
     spans = window_spans(n_tokens, budget, doc_stride)
+    return spans, max_contexts(spans)
+
+
+def max_contexts(spans: Sequence[tuple[int, int]]) -> list[np.ndarray]:
+    """For each (first token, number of tokens), ascending, which of its tokens it sees with the most context (BERT's rule)."""
     if len(spans) == 1:
-        return spans, [np.ones(spans[0][1], bool)]
+        return [np.ones(spans[0][1], bool)]
     # Context of a token in a span: the smaller of what stands left and right of it, plus 1 % of the span's length. The first
     # of equals keeps the token, as in BERT.
+    n_tokens = sum(spans[-1])
     best, owner = np.full(n_tokens, -1.0), np.zeros(n_tokens, np.int32)
     for row, (first, n) in enumerate(spans):
         position, part = np.arange(n), slice(first, first + n)
         score = np.minimum(position, n - 1 - position) + 0.01 * n
         owner[part] = np.where(score > best[part], row, owner[part])
         best[part] = np.maximum(best[part], score)
-    return spans, [owner[first : first + n] == row for row, (first, n) in enumerate(spans)]
+    return [owner[first : first + n] == row for row, (first, n) in enumerate(spans)]
 
 
 def answer_tokens(passage_starts: np.ndarray, passage_ends: np.ndarray, begin: int, end: int) -> tuple[int, int] | None:

@@ -1,6 +1,7 @@
 """A loaded model that answers questions about passages of any length; `qa.load` opens one."""
 
 import time
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -9,8 +10,9 @@ from qa.bundle import Bundle
 from qa.cli import check_option
 from qa.errors import OptionError
 from qa.evaluate import predict
-from qa.features import make_windows
+from qa.features import Window, make_windows
 from qa.isolated import IsolatedRuntime
+from qa.preselection import preselect
 from qa.runtimes import Runtime, available_cores, load_runtime, run_windows
 from qa.squad import Example
 
@@ -41,6 +43,9 @@ class Reading:
     answers: list[Answer]
     null_scores: list[float]
     n_windows: list[int]
+    """Windows read."""
+    n_windows_in_text: list[int]
+    """Windows that there are: more than were read where `qa.preselection` left some out."""
     tokenize_ms: float
     inference_ms: float
     decode_ms: float
@@ -58,19 +63,27 @@ class Reader:
     def __repr__(self) -> str:
         return f"<Reader of {self.bundle.path}: {self.bundle.precision}, {self.runtime.name}>"
 
-    def answer(self, question: str, context: str) -> Answer:
-        """The best answer to one question about a passage. Raises OptionError for what is no text."""
-        return self.answer_all([(question, context)])[0]
+    def answer(self, question: str, context: str, *, read_all: bool = False) -> Answer:
+        """The best answer to one question about a passage. Raises OptionError for what is no text.
 
-    def answer_all(self, pairs: Iterable[tuple[str, str]], *, progress: bool = False) -> list[Answer]:
+        Of a text of more than 16 windows the 16 that share most with the question are read, with `read_all` all.
+        """
+        return self.answer_all([(question, context)], read_all=read_all)[0]
+
+    def answer_all(
+        self, pairs: Iterable[tuple[str, str]], *, read_all: bool = False, progress: bool = False
+    ) -> list[Answer]:
         """The best answer to each (question, context), in order; equal contexts are tokenized once, windows run in batches."""
-        return self.read(pairs, progress=progress).answers
+        return self.read(pairs, read_all=read_all, progress=progress).answers
 
-    def read(self, pairs: Iterable[tuple[str, str]], *, progress: bool = False) -> Reading:
+    def read(self, pairs: Iterable[tuple[str, str]], *, read_all: bool = False, progress: bool = False) -> Reading:
         """As `answer_all`, with null scores, numbers of windows and times."""
         examples = _examples(pairs)
         began = time.perf_counter()
         windows = make_windows(examples, self.tokenizer, self.bundle.settings, progress=progress)
+        n_in_text = _count(windows, len(examples))
+        if not read_all:
+            windows = preselect(windows, self.bundle.settings)
         tokenized = time.perf_counter()
         logits = run_windows(self.runtime, windows, progress=progress)
         computed = time.perf_counter()
@@ -78,17 +91,20 @@ class Reader:
         threshold = self.bundle.settings.null_threshold
         answers = [_answer(e.context, p, threshold) for e, p in zip(examples, predictions, strict=True)]
         decoded = time.perf_counter()
-        n_windows = [0] * len(examples)
-        for window in windows:
-            n_windows[window.example] += 1
         return Reading(
             answers,
             [prediction.null_score for prediction in predictions],
-            n_windows,
+            _count(windows, len(examples)),
+            n_in_text,
             tokenize_ms=1e3 * (tokenized - began),
             inference_ms=1e3 * (computed - tokenized),
             decode_ms=1e3 * (decoded - computed),
         )
+
+
+def _count(windows: Iterable[Window], n_examples: int) -> list[int]:
+    counted = Counter(window.example for window in windows)
+    return [counted[number] for number in range(n_examples)]
 
 
 def _answer(context: str, prediction: Prediction, null_threshold: float | None) -> Answer:

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import struct
 import tempfile
 from pathlib import Path
 
@@ -28,10 +29,16 @@ class AppProcess(CoreProcess):
         options = [f"-Dpocketqa.litert={LITERT}", f"-Dpocketqa.root={BUILD.parents[1]}"]
         self._start(["java", *options, "-cp", path, "org.pocketqa.app.AppServer", self._phone.name], model)
 
-    def ask(self, passage: str, question: str) -> CoreAnswer:
-        self._send(b"Q" + packed(passage) + packed(question))
+    def ask(self, passage: str, question: str, *, read_all: bool = False) -> CoreAnswer:
+        self._send(b"Q" + packed(passage) + packed(question) + struct.pack(">?", read_all))
         self._expect(b"A")
         return self._read_answer()
+
+    def benchmark(self) -> str:
+        """The JSON that the app would share."""
+        self._send(b"B")
+        self._expect(b"J")
+        return self._read(self._unpack(">i")[0]).decode()
 
     def close(self) -> None:
         super().close()

@@ -222,3 +222,18 @@ def tiny_export(make_bundle, converted_once, tmp_path_factory):
         return made[kind]
 
     return export
+
+
+@pytest.fixture
+def make_export(make_bundle, tmp_path):
+    """A function: a TFLite bundle of that name with a weights file of that many bytes."""
+
+    def make(name, n_bytes):
+        parent = open_bundle(make_bundle())
+        manifest = {"kind": "tflite", "precision": "int8", "stage": "export", "parameters": parent.manifest["parameters"]}
+        with new_bundle(tmp_path / "run" / name, manifest) as draft:
+            (draft.path / "qa.json").write_bytes((parent.path / "qa.json").read_bytes())
+            (draft.path / "model.tflite").write_bytes(bytes(n_bytes))
+        return tmp_path / "run" / name
+
+    return make

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import zipfile
@@ -57,3 +58,9 @@ def test_another_file_is_refused_and_nothing_is_left(project):
 def test_the_pinned_gradle_is_named(project):
     properties = (PROJECT / "gradle" / "wrapper" / "gradle-wrapper.properties").read_text()
     assert "distributionUrl=https\\://services.gradle.org/distributions/gradle-8.13-bin.zip" in properties
+
+
+def test_what_the_app_says_of_its_litert_is_what_it_is_built_with():
+    built = re.search(r'^litert = "(.+)"$', (PROJECT / "gradle" / "libs.versions.toml").read_text(encoding="utf-8"), re.MULTILINE)
+    strings = (PROJECT / "app" / "src" / "main" / "res" / "values" / "strings.xml").read_text(encoding="utf-8")
+    assert f'<string name="litert_version" translatable="false">{built[1]}</string>' in strings

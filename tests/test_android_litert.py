@@ -1,16 +1,20 @@
 """The Android app behind its screens, on LiteRT 1.4 itself: it answers as Python does, and refuses what it must."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from ai_edge_litert.tools import flatbuffer_utils
 from app_process import AppProcess
 from tflite_exports import LENGTHS, bare_model, sealed_again, spoiled
 
+from benchmarks.phone_report import read_report
 from compress.quantize_tflite import compact
 from export.android import answer_here, choose_examples
 from qa.bundle import INPUTS, OUTPUTS
 from qa.datasets import resolve
 from qa.errors import BundleError
+from qa.preselection import MOST_WINDOWS
 from qa.runtimes import load_runtime
 from qa.squad import read_squad
 
@@ -34,6 +38,37 @@ def test_500_real_questions_have_pythons_answers(precision, exported_tflite):
     assert np.allclose(*zip(*[(a.score, b.score) for a, b in best], strict=True), rtol=0, atol=SCORE_TOLERANCE[precision])
     differ = sum((a.start, a.end) != (b.start, b.end) for a, b in best)
     assert differ <= (0 if precision == "none" else len(examples) // 100)
+
+
+def test_of_a_long_text_app_and_python_read_the_same_windows(exported_tflite):
+    _, bundle = exported_tflite("bert")
+    examples = read_squad(resolve("embedded", "dev"))
+    text = "\n".join(dict.fromkeys(example.context for example in examples))
+    long = [replace(example, context=text, answers=()) for example in examples[::60]]
+    wanted = answer_here(long, bundle, load_runtime(bundle, 1))
+    with AppProcess(bundle.weights) as app:
+        for example, (prediction, n_windows) in zip(long, wanted, strict=True):
+            seen = app.ask(text, example.question)
+            assert (seen.n_windows, n_windows) == (MOST_WINDOWS, MOST_WINDOWS)
+            assert seen.n_windows_in_text > 3 * MOST_WINDOWS
+            places = [(c.start, c.end) for c in seen.prediction.candidates[:1]]
+            assert places == [(c.start, c.end) for c in prediction.candidates[:1]]
+        assert app.ask(text, long[-1].question, read_all=True).n_windows == seen.n_windows_in_text
+
+
+def test_what_the_app_shares_of_a_benchmark_is_read(exported_tflite, tmp_path):
+    _, bundle = exported_tflite("bert")
+    with AppProcess(bundle.weights) as app:
+        path = tmp_path / "phone.json"
+        path.write_text(app.benchmark(), encoding="utf-8")
+        assert app.ask("It stands in Kiel.", "Where?").n_windows == 1  # the model in use is as it was
+    report = read_report(path)
+    assert report.model.sha256 == bundle.manifest["files"]["model.tflite"]
+    assert report.model.size_bytes == bundle.weights.stat().st_size
+    assert report.failures == []
+    counts = [n for n in (1, 2, 4) if n <= report.phone.cores]
+    assert [(part.threads, part.length) for part in report.windows] == [(n, length) for n in counts for length in LENGTHS]
+    assert [part.threads for part in report.questions] == counts
 
 
 def changed(bundle, out, change):

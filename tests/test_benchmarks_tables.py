@@ -23,12 +23,13 @@ from benchmark_results import (
 )
 
 from benchmarks.groups import collect, newest_order
+from benchmarks.phone_views import newest_on_phone
 from benchmarks.report import Page
 from benchmarks.results import Data, Machine, Runtime, TargetAccuracy, TrainingSpeed, append_result
 from benchmarks.standing import overall_verdict, standings
 from benchmarks.table import TableConfig, main
 from benchmarks.tables import UNKNOWN, as_markdown, as_text, check_markers, text_table, write_marked
-from benchmarks.views import newest_on_phone, view_tables
+from benchmarks.views import view_tables
 from qa.errors import OptionError
 
 INT8 = {"precision": "int8", "stage": "export", "runtime": LITERT, "parent_sha256": "sha of teacher"}

@@ -210,7 +210,7 @@ def emulator(tmp_path, bare_site, monkeypatch):
         "os.getppid = mark\n"
         "request = sys.stdin.readline()\n"
         "sys.stdin = itertools.chain([request], sys.stdin)\n"
-        "open(sys.argv[0] + '.log', 'w').write(' '.join(sys.argv[1:]) + '\\n' + request)\n"
+        "open(sys.argv[0] + '.log', 'w').write(' '.join(sys.argv[1:]) + ' ' + os.environ['LITERT'] + '\\n' + request)\n"
         "sys.argv = sys.argv[2:]\n"
         "runpy.run_path(sys.argv[0], run_name='__main__')\n"
     )
@@ -228,9 +228,19 @@ def test_under_qemu_instructions_are_counted_and_never_time(emulator, export, da
     assert (only.instructions_per_window, only.n, only.same_spans) == (1000, 3, 1.0)
     assert str(only.machine).startswith("neoverse-n1 under QEMU 1:7.2")
     started, request = (emulator / "python.py.log").read_text().splitlines()
-    assert started == f"neoverse-n1 {SCRIPT}"
+    assert started == f"neoverse-n1 {SCRIPT} "
     assert json.loads(request)["threads"] == 1
     assert "qemu:neoverse-n1" in capsys.readouterr().out
+
+
+def test_under_qemu_litert_may_be_of_the_apps_release_line(emulator, export, data, tmp_path, monkeypatch):
+    (emulator / "litert-1.4.0").mkdir()
+    rows, target = tmp_path / "rows.jsonl", "qemu:neoverse-n1/litert-1.4.0"
+    assert run_cli(monkeypatch, export, "--target", target, "--data", data, "--rows", rows) == 0
+    assert (emulator / "python.py.log").read_text().splitlines()[0] == f"neoverse-n1 {SCRIPT} 1.4.0"
+    (only,) = read_results(rows)
+    assert only.target == target
+    assert str(only.machine).startswith("neoverse-n1 under QEMU")
 
 
 def test_a_stopped_run_whose_rows_are_gone_measures_again(emulator, export, data, tmp_path, monkeypatch):
@@ -262,7 +272,8 @@ def test_a_worker_that_dies_or_marks_too_little_is_a_row(emulator, export, data,
 def test_a_target_that_is_none_is_refused(emulator, export, data, monkeypatch, capsys, make_bundle):
     refusals = {
         "qemu:z80": "no such CPU; there are qemu:neoverse-n1",
-        "board": "--target must be cpu, cuda, ssh:USER@HOST or qemu:CPU",
+        "qemu:neoverse-n1/litert-1.4.0": "has no LiteRT 1.4.0; remove it and run benchmarks/arm64_python.sh",
+        "board": "--target must be cpu, cuda, ssh:USER@HOST, qemu:CPU or qemu:CPU/litert-1.4.0",
         "ssh:": "--target must be cpu",
         "ssh:-oProxyCommand=touch x": "--target must be ssh:USER@HOST",
     }

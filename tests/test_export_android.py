@@ -213,9 +213,9 @@ def test_settings_come_from_the_file(exported, tmp_path):
     runtime = load_runtime(exported, 1)
     long = next(e for e in choose_examples(read_squad(resolve("embedded", "dev")), 1) if e.id.startswith("joined"))
     with CoreProcess(exported.weights) as core:
-        few = core.ask(long.context, long.question, runtime).n_windows
+        few = core.ask(long.context, long.question, runtime, read_all=True).n_windows
     with CoreProcess(path) as core:
-        many = core.ask(long.context, long.question, runtime).n_windows
+        many = core.ask(long.context, long.question, runtime, read_all=True).n_windows
     assert many > 5 * few
 
 

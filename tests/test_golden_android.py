@@ -13,6 +13,7 @@ from export.characters import character_tables
 from qa.answers import decode
 from qa.features import make_windows
 from qa.models.pretrained import embedded_folder
+from qa.preselection import preselect
 from qa.probe import read_probe
 from qa.settings import QASettings
 from qa.squad import Example
@@ -111,6 +112,23 @@ def test_the_recorded_logits_give_the_recorded_answers(questions, answers, info)
         assert [[c.score, c.start, c.end] for c in prediction.candidates] == question["candidates"], where
         assert prediction.null_score == question["null_score"], where
         assert [prediction.best(t) is not None for t in answers["thresholds"]] == question["answered"], where
+
+
+def test_of_long_passages_the_recorded_windows_are_read(answers, info, tokenizer):
+    settings = QASettings(**info["settings"])
+    rows = json.loads((FOLDER / "preselection.json").read_bytes())
+    texts = ["\n".join(answers["contexts"][k] for k in row["contexts"]) for row in rows]
+    assert all(len(text) > 20_000 for text in texts)
+    assert sum(not text.isascii() for text in texts) >= 10
+    asked = [row["question"] for row in rows]
+    examples = [Example("", "", text, question, (), False) for text, question in zip(texts, asked, strict=True)]
+    windows = make_windows(examples, tokenizer, settings)
+    for number, row in enumerate(rows):
+        own = [window for window in windows if window.example == number]
+        read = [window.input_ids.tobytes() for window in preselect(own, settings)]
+        step = min(len(own[0].char_starts), settings.doc_stride)
+        firsts = [place * step for place, window in enumerate(own) if window.input_ids.tobytes() in read]
+        assert (len(own), firsts) == (row["windows"], row["first_tokens"]), row["question"] + AGAIN
 
 
 def test_the_recorded_questions_are_hard_enough(answers):

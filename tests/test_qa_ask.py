@@ -62,6 +62,19 @@ def test_several_questions_give_a_list_and_a_block_each(make_bundle, tmp_path, c
     assert capsys.readouterr().out == "\n\n".join(blocks) + "\n"
 
 
+def test_what_was_left_out_of_a_long_text_is_said(make_bundle, tmp_path, capsys):
+    file = tmp_path / "passage.txt"
+    file.write_text("Ada Lovelace wrote it in 1843. " * 700, encoding="utf-8")
+    ask(AskConfig(make_bundle(), ("Who?", "When?"), file, json=True, threads=1))
+    counts = [(result["n_windows"], result["n_windows_in_text"]) for result in json.loads(capsys.readouterr().out)]
+    assert counts[0][0] == 16 < counts[0][1]
+    ask(AskConfig(make_bundle(), ("Who?",), file, threads=1))
+    told = f"  read 16 of {counts[0][1]} windows, those that share most with the question; --read-all reads all\n"
+    assert capsys.readouterr().out.endswith(told)
+    ask(AskConfig(make_bundle(), ("Who?",), file, read_all=True, threads=1))
+    assert "windows" not in capsys.readouterr().out
+
+
 LOVELACE, ADA = Answer("Lovelace", 22, 30, 4.0, 0.5), Answer("Ada Lovelace", 18, 30, 3.0, 0.125)
 YEAR, NOTHING = Answer("1843", 50, 54, 2.0, 0.0625), Answer("", None, None, 3.0, 0.3125)
 

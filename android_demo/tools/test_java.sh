@@ -47,10 +47,14 @@ app=build/app-test
 rm -rf $app
 mkdir -p $app/gen/org/pocketqa/app $app/test
 {
-    echo "package org.pocketqa.app; public final class R { public static final class string {"
-    sed -nE 's/.*<string name="(\w+)".*/\1/p' app/src/main/res/values/strings.xml |
-        awk '{ print "public static final int " $1 " = " NR ";" }'
-    echo "} }"
+    echo "package org.pocketqa.app; public final class R {"
+    for kind in string plurals; do
+        echo "public static final class $kind {"
+        sed -nE "s/.*<$kind name=\"(\w+)\".*/\1/p" app/src/main/res/values/strings.xml |
+            awk '{ print "public static final int " $1 " = " NR ";" }'
+        echo "}"
+    done
+    echo "}"
 } >$app/gen/org/pocketqa/app/R.java
 # compile_app FOLDER CLASSPATH SOURCE...: the app's classes that the sources refer to, to build/app-test/FOLDER.
 compile_app() {

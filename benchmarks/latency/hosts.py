@@ -29,7 +29,7 @@ ROOT = Path(__file__).parents[2]
 SCRIPT = Path(worker_script.__file__)
 SHELL_TIMEOUT_S = 600.0  # of a command or a file over ssh
 SSH, QEMU = "ssh:", "qemu:"
-TARGETS = "cpu, cuda, ssh:USER@HOST or qemu:CPU, such as ssh:pi@raspberrypi.local or qemu:neoverse-n1"
+TARGETS = "cpu, cuda, ssh:USER@HOST, qemu:CPU or qemu:CPU/litert-1.4.0, such as ssh:pi@raspberrypi.local or qemu:neoverse-n1"
 
 
 class TargetError(PocketQAError):
@@ -194,7 +194,8 @@ SETUP_COMMAND = "benchmarks/arm64_python.sh"
 class QemuTarget:
     """An ARM64 CPU under QEMU's user mode: what a model answers there, and how many instructions that takes; never how long.
 
-    TargetError when benchmarks/arm64_python.sh has not set it up, or not this CPU. QEMU emulates floating point in software, so
+    qemu:CPU/litert-1.4.0 has LiteRT of the Android app's release line. TargetError when benchmarks/arm64_python.sh has not set it
+    up, or not this CPU or LiteRT. QEMU emulates floating point in software, so
     its time tells nothing; the instructions a program executes are the CPU's own, and a plugin counts them between the marks that
     the worker sets around each runtime call: neither loading and packing weights nor Python's start is in the count. It repeats:
     a second run of two windows of a 3-layer int8 student differed by 15 in 267 million instructions in LiteRT, by 0.05 % in ONNX
@@ -205,13 +206,15 @@ class QemuTarget:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.cpu = name.removeprefix(QEMU)
+        self.cpu, _, self.litert = name.removeprefix(QEMU).partition("/litert-")
         versions = SETUP / "versions.txt"  # written last
         if not versions.is_file():
             raise TargetError(f"--target {name}: {SETUP} has no ARM64 Python; run {SETUP_COMMAND} once")
         known = sorted(path.name for path in (SETUP / "cpus").iterdir())
         if self.cpu not in known:
             raise TargetError(f"--target {name}: no such CPU; there are {', '.join(QEMU + cpu for cpu in known)}")
+        if self.litert and not (SETUP / f"litert-{self.litert}").is_dir():
+            raise TargetError(f"--target {name}: {SETUP} has no LiteRT {self.litert}; remove it and run {SETUP_COMMAND}")
         self.qemu = versions.read_text(encoding="utf-8").splitlines()[0]
 
     def describe(self, facts: Mapping[str, Any]) -> Machine:
@@ -237,7 +240,7 @@ class QemuDeployment:
     def command(self, threads: int) -> tuple[list[str], dict[str, str]]:
         """The words that start a worker under QEMU, and their environment."""
         words = [str(SETUP.absolute() / "python-arm64"), self.target.cpu, str(SCRIPT)]
-        return words, {**os.environ, "ICOUNT_FILE": str(self.marks)}
+        return words, {**os.environ, "ICOUNT_FILE": str(self.marks), "LITERT": self.target.litert}
 
     def load(self) -> dict[str, Any]:
         """The request to load it, without threads and cores."""

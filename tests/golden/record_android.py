@@ -4,15 +4,16 @@
     python tests/golden/record_android.py --model BUNDLE
 
 writes into tests/golden/android: `package`, the members of the packaged file; `tokens.json.gz`, texts with token ids and
-offsets; `answers.json.gz`, questions with every window's tokens and logits and the answers decoded from them. Offsets are in
-code points. Logits are rounded to multiples of 1/64: their sums are then exact, so that equal scores come up and have to be
-put in order, and the files stay small.
+offsets; `answers.json.gz`, questions with every window's tokens and logits and the answers decoded from them;
+`preselection.json`, which windows of long passages are read. Offsets are in code points. Logits are rounded to multiples of
+1/64: their sums are then exact, so that equal scores come up and have to be put in order, and the files stay small.
 """
 
 import argparse
 import gzip
 import json
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -25,12 +26,14 @@ from qa.answers import decode
 from qa.bundle import open_bundle
 from qa.datasets import EMBEDDED, resolve
 from qa.features import make_windows
+from qa.preselection import preselect
 from qa.runtimes import load_runtime, run_windows
 from qa.squad import Example, read_squad
 
 OUT = Path(__file__).parent / "android"
 SEED, N_GENERATED, N_CONTEXTS, N_QUESTIONS = 20, 1500, 60, 100
 N_JOINED, N_MOVED = 6, 20
+LONG_PASSAGES, N_LONG = [(50, 1), (90, 7), (40, 3), (60, 11)], 10  # (contexts, from each to the next); questions on each
 STEP = 1 / 64
 
 HARD_TEXTS = [
@@ -96,6 +99,11 @@ def write_json(path, value):
     path.write_bytes(gzip.compress(text.encode("ascii"), compresslevel=9, mtime=0))
 
 
+def json_lines(rows):
+    """A list with a line for each item."""
+    return ["[\n", ",\n".join(json.dumps(row) for row in rows), "\n]\n"]
+
+
 def record_tokens(tokenizer, examples):
     """Every text with its ids and offsets."""
     contexts = list(dict.fromkeys(e.context for e in examples))
@@ -121,6 +129,27 @@ def choose_examples(examples):
         foreign = [e.context for e in examples if e.title != example.title]
         chosen.append(Example(f"moved-{number}", "", foreign[37 * number % len(foreign)], example.question, (), True))
     return chosen + [Example(name, "", context, question, (), True) for name, context, question in ODD_PASSAGES]
+
+
+def record_preselection(tokenizer, settings, contexts):
+    """Questions on long passages, which are named by the numbers of their contexts: which windows are read."""
+    examples, passages = [], []
+    for number, (n, step) in enumerate(LONG_PASSAGES):
+        members = [(k * step + number) % len(contexts) for k in range(n)]
+        passages += [members] * N_LONG
+        asked = [example for example in read_squad(resolve(EMBEDDED, "dev")) if contexts.index(example.context) in members]
+        text = "\n".join(contexts[k] for k in members)
+        examples += [replace(example, context=text, answers=()) for example in evenly(asked, N_LONG - 1)]
+        examples.append(replace(asked[0], context=text, answers=(), question="Zoë Ångström, 東京 (👩‍👩‍👧‍👦)?"))
+    windows = make_windows(examples, tokenizer, settings)
+    rows = []
+    for number, (example, members) in enumerate(zip(examples, passages, strict=True)):
+        own = [window for window in windows if window.example == number]
+        step = min(len(own[0].char_starts), settings.doc_stride)
+        read = {window.input_ids.tobytes() for window in preselect(own, settings)}
+        firsts = [row * step for row, window in enumerate(own) if window.input_ids.tobytes() in read]
+        rows.append({"contexts": members, "question": example.question, "windows": len(own), "first_tokens": firsts})
+    return rows
 
 
 def choose_thresholds(predictions):
@@ -186,7 +215,10 @@ def main():
         for name in MEMBERS:
             (OUT / "package" / name).write_bytes(archive.read(name))
     write_json(OUT / "tokens.json.gz", record_tokens(bundle.tokenizer(), examples))
-    write_json(OUT / "answers.json.gz", record_answers(bundle, choose_examples(examples)))
+    answers = record_answers(bundle, choose_examples(examples))
+    write_json(OUT / "answers.json.gz", answers)
+    chosen = record_preselection(bundle.tokenizer(), bundle.settings, answers["contexts"])
+    (OUT / "preselection.json").write_text("".join(json_lines(chosen)), encoding="ascii")
 
 
 if __name__ == "__main__":

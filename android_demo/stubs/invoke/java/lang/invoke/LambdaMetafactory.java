@@ -1,5 +1,6 @@
 package java.lang.invoke;
 
+/** What javac looks up to compile a lambda. Android's class library of API 23 lacks it; Android's build needs none of it. */
 public class LambdaMetafactory {
     public static CallSite metafactory(
             MethodHandles.Lookup caller,
@@ -10,4 +11,14 @@ public class LambdaMetafactory {
             MethodType checked) {
         return null;
     }
+}
+
+abstract class CallSite {}
+
+abstract class MethodHandle {}
+
+abstract class MethodType {}
+
+class MethodHandles {
+    public static final class Lookup {}
 }

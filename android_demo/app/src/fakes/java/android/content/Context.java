@@ -8,6 +8,7 @@ import java.io.File;
 /** An app's surroundings. A test sets the fields before it starts the app. */
 public abstract class Context {
     public static final int MODE_PRIVATE = 0;
+    public static final String POWER_SERVICE = "power";
 
     public File files;
     public File externalFiles;
@@ -48,6 +49,11 @@ public abstract class Context {
 
     public SharedPreferences getSharedPreferences(String name, int mode) {
         return preferences;
+    }
+
+    /** A service that knows none of its methods, as an old phone's knows none of the newer ones. */
+    public Object getSystemService(String name) {
+        return name;
     }
 
     public File getFilesDir() {

@@ -7,7 +7,8 @@ import java.util.Map;
 
 /** A text is its resource's name and what is filled in, as "fault_storage[disk full]". */
 public class Resources {
-    private static final Map<Integer, String> NAMES = names();
+    private static final Map<Integer, String> NAMES = names("string");
+    private static final Map<Integer, String> PLURALS = names("plurals");
 
     public String getString(int id) {
         return NAMES.get(id);
@@ -17,10 +18,14 @@ public class Resources {
         return NAMES.get(id) + Arrays.toString(values);
     }
 
-    private static Map<Integer, String> names() {
+    public String getQuantityString(int id, int count, Object... values) {
+        return PLURALS.get(id) + Arrays.toString(values);
+    }
+
+    private static Map<Integer, String> names(String kind) {
         Map<Integer, String> names = new HashMap<>();
         try {
-            for (Field field : Class.forName("org.pocketqa.app.R$string").getFields()) {
+            for (Field field : Class.forName("org.pocketqa.app.R$" + kind).getFields()) {
                 names.put(field.getInt(null), field.getName());
             }
         } catch (ReflectiveOperationException missing) {

@@ -1,23 +1,16 @@
 package org.pocketqa.app;
 
 import android.app.Activity;
-import android.content.ClipData;
-import android.content.ClipboardManager;
-import android.content.Context;
 import android.content.Intent;
 import android.content.res.Resources;
-import android.os.Build;
 import android.view.View;
 import android.widget.Button;
 import android.widget.ProgressBar;
 import android.widget.ScrollView;
 import android.widget.TextView;
-import android.widget.Toast;
 
 /** The panel below the passage: what is missing or wrong, how far the question is, and the answer. */
 final class AnswerPanel {
-    private static final int LAST_SILENT_SDK = 32; // of Android 12L
-
     private final Activity screen;
     private final Resources words;
     private final ScrollView scroll;
@@ -78,32 +71,10 @@ final class AnswerPanel {
     }
 
     private void showNotice(Workspace workspace, EngineState state) {
-        String text = textNotice(workspace);
-        String model = modelNotice(state);
-        String both = text.isEmpty() || model.isEmpty() ? text + model : text + "\n" + model;
-        Screen.setText(notice, both);
-        Screen.setVisible(noticeBlock, !both.isEmpty());
+        String text = PanelText.notice(words, workspace, state);
+        Screen.setText(notice, text);
+        Screen.setVisible(noticeBlock, !text.isEmpty());
         Screen.setVisible(toModels, state.problem != null || state.phase == EngineState.Phase.NO_MODEL);
-    }
-
-    private String textNotice(Workspace workspace) {
-        if (workspace.reading()) {
-            return words.getString(R.string.notice_reading);
-        }
-        if (workspace.notice() != null) {
-            return workspace.notice();
-        }
-        return workspace.passage() == null ? words.getString(R.string.notice_no_text) : "";
-    }
-
-    private String modelNotice(EngineState state) {
-        if (state.phase == EngineState.Phase.LOADING) {
-            return words.getString(R.string.notice_loading, state.loading);
-        }
-        if (state.problem != null) {
-            return words.getString(R.string.notice_problem, state.problem.file, state.problem.sentence);
-        }
-        return state.phase == EngineState.Phase.NO_MODEL ? words.getString(R.string.notice_no_model) : "";
     }
 
     private void showProgress(boolean reading, AskJob job) {
@@ -114,14 +85,9 @@ final class AnswerPanel {
             progressBar.setIndeterminate(true);
             return;
         }
-        int windows = job.windows();
-        String text =
-                windows == 0
-                        ? words.getString(R.string.working_tokenizing)
-                        : words.getString(R.string.working_window, Math.min(job.windowsDone() + 1, windows), windows);
-        Screen.setText(progressText, job.isCancelled() ? words.getString(R.string.working_stopping) : text);
-        progressBar.setIndeterminate(windows == 0 || job.isCancelled());
-        progressBar.setMax(windows);
+        Screen.setText(progressText, PanelText.progress(words, job));
+        progressBar.setIndeterminate(job.windows() == 0 || job.isCancelled());
+        progressBar.setMax(job.windows());
         progressBar.setProgress(job.windowsDone());
     }
 
@@ -161,11 +127,7 @@ final class AnswerPanel {
     }
 
     private void copyAnswer() {
-        ClipboardManager clipboard = (ClipboardManager) screen.getSystemService(Context.CLIPBOARD_SERVICE);
-        clipboard.setPrimaryClip(ClipData.newPlainText(asked.getText(), answer.getText()));
-        if (Build.VERSION.SDK_INT <= LAST_SILENT_SDK) { // from then on the system itself says so
-            Toast.makeText(screen, R.string.copied, Toast.LENGTH_SHORT).show();
-        }
+        Screen.copy(screen, asked.getText(), answer.getText());
     }
 
     private void shareAnswer() {

@@ -8,16 +8,18 @@ import android.provider.OpenableColumns;
 import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.io.InputStream;
+import org.pocketqa.core.TextFile;
 
 /** A file of another app, as the file picker or a share hands it over: a stream and a name, never a path. Off the main thread. */
 final class Document implements Incoming {
     private static final int LONGEST_NAME = 100;
+    private static final int MOST_TEXT_BYTES = 20 * 1000 * 1000; // some twenty long novels, and about what a phone's heap takes
 
     private final Context context;
     private final Uri uri;
 
     Document(Context context, Uri uri) {
-        this.context = context;
+        this.context = context.getApplicationContext();
         this.uri = uri;
     }
 
@@ -62,6 +64,14 @@ final class Document implements Incoming {
             throw new FileNotFoundException(uri.toString());
         }
         return in;
+    }
+
+    /** The text in it as a passage; TextFileException when it is none. */
+    Passage passage() throws IOException {
+        try (InputStream in = open()) {
+            String text = TextFile.read(in, MOST_TEXT_BYTES);
+            return Passage.own(name(), context.getString(R.string.source_file), text, context.getResources());
+        }
     }
 
     @Override

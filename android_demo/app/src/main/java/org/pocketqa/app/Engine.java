@@ -2,21 +2,28 @@ package org.pocketqa.app;
 
 import android.content.Context;
 import java.io.IOException;
-import org.pocketqa.core.Answers;
 import org.pocketqa.core.StoredModel;
 
 /**
- * Loads models and answers questions, one at a time on one background thread. It outlives every screen.
+ * Loads models and works with the one in use, one thing at a time on one background thread. It outlives every screen.
  *
  * Called on the main thread, where its listeners are told. A new model replaces the old one only after it has loaded and this
  * phone has computed its probe rightly; whatever fails leaves the old one in use.
  */
 final class Engine {
-    /** Who asked. On the main thread, and not at all for a question that was cancelled. */
-    interface Asker {
-        void answered(Result result);
+    /** Work with the model in use, on the engine's thread; it stops with a CancellationException when the job is cancelled. */
+    interface Work<T> {
+        T with(LoadedModel model, AskJob job) throws IOException;
+    }
+
+    /** What becomes of it. On the main thread; of work that was cancelled only that it ended. */
+    interface Outcome<T> {
+        void done(T result);
 
         void failed(Throwable fault);
+
+        /** Called last in any case: the engine is ready again. */
+        default void ended() {}
     }
 
     final Listeners listeners = new Listeners();
@@ -26,7 +33,6 @@ final class Engine {
 
     // On the engine's thread only.
     private LoadedModel loaded;
-    private StoredModel loadedFrom;
 
     // On the main thread only.
     private ModelInfo model;
@@ -54,12 +60,11 @@ final class Engine {
         loads++;
         loading = stored.name;
         problem = null;
-        final boolean xnnpack = !settings.endedWithXnnpack(stored);
         thread.run(
                 new Background.Task<ModelInfo>() {
                     @Override
                     ModelInfo work() throws IOException {
-                        return replace(stored, threads, xnnpack);
+                        return replace(stored, threads);
                     }
 
                     @Override
@@ -85,20 +90,24 @@ final class Engine {
         listeners.changed();
     }
 
-    private ModelInfo replace(StoredModel stored, int threads, boolean xnnpack) throws IOException {
+    /** Opens a model, which the caller closes; if the app ends meanwhile, the next start knows the file. On the engine's thread. */
+    LoadedModel open(StoredModel stored, int threads) throws IOException {
+        boolean xnnpack = !settings.endedWithXnnpack(stored);
         settings.setLoading(stored, xnnpack);
-        LoadedModel fresh;
         try {
-            fresh = LoadedModel.open(stored.file, threads, xnnpack, context.getResources());
+            return LoadedModel.open(stored, threads, xnnpack, context.getResources());
         } finally {
             settings.loaded();
         }
+    }
+
+    private ModelInfo replace(StoredModel stored, int threads) throws IOException {
+        LoadedModel fresh = open(stored, threads);
         if (loaded != null) {
             loaded.close();
         }
         loaded = fresh;
-        loadedFrom = stored;
-        return fresh.info(stored);
+        return fresh.info;
     }
 
     /** Loads the model in use again with this many threads; without one, they are for the next. */
@@ -127,7 +136,7 @@ final class Engine {
                 new Background.Task<Void>() {
                     @Override
                     Void work() {
-                        if (loaded != null && loadedFrom.file.equals(deleted.file)) {
+                        if (loaded != null && loaded.info.stored.file.equals(deleted.file)) {
                             loaded.close();
                             loaded = null;
                         }
@@ -148,27 +157,27 @@ final class Engine {
         report(null);
     }
 
-    /** Answers a question unless something else is under way. True if it is on its way. */
-    boolean ask(final Passage passage, final String question, final Asker asker) {
+    /** Starts work unless something else is under way. True if it is on its way. */
+    <T> boolean start(final Work<T> work, final Outcome<T> outcome) {
         if (state().phase != EngineState.Phase.READY) {
             return false;
         }
-        final ModelInfo asked = model;
         final AskJob current = new AskJob(progressReport());
         job = current;
         thread.run(
-                new Background.Task<Answers>() {
+                new Background.Task<T>() {
                     @Override
-                    Answers work() {
-                        return loaded.ask(passage.text, question, current);
+                    T work() throws IOException {
+                        return work.with(loaded, current);
                     }
 
                     @Override
-                    void done(Answers answers) {
+                    void done(T result) {
                         job = null;
                         if (!current.isCancelled()) {
-                            asker.answered(new Result(passage, question, answers, asked));
+                            outcome.done(result);
                         }
+                        outcome.ended();
                         listeners.changed();
                     }
 
@@ -176,8 +185,9 @@ final class Engine {
                     void failed(Throwable fault) {
                         job = null;
                         if (!current.isCancelled()) {
-                            asker.failed(fault);
+                            outcome.failed(fault);
                         }
+                        outcome.ended();
                         listeners.changed();
                     }
                 });
@@ -189,7 +199,7 @@ final class Engine {
         return () -> listeners.changed();
     }
 
-    /** Stops the question under way, if there is one; the engine is ready again once the model lets go. */
+    /** Stops the work under way, if there is one; the engine is ready again once the model lets go. */
     void cancel() {
         if (job != null && !job.isCancelled()) {
             job.cancel();

@@ -2,7 +2,6 @@ package org.pocketqa.app;
 
 import android.content.res.Resources;
 import android.os.Build;
-import java.io.Closeable;
 import java.io.File;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -19,7 +18,7 @@ import org.tensorflow.lite.Interpreter;
  *
  * All calls come from one thread, the engine's; `cancel` may come from any other.
  */
-final class LiteRtModel implements LogitsModel, Closeable {
+final class LiteRtModel implements LogitsModel {
     private final Interpreter interpreter;
     private final Map<String, SignatureBuffers> buffers = new HashMap<String, SignatureBuffers>();
     private final Object closing = new Object();

@@ -2,9 +2,11 @@ package org.pocketqa.app;
 
 import android.content.res.Resources;
 import java.io.Closeable;
-import java.io.File;
 import java.io.IOException;
-import org.pocketqa.core.Answers;
+import java.util.List;
+import org.pocketqa.core.Benchmark;
+import org.pocketqa.core.BenchmarkReport;
+import org.pocketqa.core.Meter;
 import org.pocketqa.core.ModelFileException;
 import org.pocketqa.core.ModelPackage;
 import org.pocketqa.core.QuestionAnswerer;
@@ -12,34 +14,33 @@ import org.pocketqa.core.StoredModel;
 
 /** A model that this phone has proved to compute rightly. On the engine's thread only. */
 final class LoadedModel implements Closeable {
-    private final ModelPackage model;
+    final ModelInfo info;
+    final ModelPackage model;
     private final LiteRtModel runtime;
     private final QuestionAnswerer answerer;
-    private final int threads;
-    private final boolean xnnpack;
-    private final double probeDifference;
+    private final Resources words;
 
-    private LoadedModel(ModelPackage model, LiteRtModel runtime, int threads, boolean xnnpack, Resources words)
+    private LoadedModel(
+            StoredModel stored, ModelPackage model, LiteRtModel runtime, int threads, boolean xnnpack, Resources words)
             throws ModelFileException {
         this.model = model;
         this.runtime = runtime;
-        this.threads = threads;
-        this.xnnpack = xnnpack;
+        this.words = words;
         answerer = new QuestionAnswerer(model, runtime);
         try {
-            probeDifference = answerer.checkProbe();
+            info = new ModelInfo(stored, model, threads, xnnpack, answerer.checkProbe());
         } catch (RuntimeException fault) { // a kernel that this phone's runtime lacks shows itself only when it runs
             throw new ModelFileException(words.getString(R.string.runtime_fails, Sentences.reason(fault)));
         }
     }
 
     /** Reads, opens and probes a file; ModelFileException or another IOException when it cannot be used. */
-    static LoadedModel open(File file, int threads, boolean xnnpack, Resources words) throws IOException {
-        ModelPackage model = ModelPackage.read(file);
-        LiteRtModel runtime = LiteRtModel.open(file, model.signatures, threads, xnnpack, words);
+    static LoadedModel open(StoredModel stored, int threads, boolean xnnpack, Resources words) throws IOException {
+        ModelPackage model = ModelPackage.read(stored.file);
+        LiteRtModel runtime = LiteRtModel.open(stored.file, model.signatures, threads, xnnpack, words);
         LoadedModel loaded = null;
         try {
-            loaded = new LoadedModel(model, runtime, threads, xnnpack, words);
+            loaded = new LoadedModel(stored, model, runtime, threads, xnnpack, words);
             return loaded;
         } finally {
             if (loaded == null) {
@@ -48,14 +49,29 @@ final class LoadedModel implements Closeable {
         }
     }
 
-    ModelInfo info(StoredModel stored) {
-        return new ModelInfo(stored, model, threads, xnnpack, probeDifference);
+    /** Answers a question; CancellationException when the job is cancelled. */
+    Result ask(Passage passage, String question, boolean readAll, AskJob job) {
+        job.begin(runtime);
+        return new Result(passage, question, answerer.ask(passage.text, question, readAll, job), info);
     }
 
-    /** Answers a question; CancellationException when the job is cancelled. */
-    Answers ask(String passage, String question, AskJob job) {
-        job.begin(runtime);
-        return answerer.ask(passage, question, job);
+    /** Times this model, opened anew for each number of threads; CancellationException when the job is cancelled. */
+    BenchmarkReport benchmark(List<Benchmark.Question> questions, Meter meter, int cores, AskJob job) {
+        return new Benchmark(model, threads -> reopened(threads, job), meter, cores, questions, job).run();
+    }
+
+    private LiteRtModel reopened(int threads, AskJob job) throws ModelFileException {
+        LiteRtModel fresh = LiteRtModel.open(info.stored.file, model.signatures, threads, info.xnnpack, words);
+        boolean begun = false;
+        try {
+            job.begin(fresh);
+            begun = true;
+            return fresh;
+        } finally {
+            if (!begun) {
+                fresh.close();
+            }
+        }
     }
 
     @Override

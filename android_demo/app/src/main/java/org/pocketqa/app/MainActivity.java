@@ -1,6 +1,5 @@
 package org.pocketqa.app;
 
-import android.app.Activity;
 import android.content.Intent;
 import android.net.Uri;
 import android.os.Bundle;
@@ -15,6 +14,7 @@ import android.view.inputmethod.InputMethodManager;
 import android.widget.Button;
 import android.widget.EditText;
 import android.widget.Toast;
+import java.util.concurrent.Callable;
 import org.pocketqa.core.Candidate;
 
 /** The passage, the question and the answer. Shows workspace and engine; of its own it holds only the question being typed. */
@@ -23,6 +23,13 @@ public final class MainActivity extends Screen implements Listeners.Listener {
     private static final int MOST_QUESTION_LINES = 4;
     private static final int[] THREADS = {1, 2, 4};
     private static final int[] THREAD_ITEMS = {R.id.threads_1, R.id.threads_2, R.id.threads_4};
+
+    private static final int[] SCREEN_ITEMS = {
+        R.id.menu_passages, R.id.menu_models, R.id.menu_compare, R.id.menu_benchmark
+    };
+    private static final Class<?>[] SCREENS = {
+        PassagesActivity.class, ModelsActivity.class, CompareActivity.class, BenchmarkActivity.class
+    };
 
     private PassageList list;
     private AnswerPanel panel;
@@ -66,11 +73,11 @@ public final class MainActivity extends Screen implements Listeners.Listener {
         ask.setOnClickListener(view -> ask());
     }
 
-    private View.OnClickListener opens(final Class<? extends Activity> other) {
+    private View.OnClickListener opens(Class<?> other) {
         return view -> open(other);
     }
 
-    private void open(Class<? extends Activity> other) {
+    private void open(Class<?> other) {
         startActivity(new Intent(this, other));
     }
 
@@ -93,7 +100,7 @@ public final class MainActivity extends Screen implements Listeners.Listener {
         if (!SharedText.isIn(intent)) {
             return;
         }
-        PassageSource shared = SharedText.of(this, intent);
+        Callable<Passage> shared = SharedText.of(this, intent);
         if (shared != null) {
             app().passages.load(shared);
         } else {
@@ -193,6 +200,7 @@ public final class MainActivity extends Screen implements Listeners.Listener {
 
     @Override
     public boolean onPrepareOptionsMenu(Menu menu) {
+        menu.findItem(R.id.menu_read_all).setChecked(app().settings.readAll());
         for (int i = 0; i < THREADS.length; i++) {
             MenuItem item = menu.findItem(THREAD_ITEMS[i]);
             item.setChecked(THREADS[i] == app().engine.threads());
@@ -204,8 +212,14 @@ public final class MainActivity extends Screen implements Listeners.Listener {
     @Override
     public boolean onOptionsItemSelected(MenuItem item) {
         int id = item.getItemId(); // no switch: ids are no constants in a Gradle build
-        if (id == R.id.menu_passages || id == R.id.menu_models) {
-            open(id == R.id.menu_models ? ModelsActivity.class : PassagesActivity.class);
+        for (int i = 0; i < SCREENS.length; i++) {
+            if (id == SCREEN_ITEMS[i]) {
+                open(SCREENS[i]);
+                return true;
+            }
+        }
+        if (id == R.id.menu_read_all) {
+            app().settings.setReadAll(!item.isChecked());
             return true;
         }
         for (int i = 0; i < THREADS.length; i++) {

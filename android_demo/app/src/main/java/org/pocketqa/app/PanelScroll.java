@@ -4,8 +4,13 @@ import android.content.Context;
 import android.util.AttributeSet;
 import android.widget.ScrollView;
 
-/** A scroll view that leaves at least half of the height it could take to the passage above it, however large the text. */
+/**
+ * A scroll view that leaves at least half of the height it could take to the passage above it, however large the text; where both
+ * together have little, as on a small phone while its keyboard is open, all of it.
+ */
 public final class PanelScroll extends ScrollView {
+    private static final int LITTLE_DP = 200; // of which half is three lines of text
+
     public PanelScroll(Context context, AttributeSet attributes) {
         super(context, attributes);
     }
@@ -13,7 +18,9 @@ public final class PanelScroll extends ScrollView {
     @Override
     protected void onMeasure(int widthSpec, int heightSpec) {
         boolean free = MeasureSpec.getMode(heightSpec) == MeasureSpec.AT_MOST;
-        int half = MeasureSpec.makeMeasureSpec(MeasureSpec.getSize(heightSpec) / 2, MeasureSpec.AT_MOST);
-        super.onMeasure(widthSpec, free ? half : heightSpec);
+        int both = MeasureSpec.getSize(heightSpec);
+        boolean little = both < LITTLE_DP * getResources().getDisplayMetrics().density;
+        int own = MeasureSpec.makeMeasureSpec(little ? 0 : both / 2, MeasureSpec.AT_MOST);
+        super.onMeasure(widthSpec, free ? own : heightSpec);
     }
 }

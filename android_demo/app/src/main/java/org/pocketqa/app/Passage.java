@@ -1,8 +1,10 @@
 package org.pocketqa.app;
 
+import android.content.res.Resources;
 import java.util.Collections;
 import java.util.List;
 import org.pocketqa.core.Paragraphs;
+import org.pocketqa.core.TextFileException;
 
 /** A text to ask about. Cutting a long one into paragraphs takes a moment: make it off the main thread. */
 final class Passage {
@@ -23,5 +25,13 @@ final class Passage {
         this.text = text;
         this.questions = Collections.unmodifiableList(questions);
         this.paragraphs = Paragraphs.split(text, LONGEST_PARAGRAPH);
+    }
+
+    /** One that the user brought; TextFileException when it is empty. */
+    static Passage own(String title, String source, String text, Resources words) throws TextFileException {
+        if (text.trim().isEmpty()) {
+            throw new TextFileException(words.getString(R.string.text_empty));
+        }
+        return new Passage(title, source, text, Collections.<String>emptyList());
     }
 }

@@ -91,6 +91,11 @@ final class PassageAdapter extends BaseAdapter {
         int from = Math.max(0, markStart - start);
         int to = Math.min(text.length(), markEnd - start);
         boolean marked = from < to;
+        view.setOnLongClickListener(
+                pressed -> {
+                    Screen.copy(context, passage.title, text);
+                    return true;
+                });
         view.setText(marked ? highlight.mark(text, from, to) : text);
         view.setContentDescription(marked ? context.getString(R.string.paragraph_with_answer, text) : null);
         return view;

@@ -4,6 +4,7 @@ import android.content.Context;
 import android.util.Log;
 import java.io.FileNotFoundException;
 import java.io.IOException;
+import java.util.concurrent.Callable;
 
 /** Reads passages in the background and keeps the last one for the next start. Main thread. */
 final class PassageLoader {
@@ -21,7 +22,7 @@ final class PassageLoader {
     }
 
     /** Puts a passage on the desk as soon as it is read. The last call wins, however long each takes. */
-    void load(PassageSource source) {
+    void load(Callable<Passage> source) {
         Background.start("passage", reading(source, true));
     }
 
@@ -35,19 +36,19 @@ final class PassageLoader {
 
     /** The passage of the last time, else the first bundled one. */
     void restore() {
-        PassageSource last =
-                () -> {
-                    try {
-                        return store.read();
-                    } catch (FileNotFoundException first) {
-                        return BundledPassages.read(context).passages.get(0).read();
-                    } catch (IOException damaged) {
-                        Log.w("PocketQA", "the stored passage is lost", damaged);
-                        return BundledPassages.read(context).passages.get(0).read();
-                    }
-                };
-        own.run(reading(last, false));
+        own.run(reading(this::last, false));
         readBundled();
+    }
+
+    private Passage last() {
+        try {
+            return store.read();
+        } catch (FileNotFoundException first) {
+            return BundledPassages.read(context).passages.get(0);
+        } catch (IOException damaged) {
+            Log.w("PocketQA", "the stored passage is lost", damaged);
+            return BundledPassages.read(context).passages.get(0);
+        }
     }
 
     /** Null until they are read; the workspace's listeners are told when they are. */
@@ -76,13 +77,13 @@ final class PassageLoader {
                 });
     }
 
-    private Background.Task<Passage> reading(final PassageSource source, final boolean keep) {
+    private Background.Task<Passage> reading(final Callable<Passage> source, final boolean keep) {
         final int ticket = ++latest;
         workspace.startReading();
         return new Background.Task<Passage>() {
             @Override
-            Passage work() throws IOException {
-                return source.read();
+            Passage work() throws Exception {
+                return source.call();
             }
 
             @Override

@@ -13,11 +13,10 @@ import java.io.Reader;
 import java.io.Writer;
 import java.nio.charset.Charset;
 import java.nio.charset.StandardCharsets;
-import java.util.ArrayList;
-import java.util.List;
-import org.json.JSONArray;
-import org.json.JSONException;
-import org.json.JSONObject;
+import java.util.HashMap;
+import java.util.Map;
+import org.pocketqa.core.Fields;
+import org.pocketqa.core.Json;
 
 /** The passage over restarts: one private file, a line of JSON and then the text. On one thread, not the main one. */
 final class PassageStore {
@@ -67,31 +66,16 @@ final class PassageStore {
             for (int n = reader.read(block); n >= 0; n = reader.read(block)) {
                 text.append(block, 0, n);
             }
-            JSONObject fields = new JSONObject(header.toString());
-            JSONArray questions = fields.getJSONArray("questions");
-            return new Passage(fields.getString("title"), fields.getString("source"), text.toString(), strings(questions));
-        } catch (JSONException damaged) {
-            throw new IOException("the stored passage is damaged", damaged);
+            Fields fields = Fields.parse("the stored passage", header.toString());
+            return new Passage(fields.string("title"), fields.string("source"), text.toString(), fields.strings("questions"));
         }
     }
 
-    private static String header(Passage passage) throws IOException {
-        try {
-            JSONObject fields = new JSONObject();
-            fields.put("title", passage.title);
-            fields.put("source", passage.source);
-            fields.put("questions", new JSONArray(passage.questions));
-            return fields.toString(); // one line: JSON writes a line end as \n
-        } catch (JSONException impossible) {
-            throw new IOException(impossible);
-        }
-    }
-
-    static List<String> strings(JSONArray array) throws JSONException {
-        List<String> strings = new ArrayList<String>();
-        for (int i = 0; i < array.length(); i++) {
-            strings.add(array.getString(i));
-        }
-        return strings;
+    private static String header(Passage passage) {
+        Map<String, Object> fields = new HashMap<String, Object>();
+        fields.put("title", passage.title);
+        fields.put("source", passage.source);
+        fields.put("questions", passage.questions);
+        return Json.write(fields); // one line: JSON writes a line end as an escape
     }
 }

@@ -10,6 +10,7 @@ import android.view.View;
 import android.view.ViewGroup;
 import android.widget.TextView;
 import android.widget.Toast;
+import java.util.concurrent.Callable;
 
 /** Where a passage comes from: the clipboard, a file, or the bundled ones. Closes as soon as the chosen one is read. */
 public final class PassagesActivity extends Screen implements Listeners.Listener {
@@ -40,16 +41,16 @@ public final class PassagesActivity extends Screen implements Listeners.Listener
             return;
         }
         ((TextView) findViewById(R.id.attribution)).setText(bundled.attribution);
-        for (TextSource passage : bundled.passages) {
+        for (Passage passage : bundled.passages) {
             addRow(rows, passage);
         }
     }
 
-    private void addRow(ViewGroup rows, final TextSource passage) {
+    private void addRow(ViewGroup rows, Passage passage) {
         View row = LayoutInflater.from(this).inflate(R.layout.bundled_passage, rows, false);
         ((TextView) row.findViewById(R.id.bundled_title)).setText(passage.title);
         ((TextView) row.findViewById(R.id.bundled_beginning)).setText(passage.text);
-        row.setOnClickListener(view -> load(passage));
+        row.setOnClickListener(view -> load(() -> passage));
         rows.addView(row);
     }
 
@@ -68,11 +69,11 @@ public final class PassagesActivity extends Screen implements Listeners.Listener
     protected void onActivityResult(int request, int result, Intent data) {
         Uri picked = FilePicker.picked(request, result, data);
         if (picked != null) {
-            load(new DocumentSource(this, picked));
+            load(new Document(this, picked)::passage);
         }
     }
 
-    private void load(PassageSource source) {
+    private void load(Callable<Passage> source) {
         waiting = true;
         app().passages.load(source);
     }

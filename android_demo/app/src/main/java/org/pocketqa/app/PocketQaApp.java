@@ -5,6 +5,7 @@ import android.content.Context;
 
 /** Holds what outlives the screens: a turned phone or a screen left must not lose an answer or a loaded model. */
 public final class PocketQaApp extends Application {
+    Settings settings;
     ModelFolders folders;
     Engine engine;
     Workspace workspace;
@@ -12,6 +13,8 @@ public final class PocketQaApp extends Application {
     ModelShelf shelf;
     ModelCopier copier;
     ModelHashes hashes;
+    Benchmarks benchmarks;
+    Comparison comparison;
 
     static PocketQaApp of(Context context) {
         return (PocketQaApp) context.getApplicationContext();
@@ -20,14 +23,16 @@ public final class PocketQaApp extends Application {
     @Override
     public void onCreate() {
         super.onCreate();
-        Settings settings = new Settings(this);
+        settings = new Settings(this);
         folders = new ModelFolders(this);
         engine = new Engine(this, settings);
-        workspace = new Workspace(this, engine);
+        workspace = new Workspace(this, engine, settings);
         passages = new PassageLoader(this, workspace);
         copier = new ModelCopier(this, folders, engine);
         shelf = new ModelShelf(this, folders, engine, copier, settings);
         hashes = new ModelHashes(this);
+        benchmarks = new Benchmarks(this, engine, passages);
+        comparison = new Comparison(this, engine, workspace);
         passages.restore();
         shelf.refresh();
     }

@@ -15,20 +15,40 @@ final class ResultText {
         return context.getString(R.string.candidate_score, score, 100 * result.probabilities[candidate]);
     }
 
+    /** A result in a column beside another model's: model, answer, its share and milliseconds. */
+    static String column(Context context, Result result) {
+        Answers answers = result.answers;
+        double ms = (answers.tokenizeNanos + answers.inferenceNanos + answers.decodeNanos) / NANOS_PER_MS;
+        String name = result.model.facts.name;
+        String precision = result.model.facts.precision;
+        return answers.best == null
+                ? context.getString(R.string.column_no_answer, name, precision, ms)
+                : context.getString(R.string.column, name, precision, result.text(0), 100 * result.probabilities[0], ms);
+    }
+
+    /** A line on what of a long text was not read; empty where all was. */
+    static String leftOut(Context context, Answers answers) {
+        return answers.windows == answers.windowsInText
+                ? ""
+                : context.getString(R.string.left_out, answers.windows, answers.windowsInText);
+    }
+
     /** Windows, milliseconds in all and of each part, model, precision, threads. */
     static String measurements(Context context, Result result) {
         Answers answers = result.answers;
         Resources words = context.getResources();
-        return context.getString(
-                R.string.measurements,
-                words.getQuantityString(R.plurals.windows, answers.windows, answers.windows),
-                (answers.tokenizeNanos + answers.inferenceNanos + answers.decodeNanos) / NANOS_PER_MS,
-                answers.tokenizeNanos / NANOS_PER_MS,
-                answers.inferenceNanos / NANOS_PER_MS,
-                answers.decodeNanos / NANOS_PER_MS,
-                result.model.facts.name,
-                result.model.facts.precision,
-                words.getQuantityString(R.plurals.threads_used, result.model.threads, result.model.threads));
+        String text =
+                context.getString(
+                        R.string.measurements,
+                        words.getQuantityString(R.plurals.windows, answers.windows, answers.windows),
+                        (answers.tokenizeNanos + answers.inferenceNanos + answers.decodeNanos) / NANOS_PER_MS,
+                        answers.tokenizeNanos / NANOS_PER_MS,
+                        answers.inferenceNanos / NANOS_PER_MS,
+                        answers.decodeNanos / NANOS_PER_MS,
+                        result.model.facts.name,
+                        result.model.facts.precision,
+                        words.getQuantityString(R.plurals.threads_used, result.model.threads, result.model.threads));
+        return leftOut(context, answers) + text;
     }
 
     /** Whether the model found an answer, and what it takes to say no. */

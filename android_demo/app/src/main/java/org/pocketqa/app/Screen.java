@@ -1,14 +1,19 @@
 package org.pocketqa.app;
 
 import android.app.Activity;
+import android.content.ClipData;
+import android.content.ClipboardManager;
+import android.content.Context;
 import android.os.Build;
 import android.view.MenuItem;
 import android.view.View;
 import android.widget.TextView;
+import android.widget.Toast;
 import android.widget.Toolbar;
 
 /** What all screens share: a toolbar, and bars of the system that can be read on the app's ground. */
 abstract class Screen extends Activity {
+    private static final int LAST_SILENT_SDK = 32; // of Android 12L
     private static final int DARK_ICONS_SDK = 26; // the first with dark icons in the navigation bar
     private static final int LIGHT_NAVIGATION_BAR = 0x10; // View.SYSTEM_UI_FLAG_LIGHT_NAVIGATION_BAR
 
@@ -39,6 +44,15 @@ abstract class Screen extends Activity {
             return true;
         }
         return super.onOptionsItemSelected(item);
+    }
+
+    /** Puts a text into the clipboard, and says so where the system does not. */
+    static void copy(Context context, CharSequence label, CharSequence text) {
+        ClipboardManager clipboard = (ClipboardManager) context.getSystemService(CLIPBOARD_SERVICE);
+        clipboard.setPrimaryClip(ClipData.newPlainText(label, text));
+        if (Build.VERSION.SDK_INT <= LAST_SILENT_SDK) {
+            Toast.makeText(context, R.string.copied, Toast.LENGTH_SHORT).show();
+        }
     }
 
     static void setVisible(View view, boolean visible) {

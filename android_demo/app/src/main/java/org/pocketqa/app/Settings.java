@@ -27,6 +27,7 @@ final class Settings {
     private static final String LOADING_VERSION = "loading_version";
     private static final String LOADING_BUILD = "loading_build";
     private static final String ENDED_WITH_XNNPACK = "ended_with_xnnpack/";
+    private static final String READ_ALL = "read_all";
     private static final String BUNDLED_TAKEN = "bundled_taken";
     private static final int DEFAULT_THREADS = 2; // most phones have at least two fast cores
 
@@ -109,6 +110,15 @@ final class Settings {
 
     void setThreads(int threads) {
         preferences.edit().putInt(THREADS, threads).apply();
+    }
+
+    /** Is all of a long text read, or only the windows that share most with the question? */
+    boolean readAll() {
+        return preferences.getInt(READ_ALL, 0) == 1;
+    }
+
+    void setReadAll(boolean all) {
+        preferences.edit().putInt(READ_ALL, all ? 1 : 0).apply();
     }
 
     /** True once for each installation that carries a model: one that was deleted does not come back by itself. */

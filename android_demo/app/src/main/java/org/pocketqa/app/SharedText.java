@@ -3,8 +3,9 @@ package org.pocketqa.app;
 import android.content.ClipData;
 import android.content.Context;
 import android.content.Intent;
+import android.content.res.Resources;
 import android.net.Uri;
-import java.util.Collections;
+import java.util.concurrent.Callable;
 import org.pocketqa.core.TextFileException;
 
 /** A text that another app shares. */
@@ -50,7 +51,7 @@ final class SharedText {
     }
 
     /** The text itself, else the file; null when there is neither. */
-    static PassageSource of(Context context, Intent intent) {
+    static Callable<Passage> of(Context context, Intent intent) {
         try { // another app may have put anything there
             boolean selected = Intent.ACTION_PROCESS_TEXT.equals(intent.getAction());
             CharSequence text = intent.getCharSequenceExtra(selected ? Intent.EXTRA_PROCESS_TEXT : Intent.EXTRA_TEXT);
@@ -63,7 +64,7 @@ final class SharedText {
                 return plain(context, R.string.title_shared, R.string.source_shared, text);
             }
             Uri file = stream(intent);
-            return file == null ? null : new DocumentSource(context, file);
+            return file == null ? null : new Document(context, file)::passage;
         } catch (RuntimeException unreadable) {
             return null;
         }
@@ -74,13 +75,9 @@ final class SharedText {
         return text.toString().trim().matches("(?i)https?://\\S+");
     }
 
-    /** A text without questions to suggest. */
-    static TextSource plain(Context context, int title, int source, CharSequence text) {
-        return new TextSource(
-                context.getString(title),
-                context.getString(source),
-                text.toString(),
-                Collections.<String>emptyList(),
-                context.getResources());
+    /** A text at hand, by the resources of its title and source. */
+    static Callable<Passage> plain(Context context, int title, int source, CharSequence text) {
+        Resources words = context.getResources();
+        return () -> Passage.own(words.getString(title), words.getString(source), text.toString(), words);
     }
 }

@@ -3,12 +3,13 @@ package org.pocketqa.app;
 import android.content.Context;
 
 /** The passage on the desk and what was asked about it. It outlives every screen; main thread only. */
-final class Workspace implements Engine.Asker {
+final class Workspace {
     static final int NONE = -1;
 
     final Listeners listeners = new Listeners();
     private final Context context;
     private final Engine engine;
+    private final Settings settings;
     private Passage passage;
     private boolean reading;
     private String notice;
@@ -16,9 +17,10 @@ final class Workspace implements Engine.Asker {
     private int shown = NONE;
     private boolean unseen;
 
-    Workspace(Context context, Engine engine) {
+    Workspace(Context context, Engine engine, Settings settings) {
         this.context = context;
         this.engine = engine;
+        this.settings = settings;
     }
 
     /** Null until the first one is read. */
@@ -87,7 +89,7 @@ final class Workspace implements Engine.Asker {
 
     /** Asks about the present passage, unless there is none or the engine has other work. True if the question is on its way. */
     boolean ask(String question) {
-        if (passage == null || reading || !engine.ask(passage, question, this)) {
+        if (passage == null || reading || !engine.start(asking(question), outcome())) {
             return false;
         }
         notice = null;
@@ -102,18 +104,32 @@ final class Workspace implements Engine.Asker {
         unseen = false;
     }
 
-    @Override
-    public void answered(Result answered) {
+    private Engine.Work<Result> asking(String question) {
+        Passage asked = passage;
+        boolean readAll = settings.readAll();
+        return (model, job) -> model.ask(asked, question, readAll, job);
+    }
+
+    private Engine.Outcome<Result> outcome() {
+        return new Engine.Outcome<Result>() {
+            @Override
+            public void done(Result result) {
+                answered(result);
+            }
+
+            @Override
+            public void failed(Throwable fault) {
+                setNotice(Sentences.of(context, fault));
+            }
+        };
+    }
+
+    void answered(Result answered) {
         if (answered.passage != passage) {
             return;
         }
         result = answered;
         show(answered.answers.best == null ? NONE : answered.answers.candidates.indexOf(answered.answers.best));
-    }
-
-    @Override
-    public void failed(Throwable fault) {
-        setNotice(Sentences.of(context, fault));
     }
 
     /** Marks another candidate in the text. */

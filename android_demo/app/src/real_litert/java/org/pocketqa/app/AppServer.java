@@ -4,7 +4,8 @@ import android.content.FakePreferences;
 import android.os.Looper;
 import java.io.File;
 import java.io.IOException;
-import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.Map;
 import java.util.function.BooleanSupplier;
 import org.pocketqa.tools.Pipe;
 
@@ -51,15 +52,18 @@ public final class AppServer {
                 pipe.out.writeDouble(app.engine.state().model.probeDifference);
                 pipe.out.flush();
             } else if (command == 'Q') {
-                ask(pipe.readText(), pipe.readText());
+                ask(pipe.readText(), pipe.readText(), pipe.in.readBoolean());
+            } else if (command == 'B') {
+                benchmark();
             } else {
                 throw new IOException("unknown command " + command);
             }
         }
     }
 
-    private void ask(String passage, String question) throws IOException, InterruptedException {
-        app.passages.load(new TextSource("title", "source", passage, Collections.<String>emptyList(), app.getResources()));
+    private void ask(String passage, String question, boolean readAll) throws IOException, InterruptedException {
+        app.settings.setReadAll(readAll);
+        app.passages.load(() -> Passage.own("title", "source", passage, app.getResources()));
         until(() -> !app.workspace.reading());
         app.workspace.ask(question);
         until(() -> app.engine.state().job == null);
@@ -69,6 +73,24 @@ public final class AppServer {
         } else {
             pipe.send(passage, result.answers);
         }
+    }
+
+    /** Sends a benchmark's JSON. This machine's name is not in it, as it says nothing about a phone. */
+    private void benchmark() throws IOException, InterruptedException {
+        app.benchmarks.start();
+        until(() -> app.benchmarks.job() == null);
+        if (app.benchmarks.measured() == null) {
+            pipe.sendError(app.benchmarks.notice());
+            return;
+        }
+        Map<String, Object> machine = new LinkedHashMap<>();
+        machine.put("name", "no phone: a JVM on " + System.getProperty("os.name"));
+        machine.put("android", "none");
+        machine.put("processor", System.getProperty("os.arch"));
+        machine.put("abi", System.getProperty("os.arch"));
+        machine.put("cores", Runtime.getRuntime().availableProcessors());
+        machine.put("build", "none");
+        pipe.sendText('J', app.benchmarks.measured().json("test", "1.4.0", machine));
     }
 
     private static void until(BooleanSupplier condition) throws InterruptedException {

@@ -31,7 +31,7 @@ public class PassageTest {
     }
 
     private void load(Uri uri) {
-        phone.app.passages.load(new DocumentSource(phone.app, uri));
+        phone.app.passages.load(new Document(phone.app, uri)::passage);
     }
 
     private void untilRead() {

@@ -224,7 +224,7 @@ final class Phone extends ExternalResource {
 
     /** Puts a text on the desk. */
     void read(String text) {
-        app.passages.load(new TextSource("title", "source", text, Collections.<String>emptyList(), app.getResources()));
+        app.passages.load(() -> Passage.own("title", "source", text, app.getResources()));
         until(() -> !app.workspace.reading());
     }
 

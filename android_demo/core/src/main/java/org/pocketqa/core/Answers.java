@@ -12,7 +12,10 @@ public final class Answers {
     /** start[CLS] + end[CLS], the least over the windows; the larger, the less answerable. */
     public final double nullScore;
 
+    /** Windows read. */
     public final int windows;
+    /** Windows that there are: more than were read where some were left out. */
+    public final int windowsInText;
     /** The passage's share is in the first question's: its tokens are kept for the next. */
     public final long tokenizeNanos;
     public final long inferenceNanos;
@@ -23,6 +26,7 @@ public final class Answers {
             double nullScore,
             Double nullThreshold,
             int windows,
+            int windowsInText,
             long tokenizeNanos,
             long inferenceNanos,
             long decodeNanos) {
@@ -30,6 +34,7 @@ public final class Answers {
         this.nullScore = nullScore;
         this.best = answered(candidates, nullScore, nullThreshold) ? candidates.get(0) : null;
         this.windows = windows;
+        this.windowsInText = windowsInText;
         this.tokenizeNanos = tokenizeNanos;
         this.inferenceNanos = inferenceNanos;
         this.decodeNanos = decodeNanos;

@@ -4,8 +4,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 
-/** A JSON object of a model file, read field by field; what is missing or of another kind is named in the error. */
-final class Fields {
+/** A JSON object of a model file, or of one of the app's own, read field by field; what is missing or of another kind is named in the error. */
+public final class Fields {
     private static final int LONGEST_SHOWN = 200;
 
     private final String where;
@@ -17,7 +17,7 @@ final class Fields {
     }
 
     /** The object that a member of the package holds. */
-    static Fields parse(String where, String text) throws ModelFileException {
+    public static Fields parse(String where, String text) throws ModelFileException {
         try {
             return of(where, Json.parse(text));
         } catch (IllegalArgumentException error) {
@@ -26,7 +26,7 @@ final class Fields {
     }
 
     /** `value` as an object; `where` names it in errors. */
-    static Fields of(String where, Object value) throws ModelFileException {
+    public static Fields of(String where, Object value) throws ModelFileException {
         if (!(value instanceof Map)) {
             throw wrong(where, "an object", value);
         }
@@ -45,7 +45,7 @@ final class Fields {
         return of(path(name), value(name));
     }
 
-    String string(String name) throws ModelFileException {
+    public String string(String name) throws ModelFileException {
         Object value = value(name);
         if (!(value instanceof String)) {
             throw wrong(path(name), "text", value);
@@ -86,11 +86,11 @@ final class Fields {
         return (long) value;
     }
 
-    List<?> list(String name) throws ModelFileException {
+    public List<?> list(String name) throws ModelFileException {
         return list(path(name), value(name));
     }
 
-    List<String> strings(String name) throws ModelFileException {
+    public List<String> strings(String name) throws ModelFileException {
         List<String> items = new ArrayList<String>();
         for (Object item : list(name)) {
             if (!(item instanceof String)) {

@@ -3,9 +3,10 @@ package org.pocketqa.core;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 
-/** Reads JSON (RFC 8259) into Map, List, String, Double, Boolean and null. Android has a parser of its own, the JDK has none. */
+/** JSON (RFC 8259) from and to Map, List, String, Number, Boolean and null. Android has a parser of its own, the JDK has none. */
 public final class Json {
     private static final int DEEPEST = 32;
 
@@ -25,6 +26,45 @@ public final class Json {
             throw json.error("the end");
         }
         return value;
+    }
+
+    /** The JSON of a value, on one line; numbers are read as Double and written as they are. */
+    public static String write(Object value) {
+        StringBuilder out = new StringBuilder();
+        write(value, out);
+        return out.toString();
+    }
+
+    private static void write(Object value, StringBuilder out) {
+        if (value instanceof Map) {
+            String before = "{";
+            for (Map.Entry<?, ?> member : ((Map<?, ?>) value).entrySet()) {
+                quote((String) member.getKey(), out.append(before));
+                write(member.getValue(), out.append(": "));
+                before = ", ";
+            }
+            out.append(before.equals("{") ? "{}" : "}");
+        } else if (value instanceof List) {
+            String before = "[";
+            for (Object item : (List<?>) value) {
+                write(item, out.append(before));
+                before = ", ";
+            }
+            out.append(before.equals("[") ? "[]" : "]");
+        } else if (value instanceof String) {
+            quote((String) value, out);
+        } else {
+            out.append(value);
+        }
+    }
+
+    private static void quote(String text, StringBuilder out) {
+        out.append('"');
+        for (char c : text.toCharArray()) {
+            boolean plain = c >= ' ' && c < 0x7F && c != '"' && c != '\\';
+            out.append(plain ? String.valueOf(c) : String.format(Locale.ROOT, "\\u%04x", (int) c));
+        }
+        out.append('"');
     }
 
     private Object value(int depth) {

@@ -1,7 +1,9 @@
 package org.pocketqa.core;
 
+import java.io.Closeable;
+
 /** One loaded model: a window of tokens in, its start and end logits out. */
-public interface LogitsModel {
+public interface LogitsModel extends Closeable {
     /**
      * Computes one window. All arrays have the signature's length; the last two are filled.
      *
@@ -16,4 +18,8 @@ public interface LogitsModel {
             int[] tokenTypeIds,
             float[] startLogits,
             float[] endLogits);
+
+    /** Gives back what it holds; by default that is nothing. */
+    @Override
+    default void close() {}
 }

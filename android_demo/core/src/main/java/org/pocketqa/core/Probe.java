@@ -10,11 +10,12 @@ final class Probe {
     private final double tolerance;
     private final List<Recorded> windows = new ArrayList<Recorded>();
 
-    private static final class Recorded {
-        private final int[] inputIds;
+    /** One window. */
+    static final class Recorded {
+        final int[] inputIds;
         private final int contextBegin;
-        private final float[] startLogits;
-        private final float[] endLogits;
+        final float[] startLogits;
+        final float[] endLogits;
 
         private Recorded(Fields json, int longest, int vocabularySize) throws ModelFileException {
             inputIds = json.integers("input_ids", 0, vocabularySize - 1);
@@ -25,6 +26,12 @@ final class Probe {
             if (n == 0 || n > longest || startLogits.length != n || endLogits.length != n) {
                 throw Fields.wrong("probe.json: windows", "as long as their logits, from 1 to " + longest, n);
             }
+        }
+
+        /** Lays it into the runner, ready to run. */
+        void prepare(WindowRunner runner) {
+            int[] ids = runner.prepare(inputIds.length, contextBegin);
+            System.arraycopy(inputIds, 0, ids, 0, inputIds.length);
         }
     }
 
@@ -48,12 +55,22 @@ final class Probe {
         }
     }
 
+    /** The windows that go through this one of the signatures: one or several. */
+    List<Recorded> windowsFor(Signature signature, List<Signature> signatures) {
+        List<Recorded> found = new ArrayList<Recorded>();
+        for (Recorded window : windows) {
+            if (Signature.smallestThatFits(window.inputIds.length, signatures) == signature) {
+                found.add(window);
+            }
+        }
+        return found;
+    }
+
     /** Runs all windows; the largest relative difference. ProbeException when it exceeds the precision's tolerance. */
     double check(WindowRunner runner) throws ProbeException {
         double worst = 0;
         for (Recorded window : windows) {
-            int[] ids = runner.prepare(window.inputIds.length, window.contextBegin);
-            System.arraycopy(window.inputIds, 0, ids, 0, window.inputIds.length);
+            window.prepare(runner);
             runner.run();
             double start = relativeDifference(window.startLogits, runner.startLogits);
             double end = relativeDifference(window.endLogits, runner.endLogits);

@@ -31,16 +31,17 @@ public final class QuestionAnswerer {
     /**
      * Answers one question. An empty passage has no answer.
      *
-     * What the model or `progress` throws comes through; the next question may be asked all the same.
+     * Of a text with many windows only those that share most with the question are read, unless `readAll` is set. What the model or `progress` throws comes through; the next question may be asked all the same.
      *
      * @throws ArithmeticException when the model computes a logit that is not a finite number
      */
-    public Answers ask(String passage, String question, Progress progress) {
+    public Answers ask(String passage, String question, boolean readAll, Progress progress) {
         long began = System.nanoTime();
         Tokens passageTokens = tokens(passage, progress);
         Tokens questionTokens = tokenizer.encode(question);
         int questionSize = Math.min(questionTokens.size(), settings.maxQuestionLength);
-        List<Window> windows = Windows.make(questionSize, passageTokens.size(), settings);
+        List<Window> all = Windows.make(questionSize, passageTokens.size(), settings);
+        List<Window> windows = readAll ? all : Preselection.choose(questionTokens, questionSize, passageTokens, all);
         long tokenizeNanos = System.nanoTime() - began;
         progress.windowDone(0, windows.size());
 
@@ -63,7 +64,14 @@ public final class QuestionAnswerer {
         decodeNanos += System.nanoTime() - ranking;
         double nullScore = decoder.nullScore();
         return new Answers(
-                candidates, nullScore, settings.nullThreshold, windows.size(), tokenizeNanos, inferenceNanos, decodeNanos);
+                candidates,
+                nullScore,
+                settings.nullThreshold,
+                windows.size(),
+                all.size(),
+                tokenizeNanos,
+                inferenceNanos,
+                decodeNanos);
     }
 
     /** Keeps the last passage's: more questions usually follow, and a long passage takes a while. */

@@ -11,8 +11,13 @@ final class Windows {
     /** `questionTokens` is the question's length after cutting it to the settings' maximum. */
     static List<Window> make(int questionTokens, int passageTokens, QASettings settings) {
         int begin = questionTokens + 2;
-        List<int[]> spans = spans(passageTokens, settings.maxLength - begin - 1, settings.docStride);
-        int[] owners = owners(spans, passageTokens);
+        return over(spans(passageTokens, settings.maxLength - begin - 1, settings.docStride), begin);
+    }
+
+    /** The windows over parts (first token, number of tokens) of a passage, ascending. */
+    static List<Window> over(List<int[]> spans, int begin) {
+        int[] last = spans.get(spans.size() - 1);
+        int[] owners = owners(spans, last[0] + last[1]);
         List<Window> windows = new ArrayList<Window>();
         for (int row = 0; row < spans.size(); row++) {
             windows.add(new Window(begin, spans.get(row)[0], spans.get(row)[1], row, owners));

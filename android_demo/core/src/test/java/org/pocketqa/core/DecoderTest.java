@@ -233,7 +233,7 @@ public class DecoderTest {
     }
 
     private static Answers answers(List<Candidate> candidates, double nullScore, Double threshold) {
-        return new Answers(candidates, nullScore, threshold, 1, 0, 0, 0);
+        return new Answers(candidates, nullScore, threshold, 1, 1, 0, 0, 0);
     }
 
     /** One window over a whole passage. */

@@ -49,21 +49,4 @@ final class Golden {
         }
         throw new IOException("no folder tests/golden above " + System.getProperty("user.dir") + "; set -Dpocketqa.root");
     }
-
-    /** A string as a JSON literal, non-ASCII characters escaped. */
-    static String quote(String text) {
-        StringBuilder out = new StringBuilder("\"");
-        for (int i = 0; i < text.length(); i++) {
-            char c = text.charAt(i);
-            if (c == '"' || c == '\\') {
-                out.append('\\').append(c);
-            } else if (c >= ' ' && c < 0x7F) {
-                out.append(c);
-            } else {
-                String hex = Integer.toHexString(c);
-                out.append("\\u0000", 0, 6 - hex.length()).append(hex);
-            }
-        }
-        return out.append('"').toString();
-    }
 }

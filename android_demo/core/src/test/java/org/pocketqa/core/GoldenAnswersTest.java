@@ -28,7 +28,7 @@ public class GoldenAnswersTest {
             String id = (String) question.get("id");
             String passage = (String) contexts.get(number(question.get("context")).intValue());
             replay.expect(id, (List<?>) question.get("windows"));
-            Answers answers = answerer.ask(passage, (String) question.get("question"), (done, total) -> {});
+            Answers answers = answerer.ask(passage, (String) question.get("question"), true, (done, total) -> {});
             assertEquals(id + ": windows", ((List<?>) question.get("windows")).size(), answers.windows);
             assertEquals(id + ": null score", number(question.get("null_score")), answers.nullScore, 0);
             checkCandidates(id, passage, (List<?>) question.get("candidates"), answers.candidates);

@@ -27,7 +27,7 @@ public class GoldenTokensTest {
                 starts.add(text.codePointCount(0, tokens.start(i)));
                 ends.add(text.codePointCount(0, tokens.end(i)));
             }
-            String shown = Golden.quote(text);
+            String shown = Json.write(text);
             assertEquals("ids of " + shown, integers(wanted.get("ids")), ids);
             assertEquals("starts of " + shown, integers(wanted.get("starts")), starts);
             assertEquals("ends of " + shown, integers(wanted.get("ends")), ends);

@@ -92,10 +92,10 @@ public class JsonTest {
         for (char c = 0; c < Character.MAX_VALUE; c++) {
             all.append(c);
         }
-        String quoted = Golden.quote(all.toString());
+        String quoted = Json.write(all.toString());
         assertEquals(all.toString(), Json.parse(quoted));
         assertTrue(quoted.matches("[ -~]*"));
-        assertEquals("\"a\\\"b\\\\c\\u000a\\u00e9\"", Golden.quote("a\"b\\c\n\u00e9"));
+        assertEquals("\"a\\u0022b\\u005cc\\u000a\\u00e9\"", Json.write("a\"b\\c\n\u00e9"));
     }
 
     private static void refused(String text, int place) {

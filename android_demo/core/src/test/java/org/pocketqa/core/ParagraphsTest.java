@@ -54,7 +54,7 @@ public class ParagraphsTest {
     private static void check(String text, int longest) {
         int at = 0;
         for (int[] range : Paragraphs.split(text, longest)) {
-            String where = Golden.quote(text) + " at " + at + ", longest " + longest;
+            String where = Json.write(text) + " at " + at + ", longest " + longest;
             assertEquals(where, at, range[0]);
             assertTrue(where, range[1] > at && range[1] - at <= longest);
             at = range[1];

@@ -51,7 +51,7 @@ public class QuestionAnswererTest {
 
     @Test
     public void aWindowIsQuestionAndPassagePaddedToItsSignature() throws IOException {
-        Answers answers = answerer().ask("A z.", "b?", QUIET);
+        Answers answers = answerer().ask("A z.", "b?", true, QUIET);
         assertArrayEquals(new int[] {CLS, 11, 0, SEP, 10, 35, 4, SEP}, inputs.get(0)[0]);
         assertArrayEquals(new int[] {1, 1, 1, 1, 1, 1, 1, 1}, inputs.get(0)[1]);
         assertArrayEquals(new int[] {0, 0, 0, 0, 1, 1, 1, 1}, inputs.get(0)[2]);
@@ -61,7 +61,7 @@ public class QuestionAnswererTest {
         assertEquals(2, answers.nullScore, 0);
         assertEquals(1, answers.windows);
         assertEquals(3, answers.candidates.size()); // n best
-        answerer().ask("z", "b", QUIET);
+        answerer().ask("z", "b", true, QUIET);
         assertArrayEquals(new int[] {CLS, 11, SEP, 35, SEP, PAD, PAD, PAD}, inputs.get(1)[0]);
         assertArrayEquals(new int[] {1, 1, 1, 1, 1, 0, 0, 0}, inputs.get(1)[1]);
         assertArrayEquals(new int[] {0, 0, 0, 1, 1, 0, 0, 0}, inputs.get(1)[2]);
@@ -71,7 +71,7 @@ public class QuestionAnswererTest {
     public void theSmallestSignatureThatFitsIsUsed() throws IOException {
         QuestionAnswerer answerer = answerer();
         for (int letters = 1; letters <= 12; letters++) { // and four more tokens in the window
-            answerer.ask("abcdefghijklm".substring(0, letters).replaceAll("(.)", "$1 "), "q", QUIET);
+            answerer.ask("abcdefghijklm".substring(0, letters).replaceAll("(.)", "$1 "), "q", true, QUIET);
         }
         assertEquals("[qa8, qa8, qa8, qa8, qa12, qa12, qa12, qa12, qa16, qa16, qa16, qa16]", calls.toString());
     }
@@ -79,8 +79,8 @@ public class QuestionAnswererTest {
     @Test
     public void aShorterWindowAfterALongerOneKeepsNothingOfIt() throws IOException {
         QuestionAnswerer answerer = answerer();
-        answerer.ask("a b c d", "q", QUIET);
-        answerer.ask("e", "", QUIET);
+        answerer.ask("a b c d", "q", true, QUIET);
+        answerer.ask("e", "", true, QUIET);
         assertArrayEquals(new int[] {CLS, SEP, 14, SEP, PAD, PAD, PAD, PAD}, inputs.get(1)[0]);
         assertArrayEquals(new int[] {1, 1, 1, 1, 0, 0, 0, 0}, inputs.get(1)[1]);
         assertArrayEquals(new int[] {0, 0, 1, 1, 0, 0, 0, 0}, inputs.get(1)[2]);
@@ -88,7 +88,7 @@ public class QuestionAnswererTest {
 
     @Test
     public void aQuestionThatIsTooLongIsCut() throws IOException {
-        answerer().ask("z", "a b c d e f g h", QUIET);
+        answerer().ask("z", "a b c d e f g h", true, QUIET);
         assertArrayEquals(new int[] {CLS, 10, 11, 12, 13, SEP, 35, SEP}, inputs.get(0)[0]);
     }
 
@@ -97,7 +97,7 @@ public class QuestionAnswererTest {
         // 16 less [CLS], a, and two [SEP] leaves 12 tokens; the steps are 4.
         List<String> progress = new ArrayList<>();
         String passage = "a b c d e f g h i j k l m n o p z r";
-        Answers answers = answerer().ask(passage, "a", (done, total) -> progress.add(done + "/" + total));
+        Answers answers = answerer().ask(passage, "a", true, (done, total) -> progress.add(done + "/" + total));
         assertEquals("[qa16, qa16, qa16]", calls.toString()); // 18 tokens: 0-11, 4-15, 8-17
         assertEquals("[0/0, 0/3, 1/3, 2/3, 3/3]", progress.toString());
         assertEquals(3, answers.windows);
@@ -113,7 +113,7 @@ public class QuestionAnswererTest {
             passage.append(word % 9 == 0 ? "\r\n" : " ");
         }
         int place = passage.indexOf(" z!") + 1;
-        Answers answers = answerer().ask(passage.toString(), "where is z?", QUIET);
+        Answers answers = answerer().ask(passage.toString(), "where is z?", true, QUIET);
         assertEquals(place, answers.best.start);
         assertEquals(place + 1, answers.best.end);
         assertEquals(calls.size(), answers.windows);
@@ -124,7 +124,7 @@ public class QuestionAnswererTest {
     public void anEmptyPassageHasNoAnswer() throws IOException {
         for (String passage : new String[] {"", " \n\t ", "\u0000\u0003"}) {
             inputs.clear();
-            Answers answers = answerer().ask(passage, "a?", QUIET);
+            Answers answers = answerer().ask(passage, "a?", true, QUIET);
             assertArrayEquals(new int[] {CLS, 10, 0, SEP, SEP, PAD, PAD, PAD}, inputs.get(0)[0]);
             assertArrayEquals(new int[] {0, 0, 0, 0, 1, 0, 0, 0}, inputs.get(0)[2]);
             assertNull(answers.best);
@@ -136,16 +136,16 @@ public class QuestionAnswererTest {
 
     @Test
     public void anEmptyQuestionIsAsked() throws IOException {
-        Answers answers = answerer().ask("a z", "", QUIET);
+        Answers answers = answerer().ask("a z", "", true, QUIET);
         assertArrayEquals(new int[] {CLS, SEP, 10, 35, SEP, PAD, PAD, PAD}, inputs.get(0)[0]);
         assertEquals(2, answers.best.start);
-        answerer().ask("", "", QUIET);
+        answerer().ask("", "", true, QUIET);
         assertArrayEquals(new int[] {CLS, SEP, SEP, PAD, PAD, PAD, PAD, PAD}, inputs.get(1)[0]);
     }
 
     @Test
     public void specialTokensInATextAreText() throws IOException {
-        answerer().ask("[SEP] z", "[CLS]", QUIET);
+        answerer().ask("[SEP] z", "[CLS]", true, QUIET);
         for (int[][] window : inputs) {
             int separators = 0;
             for (int i = 0; i < window[0].length; i++) {
@@ -159,20 +159,20 @@ public class QuestionAnswererTest {
     @Test
     public void aPassagesTokensServeAllItsQuestions() throws IOException {
         QuestionAnswerer answerer = answerer();
-        answerer.ask("a b z", "a", QUIET);
+        answerer.ask("a b z", "a", true, QUIET);
         Tokens tokens = answerer.tokens("a b z", QUIET);
-        answerer.ask(new String("a b z"), "b", QUIET);
+        answerer.ask(new String("a b z"), "b", true, QUIET);
         assertSame(tokens, answerer.tokens("a b z", QUIET));
-        assertEquals(0, answerer.ask("z", "b", QUIET).best.start);
+        assertEquals(0, answerer.ask("z", "b", true, QUIET).best.start);
         assertNotSame(tokens, answerer.tokens("a b z", QUIET));
-        assertEquals(4, answerer.ask("a b z", "b", QUIET).best.start);
+        assertEquals(4, answerer.ask("a b z", "b", true, QUIET).best.start);
     }
 
     @Test
     public void afterCancellingTheNextQuestionIsAnswered() throws IOException {
         String passage = "a b c d e f g h i j k l m n o p z r";
         QuestionAnswerer answerer = answerer();
-        String expected = shown(answerer.ask(passage, "a", QUIET));
+        String expected = shown(answerer.ask(passage, "a", true, QUIET));
         calls.clear();
         Progress stop =
                 (done, total) -> {
@@ -180,11 +180,11 @@ public class QuestionAnswererTest {
                         throw new CancellationException();
                     }
                 };
-        assertThrows(CancellationException.class, () -> answerer.ask(passage, "b", stop));
+        assertThrows(CancellationException.class, () -> answerer.ask(passage, "b", true, stop));
         assertEquals(2, calls.size());
-        assertEquals(expected, shown(answerer.ask(passage, "a", QUIET)));
-        assertThrows(CancellationException.class, () -> answerer.ask("another " + passage, "b", stop));
-        assertEquals(expected, shown(answerer.ask(passage, "a", QUIET)));
+        assertEquals(expected, shown(answerer.ask(passage, "a", true, QUIET)));
+        assertThrows(CancellationException.class, () -> answerer.ask("another " + passage, "b", true, stop));
+        assertEquals(expected, shown(answerer.ask(passage, "a", true, QUIET)));
     }
 
     @Test
@@ -201,18 +201,18 @@ public class QuestionAnswererTest {
                                 throw new IllegalStateException("out of order");
                             }
                         });
-        String expected = shown(answerer.ask("a z", "b", QUIET));
+        String expected = shown(answerer.ask("a z", "b", true, QUIET));
         broken[0] = true;
-        assertThrows(IllegalStateException.class, () -> answerer.ask("c z", "b", QUIET));
+        assertThrows(IllegalStateException.class, () -> answerer.ask("c z", "b", true, QUIET));
         broken[0] = false;
-        assertEquals(expected, shown(answerer.ask("a z", "b", QUIET)));
+        assertEquals(expected, shown(answerer.ask("a z", "b", true, QUIET)));
         assertArrayEquals(inputs.get(0), inputs.get(2));
     }
 
     @Test
     public void logitsThatAreNoNumbersAreNoAnswer() throws IOException {
         QuestionAnswerer answerer = answerer((signature, ids, mask, types, start, end) -> Arrays.fill(start, Float.NaN));
-        assertThrows(ArithmeticException.class, () -> answerer.ask("a z", "b", QUIET));
+        assertThrows(ArithmeticException.class, () -> answerer.ask("a z", "b", true, QUIET));
     }
 
     @Test
@@ -222,7 +222,7 @@ public class QuestionAnswererTest {
             String field = "\"null_threshold\": ";
             ModelFiles files = ModelFiles.small().change(ModelFiles.INFO, field + "null", field + threshold);
             ModelPackage model = ModelPackage.read(files.write(folder.newFile()));
-            Answers answers = new QuestionAnswerer(model, this::findZ).ask("a z", "b", QUIET);
+            Answers answers = new QuestionAnswerer(model, this::findZ).ask("a z", "b", true, QUIET);
             assertEquals(threshold.equals("-8"), answers.best != null);
             assertEquals(3, answers.candidates.size());
         }

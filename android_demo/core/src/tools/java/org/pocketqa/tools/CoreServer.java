@@ -8,7 +8,6 @@ import java.io.IOException;
 import org.pocketqa.core.LogitsModel;
 import org.pocketqa.core.ModelPackage;
 import org.pocketqa.core.ProbeException;
-import org.pocketqa.core.Progress;
 import org.pocketqa.core.QuestionAnswerer;
 import org.pocketqa.core.Signature;
 import org.pocketqa.core.Tokens;
@@ -51,7 +50,7 @@ public final class CoreServer {
                     break;
                 case 'Q':
                     String passage = pipe.readText();
-                    pipe.send(passage, answerer.ask(passage, pipe.readText(), new NoProgress()));
+                    pipe.send(passage, answerer.ask(passage, pipe.readText(), pipe.in.readBoolean(), (done, total) -> {}));
                     break;
                 default:
                     throw new IOException("unknown command " + command);
@@ -106,10 +105,5 @@ public final class CoreServer {
                 throw new IllegalStateException(error);
             }
         }
-    }
-
-    private static final class NoProgress implements Progress {
-        @Override
-        public void windowDone(int done, int total) {}
     }
 }

@@ -29,6 +29,7 @@ public final class Pipe {
         CodePointOffsets offsets = new CodePointOffsets(passage);
         out.writeByte('A');
         out.writeInt(answers.windows);
+        out.writeInt(answers.windowsInText);
         out.writeBoolean(answers.best != null);
         out.writeDouble(answers.nullScore);
         out.writeInt(answers.candidates.size());
@@ -41,8 +42,12 @@ public final class Pipe {
     }
 
     public void sendError(String sentence) throws IOException {
-        out.writeByte('E');
-        byte[] bytes = String.valueOf(sentence).getBytes(UTF_8);
+        sendText('E', sentence);
+    }
+
+    public void sendText(char letter, String text) throws IOException {
+        out.writeByte(letter);
+        byte[] bytes = String.valueOf(text).getBytes(UTF_8);
         out.writeInt(bytes.length);
         out.write(bytes);
         out.flush();

@@ -1,9 +1,0 @@
-package org.json;
-
-public class JSONException extends Exception {
-    private static final long serialVersionUID = 1;
-
-    public JSONException(String message) {
-        super(message);
-    }
-}

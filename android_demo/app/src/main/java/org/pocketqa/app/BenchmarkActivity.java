@@ -1,0 +1,65 @@
+package org.pocketqa.app;
+
+import android.content.Intent;
+import android.os.Bundle;
+import android.view.WindowManager;
+import android.widget.TextView;
+
+/** Times the model in use and shares the figures. Shows Benchmarks. */
+public final class BenchmarkActivity extends Screen implements Listeners.Listener {
+    @Override
+    protected void onCreate(Bundle saved) {
+        super.onCreate(saved);
+        show(R.layout.benchmark);
+        showBack();
+        getWindow().addFlags(WindowManager.LayoutParams.FLAG_KEEP_SCREEN_ON); // a dark screen slows the processor down
+        findViewById(R.id.benchmark_start).setOnClickListener(view -> app().benchmarks.start());
+        findViewById(R.id.benchmark_cancel).setOnClickListener(view -> app().engine.cancel());
+        findViewById(R.id.benchmark_share).setOnClickListener(view -> share());
+    }
+
+    @Override
+    protected void onStart() {
+        super.onStart();
+        app().engine.listeners.add(this);
+        app().benchmarks.listeners.add(this);
+        changed();
+    }
+
+    @Override
+    protected void onStop() {
+        app().engine.listeners.remove(this);
+        app().benchmarks.listeners.remove(this);
+        super.onStop();
+    }
+
+    @Override
+    public void changed() {
+        Benchmarks benchmarks = app().benchmarks;
+        AskJob job = benchmarks.job();
+        Benchmarks.Measured measured = benchmarks.measured();
+        findViewById(R.id.benchmark_start).setEnabled(benchmarks.canStart());
+        Screen.setVisible(findViewById(R.id.benchmark_cancel), job != null);
+        Screen.setVisible(findViewById(R.id.benchmark_share), measured != null);
+        Screen.setText(text(R.id.benchmark_status), status(job, benchmarks.notice()));
+        Screen.setText(text(R.id.benchmark_figures), measured == null ? "" : BenchmarkText.of(getResources(), measured.report));
+    }
+
+    private String status(AskJob job, String notice) {
+        if (job != null) {
+            return getString(R.string.benchmark_progress, job.windowsDone(), job.windows());
+        }
+        boolean none = app().engine.state().phase == EngineState.Phase.NO_MODEL;
+        return notice != null ? notice : none ? getString(R.string.notice_no_model) : "";
+    }
+
+    private TextView text(int id) {
+        return (TextView) findViewById(id);
+    }
+
+    private void share() {
+        String json = app().benchmarks.measured().json(PhoneFacts.version(this), getString(R.string.litert_version), PhoneFacts.phone());
+        Intent send = new Intent(Intent.ACTION_SEND).setType("text/plain").putExtra(Intent.EXTRA_TEXT, json);
+        startActivity(Intent.createChooser(send, getString(R.string.share)));
+    }
+}

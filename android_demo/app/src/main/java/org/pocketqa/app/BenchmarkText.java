@@ -1,0 +1,39 @@
+package org.pocketqa.app;
+
+import android.content.res.Resources;
+import java.util.Map;
+import org.pocketqa.core.BenchmarkReport;
+import org.pocketqa.core.Times;
+
+/** A benchmark's figures in words. */
+final class BenchmarkText {
+    private BenchmarkText() {}
+
+    static String of(Resources words, BenchmarkReport report) {
+        StringBuilder text = new StringBuilder();
+        for (BenchmarkReport.Part part : report.windows()) {
+            Times times = part.times;
+            text.append(
+                    words.getString(
+                            R.string.benchmark_windows,
+                            part.signature.name,
+                            part.threads,
+                            times.percentileMs(50),
+                            times.percentileMs(95),
+                            times.meanMs(),
+                            part.warmup.firstMs(),
+                            times.count(),
+                            part.loadMs));
+        }
+        for (BenchmarkReport.Part part : report.questions()) {
+            Times times = part.times;
+            double median = times.percentileMs(50);
+            double p95 = times.percentileMs(95);
+            text.append(words.getString(R.string.benchmark_questions, times.count(), part.threads, median, p95, times.meanMs()));
+        }
+        for (Map.Entry<Integer, String> failure : report.failures().entrySet()) {
+            text.append(words.getString(R.string.benchmark_failed, failure.getKey(), failure.getValue()));
+        }
+        return text.toString();
+    }
+}

@@ -1,0 +1,105 @@
+package org.pocketqa.app;
+
+import android.content.Context;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import org.pocketqa.core.StoredModel;
+
+/** The last question asked again of another model, beside the answer of the one in use. Main thread. */
+final class Comparison {
+    final Listeners listeners = new Listeners();
+    private final Context context;
+    private final Engine engine;
+    private final Workspace workspace;
+    private Result first;
+    private Result second;
+    private String notice;
+    private StoredModel asking;
+
+    Comparison(Context context, Engine engine, Workspace workspace) {
+        this.context = context;
+        this.engine = engine;
+        this.workspace = workspace;
+    }
+
+    /** The models to choose from: all but the one that gave the answer. */
+    List<StoredModel> others(List<StoredModel> models) {
+        Result result = workspace.result();
+        List<StoredModel> others = new ArrayList<StoredModel>();
+        for (StoredModel model : models) {
+            if (result != null && !model.file.equals(result.model.stored.file)) {
+                others.add(model);
+            }
+        }
+        return others;
+    }
+
+    /** Both answers, or the first alone, or none; always about the passage and question on the desk. */
+    List<Result> results() {
+        Result result = workspace.result();
+        if (result == null) {
+            return Collections.emptyList();
+        }
+        List<Result> results = new ArrayList<Result>();
+        results.add(result);
+        if (result == first && second != null) {
+            results.add(second);
+        }
+        return results;
+    }
+
+    /** Why the other model gave no answer, as a sentence; else null. */
+    String notice() {
+        return workspace.result() == first ? notice : null;
+    }
+
+    /** The model that is being asked, else null. */
+    StoredModel asking() {
+        return asking;
+    }
+
+    /** Asks another model; it is loaded for this one question. True if it is on its way. */
+    boolean ask(StoredModel other) {
+        Result result = workspace.result();
+        if (result == null || !engine.start(asking(result, other), outcome())) {
+            return false;
+        }
+        asking = other;
+        first = result;
+        second = null;
+        notice = null;
+        listeners.changed();
+        return true;
+    }
+
+    private Engine.Work<Result> asking(Result result, StoredModel other) {
+        int threads = result.model.threads;
+        boolean readAll = result.answers.windows == result.answers.windowsInText; // as the first did
+        return (used, job) -> {
+            try (LoadedModel model = engine.open(other, threads)) {
+                return model.ask(result.passage, result.question, readAll, job);
+            }
+        };
+    }
+
+    private Engine.Outcome<Result> outcome() {
+        return new Engine.Outcome<Result>() {
+            @Override
+            public void done(Result result) {
+                second = result;
+            }
+
+            @Override
+            public void failed(Throwable fault) {
+                notice = Sentences.of(context, fault);
+            }
+
+            @Override
+            public void ended() {
+                asking = null;
+                listeners.changed();
+            }
+        };
+    }
+}

@@ -1,0 +1,45 @@
+package org.pocketqa.app;
+
+import android.content.res.Resources;
+
+/** What is missing or wrong, and how far a question is, in words. */
+final class PanelText {
+    private PanelText() {}
+
+    /** A line about the text and one about the model; empty where neither has anything to say. */
+    static String notice(Resources words, Workspace workspace, EngineState state) {
+        String text = ofText(words, workspace);
+        String model = ofModel(words, state);
+        return text.isEmpty() || model.isEmpty() ? text + model : text + "\n" + model;
+    }
+
+    private static String ofText(Resources words, Workspace workspace) {
+        if (workspace.reading()) {
+            return words.getString(R.string.notice_reading);
+        }
+        if (workspace.notice() != null) {
+            return workspace.notice();
+        }
+        return workspace.passage() == null ? words.getString(R.string.notice_no_text) : "";
+    }
+
+    private static String ofModel(Resources words, EngineState state) {
+        if (state.phase == EngineState.Phase.LOADING) {
+            return words.getString(R.string.notice_loading, state.loading);
+        }
+        if (state.problem != null) {
+            return words.getString(R.string.notice_problem, state.problem.file, state.problem.sentence);
+        }
+        return state.phase == EngineState.Phase.NO_MODEL ? words.getString(R.string.notice_no_model) : "";
+    }
+
+    static String progress(Resources words, AskJob job) {
+        if (job.isCancelled()) {
+            return words.getString(R.string.working_stopping);
+        }
+        int windows = job.windows();
+        return windows == 0
+                ? words.getString(R.string.working_tokenizing)
+                : words.getString(R.string.working_window, Math.min(job.windowsDone() + 1, windows), windows);
+    }
+}

@@ -1,0 +1,87 @@
+package org.pocketqa.core;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.List;
+
+/** Which windows of a long text are read: those that share most with the question, by BM25, as qa/preselection.py chooses them. */
+final class Preselection {
+    /** Of a text with more windows, only this many are read. */
+    static final int MOST_WINDOWS = 16;
+
+    private static final double K1 = 1.2;
+
+    private Preselection() {}
+
+    /** The windows, or of more than MOST_WINDOWS the best in the order of the text, with their tokens' places given out anew. */
+    static List<Window> choose(Tokens question, int questionSize, Tokens passage, List<Window> windows) {
+        if (windows.size() <= MOST_WINDOWS) {
+            return windows;
+        }
+        double[] scores = scores(distinct(question, questionSize), passage, windows);
+        List<int[]> spans = new ArrayList<int[]>();
+        for (int row : best(scores, MOST_WINDOWS)) {
+            spans.add(new int[] {windows.get(row).firstToken, windows.get(row).tokenCount});
+        }
+        return Windows.over(spans, windows.get(0).contextBegin);
+    }
+
+    /** The question's token ids, each once, in its order. */
+    private static int[] distinct(Tokens question, int n) {
+        int[] ids = new int[n];
+        int size = 0;
+        for (int i = 0; i < n; i++) {
+            if (indexOf(question.id(i), ids, size) < 0) {
+                ids[size++] = question.id(i);
+            }
+        }
+        return Arrays.copyOf(ids, size);
+    }
+
+    private static int indexOf(int id, int[] ids, int size) {
+        for (int i = 0; i < size; i++) {
+            if (ids[i] == id) {
+                return i;
+            }
+        }
+        return -1;
+    }
+
+    private static double[] scores(int[] terms, Tokens passage, List<Window> windows) {
+        int[][] counts = new int[windows.size()][terms.length];
+        int[] windowsWith = new int[terms.length];
+        for (int row = 0; row < counts.length; row++) {
+            Window window = windows.get(row);
+            for (int k = 0; k < window.tokenCount; k++) {
+                int term = indexOf(passage.id(window.firstToken + k), terms, terms.length);
+                if (term >= 0 && counts[row][term]++ == 0) {
+                    windowsWith[term]++;
+                }
+            }
+        }
+        double[] scores = new double[counts.length];
+        for (int term = 0; term < terms.length; term++) {
+            double idf = (float) Math.log(1 + (counts.length - windowsWith[term] + 0.5) / (windowsWith[term] + 0.5));
+            for (int row = 0; row < counts.length; row++) {
+                scores[row] += idf * (counts[row][term] / (counts[row][term] + K1));
+            }
+        }
+        return scores;
+    }
+
+    /** Indices of the `most` best scores, ascending; of equals the earlier. */
+    private static int[] best(double[] scores, int most) {
+        List<Integer> rows = new ArrayList<Integer>();
+        for (int row = 0; row < scores.length; row++) {
+            rows.add(row);
+        }
+        Collections.sort(rows, (a, b) -> Double.compare(scores[b], scores[a])); // stable
+        int[] best = new int[most];
+        for (int i = 0; i < most; i++) {
+            best[i] = rows.get(i);
+        }
+        Arrays.sort(best);
+        return best;
+    }
+}

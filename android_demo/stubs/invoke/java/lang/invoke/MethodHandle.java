@@ -1,3 +1,0 @@
-package java.lang.invoke;
-
-public abstract class MethodHandle {}

@@ -1,5 +1,0 @@
-package java.lang.invoke;
-
-public class MethodHandles {
-    public static final class Lookup {}
-}

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from benchmarks.groups import Entry, Group
-from benchmarks.results import CUDA, Failure, Latency, Machine, TrainingSpeed
+from benchmarks.results import CUDA, UNPADDED, Failure, Latency, Machine, TrainingSpeed
 from benchmarks.stats import mean_of
 from benchmarks.tables import ANOTHER_RUN, QUICK, UNKNOWN, Line, listed, span, tool_of, words_of
 from qa.bootstrap import LEVEL, Interval
@@ -28,6 +28,8 @@ def shown_times(group: Group, view: str) -> list[Latency]:
     if view == "latency":
         return all_times(group)
     lines = [Line(group, e) for e in group.entries]
+    if view == "short":
+        return [line.unpadded for line in lines if line.unpadded]
     return [row for line in lines for row in (line.padded, line.unpadded, line.batched if view == "summary" else None) if row]
 
 
@@ -67,15 +69,15 @@ def _meaning(group: Group, view: str, rows: Sequence[Latency]) -> list[str]:
     notes = []
     if base is None and view != "padding":
         notes.append("no baseline, so neither F1 retained nor speed-up: name one with --baseline BUNDLE")
-    elif view in ("summary", "accuracy"):
+    elif view in ("summary", "short", "accuracy"):
         notes.append(f"retained: F1 divided by that of {base}{others}")
     scores = [e.accuracy for e in group.entries if e.accuracy and e.accuracy.same_answers is not None]
     if scores and view in ("summary", "accuracy"):
         lost = view == "summary" and any(e.accuracy in scores and group.agreement(e) is None for e in group.entries)
         kept = f" ({UNKNOWN} where the parent's were not kept)" if lost else ""
         notes.append(f"agreement: answers letter for letter the parent's (of an export: the PyTorch model's){kept}")
-    if rows and view in ("summary", "padding"):
-        where = " or ".join(words_of(n) for n in group.lengths_shown)
+    if rows and view in ("summary", "short", "padding"):
+        where = " or ".join(words_of(n) for n in group.lengths_shown if view != "short" or n == UNPADDED)
         notes.append(f"ms: mean of the runtime call for one window, 1 thread, {where}")
     if rows and base is not None and view != "padding":
         notes.append(f"x: speed-up over {base} at the same lengths and threads in the same run, by mean times")

@@ -2,9 +2,9 @@
 
     python -m benchmarks.table runs/demo/rows.jsonl
     python -m benchmarks.table benchmarks/results/intel-xeon-2core.jsonl --view latency --markdown
-    python -m benchmarks.table benchmarks/results/intel-xeon-2core.jsonl --view family --write README.md
+    python -m benchmarks.table benchmarks/results/intel-xeon-2core.jsonl --view family --write docs/results/x86.md
 
-The last replaces what stands between <!-- results:begin family --> and <!-- results:end family --> in README.md.
+The last replaces what stands between <!-- results:begin family --> and <!-- results:end family --> in that file.
 """
 
 from dataclasses import dataclass
@@ -36,11 +36,13 @@ class TableConfig:
     rows: tyro.conf.Positional[Path]
     """File of results."""
     view: str = "summary"
-    """summary (a line for each model), family (the same without peers), padding (what exact lengths gain), latency (one for each
-    setting; phones are here), accuracy, peers (our best export against what other tools made of the same model), arm (results of
-    --target), or training (results of benchmarks.experiments.training_speed)."""
+    """summary (a line for each model), short (its main columns), family (summary without peers), padding (what exact lengths
+    gain), latency (a line for each setting; phones are here), accuracy, peers (our best export against what other tools made of
+    the same model), arm (results of --target), or training (results of benchmarks.experiments.training_speed)."""
     data: str | None = None
     """Only results of this data file, by its name; all when not given."""
+    models: tuple[str, ...] | None = None
+    """Only these models; all when not given."""
     markdown: bool = False
     """Print Markdown instead of text."""
     write: Path | None = None
@@ -64,6 +66,11 @@ def main(config: TableConfig) -> str:
     results = [r for r in read_results(config.rows) if config.data is None or (r.data and r.data.name == config.data)]
     if config.view == FAMILY:
         results = [r for r in results if r.peer is None]
+    if config.models is not None:
+        known = {r.model for r in results}
+        unknown = sorted(set(config.models) - known)
+        check_option(not unknown, "--models", ", ".join(unknown), f"among {', '.join(sorted(known))}")
+        results = [r for r in results if r.model in config.models]
     groups = collect(results, newest_order(results))
     tables = view_tables(groups, "summary" if config.view == FAMILY else config.view)
     if not tables:

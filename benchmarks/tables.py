@@ -262,6 +262,7 @@ SUMMARY = [
     *columns(*NAMES, "params", "inside", "size", "exact", "f1", "retained", "agreement"),
     *_timed("padded"), *_timed("unpadded"), WINDOWS_PER_S,
 ]  # fmt: skip
+SHORT = [*columns(*NAMES, "size", "exact", "f1", "retained"), *_timed("unpadded")]
 ACCURACY = [
     *columns(*NAMES, "questions", "windows", "exact", "f1 interval"),
     *(Column(heading, attribute("accuracy", key), ".2f", optional=True) for key, heading in _PARTS.items()),

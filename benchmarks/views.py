@@ -16,6 +16,7 @@ from benchmarks.tables import (
     LATENCY,
     PADDING,
     QUICK,
+    SHORT,
     SUMMARY,
     Column,
     Line,
@@ -26,13 +27,13 @@ from benchmarks.tables import (
 )
 from qa.bootstrap import LEVEL, Interval, interval
 
-PER_MODEL = {"summary": SUMMARY, "accuracy": ACCURACY, "padding": PADDING}
+PER_MODEL = {"summary": SUMMARY, "short": SHORT, "accuracy": ACCURACY, "padding": PADDING}
 VIEWS = (*PER_MODEL, "latency", "peers", "arm", "training")
 
 
 def view_tables(groups: Sequence[Group], view: str) -> list[Table]:
-    """The tables of a view: summary, accuracy, padding (a line for each model), latency (one for each setting; phones are here),
-    peers (our best export against other tools), arm (what other targets computed) or training (how fast training is).
+    """The tables of a view: summary, short, accuracy, padding (a line for each model), latency (one for each setting; phones are
+    here), peers (our best export against other tools), arm (what other targets computed) or training (how fast training is).
     """
     if view == "arm":
         return arm_tables(groups)

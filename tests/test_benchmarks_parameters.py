@@ -1,4 +1,4 @@
-"""Parameter counts, against what is published of the real models, and against the README."""
+"""Parameter counts, against what is published of the real models, and against the docs."""
 
 from pathlib import Path
 
@@ -34,12 +34,12 @@ def test_every_head_has_a_line():
     assert lines["4l-relu"][1] == f"{768 * 1024 + 1024 + 1024 * 200 + 200 + 200 * 2 + 2:,}"
 
 
-def test_the_readme_has_the_tables_of_today(tmp_path):
-    readme = Path(__file__).parent.parent / "README.md"
-    copy = tmp_path / "README.md"
-    copy.write_bytes(readme.read_bytes())
+def test_the_docs_have_the_tables_of_today(tmp_path):
+    page = Path(__file__).parent.parent / "docs" / "models.md"
+    copy = tmp_path / "models.md"
+    copy.write_bytes(page.read_bytes())
     main(ParametersConfig(write=copy))
-    assert copy.read_bytes() == readme.read_bytes(), "run python -m benchmarks.parameters --write README.md"
+    assert copy.read_bytes() == page.read_bytes(), "run python -m benchmarks.parameters --write docs/models.md"
 
 
 def test_a_file_without_the_markers_is_left_as_it_is(tmp_path):

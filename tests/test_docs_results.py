@@ -1,4 +1,4 @@
-"""The README's tables are those of the committed rows."""
+"""The tables and plots of README and docs are those of the committed rows."""
 
 from pathlib import Path
 
@@ -13,12 +13,13 @@ from benchmarks.table import main as write_table
 from qa.bootstrap import Interval
 
 ROOT = Path(__file__).parent.parent
-RESULTS = ROOT / "benchmarks" / "results"
+RESULTS, DOCS = ROOT / "benchmarks" / "results", ROOT / "docs" / "results"
+SHORT = ("teacher", "teacher-tflite-int8", "student-tflite-int8", "student-onnx-int8", "student-pruned-tflite-int8")
 
 
-def marked_tables(name):
+def marked_tables(path, name):
     """The tables between the markers of a name, each a list of its lines as {heading: cell}."""
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    text = path.read_text(encoding="utf-8")
     part = text.split(f"<!-- results:begin {name} -->")[1].split(f"<!-- results:end {name} -->")[0]
     tables = []
     for block in part.split("\n\n"):
@@ -28,35 +29,26 @@ def marked_tables(name):
     return tables
 
 
-def test_the_table_and_the_plot_of_the_family_are_made_from_the_rows(tmp_path):
-    copy, plot = tmp_path / "README.md", tmp_path / "plot.svg"
-    copy.write_bytes((ROOT / "README.md").read_bytes())
-    write_table(TableConfig(RESULTS / "intel-xeon-2core.jsonl", view="family", write=copy, plot=plot))
-    assert copy.read_bytes() == (ROOT / "README.md").read_bytes()
-    assert plot.read_bytes() == (RESULTS / "f1-latency.svg").read_bytes()
+@pytest.mark.parametrize(
+    ("page", "rows", "view", "models"),
+    [
+        (ROOT / "README.md", "intel-xeon-2core", "short", SHORT), (DOCS / "x86.md", "intel-xeon-2core", "family", None),
+        (DOCS / "x86.md", "intel-xeon-2core", "peers", None), (DOCS / "x86-amx.md", "intel-xeon-amx-2core", "family", None),
+        (DOCS / "x86-amx.md", "intel-xeon-amx-2core", "peers", None), (DOCS / "arm.md", "arm64-qemu", "arm", None),
+        (DOCS / "training.md", "training-intel-xeon-amx", "training", None),
+    ],
+    ids=lambda value: getattr(value, "name", None),
+)  # fmt: skip
+def test_tables_are_made_from_the_rows(page, rows, view, models, tmp_path):
+    copy = tmp_path / page.name
+    copy.write_bytes(page.read_bytes())
+    write_table(TableConfig(RESULTS / f"{rows}.jsonl", view=view, models=models, write=copy))
+    assert copy.read_bytes() == page.read_bytes()
 
 
-def test_the_tables_beside_peers_are_made_from_the_rows(tmp_path):
-    copy = tmp_path / "README.md"
-    copy.write_bytes((ROOT / "README.md").read_bytes())
-    write_table(TableConfig(RESULTS / "intel-xeon-2core.jsonl", view="peers", write=copy))
-    assert copy.read_bytes() == (ROOT / "README.md").read_bytes()
-
-
-@pytest.mark.parametrize(("view", "rows"), [("arm", "arm64-qemu"), ("training", "training-intel-xeon-amx")])
-def test_the_tables_of_arm_and_of_training_are_made_from_the_rows(view, rows, tmp_path):
-    copy = tmp_path / "README.md"
-    copy.write_bytes((ROOT / "README.md").read_bytes())
-    write_table(TableConfig(RESULTS / f"{rows}.jsonl", view=view, write=copy))
-    assert copy.read_bytes() == (ROOT / "README.md").read_bytes()
-
-
-@pytest.mark.parametrize("view", ["family", "peers"])
-def test_the_tables_of_the_machine_with_amx_are_made_from_its_rows(view, tmp_path):
-    copy = tmp_path / "README.md"
-    copy.write_bytes((RESULTS / "README.md").read_bytes())
-    write_table(TableConfig(RESULTS / "intel-xeon-amx-2core.jsonl", view=view, write=copy))
-    assert copy.read_bytes() == (RESULTS / "README.md").read_bytes()
+def test_the_plot_of_the_family_is_made_from_its_rows(tmp_path):
+    write_table(TableConfig(RESULTS / "intel-xeon-2core.jsonl", view="family", plot=tmp_path / "plot.svg"))
+    assert (tmp_path / "plot.svg").read_bytes() == (RESULTS / "f1-latency.svg").read_bytes()
 
 
 @pytest.mark.parametrize("name", ["intel-xeon-2core", "intel-xeon-amx-2core"])
@@ -73,7 +65,7 @@ def test_committed_rows_keep_the_rules(name):
 
 def test_the_zoos_figures_are_those_of_its_rows():
     rows = [row for row in read_results(RESULTS / "zoo.jsonl") if isinstance(row, Accuracy | Latency)]
-    heads, differences = marked_tables("zoo")
+    heads, differences = marked_tables(DOCS / "heads.md", "zoo")
     assert {line["head"] for line in heads if line["F1"] != "–"} == {row.head for row in rows}
     for line in heads:
         mine = [row for row in rows if row.head == line["head"]]
@@ -97,7 +89,7 @@ def test_the_zoos_figures_are_those_of_its_rows():
 
 def test_the_plot_of_the_zoo_is_that_of_its_table():
     heads = {}
-    for line in marked_tables("zoo")[0]:
+    for line in marked_tables(DOCS / "heads.md", "zoo")[0]:
         low, high = map(float, line["95% of F1"].split(" to "))
         heads[line["head"]] = int(line["head params"].replace(",", "")), Interval(float(line["F1"]), low, high)
     assert as_svg(plot_of(heads)) == (RESULTS / "zoo.svg").read_text(encoding="utf-8")
@@ -106,7 +98,7 @@ def test_the_plot_of_the_zoo_is_that_of_its_table():
 def test_the_football_figures_are_those_of_its_rows():
     rows = {row.model: row for row in read_results(RESULTS / "football.jsonl")}
     starts = {"SQuAD": "squad", "football": "football", "SQuAD, then football": "squad-football"}
-    lines = marked_tables("football")[0]
+    lines = marked_tables(DOCS / "football.md", "football")[0]
     assert len(lines) == len(rows) == 6
     for line in lines:
         row = rows[f"{starts[line['trained on']]}-{line['tokens']}"]

@@ -227,11 +227,16 @@ def write_file(model: QAModel, parent: Bundle, draft: Path, precision: str, *, c
     }
 
 
-def main(config: TFLiteConfig) -> Bundle:
-    """Convert, quantize, package, check against PyTorch, seal."""
+def check_converter() -> None:
+    """OptionError when what converts is not installed."""
     missing = [name for name in NEEDED_MODULES if importlib.util.find_spec(name) is None]
     if missing:
         raise OptionError(f"TFLite export needs {missing[0]}, which is not installed: pip install 'pocketqa[export]'")
+
+
+def main(config: TFLiteConfig) -> Bundle:
+    """Convert, quantize, package, check against PyTorch, seal."""
+    check_converter()
     return export_bundle(
         config, "tflite", partial(write_file, config=config), partial(probe_sizes, config=config), update_settings
     )

@@ -14,14 +14,9 @@ import numpy as np
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
 from compress.balance_onnx import balance, channel_ranges, large_constants, linear_nodes
-from qa.bundle import Bundle
-from qa.datasets import EMBEDDED, resolve
 from qa.errors import ParityError
-from qa.features import Window, make_windows
-from qa.sampling import evenly
-from qa.squad import read_squad
+from qa.features import Window
 
-CALIBRATION_WINDOWS = 16
 RUNTIME_DOMAIN = "com.microsoft"
 
 
@@ -58,13 +53,6 @@ def quantize(model: ModelProto, precision: str, windows: Sequence[Window]) -> Mo
     elif precision == "int8-weights":
         rewrite_as_int8(quantized, None)
     return quantized
-
-
-def calibration_windows(bundle: Bundle) -> list[Window]:
-    """A few windows of the shipped training excerpt, cut as this model wants them."""
-    examples = read_squad(resolve(EMBEDDED, "train"))
-    chosen = [examples[i] for i in evenly(len(examples), CALIBRATION_WINDOWS)]
-    return make_windows(chosen, bundle.tokenizer(), bundle.settings)[:CALIBRATION_WINDOWS]
 
 
 def int8_along(weight: np.ndarray, axis: int) -> tuple[np.ndarray, np.ndarray]:

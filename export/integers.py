@@ -13,8 +13,8 @@ from qa.models.model import QAModel
 def check_integers(parent: Bundle, words: WordTable, file: bytes, precision: str) -> None:
     """ParityError unless the rows of all Linears and tables in the file are the parent's, where it was trained for `precision`.
 
-    `words` is the word table in the form that the file stores. Rows are compared, as the converter may join matrices; a table
-    of one row it may fold into another constant.
+    `words` is the word table in the form that the file stores. Rows are compared, each in ascending order: the converter may
+    join matrices, heads may be sorted, and what is in a table of one or two rows may go into other constants.
     """
     if parent.manifest.get("grid", {}).get("precision") != precision:
         return
@@ -36,21 +36,23 @@ def check_integers(parent: Bundle, words: WordTable, file: bytes, precision: str
 
 
 def _rows(matrix: np.ndarray) -> list[bytes]:
-    return [row.tobytes() for row in matrix]
+    return [row.tobytes() for row in np.sort(matrix, axis=1)]
 
 
 def stored_integers(file: bytes) -> list[np.ndarray]:
-    """The int8 values of every int8 or int4 weight of a FULLY_CONNECTED and table of an EMBEDDING_LOOKUP, each buffer once."""
+    """The int8 values of every int8 or int4 matrix and table in a file, each buffer once."""
     from ai_edge_litert import schema_py_generated as schema
 
     tree = schema.ModelT.InitFromObj(schema.Model.GetRootAs(file, 0))
-    codes = [code.builtinCode for code in tree.operatorCodes]
+    codes, known = [code.builtinCode for code in tree.operatorCodes], schema.BuiltinOperator
+    places = {known.FULLY_CONNECTED: 1, known.EMBEDDING_LOOKUP: 1, known.SLICE: 0}  # of the weights among the inputs
     types = (schema.TensorType.INT8, schema.TensorType.INT4)
     found: dict[int, np.ndarray] = {}
     for graph in tree.subgraphs:
         for operator in graph.operators:
-            if codes[operator.opcodeIndex] in (schema.BuiltinOperator.FULLY_CONNECTED, schema.BuiltinOperator.EMBEDDING_LOOKUP):
-                weight = graph.tensors[operator.inputs[1]]
+            code = codes[operator.opcodeIndex]
+            if code in places:
+                weight = graph.tensors[operator.inputs[places[code]]]
                 data = tree.buffers[weight.buffer].data
                 if data is not None and weight.type in types and weight.buffer not in found:
                     found[weight.buffer] = unpack(data.view(np.int8), weight.type == schema.TensorType.INT4, weight.shape)

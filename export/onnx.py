@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 
+from compress.calibration import calibration_windows
 from compress.quantize import MEANING
 from export.stage import ExportConfig, export_bundle
 from export.word_table import bytes_saved, word_tables
@@ -27,6 +28,7 @@ from qa.settings import QASettings
 OPSET = 20  # the first in which GELU is one operator
 AXES = {0: "batch", 1: "tokens"}
 NEEDED_MODULES = ("onnx", "onnxruntime")
+CALIBRATION_WINDOWS = 16
 
 
 @dataclass(frozen=True)
@@ -108,10 +110,10 @@ def write_file(model: QAModel, parent: Bundle, draft: Path, precision: str) -> d
     """
     import onnx
 
-    from compress.quantize_onnx import calibration_windows, check_structure, quantize
+    from compress.quantize_onnx import check_structure, quantize
 
     fp32 = trace(model)
-    graph = quantize(fp32, precision, calibration_windows(parent) if precision == "int8" else ())
+    graph = quantize(fp32, precision, calibration_windows(parent, CALIBRATION_WINDOWS) if precision == "int8" else ())
     words = model.encoder.words
     integers = [table.numpy() for table in word_tables(words) if table.dtype == torch.int8]
     structure = check_structure(graph, fp32, precision, integers, bytes_saved(words))

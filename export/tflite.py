@@ -3,9 +3,11 @@
     python -m export.tflite --model runs/demo/student --quantize int8
 """
 
+import copy
 import importlib.util
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
@@ -15,21 +17,29 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from compress.attention_scales import LARGEST_ERROR, GroupScales, prepare_attention
+from compress.attention_tflite import int8_attention
+from compress.calibration import calibration_windows
+from compress.positions_tflite import slice_positions
 from compress.quantize_tflite import compact, quantize, quietly
+from compress.tflite_graph import TFLiteGraph, edit
 from export.attention import use_grouped_attention
 from export.integers import check_integers
 from export.package import append_package, describe, signature_name, update_settings, vocabulary_lines
 from export.stage import ExportConfig, export_bundle
+from export.token_types import multiply_types
 from export.word_table import WordTable, bytes_saved, word_tables
 from qa.bundle import PROBE, WEIGHTS, Bundle
 from qa.cli import check_option, run_command
 from qa.errors import OptionError, ParityError, UnsupportedExport
+from qa.features import Window
 from qa.models.model import QAModel
 from qa.settings import QASettings
 
 # Of SQuAD's windows 21, 67 and 87 % fit, and a shorter signature is faster than a padded long one. Each takes 10 MB of memory
 # and 30 ms to load in a small student; 192 saves a seventh of the time of SQuAD's windows, 160 beside it would save 4 % more.
 SHORT_LENGTHS = (128, 192, 256)
+CALIBRATION_WINDOWS = 24
 NEEDED_MODULES = ("litert_torch", "ai_edge_quantizer", "ai_edge_litert")
 
 # Operators that old runtimes refuse, or compute only in the version this converter does not write.
@@ -38,6 +48,7 @@ REFUSED_OPERATORS = ("CUSTOM", "GATHER_ND")
 # what share of the fp32 constants' bytes may remain: 1/2, 1/4 or 1/8, and the biases and LayerNorms, which stay float.
 STORED_TYPE = {"fp32": "FLOAT32", "fp16": "FLOAT16", "int8": "INT8", "int8-weights": "INT8", "int4": "INT4"}
 SMALL_TABLE_TYPE = STORED_TYPE | {"int4": "INT8"}
+INT8_ATTENTION = ("int8", "int4")
 LARGEST_SHARE = {"fp32": 1.0, "fp16": 0.55, "int8": 0.35, "int8-weights": 0.35, "int4": 0.20}
 
 
@@ -96,7 +107,9 @@ def convert(model: QAModel, lengths: tuple[int, ...]) -> bytes:
     """The fp32 .tflite, one signature for each length, weights shared. UnsupportedExport when TFLite cannot express it."""
     names = ", ".join(signature_name(length) for length in lengths)
     print(f"converting to TFLite: {names} (seconds; a minute for a BERT-base, and for each length of a QANet)", file=sys.stderr)
+    model = copy.deepcopy(model)
     use_grouped_attention(model.encoder)
+    multiply_types(model.encoder)
     try:
         with quietly():
             import litert_torch
@@ -111,8 +124,6 @@ def convert(model: QAModel, lengths: tuple[int, ...]) -> bytes:
     except Exception as error:  # the converter, torch.export and MLIR raise all kinds
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise UnsupportedExport(f"TFLite cannot express this model ({reason}); try python -m export.onnx") from error
-    finally:
-        model.encoder.set_attention("sdpa")
 
 
 StoredTable = tuple[tuple[int, ...], str, bool]  # shape, stored type, dequantized before use
@@ -132,6 +143,8 @@ class Structure:
     """The embedding tables, each once."""
     constant_bytes: Counter[str]
     """Bytes of the shared constants by type."""
+    products: Counter[str]
+    """The types of what each BATCH_MATMUL of the longest signature multiplies."""
 
 
 def read_structure(model: bytes) -> Structure:
@@ -148,15 +161,16 @@ def read_structure(model: bytes) -> Structure:
     weight_types: Counter[tuple[str, str, bool]] = Counter()
     constants: dict[int, str] = {}
     tables: dict[int, StoredTable] = {}
-    counts: list[Counter[str]] = []
+    counts: list[tuple[Counter[str], Counter[str]]] = []
     for graph in tree.subgraphs:
         constants |= {tensor.buffer: type_names[tensor.type] for tensor in graph.tensors if sizes[tensor.buffer]}
         operators = [(codes[operator.opcodeIndex], operator) for operator in graph.operators]
-        counts.append(Counter(name for name, _ in operators))
+        multiplied = [graph.tensors[operator.inputs[0]].type for name, operator in operators if name == "BATCH_MATMUL"]
+        counts.append((Counter(name for name, _ in operators), Counter(type_names[kind] for kind in multiplied)))
         source = {operator.outputs[0]: operator.inputs[0] for name, operator in operators if name == "DEQUANTIZE"}
         for name, operator in operators:
-            if name in ("FULLY_CONNECTED", "EMBEDDING_LOOKUP", "GATHER"):
-                weight = operator.inputs[0 if name == "GATHER" else 1]
+            if name in ("FULLY_CONNECTED", "EMBEDDING_LOOKUP", "GATHER", "SLICE"):
+                weight = operator.inputs[0 if name in ("GATHER", "SLICE") else 1]
                 stored = graph.tensors[source.get(weight, weight)]
                 if sizes[stored.buffer]:  # attention with one head multiplies two activations in a FULLY_CONNECTED
                     weight_types[name, type_names[stored.type], weight in source] += 1
@@ -166,16 +180,18 @@ def read_structure(model: bytes) -> Structure:
     for buffer, type_name in constants.items():
         constant_bytes[type_name] += sizes[buffer]
     signatures = [definition.signatureKey.decode() for definition in tree.signatureDefs]
-    largest = max(counts, key=lambda count: count.total())
-    every = frozenset().union(*counts)
-    return Structure(dict(largest), every, signatures, weight_types, list(tables.values()), constant_bytes)
+    largest, products = max(counts, key=lambda count: count[0].total())
+    names = frozenset(name for count, _ in counts for name in count)
+    return Structure(dict(largest), names, signatures, weight_types, list(tables.values()), constant_bytes, products)
 
 
-def check_structure(structure: Structure, fp32_bytes: int, precision: str, lengths: tuple[int, ...], words: WordTable) -> None:
+def check_structure(
+    structure: Structure, fp32_bytes: int, precision: str, lengths: tuple[int, ...], words: WordTable, n_products: int = 0
+) -> None:
     """Is the file what its precision promises, with the word table `words`, and will old runtimes take it?
 
-    `fp32_bytes` are those of all its constants in fp32. Raises UnsupportedExport for operators that old runtimes refuse,
-    ParityError for anything that is not as it should be.
+    `fp32_bytes` are those of all its constants in fp32; `n_products` of activations are to be in int8. Raises UnsupportedExport
+    for operators that old runtimes refuse, ParityError for anything that is not as it should be.
     """
     refused = [name for name in sorted(structure.all_operators) if name in REFUSED_OPERATORS or name.startswith("STABLEHLO")]
     if refused:
@@ -189,6 +205,9 @@ def check_structure(structure: Structure, fp32_bytes: int, precision: str, lengt
     wrong = matrices - {("FULLY_CONNECTED", stored, dequantized)}
     if wrong or not matrices:
         raise ParityError(f"not a {precision} model: {wrong or 'no weights'} (operator, stored type, dequantized before use)")
+    if structure.products["INT8"] != n_products:
+        seen = structure.products["INT8"]
+        raise ParityError(f"not a {precision} model: {seen} products of activations are int8, wanted {n_products}")
     # Bytes and their scales are stored as they are, floats of PyTorch as the precision has them.
     floats = (stored, dequantized) if isinstance(words, nn.Embedding) or precision == "fp16" else ("FLOAT32", False)
     kinds = {torch.int8: ("INT8", False), torch.float32: floats}
@@ -205,23 +224,54 @@ def check_structure(structure: Structure, fp32_bytes: int, precision: str, lengt
         raise ParityError(f"not a {precision} model: its constants take {share:.0%} of fp32's bytes, at most {largest:.0%}")
 
 
+def in_int8(graph: TFLiteGraph, scales: Sequence[GroupScales | None]) -> None:
+    """Rewrite what ai-edge-quantizer leaves float or slow in one signature: positions, and attention where it has scales."""
+    slice_positions(graph)
+    int8_attention(graph, scales)
+
+
+@dataclass(frozen=True)
+class Converted:
+    """A .tflite without its package."""
+
+    content: bytes
+    fp32_bytes: int
+    """Of all its constants before they were quantized."""
+    n_products: int
+    """Of activations in int8."""
+
+
+def convert_to(
+    model: QAModel, precision: str, lengths: tuple[int, ...], windows: Sequence[Window], largest_error: float = LARGEST_ERROR
+) -> Converted:
+    """The .tflite in any precision; in int8 and int4 attention is in int8 as far as it does not err more on `windows`."""
+    model, scales = copy.deepcopy(model), list[GroupScales | None]()
+    if precision in INT8_ATTENTION:
+        print("measuring attention on training windows (seconds; a minute for a BERT-base)", file=sys.stderr)
+        scales = prepare_attention(model, windows, largest_error)
+    fp32 = convert(model, lengths)
+    quantized = fp32 if precision == "fp32" else quantize(fp32, precision)
+    content = compact(edit(quantized, partial(in_int8, scales=scales)))
+    return Converted(content, read_structure(fp32).constant_bytes.total(), 2 * sum(of is not None for of in scales))
+
+
 def write_file(model: QAModel, parent: Bundle, draft: Path, precision: str, *, config: TFLiteConfig) -> dict[str, Any]:
     """Write the packaged model.tflite into the draft; what the manifest should say of its structure."""
     model.encoder.check_tflite()
     lengths = window_lengths(config, parent.settings)
     tokens, info = vocabulary_lines(parent), describe(parent, precision, lengths)  # they may refuse, so before converting
-    fp32 = convert(model, lengths)
-    stored = compact(fp32 if precision == "fp32" else quantize(fp32, precision))
-    structure, words = read_structure(stored), model.encoder.words
-    fp32_bytes = read_structure(fp32).constant_bytes.total() + bytes_saved(words)
-    check_structure(structure, fp32_bytes, precision, lengths, words)
-    check_integers(parent, words, stored, precision)
+    windows = calibration_windows(parent, CALIBRATION_WINDOWS) if precision in INT8_ATTENTION else []
+    made, words = convert_to(model, precision, lengths, windows), model.encoder.words
+    structure = read_structure(made.content)
+    check_structure(structure, made.fp32_bytes + bytes_saved(words), precision, lengths, words, made.n_products)
+    check_integers(parent, words, made.content, precision)
     quantized_bytes = structure.constant_bytes["INT8"] + structure.constant_bytes["INT4"]
     path = draft / WEIGHTS["tflite"]
-    path.write_bytes(stored)
+    path.write_bytes(made.content)
     append_package(path, info, tokens, (draft / PROBE).read_text(encoding="utf-8"))
     return {
         "operators": structure.operators,
+        "products_of_activations": dict(structure.products),
         "quantized_share_of_bytes": round(quantized_bytes / structure.constant_bytes.total(), 3),
         "signatures": structure.signatures,
     }

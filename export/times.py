@@ -17,13 +17,14 @@ import numpy as np
 import torch
 from tqdm import tqdm
 
-from compress.quantize_tflite import compact, quantize, quietly
+from compress.calibration import calibration_windows
+from compress.quantize_tflite import quietly
 from distill.allocation import Width
 from distill.costs import PARTS
 from distill.student import student_from_layers
 from distill.width import cut
 from export.package import signature_name
-from export.tflite import SHORT_LENGTHS, convert
+from export.tflite import CALIBRATION_WINDOWS, SHORT_LENGTHS, convert_to
 from qa.checkpoints import open_model
 from qa.cli import check_option, run_command
 from qa.errors import PocketQAError
@@ -116,7 +117,8 @@ def main(config: TimesConfig) -> dict[str, Any]:
     lengths = (*(n for n in SHORT_LENGTHS if n < longest), longest)
     models = copies(model)
     sizes = [size(one) for one in models]
-    files = [compact(quantize(convert(one, lengths), config.quantize)) for one in models]
+    windows = calibration_windows(bundle, CALIBRATION_WINDOWS)
+    files = [convert_to(one, config.quantize, lengths, windows, largest_error=np.inf).content for one in models]
     table: dict[str, Any] = {
         "hidden_size": model.encoder.hidden_size,
         "head_size": model.encoder.layer_parts()[0].head_size,

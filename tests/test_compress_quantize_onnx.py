@@ -7,9 +7,9 @@ import torch
 from onnx import numpy_helper
 from torch import nn
 
+from compress.calibration import calibration_windows
 from compress.quantize_onnx import (
     balance,
-    calibration_windows,
     check_structure,
     int8_along,
     int8_for_products,
@@ -85,7 +85,7 @@ def test_int8_that_multiplies_never_overflows_16_bits_in_pairs_and_rounds_to_hal
 
 
 def test_every_matrix_that_multiplies_in_an_int8_graph_is_so(fp32, make_bundle):
-    graph = quantize(fp32, "int8", calibration_windows(open_bundle(make_bundle()))).graph
+    graph = quantize(fp32, "int8", calibration_windows(open_bundle(make_bundle()), 16)).graph
     constants = {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer}
     matrices = [constants[node.input[1]].astype(int) for node in graph.node if node.op_type == "MatMulInteger"]
     assert len(matrices) == 15
@@ -115,7 +115,7 @@ def test_layers_with_the_same_weights_are_quantized_apart(make_bundle):
     first, second = model.encoder.layers
     second.load_state_dict(first.state_dict())
     graph = trace(model)
-    windows = calibration_windows(open_bundle(make_bundle()))
+    windows = calibration_windows(open_bundle(make_bundle()), 16)
     int8 = quantize(graph, "int8", windows)
     check_structure(int8, graph, "int8")
     batch = collate(windows[:1])

@@ -5,7 +5,7 @@ import torch
 from torch import nn
 from transformers import BertConfig
 
-from export.attention import grouped_attention
+from export.attention import fuse_projections, fused_attention, grouped_attention
 from export.tflite import convert, read_structure
 from qa.models.architectures import MASKED
 from qa.models.encoders import Encoder
@@ -29,6 +29,16 @@ def test_equals_the_attention_of_pytorch(n_heads: int, scaling: float) -> None:
     wanted = nn.functional.scaled_dot_product_attention(query, key, value, attn_mask=mask, scale=scaling).transpose(1, 2)
     found, _ = grouped_attention(nn.Module(), query, key, value, mask, scaling=scaling)
     torch.testing.assert_close(found, wanted)
+    found, _ = fused_attention(nn.Module(), torch.cat([query * scaling, key, value], dim=1), key, value, mask)
+    torch.testing.assert_close(found, wanted)
+
+
+def test_one_linear_gives_the_scaled_query_the_key_and_the_value() -> None:
+    query, key, value = (nn.Linear(6, n) for n in (4, 4, 4))
+    states = torch.randn(2, 5, 6)
+    wanted = torch.cat([query(states) * 0.5, key(states), value(states)], dim=2)
+    fuse_projections(query, key, value, 0.5)
+    torch.testing.assert_close(query(states), wanted)
 
 
 def test_no_head_of_five_is_computed_alone() -> None:
@@ -37,6 +47,7 @@ def test_no_head_of_five_is_computed_alone() -> None:
         max_position_embeddings=96,
     )  # fmt: skip
     structure = read_structure(convert(QAModel(Encoder(config), "linear").eval(), (96,)))
-    # Two groups, each with one softmax and two products; no product became another FULLY_CONNECTED beside the model's Linears.
+    # Two groups, each with one softmax and two products; no product became a FULLY_CONNECTED beside the Linears, of which one
+    # gives query, key and value.
     products = {name: structure.operators[name] for name in ("SOFTMAX", "BATCH_MATMUL", "FULLY_CONNECTED")}
-    assert products == {"SOFTMAX": 2, "BATCH_MATMUL": 4, "FULLY_CONNECTED": 7}
+    assert products == {"SOFTMAX": 2, "BATCH_MATMUL": 4, "FULLY_CONNECTED": 5}

@@ -79,12 +79,15 @@ def test_int8_is_int8(exported_tflite, name):
     parent, bundle = exported_tflite(name, "int8")
     structure = read_structure(bundle.weights.read_bytes())
     model = TorchRuntime(parent, 1).model
-    n_linear, n_tables = (sum(isinstance(m, kind) for m in model.modules()) for kind in (nn.Linear, nn.Embedding))
+    n_linear = sum(isinstance(m, nn.Linear) for m in model.modules()) - 2 * len(model.encoder.layers)  # one gives all three
     assert structure.weight_types == {
         ("FULLY_CONNECTED", "INT8", False): n_linear * len(LENGTHS),
-        ("EMBEDDING_LOOKUP", "INT8", False): n_tables * len(LENGTHS),
+        ("EMBEDDING_LOOKUP", "INT8", False): len(LENGTHS),
+        ("SLICE", "INT8", False): len(LENGTHS),  # positions
         ("EMBEDDING_LOOKUP", "FLOAT32", False): len(LENGTHS),  # the scales of the word table's rows
     }
+    n_groups = {"bert": 2, "distilbert": 2, "pruned": 1}[name]  # a single head has none
+    assert structure.products["INT8"] == 2 * n_groups
     fp32 = exported_tflite(name)[1]
     model_bytes = [read_package(b.weights).info["model"]["bytes"] for b in (fp32, bundle)]
     assert model_bytes[1] < 0.35 * model_bytes[0]
@@ -93,10 +96,11 @@ def test_int8_is_int8(exported_tflite, name):
 def test_int4_is_int4_but_for_the_small_tables(exported_tflite):
     parent, bundle = exported_tflite("bert", "int4")
     structure = read_structure(bundle.weights.read_bytes())
-    n_linear = sum(isinstance(m, nn.Linear) for m in TorchRuntime(parent, 1).model.modules())
+    n_linear = sum(isinstance(m, nn.Linear) for m in TorchRuntime(parent, 1).model.modules()) - 2 * 2  # one gives all three
+    assert structure.products == {"INT8": 4}
     assert structure.weight_types["FULLY_CONNECTED", "INT4", False] == n_linear * len(LENGTHS)
     # Two values in each byte of the first, and their scales.
-    shapes = {(30522, 32): "INT8", (30522, 1): "FLOAT32", (512, 64): "INT8", (2, 64): "INT8"}
+    shapes = {(30522, 32): "INT8", (30522, 1): "FLOAT32", (512, 64): "INT8"}
     assert sorted(structure.tables) == sorted((shape, type_name, False) for shape, type_name in shapes.items())
     assert bundle.manifest["embeddings"] == "int4"
     assert bundle.manifest["structure"]["quantized_share_of_bytes"] > 0.85
@@ -166,6 +170,8 @@ def test_a_file_that_is_not_what_it_should_be_is_refused(bare_tflite):
     ):
         with pytest.raises(ParityError, match=f"not a int4 model: .*{says}"):
             check_structure(replace(int8, weight_types=types, tables=tables), fp32_bytes, "int4", LENGTHS, words_int4)
+    with pytest.raises(ParityError, match="0 products of activations are int8, wanted 2"):
+        check_structure(int8, fp32_bytes, "int8", LENGTHS, words, 2)
     with pytest.raises(ParityError, match="signatures"):
         check_structure(structure, fp32_bytes, "fp32", (96, 112, 128), words)
     flex = replace(structure, all_operators=structure.all_operators | {"CUSTOM"})

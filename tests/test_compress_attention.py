@@ -1,0 +1,117 @@
+"""Attention in int8: rewritten weights compute the same, and the .tflite multiplies int8 where it should."""
+
+import numpy as np
+import pytest
+import torch
+from tflite_exports import LENGTHS, bare_model, compute
+from torch import nn
+
+from compress.attention_scales import head_groups, prepare_attention
+from compress.attention_tflite import int8_attention
+from compress.calibration import calibration_windows
+from compress.positions_tflite import slice_positions
+from compress.quantize_tflite import quantize
+from compress.tflite_graph import edit
+from export.tflite import in_int8, read_structure
+from export.token_types import TypeStep
+from qa.bundle import open_bundle
+from qa.errors import ParityError
+from qa.features import collate
+from qa.models.model import QAModel
+
+
+@pytest.fixture
+def prepared(make_bundle):
+    """A function: the model as it is, the rewritten one, its scales, and a window as inputs."""
+
+    def prepare(**kind):
+        bundle = open_bundle(make_bundle(**kind))
+        models = [QAModel.from_pretrained(bundle.path).eval() for _ in range(2)]
+        windows = calibration_windows(bundle, 3)
+        inputs = {name: torch.from_numpy(array) for name, array in collate(windows[:1], 128).items()}
+        return *models, prepare_attention(models[1], windows[1:]), inputs
+
+    return prepare
+
+
+def test_groups_hold_four_heads_at_most_and_none_alone():
+    sizes = {n: [group.stop - group.start for group in head_groups(n)] for n in (1, 3, 4, 5, 9, 12)}
+    assert sizes == {1: [1], 3: [3], 4: [4], 5: [3, 2], 9: [3, 3, 3], 12: [4, 4, 4]}
+    assert head_groups(5) == [slice(0, 3), slice(3, 5)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "groups"),
+    [({}, [4, 4]), ({"pruned": True}, [3]), ({"encoder": "albert"}, [4, 4]), ({"encoder": "distilbert"}, [4, 4])],
+)
+def test_rewritten_weights_compute_the_same(prepared, kind, groups):
+    before, after, scales, inputs = prepared(**kind)
+    assert [of.n_heads for of in scales] == groups
+    assert not torch.equal(before.encoder.layer_parts()[0].key.bias, after.encoder.layer_parts()[0].key.bias)
+    with torch.no_grad():
+        wanted, seen = before(**inputs), after(**inputs)
+    for name in wanted:
+        assert (wanted[name] - seen[name]).abs().max() < 1e-4
+
+
+def test_an_encoder_without_such_parts_stays_as_it_is(prepared):
+    before, after, scales, _ = prepared(encoder="mobilebert", head="linear")
+    assert scales == []
+    assert all(torch.equal(a, b) for a, b in zip(before.parameters(), after.parameters(), strict=True))
+
+
+def test_a_layer_that_int8_would_spoil_stays_float(make_bundle):
+    bundle = open_bundle(make_bundle())
+    model = QAModel.from_pretrained(bundle.path).eval()
+    assert prepare_attention(model, calibration_windows(bundle, 2), largest_error=0.0) == [None, None]
+
+
+def test_one_scale_holds_query_key_and_value(prepared):
+    _, model, scales, inputs = prepared()
+    seen, parts = [], model.encoder.layer_parts()[0]
+    for linear in (parts.query, parts.key, parts.value):
+        linear.register_forward_hook(lambda module, args, output: seen.append(float(output.abs().max())))
+    with torch.no_grad():
+        model(**inputs)
+    query, key, value = np.array(seen) / 127 / scales[0].projection
+    assert 0.4 < query * 16**-0.5 < 2
+    assert 0.4 < key < 2
+    assert 0.4 < value < 2
+
+
+def test_only_groups_with_scales_are_multiplied_in_int8(exported_tflite, bare_tflite, prepared):
+    _, _, scales, _ = prepared()
+    half = edit(bare_tflite, lambda graph: int8_attention(graph, [None, scales[1]]))
+    assert read_structure(half).products == {"FLOAT32": 2, "INT8": 2}
+    operators = read_structure(half).operators
+    # The Linear's output and the softmax are quantized, the scores and the heads' output restored.
+    assert (operators["QUANTIZE"], operators["DEQUANTIZE"]) == (2, 2)
+    assert read_structure(bare_tflite).operators["TRANSPOSE"] - operators["TRANSPOSE"] == 1, "the key's"
+    assert read_structure(edit(bare_tflite, lambda graph: int8_attention(graph, [None, None]))).products == {"FLOAT32": 4}
+
+
+def test_other_groups_than_were_measured_are_refused(bare_tflite, prepared):
+    scales = prepared()[2]
+    for wrong, wanted in (([*scales, scales[0]], r"\[4, 4, 4\]"), (scales[:1], r"\[4\]")):
+        with pytest.raises(ParityError, match=rf"groups of {wanted} heads; the converted graph has \[4, 4\]"):
+            edit(bare_tflite, lambda graph, wrong=wrong: int8_attention(graph, wrong))
+
+
+def test_sliced_positions_are_those_looked_up(bare_tflite):
+    int8 = quantize(bare_tflite, "int8")
+    sliced = edit(int8, slice_positions)
+    assert read_structure(sliced).operators["EMBEDDING_LOOKUP"] == 1
+    for length in LENGTHS:
+        before, after = compute(int8, length), compute(sliced, length)
+        assert all(np.abs(before[name] - after[name]).max() < 1e-5 for name in before)
+
+
+def test_fp32_keeps_its_look_ups(exported_tflite):
+    bare = bare_model(exported_tflite("bert")[1])
+    assert read_structure(edit(bare, lambda graph: in_int8(graph, []))).operators == read_structure(bare).operators
+
+
+def test_a_type_step_gives_the_rows_of_both_types():
+    table = nn.Embedding(2, 5)
+    ids = torch.tensor([[0, 1, 1]])
+    torch.testing.assert_close(TypeStep(table.weight.detach())(ids), table(ids))

@@ -21,7 +21,6 @@ from tqdm import tqdm
 
 from benchmarks.plots import as_svg
 from compress.candidates import Candidate, Form, plot, table, trials
-from compress.quantize_tflite import quantize
 from compress.simulate import as_trained, f1_scores, known_forms, simulated, word_forms
 from compress.tables import token_counts
 from distill.importance import Importance, equal_importance, measure_importance, sample_windows
@@ -29,7 +28,7 @@ from distill.objectives import DistillationWeights
 from distill.stage import distil, read_material, refuse_unless_resumed, save_model, summary, work_folder
 from distill.training import TrainingOptions
 from distill.width import cut, width_facts
-from export.tflite import check_converter, convert
+from export.tflite import CALIBRATION_WINDOWS, check_converter, convert_to
 from export.times import measure
 from qa.bootstrap import paired_difference
 from qa.bundle import Bundle
@@ -145,7 +144,7 @@ def main(config: SearchConfig) -> Bundle:
             narrow = recover(narrow, parent, sample, on.data, folder / f"width-{number}", config.seed)
         models.append(narrow)
         scores.append(scores_of(narrow, trial.forms, words, on, settings))
-        files.append(quantize(convert(narrow, (settings.max_length,)), "int8"))
+        files.append(convert_to(narrow, "int8", (settings.max_length,), on.windows[:CALIBRATION_WINDOWS]).content)
     ms = measure(files, settings.max_length, ROUNDS)
     candidates = [
         Candidate(trial, form, float(ms[i]), float(f1.mean()), paired_difference(f1, whole))

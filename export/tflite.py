@@ -23,11 +23,11 @@ from compress.calibration import calibration_windows
 from compress.positions_tflite import slice_positions
 from compress.quantize_tflite import compact, quantize, quietly
 from compress.tflite_graph import TFLiteGraph, edit
+from compress.token_types import multiply_types
 from export.attention import use_grouped_attention
 from export.integers import check_integers
 from export.package import append_package, describe, signature_name, update_settings, vocabulary_lines
 from export.stage import ExportConfig, export_bundle
-from export.token_types import multiply_types
 from export.word_table import WordTable, bytes_saved, word_tables
 from qa.bundle import PROBE, WEIGHTS, Bundle
 from qa.cli import check_option, run_command

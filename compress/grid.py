@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from torch.nn.utils import parametrize
 
 from compress.scales import least_squares_bounds
+from compress.token_types import type_tables
 from qa.errors import ParityError
 from qa.models.model import QAModel
 from qa.models.word_table import ProductQuantizedEmbedding
@@ -135,14 +136,17 @@ class RowGrid(nn.Module):
 
 
 def bits_of(model: nn.Module, precision: str) -> dict[nn.Module, int]:
-    """Bits of each Linear and table in a file of this precision: in int4 positions and token types stay int8.
+    """Bits of each Linear and table in a file of this precision: in int4 positions stay int8.
 
-    A product-quantized word table has none: its codes are bytes already, its codebooks train in float.
+    Two token types have none, which a file stores as floats (compress.token_types), nor has a product-quantized word table: its
+    codes are bytes already, its codebooks train in float.
     """
     modules = list(model.modules())
     tables = [module for module in modules if isinstance(module, nn.Embedding | ProductQuantizedEmbedding)]
     words = max(tables, key=lambda table: table.num_embeddings * table.embedding_dim)
-    rounded, stored = [module for module in modules if isinstance(module, nn.Linear | nn.Embedding)], PRECISIONS[precision]
+    floats = set(type_tables(model).values())
+    rounded = [module for module in modules if isinstance(module, nn.Linear | nn.Embedding) and module not in floats]
+    stored = PRECISIONS[precision]
     return {m: stored.bits if m is words or isinstance(m, nn.Linear) else stored.table_bits for m in rounded}
 
 
@@ -209,7 +213,7 @@ class Grid:
                 parametrize.register_parametrization(module, "weight", grid)
                 self.linears[name] = GridLinear(module, original, grid)
                 self._hooks.append(module.register_forward_pre_hook(self._round_input))
-            elif isinstance(module, nn.Embedding):
+            elif isinstance(module, nn.Embedding) and module in bits:
                 grid = RowGrid(module.weight, bits[module])
                 module.add_module("grid", grid)  # so that its bounds are trained
                 self._tables.append((module, grid))

@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-import torch
 from torch import Tensor
 from tyro.conf import arg
 
 from distill.allocation import NEURON_MULTIPLE, Target, Width, best_within, between_layers, keep_best
 from distill.costs import file_costs, time_costs
-from distill.importance import IMPORTANCE, Importance, kept_importance
+from distill.importance import IMPORTANCE, Importance, equal_importance, kept_importance
 from qa.cli import check_option
 from qa.features import Window
 from qa.models.model import QAModel
@@ -100,9 +99,7 @@ def narrow(
 def check_narrow(model: QAModel, max_length: int, flags: WidthFlags, instead: str) -> None:
     """OptionError when the model cannot be cut as the flags say, or at all, for which `instead` is what to do."""
     model.encoder.check_prunable(instead)
-    parts = model.encoder.layer_parts()
-    alike = Importance([torch.ones(p.n_heads) for p in parts], [torch.ones(p.n_neurons) for p in parts])
-    choose_width(alike, flags.targets(model, max_length), flags)
+    choose_width(equal_importance(model), flags.targets(model, max_length), flags)
 
 
 def choose_width(importance: Importance, targets: Sequence[Target], flags: WidthFlags) -> Width:

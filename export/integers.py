@@ -14,7 +14,7 @@ def check_integers(parent: Bundle, words: WordTable, file: bytes, precision: str
     """ParityError unless the rows of all Linears and tables in the file are the parent's, where it was trained for `precision`.
 
     `words` is the word table in the form that the file stores. Rows are compared, each in ascending order: the converter may
-    join matrices, heads may be sorted, and what is in a table of one or two rows may go into other constants.
+    join matrices, heads may be sorted, and a table of one row may go into another constant.
     """
     if parent.manifest.get("grid", {}).get("precision") != precision:
         return

@@ -23,11 +23,11 @@ from compress.calibration import calibration_windows
 from compress.positions_tflite import slice_positions
 from compress.quantize_tflite import compact, quantize, quietly
 from compress.tflite_graph import TFLiteGraph, edit
+from compress.token_types import multiply_types
 from export.attention import use_grouped_attention
 from export.integers import check_integers
 from export.package import append_package, describe, signature_name, vocabulary_lines
 from export.stage import ExportConfig, export_bundle
-from export.token_types import multiply_types
 from export.word_table import WordTable, bytes_saved, word_tables
 from qa.bundle import PROBE, Bundle
 from qa.cli import check_option, run_command
@@ -280,11 +280,16 @@ def package(parent: Bundle, draft: Path, settings: QASettings, *, config: TFLite
     append_package(draft / KINDS["tflite"].weights, info, vocabulary_lines(parent), probe)
 
 
-def main(config: TFLiteConfig) -> Bundle:
-    """Convert, quantize, check against PyTorch, package, seal."""
+def check_converter() -> None:
+    """OptionError when what converts is not installed."""
     missing = [name for name in NEEDED_MODULES if importlib.util.find_spec(name) is None]
     if missing:
         raise OptionError(f"TFLite export needs {missing[0]}, which is not installed: pip install 'pocketqa[export]'")
+
+
+def main(config: TFLiteConfig) -> Bundle:
+    """Convert, quantize, check against PyTorch, package, seal."""
+    check_converter()
     return export_bundle(
         config, "tflite", partial(write_file, config=config), partial(probe_sizes, config=config), partial(package, config=config)
     )

@@ -12,8 +12,8 @@ from compress.calibration import calibration_windows
 from compress.positions_tflite import slice_positions
 from compress.quantize_tflite import quantize
 from compress.tflite_graph import edit
+from compress.token_types import TypeStep
 from export.tflite import in_int8, read_structure
-from export.token_types import TypeStep
 from qa.bundle import open_bundle
 from qa.errors import ParityError
 from qa.features import collate

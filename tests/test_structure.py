@@ -9,6 +9,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 ORDER = ["qa", "distill", "compress", "export", "benchmarks"]
+# compress.search drives the other stages, exports what it tries, and draws.
+ABOVE_ALL = ["compress/search.py", "compress/candidates.py", "compress/simulate.py"]
 
 
 def sources():
@@ -29,6 +31,7 @@ def test_imports_run_one_way():
         for path in sources()
         for name in imported_packages(path)
         if name in ORDER and ORDER.index(name) > ORDER.index(path.relative_to(ROOT).parts[0])
+        and str(path.relative_to(ROOT)) not in ABOVE_ALL
     ]
     assert wrong == []
 

@@ -19,9 +19,13 @@ class TypeStep(nn.Module):
         return self.first + token_type_ids[..., None].to(self.step.dtype) * self.step
 
 
+def type_tables(model: nn.Module) -> dict[nn.Module, nn.Embedding]:
+    """The tables of two token types, each with the module that it belongs to."""
+    tables = {module: getattr(module, TYPES, None) for module in model.modules()}
+    return {module: table for module, table in tables.items() if isinstance(table, nn.Embedding) and len(table.weight) == 2}
+
+
 def multiply_types(encoder: Encoder) -> None:
     """Give an encoder of two token types a TypeStep instead of their table, in place."""
-    for module in encoder.model.modules():
-        types = getattr(module, TYPES, None)
-        if isinstance(types, nn.Embedding) and len(types.weight) == 2:
-            setattr(module, TYPES, TypeStep(types.weight.detach()))
+    for module, table in type_tables(encoder.model).items():
+        setattr(module, TYPES, TypeStep(table.weight.detach()))

@@ -1,0 +1,72 @@
+"""The search: what it predicts is what the export makes, nothing on its front is beaten, and the best is what was written."""
+
+import json
+import re
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+import torch
+import tyro
+from ai_edge_litert.interpreter import Interpreter
+
+from compress import candidates
+from compress.quantize_tflite import quantize, quietly
+from compress.search import SearchConfig, main
+from compress.simulate import simulated, word_forms
+from export.tflite import TFLiteConfig, convert
+from export.tflite import main as export
+from qa.bundle import open_bundle
+from qa.errors import OptionError
+from qa.models.model import QAModel
+from qa.models.word_table import ProductQuantizedEmbedding
+
+pytestmark = pytest.mark.usefixtures("fresh_accelerate")
+
+
+@pytest.mark.parametrize(("precision", "form"), [("int8", "int8"), ("int8", "pq4"), ("int4", "int4")])
+def test_a_simulation_is_nearer_to_the_file_than_floats(make_bundle, precision, form):
+    """Not equal: where floats differ in their last digit, rounding goes either way, and the next layers make more of it."""
+    model = QAModel.from_pretrained(make_bundle()).eval()
+    words = word_forms(model, lambda: np.ones(model.encoder.words.num_embeddings))[form]
+    simulation = simulated(model, precision, words)
+    model.encoder.set_words(words)
+    with quietly():
+        file = Interpreter(model_content=quantize(convert(model, (96,)), precision), num_threads=1).get_signature_runner("qa96")
+    errors = np.zeros((20, 2))
+    for row, ids in zip(errors, np.random.default_rng(0).integers(1000, 30000, (20, 1, 96)), strict=True):
+        inputs = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
+        wanted = file(**{name: array.astype(np.int32) for name, array in inputs.items()})["start_logits"]
+        for i, computing in enumerate((simulation, model)):  # the second has only its words rounded
+            with torch.no_grad():
+                seen = computing(**{name: torch.from_numpy(array) for name, array in inputs.items()})["start_logits"]
+            row[i] = np.square(seen.numpy() - wanted).mean()
+    assert errors[:, 0].mean() < 0.6 * errors[:, 1].mean()
+
+
+def test_the_best_within_the_target_is_written(make_bundle, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(candidates, "SHARES", (1.0, 0.5))
+    monkeypatch.setattr(candidates, "NEAR", 1.05)
+    out = tmp_path / "found"
+    bundle = main(SearchConfig(make_bundle(), 1.15, out=out, questions=30, recovery_windows=16))
+    printed = capsys.readouterr().out
+    rows = json.loads((tmp_path / "training" / "found" / "search.json").read_text())
+    best = bundle.manifest["search"]
+    assert best in rows
+    assert best["f1"] == max(row["f1"] for row in rows if row["predicted_mb"] <= 1.15)
+    marked = re.findall(r"^([*>]) +([0-9.]+) ", printed, re.MULTILINE)
+    assert [mb for mark, mb in marked if mark == ">"] == [f"{best['predicted_mb']:.2f}"]
+    ElementTree.parse(tmp_path / "training" / "found" / "search.svg")
+    flags = re.search(r"next: python -m export\.tflite (.*)", printed).group(1).split()
+    assert isinstance(QAModel.from_pretrained(out).encoder.words, ProductQuantizedEmbedding)
+    exported = export(tyro.cli(TFLiteConfig, args=[*flags, "--out", str(tmp_path / "exported")]))
+    # Of so small a file the graph is a large part.
+    assert exported.weights.stat().st_size / 1e6 == pytest.approx(best["predicted_mb"], rel=0.1)
+    assert exported.manifest["embeddings"] == best["embeddings"]
+    assert open_bundle(out).manifest["pruning"]["heads_per_layer"]
+
+
+def test_a_target_that_nothing_meets_is_refused_with_the_least(make_bundle, tmp_path):
+    with pytest.raises(OptionError, match=r"--target-mb must be at least 0\.[89][0-9]*, which .*, got 0\.1"):
+        main(SearchConfig(make_bundle(), 0.1, out=tmp_path / "found", questions=5))
+    assert not (tmp_path / "found").exists()

@@ -41,7 +41,7 @@ def test_a_simulation_is_nearer_to_the_file_than_floats(make_bundle, precision, 
             with torch.no_grad():
                 seen = computing(**{name: torch.from_numpy(array) for name, array in inputs.items()})["start_logits"]
             row[i] = np.square(seen.numpy() - wanted).mean()
-    assert errors[:, 0].mean() < 0.6 * errors[:, 1].mean()
+    assert errors[:, 0].mean() < 0.8 * errors[:, 1].mean(), "as large a noise of its own would make it twice as much"
 
 
 def test_the_best_within_the_target_is_written(make_bundle, tmp_path, capsys, monkeypatch):

@@ -66,8 +66,9 @@ demo: $(DEMO)/student-pruned-onnx-int8/manifest.json $(DEMO)/student-pruned-tfli
 clean-demo:
 	rm -rf $(DEMO)
 
+# A process a core, each with one thread: threads that wait for each other would take what another process could use.
 test: install
-	$(RUN) -m pytest
+	OMP_NUM_THREADS=1 $(RUN) -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile
 
 system-test: install .venv-peers/optimum/installed tests/transformers_js/node_modules/.package-lock.json
 	$(RUN) -m pytest -m system

@@ -130,12 +130,12 @@ def test_an_installed_wheel_has_the_command(tmp_path):
     source, venv = tmp_path / "source", tmp_path / "venv"
     ignored = shutil.ignore_patterns(".*", "runs", "build", "*.egg-info", "tests", "android_demo", "results", "__pycache__")
     shutil.copytree(ROOT, source, ignore=ignored)
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}  # which may name the source
     pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
     subprocess.run([*pip, "wheel", "--no-deps", "--no-build-isolation", "-w", tmp_path, source], check=True)
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", venv], check=True)
     (wheel,) = tmp_path.glob("pocketqa-*.whl")
-    subprocess.run([*pip, "--python", venv / "bin" / "python", "install", "--no-deps", wheel], check=True)
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    subprocess.run([*pip, "--python", venv / "bin" / "python", "install", "--no-deps", wheel], check=True, env=environment)
 
     def say(*words):
         command = [venv / "bin" / "pocketqa", *words]

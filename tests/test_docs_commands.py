@@ -1,15 +1,17 @@
 """What README and docs say can be typed: every command exists, with its options, and every link leads somewhere."""
 
-import ast
 import contextlib
-import importlib
 import io
 import re
 import shlex
 from pathlib import Path
+from pkgutil import resolve_name
 
 import pytest
 import tyro
+
+from qa.cli import options_of
+from qa.commands import COMMANDS
 
 ROOT = Path(__file__).parent.parent
 PAGES = [
@@ -32,13 +34,11 @@ def commands():
 
 
 def flags_of(module, subcommand):
-    """The options of a stage, as its --help has them."""
-    tree = ast.parse((ROOT / (module.replace(".", "/") + ".py")).read_text(encoding="utf-8"))
-    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "run_command"]
-    config = eval(ast.unparse(calls[0].args[0]), vars(importlib.import_module(module)))
+    """The options of a command, as its --help has them."""
+    (target,) = {target for target in COMMANDS.values() if target.partition(":")[0].removesuffix(".__main__") == module}
     shown = io.StringIO()
     with contextlib.redirect_stdout(shown), pytest.raises(SystemExit):
-        tyro.cli(config, args=[*subcommand, "--help"])
+        tyro.cli(options_of(resolve_name(target)), args=[*subcommand, "--help"])
     return set(re.findall(r"--[a-z][a-z0-9-]*", shown.getvalue()))
 
 

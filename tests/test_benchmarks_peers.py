@@ -114,7 +114,7 @@ def test_an_artefact_is_kept_for_its_bundle_and_made_again_for_another(make_bund
 
 
 def largest_difference(wanted, found):
-    """Of the logits of all windows, as parts of PyTorch's deviation."""
+    """The larger of the relative differences of start and end logits, all windows together."""
     sides = ([np.concatenate([logits[side] for logits in both]) for both in (wanted, found)] for side in (0, 1))
     return max(relative_difference(reference, seen) for reference, seen in sides)
 

@@ -14,7 +14,7 @@ TORCH_INDEX ?=
 VENV := .venv
 RUN := $(VENV)/bin/python
 DEMO := runs/demo
-PEERS := torchao openvino optimum
+PEERS := torchao openvino optimum executorch
 
 .PHONY: install peers demo test system-test android-test apk torture lint clean-demo
 .DELETE_ON_ERROR:
@@ -70,7 +70,7 @@ clean-demo:
 test: install
 	OMP_NUM_THREADS=1 $(RUN) -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile
 
-system-test: install .venv-peers/optimum/installed tests/transformers_js/node_modules/.package-lock.json
+system-test: install .venv-peers/optimum/installed .venv-peers/executorch/installed tests/transformers_js/node_modules/.package-lock.json
 	$(RUN) -m pytest -m system
 
 android-test: install

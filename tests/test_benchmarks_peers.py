@@ -2,6 +2,7 @@
 
 import importlib
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -112,23 +113,39 @@ def test_an_artefact_is_kept_for_its_bundle_and_made_again_for_another(make_bund
     assert [path.name for path in folder.iterdir()] == [peer.name]
 
 
+def largest_difference(wanted, found):
+    """The larger of the relative differences of start and end logits, all windows together."""
+    sides = ([np.concatenate([logits[side] for logits in both]) for both in (wanted, found)] for side in (0, 1))
+    return max(relative_difference(reference, seen) for reference, seen in sides)
+
+
 def test_ort_documented_from_bundle_to_served_logits(bundle, calibration, windows, tmp_path):
     prepared = make_peer(PEERS["ort-documented-int8"], bundle, calibration, tmp_path / "peers")
     assert prepared.python == Path(sys.executable)
     assert {"onnxruntime", "torch"} <= prepared.versions.keys()
     assert prepared.size_bytes < 0.35 * bundle.weights.stat().st_size
-    worker = Worker(LocalDeployment(prepared.peer.module, prepared.path, prepared.python), 1, cores_for(1))
-    try:
+    with closing(Worker(LocalDeployment(prepared.peer.module, prepared.path, prepared.python), 1, cores_for(1))) as worker:
         found = run_windows(worker, windows)
         three = [(ids.tolist(), begin) for ids, begin in read_windows(calibration)[:3]]
         assert np.shape(worker.time(three, 1, 2, 0)["times_ms"]) == (1, 2)
-    finally:
-        worker.close()
     assert str(worker.runtime) == f"onnxruntime {prepared.versions['onnxruntime']} as documented"
     wanted = run_windows(TorchRuntime(bundle, 1), windows)
-    for side in (0, 1):
-        reference, seen = (np.concatenate([logits[side] for logits in both]) for both in (wanted, found))
-        assert relative_difference(reference, seen) <= PRECISIONS["int8"].probe_tolerance
+    assert largest_difference(wanted, found) <= PRECISIONS["int8"].probe_tolerance
+
+
+@pytest.mark.system
+@pytest.mark.parametrize(("precision", "least", "most"), [("fp32", 0, 1e-5), ("int8", 1e-3, PRECISIONS["int8"].probe_tolerance)])
+def test_executorch_from_bundle_to_served_logits(precision, least, most, make_bundle, calibration, tmp_path):
+    """Pruned, so that layers differ; windows of several lengths, unpadded, through one program."""
+    bundle = open_bundle(make_bundle(pruned=True))
+    windows = real_windows(bundle, 6)
+    assert len({len(window.input_ids) for window in windows}) > 1
+    prepared = make_peer(PEERS[f"executorch-{precision}"], bundle, calibration, tmp_path / "peers")
+    with closing(Worker(LocalDeployment(prepared.peer.module, prepared.path, prepared.python), 1, cores_for(1))) as worker:
+        found = run_windows(worker, windows)
+    assert str(worker.runtime) == f"executorch {prepared.versions['executorch']} XNNPACK"
+    assert worker.lengths is None
+    assert least <= largest_difference(run_windows(TorchRuntime(bundle, 1), windows), found) <= most
 
 
 def test_a_model_that_is_no_bert_is_refused_in_one_line(make_bundle, calibration, tmp_path):

@@ -32,6 +32,8 @@ _ALL = (
     Peer("optimum-onnx-int8", "benchmarks.peers.optimum", "int8", "optimum"),
     Peer("ort-documented-int8", "benchmarks.peers.ort_documented", "int8", None, PLAIN_ONNX),
     Peer("litert-torch-fp32", "benchmarks.peers.litert_torch", "fp32"),
+    Peer("executorch-fp32", "benchmarks.peers.executorch", "fp32", "executorch"),
+    Peer("executorch-int8", "benchmarks.peers.executorch", "int8", "executorch"),
 )
 PEERS = {peer.name: peer for peer in _ALL}
 STEPS = PEERS | {PLAIN_ONNX.name: PLAIN_ONNX}

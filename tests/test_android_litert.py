@@ -22,7 +22,8 @@ pytestmark = pytest.mark.jvm
 
 N_QUESTIONS = 500
 # The app has LiteRT 1.4, Python 2.3. Sums in another order move a score by some 1e-5; in int8 such a difference can also round a
-# value to the next of 255 steps, which moves the largest scores here by several hundredths.
+# value to the next of 255 steps, which moves the largest scores here by several hundredths. Python on LiteRT 1.4.0 gives the
+# app's scores to the last digit.
 SCORE_TOLERANCE = {"none": 1e-4, "int8": 0.2}
 
 
@@ -36,8 +37,11 @@ def test_500_real_questions_have_pythons_answers(precision, exported_tflite):
     assert [answer.n_windows for answer in seen] == [n for _, n in wanted]
     best = [(answer.prediction.candidates[0], there.candidates[0]) for answer, (there, _) in zip(seen, wanted, strict=True)]
     assert np.allclose(*zip(*[(a.score, b.score) for a, b in best], strict=True), rtol=0, atol=SCORE_TOLERANCE[precision])
-    differ = sum((a.start, a.end) != (b.start, b.end) for a, b in best)
-    assert differ <= (0 if precision == "none" else len(examples) // 100)
+    others = [(a, there) for (a, b), (there, _) in zip(best, wanted, strict=True) if (a.start, a.end) != (b.start, b.end)]
+    assert len(others) <= (0 if precision == "none" else len(examples) // 10)
+    for a, there in others:  # near ties, which another release's rounding turns
+        (same,) = (c for c in there.candidates if (c.start, c.end) == (a.start, a.end))
+        assert there.candidates[0].score - same.score < 2 * SCORE_TOLERANCE[precision]
 
 
 def test_of_a_long_text_app_and_python_read_the_same_windows(exported_tflite):

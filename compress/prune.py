@@ -23,7 +23,7 @@ from compress.recovery import RecoveryFlags, finished_before, open_with_teacher
 from compress.structured import Structured
 from distill.batches import model_inputs, to_tensors
 from distill.importance import sample_windows
-from distill.stage import distil, load_splits, save_model, summary, work_folder
+from distill.stage import distil, load_splits, save_model, summary, without_autocast, work_folder
 from distill.width import WidthFlags
 from qa.bundle import Bundle
 from qa.cli import check_option, run_command
@@ -116,10 +116,7 @@ def main(config: PruneConfig) -> Bundle:
         work=work_folder(out), name="recovery", depends_on={"pruning": method.depends_on()}, after_step=method.after_step(model),
     )  # fmt: skip
     trainer.train(config.resume)
-    # Training leaves bf16 autocast on a model; what is timed must compute in fp32, as its parent does.
-    recovered = QAModel.from_config(model.config())
-    recovered.load_state_dict(model.state_dict())
-    ratio = speed_ratio(before, recovered, sample_windows(windows, SPEED_WINDOWS, config.seed))
+    ratio = speed_ratio(before, without_autocast(model), sample_windows(windows, SPEED_WINDOWS, config.seed))
     pruning = {"method": config.method, **pruned, "zeros": share_of_zeros(model), "torch_speed_ratio": ratio}
     bundle = save_model(
         model, out, splits, stage="prune", config=config, tokenizer=parent.path, parent=parent,

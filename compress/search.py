@@ -25,13 +25,13 @@ from compress.simulate import as_trained, f1_scores, known_forms, simulated, wor
 from compress.tables import token_counts
 from distill.importance import Importance, equal_importance, measure_importance, sample_windows
 from distill.objectives import DistillationWeights
-from distill.stage import distil, load_splits, refuse_unless_resumed, save_model, summary, work_folder
+from distill.stage import distil, load_splits, save_model, summary, without_autocast, work_folder
 from distill.training import TrainingOptions
 from distill.width import cut, width_facts
 from export.tflite import CALIBRATION_WINDOWS, check_converter, convert_to
 from export.times import measure
 from qa.bootstrap import paired_difference
-from qa.bundle import Bundle
+from qa.bundle import Bundle, refuse_existing
 from qa.checkpoints import open_model, output_beside
 from qa.cli import check_option, run_command
 from qa.datasets import EMBEDDED, resolve
@@ -104,10 +104,7 @@ def recover(model: QAModel, parent: Bundle, windows: Sequence[Window], data: Pat
     trainer = distil(model, parent, windows, data, options=options, weights=weights, cache=work, work=work, name="recovery")
     trainer.train()
     trainer.finish()
-    # Training leaves bf16 autocast on a model.
-    found = QAModel.from_config(model.config())
-    found.load_state_dict(model.state_dict())
-    return found.eval()
+    return without_autocast(model)
 
 
 def scores_of(model: QAModel, forms: Iterable[Form], words: dict[str, nn.Module], on: Questions, settings: QASettings) -> Scores:
@@ -123,7 +120,7 @@ def main(config: SearchConfig) -> Bundle:
     """Cut, recover, score every combination, time every width, show the front, save the best."""
     check_converter()
     out = config.out or output_beside(config.model, "searched")
-    refuse_unless_resumed(out, resume=False)
+    refuse_existing(out)
     parent = open_model(config.model, kind="pytorch")
     model, settings = QAModel.from_pretrained(parent.path).eval(), parent.settings
     model.encoder.check_prunable("there is nothing to search")

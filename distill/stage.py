@@ -207,6 +207,13 @@ def save_model(
     return open_bundle(out)
 
 
+def without_autocast(model: QAModel) -> QAModel:
+    """The same model as it computes anywhere: training leaves bf16 autocast on it."""
+    found = QAModel.from_config(model.config())
+    found.load_state_dict(model.state_dict())
+    return found.eval()
+
+
 def is_first_process() -> bool:
     """Whether this is torchrun's first process, or the only one; known before anything is set up."""
     return os.environ.get("RANK", "0") == "0"

@@ -19,11 +19,11 @@ def relative(value: Any) -> str:
 
 
 def command_line_of(script: str, config: Any, positional: str = "") -> str:
-    """`python SCRIPT` with every option of the dataclass `config` that is not at its default; paths relative.
+    """`python SCRIPT` (a file, or "-m" and a module) with every option of `config` that is not at its default; paths relative.
 
     `positional` names the field whose values stand without a flag.
     """
-    words = ["python", script]
+    words = ["python", *script.split()]
     for option in fields(config):
         value = getattr(config, option.name)
         if option.default is MISSING or value != option.default:

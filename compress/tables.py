@@ -5,7 +5,6 @@
 The codebooks of the new bundle train on as other weights do (python -m distill.finetune --model ...); the codes stay.
 """
 
-import shutil
 import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -14,19 +13,17 @@ import numpy as np
 from torch import nn
 from tqdm import tqdm
 
-from qa.bundle import HELD_OUT, SETTINGS, Bundle, new_bundle, open_bundle, refuse_existing
+from compress.derive import derive
+from qa.bundle import Bundle, refuse_existing
 from qa.checkpoints import open_model, output_beside
 from qa.cli import check_option, run_command
 from qa.datasets import EMBEDDED, data_reference, resolve
 from qa.errors import OptionError
 from qa.features import make_windows
 from qa.models.model import QAModel
-from qa.models.pretrained import copy_tokenizer
 from qa.models.word_table import FIRST_CODE, N_ENTRIES, ProductQuantizedEmbedding
 from qa.precision import GROUP_SIZES
-from qa.runtimes import load_runtime
 from qa.squad import read_squad
-from qa.threshold import tune_for_bundle
 
 ROUNDS = 12  # of k-means
 CHUNK = 8192  # tokens whose distances to all entries fit a core's cache
@@ -120,18 +117,10 @@ def main(config: TablesConfig) -> Bundle:
     model = QAModel.from_pretrained(parent.path)
     compress_words(model, config.embeddings, token_counts(parent, model.encoder.words.num_embeddings, config.data))
     facts = {
-        "kind": "pytorch", "precision": "fp32", "stage": "compress", "config": asdict(config), "embeddings": config.embeddings,
-        "parent": parent.reference(), "ancestors": parent.lineage(), "parameters": asdict(model.count_parameters()),
-        "counted_data": data_reference(resolve(config.data, "train")),
+        "precision": "fp32", "stage": "compress", "config": asdict(config), "embeddings": config.embeddings,
+        "parameters": asdict(model.count_parameters()), "counted_data": data_reference(resolve(config.data, "train")),
     }  # fmt: skip
-    with new_bundle(out, facts) as draft:
-        model.save_pretrained(draft.path)
-        copy_tokenizer(parent.path, draft.path, parent.settings.max_length, model.encoder.architecture.inputs)
-        if (parent.path / HELD_OUT).is_file():
-            shutil.copy(parent.path / HELD_OUT, draft.path)
-        runtime = load_runtime(draft.model(parent.settings))
-        tune_for_bundle(runtime, parent.tokenizer(), parent.settings, draft.path).save(draft.path / SETTINGS)
-    bundle = open_bundle(out)
+    bundle = derive(model, out, parent, facts)
     sizes = [b.weights.stat().st_size / 1e6 for b in (parent, bundle)]
     print(f"{out}: word table as {config.embeddings}, {sizes[0]:.1f} -> {sizes[1]:.1f} MB")
     return bundle

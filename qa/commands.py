@@ -27,6 +27,7 @@ COMMANDS = {
     "prune": "compress.prune:main",
     "quantize-aware": "compress.quantize_aware:main",
     "compress-tables": "compress.tables:main",
+    "store": "compress.store:main",
     "search": "compress.search:main",
     "export onnx": "export.onnx:main",
     "export tflite": "export.tflite:main",

@@ -53,6 +53,7 @@ ENTRIES = (
         name="fp16", flag="fp16", bits=16, table_bits=16,
         in_words="weights in 16 bits",
         meaning={
+            "pytorch": "float16 weights, turned to float32 when the model is opened",
             "onnx": "float16 weights; float16 arithmetic where the CPU has kernels, else casts to float32",
             "tflite": "float16 weights, turned to float32 when the model is loaded",
         },
@@ -75,6 +76,7 @@ ENTRIES = (
         name="int8-weights", flag="int8-weights", bits=8, table_bits=8,
         in_words="weights stored in 8 bits, arithmetic in 32",
         meaning={
+            "pytorch": "int8 weights by output channel and int8 embeddings by row, turned to float32 when the model is opened",
             # ONNX Runtime 1.31 turns these products into its own operator for int8 weights and float activations.
             "onnx": "int8 weights by output channel and int8 embeddings by row; float32 activations",
             "tflite": "int8 weights by output channel and int8 embeddings by row, dequantized; float32 arithmetic",

@@ -22,6 +22,7 @@ from qa.models.encoders import Encoder
 from qa.models.heads import build_head
 from qa.models.heads.qermit import LONGEST_QUESTION, ConvolutionQuestion, MultiConvolutionQuestion
 from qa.models.hub import OWN_TYPE, encoder_config, from_hub, hub_config, to_hub
+from qa.models.storage import opened, stored
 from qa.models.surgery import shrink_to
 from qa.models.whole import StandaloneModel
 from qa.models.word_table import ProductQuantizedEmbedding
@@ -99,8 +100,10 @@ class QAModel(nn.Module):
             **({"word_table": words.form} if isinstance(words, ProductQuantizedEmbedding) else {}),
         }
 
-    def not_in_transformers(self) -> str:
+    def not_in_transformers(self, precision: str = "fp32") -> str:
         """Why transformers has no class for this model; empty where AutoModelForQuestionAnswering opens its bundle."""
+        if precision == "int8-weights":
+            return "its weights are stored in int8"
         if not self.encoder.architecture.question_answering:
             return f"{self.head_name} is a model of PocketQA's own"
         if self.head_name != "linear":
@@ -112,14 +115,10 @@ class QAModel(nn.Module):
         sizes = [[(p.n_heads, p.n_neurons) for p in encoder.layer_parts()] for encoder in (self.encoder, whole)]
         return "" if sizes[0] == sizes[1] else "its layers were pruned, each to a size of its own"
 
-    def save_pretrained(self, folder: Path, half: bool = False) -> None:
-        """Write config.json and model.safetensors; `half` stores the weights in fp16. Codes of a word table stay integers."""
-        dtype = torch.float16 if half else torch.float32
-        tensors = {
-            name: tensor.detach().to("cpu", dtype if tensor.is_floating_point() else tensor.dtype).contiguous()
-            for name, tensor in self.state_dict().items()
-        }
-        why_not = self.not_in_transformers()
+    def save_pretrained(self, folder: Path, precision: str = "fp32") -> None:
+        """Write config.json and model.safetensors, the weights stored in fp32, fp16 or int8-weights (qa.models.storage)."""
+        tensors = stored(self.state_dict(), precision)
+        why_not = self.not_in_transformers(precision)
         config = {"model_type": OWN_TYPE, WHY_NOT_IN_TRANSFORMERS: why_not, **self.config()}
         if not why_not:
             config = {**hub_config(self.encoder.config), OWN_TYPE: self.config()}
@@ -147,15 +146,14 @@ class QAModel(nn.Module):
 
     @classmethod
     def from_pretrained(cls, folder: Path) -> "QAModel":
-        """Build from config.json and load model.safetensors, floats as fp32, in eval mode."""
+        """Build from config.json and load model.safetensors, as fp32, in eval mode."""
         try:
             config = json.loads((folder / CONFIG).read_bytes())
         except (OSError, ValueError, RecursionError) as error:
             raise BundleError(f"{folder / CONFIG}: cannot be read as JSON ({error})") from None
         model = cls.from_config(config, str(folder / CONFIG))
         try:
-            tensors = from_hub(load_file(folder / WEIGHTS), model.encoder.config.model_type)
-            tensors = {name: tensor.float() if tensor.is_floating_point() else tensor for name, tensor in tensors.items()}
+            tensors = from_hub(opened(load_file(folder / WEIGHTS)), model.encoder.config.model_type)
             for name, own in model.state_dict().items():  # torch would convert floats to codes without a word
                 if name in tensors and tensors[name].dtype != own.dtype:
                     raise TypeError(f"{name} is {tensors[name].dtype}, wanted {own.dtype}")

@@ -1,0 +1,24 @@
+"""A bundle made of another without training: the same tokenizer and held-out questions, a threshold of its own."""
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+from qa.bundle import HELD_OUT, SETTINGS, Bundle, new_bundle, open_bundle
+from qa.models.model import QAModel
+from qa.models.pretrained import copy_tokenizer
+from qa.runtimes import load_runtime
+from qa.threshold import tune_for_bundle
+
+
+def derive(model: QAModel, out: Path, parent: Bundle, facts: dict[str, Any]) -> Bundle:
+    """Save the model as the bundle `out`; `facts` for the manifest hold at least precision and stage."""
+    facts = {"kind": "pytorch", "parent": parent.reference(), "ancestors": parent.lineage(), **facts}
+    with new_bundle(out, facts) as draft:
+        model.save_pretrained(draft.path, facts["precision"])
+        copy_tokenizer(parent.path, draft.path, parent.settings.max_length, model.encoder.architecture.inputs)
+        if (parent.path / HELD_OUT).is_file():
+            shutil.copy(parent.path / HELD_OUT, draft.path)
+        runtime = load_runtime(draft.model(parent.settings))
+        tune_for_bundle(runtime, parent.tokenizer(), parent.settings, draft.path).save(draft.path / SETTINGS)
+    return open_bundle(out)

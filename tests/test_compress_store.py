@@ -1,0 +1,61 @@
+"""Bundles stored in fewer bytes: rows of integers, what opening them gives, and what may be done with them."""
+
+import json
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from compress.store import StoreConfig, main
+from compress.tables import TablesConfig
+from compress.tables import main as compress_table
+from qa.bundle import open_bundle
+from qa.errors import BundleError, OptionError
+from qa.models.model import QAModel
+from qa.models.storage import SCALE, opened, stored
+
+
+def test_rows_are_integers_of_their_own_scale():
+    weight = torch.tensor([[1.27, -0.634, 0.0], [0.0, 0.0, 0.0], [-254.0, 3.0, 126.9]])
+    found = stored({"w": weight, "b": weight[0], "codes": torch.tensor([[3, -128]], dtype=torch.int8)}, "int8-weights")
+    assert found["w"].tolist() == [[127, -63, 0], [0, 0, 0], [-127, 2, 63]]
+    assert found["w" + SCALE].tolist() == pytest.approx([0.01, 1, 2])
+    again = opened(found)
+    assert again.keys() == {"w", "b", "codes"}
+    assert torch.equal(again["b"], weight[0])
+    assert torch.equal(again["codes"], found["codes"])
+    assert torch.allclose(again["w"], torch.tensor([[1.27, -0.63, 0], [0, 0, 0], [-254, 4, 126]]))
+
+
+@pytest.mark.parametrize(("weights", "share", "largest"), [("fp16", 0.51, 0.01), ("int8-weights", 0.28, 0.1)])
+@pytest.mark.parametrize("head", ["linear", "4l-gelu-skip"])
+def test_a_stored_bundle_is_small_and_computes_as_its_parent(weights, share, largest, head, make_bundle, tmp_path):
+    parent = open_bundle(make_bundle(head=head))
+    bundle = main(StoreConfig(parent.path, tmp_path / "stored", weights))
+    assert bundle.weights.stat().st_size < share * parent.weights.stat().st_size
+    assert (bundle.stage, bundle.precision) == (parent.stage, weights)
+    assert bundle.manifest["parent"]["sha256"] == parent.sha256
+    ids = torch.randint(1000, 3000, (1, 40), generator=torch.Generator().manual_seed(0))
+    inputs = ids, torch.ones_like(ids), torch.zeros_like(ids)
+    with torch.no_grad():
+        ours, theirs = (QAModel.from_pretrained(one.path)(*inputs)["start_logits"] for one in (bundle, parent))
+    assert 0 < (ours - theirs).abs().max() < largest, "of logits with a deviation of 1"
+    assert all(p.dtype == torch.float32 for p in QAModel.from_pretrained(bundle.path).parameters())
+    config = json.loads((bundle.path / "config.json").read_text())
+    assert (config["model_type"] == "bert") == (head == "linear" and weights == "fp16"), "transformers opens floats alone"
+
+
+def test_codes_of_a_word_table_are_kept(make_bundle, tmp_path):
+    coded = compress_table(TablesConfig(make_bundle(), tmp_path / "coded", "pq4"))
+    bundle = main(StoreConfig(coded.path, tmp_path / "stored"))
+    codes = "encoder.model.embeddings.word_embeddings.codes"
+    assert torch.equal(load_file(bundle.weights)[codes], load_file(coded.weights)[codes])
+    assert bundle.manifest["embeddings"] == "pq4"
+
+
+def test_what_cannot_be_stored_is_refused(make_bundle, tmp_path):
+    with pytest.raises(OptionError, match=r"--weights must be one of fp16, int8-weights, got int8$"):
+        StoreConfig(make_bundle(), weights="int8")
+    (tmp_path / "there").mkdir()
+    with pytest.raises(BundleError, match="exists already"):
+        main(StoreConfig(make_bundle(), tmp_path / "there"))

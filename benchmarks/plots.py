@@ -3,6 +3,7 @@
 The page places the same points as HTML, so that marks and words have one size on a phone and on a wide screen.
 """
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -96,16 +97,12 @@ class Point:
         """Path in a box of 12 by 12."""
         return PRECISIONS[self.precision].mark if self.precision in PRECISIONS else OTHER_SHAPE
 
-    @property
-    def colour(self) -> int:
-        """Number of its runtime's colour; those without one of their own share the last."""
-        return colour_of(self.runtime)
 
-
-def colour_of(runtime: str) -> int:
-    """Number of a runtime's colour; those without one of their own share the last."""
-    names = list(RUNTIME_NAMES)
-    return names.index(runtime) if runtime in names else len(COLOURS) - 1
+def colours_of(runtimes: Sequence[str]) -> dict[str, int]:
+    """Number of each runtime's colour; what has none of its own takes in turn those that no other has here."""
+    own = {name: number for number, name in enumerate(RUNTIME_NAMES) if name in runtimes}
+    free = itertools.cycle(sorted(set(range(len(COLOURS))) - set(own.values())))
+    return {name: own[name] if name in own else next(free) for name in runtimes}
 
 
 def pareto_front(points: Sequence[Point]) -> list[Point]:
@@ -128,8 +125,8 @@ class Plot:
     """Colour and name of each runtime that is shown."""
 
     def __post_init__(self) -> None:
-        names = dict.fromkeys(p.runtime for p in self.points)
-        object.__setattr__(self, "runtimes", {name: (colour_of(name), RUNTIME_NAMES.get(name, name)) for name in names})
+        colours = colours_of(list(dict.fromkeys(p.runtime for p in self.points)))
+        object.__setattr__(self, "runtimes", {name: (n, RUNTIME_NAMES.get(name, name)) for name, n in colours.items()})
 
     @cached_property
     def x(self) -> Axis:

@@ -26,7 +26,7 @@ from benchmarks.plots import (
     Plot,
     Point,
     as_svg,
-    colour_of,
+    colours_of,
     group_plots,
     linear_axis,
     log_or_zero_axis,
@@ -221,7 +221,9 @@ def test_every_point_of_a_drawing_is_numbered_and_named_and_marks_at_one_spot_ar
     assert "log scale" in svg
     assert "hollow: made by another tool" in svg
     assert svg.count('fill="none" stroke=') >= 1
-    assert (colour_of("torch"), colour_of("a tool of tomorrow")) == (0, len(COLOURS) - 1)
+    assert colours_of(["one", "torch", "another"]) == {"one": 1, "torch": 0, "another": 2}
+    many = [str(n) for n in range(len(COLOURS))]
+    assert sorted(colours_of(many).values()) == list(range(len(COLOURS))), "none twice while there are others"
 
 
 def test_runtimes_of_results_have_their_colours():

@@ -15,7 +15,7 @@ from distill.precision import resolve_precision
 from distill.student import check_same_width, student_from_layers
 from distill.teacher_logits import TeacherLogits, cache_key
 from distill.training import CHECKPOINT, AfterStep, Trainer, TrainingOptions, make_accelerator
-from qa.bundle import SETTINGS, Bundle, new_bundle, open_bundle
+from qa.bundle import SETTINGS, Bundle, new_bundle, open_bundle, without_folders
 from qa.datasets import EMBEDDED, SQUAD_FILES, data_reference, resolve
 from qa.errors import BundleError
 from qa.evaluate import evaluate_runtime, score_intervals
@@ -234,7 +234,8 @@ def work_folder(out: Path) -> Path:
 def finished(config: Any, out: Path) -> Bundle:
     """The bundle that an interrupted run of this stage has finished. BundleError when its options were not those of `config`."""
     bundle = open_bundle(out, kind="pytorch")
-    now, then = json.loads(json.dumps(asdict(config), default=str)), bundle.manifest.get("config") or {}
+    facts = without_folders({"config": asdict(config)}), without_folders(bundle.manifest)
+    now, then = (json.loads(json.dumps(of.get("config") or {}, default=str)) for of in facts)
     then = {name: getattr(type(config), name, None) for name in now} | then  # an older bundle has the default of a new option
     changed = [name for name in now if name not in ("resume", "cache", "out", "eval_data") and now[name] != then.get(name)]
     if changed:

@@ -104,7 +104,7 @@ class Bundle(ModelFolder):
 
     def lineage(self) -> list[dict[str, Any]]:
         """What a child's manifest tells of this bundle and of all it was made of, nearest first, as `ancestors`."""
-        facts = {key: self.manifest[key] for key in LINEAGE if key in self.manifest}
+        facts = without_folders({key: self.manifest[key] for key in LINEAGE if key in self.manifest})
         return [{**self.reference(), **facts}, *self.manifest.get("ancestors", [])]
 
 
@@ -174,6 +174,13 @@ def refuse_existing(out: Path) -> None:
         raise BundleError(f"{out}: exists already and is never overwritten; choose another --out or remove it")
 
 
+def without_folders(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Facts for a manifest, whose `config` has of an absolute path its last part: where it lay is nobody's business."""
+    config = facts.get("config") or {}
+    short = {key: Path(v).name if isinstance(v, str | Path) and Path(v).is_absolute() else v for key, v in config.items()}
+    return {**facts, "config": short} if config else dict(facts)
+
+
 class Draft:
     """A bundle in the making: a folder to write files into, and what its manifest will say."""
 
@@ -194,8 +201,8 @@ class Draft:
         card = model_card(self._facts, settings, self.model(settings).weights, name)
         (self.path / CARD).write_text(card, encoding="utf-8", errors="replace")  # a file's name need not be text
         files = {p.name: file_sha256(p) for p in sorted(self.path.iterdir())}
-        full = {"format": FORMAT_VERSION, **self._facts, "inputs": list(INPUTS), "outputs": list(OUTPUTS), "files": files}
-        full["versions"] = package_versions()
+        full = {"format": FORMAT_VERSION, **without_folders(self._facts), "inputs": list(INPUTS), "outputs": list(OUTPUTS)}
+        full |= {"files": files, "versions": package_versions()}
         partial = self.path / (MANIFEST + ".partial")
         partial.write_text(json.dumps(full, indent=1, default=str) + "\n", encoding="utf-8")
         partial.rename(self.path / MANIFEST)

@@ -43,6 +43,15 @@ def test_written_bundle_opens_with_its_settings_and_a_hash(bundle):
     assert leftovers(bundle.parent) == ["b"]
 
 
+def test_a_manifest_does_not_tell_where_files_lay(tmp_path):
+    config = {"out": tmp_path / "b", "data": str(tmp_path / "train.json"), "model": "runs/teacher", "seed": 3, "cache": None}
+    with new_bundle(tmp_path / "b", FACTS | {"config": config}) as draft:
+        fill(draft)
+    kept = {"out": "b", "data": "train.json", "model": "runs/teacher", "seed": 3, "cache": None}
+    (told,) = open_bundle(tmp_path / "b").lineage()
+    assert json.loads((tmp_path / "b" / MANIFEST).read_text())["config"] == told["config"] == kept
+
+
 def test_any_changed_byte_is_found(bundle):
     weights = bundle / "model.safetensors"
     weights.write_bytes(b"weightz")

@@ -12,8 +12,8 @@ import numpy as np
 
 from benchmarks.accuracy import score_fields
 from benchmarks.command_line import note
-from benchmarks.latency.conditions import Host, machine
-from benchmarks.latency.hosts import QemuDeployment, Target
+from benchmarks.latency.conditions import Host, host_of, machine
+from benchmarks.latency.hosts import Target, count_between_marks
 from benchmarks.latency.journal import Journal
 from benchmarks.latency.measure import Timing, measure_latency
 from benchmarks.latency.plan import Plan, Setting
@@ -21,12 +21,13 @@ from benchmarks.latency.process import Deployment, Worker
 from benchmarks.models import ModelUnderTest, Run
 from benchmarks.results import PADDED, UNPADDED, Failure, Machine, TargetAccuracy
 from export.parity import best_span
+from qa.engines import Logits
 from qa.errors import ProbeError
 from qa.evaluate import predict, score
 from qa.features import Window, make_windows
 from qa.precision import PRECISIONS
 from qa.probe import relative_difference
-from qa.runtimes import Logits, load_runtime, run_windows
+from qa.runtimes import load_runtime, run_windows
 from qa.settings import QASettings
 
 EMULATED_QUESTIONS = 20  # a window of a small fp32 student takes up to a minute under QEMU
@@ -91,23 +92,24 @@ def compare_with_reference(run: Run, model: ModelUnderTest, target: Target, depl
     here = run_windows(reference, windows)
     worker = Worker(deployment, 1 if target.emulated else 0, ())
     try:
-        there, facts = run_windows(worker, windows, progress=True), worker.facts["machine"]
+        there, system = run_windows(worker, windows, progress=True), worker.loaded["system"]
     finally:
         worker.close()
-    model.runtime, run.machine = worker.runtime, target.describe(facts)
+    model.runtime, run.machine = worker.runtime, target.describe(system)
     check_same_model(here, there, bundle.precision, f"{model.runtime} on {target.name}")
     found: dict[str, Any] = score_fields(scores(run, windows, there, bundle.settings) | {"n_windows": len(windows)})
     found |= {"reference": f"{reference.name} on {machine()}", "null_threshold": bundle.settings.null_threshold}
     found |= {"reference_f1": scores(run, windows, here, bundle.settings)["f1"], **parity(windows, there, here, bundle.settings)}
-    if isinstance(deployment, QemuDeployment):
-        found["instructions_per_window"] = round(float(deployment.instructions(len(windows)).mean()))
+    if deployment.marks is not None:
+        marks = deployment.marks.read_text(encoding="ascii") if deployment.marks.is_file() else ""
+        found["instructions_per_window"] = round(float(count_between_marks(marks, len(windows)).mean()))
     result = TargetAccuracy(**run.common(model), **found)
     run.file.append(result)
     note(
         f"{model.name}: F1 {result.f1:.2f} (here {result.reference_f1:.2f}), logits differ by {result.parity_max_abs:.2g} at "
         f"most, {result.same_spans:.1%} of spans the same"
     )
-    return Host(tuple(facts["usable_cores"]), facts.get("governor"), facts.get("load_average"), here=False)
+    return host_of(system, here=False)
 
 
 def unknown_machine(target: Target) -> Machine:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.command_line import note
-from benchmarks.latency.hosts import LocalDeployment
+from benchmarks.latency.hosts import on_this_machine
 from benchmarks.latency.plan import sample_windows
 from benchmarks.latency.process import Deployment
 from benchmarks.peers.calibration import write_windows
@@ -145,7 +145,7 @@ def find_models(named: Sequence[Path], also: Sequence[Path] = ()) -> list[ModelU
 
 def model_of(bundle: Bundle, name: str) -> ModelUnderTest:
     """A bundle as it is."""
-    return ModelUnderTest(bundle, bundle_facts(bundle, name), LocalDeployment("benchmarks.latency.bundle_adapter", bundle.path))
+    return ModelUnderTest(bundle, bundle_facts(bundle, name), on_this_machine(bundle.weights))
 
 
 def choose_baseline(models: Sequence[ModelUnderTest], named: Path | None) -> ModelUnderTest | None:
@@ -180,7 +180,7 @@ def peer_models(student: ModelUnderTest) -> list[ModelUnderTest]:
                 "model": f"{student.name}-{peer.name}", "bundle_sha256": sha256_of(peer.name, bundle.sha256),
                 "parent_sha256": bundle.sha256, "stage": "peer", "precision": peer.precision, "peer": peer.name,
             }  # fmt: skip
-            model = ModelUnderTest(bundle, facts, LocalDeployment(peer.module, bundle.path), in_process=False)
+            model = ModelUnderTest(bundle, facts, on_this_machine(bundle.path, peer.module), in_process=False)
             models.append(model)
             try:
                 note(f"{model.name}: made, unless it is there already")
@@ -192,7 +192,7 @@ def peer_models(student: ModelUnderTest) -> list[ModelUnderTest]:
             files = {str(path.relative_to(made.path)): file_sha256(path) for path in paths}
             facts |= {"versions": made.versions, "size_bytes": made.size_bytes}
             facts["bundle_sha256"] = sha256_of(peer.name, bundle.sha256, made.versions, files)
-            model.deployment = LocalDeployment(peer.module, made.path, made.python)
+            model.deployment = on_this_machine(made.path, peer.module, made.python)
     return models
 
 
@@ -235,7 +235,7 @@ def gpu_models(models: Sequence[ModelUnderTest]) -> list[ModelUnderTest]:
 
 def _on_gpu(model: ModelUnderTest, precision: str) -> ModelUnderTest:
     """A bundle in a precision; the bundle's own is the bundle itself, another makes it another model."""
-    deployment = LocalDeployment("benchmarks.latency.cuda_adapter", model.bundle.path, precision=precision)
+    deployment = on_this_machine(model.bundle.weights, "benchmarks.latency.cuda_adapter", precision=precision)
     facts = dict(model.facts)
     if precision != model.bundle.precision:
         facts |= {

@@ -14,7 +14,7 @@ from benchmarks import accuracy, compare
 from benchmarks.compare import CompareConfig, command_line
 from benchmarks.latency import measure
 from benchmarks.latency.conditions import cores_for
-from benchmarks.latency.hosts import LocalDeployment
+from benchmarks.latency.hosts import on_this_machine
 from benchmarks.latency.plan import QUICK
 from benchmarks.models import display_names, find_bundles
 from benchmarks.results import Accuracy, Failure, Latency, Machine, read_results
@@ -199,7 +199,7 @@ def test_a_failure_while_timing_is_a_row_too(teacher, student, data, tmp_path, m
         found = find(named, also)
         for model in found:
             if model.bundle.path == student:
-                model.deployment = LocalDeployment("failing_adapter", student)
+                model.deployment = on_this_machine(student, "failing_adapter")
         return found
 
     monkeypatch.setattr(compare, "find_models", failing)

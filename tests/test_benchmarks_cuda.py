@@ -13,8 +13,10 @@ from benchmarks.compare import CompareConfig
 from benchmarks.latency.cuda_adapter import load_pytorch
 from benchmarks.models import Run, find_models, gpu_models
 from benchmarks.results import Accuracy, Data, Machine, ResultFile, Runtime
+from qa.bundle import open_bundle
+from qa.engines import OnnxRuntime
 from qa.errors import OptionError
-from qa.runtimes import OnnxRuntime, load_runtime
+from qa.runtimes import load_runtime
 from qa.squad import Answer, Example
 
 
@@ -74,7 +76,7 @@ def test_two_models_of_one_name_are_refused(gpu, make_bundle, tmp_path):
 @pytest.mark.skipif("CUDAExecutionProvider" in ort.get_available_providers(), reason="this ONNX Runtime has CUDA")
 def test_onnx_runtime_does_not_fall_back_to_the_cpu_unsaid(tiny_export):
     with pytest.raises(OptionError, match="cannot use its CUDAExecutionProvider here"):
-        OnnxRuntime(tiny_export("onnx"), 1, "CUDAExecutionProvider")
+        OnnxRuntime(tiny_export("onnx").weights, 1, "CUDAExecutionProvider")
 
 
 def test_other_precisions_are_compared_with_fp32_and_fp32_with_no_answers_of_its_own(make_bundle, tmp_path):
@@ -93,12 +95,13 @@ def test_other_precisions_are_compared_with_fp32_and_fp32_with_no_answers_of_its
 
 
 def test_half_precision_is_near_and_comes_back_in_fp32(make_bundle):
-    path = make_bundle()
+    bundle = open_bundle(make_bundle())
+    weights = bundle.weights
     ids = np.arange(1000, 1048).reshape(2, 24)
     inputs = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
-    exact = load_pytorch(path, 1, "fp32", "cpu").call(inputs)
-    np.testing.assert_array_equal(exact[0], load_runtime(find_models((path,))[0].bundle, 1)(inputs)[0])
-    model = load_pytorch(path, 1, "bf16", "cpu")
+    exact = load_pytorch(weights, 1, "fp32", "cpu").call(inputs)
+    np.testing.assert_array_equal(exact[0], load_runtime(bundle, 1)(inputs)[0])
+    model = load_pytorch(weights, 1, "bf16", "cpu")
     near = model.call(inputs)
     assert near[0].dtype == np.float32
     assert 0 < np.abs(near[0] - exact[0]).max() < 0.3 * exact[0].std()

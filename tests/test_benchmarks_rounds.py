@@ -2,13 +2,12 @@
 
 import json
 from contextlib import closing
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import replace
 
 import pytest
 
 from benchmarks.latency.conditions import cores_for
-from benchmarks.latency.hosts import LocalDeployment
+from benchmarks.latency.hosts import on_this_machine
 from benchmarks.latency.journal import Journal
 from benchmarks.latency.plan import Plan, Setting
 from benchmarks.latency.process import LostError
@@ -44,7 +43,7 @@ def contender(tmp_path, monkeypatch):
 
     def make(name):
         timed = {setting: TimedWindows(windows, 1 if setting.lengths == "real" else 8) for setting in SETTINGS}
-        return TimedModel(name, Runtime("logging", "1.0"), LocalDeployment("logging_adapter", tmp_path / name), timed)
+        return TimedModel(name, Runtime("logging", "1.0"), on_this_machine(tmp_path / name, "logging_adapter"), timed)
 
     return make
 
@@ -124,18 +123,11 @@ def test_another_runtime_than_the_answers_were_measured_with_is_not_timed(conten
     assert other.error is None
 
 
-@dataclass(frozen=True)
-class CutOff(LocalDeployment):
-    """A server whose process ends as ssh does when the network is gone, once the model has been called so often."""
-
-    exit_when_lost: ClassVar[int] = 255
-
-
 def test_a_lost_connection_ends_the_run_and_keeps_its_rounds(contender, journal, tmp_path):
     adapter = (tmp_path / "logging_adapter.py").read_text().replace('raise RuntimeError("out of memory")', "os._exit(255)")
     (tmp_path / "logging_adapter.py").write_text("import os\n" + adapter)
     lost, good = contender(f"fails{CALLS_OF_A_ROUND + 2}"), contender("good")
-    lost.deployment = CutOff("logging_adapter", tmp_path / lost.key)
+    lost.deployment = replace(lost.deployment, exit_when_lost=255)  # as ssh ends when the network is gone
     kept = journal()
     with pytest.raises(LostError, match=r"the connection was lost half-way \(exit code 255: .*\); the same command goes on"):
         run_interleaved_rounds([lost, good], SETTINGS, PLAN, 1, cores_for(1), kept, progress=False)

@@ -17,9 +17,9 @@ from benchmarks import compare
 from benchmarks.elsewhere import check_same_model, parity
 from benchmarks.latency import hosts
 from benchmarks.latency.conditions import cores_for, describe, machine
-from benchmarks.latency.hosts import SCRIPT, TargetError, count_between_marks
+from benchmarks.latency.hosts import TargetError, count_between_marks
 from benchmarks.latency.journal import Journal
-from benchmarks.latency.process import complaint
+from benchmarks.latency.process import WORKER, complaint
 from benchmarks.results import Failure, Latency, Machine, TargetAccuracy, append_result, read_results
 from benchmarks.stats import round_ratio
 from qa.errors import OptionError, ProbeError
@@ -172,7 +172,7 @@ def test_a_host_without_the_runtime_is_a_row_that_says_what_to_install(client, e
     assert run_cli(monkeypatch, export, "--target", "ssh:board", "--data", data, "--rows", rows) == 1
     (only,) = read_results(rows)
     assert isinstance(only, Failure)
-    assert "model.onnx needs onnxruntime, which is not installed" in only.error
+    assert "an ONNX bundle needs onnxruntime, which is not installed" in only.error
     assert "pip install numpy ai-edge-litert onnxruntime" in only.error
     assert "\n" not in only.error
     assert (only.target, only.machine, only.runtime) == ("ssh:board", Machine("ssh:board"), None)
@@ -202,7 +202,7 @@ def emulator(tmp_path, bare_site, monkeypatch):
     (setup / "versions.txt").write_text("QEMU 1:7.2\nnumpy 2\n")
     (setup / "python.py").write_text(
         "import itertools, os, runpy, sys\n"
-        f"sys.path.insert(0, {str(bare_site)!r})\n"
+        f"sys.path[:0] = [os.getcwd(), {str(bare_site)!r}]\n"
         "marks = []\n"
         "def mark():\n"
         "    marks.append(f'{1000 * len(marks)}\\n')\n"
@@ -211,8 +211,7 @@ def emulator(tmp_path, bare_site, monkeypatch):
         "request = sys.stdin.readline()\n"
         "sys.stdin = itertools.chain([request], sys.stdin)\n"
         "open(sys.argv[0] + '.log', 'w').write(' '.join(sys.argv[1:]) + ' ' + os.environ['LITERT'] + '\\n' + request)\n"
-        "sys.argv = sys.argv[2:]\n"
-        "runpy.run_path(sys.argv[0], run_name='__main__')\n"
+        "runpy.run_module(sys.argv[3], run_name='__main__', alter_sys=True)\n"
     )
     words = shlex.join([sys.executable, "-S", "-s", "-P", str(setup / "python.py")])
     Board.script(setup / "python-arm64", f'exec {words} "$@"')
@@ -228,7 +227,7 @@ def test_under_qemu_instructions_are_counted_and_never_time(emulator, export, da
     assert (only.instructions_per_window, only.n, only.same_spans) == (1000, 3, 1.0)
     assert str(only.machine).startswith("neoverse-n1 under QEMU 1:7.2")
     started, request = (emulator / "python.py.log").read_text().splitlines()
-    assert started == f"neoverse-n1 {SCRIPT} "
+    assert started == f"neoverse-n1 -m {WORKER} "
     assert json.loads(request)["threads"] == 1
     assert "qemu:neoverse-n1" in capsys.readouterr().out
 
@@ -237,7 +236,7 @@ def test_under_qemu_litert_may_be_of_the_apps_release_line(emulator, export, dat
     (emulator / "litert-1.4.0").mkdir()
     rows, target = tmp_path / "rows.jsonl", "qemu:neoverse-n1/litert-1.4.0"
     assert run_cli(monkeypatch, export, "--target", target, "--data", data, "--rows", rows) == 0
-    assert (emulator / "python.py.log").read_text().splitlines()[0] == f"neoverse-n1 {SCRIPT} 1.4.0"
+    assert (emulator / "python.py.log").read_text().splitlines()[0] == f"neoverse-n1 -m {WORKER} 1.4.0"
     (only,) = read_results(rows)
     assert only.target == target
     assert str(only.machine).startswith("neoverse-n1 under QEMU")
@@ -347,5 +346,6 @@ def test_the_line_that_says_what_went_wrong():
 
 def test_an_arm_board_is_described_by_what_its_kernel_tells():
     cpuinfo = "processor\t: 0\nFeatures\t: fp asimd asimdhp asimddp\nCPU implementer\t: 0x41\nCPU part\t: 0xd0b\n"
+    system = {"cpuinfo": cpuinfo, "cores": 4, "architecture": "aarch64", "board": "Raspberry Pi 5 Model B"}
     wanted = "Raspberry Pi 5 Model B, aarch64 (implementer 0x41, part 0xd0b), 4 cores, asimddp asimdhp"
-    assert str(describe(cpuinfo, 4, "aarch64", "Raspberry Pi 5 Model B")) == wanted
+    assert str(describe(system)) == wanted

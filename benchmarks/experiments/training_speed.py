@@ -22,7 +22,7 @@ import numpy as np
 from benchmarks.command_line import command_line_of, flag_name, note
 from benchmarks.experiments.training_case import CASES, CaseConfig, chosen_windows
 from benchmarks.groups import collect
-from benchmarks.latency.conditions import OtherLoad, cores_for, governor, load_average, machine
+from benchmarks.latency.conditions import OtherLoad, cores_for, machine, this_host
 from benchmarks.models import gpu, now
 from benchmarks.results import (
     CPU,
@@ -170,7 +170,8 @@ def own_seconds() -> float:
 
 def main(config: TrainingConfig) -> list[TrainingSpeed | Failure]:
     """Measure, append results, print the table. Returns the results of this run."""
-    conditions: dict[str, Any] = {"load_average": load_average(), "governor": governor()}
+    host = this_host()
+    conditions: dict[str, Any] = {"load_average": host.load_average, "governor": host.governor}
     file, teacher, data = ResultFile(config.rows), open_model(config.teacher, kind="pytorch"), resolve(config.data, "train")
     check_plan(config, teacher)
     date, other = now(), OtherLoad(own_seconds)

@@ -13,9 +13,10 @@ from benchmarks.latency.plan import Plan, Setting, rounds
 from benchmarks.latency.process import Deployment, LostError, Worker, WorkerError
 from benchmarks.results import Runtime
 from qa.cli import one_line
+from qa.engines import Logits
 from qa.errors import PocketQAError
 from qa.features import Window
-from qa.runtimes import Logits, run_windows
+from qa.runtimes import run_windows
 
 Turn = dict[str, Any]  # times_ms and n_warmup of one round, as a worker answers
 
@@ -104,7 +105,7 @@ def _start(one: TimedModel, threads: int, cores: Sequence[int]) -> Worker | None
     try:
         worker = Worker(one.deployment, threads, cores)
         if worker.runtime == one.runtime:
-            one.facts |= {key: worker.facts[key] for key in ("load_ms", "memory_before_load_mb")}
+            one.facts |= {key: worker.loaded[key] for key in ("load_ms", "memory_before_load_mb")}
             one.logits = run_windows(worker, one.sampled)
             return worker
         one.error = f"its answers were measured with {one.runtime}, and now it runs with {worker.runtime}; measure it again"

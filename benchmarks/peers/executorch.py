@@ -10,12 +10,12 @@ import json
 from pathlib import Path
 from typing import Any
 
-from benchmarks.latency.worker import Inputs, Model
+from benchmarks.latency.worker import Model
 from benchmarks.peers.versions import installed_versions
+from qa.engines import INPUTS, Inputs
 
 PACKAGES = ("executorch", "torchao", "torch", "transformers")
 FILE = "model.pte"
-NAMES = ("input_ids", "attention_mask", "token_type_ids")
 
 
 def prepare(source: Path, out: Path, calibration: Path, precision: str) -> dict[str, str]:
@@ -30,8 +30,8 @@ def prepare(source: Path, out: Path, calibration: Path, precision: str) -> dict[
 
     length = json.loads((source / "qa.json").read_text(encoding="utf-8"))["max_length"]
     # A tensor for each input: one given twice may be traced as one input.
-    samples = tuple(torch.ones(1, length, dtype=torch.long) for _ in NAMES)
-    shapes = ({1: torch.export.Dim("tokens", max=length)},) * len(NAMES)
+    samples = tuple(torch.ones(1, length, dtype=torch.long) for _ in INPUTS)
+    shapes = ({1: torch.export.Dim("tokens", max=length)},) * len(INPUTS)
     model = QAModel.from_pretrained(source)
     model.encoder.set_attention("eager")
     program = torch.export.export(model, samples, dynamic_shapes=shapes)
@@ -59,7 +59,7 @@ def load(path: Path, threads: int) -> Model:
     method = Runtime.get().load_program(path / FILE).load_method("forward")
 
     def call(inputs: Inputs) -> Any:
-        start, end = method.execute([torch.from_numpy(inputs[name]) for name in NAMES])
+        start, end = method.execute([torch.from_numpy(inputs[name]) for name in INPUTS])
         return start.numpy(), end.numpy()
 
     return Model(("executorch", installed_versions(PACKAGES)["executorch"], "XNNPACK"), None, call)

@@ -8,9 +8,10 @@ with OpenVINO's defaults.
 from pathlib import Path
 from typing import Any
 
-from benchmarks.latency.worker import Inputs, Model, collate
+from benchmarks.latency.worker import Model
 from benchmarks.peers.calibration import read_windows
 from benchmarks.peers.versions import installed_versions
+from qa.engines import Inputs, padded_inputs
 
 PACKAGES = ("openvino", "nncf")
 FILES = {"fp32": "fp32.xml", "int8": "int8.xml"}
@@ -25,7 +26,7 @@ def prepare(source: Path, out: Path, calibration: Path, precision: str) -> dict[
     if precision == "int8":
         import nncf
 
-        samples = [collate([ids], [begin], None, 1) for ids, begin in read_windows(calibration)]
+        samples = [padded_inputs([ids], [begin], len(ids)) for ids, begin in read_windows(calibration)]
         model = nncf.quantize(
             model, nncf.Dataset(samples), model_type=nncf.ModelType.TRANSFORMER, subset_size=len(samples)
         )  # fmt: skip

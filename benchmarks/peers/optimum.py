@@ -11,13 +11,13 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from benchmarks.latency.worker import Inputs, Model
+from benchmarks.latency.worker import Model
 from benchmarks.peers.versions import installed_versions
+from qa.engines import INPUTS, Inputs
 
 PACKAGES = ("optimum-onnx", "optimum", "transformers", "torch", "onnx", "onnxruntime")
 FILES = {"fp32": "model.onnx", "int8": "model_quantized.onnx"}
 MAX_BATCH = {"fp32": 32, "int8": 1}
-NAMES = ("input_ids", "attention_mask", "token_type_ids")
 
 
 def prepare(source: Path, out: Path, calibration: Path, precision: str) -> dict[str, str]:
@@ -86,7 +86,7 @@ def load(path: Path, threads: int) -> Model:
     model = ORTModelForQuestionAnswering.from_pretrained(path, file_name=FILES[precision], session_options=options)
 
     def call(inputs: Inputs) -> Any:
-        output = model(**{name: inputs[name] for name in NAMES})
+        output = model(**{name: inputs[name] for name in INPUTS})
         return output.start_logits, output.end_logits
 
     versions = installed_versions(PACKAGES)

@@ -10,8 +10,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from benchmarks.latency.worker import Inputs, Model
+from benchmarks.latency.worker import Model
 from benchmarks.peers.versions import installed_versions
+from qa.engines import OUTPUTS, Inputs
 
 PACKAGES = ("onnxruntime", "onnx")
 FILE = "model.onnx"
@@ -57,6 +58,6 @@ def load(path: Path, threads: int) -> Model:
     session = onnxruntime.InferenceSession(str(path / FILE), options, providers=["CPUExecutionProvider"])
 
     def call(inputs: Inputs) -> Any:
-        return session.run(["start_logits", "end_logits"], inputs)
+        return session.run(OUTPUTS, inputs)
 
     return Model(("onnxruntime", onnxruntime.__version__, "as documented"), None, call)

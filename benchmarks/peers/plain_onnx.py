@@ -9,9 +9,9 @@ import shutil
 from pathlib import Path
 
 from benchmarks.peers.versions import installed_versions
+from qa.engines import INPUTS, OUTPUTS
 
 PACKAGES = ("torch", "transformers", "onnx")
-INPUTS, OUTPUTS = ("input_ids", "attention_mask", "token_type_ids"), ("start_logits", "end_logits")
 AXES = {0: "batch", 1: "tokens"}
 OPSET = 17
 

@@ -39,7 +39,7 @@ SCORES = (
 def measure_accuracy(run: Run, model: ModelUnderTest) -> None:
     """Accuracy of one model, reused where the results have it; a result is appended when there is anything new."""
     # Some peers take minutes to load; the hash of one stands for its versions, so its runtime need not be asked.
-    known = known_accuracy(run, model) if model.facts.get("peer") else None
+    known = known_accuracy(run, model) if model.metadata.get("peer") else None
     scores: dict[str, Any] = {}
     try:
         if known is None:

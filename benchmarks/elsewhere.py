@@ -48,7 +48,7 @@ def measure_elsewhere(run: Run, target: Target, plan: Plan | None) -> None:
         for model in run.models:
             known = any(entry["bundle"] == model.sha256 for entry in journal.entries) and _take_up(run, model)
             if known:
-                note(f"{model.name}: was measured before this run was stopped")
+                note(f"{model.name}: was already measured before the interruption")
                 if plan is None or model.error is not None:
                     continue
             try:

@@ -19,6 +19,7 @@ from qa.files import check_new_file
 
 CPU, CUDA, PHONE = "cpu", "cuda", "phone"
 HERE = (CPU, CUDA)  # targets that this machine is
+SSH, QEMU = "ssh:", "qemu:"  # what the names of others begin with
 UNPADDED: Final = "real"  # as short as the runtime allows
 PADDED: Final = "padded"  # to the longest window of the model
 # The smallest normal number: gt=0 compares with the smallest subnormal one, which is 0 on a thread that flushes those to zero.
@@ -137,8 +138,7 @@ class Accuracy(Result, tag="accuracy", kw_only=True):
     f1_retained_low: float | None = None
     f1_retained_high: float | None = None
     same_answers: float | None = None
-    """Share of answers (0 to 1) that are letter for letter those of same_answers_as: of the parent, or for want of it the
-    baseline."""
+    """Share of answers (0 to 1) identical to those of same_answers_as: the parent, or without one the baseline."""
     same_answers_as: str | None = None
     by_category: dict[str, dict[str, float]] = {}
     """exact, f1 and total by the questions' category."""
@@ -355,7 +355,7 @@ def sound_results(path: Path) -> tuple[list[AnyResult], list[ResultsError]]:
     results = [one for one in found if not isinstance(one, ResultsError)]
     faults = [one for one in found if isinstance(one, ResultsError)]
     if not results:
-        raise ResultsError(f"{path}: holds no result ({faults[0] if faults else 'it is empty'}); measure something first")
+        raise ResultsError(f"{path}: has no result ({faults[0] if faults else 'it is empty'}); measure something first")
     return results, faults
 
 
@@ -374,6 +374,7 @@ def interval_of(mean: float | None, low: float | None, high: float | None) -> In
     return None if mean is None or low is None or high is None else Interval(mean, low, high)
 
 
-def failed(results: Sequence[AnyResult]) -> bool:
-    """Whether a fault is among them; what a runtime cannot express is none."""
-    return any(isinstance(one, Failure) and not one.unsupported for one in results)
+def exit_if_failed(results: Sequence[AnyResult]) -> None:
+    """End the process with exit code 1 when a fault is among them; what a runtime cannot express is none."""
+    if any(isinstance(one, Failure) and not one.unsupported for one in results):
+        sys.exit(EXIT_SOME_FAILED)

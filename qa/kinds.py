@@ -24,6 +24,11 @@ class Kind:
     exported: bool = True
     """Whether it is made of a PyTorch bundle, and so carries a probe."""
 
+    @property
+    def file(self) -> str:
+        """The file of the project that its loader is in."""
+        return self.loader.partition(":")[0].replace(".", "/") + ".py"
+
     def runtime_class(self) -> Any:
         """What `loader` names."""
         return resolve_name(self.loader)

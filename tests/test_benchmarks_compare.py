@@ -230,7 +230,7 @@ def test_a_stopped_comparison_goes_on_and_no_row_comes_twice(tiny_export, data, 
     (journal,) = rows_path.with_suffix(".journal").iterdir()
     monkeypatch.setattr(measure, "run_interleaved_rounds", real)
     compare.main(config)
-    assert "going on with the run of" in capsys.readouterr().err
+    assert "resuming the run of" in capsys.readouterr().err
     timed = [row for row in read_results(rows_path) if isinstance(row, Latency)]
     assert [(row.threads, row.lengths) for row in timed] == [(1, "real"), (1, 128), (2, "real"), (2, 128)]
     assert len({row.date for row in timed}) == 1

@@ -34,14 +34,14 @@ def test_a_pytorch_bundle_is_measured_in_three_precisions(make_bundle, tiny_expo
         bundles = find_models(paths)
         capsys.readouterr()
         found = gpu_models(bundles)
-        left_out = [f"{b.name}: left out, nothing here computes fp32 of {b.bundle.kind} on a GPU" for b in bundles[1:]]
+        left_out = [f"{b.name}: skipped, no runtime here computes {b.bundle.kind} in fp32 on a GPU" for b in bundles[1:]]
         assert capsys.readouterr().err.splitlines() == left_out[has_cuda:]
-        assert [model.facts["precision"] for model in found] == wanted
+        assert [model.metadata["precision"] for model in found] == wanted
         assert len({model.sha256 for model in found}) == len(found)
         assert (found[0].name, found[0].sha256) == (bundles[0].name, bundles[0].sha256)
-        assert found[1].facts["size_bytes"] == found[0].facts["size_bytes"] // 2
-        assert found[1].facts["parent_sha256"] == found[0].sha256
-    with pytest.raises(OptionError, match="none of the bundles computes on a GPU"):
+        assert found[1].metadata["size_bytes"] == found[0].metadata["size_bytes"] // 2
+        assert found[1].metadata["parent_sha256"] == found[0].sha256
+    with pytest.raises(OptionError, match="none of the bundles can be computed on a GPU here"):
         gpu_models(find_models(paths[2:]))
 
 
@@ -49,7 +49,7 @@ def test_dynamic_int8_is_left_out(tiny_export, monkeypatch):
     monkeypatch.setattr(models, "onnx_has_cuda", lambda: True)
     (model,) = find_models((tiny_export("onnx").path,))
     model.bundle.manifest["precision"] = "int8"
-    with pytest.raises(OptionError, match="none of the bundles computes on a GPU"):
+    with pytest.raises(OptionError, match="none of the bundles can be computed on a GPU here"):
         gpu_models([model])
 
 
@@ -62,7 +62,7 @@ def gpu(monkeypatch):
 def test_a_baseline_that_no_gpu_computes_is_refused(gpu, make_bundle, tiny_export, tmp_path):
     export = tiny_export("tflite").path
     config = CompareConfig((make_bundle(),), target="cuda", rows=tmp_path / "rows.jsonl", baseline=export)
-    with pytest.raises(OptionError, match=f"--baseline {export}: nothing here computes it on a GPU; name a PyTorch bundle"):
+    with pytest.raises(OptionError, match=f"--baseline {export}: no runtime here computes it on a GPU; name a PyTorch bundle"):
         compare.main(config)
 
 

@@ -269,7 +269,7 @@ def test_options_that_cannot_work_are_refused(make_config, changes, message):
 def test_other_training_for_models_that_are_there_is_refused_other_scoring_is_not(make_config, squad, tmp_path):
     config = make_config(lengths=(384,))
     main(config)
-    with pytest.raises(OptionError, match=r"football\.json: made with --epochs 1, not 2; choose another --out"):
+    with pytest.raises(BundleError, match="football-384: made with epochs 1, not 2; choose another --out, or remove it"):
         main(make_config(epochs=2))
     other = tmp_path / "moved"
     shutil.copytree(squad, other)

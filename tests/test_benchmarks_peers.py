@@ -14,7 +14,7 @@ from benchmarks.latency.process import Worker
 from benchmarks.peers import making, registry
 from benchmarks.peers.calibration import read_windows, write_windows
 from benchmarks.peers.making import PeerError, make_peer
-from benchmarks.peers.registry import PEERS, STEPS, Peer
+from benchmarks.peers.registry import PEERS, PLAIN_ONNX, Peer
 from export.parity import real_windows
 from qa.bundle import open_bundle
 from qa.precision import PRECISIONS
@@ -45,7 +45,7 @@ def test_names_are_unique():
     assert len(PEERS) == len(registry._ALL)
 
 
-@pytest.mark.parametrize("peer", STEPS.values(), ids=STEPS)
+@pytest.mark.parametrize("peer", [*PEERS.values(), PLAIN_ONNX], ids=lambda peer: peer.name)
 def test_adapters_import_without_their_libraries_and_are_whole(peer):
     adapter = importlib.import_module(peer.module)
     assert callable(adapter.prepare)

@@ -76,7 +76,7 @@ def test_all_compute_the_same_windows_in_every_round(contender, journal, tmp_pat
     assert all(shape == (1, 8) for first in range(0, 30, 10) for shape in shapes(tmp_path, "a")[first + 5 : first + 10])
     for one in both:
         assert {setting: len(turns) for setting, turns in one.turns.items()} == {setting: 3 for setting in SETTINGS}
-        assert one.facts.keys() >= {"load_ms", "latency_ms_first", "peak_memory_mb"}
+        assert one.process_metrics.keys() >= {"load_ms", "latency_ms_first", "peak_memory_mb"}
         assert one.error is None
 
 
@@ -118,7 +118,7 @@ def test_another_runtime_than_the_answers_were_measured_with_is_not_timed(conten
     changed, other = contender("a"), contender("b")
     changed.runtime = Runtime("logging", "0.9")
     run_interleaved_rounds([changed, other], SETTINGS, PLAN, 1, cores_for(1), journal(), progress=False)
-    assert changed.error == "its answers were measured with logging 0.9, and now it runs with logging 1.0; measure it again"
+    assert changed.error == "its accuracy was measured with logging 0.9, but it now runs with logging 1.0; measure it again"
     assert not (tmp_path / "a.log").exists()
     assert other.error is None
 
@@ -153,7 +153,8 @@ def test_other_numbers_of_threads_and_other_runs_are_apart(contender, journal, t
 def test_the_same_run_is_measured_by_one_process_at_a_time(journal, tmp_path):
     first = journal()
     first.add({"threads": 1})
-    with pytest.raises(OptionError, match=r"rows\.jsonl: the same comparison is being measured for these rows; let it end first"):
+    said = r"rows\.jsonl: the same comparison is being measured for these rows; wait until it has finished"
+    with pytest.raises(OptionError, match=said):
         Journal(tmp_path / "rows.jsonl", {"models": "a b"}, "2027-01-01T00:00:00Z")
     first.add({"threads": 2})
     again = journal()

@@ -120,7 +120,7 @@ def test_over_ssh_bundles_take_turns_and_a_stopped_run_goes_on(client, export, d
     before = read_results(rows_path)
     assert [type(row) for row in before] == [TargetAccuracy] * 2
     compare.main(config)
-    assert "was measured before this run was stopped" in capsys.readouterr().err
+    assert "was already measured before the interruption" in capsys.readouterr().err
     rows = read_results(rows_path)
     assert rows[:2] == before
     timed = {(row.model, row.lengths, row.threads): row for row in rows[2:]}

@@ -9,6 +9,8 @@ from benchmarks.latency.worker import Model, runtime_of
 from qa.engines import OnnxRuntime
 from qa.runtimes import TorchRuntime
 
+# By name, as PyTorch calls them.
+PRECISIONS = {"fp32": "float32", "fp16": "float16", "bf16": "bfloat16"}
 MAX_BATCH = 1024  # a batch is computed at once; one too large for the memory is a row with that error
 
 
@@ -34,7 +36,7 @@ def load_pytorch(path: Path, threads: int, precision: str, device: str) -> Model
 
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False  # fp32 as everywhere else
     runtime = TorchRuntime(path, threads, device)
-    runtime.model.to({"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}[precision])
+    runtime.model.to(getattr(torch, PRECISIONS[precision]))
     return Model((runtime.package, runtime.version, device.upper()), None, runtime, MAX_BATCH, peak_memory_mb)
 
 

@@ -17,15 +17,15 @@ import numpy as np
 
 from benchmarks.latency.conditions import describe, useful_flags
 from benchmarks.latency.process import ROOT, WORKER, Deployment, complaint
-from benchmarks.results import Machine
+from benchmarks.results import QEMU, SSH, Machine
 from qa.bundle import Bundle
 from qa.cli import check_option
 from qa.errors import OptionError, PocketQAError
+from qa.kinds import KINDS
 
-# All of the project that a worker needs to compute an exported bundle.
+# All of the project that a worker needs, beside the module of a bundle's runtime.
 WORKER_FILES = ("benchmarks/latency/worker.py", "qa/engines.py", "qa/kinds.py", "qa/errors.py")
 SHELL_TIMEOUT_S = 600.0  # of a command or a file over ssh
-SSH, QEMU = "ssh:", "qemu:"
 TARGETS = "cpu, cuda, ssh:USER@HOST, qemu:CPU or qemu:CPU/litert-1.4.0, such as ssh:pi@raspberrypi.local or qemu:neoverse-n1"
 
 
@@ -89,11 +89,12 @@ class SshTarget:
         """Copy weights and worker into a new folder of the host, removed in the end."""
         made = self.shell('mktemp -d "${TMPDIR:-/tmp}/pocketqa.XXXXXX"').decode(errors="replace").strip().splitlines()[-1:]
         if not made or not FOLDER.fullmatch(made[0]):
-            raise TargetError(f"{self.name}: mktemp gave no folder but {made}; does its shell print something at login?")
+            raise TargetError(f"{self.name}: mktemp printed no folder but {made}; does its shell print something at login?")
         folder, weights = made[0], bundle.weights.name
+        files = sorted({*WORKER_FILES, KINDS[bundle.kind].file})
         try:
-            self.shell(f"mkdir -p {' '.join(sorted({f'{folder}/{Path(file).parent}' for file in WORKER_FILES}))}")
-            for path, copied in [(ROOT / file, file) for file in WORKER_FILES] + [(bundle.weights, weights)]:
+            self.shell(f"mkdir -p {' '.join(f'{folder}/{Path(file).parent}' for file in files)}")
+            for path, copied in [(ROOT / file, file) for file in files] + [(bundle.weights, weights)]:
                 with open(path, "rb") as file:
                     self.shell(f"cat > {folder}/{copied}", file)
             start = self.command(f'{FIND_PYTHON}; PYTHONPATH={folder} exec "$python" -m {WORKER}')

@@ -7,18 +7,18 @@ that XNNPACK does not take. The Python bindings take PyTorch's tensors, so loadi
 """
 
 import json
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from benchmarks.latency.worker import Model
-from benchmarks.peers.versions import installed_versions
 from qa.engines import INPUTS, Inputs
 
 PACKAGES = ("executorch", "torchao", "torch", "transformers")
 FILE = "model.pte"
 
 
-def prepare(source: Path, out: Path, calibration: Path, precision: str) -> dict[str, str]:
+def prepare(source: Path, out: Path, calibration: Path, precision: str) -> None:
     """Export, quantize if so wanted, hand to XNNPACK what it takes, and save."""
     import torch
     from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
@@ -41,7 +41,6 @@ def prepare(source: Path, out: Path, calibration: Path, precision: str) -> dict[
         prepared(*samples)  # the scales of the weights are found as it runs; nothing else is, so any tokens do
         program = torch.export.export(convert_pt2e(prepared), samples, dynamic_shapes=shapes)
     to_edge_transform_and_lower(program, partitioner=[XnnpackPartitioner()]).to_executorch().save(str(out / FILE))
-    return installed_versions(PACKAGES)
 
 
 def import_libraries(path: Path) -> None:
@@ -62,4 +61,4 @@ def load(path: Path, threads: int) -> Model:
         start, end = method.execute([torch.from_numpy(inputs[name]) for name in INPUTS])
         return start.numpy(), end.numpy()
 
-    return Model(("executorch", installed_versions(PACKAGES)["executorch"], "XNNPACK"), None, call)
+    return Model(("executorch", version("executorch"), "XNNPACK"), None, call)

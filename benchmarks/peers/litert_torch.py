@@ -5,18 +5,18 @@ only signature. Batch 1, as the samples are.
 """
 
 import json
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from benchmarks.latency.worker import Model
-from benchmarks.peers.versions import installed_versions
 from qa.engines import INPUTS, Inputs
 
 PACKAGES = ("litert-torch", "ai-edge-litert", "torch", "transformers")
 FILE = "model.tflite"
 
 
-def prepare(source: Path, out: Path, calibration: Path, precision: str) -> dict[str, str]:
+def prepare(source: Path, out: Path, calibration: Path, precision: str) -> None:
     """Convert and save."""
     import litert_torch
     import torch
@@ -27,7 +27,6 @@ def prepare(source: Path, out: Path, calibration: Path, precision: str) -> dict[
     # A tensor for each input: one given twice may be traced as one input.
     samples = tuple(torch.ones(1, length, dtype=torch.long) for _ in INPUTS)
     litert_torch.convert(QAModel.from_pretrained(source).eval(), samples).export(str(out / FILE))
-    return installed_versions(PACKAGES)
 
 
 def import_libraries(path: Path) -> None:
@@ -51,4 +50,4 @@ def load(path: Path, threads: int) -> Model:
         output = runner(**{place: inputs[name].astype(details[place]["dtype"]) for place, name in places.items()})
         return output["start_logits"], output["end_logits"]
 
-    return Model(("ai-edge-litert", installed_versions(PACKAGES)["ai-edge-litert"], ""), [length], call)
+    return Model(("ai-edge-litert", version("ai-edge-litert"), ""), [length], call)

@@ -11,14 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.latency.worker import Model
-from benchmarks.peers.versions import installed_versions
 from qa.engines import OUTPUTS, Inputs
 
 PACKAGES = ("onnxruntime", "onnx")
 FILE = "model.onnx"
 
 
-def prepare(source: Path, out: Path, calibration: Path, precision: str) -> dict[str, str]:
+def prepare(source: Path, out: Path, calibration: Path, precision: str) -> None:
     """Fuse, quantize, save. ValueError when the model is no BERT."""
     from onnx import TensorProto
     from onnxruntime.quantization import QuantType, quantize_dynamic
@@ -41,7 +40,6 @@ def prepare(source: Path, out: Path, calibration: Path, precision: str) -> dict[
     extra = {"DefaultTensorType": TensorProto.FLOAT}
     quantize_dynamic(fused_path, out / FILE, weight_type=QuantType.QInt8, extra_options=extra)
     fused_path.unlink()
-    return installed_versions(PACKAGES)
 
 
 def import_libraries(path: Path) -> None:

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from benchmarks.latency.worker import Model
-from benchmarks.peers.versions import installed_versions
 from qa.engines import INPUTS, Inputs
 
 PACKAGES = ("torch", "transformers")
@@ -19,12 +18,11 @@ MAX_BATCH = 32
 WARM_UP_SHAPES = ((1, 96), (2, 96))
 
 
-def prepare(source: Path, out: Path, calibration: Path, precision: str) -> dict[str, str]:
+def prepare(source: Path, out: Path, calibration: Path, precision: str) -> None:
     """Copy config.json and model.safetensors. ValueError when there is no C++ compiler to run them with."""
     check_compiler()
     for name in ("config.json", "model.safetensors"):
         shutil.copy(source / name, out / name)
-    return installed_versions(PACKAGES)
 
 
 def import_libraries(path: Path) -> None:

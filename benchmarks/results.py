@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Final, Literal
+from typing import Annotated, Any, ClassVar, Final, Literal, TypeVar
 
 import msgspec
 from msgspec import Meta, Struct
@@ -289,6 +289,7 @@ class Failure(Result, tag="failure", kw_only=True):
     lengths: Lengths | None = None
 
 
+Kind = TypeVar("Kind", bound=Result)
 AnyResult = Accuracy | TargetAccuracy | Latency | PhoneLatency | PhoneQuestions | TrainingSpeed | Failure
 
 
@@ -367,6 +368,14 @@ def _lines(path: Path) -> Iterator[AnyResult | ResultsError]:
             yield _decoder.decode(line)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             yield ResultsError(f"{path}: line {number} is not a result ({error}); remove that line and measure again")
+
+
+def newest(results: Sequence[AnyResult], kind: type[Kind], **wanted: Any) -> Kind | None:
+    """The newest result of just this class with these fields; a field wanted as None may be anything."""
+    for one in reversed(results):
+        if type(one) is kind and all(value is None or getattr(one, name) == value for name, value in wanted.items()):
+            return one
+    return None
 
 
 def interval_of(mean: float | None, low: float | None, high: float | None) -> Interval | None:

@@ -376,7 +376,7 @@ def test_the_command_writes_prints_draws_and_refuses(tmp_path, capsys):
         TableConfig(rows, view="speed")
     phone = tmp_path / "phone.jsonl"
     append_result(phone, on_phone())
-    with pytest.raises(OptionError, match="nothing to show as summary; a phone's are in --view latency"):
+    with pytest.raises(OptionError, match="no rows for the view summary; a phone's are in --view latency"):
         main(TableConfig(phone))
     with pytest.raises(OptionError, match="the rows hold no latency"):
         main(TableConfig(phone, view="latency", plot=svg))

@@ -120,7 +120,7 @@ def test_over_ssh_bundles_take_turns_and_a_stopped_run_goes_on(client, export, d
     before = read_results(rows_path)
     assert [type(row) for row in before] == [TargetAccuracy] * 2
     compare.main(config)
-    assert "was already measured before the interruption" in capsys.readouterr().err
+    assert "on ssh:board reused from the rows" in capsys.readouterr().err
     rows = read_results(rows_path)
     assert rows[:2] == before
     timed = {(row.model, row.lengths, row.threads): row for row in rows[2:]}
@@ -242,16 +242,17 @@ def test_under_qemu_litert_may_be_of_the_apps_release_line(emulator, export, dat
     assert str(only.machine).startswith("neoverse-n1 under QEMU")
 
 
-def test_a_stopped_run_whose_rows_are_gone_measures_again(emulator, export, data, tmp_path, monkeypatch):
+def test_what_the_rows_have_is_not_computed_again(emulator, export, data, tmp_path, monkeypatch, capsys):
     rows = tmp_path / "rows.jsonl"
     words = (export, "--target", "qemu:neoverse-n1", "--data", data, "--rows", rows)
-    with monkeypatch.context() as patch:
-        patch.setattr(Journal, "remove", lambda self: None)  # as of a run that was killed at its end
+    for _ in range(2):
         assert run_cli(monkeypatch, *words) == 0
+        assert len(read_results(rows)) == 1
+    assert f"{export.name}: accuracy on qemu:neoverse-n1 reused from the rows" in capsys.readouterr().err
     rows.unlink()
+    assert run_cli(monkeypatch, *words, "--questions", 2) == 0
     assert run_cli(monkeypatch, *words) == 0
-    (only,) = read_results(rows)
-    assert only.instructions_per_window == 1000
+    assert [row.n for row in read_results(rows)] == [2, 3], "other questions are measured anew"
 
 
 def test_a_worker_that_dies_or_marks_too_little_is_a_row(emulator, export, data, tmp_path, monkeypatch):

@@ -15,7 +15,7 @@ from benchmarks.accuracy import evaluate
 from benchmarks.command_line import flag_name, note
 from benchmarks.latency.conditions import machine
 from benchmarks.models import bundle_metadata, now
-from benchmarks.results import CPU, Accuracy, Data, Failure, ResultFile, Runtime
+from benchmarks.results import CPU, Accuracy, Data, Failure, ResultFile, Runtime, newest
 from benchmarks.tables import Table, as_markdown, as_text, check_markers, write_marked
 from distill.objectives import supervised
 from distill.stage import DataSplits, save_model
@@ -219,12 +219,8 @@ class Experiment:
 
     def scored(self, sha256: str, runtime: Runtime | None = None) -> Accuracy | None:
         """The newest accuracy of a bundle on just these questions."""
-        for one in reversed(self.file.all):
-            if type(one) is not Accuracy or runtime not in (None, one.runtime):
-                continue
-            if (one.bundle_sha256, one.data, one.n) == (sha256, self.data, len(self.examples)):
-                return one
-        return None
+        wanted = {"bundle_sha256": sha256, "data": self.data, "n": len(self.examples), "runtime": runtime}
+        return newest(self.file.all, Accuracy, **wanted)
 
     def scores_of(self, name: str, bundle: Bundle) -> QuestionScores | None:
         """A model's scores on just these questions, when an earlier run has both kept them and appended their result."""

@@ -40,7 +40,7 @@ def on_this_machine(
 
     `precision` is for an adapter that computes one model in several.
     """
-    return Deployment((str(python), "-m", WORKER), {"load": str(path.resolve()), "adapter": adapter, "precision": precision})
+    return Deployment((str(python), "-m", WORKER), {"load": str(path.absolute()), "adapter": adapter, "precision": precision})
 
 
 def open_target(name: str) -> "Target":

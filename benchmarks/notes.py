@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from benchmarks.groups import Entry, Group
-from benchmarks.results import CUDA, UNPADDED, Failure, Latency, Machine, TrainingSpeed
+from benchmarks.results import CUDA, UNPADDED, Failure, Latency, Machine, Timed
 from benchmarks.stats import mean_of
 from benchmarks.tables import ANOTHER_RUN, QUICK, UNKNOWN, Line, listed, span, tool_of, words_of
 from qa.bootstrap import LEVEL, Interval
@@ -147,7 +147,7 @@ def _conditions(group: Group, view: str) -> list[str]:
     return notes + (settings if view == "latency" else []) + busy_notes(times, group.newest.machine)
 
 
-def process_conditions(rows: Sequence[Latency | TrainingSpeed]) -> list[tuple[str, str]]:
+def process_conditions(rows: Sequence[Timed]) -> list[tuple[str, str]]:
     """Governor, cores and load average of the processes that were timed, each with all its values."""
     cores = dict.fromkeys((row.threads, row.affinity) for row in rows if row.affinity)
     loads = sorted(row.load_average for row in rows if row.load_average is not None)
@@ -159,12 +159,12 @@ def process_conditions(rows: Sequence[Latency | TrainingSpeed]) -> list[tuple[st
     return [(name, value) for name, value in found if value]
 
 
-def busy_cores(rows: Sequence[Latency | TrainingSpeed]) -> float:
+def busy_cores(rows: Sequence[Timed]) -> float:
     """How many cores others kept busy while these rows were timed; the worst of them."""
     return max((row.other_load or 0.0 for row in rows), default=0.0)
 
 
-def busy_notes(rows: Sequence[Latency | TrainingSpeed], machine: Machine) -> list[str]:
+def busy_notes(rows: Sequence[Timed], machine: Machine) -> list[str]:
     """Notes about a machine that was not idle when these rows were timed."""
     notes = []
     busy, load = busy_cores(rows), max((row.load_average or 0.0 for row in rows), default=0.0)

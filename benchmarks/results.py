@@ -168,8 +168,8 @@ class TargetAccuracy(Accuracy, tag="target accuracy", kw_only=True):
     """Mean over the windows of what the runtime call executes, one thread, unpadded; only where they are counted, under QEMU."""
 
 
-class Latency(Result, tag="latency", kw_only=True):
-    """Times of a model in its own process, in rounds in which the models of a run take turns on the same windows."""
+class Timed(Result, kw_only=True):
+    """What was timed on this machine or another in processes that were given their cores."""
 
     data: Data
     runtime: Runtime
@@ -178,6 +178,17 @@ class Latency(Result, tag="latency", kw_only=True):
     """Cores its process was pinned to."""
     batch: Count
     lengths: Lengths
+    """UNPADDED in training where windows are padded to the longest of their batch."""
+    other_load: float | None = None
+    """Cores that other processes kept busy meanwhile, on average."""
+    governor: str | None = None
+    load_average: float | None = None
+    """Of the minute before the run."""
+
+
+class Latency(Timed, tag="latency", kw_only=True):
+    """Times of a model in its own process, in rounds in which the models of a run take turns on the same windows."""
+
     quick: bool = False
     """Timed on fewer than 1,024 windows or for less than 60 s."""
     latency_ms_p50: Positive | None = None
@@ -200,11 +211,6 @@ class Latency(Result, tag="latency", kw_only=True):
     peak_memory_mb: float | None = None
     """Of the process; on a GPU what PyTorch's tensors took of its memory."""
     memory_before_load_mb: float | None = None
-    other_load: float | None = None
-    """Cores that other processes kept busy meanwhile, on average."""
-    governor: str | None = None
-    load_average: float | None = None
-    """Of the minute before the run."""
 
 
 class PhoneLatency(Result, tag="phone latency", kw_only=True):
@@ -253,16 +259,9 @@ class PhoneQuestions(Result, tag="phone questions", kw_only=True):
     """Android's, 0 to 6, the higher of before and after the questions."""
 
 
-class TrainingSpeed(Result, tag="training speed", kw_only=True):
+class TrainingSpeed(Timed, tag="training speed", kw_only=True):
     """Windows a second of one case of training, which `model` names; the bundle is the teacher's."""
 
-    data: Data
-    runtime: Runtime
-    threads: Count
-    affinity: tuple[int, ...] = ()
-    batch: Count
-    lengths: Lengths
-    """UNPADDED where windows are padded to the longest of their batch."""
     objective: str
     hidden_dropout: float | None = None
     attention_dropout: float | None = None
@@ -274,9 +273,6 @@ class TrainingSpeed(Result, tag="training speed", kw_only=True):
     n_runs: Count
     """Timed steps."""
     peak_memory_mb: float | None = None
-    other_load: float | None = None
-    governor: str | None = None
-    load_average: float | None = None
 
 
 class Failure(Result, tag="failure", kw_only=True):

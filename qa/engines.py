@@ -77,7 +77,10 @@ class OnnxRuntime:
 
 
 class LiteRTRuntime:
-    """LiteRT, one window at a time, through the signature of the window's length: qa128 and so on."""
+    """LiteRT, one window at a time, through the signature of the window's length: qa128 and so on.
+
+    The first call of a signature allocates its tensors, and fails where LiteRT lacks an operator: a bundle's probe makes it.
+    """
 
     max_batch = 1
 
@@ -96,8 +99,6 @@ class LiteRTRuntime:
                 self._interpreter = interpreter_class(model_path=str(weights), num_threads=threads)
                 names = list(self._interpreter.get_signature_list())
                 self._runners = {int(name[len("qa") :]): self._interpreter.get_signature_runner(name) for name in names}
-                for length, runner in self._runners.items():  # allocates the tensors; unsupported operators surface here
-                    runner(**{name: np.ones((1, length), np.int32) for name in INPUTS})
         except (ValueError, RuntimeError) as error:
             raise BundleError(f"{weights}: {self.package} cannot load it ({str(error).splitlines()[0]})") from None
         self.lengths = tuple(sorted(self._runners))

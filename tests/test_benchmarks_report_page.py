@@ -196,7 +196,7 @@ def test_without_scripts_nothing_but_sorting_is_missing(page, material):
 def test_bars_and_examples_show_the_three_models(page):
     bars = page.run("[...document.querySelectorAll('.retained .row')].map(r => r.innerText.replace(/\\s+/g, ' '))")
     assert any(bar.startswith("student-int8 77.8%") for bar in bars)  # 66.67 of 85.71
-    assert page.run("document.querySelectorAll('.retained u').length") == 2  # the odd model's answers are not kept
+    assert page.run("document.querySelectorAll('.retained u').length") == 2  # the odd model's row has none
     who = page.run("[...document.querySelectorAll('.bin')].find(b => b.innerText.startsWith('who')).innerText")
     assert who.split()[:3] == ["who", "2", "questions"]  # whose and whom
     assert next(line for line in who.split("\n") if line[:1].isdigit()).startswith("100.0")

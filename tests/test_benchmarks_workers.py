@@ -17,6 +17,7 @@ from benchmarks.latency.process import ROOT, WORKER, Deployment, Worker, WorkerE
 from benchmarks.latency.worker import system_information
 from export.parity import real_windows
 from qa.bundle import open_bundle
+from qa.kinds import KINDS
 from qa.runtimes import TorchRuntime, load_runtime, run_windows
 
 # Counts its calls in the logits; the name of its path says after how many it fails.
@@ -89,9 +90,9 @@ def test_windows_are_timed_as_often_as_asked_and_padded_as_the_model_needs(adapt
     assert reply["n_warmup"] == 3
     # The model takes two windows at once, so a batch of three is two calls, timed together.
     assert np.shape(worker.time(WINDOWS, 1, 3, 0)["times_ms"]) == (1, 2)
-    # (3 + 3) and (3 + 3) calls so far, one to warm up a length, and this one.
-    assert worker(IDS)[0][0, 0] == 14
-    assert worker(IDS)[0][0, 0] == 15
+    # Two calls for two lengths, (3 + 3) and (3 + 3) so far, one to warm up a third, and this one.
+    assert worker(IDS)[0][0, 0] == 16
+    assert worker(IDS)[0][0, 0] == 17
     assert len(worker.time(WINDOWS[:1], 1, 1, 0.05)["times_ms"]) > 1
     with pytest.raises(WorkerError, match=r"does not fit the model's lengths \[8, 16\]"):
         worker.time(WINDOWS[:1], 17, 1, 0)
@@ -189,8 +190,9 @@ def test_what_a_board_cannot_do_is_one_line(tiny_export, tmp_path, bare_site, bo
 
 
 def test_what_is_copied_to_a_board_is_python_3_9_and_imports_numpy_and_itself_alone():
-    copied = {name.removesuffix(".py").replace("/", ".") for name in WORKER_FILES}
-    for name in WORKER_FILES:
+    files = {*WORKER_FILES, *(kind.file for kind in KINDS.values() if kind.exported)}
+    copied = {name.removesuffix(".py").replace("/", ".") for name in files}
+    for name in files:
         tree = ast.parse((ROOT / name).read_text(encoding="utf-8"), feature_version=(3, 9))
         modules = {n.module for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)}
         modules |= {a.name for n in ast.walk(tree) if isinstance(n, ast.Import) for a in n.names}

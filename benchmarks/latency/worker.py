@@ -186,12 +186,16 @@ class Worker:
             self.first_ms = round((time.perf_counter_ns() - began) / 1e6, 4)
         return output
 
-    def compute(self, model: Model, inputs: Inputs) -> dict:
-        """Logits of a batch. The first call at a length, which packs weights, is made twice."""
+    def warm_up(self, model: Model, inputs: Inputs) -> None:
+        """Make the first call at a length, which allocates tensors and packs weights, before one that counts."""
         length = inputs["input_ids"].shape[1] if model.lengths else 0
         if length not in self.warm:
             self.warm.add(length)
             self.call(model, inputs)
+
+    def compute(self, model: Model, inputs: Inputs) -> dict:
+        """Logits of a batch."""
+        self.warm_up(model, inputs)
         # The system call marks the moment for a counter of instructions; it is cheap, and nothing else makes it.
         os.getppid()
         sides = model.call(inputs)
@@ -212,6 +216,8 @@ class Worker:
             ]
             for first in range(0, len(ids), batch)
         ]
+        for inputs in (inputs for calls in batches for inputs in calls if model.lengths):
+            self.warm_up(model, inputs)
         for number in range(WARMUP_CALLS):
             self.call(model, batches[number % len(batches)][0])
         times: list[list[float]] = []

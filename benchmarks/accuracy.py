@@ -17,7 +17,7 @@ from benchmarks.command_line import note
 from benchmarks.latency.conditions import cores_for
 from benchmarks.latency.process import Worker
 from benchmarks.models import ModelUnderTest, Run
-from benchmarks.results import CPU, Accuracy, Runtime
+from benchmarks.results import CPU, Accuracy, Runtime, newest
 from benchmarks.stats import score_intervals
 from qa.bundle import Bundle
 from qa.evaluate import answer_text, evaluate_runtime
@@ -39,7 +39,7 @@ SCORES = (
 def measure_accuracy(run: Run, model: ModelUnderTest) -> None:
     """Accuracy of one model, reused where the results have it; a result is appended when there is anything new."""
     # Some peers take minutes to load; the hash of one stands for its versions, so its runtime need not be asked.
-    known = known_accuracy(run, model) if model.facts.get("peer") else None
+    known = known_accuracy(run, model) if model.metadata.get("peer") else None
     scores: dict[str, Any] = {}
     try:
         if known is None:
@@ -76,13 +76,8 @@ def _relations_differ(now: Accuracy, then: Accuracy) -> bool:
 
 def known_accuracy(run: Run, model: ModelUnderTest) -> Accuracy | None:
     """The newest scores of this model on this data, target and machine; where its runtime is not known yet, of any."""
-    wanted = (model.sha256, run.data.sha256, run.target, run.machine)
-    for result in reversed(run.file.old):
-        if type(result) is not Accuracy or model.runtime not in (None, result.runtime):
-            continue
-        if (result.bundle_sha256, result.data.sha256, result.target, result.machine) == wanted:
-            return result
-    return None
+    wanted = {"bundle_sha256": model.sha256, "runtime": model.runtime, "target": run.target, "machine": run.machine}
+    return newest(run.file.old, Accuracy, **wanted, data=run.data)
 
 
 @contextmanager

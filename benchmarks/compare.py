@@ -51,7 +51,7 @@ from benchmarks.results import (
     Data,
     Machine,
     ResultFile,
-    failed,
+    exit_if_failed,
     sound_results,
 )
 from benchmarks.tables import Table, as_text
@@ -125,7 +125,7 @@ def prepare(config: CompareConfig) -> Run:
         chosen = None if baseline is None else baseline.sha256
         baseline = next((model for model in models if model.sha256 == chosen), None)
         if chosen is not None and baseline is None:
-            raise OptionError(f"--baseline {config.baseline}: nothing here computes it on a GPU; name a PyTorch bundle")
+            raise OptionError(f"--baseline {config.baseline}: no runtime here computes it on a GPU; name a PyTorch bundle")
     check_names(models)
     # The baseline first and parents before their children: F1 retained and agreement look back.
     models.sort(key=lambda m: (m is not baseline, n_ancestors(m, models)))
@@ -267,7 +267,7 @@ def _changed(bundle: Bundle, results: Sequence[AnyResult]) -> str:
     measured = [r.bundle_sha256 for r in results if r.model.split("/")[-1] == name]
     if not measured:
         return f"left out: {bundle.path} ({bundle.sha256[:16]}): was not measured; compare it first, without --report"
-    changed = f"has changed since its rows (it is {bundle.sha256[:16]}, they are of {measured[-1][:16]})"
+    changed = f"has changed since it was measured (its hash is {bundle.sha256[:16]}, in the rows {measured[-1][:16]})"
     return f"left out: {bundle.path}: {changed}; compare it again, without --report"
 
 
@@ -296,7 +296,9 @@ def show(config: CompareConfig, groups: Sequence[Group], tables: Sequence[Table]
 
 def command(config: CompareConfig) -> None:
     """`main`, or with --report the page alone, for the command line: exit code 1 when a bundle failed or was left out."""
-    if report_from_rows(config) if config.report else failed(main(config)):
+    if not config.report:
+        exit_if_failed(main(config))
+    elif report_from_rows(config):
         sys.exit(EXIT_SOME_FAILED)
 
 

@@ -1,6 +1,6 @@
 """Results sorted into groups, what was measured on one machine with one data set, and their entries, the models."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from benchmarks.results import (
@@ -12,8 +12,6 @@ from benchmarks.results import (
     Failure,
     Latency,
     Lengths,
-    TargetAccuracy,
-    TrainingSpeed,
 )
 from benchmarks.stats import same_run, speedup
 from qa.bootstrap import Interval
@@ -125,6 +123,11 @@ class Group:
         shown: list[Lengths] = [self.longest] if self.longest else []
         return [*shown, UNPADDED] if unpadded else shown
 
+    def made_of(self, bundle_sha256: str) -> tuple[list[Entry], list[Entry]]:
+        """Our own exports of a bundle, and what other tools made of it."""
+        made = [e for e in self.entries if e.newest.made_from == bundle_sha256]
+        return [e for e in made if e.is_export], [e for e in made if e.is_peer]
+
     @property
     def batched(self) -> Setting | None:
         """The setting of the windows a second in a table with a line a model: unpadded, few threads, large batches first."""
@@ -224,30 +227,6 @@ def _update(entries: list[Entry], result: Accuracy | Latency | Failure) -> None:
 def newest_order(results: Sequence[AnyResult]) -> list[str]:
     """The bundle hashes as the newest comparison has them, for `collect`; logs of phones are no comparison."""
     return list(dict.fromkeys(r.bundle_sha256 for r in reversed(results) if r.target != PHONE))[::-1]
-
-
-def exports_of(entries: Sequence[Entry], bundle_sha256: str) -> list[Entry]:
-    """Our own exports of a bundle."""
-    return [e for e in entries if e.is_export and e.newest.made_from == bundle_sha256]
-
-
-def peers_of(entries: Sequence[Entry], bundle_sha256: str) -> list[Entry]:
-    """What other tools made of a bundle."""
-    return [e for e in entries if e.is_peer and e.newest.made_from == bundle_sha256]
-
-
-def on_targets(results: Sequence[AnyResult]) -> Iterator[TargetAccuracy | Failure]:
-    """The results that say what another target computed."""
-    for result in results:
-        if isinstance(result, TargetAccuracy) or (isinstance(result, Failure) and result.target.startswith(("ssh:", "qemu:"))):
-            yield result
-
-
-def of_training(results: Sequence[AnyResult]) -> Iterator[TrainingSpeed | Failure]:
-    """The results that say how fast training is."""
-    for result in results:
-        if isinstance(result, TrainingSpeed) or (isinstance(result, Failure) and result.stage == "training"):
-            yield result
 
 
 def _in_order(group: Group, order: Sequence[str]) -> list[Entry]:

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.command_line import note
-from benchmarks.latency.hosts import LocalDeployment
+from benchmarks.latency.cuda_adapter import PRECISIONS as GPU_PRECISIONS
+from benchmarks.latency.hosts import on_this_machine
 from benchmarks.latency.plan import sample_windows
 from benchmarks.latency.process import Deployment
 from benchmarks.peers.calibration import write_windows
@@ -29,15 +30,14 @@ from qa.squad import Example, file_sha256, read_squad
 DEMO = Path("runs/demo")
 PEERS_FOLDER = Path("runs/peers")  # what was made once is taken again
 CALIBRATION_WINDOWS = 128
-GPU_PRECISIONS = ("fp32", "fp16", "bf16")
 
 
 @dataclass
 class ModelUnderTest:
-    """One model of a run. Of a peer `bundle` is what the other tool started from; `facts` are the fields of a Result it has."""
+    """One model of a run. Of a peer `bundle` is what the other tool started from; `metadata` are its fields of a Result."""
 
     bundle: Bundle
-    facts: dict[str, Any]
+    metadata: dict[str, Any]
     deployment: Deployment
     in_process: bool = True
     """Whether this process computes its answers, else a worker."""
@@ -48,12 +48,12 @@ class ModelUnderTest:
     @property
     def name(self) -> str:
         """In tables."""
-        return str(self.facts["model"])
+        return str(self.metadata["model"])
 
     @property
     def sha256(self) -> str:
         """Hash of what is measured."""
-        return str(self.facts["bundle_sha256"])
+        return str(self.metadata["bundle_sha256"])
 
 
 @dataclass
@@ -76,7 +76,7 @@ class Run:
     def common(self, model: ModelUnderTest) -> dict[str, Any]:
         """The fields that all results of a model have."""
         where = {"target": self.target, "machine": self.machine, "data": self.data}
-        return {**model.facts, "runtime": model.runtime, **where, "command": self.command, "date": self.date}
+        return {**model.metadata, "runtime": model.runtime, **where, "command": self.command, "date": self.date}
 
     def fail(self, model: ModelUnderTest, error: Exception | str, **more: Any) -> None:
         """Append a failure; the model is measured no further."""
@@ -90,7 +90,7 @@ def now() -> str:
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def bundle_facts(bundle: Bundle, name: str) -> dict[str, Any]:
+def bundle_metadata(bundle: Bundle, name: str) -> dict[str, Any]:
     """The fields of a Result that are a bundle's own."""
     parameters = bundle.manifest["parameters"]
     return {
@@ -101,9 +101,9 @@ def bundle_facts(bundle: Bundle, name: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def sha256_of(*facts: object) -> str:
+def sha256_of(*parts: object) -> str:
     """One hash that stands for what is measured where a bundle's own hash does not say it all."""
-    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
 def find_bundles(named: Sequence[Path], also: Sequence[Path] = ()) -> list[Bundle]:
@@ -138,14 +138,14 @@ def find_models(named: Sequence[Path], also: Sequence[Path] = ()) -> list[ModelU
         try:
             str(bundle.path.resolve()).encode()
         except UnicodeEncodeError:
-            raise BundleError(f"{str(bundle.path)!r}: this name is no UTF-8, as rows have to be; rename the folder") from None
+            raise BundleError(f"{str(bundle.path)!r}: not valid UTF-8, which result rows require; rename the folder") from None
     names = display_names([bundle.path for bundle in bundles])
     return [model_of(bundle, name) for bundle, name in zip(bundles, names, strict=True)]
 
 
 def model_of(bundle: Bundle, name: str) -> ModelUnderTest:
     """A bundle as it is."""
-    return ModelUnderTest(bundle, bundle_facts(bundle, name), LocalDeployment("benchmarks.latency.bundle_adapter", bundle.path))
+    return ModelUnderTest(bundle, bundle_metadata(bundle, name), on_this_machine(bundle.weights))
 
 
 def choose_baseline(models: Sequence[ModelUnderTest], named: Path | None) -> ModelUnderTest | None:
@@ -157,42 +157,42 @@ def choose_baseline(models: Sequence[ModelUnderTest], named: Path | None) -> Mod
     teachers = [m for m in models if m.bundle.is_teacher]
     if len(teachers) > 1:
         names = ", ".join(m.name for m in teachers)
-        raise OptionError(f"several teachers to compare with ({names}); choose one with --baseline BUNDLE")
+        raise OptionError(f"several possible baselines ({names}); choose one with --baseline BUNDLE")
     return teachers[0] if teachers else None
 
 
 def n_ancestors(model: ModelUnderTest, models: Sequence[ModelUnderTest]) -> int:
     """How many of the models this one was made from, directly or not."""
-    found = [other for other in models if other.sha256 == model.facts["parent_sha256"]]
+    found = [other for other in models if other.sha256 == model.metadata["parent_sha256"]]
     return 1 + n_ancestors(found[0], models) if found else 0
 
 
 def peer_models(student: ModelUnderTest) -> list[ModelUnderTest]:
     """A model for each peer of a PyTorch bundle; one that cannot be made has an error. Calibration sees training data only."""
     bundle, models = student.bundle, []
-    shared = {key: student.facts[key] for key in ("params", "params_without_embeddings")}
+    shared = {key: student.metadata[key] for key in ("params", "params_without_embeddings")}
     with tempfile.TemporaryDirectory() as folder:
         windows = make_windows(read_squad(resolve(EMBEDDED, "train")), bundle.tokenizer(), bundle.settings)
         content = [(window.input_ids, window.context_begin) for window in sample_windows(windows, CALIBRATION_WINDOWS)]
         calibration = write_windows(Path(folder) / "calibration.npz", content)
         for peer in PEERS.values():
-            facts = shared | {
+            metadata = shared | {
                 "model": f"{student.name}-{peer.name}", "bundle_sha256": sha256_of(peer.name, bundle.sha256),
                 "parent_sha256": bundle.sha256, "stage": "peer", "precision": peer.precision, "peer": peer.name,
             }  # fmt: skip
-            model = ModelUnderTest(bundle, facts, LocalDeployment(peer.module, bundle.path), in_process=False)
+            model = ModelUnderTest(bundle, metadata, on_this_machine(bundle.path, peer.module), in_process=False)
             models.append(model)
             try:
-                note(f"{model.name}: made, unless it is there already")
+                note(f"{model.name}: converting, unless its converted model is kept")
                 made = make_peer(peer, bundle, calibration, PEERS_FOLDER / bundle.sha256[:16])
             except PeerError as error:
                 model.error = one_line(error)
                 continue
             paths = [path for path in sorted(made.path.rglob("*")) if path.is_file()]
             files = {str(path.relative_to(made.path)): file_sha256(path) for path in paths}
-            facts |= {"versions": made.versions, "size_bytes": made.size_bytes}
-            facts["bundle_sha256"] = sha256_of(peer.name, bundle.sha256, made.versions, files)
-            model.deployment = LocalDeployment(peer.module, made.path, made.python)
+            metadata |= {"versions": made.versions, "size_bytes": made.size_bytes}
+            metadata["bundle_sha256"] = sha256_of(peer.name, bundle.sha256, made.versions, files)
+            model.deployment = on_this_machine(made.path, peer.module, made.python)
     return models
 
 
@@ -227,20 +227,20 @@ def gpu_models(models: Sequence[ModelUnderTest]) -> list[ModelUnderTest]:
         elif bundle.kind == "onnx" and bundle.precision in GPU_PRECISIONS and onnx_has_cuda():
             found.append(_on_gpu(model, bundle.precision))
         else:
-            note(f"{model.name}: left out, nothing here computes {bundle.precision} of {bundle.kind} on a GPU")
+            note(f"{model.name}: skipped, no runtime here computes {bundle.kind} in {bundle.precision} on a GPU")
     if not found:
-        raise OptionError(f"--target {CUDA}: none of the bundles computes on a GPU; name a PyTorch bundle")
+        raise OptionError(f"--target {CUDA}: none of the bundles can be computed on a GPU here; name a PyTorch bundle")
     return found
 
 
 def _on_gpu(model: ModelUnderTest, precision: str) -> ModelUnderTest:
     """A bundle in a precision; the bundle's own is the bundle itself, another makes it another model."""
-    deployment = LocalDeployment("benchmarks.latency.cuda_adapter", model.bundle.path, precision=precision)
-    facts = dict(model.facts)
+    deployment = on_this_machine(model.bundle.weights, "benchmarks.latency.cuda_adapter", precision=precision)
+    metadata = dict(model.metadata)
     if precision != model.bundle.precision:
-        facts |= {
+        metadata |= {
             "model": f"{model.name}-{precision}", "precision": precision, "parent_sha256": model.sha256,
             "bundle_sha256": sha256_of(model.sha256, precision),
-            "size_bytes": model.facts["size_bytes"] // 2,  # two bytes a weight instead of four; nothing else changes
+            "size_bytes": model.metadata["size_bytes"] // 2,  # two bytes a weight instead of four; nothing else changes
         }  # fmt: skip
-    return replace(model, facts=facts, deployment=deployment, in_process=False)
+    return replace(model, metadata=metadata, deployment=deployment, in_process=False)

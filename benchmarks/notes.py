@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Sequence
 
 from benchmarks.groups import Entry, Group
-from benchmarks.results import CUDA, UNPADDED, Failure, Latency, Machine, TrainingSpeed
+from benchmarks.results import CUDA, UNPADDED, Failure, Latency, Machine, Timed
 from benchmarks.stats import mean_of
 from benchmarks.tables import ANOTHER_RUN, QUICK, UNKNOWN, Line, listed, span, tool_of, words_of
 from qa.bootstrap import LEVEL, Interval
 
-GPU_PEAK = "peak: of the GPU's memory, what PyTorch's tensors took"
+GPU_PEAK = "peak: GPU memory allocated for PyTorch's tensors"
 BUSY = 0.1  # cores kept busy by other processes from which on a table says so
 BUSY_LOAD = 0.5  # load average a core when measuring began, above which a table says so
 
@@ -75,7 +75,7 @@ def _meaning(group: Group, view: str, rows: Sequence[Latency]) -> list[str]:
     if scores and view in ("summary", "accuracy"):
         lost = view == "summary" and any(e.accuracy in scores and group.agreement(e) is None for e in group.entries)
         kept = f" ({UNKNOWN} where the parent's were not kept)" if lost else ""
-        notes.append(f"agreement: answers letter for letter the parent's (of an export: the PyTorch model's){kept}")
+        notes.append(f"agreement: share of answers identical to the parent's (for an export: the PyTorch model's){kept}")
     if rows and view in ("summary", "short", "padding"):
         where = " or ".join(words_of(n) for n in group.lengths_shown if view != "short" or n == UNPADDED)
         notes.append(f"ms: mean of the runtime call for one window, 1 thread, {where}")
@@ -132,7 +132,7 @@ def _runs(group: Group, rows: Sequence[Latency]) -> list[str]:
     }
     model = group.baseline.baseline if group.baseline is not None else ""
     times = listed(list(found))
-    return [f"{ANOTHER_RUN} of another run than the times of {model} above, which took {times} there"] if found else []
+    return [f"{ANOTHER_RUN} from another run than the times of {model} above; in that run {model} took {times}"] if found else []
 
 
 def _conditions(group: Group, view: str) -> list[str]:
@@ -147,7 +147,7 @@ def _conditions(group: Group, view: str) -> list[str]:
     return notes + (settings if view == "latency" else []) + busy_notes(times, group.newest.machine)
 
 
-def process_conditions(rows: Sequence[Latency | TrainingSpeed]) -> list[tuple[str, str]]:
+def process_conditions(rows: Sequence[Timed]) -> list[tuple[str, str]]:
     """Governor, cores and load average of the processes that were timed, each with all its values."""
     cores = dict.fromkeys((row.threads, row.affinity) for row in rows if row.affinity)
     loads = sorted(row.load_average for row in rows if row.load_average is not None)
@@ -159,17 +159,18 @@ def process_conditions(rows: Sequence[Latency | TrainingSpeed]) -> list[tuple[st
     return [(name, value) for name, value in found if value]
 
 
-def busy_cores(rows: Sequence[Latency | TrainingSpeed]) -> float:
+def busy_cores(rows: Sequence[Timed]) -> float:
     """How many cores others kept busy while these rows were timed; the worst of them."""
     return max((row.other_load or 0.0 for row in rows), default=0.0)
 
 
-def busy_notes(rows: Sequence[Latency | TrainingSpeed], machine: Machine) -> list[str]:
+def busy_notes(rows: Sequence[Timed], machine: Machine) -> list[str]:
     """Notes about a machine that was not idle when these rows were timed."""
     notes = []
     busy, load = busy_cores(rows), max((row.load_average or 0.0 for row in rows), default=0.0)
     if busy >= BUSY:
-        notes.append(f"other processes kept {busy:.1f} cores busy: idle, this machine is faster, above all with several threads")
+        shorter = "times on the idle machine would be shorter, above all with several threads"
+        notes.append(f"other processes kept {busy:.1f} cores busy: {shorter}")
     if machine.cores and load > BUSY_LOAD * machine.cores:
         cores = f"{machine.cores} core{'s' if machine.cores > 1 else ''}"
         notes.append(f"not idle when measuring began: load average {load:.1f} on {cores}")

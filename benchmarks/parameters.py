@@ -12,7 +12,7 @@ import torch
 from torch import nn
 from transformers import AlbertConfig, BertConfig, DistilBertConfig, MobileBertConfig, RobertaConfig
 
-from benchmarks.tables import Table, as_markdown, as_text, check_markers, number, text_table, write_marked
+from benchmarks.tables import Table, check_markers, number, show, text_table
 from qa.cli import run_command
 from qa.models.architectures import ENCODERS, WHOLE_MODELS
 from qa.models.encoders import Encoder
@@ -87,13 +87,7 @@ def main(config: ParametersConfig) -> str:
         check_markers(config.write, MARKERS_NAME)
     with torch.device("meta"):  # shapes without memory
         tables = (model_table(), head_table())
-    if config.write is None:
-        text = "\n".join(map(as_text, tables))
-        print(text, end="")
-        return text
-    text = "\n".join(map(as_markdown, tables))
-    write_marked(config.write, MARKERS_NAME, text)
-    return text
+    return show(tables, config.write, MARKERS_NAME)
 
 
 if __name__ == "__main__":

@@ -62,22 +62,22 @@ def read_runs(path: Path) -> list[PhoneRun]:
     runs = [_parse(path, number, lines) for number, lines in _split(_read_lines(path))]
     if not runs:
         raise PhoneLogError(
-            f"{path}: holds no run of LiteRT's benchmark tool (no line 'Graph: [...]'); keep the whole output of "
+            f"{path}: holds no run of LiteRT's benchmark tool (no line 'Graph: [...]'); give the complete output of "
             "android_aarch64_benchmark_model, or of adb logcat -d -s tflite"
         )
     return runs
 
 
 def phone_results(path: Path, models: Sequence[ModelUnderTest], run: Mapping[str, Any]) -> list[PhoneLatency | Failure]:
-    """A result for each run in a log, with the facts of the TFLite bundle it measured. PhoneLogError when that is not clear.
+    """A result for each run in a log, with the metadata of the TFLite bundle it measured. PhoneLogError when that is not clear.
 
     `run` has machine, command and date of all results.
     """
     found: list[PhoneLatency | Failure] = []
     for one in read_runs(path):
-        facts = {**owner(one, models).facts, **run, "target": PHONE, "runtime": one.runtime}
-        facts |= {"threads": one.threads, "lengths": _length(one)}
-        found.append(PhoneLatency(**facts, **one.figures) if one.error is None else Failure(**facts, error=one.error))
+        metadata = {**owner(one, models).metadata, **run, "target": PHONE, "runtime": one.runtime}
+        metadata |= {"threads": one.threads, "lengths": _length(one)}
+        found.append(PhoneLatency(**metadata, **one.figures) if one.error is None else Failure(**metadata, error=one.error))
     return found
 
 
@@ -101,9 +101,9 @@ def owner(run: PhoneRun, models: Sequence[ModelUnderTest]) -> ModelUnderTest:
         return named[0]
     # Six digits are the size to 100 bytes or better. A file of another model that happens to agree is one of the same shape
     # and precision, which takes the same time.
-    fitting = [s for s in models if float(f"{s.facts['size_bytes'] / 1e6:.6g}") == run.size_mb]
+    fitting = [s for s in models if float(f"{s.metadata['size_bytes'] / 1e6:.6g}") == run.size_mb]
     if not fitting or (named and not any(s in named for s in fitting)):
-        sizes = ", ".join(f"{s.facts['model']} ({s.facts['size_bytes'] / 1e6:.6g} MB)" for s in models)
+        sizes = ", ".join(f"{s.metadata['model']} ({s.metadata['size_bytes'] / 1e6:.6g} MB)" for s in models)
         raise PhoneLogError(
             f"{run.where}: {run.graph} of {run.size_mb:g} MB was measured, which is not the model.tflite of {sizes}; "
             "name the bundle whose file is on the phone"
@@ -111,7 +111,7 @@ def owner(run: PhoneRun, models: Sequence[ModelUnderTest]) -> ModelUnderTest:
     if len(fitting) > 1:
         fitting = [s for s in fitting if s in named] or fitting
     if len(fitting) > 1:
-        names = ", ".join(s.facts["model"] for s in fitting)
+        names = ", ".join(s.metadata["model"] for s in fitting)
         raise PhoneLogError(
             f"{run.where}: {run.graph} of {run.size_mb:g} MB may be {names}; name one of them only, "
             "or push each file under the name of its bundle"
@@ -199,7 +199,7 @@ def _parse(path: Path, number: int, lines: Sequence[str]) -> PhoneRun:
 
 
 def _because(error: str | None) -> str:
-    return f" ({error})" if error else "; keep the whole output"
+    return f" ({error})" if error else "; give the complete output"
 
 
 def _delegates(lines: Sequence[str]) -> list[str]:
@@ -226,7 +226,7 @@ def _figures(lines: Sequence[str]) -> tuple[dict[str, Any], str | None]:
         why = f"the tool said {said}" if said else "the log is cut off or the tool crashed; run it again"
         return {}, f"no line 'Inference timings': {why}"
     if not counts:
-        return {}, "no line 'count=...', so nothing shows how often it ran; keep the whole output"
+        return {}, "no line 'count=...', so nothing shows how often it ran; give the complete output"
     init, first, _, mean = (_positive(text) for text in timings[-1])
     measured, warmup = counts[-1], counts[0] if len(counts) > 1 else {}
     if measured["count"] == "0":

@@ -124,8 +124,9 @@ def read_report(path: Path) -> Report:
         if version == VERSION:
             return msgspec.json.decode(raw, type=Report)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise PhoneReportError(f"{path}: no whole benchmark of the app ({error}); share it from the app again") from None
-    raise PhoneReportError(f"{path}: a report of version {version}, {VERSION} is read; take the app and this project of one time")
+        said = f"not a complete benchmark report of the app ({error})"
+        raise PhoneReportError(f"{path}: {said}; share it from the app again") from None
+    raise PhoneReportError(f"{path}: report format {version}, but {VERSION} is supported; use the app of this project")
 
 
 def report_machine(report: Report) -> Machine:
@@ -150,11 +151,11 @@ def report_results(
             f"not the model.tflite of {names}; name the bundle whose file is on the phone"
         )
     runtime = Runtime(report.runtime.package, report.runtime.version, XNNPACK[report.runtime.xnnpack])
-    facts = {**owner.facts, "machine": report_machine(report), **run, "target": PHONE, "runtime": runtime}
+    metadata = {**owner.metadata, "machine": report_machine(report), **run, "target": PHONE, "runtime": runtime}
     return [
-        *(PhoneLatency(**facts, **_windows(part)) for part in report.windows),
-        *(PhoneQuestions(**facts, **_questions(part)) for part in report.questions),
-        *(Failure(**facts, threads=failed.threads, error=" ".join(failed.error.split())) for failed in report.failures),
+        *(PhoneLatency(**metadata, **_windows(part)) for part in report.windows),
+        *(PhoneQuestions(**metadata, **_questions(part)) for part in report.questions),
+        *(Failure(**metadata, threads=failed.threads, error=" ".join(failed.error.split())) for failed in report.failures),
     ]
 
 

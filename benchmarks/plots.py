@@ -210,13 +210,13 @@ def write_latency_plot(group: Group, path: Path) -> None:
     write_whole(path, as_svg(found[0]))
 
 
-def group_plots(group: Group, f1: dict[str, Interval] | None = None) -> list[tuple[str, Plot]]:
-    """F1 against bytes, latency and instructions, as far as this group knows them; `f1` has intervals by model."""
+def group_plots(group: Group) -> list[tuple[str, Plot]]:
+    """F1 against bytes, latency and instructions, as far as this group knows them."""
     found = []
     timed = _shown_setting(group)
 
     def add(key: str, title: str, axis: str, values: Callable[[Entry], tuple[float, str, Latency | None] | None]) -> None:
-        points = [point for e in group.entries if (point := _point(e, key, values(e), (f1 or {}).get(e.model)))]
+        points = [point for e in group.entries if (point := _point(e, key, values(e)))]
         if points:
             found.append((key, Plot(title, axis, points)))
 
@@ -245,12 +245,12 @@ def _shown_setting(group: Group) -> Setting | None:
     return min(found, key=lambda key: (key[0] != UNPADDED, key[1], str(key[0])), default=None)
 
 
-def _point(entry: Entry, what: str, value: tuple[float, str, Latency | None] | None, interval: Interval | None) -> Point | None:
+def _point(entry: Entry, what: str, value: tuple[float, str, Latency | None] | None) -> Point | None:
     accuracy, newest = entry.accuracy, entry.newest
     if value is None or accuracy is None:
         return None
     x, text, row = value
-    interval = interval or accuracy.f1_interval
+    interval = accuracy.f1_interval
     ends = f" (95 %: {span(interval)})" if interval else ""
     setting = f"{plural(row.threads, 'thread')}, {words_of(row.lengths)}, batch {row.batch}" if row else ""
     details = [

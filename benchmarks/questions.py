@@ -1,4 +1,4 @@
-"""What single questions tell: intervals of F1, F1 by sort of question and length of passage, and the worst regressions.
+"""What single questions tell: F1 by sort of question and length of passage, and the worst regressions.
 
 All of it comes from answers kept beside the results (benchmarks/accuracy.py) and the data file they were given to. Answers count
 only when they have just the F1 of their result.
@@ -79,7 +79,7 @@ def find_data(data: str, results: Sequence[AnyResult]) -> tuple[Path, str] | str
         return path, sha256
     wanted = ", ".join(f"{name} (SHA-256 {digest[:16]}…)" for digest, name in measured.items())
     if data == EMBEDDED:
-        return f"no single questions, and no intervals but those of the rows, without their data file; give it: --data {wanted}"
+        return f"no single questions without their data file; give it: --data {wanted}"
     raise OptionError(f"--data {data}: has SHA-256 {sha256[:16]}…, but the rows were measured on {wanted}; give that file")
 
 
@@ -110,28 +110,6 @@ def read_kept(data: str, rows_path: Path, groups: Sequence[Group]) -> tuple[Kept
             differ = f"{file} has F1 {scores.mean():.2f}, its row {accuracy.f1:.2f}"
             faults.append(f"answers of {entry.model} left out: {differ}; measure it again")
     return kept, faults
-
-
-def group_intervals(kept: Kept | None, group: Group) -> dict[str, tuple[Interval, Interval | None]]:
-    """By model, the intervals of F1 (percent) and of F1 retained (a ratio): from the answers where kept, else the results' own.
-
-    Those compared with another baseline than the group's have none of F1 retained.
-    """
-    found: dict[str, tuple[Interval, Interval | None]] = {}
-    for e in group.entries:
-        retained = group.retained(e)
-        if e.accuracy is not None and e.accuracy.f1_interval is not None:
-            found[e.model] = e.accuracy.f1_interval, retained if isinstance(retained, Interval) else None
-    entries = [e for e in group.entries if kept is not None and kept.holds(e)]
-    if kept is None or not entries:
-        return found
-    keys = list(dict.fromkeys(map(key_of, entries)))
-    base = next((keys.index(key_of(e)) for e in entries if group.is_baseline(e)), None)
-    f1, ratios, _ = score_intervals(np.stack([kept.f1[key] for key in keys], axis=1), kept.articles, base)
-    for e in entries:
-        at = keys.index(key_of(e))
-        found[e.model] = f1[at], ratios[at] if group.retained(e) is not None else None
-    return found
 
 
 def chosen_three(kept: Kept, group: Group) -> list[Entry]:

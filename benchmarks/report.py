@@ -15,7 +15,6 @@ from benchmarks.questions import (
     TYPES,
     Kept,
     chosen_three,
-    group_intervals,
     passage_length,
     question_type,
     regressions,
@@ -25,7 +24,7 @@ from benchmarks.questions import (
 from benchmarks.results import UNPADDED, Failure, Latency
 from benchmarks.standing import overall_verdict, standings
 from benchmarks.stats import mean_of
-from benchmarks.tables import LATENCY, SUMMARY, Column, Line, Table, columns, make_table, number, plural, span
+from benchmarks.tables import COLUMNS, LATENCY, SUMMARY, Column, Line, Table, columns, make_table, number, plural, span
 from benchmarks.views import peers_table, view_tables
 from qa.bootstrap import Interval
 from qa.files import write_whole
@@ -113,6 +112,11 @@ def _ends(value: Interval | float) -> str:
     return f" (95 %: {span(value)})" if isinstance(value, Interval) else ""
 
 
+def in_percent(ratio: Interval | float | None) -> Interval | None:
+    """The interval of a ratio in percent; None without one."""
+    return Interval(100 * ratio.mean, 100 * ratio.low, 100 * ratio.high) if isinstance(ratio, Interval) else None
+
+
 @dataclass(frozen=True)
 class Bar:
     """A bar from 0 to `percent`, with its interval as a line where it is known."""
@@ -132,11 +136,6 @@ class Page:
     kept: Kept | None = None
     notices: Sequence[str] = ()
     command: str = ""
-
-    @cached_property
-    def intervals(self) -> list[dict[str, tuple[Interval, Interval | None]]]:
-        """The intervals of each group."""
-        return [group_intervals(self.kept, group) for group in self.groups]
 
     def render(self) -> str:
         """The whole page."""
@@ -169,8 +168,8 @@ class Page:
     def plots(self) -> list[tuple[Group, list[Any]]]:
         """The scatter plots of each group that has any."""
         found = []
-        for group, known in zip(self.groups, self.intervals, strict=True):
-            plots = [plot for _, plot in group_plots(group, {model: f1 for model, (f1, _) in known.items()})]
+        for group in self.groups:
+            plots = [plot for _, plot in group_plots(group)]
             found += [(group, plots)] if plots else []
         return found
 
@@ -190,25 +189,13 @@ class Page:
         if best is not None:
             where = f" on {self.groups[0].target}" if len(self.groups) > 1 else ""
             notes.append(f"green: {why_best(self.groups[0], best)}{where}")
-        own = [self._with_interval(c) if c.heading in ("F1", "retained") else c for c in SUMMARY]
+        own = [COLUMNS["f1 interval"] if c.heading == "F1" else c for c in SUMMARY]
         own.insert(1, columns("target")[0])
         own[2:2] = self._places(lines)
         return make_table("Models", [*own, *columns("instructions", "questions")], lines, list(dict.fromkeys(notes)))
 
     def _places(self, lines: Sequence[Line]) -> list[Column]:
         return [column for column in columns("data", "machine") if len({str(column.value(line)) for line in lines}) > 1]
-
-    def _with_interval(self, column: Column) -> Column:
-        """Of F1 or retained, with the intervals that answers kept beside the results give."""
-        which = ("F1", "retained").index(column.heading)
-
-        def value(line: Line) -> Interval | float | None:
-            plain = column.value(line)
-            known = self.intervals[self.groups.index(line.group)].get(line.entry.model)
-            interval = known[which] if known else None
-            return plain if plain is None or (which and line.group.is_baseline(line.entry)) else interval or plain
-
-        return Column(column.heading, value, column.form, column.scale, column.unit)
 
     def is_best(self, line: Line) -> bool:
         """Whether the headline is about this model."""
@@ -238,13 +225,11 @@ class Page:
     def retained(self) -> list[tuple[Group, str, list[Bar]]]:
         """F1 retained as bars, for each group with a baseline."""
         found = []
-        for group, known in zip(self.groups, self.intervals, strict=True):
+        for group in self.groups:
             base = group.baseline_entry
             others = [e for e in group.entries if e is not base and group.retained(e) is not None]
             if base is not None and others:
-                intervals = {e.model: known.get(e.model, (None, None))[1] for e in others}
-                scaled = {m: Interval(100 * i.mean, 100 * i.low, 100 * i.high) for m, i in intervals.items() if i}
-                bars = [Bar(e.model, 100 * _retained(group, e), scaled.get(e.model), "s2", "%") for e in others]
+                bars = [Bar(e.model, 100 * _retained(group, e), in_percent(group.retained(e)), "s2", "%") for e in others]
                 found.append((group, base.model, bars))
         return found
 
@@ -293,13 +278,14 @@ class Page:
     @property
     def commands(self) -> list[str]:
         """What the results came from, newest first."""
-        results = [r for group in self.groups for r in (group.results if group.on_phone else _shown(group))]
+        results = [r for group in self.groups for r in _shown(group)]
         return list(dict.fromkeys(r.command for r in sorted(results, key=lambda r: r.date, reverse=True)))
 
 
 def _shown(group: Group) -> list[Any]:
+    """The results that the page shows; all where they are of no model on data, as of a phone or of training."""
     entries = [one for e in group.entries for one in (e.accuracy, e.failure, e.newest) if one]
-    return [*entries, *all_times(group)]
+    return [*entries, *all_times(group)] or group.results
 
 
 def other_baselines(group: Group) -> str:
@@ -313,19 +299,19 @@ def other_baselines(group: Group) -> str:
 
 def conditions(group: Group) -> list[tuple[str, str]]:
     """Target, machine, runtimes, data and dates."""
-    results = group.results if group.on_phone else _shown(group)
+    results = _shown(group)
     dates = sorted(r.date.replace("T", " ").replace("Z", " UTC") for r in results)
     runtimes = dict.fromkeys(str(r.runtime) for r in results if r.runtime)
-    facts = [("Target", group.target), ("Machine", group.machine), ("Runtimes", ", ".join(runtimes))]
+    found = [("Target", group.target), ("Machine", group.machine), ("Runtimes", ", ".join(runtimes))]
     times = all_times(group)
-    facts += [(name[0].upper() + name[1:], value) for name, value in process_conditions(times)]
+    found += [(name[0].upper() + name[1:], value) for name, value in process_conditions(times)]
     if any(row.other_load is not None for row in times):
-        facts.append(("Other load", f"other processes kept {busy_cores(times):.2f} cores busy while latency was measured"))
+        found.append(("Other load", f"other processes kept {busy_cores(times):.2f} cores busy while latency was measured"))
     if group.newest.data is not None:
         scores = next((e.accuracy for e in group.entries if e.accuracy and e.accuracy.n_windows), None)
         counts = f", {plural(scores.n, 'question')} in {plural(scores.n_windows or 0, 'window')}" if scores else ""
-        facts.append(("Data", f"{group.data}{counts}, SHA-256 {group.newest.data.sha256}"))
-    return [*facts, ("Date", " to ".join(dict.fromkeys((dates[0], dates[-1]))))]
+        found.append(("Data", f"{group.data}{counts}, SHA-256 {group.newest.data.sha256}"))
+    return [*found, ("Date", " to ".join(dict.fromkeys((dates[0], dates[-1]))))]
 
 
 def write_report(path: Path, page: Page) -> None:

@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Final, Literal
+from typing import Annotated, Any, ClassVar, Final, Literal, TypeVar
 
 import msgspec
 from msgspec import Meta, Struct
@@ -19,6 +19,7 @@ from qa.files import check_new_file
 
 CPU, CUDA, PHONE = "cpu", "cuda", "phone"
 HERE = (CPU, CUDA)  # targets that this machine is
+SSH, QEMU = "ssh:", "qemu:"  # what the names of others begin with
 UNPADDED: Final = "real"  # as short as the runtime allows
 PADDED: Final = "padded"  # to the longest window of the model
 # The smallest normal number: gt=0 compares with the smallest subnormal one, which is 0 on a thread that flushes those to zero.
@@ -137,8 +138,7 @@ class Accuracy(Result, tag="accuracy", kw_only=True):
     f1_retained_low: float | None = None
     f1_retained_high: float | None = None
     same_answers: float | None = None
-    """Share of answers (0 to 1) that are letter for letter those of same_answers_as: of the parent, or for want of it the
-    baseline."""
+    """Share of answers (0 to 1) identical to those of same_answers_as: the parent, or without one the baseline."""
     same_answers_as: str | None = None
     by_category: dict[str, dict[str, float]] = {}
     """exact, f1 and total by the questions' category."""
@@ -168,8 +168,8 @@ class TargetAccuracy(Accuracy, tag="target accuracy", kw_only=True):
     """Mean over the windows of what the runtime call executes, one thread, unpadded; only where they are counted, under QEMU."""
 
 
-class Latency(Result, tag="latency", kw_only=True):
-    """Times of a model in its own process, in rounds in which the models of a run take turns on the same windows."""
+class Timed(Result, kw_only=True):
+    """What was timed on this machine or another in processes that were given their cores."""
 
     data: Data
     runtime: Runtime
@@ -178,6 +178,17 @@ class Latency(Result, tag="latency", kw_only=True):
     """Cores its process was pinned to."""
     batch: Count
     lengths: Lengths
+    """UNPADDED in training where windows are padded to the longest of their batch."""
+    other_load: float | None = None
+    """Cores that other processes kept busy meanwhile, on average."""
+    governor: str | None = None
+    load_average: float | None = None
+    """Of the minute before the run."""
+
+
+class Latency(Timed, tag="latency", kw_only=True):
+    """Times of a model in its own process, in rounds in which the models of a run take turns on the same windows."""
+
     quick: bool = False
     """Timed on fewer than 1,024 windows or for less than 60 s."""
     latency_ms_p50: Positive | None = None
@@ -200,11 +211,6 @@ class Latency(Result, tag="latency", kw_only=True):
     peak_memory_mb: float | None = None
     """Of the process; on a GPU what PyTorch's tensors took of its memory."""
     memory_before_load_mb: float | None = None
-    other_load: float | None = None
-    """Cores that other processes kept busy meanwhile, on average."""
-    governor: str | None = None
-    load_average: float | None = None
-    """Of the minute before the run."""
 
 
 class PhoneLatency(Result, tag="phone latency", kw_only=True):
@@ -253,16 +259,9 @@ class PhoneQuestions(Result, tag="phone questions", kw_only=True):
     """Android's, 0 to 6, the higher of before and after the questions."""
 
 
-class TrainingSpeed(Result, tag="training speed", kw_only=True):
+class TrainingSpeed(Timed, tag="training speed", kw_only=True):
     """Windows a second of one case of training, which `model` names; the bundle is the teacher's."""
 
-    data: Data
-    runtime: Runtime
-    threads: Count
-    affinity: tuple[int, ...] = ()
-    batch: Count
-    lengths: Lengths
-    """UNPADDED where windows are padded to the longest of their batch."""
     objective: str
     hidden_dropout: float | None = None
     attention_dropout: float | None = None
@@ -274,9 +273,6 @@ class TrainingSpeed(Result, tag="training speed", kw_only=True):
     n_runs: Count
     """Timed steps."""
     peak_memory_mb: float | None = None
-    other_load: float | None = None
-    governor: str | None = None
-    load_average: float | None = None
 
 
 class Failure(Result, tag="failure", kw_only=True):
@@ -289,6 +285,7 @@ class Failure(Result, tag="failure", kw_only=True):
     lengths: Lengths | None = None
 
 
+Kind = TypeVar("Kind", bound=Result)
 AnyResult = Accuracy | TargetAccuracy | Latency | PhoneLatency | PhoneQuestions | TrainingSpeed | Failure
 
 
@@ -355,7 +352,7 @@ def sound_results(path: Path) -> tuple[list[AnyResult], list[ResultsError]]:
     results = [one for one in found if not isinstance(one, ResultsError)]
     faults = [one for one in found if isinstance(one, ResultsError)]
     if not results:
-        raise ResultsError(f"{path}: holds no result ({faults[0] if faults else 'it is empty'}); measure something first")
+        raise ResultsError(f"{path}: has no result ({faults[0] if faults else 'it is empty'}); measure something first")
     return results, faults
 
 
@@ -369,11 +366,20 @@ def _lines(path: Path) -> Iterator[AnyResult | ResultsError]:
             yield ResultsError(f"{path}: line {number} is not a result ({error}); remove that line and measure again")
 
 
+def newest(results: Sequence[AnyResult], kind: type[Kind], **wanted: Any) -> Kind | None:
+    """The newest result of just this class with these fields; a field wanted as None may be anything."""
+    for one in reversed(results):
+        if type(one) is kind and all(value is None or getattr(one, name) == value for name, value in wanted.items()):
+            return one
+    return None
+
+
 def interval_of(mean: float | None, low: float | None, high: float | None) -> Interval | None:
     """The three as one; None where one is missing."""
     return None if mean is None or low is None or high is None else Interval(mean, low, high)
 
 
-def failed(results: Sequence[AnyResult]) -> bool:
-    """Whether a fault is among them; what a runtime cannot express is none."""
-    return any(isinstance(one, Failure) and not one.unsupported for one in results)
+def exit_if_failed(results: Sequence[AnyResult]) -> None:
+    """End the process with exit code 1 when a fault is among them; what a runtime cannot express is none."""
+    if any(isinstance(one, Failure) and not one.unsupported for one in results):
+        sys.exit(EXIT_SOME_FAILED)

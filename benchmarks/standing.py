@@ -7,7 +7,7 @@ EQUAL_F1 of the best of them. A peer counts as of equal F1 when it has at least 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from benchmarks.groups import Entry, Group, exports_of, padded_to, peers_of
+from benchmarks.groups import Entry, Group, padded_to
 from benchmarks.results import Accuracy, Latency, Lengths
 from benchmarks.stats import mean_of, speedup
 from benchmarks.tables import listed, span, words_of
@@ -105,20 +105,21 @@ def _lengths(group: Group, bundle: str) -> list[Lengths]:
     """Unpadded, then those padded to, the shortest first."""
     ours, theirs = (
         {lengths for entry in entries for lengths, threads, batch in entry.latency if (threads, batch) == (1, 1)}
-        for entries in (exports_of(group.entries, bundle), peers_of(group.entries, bundle))
+        for entries in group.made_of(bundle)
     )
     return sorted(ours & theirs, key=padded_to)
 
 
 def _standing(group: Group, bundle: str, lengths: Lengths) -> Standing | None:
-    own = [(e, e.accuracy, e.at(lengths)) for e in exports_of(group.entries, bundle)]
+    exports, others = group.made_of(bundle)
+    own = [(e, e.accuracy, e.at(lengths)) for e in exports]
     best_f1 = max((accuracy.f1 for _, accuracy, _ in own if accuracy), default=0.0)
     fit = [(e, a, row) for e, a, row in own if a and a.f1 >= best_f1 - EQUAL_F1 and row and row.latency_ms_mean]
     if not fit:
         return None
     entry, accuracy, row = min(fit, key=lambda one: one[2].latency_ms_mean or 0.0)
     ours = Contender(entry, accuracy, row, 0.0, 1.0)
-    peers = [_peer(e, e.accuracy, ours, lengths) for e in peers_of(group.entries, bundle) if e.accuracy]
+    peers = [_peer(e, e.accuracy, ours, lengths) for e in others if e.accuracy]
     made_from = next(
         (e.model for e in group.entries if e.newest.bundle_sha256 == bundle and not e.is_peer), f"bundle {bundle[:16]}"
     )

@@ -15,7 +15,7 @@ import tyro
 from benchmarks.groups import collect, newest_order
 from benchmarks.plots import write_latency_plot
 from benchmarks.results import read_results
-from benchmarks.tables import as_markdown, as_text, check_markers, write_marked
+from benchmarks.tables import as_markdown, check_markers, show
 from benchmarks.views import VIEWS, view_tables
 from qa.cli import check_option, run_command
 from qa.errors import OptionError
@@ -74,18 +74,16 @@ def main(config: TableConfig) -> str:
     groups = collect(results, newest_order(results))
     tables = view_tables(groups, "summary" if config.view == FAMILY else config.view)
     if not tables:
-        wanted = f"{config.view}{f' for {config.data}' if config.data else ''}"
+        wanted = f"{config.view}{f' of {config.data}' if config.data else ''}"
         hint = HINTS.get(config.view, "; a phone's are in --view latency" if any(g.on_phone for g in groups) else "")
-        raise OptionError(f"{config.rows}: holds nothing to show as {wanted}{hint}")
+        raise OptionError(f"{config.rows}: has no rows for the view {wanted}{hint}")
     if config.plot is not None:
         write_latency_plot(groups[0], config.plot)
-    render = as_markdown if config.markdown or config.write else as_text
-    text = "\n".join(map(render, tables))
-    if config.write is None:
+    if config.markdown and config.write is None:
+        text = "\n".join(map(as_markdown, tables))
         print(text, end="")
-    else:
-        write_marked(config.write, config.name or config.view, text)
-    return text
+        return text
+    return show(tables, config.write, config.name or config.view)
 
 
 if __name__ == "__main__":

@@ -300,6 +300,17 @@ def as_markdown(table: Table) -> str:
     return "\n".join([f"**{_plain(table.title)}**", "", *lines, "", *notes]) + "\n"
 
 
+def show(tables: Sequence[Table], path: Path | None, name: str) -> str:
+    """Print tables, or put them between the markers of `name` in a Markdown file. Returns them as text."""
+    if path is None:
+        text = "\n".join(map(as_text, tables))
+        print(text, end="")
+    else:
+        text = "\n".join(map(as_markdown, tables))
+        write_marked(path, name, text)
+    return text
+
+
 def _plain(text: str) -> str:
     """Without meaning as HTML, which Markdown passes on: names are a user's own."""
     return html.escape(text, quote=False)

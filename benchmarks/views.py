@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchmarks.groups import Group, of_training, on_targets
+from benchmarks.groups import Group
 from benchmarks.notes import GPU_PEAK, busy_notes, failure_notes, peer_notes, process_conditions, quick_notes, table_notes
 from benchmarks.phone_views import phone_tables
-from benchmarks.results import CUDA, UNPADDED, Failure, Latency, TargetAccuracy, TrainingSpeed
+from benchmarks.results import CUDA, QEMU, SSH, UNPADDED, Failure, Latency, TargetAccuracy, TrainingSpeed
 from benchmarks.standing import EQUAL_F1, Contender, Standing, standings
 from benchmarks.stats import MIN_ROUNDS, mean_of, speedup
 from benchmarks.tables import (
@@ -164,7 +164,8 @@ def arm_tables(groups: Sequence[Group]) -> list[Table]:
 
 def _target_lines(group: Group) -> list[TargetLine]:
     """A line for each model, in the order in which they first appear."""
-    newest = {(one.model, one.target): one for one in on_targets(group.results)}
+    there = [one for one in group.results if isinstance(one, TargetAccuracy | Failure) and one.target.startswith((SSH, QEMU))]
+    newest = {(one.model, one.target): one for one in there}
     timed = {(e.model, e.newest.bundle_sha256): e.at(UNPADDED) for e in group.entries}
     lines = [TargetLine(one, timed.get((one.model, one.bundle_sha256))) for one in newest.values()]
 
@@ -215,7 +216,7 @@ TRAINING_COLUMNS = [
 
 def training_tables(group: Group) -> list[Table]:
     """The cases of the newest run."""
-    found = list(of_training(group.results))
+    found = [one for one in group.results if one.stage == "training"]
     found = [one for one in found if one.date == found[-1].date]
     measured = {one.model: one for one in found if isinstance(one, TrainingSpeed)}
     if not found:

@@ -8,11 +8,12 @@ import numpy as np
 from qa.answers import decode
 from qa.bundle import Bundle
 from qa.datasets import EMBEDDED, resolve
+from qa.engines import Logits, run_length
 from qa.errors import ParityError
 from qa.features import Window, collate, make_windows
 from qa.precision import PRECISIONS, Precision
 from qa.probe import relative_difference
-from qa.runtimes import Logits, Runtime, run_length
+from qa.runtimes import Runtime
 from qa.sampling import evenly
 from qa.settings import QASettings
 from qa.squad import read_squad

@@ -94,7 +94,8 @@ def export_bundle(
     refuse_existing(out)
     parent = open_model(source, kind="pytorch")
     threads = available_cores()
-    reference = TorchRuntime(parent, threads)
+    reference = load_runtime(parent, threads)
+    assert isinstance(reference, TorchRuntime)
     facts = {
         "kind": kind,
         "precision": config.precision,

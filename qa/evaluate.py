@@ -19,10 +19,11 @@ from qa.bundle import ModelFolder
 from qa.checkpoints import open_model
 from qa.cli import check_option, run_command
 from qa.datasets import resolve
+from qa.engines import Logits
 from qa.features import Window, make_windows
 from qa.files import check_not_an_input, check_writable, write_whole
 from qa.metrics import best_f1_threshold, evaluate_predictions, question_scores
-from qa.runtimes import Logits, Runtime, load_runtime, run_windows
+from qa.runtimes import Runtime, load_runtime, run_windows
 from qa.settings import QASettings
 from qa.squad import Example, read_predictions, read_squad
 

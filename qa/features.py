@@ -13,6 +13,7 @@ import numpy as np
 from tokenizers import Tokenizer
 from tqdm import tqdm
 
+from qa.engines import Inputs, padded_inputs
 from qa.settings import QASettings
 from qa.squad import Example
 from qa.tokenization import BERT, special_tokens, token_id
@@ -157,15 +158,7 @@ class Cut(Protocol):
     def context_begin(self) -> int: ...  # noqa: D102
 
 
-def collate(windows: Sequence[Cut], length: int | None = None, pad_id: int = 0) -> dict[str, np.ndarray]:
-    """The model's inputs for a batch: input_ids, attention_mask, token_type_ids, each (B, T) int64.
-
-    T is `length`, or the longest window's. Token types are 0 for the question's part, 1 for the context's, 0 for padding.
-    """
-    length = length or max(len(w.input_ids) for w in windows)
-    shape = (len(windows), length)
-    ids, mask, types = np.full(shape, pad_id, np.int64), np.zeros(shape, np.int64), np.zeros(shape, np.int64)
-    for row, window in enumerate(windows):
-        n = len(window.input_ids)
-        ids[row, :n], mask[row, :n], types[row, window.context_begin : n] = window.input_ids, 1, 1
-    return {"input_ids": ids, "attention_mask": mask, "token_type_ids": types}
+def collate(windows: Sequence[Cut], length: int | None = None, pad_id: int = 0) -> Inputs:
+    """The model's inputs for a batch, (B, T) int64 each; T is `length`, or the longest window's."""
+    ids = [w.input_ids for w in windows]
+    return padded_inputs(ids, [w.context_begin for w in windows], length or max(map(len, ids)), pad_id)

@@ -19,8 +19,9 @@ import numpy as np
 from qa import errors
 from qa.bundle import Bundle, open_bundle
 from qa.cli import one_line
+from qa.engines import Inputs, Logits
 from qa.errors import BundleError, PocketQAError
-from qa.runtimes import Inputs, Logits, load_runtime
+from qa.runtimes import load_runtime
 
 LENGTH_BYTES = 8
 NAMES = ("name", "package", "version")

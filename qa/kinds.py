@@ -5,7 +5,7 @@ from pkgutil import resolve_name
 from typing import Any
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Kind:
     """A kind of weights and the runtime that computes them."""
 
@@ -14,7 +14,7 @@ class Kind:
     weights: str
     """File in the bundle."""
     loader: str
-    """module:class of `qa.runtimes.Runtime`, called with a bundle and a number of threads; imported when it is needed."""
+    """module:class of `qa.runtimes.Runtime`; imported when it is needed."""
     runtime: str
     """In cards, tables and plots."""
     package: str
@@ -23,6 +23,11 @@ class Kind:
     """As model cards on a hub name it."""
     exported: bool = True
     """Whether it is made of a PyTorch bundle, and so carries a probe."""
+
+    @property
+    def file(self) -> str:
+        """The file of the project that its loader is in."""
+        return self.loader.partition(":")[0].replace(".", "/") + ".py"
 
     def runtime_class(self) -> Any:
         """What `loader` names."""
@@ -35,11 +40,11 @@ ENTRIES = (
         library="pocketqa", exported=False,
     ),
     Kind(
-        name="onnx", weights="model.onnx", loader="qa.runtimes:OnnxRuntime", runtime="ONNX Runtime", package="onnxruntime",
+        name="onnx", weights="model.onnx", loader="qa.engines:OnnxRuntime", runtime="ONNX Runtime", package="onnxruntime",
         library="onnx",
     ),
     Kind(
-        name="tflite", weights="model.tflite", loader="qa.runtimes:LiteRTRuntime", runtime="LiteRT", package="ai-edge-litert",
+        name="tflite", weights="model.tflite", loader="qa.engines:LiteRTRuntime", runtime="LiteRT", package="ai-edge-litert",
         library="litert",
     ),
 )  # fmt: skip

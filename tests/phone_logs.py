@@ -20,5 +20,5 @@ def write(path, text):
 def model(name, size_bytes, folder="/runs"):
     """As much of a model as its owner is found by."""
     facts = {"model": name, "size_bytes": size_bytes, **FACTS}
-    return SimpleNamespace(name=name, facts=facts, bundle=SimpleNamespace(path=Path(folder, name)))
+    return SimpleNamespace(name=name, metadata=facts, bundle=SimpleNamespace(path=Path(folder, name)))
 

@@ -76,7 +76,10 @@ def make_results(data_path):
         facts |= {"parent_sha256": STUDENT} if bundle == INT8 else {}
         facts |= {"stage": "distill"} if own["precision"] == "fp32" else {}
         score, agreed = f1.get(bundle, 33.25), {"same_answers": 5 / 7, "same_answers_as": "student"} if bundle == INT8 else {}
-        found.append(Accuracy(**facts, **scores, f1=score, f1_retained=score / f1[TEACHER], **agreed))
+        retained = score / f1[TEACHER]
+        ends = {"f1_low": score - 1.5, "f1_high": score + 1.5} if bundle in f1 else {}
+        ends |= {"f1_retained_low": retained - 0.02, "f1_retained_high": retained + 0.02} if bundle in f1 else {}
+        found.append(Accuracy(**facts, **scores, f1=score, f1_retained=retained, **agreed, **ends))
         for lengths, factor in (("real", 1.0), (384, 2.0)):
             names = {"p50": 0.9, "p90": 1.2, "p99": 1.5, "mean": 1.0}
             figures = {f"latency_ms_{name}": ms * factor * share for name, share in names.items()}

@@ -14,7 +14,7 @@ from benchmarks import accuracy, compare
 from benchmarks.compare import CompareConfig, command_line
 from benchmarks.latency import measure
 from benchmarks.latency.conditions import cores_for
-from benchmarks.latency.hosts import LocalDeployment
+from benchmarks.latency.hosts import on_this_machine
 from benchmarks.latency.plan import QUICK
 from benchmarks.models import display_names, find_bundles
 from benchmarks.results import Accuracy, Failure, Latency, Machine, read_results
@@ -199,7 +199,7 @@ def test_a_failure_while_timing_is_a_row_too(teacher, student, data, tmp_path, m
         found = find(named, also)
         for model in found:
             if model.bundle.path == student:
-                model.deployment = LocalDeployment("failing_adapter", student)
+                model.deployment = on_this_machine(student, "failing_adapter")
         return found
 
     monkeypatch.setattr(compare, "find_models", failing)
@@ -230,7 +230,7 @@ def test_a_stopped_comparison_goes_on_and_no_row_comes_twice(tiny_export, data, 
     (journal,) = rows_path.with_suffix(".journal").iterdir()
     monkeypatch.setattr(measure, "run_interleaved_rounds", real)
     compare.main(config)
-    assert "going on with the run of" in capsys.readouterr().err
+    assert "resuming the run of" in capsys.readouterr().err
     timed = [row for row in read_results(rows_path) if isinstance(row, Latency)]
     assert [(row.threads, row.lengths) for row in timed] == [(1, "real"), (1, 128), (2, "real"), (2, 128)]
     assert len({row.date for row in timed}) == 1

@@ -13,8 +13,10 @@ from benchmarks.compare import CompareConfig
 from benchmarks.latency.cuda_adapter import load_pytorch
 from benchmarks.models import Run, find_models, gpu_models
 from benchmarks.results import Accuracy, Data, Machine, ResultFile, Runtime
+from qa.bundle import open_bundle
+from qa.engines import OnnxRuntime
 from qa.errors import OptionError
-from qa.runtimes import OnnxRuntime, load_runtime
+from qa.runtimes import load_runtime
 from qa.squad import Answer, Example
 
 
@@ -32,14 +34,14 @@ def test_a_pytorch_bundle_is_measured_in_three_precisions(make_bundle, tiny_expo
         bundles = find_models(paths)
         capsys.readouterr()
         found = gpu_models(bundles)
-        left_out = [f"{b.name}: left out, nothing here computes fp32 of {b.bundle.kind} on a GPU" for b in bundles[1:]]
+        left_out = [f"{b.name}: skipped, no runtime here computes {b.bundle.kind} in fp32 on a GPU" for b in bundles[1:]]
         assert capsys.readouterr().err.splitlines() == left_out[has_cuda:]
-        assert [model.facts["precision"] for model in found] == wanted
+        assert [model.metadata["precision"] for model in found] == wanted
         assert len({model.sha256 for model in found}) == len(found)
         assert (found[0].name, found[0].sha256) == (bundles[0].name, bundles[0].sha256)
-        assert found[1].facts["size_bytes"] == found[0].facts["size_bytes"] // 2
-        assert found[1].facts["parent_sha256"] == found[0].sha256
-    with pytest.raises(OptionError, match="none of the bundles computes on a GPU"):
+        assert found[1].metadata["size_bytes"] == found[0].metadata["size_bytes"] // 2
+        assert found[1].metadata["parent_sha256"] == found[0].sha256
+    with pytest.raises(OptionError, match="none of the bundles can be computed on a GPU here"):
         gpu_models(find_models(paths[2:]))
 
 
@@ -47,7 +49,7 @@ def test_dynamic_int8_is_left_out(tiny_export, monkeypatch):
     monkeypatch.setattr(models, "onnx_has_cuda", lambda: True)
     (model,) = find_models((tiny_export("onnx").path,))
     model.bundle.manifest["precision"] = "int8"
-    with pytest.raises(OptionError, match="none of the bundles computes on a GPU"):
+    with pytest.raises(OptionError, match="none of the bundles can be computed on a GPU here"):
         gpu_models([model])
 
 
@@ -60,7 +62,7 @@ def gpu(monkeypatch):
 def test_a_baseline_that_no_gpu_computes_is_refused(gpu, make_bundle, tiny_export, tmp_path):
     export = tiny_export("tflite").path
     config = CompareConfig((make_bundle(),), target="cuda", rows=tmp_path / "rows.jsonl", baseline=export)
-    with pytest.raises(OptionError, match=f"--baseline {export}: nothing here computes it on a GPU; name a PyTorch bundle"):
+    with pytest.raises(OptionError, match=f"--baseline {export}: no runtime here computes it on a GPU; name a PyTorch bundle"):
         compare.main(config)
 
 
@@ -74,7 +76,7 @@ def test_two_models_of_one_name_are_refused(gpu, make_bundle, tmp_path):
 @pytest.mark.skipif("CUDAExecutionProvider" in ort.get_available_providers(), reason="this ONNX Runtime has CUDA")
 def test_onnx_runtime_does_not_fall_back_to_the_cpu_unsaid(tiny_export):
     with pytest.raises(OptionError, match="cannot use its CUDAExecutionProvider here"):
-        OnnxRuntime(tiny_export("onnx"), 1, "CUDAExecutionProvider")
+        OnnxRuntime(tiny_export("onnx").weights, 1, "CUDAExecutionProvider")
 
 
 def test_other_precisions_are_compared_with_fp32_and_fp32_with_no_answers_of_its_own(make_bundle, tmp_path):
@@ -93,12 +95,13 @@ def test_other_precisions_are_compared_with_fp32_and_fp32_with_no_answers_of_its
 
 
 def test_half_precision_is_near_and_comes_back_in_fp32(make_bundle):
-    path = make_bundle()
+    bundle = open_bundle(make_bundle())
+    weights = bundle.weights
     ids = np.arange(1000, 1048).reshape(2, 24)
     inputs = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
-    exact = load_pytorch(path, 1, "fp32", "cpu").call(inputs)
-    np.testing.assert_array_equal(exact[0], load_runtime(find_models((path,))[0].bundle, 1)(inputs)[0])
-    model = load_pytorch(path, 1, "bf16", "cpu")
+    exact = load_pytorch(weights, 1, "fp32", "cpu").call(inputs)
+    np.testing.assert_array_equal(exact[0], load_runtime(bundle, 1)(inputs)[0])
+    model = load_pytorch(weights, 1, "bf16", "cpu")
     near = model.call(inputs)
     assert near[0].dtype == np.float32
     assert 0 < np.abs(near[0] - exact[0]).max() < 0.3 * exact[0].std()

@@ -1,4 +1,7 @@
-"""The football experiment from end to end on a tiny encoder and two match reports, and what it refuses."""
+"""The football experiment from end to end on a tiny encoder and two match reports, and what it refuses.
+
+A stop, a failure and options that changed are those of every experiment (test_benchmarks_heads.py).
+"""
 
 import json
 import shutil
@@ -9,8 +12,8 @@ from safetensors.torch import load_file
 from transformers import BertConfig, BertModel
 
 from benchmarks.experiments import base, football
-from benchmarks.experiments.football import FootballConfig, command, main
-from benchmarks.results import Accuracy, Failure, read_results
+from benchmarks.experiments.football import FootballConfig, main
+from benchmarks.results import Accuracy, read_results
 from distill.objectives import supervised
 from distill.stage import fresh_model
 from qa.bundle import SETTINGS, new_bundle, open_bundle
@@ -168,55 +171,6 @@ def test_training_after_squad_starts_from_its_weights_and_alone_from_the_encoder
     assert all(name.startswith("head.") for name in differing), "the tiny SQuAD model has the encoder's own layers"
 
 
-def test_a_stopped_run_goes_on_with_the_model_under_way(make_config, steps, monkeypatch, tmp_path):
-    recording = base.supervised
-
-    def stopped(*arguments):
-        if len(steps) == 3 + 1:
-            raise KeyboardInterrupt
-        return recording(*arguments)
-
-    monkeypatch.setattr(base, "supervised", stopped)
-    with pytest.raises(KeyboardInterrupt):
-        main(make_config())
-    assert [row.model for row in read_results(make_config().out / "rows.jsonl")] == NAMES[:3]
-    monkeypatch.setattr(base, "supervised", recording)
-    before = len(steps)
-    assert [row.model for row in main(make_config())] == NAMES[3:]
-    assert len(steps) == before + 1 + 3 + 2, "the second step at 512, and the two models after SQuAD"
-    straight = make_config(out=tmp_path / "straight")
-    main(straight)
-    resumed, whole = (load_file(out / "football-512" / "model.safetensors") for out in (make_config().out, straight.out))
-    assert all(torch.equal(tensor, whole[name]) for name, tensor in resumed.items())
-
-
-def test_a_model_that_fails_is_a_row_and_the_others_go_on(make_config, monkeypatch):
-    train = football.train
-
-    def failing(fresh, out, model, *rest):
-        if model.name == "football-384":
-            raise RuntimeError("out of\nmemory")
-        return train(fresh, out, model, *rest)
-
-    monkeypatch.setattr(football, "train", failing)
-    config = make_config(lengths=(384,))
-    with pytest.raises(SystemExit) as stop:
-        command(config)
-    assert stop.value.code == 1
-    rows = read_results(config.out / "rows.jsonl")
-    assert [(row.model, type(row)) for row in rows] == [
-        ("squad-384", Accuracy), ("football-384", Failure), ("squad-football-384", Accuracy),
-    ]  # fmt: skip
-    assert rows[1].error == "out of memory"
-    table = (config.out / "football.md").read_text()
-    assert "football-384: out of memory" in table
-    assert "differences" not in table
-
-    monkeypatch.setattr(football, "train", train)
-    assert [row.model for row in main(config)] == ["football-384"]
-    assert "out of memory" not in (config.out / "football.md").read_text()
-
-
 @pytest.mark.parametrize(
     ("fault", "error", "message"),
     [
@@ -269,7 +223,7 @@ def test_options_that_cannot_work_are_refused(make_config, changes, message):
 def test_other_training_for_models_that_are_there_is_refused_other_scoring_is_not(make_config, squad, tmp_path):
     config = make_config(lengths=(384,))
     main(config)
-    with pytest.raises(OptionError, match=r"football\.json: made with --epochs 1, not 2; choose another --out"):
+    with pytest.raises(BundleError, match="football-384: made with epochs 1, not 2; choose another --out, or remove it"):
         main(make_config(epochs=2))
     other = tmp_path / "moved"
     shutil.copytree(squad, other)

@@ -3,7 +3,7 @@
 import pytest
 
 from benchmarks.experiments.base import QuestionScores
-from benchmarks.experiments.football_views import FootballResults, by_category, comparison_table, comparisons, main_table
+from benchmarks.experiments.football_views import FootballResults, comparison_table, comparisons, main_table
 from qa.squad import Answer, Example
 
 # Two with an answer and one without are Simple, one of each Multiple, one without an answer has no category of its own.
@@ -26,7 +26,7 @@ def results(found, lengths=(384, 512), examples=EXAMPLES):
 
 
 def test_categories_by_hand():
-    assert by_category(EXAMPLES, MIXED) == {
+    assert MIXED.by_category(EXAMPLES) == {
         "-": {"exact": 100, "f1": 100, "total": 1},
         "Multiple": {"exact": 0, "f1": 12.5, "total": 2},
         "Simple": {"exact": pytest.approx(200 / 3), "f1": pytest.approx(250 / 3), "total": 3},

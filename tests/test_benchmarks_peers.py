@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from benchmarks.latency.conditions import cores_for
-from benchmarks.latency.hosts import LocalDeployment
+from benchmarks.latency.hosts import on_this_machine
 from benchmarks.latency.process import Worker
 from benchmarks.peers import making, registry
 from benchmarks.peers.calibration import read_windows, write_windows
 from benchmarks.peers.making import PeerError, make_peer
-from benchmarks.peers.registry import PEERS, STEPS, Peer
+from benchmarks.peers.registry import PEERS, PLAIN_ONNX, Peer
 from export.parity import real_windows
 from qa.bundle import open_bundle
 from qa.precision import PRECISIONS
@@ -45,7 +45,7 @@ def test_names_are_unique():
     assert len(PEERS) == len(registry._ALL)
 
 
-@pytest.mark.parametrize("peer", STEPS.values(), ids=STEPS)
+@pytest.mark.parametrize("peer", [*PEERS.values(), PLAIN_ONNX], ids=lambda peer: peer.name)
 def test_adapters_import_without_their_libraries_and_are_whole(peer):
     adapter = importlib.import_module(peer.module)
     assert callable(adapter.prepare)
@@ -124,12 +124,12 @@ def test_ort_documented_from_bundle_to_served_logits(bundle, calibration, window
     assert prepared.python == Path(sys.executable)
     assert {"onnxruntime", "torch"} <= prepared.versions.keys()
     assert prepared.size_bytes < 0.35 * bundle.weights.stat().st_size
-    with closing(Worker(LocalDeployment(prepared.peer.module, prepared.path, prepared.python), 1, cores_for(1))) as worker:
+    with closing(Worker(on_this_machine(prepared.path, prepared.peer.module, prepared.python), 1, cores_for(1))) as worker:
         found = run_windows(worker, windows)
         three = [(ids.tolist(), begin) for ids, begin in read_windows(calibration)[:3]]
         assert np.shape(worker.time(three, 1, 2, 0)["times_ms"]) == (1, 2)
     assert str(worker.runtime) == f"onnxruntime {prepared.versions['onnxruntime']} as documented"
-    wanted = run_windows(TorchRuntime(bundle, 1), windows)
+    wanted = run_windows(TorchRuntime(bundle.weights, 1), windows)
     assert largest_difference(wanted, found) <= PRECISIONS["int8"].probe_tolerance
 
 
@@ -141,11 +141,11 @@ def test_executorch_from_bundle_to_served_logits(precision, least, most, make_bu
     windows = real_windows(bundle, 6)
     assert len({len(window.input_ids) for window in windows}) > 1
     prepared = make_peer(PEERS[f"executorch-{precision}"], bundle, calibration, tmp_path / "peers")
-    with closing(Worker(LocalDeployment(prepared.peer.module, prepared.path, prepared.python), 1, cores_for(1))) as worker:
+    with closing(Worker(on_this_machine(prepared.path, prepared.peer.module, prepared.python), 1, cores_for(1))) as worker:
         found = run_windows(worker, windows)
     assert str(worker.runtime) == f"executorch {prepared.versions['executorch']} XNNPACK"
     assert worker.lengths is None
-    assert least <= largest_difference(run_windows(TorchRuntime(bundle, 1), windows), found) <= most
+    assert least <= largest_difference(run_windows(TorchRuntime(bundle.weights, 1), windows), found) <= most
 
 
 def test_a_model_that_is_no_bert_is_refused_in_one_line(make_bundle, calibration, tmp_path):

@@ -144,7 +144,7 @@ def test_a_run_that_failed_has_an_error_and_no_figures(tmp_path, text, error):
         (b"PK\3\4\0\0junk", r"a\.log: not a text file"),
         (b"\xff\xfe\x00", "holds no run"),
         (b"I tflite  : Inference timings in us: Init: 5685, First inference: 18535, Warmup (avg): 1, Inference (avg): 14575.2\n",
-         r"a\.log: line 1: no line 'Graph: \[\.\.\.\]'.*keep the whole output"),
+         r"a\.log: line 1: no line 'Graph: \[\.\.\.\]'.*give the complete output"),
         (b"STARTING!\nERROR: Please specify the name of your TF Lite input file with --graph\nERROR: Benchmarking failed.\n",
          r"line 1: no line 'Graph.*Please specify the name"),
         (ONE_RUN.replace(TIMED, "========== BENCHMARK RESULTS ==========\nINFO: x").encode(), "log of the CompiledModel"),

@@ -27,7 +27,7 @@ def bundle_of(sha256, name="student-tflite-int8"):
     """As much of a model as a report's owner is found by."""
     bundle = SimpleNamespace(manifest={"files": {"model.tflite": sha256}}, weights=Path("model.tflite"))
     facts = {"model": name, "bundle_sha256": "b", "stage": "export", "precision": "int8", "size_bytes": 100}
-    return SimpleNamespace(name=name, bundle=bundle, facts=facts)
+    return SimpleNamespace(name=name, bundle=bundle, metadata=facts)
 
 
 def results(path, sha256):
@@ -97,9 +97,9 @@ def test_a_report_of_another_file_is_refused(example):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"version": 2}, "a report of version 2, 1 is read"),
-        ({"format": "another"}, "no whole benchmark of the app .*format"),
-        ({"windows": [{}]}, "no whole benchmark"),
+        ({"version": 2}, "report format 2, but 1 is supported"),
+        ({"format": "another"}, "not a complete benchmark report of the app .*format"),
+        ({"windows": [{}]}, "not a complete benchmark report"),
         ({"surprise": 1}, "surprise"),
     ],
 )

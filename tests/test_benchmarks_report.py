@@ -13,6 +13,7 @@ from benchmark_results import (
     Runtime,
     batched,
     export,
+    facts,
     failure,
     peer,
     run,
@@ -34,6 +35,7 @@ from benchmarks.plots import (
     short,
 )
 from benchmarks.report import Page, best_entry, headline, why_best, write_report
+from benchmarks.results import TrainingSpeed
 
 KNOWN = {"f1_low": 77.25, "f1_high": 78.75, "f1_retained_low": 0.968, "f1_retained_high": 0.981, "resampled": "questions"}
 
@@ -230,3 +232,14 @@ def test_runtimes_of_results_have_their_colours():
     group = collect([scored(), scored("s", 78.0, runtime=Runtime("ai-edge-litert", "2"))])[0]
     ((_, plot),) = group_plots(group)
     assert plot.runtimes == {"torch": (0, "PyTorch"), "ai-edge-litert": (2, "LiteRT")}
+
+
+def test_rows_of_training_alone_make_a_page():
+    shared = facts("fine-tune-fp32", stage="training", target="cpu") | {"params": None, "params_without_embeddings": None}
+    speed = TrainingSpeed(
+        **shared, threads=1, batch=16, lengths="real", objective="gold answers", windows_per_s=5.0, round_windows_per_s=(5.0,),
+        n_runs=12,
+    )  # fmt: skip
+    page = Page(collect([speed]), command="python again").render()
+    assert "Z80" in page
+    assert "python again" in page

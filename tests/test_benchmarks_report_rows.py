@@ -58,7 +58,7 @@ def test_a_line_that_is_no_result_is_left_out_by_name(material, monkeypatch, cap
 
 def test_without_a_sound_row_nothing_is_written(material, monkeypatch, capsys):
     rows_path, data, _ = material
-    for content, message in ((b"", "holds no result (it is empty)"), (b"{}\n", "line 1 is not a result")):
+    for content, message in ((b"", "has no result (it is empty)"), (b"{}\n", "line 1 is not a result")):
         rows_path.write_bytes(content)
         assert run_cli(monkeypatch, "--report", "--rows", rows_path, "--data", data) == 2
         assert message in capsys.readouterr().err
@@ -116,12 +116,12 @@ def test_a_bundle_changed_since_its_row_is_left_out(material, make_bundle, tmp_p
     damaged.mkdir()
     assert run_cli(monkeypatch, changed, damaged, bundle, *words) == 1
     first, second = capsys.readouterr().err.splitlines()
-    assert first.startswith(f"left out: {changed.relative_to(tmp_path)}: has changed since its rows (it is ")
+    assert first.startswith(f"left out: {changed.relative_to(tmp_path)}: has changed since it was measured (its hash is ")
     assert first.endswith("compare it again, without --report")
     assert second.startswith("left out: damaged: no manifest.json")
     assert page.read_text().count('data-target="cpu"') == 1 + 2
     assert run_cli(monkeypatch, changed, *words) == 2
-    assert "has changed since its rows" in capsys.readouterr().err
+    assert "has changed since it was measured" in capsys.readouterr().err
     never = make_bundle(seed=1)
     assert run_cli(monkeypatch, never, *words) == 2
     assert "was not measured; compare it first" in capsys.readouterr().err

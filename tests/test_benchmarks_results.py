@@ -19,7 +19,7 @@ from benchmarks.results import (
     TargetAccuracy,
     TrainingSpeed,
     append_result,
-    failed,
+    exit_if_failed,
     read_results,
     sound_results,
 )
@@ -51,8 +51,9 @@ def test_what_was_appended_is_read_as_it_was(tmp_path):
     assert first["kind"] == "accuracy"
     assert first["embeddings"] == "pq3"
     assert "best_f1" not in first  # what is not known is absent
-    assert failed([failure("a")])
-    assert not failed([failure("a", unsupported=True), scored()])
+    exit_if_failed([failure("a", unsupported=True), scored()])
+    with pytest.raises(SystemExit, match=r"^1$"):
+        exit_if_failed([failure("a")])
 
 
 @pytest.mark.parametrize(
@@ -92,7 +93,7 @@ def test_a_file_without_any_result_is_refused(tmp_path):
         read_results(path)
     for content in (b"", b"{}\n", b"\xff\n", b"[1]\n"):
         path.write_bytes(content)
-        with pytest.raises(ResultsError, match="holds no result"):
+        with pytest.raises(ResultsError, match="has no result"):
             sound_results(path)
 
 

@@ -2,13 +2,12 @@
 
 import json
 from contextlib import closing
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import replace
 
 import pytest
 
 from benchmarks.latency.conditions import cores_for
-from benchmarks.latency.hosts import LocalDeployment
+from benchmarks.latency.hosts import on_this_machine
 from benchmarks.latency.journal import Journal
 from benchmarks.latency.plan import Plan, Setting
 from benchmarks.latency.process import LostError
@@ -44,7 +43,7 @@ def contender(tmp_path, monkeypatch):
 
     def make(name):
         timed = {setting: TimedWindows(windows, 1 if setting.lengths == "real" else 8) for setting in SETTINGS}
-        return TimedModel(name, Runtime("logging", "1.0"), LocalDeployment("logging_adapter", tmp_path / name), timed)
+        return TimedModel(name, Runtime("logging", "1.0"), on_this_machine(tmp_path / name, "logging_adapter"), timed)
 
     return make
 
@@ -77,7 +76,7 @@ def test_all_compute_the_same_windows_in_every_round(contender, journal, tmp_pat
     assert all(shape == (1, 8) for first in range(0, 30, 10) for shape in shapes(tmp_path, "a")[first + 5 : first + 10])
     for one in both:
         assert {setting: len(turns) for setting, turns in one.turns.items()} == {setting: 3 for setting in SETTINGS}
-        assert one.facts.keys() >= {"load_ms", "latency_ms_first", "peak_memory_mb"}
+        assert one.process_metrics.keys() >= {"load_ms", "latency_ms_first", "peak_memory_mb"}
         assert one.error is None
 
 
@@ -119,23 +118,16 @@ def test_another_runtime_than_the_answers_were_measured_with_is_not_timed(conten
     changed, other = contender("a"), contender("b")
     changed.runtime = Runtime("logging", "0.9")
     run_interleaved_rounds([changed, other], SETTINGS, PLAN, 1, cores_for(1), journal(), progress=False)
-    assert changed.error == "its answers were measured with logging 0.9, and now it runs with logging 1.0; measure it again"
+    assert changed.error == "its accuracy was measured with logging 0.9, but it now runs with logging 1.0; measure it again"
     assert not (tmp_path / "a.log").exists()
     assert other.error is None
-
-
-@dataclass(frozen=True)
-class CutOff(LocalDeployment):
-    """A server whose process ends as ssh does when the network is gone, once the model has been called so often."""
-
-    exit_when_lost: ClassVar[int] = 255
 
 
 def test_a_lost_connection_ends_the_run_and_keeps_its_rounds(contender, journal, tmp_path):
     adapter = (tmp_path / "logging_adapter.py").read_text().replace('raise RuntimeError("out of memory")', "os._exit(255)")
     (tmp_path / "logging_adapter.py").write_text("import os\n" + adapter)
     lost, good = contender(f"fails{CALLS_OF_A_ROUND + 2}"), contender("good")
-    lost.deployment = CutOff("logging_adapter", tmp_path / lost.key)
+    lost.deployment = replace(lost.deployment, exit_when_lost=255)  # as ssh ends when the network is gone
     kept = journal()
     with pytest.raises(LostError, match=r"the connection was lost half-way \(exit code 255: .*\); the same command goes on"):
         run_interleaved_rounds([lost, good], SETTINGS, PLAN, 1, cores_for(1), kept, progress=False)
@@ -161,7 +153,8 @@ def test_other_numbers_of_threads_and_other_runs_are_apart(contender, journal, t
 def test_the_same_run_is_measured_by_one_process_at_a_time(journal, tmp_path):
     first = journal()
     first.add({"threads": 1})
-    with pytest.raises(OptionError, match=r"rows\.jsonl: the same comparison is being measured for these rows; let it end first"):
+    said = r"rows\.jsonl: the same comparison is being measured for these rows; wait until it has finished"
+    with pytest.raises(OptionError, match=said):
         Journal(tmp_path / "rows.jsonl", {"models": "a b"}, "2027-01-01T00:00:00Z")
     first.add({"threads": 2})
     again = journal()

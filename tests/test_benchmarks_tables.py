@@ -79,7 +79,7 @@ def test_times_of_another_run_are_marked_and_their_ratio_is_of_their_own_run():
     results = [timed(ms=120.0, date=old), timed("s", 30.0, date=old), scored(), scored("s", 78.0), timed(ms=100.0)]
     teacher, student = lines(results)
     assert (teacher["ms padded"], student["ms padded"], student["x padded"]) == ("100.0", "30.0‡", "4.00x")
-    assert "‡ of another run than the times of teacher above, which took 120.0 ms padded to 384 there" in notes(results)
+    assert "‡ from another run than the times of teacher above; in that run teacher took 120.0 ms padded to 384" in notes(results)
     alone = [scored(), timed(ms=100.0), timed("s", 20.0, date=old)]
     assert [line["x padded"] for line in lines(alone)] == ["1.00x", UNKNOWN]
 
@@ -370,13 +370,13 @@ def test_the_command_writes_prints_draws_and_refuses(tmp_path, capsys):
     for view, shown in (("family", False), ("summary", True)):
         assert ("student-openvino-int8" in main(TableConfig(rows, view=view, plot=svg))) == shown
         assert ("student-openvino-int8" in svg.read_text()) == shown
-    with pytest.raises(OptionError, match=r"nothing to show as summary for other\.json"):
+    with pytest.raises(OptionError, match=r"no rows for the view summary of other\.json"):
         main(TableConfig(rows, data="other.json"))
     with pytest.raises(OptionError, match="--view"):
         TableConfig(rows, view="speed")
     phone = tmp_path / "phone.jsonl"
     append_result(phone, on_phone())
-    with pytest.raises(OptionError, match="nothing to show as summary; a phone's are in --view latency"):
+    with pytest.raises(OptionError, match="no rows for the view summary; a phone's are in --view latency"):
         main(TableConfig(phone))
     with pytest.raises(OptionError, match="the rows hold no latency"):
         main(TableConfig(phone, view="latency", plot=svg))

@@ -17,9 +17,9 @@ from benchmarks import compare
 from benchmarks.elsewhere import check_same_model, parity
 from benchmarks.latency import hosts
 from benchmarks.latency.conditions import cores_for, describe, machine
-from benchmarks.latency.hosts import SCRIPT, TargetError, count_between_marks
+from benchmarks.latency.hosts import TargetError, count_between_marks
 from benchmarks.latency.journal import Journal
-from benchmarks.latency.process import complaint
+from benchmarks.latency.process import WORKER, complaint
 from benchmarks.results import Failure, Latency, Machine, TargetAccuracy, append_result, read_results
 from benchmarks.stats import round_ratio
 from qa.errors import OptionError, ProbeError
@@ -120,7 +120,7 @@ def test_over_ssh_bundles_take_turns_and_a_stopped_run_goes_on(client, export, d
     before = read_results(rows_path)
     assert [type(row) for row in before] == [TargetAccuracy] * 2
     compare.main(config)
-    assert "was measured before this run was stopped" in capsys.readouterr().err
+    assert "on ssh:board reused from the rows" in capsys.readouterr().err
     rows = read_results(rows_path)
     assert rows[:2] == before
     timed = {(row.model, row.lengths, row.threads): row for row in rows[2:]}
@@ -172,7 +172,7 @@ def test_a_host_without_the_runtime_is_a_row_that_says_what_to_install(client, e
     assert run_cli(monkeypatch, export, "--target", "ssh:board", "--data", data, "--rows", rows) == 1
     (only,) = read_results(rows)
     assert isinstance(only, Failure)
-    assert "model.onnx needs onnxruntime, which is not installed" in only.error
+    assert "an ONNX bundle needs onnxruntime, which is not installed" in only.error
     assert "pip install numpy ai-edge-litert onnxruntime" in only.error
     assert "\n" not in only.error
     assert (only.target, only.machine, only.runtime) == ("ssh:board", Machine("ssh:board"), None)
@@ -202,7 +202,7 @@ def emulator(tmp_path, bare_site, monkeypatch):
     (setup / "versions.txt").write_text("QEMU 1:7.2\nnumpy 2\n")
     (setup / "python.py").write_text(
         "import itertools, os, runpy, sys\n"
-        f"sys.path.insert(0, {str(bare_site)!r})\n"
+        f"sys.path[:0] = [os.getcwd(), {str(bare_site)!r}]\n"
         "marks = []\n"
         "def mark():\n"
         "    marks.append(f'{1000 * len(marks)}\\n')\n"
@@ -211,8 +211,7 @@ def emulator(tmp_path, bare_site, monkeypatch):
         "request = sys.stdin.readline()\n"
         "sys.stdin = itertools.chain([request], sys.stdin)\n"
         "open(sys.argv[0] + '.log', 'w').write(' '.join(sys.argv[1:]) + ' ' + os.environ['LITERT'] + '\\n' + request)\n"
-        "sys.argv = sys.argv[2:]\n"
-        "runpy.run_path(sys.argv[0], run_name='__main__')\n"
+        "runpy.run_module(sys.argv[3], run_name='__main__', alter_sys=True)\n"
     )
     words = shlex.join([sys.executable, "-S", "-s", "-P", str(setup / "python.py")])
     Board.script(setup / "python-arm64", f'exec {words} "$@"')
@@ -228,7 +227,7 @@ def test_under_qemu_instructions_are_counted_and_never_time(emulator, export, da
     assert (only.instructions_per_window, only.n, only.same_spans) == (1000, 3, 1.0)
     assert str(only.machine).startswith("neoverse-n1 under QEMU 1:7.2")
     started, request = (emulator / "python.py.log").read_text().splitlines()
-    assert started == f"neoverse-n1 {SCRIPT} "
+    assert started == f"neoverse-n1 -m {WORKER} "
     assert json.loads(request)["threads"] == 1
     assert "qemu:neoverse-n1" in capsys.readouterr().out
 
@@ -237,22 +236,23 @@ def test_under_qemu_litert_may_be_of_the_apps_release_line(emulator, export, dat
     (emulator / "litert-1.4.0").mkdir()
     rows, target = tmp_path / "rows.jsonl", "qemu:neoverse-n1/litert-1.4.0"
     assert run_cli(monkeypatch, export, "--target", target, "--data", data, "--rows", rows) == 0
-    assert (emulator / "python.py.log").read_text().splitlines()[0] == f"neoverse-n1 {SCRIPT} 1.4.0"
+    assert (emulator / "python.py.log").read_text().splitlines()[0] == f"neoverse-n1 -m {WORKER} 1.4.0"
     (only,) = read_results(rows)
     assert only.target == target
     assert str(only.machine).startswith("neoverse-n1 under QEMU")
 
 
-def test_a_stopped_run_whose_rows_are_gone_measures_again(emulator, export, data, tmp_path, monkeypatch):
+def test_what_the_rows_have_is_not_computed_again(emulator, export, data, tmp_path, monkeypatch, capsys):
     rows = tmp_path / "rows.jsonl"
     words = (export, "--target", "qemu:neoverse-n1", "--data", data, "--rows", rows)
-    with monkeypatch.context() as patch:
-        patch.setattr(Journal, "remove", lambda self: None)  # as of a run that was killed at its end
+    for _ in range(2):
         assert run_cli(monkeypatch, *words) == 0
+        assert len(read_results(rows)) == 1
+    assert f"{export.name}: accuracy on qemu:neoverse-n1 reused from the rows" in capsys.readouterr().err
     rows.unlink()
+    assert run_cli(monkeypatch, *words, "--questions", 2) == 0
     assert run_cli(monkeypatch, *words) == 0
-    (only,) = read_results(rows)
-    assert only.instructions_per_window == 1000
+    assert [row.n for row in read_results(rows)] == [2, 3], "other questions are measured anew"
 
 
 def test_a_worker_that_dies_or_marks_too_little_is_a_row(emulator, export, data, tmp_path, monkeypatch):
@@ -347,5 +347,6 @@ def test_the_line_that_says_what_went_wrong():
 
 def test_an_arm_board_is_described_by_what_its_kernel_tells():
     cpuinfo = "processor\t: 0\nFeatures\t: fp asimd asimdhp asimddp\nCPU implementer\t: 0x41\nCPU part\t: 0xd0b\n"
+    system = {"cpuinfo": cpuinfo, "cores": 4, "architecture": "aarch64", "board": "Raspberry Pi 5 Model B"}
     wanted = "Raspberry Pi 5 Model B, aarch64 (implementer 0x41, part 0xd0b), 4 cores, asimddp asimdhp"
-    assert str(describe(cpuinfo, 4, "aarch64", "Raspberry Pi 5 Model B")) == wanted
+    assert str(describe(system)) == wanted

@@ -3,6 +3,7 @@
 import ast
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -10,14 +11,13 @@ import sys
 import numpy as np
 import pytest
 
-from benchmarks.latency import worker as worker_script
 from benchmarks.latency.conditions import cores_for
-from benchmarks.latency.hosts import SCRIPT, LocalDeployment
-from benchmarks.latency.process import Worker, WorkerError
-from benchmarks.latency.worker import InputError, collate, machine_facts
+from benchmarks.latency.hosts import WORKER_FILES, on_this_machine
+from benchmarks.latency.process import ROOT, WORKER, Deployment, Worker, WorkerError
+from benchmarks.latency.worker import system_information
 from export.parity import real_windows
-from qa import runtimes
 from qa.bundle import open_bundle
+from qa.kinds import KINDS
 from qa.runtimes import TorchRuntime, load_runtime, run_windows
 
 # Counts its calls in the logits; the name of its path says after how many it fails.
@@ -47,7 +47,7 @@ IDS = {"input_ids": np.array([[1, 2, 3]]), "attention_mask": np.ones((1, 3)), "t
 def adapter(tmp_path, monkeypatch):
     (tmp_path / "counting_adapter.py").write_text(ADAPTER)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    return lambda name: LocalDeployment("counting_adapter", tmp_path / str(name))
+    return lambda name: on_this_machine(tmp_path / str(name), "counting_adapter")
 
 
 @pytest.fixture
@@ -70,16 +70,16 @@ def windows(make_bundle):
 
 def test_a_bundle_gives_the_logits_it_gives_here(tiny_export, start, windows):
     bundle = tiny_export("onnx")
-    worker = start(LocalDeployment("benchmarks.latency.bundle_adapter", bundle.path))
+    worker = start(on_this_machine(bundle.weights))
     here = load_runtime(bundle, 1)
     assert worker.name == here.name
     for mine, other in zip(run_windows(here, windows), run_windows(worker, windows), strict=True):
         np.testing.assert_array_equal(mine[0], other[0])
         np.testing.assert_array_equal(mine[1], other[1])
-    assert worker.facts["load_ms"] > 0
+    assert worker.loaded["load_ms"] > 0
     assert worker.cpu_seconds() > 0
-    assert worker.facts["memory_before_load_mb"] > 10
-    assert {"cpuinfo", "cores", "usable_cores"} <= worker.facts["machine"].keys()
+    assert worker.loaded["memory_before_load_mb"] > 10
+    assert {"cpuinfo", "cores", "usable_cores"} <= worker.loaded["system"].keys()
 
 
 def test_windows_are_timed_as_often_as_asked_and_padded_as_the_model_needs(adapter, start):
@@ -90,9 +90,9 @@ def test_windows_are_timed_as_often_as_asked_and_padded_as_the_model_needs(adapt
     assert reply["n_warmup"] == 3
     # The model takes two windows at once, so a batch of three is two calls, timed together.
     assert np.shape(worker.time(WINDOWS, 1, 3, 0)["times_ms"]) == (1, 2)
-    # (3 + 3) and (3 + 3) calls so far, one to warm up a length, and this one.
-    assert worker(IDS)[0][0, 0] == 14
-    assert worker(IDS)[0][0, 0] == 15
+    # Two calls for two lengths, (3 + 3) and (3 + 3) so far, one to warm up a third, and this one.
+    assert worker(IDS)[0][0, 0] == 16
+    assert worker(IDS)[0][0, 0] == 17
     assert len(worker.time(WINDOWS[:1], 1, 1, 0.05)["times_ms"]) > 1
     with pytest.raises(WorkerError, match=r"does not fit the model's lengths \[8, 16\]"):
         worker.time(WINDOWS[:1], 17, 1, 0)
@@ -104,7 +104,7 @@ def test_a_failure_is_one_line(adapter, start):
     with pytest.raises(WorkerError, match=r"^out of memory$"):
         start(adapter(4)).time(WINDOWS, 1, 1, 0)
     with pytest.raises(WorkerError, match=r"^No module named 'absent'$"):
-        start(LocalDeployment("absent", SCRIPT))
+        start(on_this_machine(ROOT, "absent"))
     worker = start(adapter(9))
     os.kill(worker._process.pid, signal.SIGKILL)
     with pytest.raises(WorkerError, match=r"^its process ended \(killed by signal 9\)$"):
@@ -116,48 +116,54 @@ def test_a_worker_that_does_not_answer_is_ended(adapter, start):
         start(adapter("slow"), timeout_s=2)
 
 
-# The plain script, in a Python that has numpy and the runtime only
+# What is copied to a board, in a Python that has numpy and the runtimes only
 
 
-def ask(requests, site):
+BARE = (sys.executable, "-S", "-s", "-P", "-m", WORKER)
+
+
+@pytest.fixture
+def board(tmp_path):
+    """A folder with the files of the project that a board gets."""
+    for name in WORKER_FILES:
+        copied = tmp_path / "board" / name
+        copied.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, copied)
+    return tmp_path / "board"
+
+
+def environment(board, site):
+    return {"PYTHONPATH": f"{board}:{site}", "PATH": os.environ["PATH"]}
+
+
+def ask(requests, board, site):
     """The replies of a worker in a bare Python, and its exit code."""
-    env = {"PYTHONPATH": str(site), "PATH": os.environ["PATH"], "OMP_NUM_THREADS": "1"}
     told = "".join(json.dumps(request) + "\n" for request in requests)
-    command = [sys.executable, "-S", "-s", "-P", str(SCRIPT)]
-    done = subprocess.run(command, input=told, capture_output=True, text=True, env=env, check=False, timeout=120)
+    env = environment(board, site)
+    done = subprocess.run(BARE, input=told, capture_output=True, text=True, env=env, cwd=board, check=False, timeout=120)
     return [json.loads(line) for line in done.stdout.splitlines()], done
 
 
 def loading(path, sha256=None):
-    return {"load": str(path), "threads": 1, "cores": [], "adapter": None, "precision": None, "sha256": sha256}
-
-
-class BareDeployment(LocalDeployment):
-    """This script in a bare Python, as on a board."""
-
-    def command(self, threads):
-        return [sys.executable, "-S", "-s", "-P", str(SCRIPT)], {"PYTHONPATH": str(self.python), "PATH": os.environ["PATH"]}
-
-    def load(self):
-        return {key: value for key, value in loading(self.path).items() if key not in ("threads", "cores")}
+    return {"load": str(path), "threads": 1, "cores": [], "sha256": sha256}
 
 
 @pytest.mark.parametrize("kind", ["tflite", "onnx"])
 def test_on_a_board_logits_are_those_of_pytorch_and_of_the_runtime_here(
-    kind, tiny_export, make_bundle, windows, bare_site, start
+    kind, tiny_export, make_bundle, windows, bare_site, board, start
 ):
     bundle = tiny_export(kind)
-    worker = start(BareDeployment("", bundle.weights, bare_site), 1)
+    worker = start(Deployment(BARE, {"load": str(bundle.weights)}, environment=environment(board, bare_site)))
     runtime = load_runtime(bundle, 1)
     assert (worker.name, worker.lengths) == (runtime.name, runtime.lengths)
-    reference = run_windows(TorchRuntime(open_bundle(make_bundle()), 1), windows)
+    reference = run_windows(TorchRuntime(open_bundle(make_bundle()).weights, 1), windows)
     for own, here, torch in zip(run_windows(worker, windows), run_windows(runtime, windows), reference, strict=True):
         for a, b, c in zip(own, here, torch, strict=True):
             np.testing.assert_array_equal(a, b)  # the same runtime on the same inputs: not one bit differs
             np.testing.assert_allclose(a, c, atol=1e-4)
 
 
-def test_what_a_board_cannot_do_is_one_line(tiny_export, tmp_path, bare_site):
+def test_what_a_board_cannot_do_is_one_line(tiny_export, tmp_path, bare_site, board):
     bundle = tiny_export("onnx")
     torn = tmp_path / "model.onnx"
     torn.write_bytes(bundle.weights.read_bytes()[:-1])
@@ -169,39 +175,27 @@ def test_what_a_board_cannot_do_is_one_line(tiny_export, tmp_path, bare_site):
     for request, site, said in (
         (loading(torn, sha256), bare_site, f"{sha256[:12]} is wanted; copy it again"),
         (loading(torn), bare_site, "ONNX Runtime"),
-        (loading(tmp_path / "none.txt"), bare_site, "neither .tflite nor .onnx"),
-        (loading(bundle.weights), poor, "model.onnx needs onnxruntime, which is not installed"),
-        (loading(tmp_path / "model.tflite"), poor, "none is installed for"),
+        (loading(tmp_path / "none.txt"), bare_site, "not the weights of a bundle"),
+        (loading(bundle.weights), poor, "an ONNX bundle needs onnxruntime, which is not installed for"),
+        (loading(tmp_path / "model.tflite"), poor, "a TFLite bundle needs ai-edge-litert, which is not installed for"),
         ({"compute": {}}, bare_site, "nothing is loaded yet"),
     ):
-        (reply,), done = ask([request], site)
+        (reply,), done = ask([request], board, site)
         assert said in reply["error"]
         assert done.returncode != 0
     empty = tmp_path / "empty"
     empty.mkdir()
-    _, done = ask([], empty)
+    _, done = ask([], board, empty)
     assert done.stderr == f"error: numpy is not installed for {sys.executable}; python3 -m pip install numpy\n"
 
 
-def test_inputs_are_as_short_as_the_model_allows():
-    def shape(n, lengths, pad_to=1):
-        return collate([list(range(n))], [2], lengths, pad_to)["input_ids"].shape
+def test_what_is_copied_to_a_board_is_python_3_9_and_imports_numpy_and_itself_alone():
+    files = {*WORKER_FILES, *(kind.file for kind in KINDS.values() if kind.exported)}
+    copied = {name.removesuffix(".py").replace("/", ".") for name in files}
+    for name in files:
+        tree = ast.parse((ROOT / name).read_text(encoding="utf-8"), feature_version=(3, 9))
+        modules = {n.module for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)}
+        modules |= {a.name for n in ast.walk(tree) if isinstance(n, ast.Import) for a in n.names}
+        assert {m for m in modules if m.split(".")[0] not in sys.stdlib_module_names} <= {"numpy", *copied}
+    assert system_information()["usable_cores"] == sorted(os.sched_getaffinity(0))
 
-    assert [shape(n, [96, 128]) for n in (3, 96, 97)] == [(1, 96), (1, 96), (1, 128)]
-    assert [shape(3, None), shape(3, None, 128)] == [(1, 3), (1, 128)]
-    with pytest.raises(InputError, match=r"a window of 129 tokens does not fit the model's lengths \[96, 128\]"):
-        shape(129, [96, 128])
-    inputs = collate([[1, 2, 3], [4]], [2, 0], [5], 1)
-    assert {name: values.tolist() for name, values in inputs.items()} == {
-        "input_ids": [[1, 2, 3, 0, 0], [4, 0, 0, 0, 0]], "attention_mask": [[1, 1, 1, 0, 0], [1, 0, 0, 0, 0]],
-        "token_type_ids": [[0, 0, 1, 0, 0], [1, 0, 0, 0, 0]],
-    }  # fmt: skip
-
-
-def test_the_script_needs_nothing_of_the_project_and_knows_the_runtimes_names():
-    tree = ast.parse(SCRIPT.read_text(encoding="utf-8"), feature_version=(3, 9))
-    modules = {n.module for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)}
-    modules |= {a.name for n in ast.walk(tree) if isinstance(n, ast.Import) for a in n.names}
-    assert {m.split(".")[0] for m in modules} - set(sys.stdlib_module_names) == {"numpy"}
-    assert worker_script.LITERT_PACKAGES == runtimes.LITERT_PACKAGES
-    assert machine_facts()["usable_cores"] == sorted(os.sched_getaffinity(0))

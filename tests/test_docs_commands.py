@@ -1,16 +1,18 @@
-"""What README and docs say can be typed: every command exists, with its options, and every link leads somewhere."""
+"""What README and docs say can be typed: every command exists, with its options, every example of one parses, cheap ones run
+as they stand, and every link leads somewhere."""
 
 import contextlib
 import io
 import re
 import shlex
+import shutil
 from pathlib import Path
 from pkgutil import resolve_name
 
 import pytest
 import tyro
 
-from qa.cli import options_of
+from qa.cli import options_of, run_command
 from qa.commands import COMMANDS
 
 ROOT = Path(__file__).parent.parent
@@ -19,38 +21,79 @@ PAGES = [
     *sorted((ROOT / "docs").rglob("*.md")),
 ]
 COMMAND = re.compile(r"python (-m [a-z_.]+|benchmarks/compare\.py)((?: (?!&&|->)[^\s`#]+)*)")
+EXAMPLE = re.compile(r"^    (?:\.venv/bin/)?python (-m [a-z_.]+|benchmarks/compare\.py)([^#\n]*)", re.MULTILINE)
+# Examples of these take seconds on a tiny model. Those that train are what `make demo` runs, and their tests run `main`.
+CHEAP = ("qa.ask", "qa.evaluate", "export.onnx", "export.tflite", "export.android", "compress.tables")
+HUB = "deepset/"  # no test has a network
 
 
-def commands():
+def commands(pattern):
     """(page, module, arguments) of every command, long ones over several lines; each once."""
     found = {}
     for page in PAGES:
         text = re.sub(r" \\\n\s+", " ", page.read_text(encoding="utf-8"))
-        for program, rest in COMMAND.findall(text):
+        for program, rest in pattern.findall(text):
             module = program.removeprefix("-m ").removesuffix(".py").replace("/", ".")
             if module.split(".")[0] in ("qa", "distill", "compress", "export", "benchmarks"):
                 found[module, rest] = page.relative_to(ROOT)
     return [(str(page), module, shlex.split(rest)) for (module, rest), page in found.items()]
 
 
+def main_of(module):
+    (target,) = {target for target in COMMANDS.values() if target.partition(":")[0].removesuffix(".__main__") == module}
+    return resolve_name(target)
+
+
 def flags_of(module, subcommand):
     """The options of a command, as its --help has them."""
-    (target,) = {target for target in COMMANDS.values() if target.partition(":")[0].removesuffix(".__main__") == module}
     shown = io.StringIO()
     with contextlib.redirect_stdout(shown), pytest.raises(SystemExit):
-        tyro.cli(options_of(resolve_name(target)), args=[*subcommand, "--help"])
+        tyro.cli(options_of(main_of(module)), args=[*subcommand, "--help"])
     return set(re.findall(r"--[a-z][a-z0-9-]*", shown.getvalue()))
 
 
 def test_there_are_commands():
-    assert len(commands()) > 25
+    assert len(commands(COMMAND)) > 25
+    assert len(commands(EXAMPLE)) > 25
 
 
-@pytest.mark.parametrize(("page", "module", "arguments"), commands())
+@pytest.mark.parametrize(("page", "module", "arguments"), commands(COMMAND))
 def test_a_documented_command_exists_with_its_options(page, module, arguments):
     subcommand = arguments[:1] if module == "qa.convert" else []
     unknown = {a for a in arguments if a.startswith("--")} - flags_of(module, subcommand) - {"--help"}
     assert not unknown, f"{page}: python -m {module} has no {', '.join(sorted(unknown))}"
+
+
+@pytest.mark.parametrize(("page", "module", "arguments"), commands(EXAMPLE))
+def test_an_example_has_all_that_its_command_needs_and_values_that_it_takes(page, module, arguments, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "FOLDER" / "wikipedia").mkdir(parents=True)  # which qa.convert looks for
+    given = [a for a in arguments if not (a.startswith("[") or a.endswith("]"))]  # without what may be left out
+    tyro.cli(options_of(main_of(module)), args=given)
+
+
+@pytest.fixture
+def place(make_bundle, tiny_export, small_squad, tmp_path, monkeypatch):
+    """A folder with what the examples name, tiny."""
+    made = {"teacher": make_bundle(seed=1), "student": make_bundle(), "student-pruned": make_bundle(pruned=True)}
+    for name, bundle in {**made, "student-pruned-tflite-int8": tiny_export("tflite").path}.items():
+        shutil.copytree(bundle, tmp_path / "runs" / "demo" / name)
+    shutil.copy(small_squad, tmp_path / "dev-v1.1.json")
+    (tmp_path / "passage.txt").write_text("In spring she lived in Paris, then in Rome.")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("page", "module", "arguments"),
+    [one for one in commands(EXAMPLE) if one[1] in CHEAP and "--push" not in one[2] and not any(HUB in a for a in one[2])],
+)
+def test_cheap_examples_run_as_they_stand(page, module, arguments, place, converted_once):
+    demo = place / "runs" / "demo"
+    if module == "export.tflite":  # which makes it
+        shutil.rmtree(demo / "student-pruned-tflite-int8")
+    bundle = demo / ("student-pruned-tflite-int8" if module == "export.android" else "student")
+    run_command(main_of(module), [str(bundle) if a == "BUNDLE" else a for a in arguments])
 
 
 def test_links_lead_somewhere():

@@ -39,7 +39,7 @@ def exported(make_bundle, tmp_path_factory):
 
 def linear_calls(bundle):
     """(calls of Linears in one run, those of them with two sides large enough for ONNX's int8); the pointer's run twice."""
-    model, calls = TorchRuntime(bundle, 1).model, []
+    model, calls = TorchRuntime(bundle.weights, 1).model, []
     for module in model.modules():
         if isinstance(module, nn.Linear):
             module.register_forward_hook(lambda linear, *_: calls.append(min(linear.weight.shape)))
@@ -55,7 +55,7 @@ def test_onnx_fp32_takes_a_batch_of_any_length(exported, head):
     chosen = [windows[0], windows[20], next(w for w in windows if len(w.input_ids) == LENGTH)]
     for batch in (collate(chosen), collate(chosen[:1])):
         mask = batch["attention_mask"] == 1
-        for wanted, seen in zip(TorchRuntime(parent, 1)(batch), load_runtime(bundle, 1)(batch), strict=True):
+        for wanted, seen in zip(TorchRuntime(parent.weights, 1)(batch), load_runtime(bundle, 1)(batch), strict=True):
             assert np.abs(wanted - seen)[mask].max() < 1e-4
 
 
@@ -74,10 +74,10 @@ def test_onnx_int8_multiplies_every_large_matrix_in_int8(exported, head):
 def test_tflite_fp32_equals_pytorch(exported, head):
     parent, bundle = exported(head, "tflite", "none")
     windows = real_windows(parent)
-    runtime = load_runtime(bundle, 1)
+    reference, runtime = TorchRuntime(parent.weights, 1), load_runtime(bundle, 1)
     for window in (windows[0], next(w for w in windows if len(w.input_ids) == LENGTH)):
         n = len(window.input_ids)
-        for wanted, seen in zip(TorchRuntime(parent, 1)(collate([window])), runtime(collate([window], LENGTH)), strict=True):
+        for wanted, seen in zip(reference(collate([window])), runtime(collate([window], LENGTH)), strict=True):
             assert np.abs(wanted[0] - seen[0, :n]).max() < 1e-4
 
 

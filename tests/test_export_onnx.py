@@ -73,7 +73,7 @@ def folder_hash(path):
 @pytest.mark.parametrize("name", MODELS)
 def test_fp32_equals_pytorch_padded_and_not(exported, name):
     parent, bundle = exported(name)
-    reference, runtime = TorchRuntime(parent, 1), load_runtime(bundle, 1)
+    reference, runtime = TorchRuntime(parent.weights, 1), load_runtime(bundle, 1)
     windows = real_windows(parent)
     for window in (windows[0], windows[-1]):
         n = len(window.input_ids)
@@ -90,7 +90,7 @@ def test_a_batch_of_three_works_and_stays_near_pytorch(exported, name, flag):
     windows = real_windows(parent)
     batch = collate([windows[0], windows[20], windows[-1]])
     largest = {"none": 1e-4, "fp16": 0.05, "int8": 1.0, "int8-weights": 0.3}[flag]  # of logits with a deviation of 1
-    for wanted, seen in zip(TorchRuntime(parent, 1)(batch), load_runtime(bundle, 1)(batch), strict=True):
+    for wanted, seen in zip(TorchRuntime(parent.weights, 1)(batch), load_runtime(bundle, 1)(batch), strict=True):
         mask = batch["attention_mask"] == 1
         assert seen.shape == wanted.shape
         assert np.abs(wanted - seen)[mask].max() < largest

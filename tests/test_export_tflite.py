@@ -21,10 +21,11 @@ from export.package import read_package
 from export.parity import real_windows
 from export.tflite import TFLiteConfig, check_structure, convert, main, read_structure
 from export.word_table import Int4Rows
+from qa.engines import run_length
 from qa.errors import BundleError, OptionError, ParityError, UnsupportedExport
 from qa.features import collate
 from qa.models.model import QAModel
-from qa.runtimes import TorchRuntime, load_runtime, run_length
+from qa.runtimes import TorchRuntime, load_runtime
 
 
 def folder_hash(path):
@@ -37,7 +38,7 @@ def folder_hash(path):
 @pytest.mark.parametrize("name", MODELS)
 def test_fp32_equals_pytorch_padded_and_not(exported_tflite, name):
     parent, bundle = exported_tflite(name)
-    reference, runtime = TorchRuntime(parent, 1), load_runtime(bundle, 1)
+    reference, runtime = TorchRuntime(parent.weights, 1), load_runtime(bundle, 1)
     windows = real_windows(parent)
     full = [w for w in windows if len(w.input_ids) == 128]
     assert full, "windows without padding"
@@ -78,7 +79,7 @@ def test_the_smallest_signature_that_fits_is_used(exported_tflite):
 def test_int8_is_int8(exported_tflite, name):
     parent, bundle = exported_tflite(name, "int8")
     structure = read_structure(bundle.weights.read_bytes())
-    model = TorchRuntime(parent, 1).model
+    model = TorchRuntime(parent.weights, 1).model
     n_linear = sum(isinstance(m, nn.Linear) for m in model.modules()) - 2 * len(model.encoder.layers)  # one gives all three
     assert structure.weight_types == {
         ("FULLY_CONNECTED", "INT8", False): n_linear * len(LENGTHS),
@@ -96,7 +97,7 @@ def test_int8_is_int8(exported_tflite, name):
 def test_int4_is_int4_but_for_the_small_tables(exported_tflite):
     parent, bundle = exported_tflite("bert", "int4")
     structure = read_structure(bundle.weights.read_bytes())
-    n_linear = sum(isinstance(m, nn.Linear) for m in TorchRuntime(parent, 1).model.modules()) - 2 * 2  # one gives all three
+    n_linear = sum(isinstance(m, nn.Linear) for m in TorchRuntime(parent.weights, 1).model.modules()) - 4  # one gives all three
     assert structure.products == {"INT8": 4}
     assert structure.weight_types["FULLY_CONNECTED", "INT4", False] == n_linear * len(LENGTHS)
     # Two values in each byte of the first, and their scales.

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from tflite_exports import LENGTHS, bare_model, compute, sealed_again, spoiled
 
-import qa.runtimes
+import qa.engines
 from export.package import read_package
 from export.parity import probe_windows
 from export.tflite import TFLiteConfig
@@ -57,7 +57,7 @@ def bundle(tmp_path_factory):
 
 
 def load_replay(bundle, name, monkeypatch):
-    monkeypatch.setattr(qa.runtimes, "LiteRTRuntime", lambda bundle, threads: Replay(name))
+    monkeypatch.setattr(qa.engines, "LiteRTRuntime", lambda weights, threads: Replay(name))
     return load_runtime(bundle)
 
 

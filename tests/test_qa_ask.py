@@ -10,12 +10,13 @@ import pytest
 from qa.ask import AskConfig, as_text, snippet
 from qa.ask import main as ask
 from qa.bundle import open_bundle
+from qa.engines import run_length
 from qa.errors import OptionError, ProbeError
 from qa.evaluate import EvaluateConfig
 from qa.evaluate import main as evaluate
 from qa.probe import ProbeWindow, write_probe
 from qa.reader import Answer
-from qa.runtimes import check_probe, load_runtime, run_length, run_windows
+from qa.runtimes import check_probe, load_runtime, run_windows
 
 PASSAGE = "Programs are old.\nAda Lovelace\twrote the\nfirst in 1843."
 

@@ -66,7 +66,7 @@ def test_tflite(make_whole_bundle, tmp_path, flag):
     exported = export.tflite.main(config)
     if flag == "none":
         windows = real_windows(bundle)[:5]
-        wanted, seen = (run_windows(runtime, windows) for runtime in (TorchRuntime(bundle, 1), load_runtime(exported, 1)))
+        wanted, seen = (run_windows(runtime, windows) for runtime in (TorchRuntime(bundle.weights, 1), load_runtime(exported, 1)))
         assert max(np.abs(a - b).max() for w, s in zip(wanted, seen, strict=True) for a, b in zip(w, s, strict=True)) < 1e-4
     if flag == "int8":
         types = read_structure(exported.weights.read_bytes()).weight_types

@@ -122,7 +122,7 @@ def test_onnx(make_whole_bundle, tmp_path, name, flag):
     exported = export.onnx.main(export.onnx.OnnxConfig(model=bundle.path, out=tmp_path / "out", quantize=flag))
     if flag == "none":
         batch = collate(real_windows(bundle)[:3])
-        for wanted, seen in zip(TorchRuntime(bundle, 1)(batch), load_runtime(exported, 1)(batch), strict=True):
+        for wanted, seen in zip(TorchRuntime(bundle.weights, 1)(batch), load_runtime(exported, 1)(batch), strict=True):
             assert np.abs(wanted - seen)[batch["attention_mask"] == 1].max() < 1e-4
 
 

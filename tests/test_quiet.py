@@ -63,7 +63,7 @@ def test_a_command_quiets_what_is_imported_already_unless_the_user_wants_to_hear
 
 
 def test_a_runtime_computes_with_its_threads_and_gives_the_process_its_own_back(make_bundle):
-    runtime, seen = TorchRuntime(open_bundle(make_bundle()), 1), []
+    runtime, seen = TorchRuntime(open_bundle(make_bundle()).weights, 1), []
     before = torch.get_num_threads()
     torch.set_num_threads(3)
     try:

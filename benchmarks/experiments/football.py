@@ -8,15 +8,14 @@ command goes on after a stop.
 """
 
 import math
-import sys
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from benchmarks.command_line import command_line_of, flag_name, note
-from benchmarks.experiments.base import Experiment, check_plan, data_of, evenly, show_tables, take_bundle, train
+from benchmarks.command_line import command_line_of, note
+from benchmarks.experiments.base import Experiment, ExperimentConfig, data_of, evenly, show_tables, train
 from benchmarks.experiments.football_views import (
     FOOTBALL,
     MARKERS_NAME,
@@ -24,14 +23,11 @@ from benchmarks.experiments.football_views import (
     SQUAD_FOOTBALL,
     STARTS,
     FootballResults,
-    by_category,
     comparison_table,
     main_table,
 )
-from benchmarks.models import bundle_facts
-from benchmarks.results import EXIT_SOME_FAILED, AnyResult, Failure, ResultFile, failed
-from benchmarks.tables import check_markers
-from distill.stage import DataSplits, disable_attention_dropout, fresh_model, load_splits
+from benchmarks.results import AnyResult, Failure, ResultFile, exit_if_failed
+from distill.stage import disable_attention_dropout, fresh_model, load_splits
 from distill.student import same_tokens
 from distill.training import TrainingOptions
 from qa.bundle import Bundle
@@ -40,21 +36,19 @@ from qa.cli import check_option, run_command
 from qa.errors import OptionError, SquadFormatError
 from qa.features import Window, make_windows
 from qa.models.model import QAModel
-from qa.models.pretrained import EMBEDDED as EMBEDDED_ENCODER
 from qa.models.pretrained import find_encoder, load_encoder
 from qa.settings import QASettings
 from qa.squad import Example, file_sha256
 from qa.tokenization import load_tokenizer
 
-PLAN = "football.json"
 # Questions for the threshold, of held-out reports: a fifth as many as are trained on, up to these. A question is eight windows
 # here, so the 500 that a bundle may carry would take as long as scoring a small run.
 HELD_OUT_SHARE, HELD_OUT_QUESTIONS = 0.2, 200
 
 
-@dataclass(frozen=True)
-class FootballConfig:
-    """Which SQuAD model, trained how on how much football."""
+@dataclass(frozen=True, kw_only=True)
+class FootballConfig(ExperimentConfig):
+    """Which SQuAD model, trained how on how much football; --encoder and --layers are what football alone starts from."""
 
     squad: Path
     """PyTorch bundle trained on SQuAD; its encoder and head are those of all models."""
@@ -62,56 +56,22 @@ class FootballConfig:
     """Football questions to train on: a SQuAD JSON file whose questions have a category."""
     eval_data: Path
     """Football questions to score on."""
-    encoder: str = EMBEDDED_ENCODER
-    """Pre-trained encoder that football alone starts from: minilm-l6 (from an installed wheel), a hub name, or a folder."""
-    layers: int | None = None
-    """Keep this many of its layers, evenly chosen, as --squad has them; all when not given."""
     lengths: tuple[int, ...] = (384, 512)
     """Longest windows, in tokens: each makes a model of every start."""
     train_questions: int | None = None
     """Train on this many questions, evenly chosen; all when not given."""
-    dev_questions: int | None = None
-    """Score on this many questions, evenly chosen; all when not given."""
     epochs: float = 4
     """Passes over the training questions (Preite's fine-tuning on match reports: 4)."""
-    learning_rate: float = 1.2e-4
-    """Peak learning rate."""
-    batch_size: int = 16
-    """Windows in a step."""
     seed: int = 0
     """Seed of the fresh head, of batches and dropout."""
     out: Path = Path("runs/football")
     """Folder of all models, their scores and football.md."""
-    rows: Path | None = None
-    """File the results are appended to; by default rows.jsonl in --out."""
-    write: Path | None = None
-    """Markdown file whose part between the markers of the name football is replaced by the tables."""
 
     def __post_init__(self) -> None:
         good = bool(self.lengths) and len(set(self.lengths)) == len(self.lengths) and min(self.lengths) >= 1
         check_option(good, "--lengths", self.lengths, "numbers of at least 1, each once")
-        for name in ("train_questions", "dev_questions", "layers"):
-            value = getattr(self, name)
-            check_option(value is None or value >= 1, flag_name(name), value, "at least 1")
-        if self.write is not None:
-            check_markers(self.write, MARKERS_NAME)
-        TrainingOptions(self.learning_rate, self.batch_size, self.epochs, seed=self.seed)
-
-
-@dataclass(frozen=True)
-class SharedTraining:
-    """What all models that are trained here share."""
-
-    squad_sha256: str
-    encoder: str
-    encoder_sha256: str
-    layers: int | None
-    data: dict[str, str]
-    train_questions: int | None
-    epochs: float
-    learning_rate: float
-    batch_size: int
-    seed: int
+        self.check(MARKERS_NAME, "train_questions")
+        self.options()
 
     def options(self) -> TrainingOptions:
         """For the training loop."""
@@ -120,70 +80,109 @@ class SharedTraining:
 
 @dataclass(frozen=True)
 class FootballModel:
-    """One model of the experiment, before it is trained."""
+    """One model of the experiment, before it is trained; `training` is what all of them share."""
 
     start: str
     max_length: int
-    training: SharedTraining
+    training: dict[str, Any]
 
     @property
     def name(self) -> str:
         """Name of its bundle and in results."""
         return f"{self.start}-{self.max_length}"
 
-    def settings(self, squad: Bundle) -> QASettings:
-        """The SQuAD model's settings with this model's length; the threshold is only the SQuAD model's own."""
-        own = squad.settings.null_threshold if self.start == SQUAD else None
-        return replace(squad.settings, max_length=self.max_length, null_threshold=own)
+    @property
+    def made_from(self) -> str:
+        """Hash of the SQuAD model, or of the encoder."""
+        return str(self.training["encoder_sha256" if self.start == FOOTBALL else "squad_sha256"])
 
-    def take(self, folder: Path, squad: Bundle) -> Bundle | None:
-        """The SQuAD model with this length, or the bundle of an earlier run, or None. BundleError when it is another's."""
-        if self.start == SQUAD:
-            return replace(squad, settings=self.settings(squad))
-        return take_bundle(folder / self.name, self)
+    @property
+    def own(self) -> dict[str, Any]:
+        """The fields of its results that are its own."""
+        training = self.training | {"start": self.start, "max_length": self.max_length}
+        return {"seed": self.training["seed"], "training": training}
 
 
-@dataclass(frozen=True)
-class Sources:
-    """What the models are made of: the SQuAD model, and the pre-trained encoder under it."""
+@dataclass
+class Football(Experiment):
+    """One run: the SQuAD model, the encoder beside it, and `training`, what all models that are trained here share."""
 
+    config: FootballConfig
     squad: Bundle
-    encoder: str
     encoder_folder: Path
-    layers: int | None
-    seed: int
+    training: dict[str, Any]
+    n_given: tuple[int, int]
+    """Questions of the two files, before any were chosen."""
+    models: list[FootballModel] = field(init=False)
+    """All of them; those that need no training first."""
 
-    def model(self, start: str) -> QAModel:
-        """An untrained model: the SQuAD model, or the encoder's layers under a fresh head of the same kind."""
-        given = QAModel.from_pretrained(self.squad.path)
-        if start == SQUAD_FOOTBALL:
-            disable_attention_dropout(given)
-            return given
-        return fresh_model(self.encoder, self.encoder_folder, given.head_name, given.activation, self.seed, self.layers)
+    def __post_init__(self) -> None:
+        self.models = [FootballModel(start, length, self.training) for start in STARTS for length in self.config.lengths]
 
-    def check(self, lengths: Sequence[int]) -> None:
-        """OptionError unless the encoder has the SQuAD model's shape and tokens, and positions for windows of these lengths."""
-        given = QAModel.from_pretrained(self.squad.path)
-        n_layers = len(load_encoder(self.encoder, self.encoder_folder).layers)
-        check_option((self.layers or 1) <= n_layers, "--layers", self.layers, f"at most the encoder's {n_layers}")
-        if given.encoder.architecture.output is not None:
-            raise OptionError(f"--squad {self.squad.path}: {given.head_name} is a whole model without a pre-trained encoder")
-        ours, theirs = _shape(self.model(FOOTBALL)), _shape(given)
-        for what, value in theirs.items():
-            if value != ours[what]:
-                raise OptionError(
-                    f"--squad {self.squad.path}: {what} {value}, but {ours[what]} of --encoder {self.encoder}"
-                    f"{f' --layers {self.layers}' if self.layers else ''}; choose the bundle's own encoder and layers"
-                )
-        if not same_tokens(self.squad.tokenizer(), load_tokenizer(self.encoder_folder)):
-            raise OptionError(f"--squad {self.squad.path}: its tokenizer differs from that of --encoder {self.encoder}")
-        for length in lengths:
-            replace(self.squad.settings, max_length=length)  # refuses one that leaves no room beside the question
-        longest = given.encoder.max_length
-        check_option(max(lengths) <= longest, "--lengths", max(lengths), f"at most {longest}, the encoder's positions")
+    def settings(self, model: FootballModel) -> QASettings:
+        """The SQuAD model's settings with this model's length; the threshold is only the SQuAD model's own."""
+        own = self.squad.settings.null_threshold if model.start == SQUAD else None
+        return replace(self.squad.settings, max_length=model.max_length, null_threshold=own)
+
+    @cached_property
+    def windows(self) -> dict[int, list[Window]]:
+        """The training windows by length, cut and counted before the first model is trained."""
+        tokenizer, found = self.squad.tokenizer(), {}
+        for length in self.config.lengths:
+            settings = replace(self.squad.settings, max_length=length, null_threshold=None)
+            windows = found[length] = make_windows(self.splits.train, tokenizer, settings)
+            note(
+                f"{len(self.splits.train):,} training questions are {len(windows):,} windows of at most {length} tokens; "
+                f"--epochs {self.config.epochs:g} sees {round(self.config.epochs * len(windows)):,}"
+            )
+        return found
+
+    def take(self, model: FootballModel) -> Bundle | None:
+        """The model's bundle, if it has been trained; the SQuAD model has been."""
+        return replace(self.squad, settings=self.settings(model)) if model.start == SQUAD else super().take(model)
+
+    def make(self, model: FootballModel) -> Bundle:
+        """Train a model on football."""
+        after_squad = model.start == SQUAD_FOOTBALL
+        return train(
+            untrained(self.config, self.squad, self.encoder_folder, model.start), self.out / model.name, model,
+            self.windows[model.max_length], self.config.options(), self.splits,
+            self.squad.path if after_squad else self.encoder_folder, self.settings(model), self.squad if after_squad else None,
+        )  # fmt: skip
 
 
-def _shape(model: QAModel) -> dict[str, object]:
+def untrained(config: FootballConfig, squad: Bundle, encoder_folder: Path, start: str) -> QAModel:
+    """What training starts from: the SQuAD model, or the encoder's layers under a fresh head of the same kind."""
+    given = QAModel.from_pretrained(squad.path)
+    if start == SQUAD_FOOTBALL:
+        disable_attention_dropout(given)
+        return given
+    return fresh_model(config.encoder, encoder_folder, given.head_name, given.activation, config.seed, config.layers)
+
+
+def check_encoder(config: FootballConfig, squad: Bundle, encoder_folder: Path) -> None:
+    """OptionError unless the encoder has the SQuAD model's shape and tokens, and positions for windows of --lengths."""
+    given, where = QAModel.from_pretrained(squad.path), f"--squad {squad.path}"
+    n_layers = len(load_encoder(config.encoder, encoder_folder).layers)
+    check_option((config.layers or 1) <= n_layers, "--layers", config.layers, f"at most the encoder's {n_layers}")
+    if given.encoder.architecture.output is not None:
+        raise OptionError(f"{where}: {given.head_name} is a whole model without a pre-trained encoder")
+    ours = shape(untrained(config, squad, encoder_folder, FOOTBALL))
+    encoder = f"--encoder {config.encoder}{f' --layers {config.layers}' if config.layers else ''}"
+    for what, value in shape(given).items():
+        if value != ours[what]:
+            differ = f"{what} {value}, but {ours[what]} of {encoder}"
+            raise OptionError(f"{where}: {differ}; choose the bundle's own encoder and layers")
+    if not same_tokens(squad.tokenizer(), load_tokenizer(encoder_folder)):
+        raise OptionError(f"{where}: its tokenizer differs from that of --encoder {config.encoder}")
+    for length in config.lengths:
+        replace(squad.settings, max_length=length)  # refuses one that leaves no room beside the question
+    longest = given.encoder.max_length
+    check_option(max(config.lengths) <= longest, "--lengths", max(config.lengths), f"at most {longest}, the encoder's positions")
+
+
+def shape(model: QAModel) -> dict[str, object]:
+    """What two encoders have to have in common, by its name."""
     config = model.config()
     return {
         "encoder type": config["encoder"]["model_type"],
@@ -194,135 +193,67 @@ def _shape(model: QAModel) -> dict[str, object]:
     }
 
 
-@dataclass
-class Football(Experiment):
-    """One run."""
-
-    config: FootballConfig = field(kw_only=True)
-    training: SharedTraining = field(kw_only=True)
-    sources: Sources = field(kw_only=True)
-    splits: DataSplits = field(kw_only=True)
-    n_given: tuple[int, int] = field(kw_only=True)
-    """Questions of the two files, before any were chosen."""
-
-    @cached_property
-    def models(self) -> list[FootballModel]:
-        """All models; those that need no training first."""
-        return [FootballModel(start, length, self.training) for start in STARTS for length in self.config.lengths]
-
-    @cached_property
-    def windows(self) -> dict[int, list[Window]]:
-        """The training windows by length, cut and counted before the first model is trained."""
-        tokenizer, found = self.sources.squad.tokenizer(), {}
-        for length in self.config.lengths:
-            settings = FootballModel(FOOTBALL, length, self.training).settings(self.sources.squad)
-            windows = found[length] = make_windows(self.splits.train, tokenizer, settings)
-            note(
-                f"{len(self.splits.train):,} training questions are {len(windows):,} windows of at most {length} tokens; "
-                f"--epochs {self.config.epochs:g} sees {round(self.config.epochs * len(windows)):,}"
-            )
-        return found
-
-    def take(self, model: FootballModel) -> Bundle | None:
-        """The model's bundle, if it has been trained."""
-        return model.take(self.out, self.sources.squad)
-
-    def facts(self, model: FootballModel, bundle: Bundle | None) -> dict[str, Any]:
-        """The fields of a result that are the model's own."""
-        made_from = self.training.encoder_sha256 if model.start == FOOTBALL else self.training.squad_sha256
-        facts: dict[str, Any] = {"model": model.name, "bundle_sha256": made_from, "stage": "finetune", "precision": "fp32"}
-        facts |= bundle_facts(bundle, model.name) if bundle is not None else {}
-        training = asdict(self.training) | {"start": model.start, "max_length": model.max_length}
-        return facts | {"seed": self.config.seed, "training": training}
-
-
 def plan(config: FootballConfig) -> Football:
     """Read and check all there is to read, so that a bad input is refused before anything is trained."""
-    squad = open_model(config.squad, kind="pytorch")
-    sources = Sources(squad, config.encoder, find_encoder(config.encoder), config.layers, config.seed)
-    sources.check(config.lengths)
+    squad, encoder_folder = open_model(config.squad, kind="pytorch"), find_encoder(config.encoder)
+    check_encoder(config, squad, encoder_folder)
     given = load_splits(str(config.data), str(config.eval_data))
     check_categories(given.train + given.held_out, config.data)
     check_categories(given.eval, config.eval_data)
     chosen = evenly(given.train, config.train_questions)
     held_out = evenly(given.held_out, min(HELD_OUT_QUESTIONS, math.ceil(HELD_OUT_SHARE * len(chosen))))
     splits = replace(given, train=chosen, held_out=held_out, eval=evenly(given.eval, config.dev_questions))
-    training = SharedTraining(
-        squad.sha256, config.encoder, file_sha256(sources.encoder_folder / "model.safetensors"), config.layers,
-        {"name": config.data.name, "sha256": file_sha256(config.data)}, config.train_questions, config.epochs,
-        config.learning_rate, config.batch_size, config.seed,
-    )  # fmt: skip
+    names = ("encoder", "layers", "train_questions", "epochs", "learning_rate", "batch_size", "seed")
+    training = {name: getattr(config, name) for name in names}
+    training |= {"squad_sha256": squad.sha256, "encoder_sha256": file_sha256(encoder_folder / "model.safetensors")}
+    training["data"] = {"name": config.data.name, "sha256": file_sha256(config.data)}
     run = Football(
         config.out, ResultFile(config.rows or config.out / "rows.jsonl"), splits.eval, data_of(config.eval_data),
-        command_line_of("-m benchmarks.experiments.football", config), config=config, training=training, sources=sources,
-        splits=splits, n_given=(len(given.train), len(given.eval)),
+        command_line_of("-m benchmarks.experiments.football", config), splits, config, squad, encoder_folder, training,
+        (len(given.train), len(given.eval)),
     )  # fmt: skip
-    check_plan(config.out / PLAN, training)
     for model in run.models:
         run.take(model)
     return run
 
 
-def check_categories(examples: list[Example], path: Path) -> None:
+def check_categories(examples: Sequence[Example], path: Path) -> None:
     """SquadFormatError naming the first question without a category."""
     for e in examples:
         if e.category is None:
             raise SquadFormatError(f"{path}: question id {e.id!r} has no 'category'; give match reports whose questions have one")
 
 
-def train_and_score(run: Football, model: FootballModel) -> None:
-    """Train one model and score it, where that is not done yet. A failure becomes a result; the others go on."""
-    facts = run.facts(model, None)
-    try:
-        bundle = run.take(model)
-        if bundle is None:
-            squad, first = run.sources.squad, model.start == SQUAD_FOOTBALL
-            bundle = train(
-                run.sources.model(model.start), run.out / model.name, model, run.windows[model.max_length],
-                run.training.options(), run.splits, squad.path if first else run.sources.encoder_folder,
-                model.settings(squad), squad if first else None,
-            )  # fmt: skip
-        facts = run.facts(model, bundle)
-        if run.scores_of(model.name, bundle) is None:
-            accuracy, scores = run.score(facts, bundle)
-            accuracy.by_category = by_category(run.examples, scores)
-            scores.save(run.scores_path(model.name))
-            run.file.append(accuracy)
-            note(f"{model.name}: F1 {accuracy.f1:.2f}, EM {accuracy.exact:.2f} on {accuracy.n} questions")
-    except Exception as error:  # of whatever type: one model must not cost the others
-        run.fail(facts, error)
-
-
-def collect(run: Football) -> FootballResults:
+def results_of(run: Football) -> FootballResults:
     """The scores of all models that have some, and under which conditions they came to be."""
     taken = [(model, bundle) for model in run.models if (bundle := run.take(model))]
     scores = {(m.start, m.max_length): found for m, bundle in taken if (found := run.scores_of(m.name, bundle))}
     newest = {one.model: one for one in run.file.all if one.data == run.data}
-    names = [model.name for model in run.models]
-    failures = [f"{name}: {one.error}" for name in names if isinstance(one := newest.get(name), Failure)]
-    return FootballResults(run.config.lengths, scores, run.examples, conditions(run, taken), failures)
+    failures = [f"{m.name}: {one.error}" for m in run.models if isinstance(one := newest.get(m.name), Failure)]
+    unanswered = [model.start for model, bundle in taken if bundle.settings.null_threshold is None]
+    return FootballResults(run.config.lengths, scores, run.examples, conditions(run, unanswered), failures)
 
 
-def conditions(run: Football, taken: list[tuple[FootballModel, Bundle]]) -> list[str]:
+def conditions(run: Football, without_threshold: Sequence[str]) -> list[str]:
     """What was trained on and scored on, and how."""
-    config, training, splits, squad = run.config, run.training, run.splits, run.sources.squad
+    config, splits = run.config, run.splits
     layers = f"{config.layers} layers of " if config.layers else ""
     passes = "1 epoch" if config.epochs == 1 else f"{config.epochs:g} epochs"
     evenly_chosen = "evenly chosen over the file"
     notes = [
         f"scored on {len(splits.eval):,} of {run.n_given[1]:,} questions of {run.data.name}, {evenly_chosen}; PyTorch fp32",
-        f"football: {len(splits.train):,} of {run.n_given[0]:,} questions of {training.data['name']}, {evenly_chosen}; "
+        f"football: {len(splits.train):,} of {run.n_given[0]:,} questions of {config.data.name}, {evenly_chosen}; "
         f"{passes}, batch {config.batch_size}, peak learning rate {config.learning_rate:g}, seed {config.seed}",
-        f"SQuAD: the bundle {squad.path.resolve().name}; football alone starts from {layers}{config.encoder} with a fresh head",
+        f"SQuAD: the bundle {run.squad.path.resolve().name}; "
+        f"football alone starts from {layers}{config.encoder} with a fresh head",
     ]
     if splits.held_out:
         notes.append(
             f"no-answer threshold of what is trained on football: tuned on {len(splits.held_out):,} questions on held-out "
             "training reports; the SQuAD model keeps its own"
         )
-    starts = dict.fromkeys(model.start for model, bundle in taken if bundle.settings.null_threshold is None)
-    if starts:
-        names = " and ".join(STARTS[start] for start in starts)
+    if without_threshold:
+        names = " and ".join(STARTS[start] for start in dict.fromkeys(without_threshold))
         notes.append(f"{names}: trained on answerable questions alone, so without a threshold; always answers, and No Ans is 0")
     return notes
 
@@ -331,18 +262,16 @@ def main(config: FootballConfig) -> list[AnyResult]:
     """Train and score; write football.md and print the tables. Returns the results of this run."""
     run = plan(config)
     for model in run.models:
-        train_and_score(run, model)
-    found = collect(run)
-    tables = [table for table in (main_table(found), comparison_table(found)) if table is not None]
-    show_tables(tables, config.out, config.write, MARKERS_NAME)
+        run.train_and_score(model)
+    found = results_of(run)
+    show_tables((main_table(found), comparison_table(found)), config, MARKERS_NAME)
     print(f"rows: {run.file.path}\ntables: {config.out / 'football.md'}")
     return run.file.new
 
 
 def command(config: FootballConfig) -> None:
     """`main` for the command line: exit code 1 when something failed."""
-    if failed(main(config)):
-        sys.exit(EXIT_SOME_FAILED)
+    exit_if_failed(main(config))
 
 
 if __name__ == "__main__":

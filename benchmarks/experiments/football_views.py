@@ -45,21 +45,6 @@ class FootballResults:
         return score_interval(first - second, [e.title for e in self.examples])
 
 
-def share(examples: Sequence[Example], scores: QuestionScores) -> dict[str, float]:
-    """EM and F1 in percent over these of the questions scored, and how many they are; empty when there are none."""
-    ids = [e.id for e in examples]
-    if not ids:
-        return {}
-    exact, f1 = (100 * float(np.mean([values[qid] for qid in ids])) for values in (scores.exact, scores.f1))
-    return {"exact": exact, "f1": f1, "total": len(ids)}
-
-
-def by_category(examples: Sequence[Example], scores: QuestionScores) -> dict[str, dict[str, float]]:
-    """`share` of every category there is, by name."""
-    names = sorted({str(e.category) for e in examples})
-    return {name: share([e for e in examples if e.category == name], scores) for name in names}
-
-
 def main_table(results: FootballResults) -> Table:
     """A line for each model and length: scores over all, with an answer, without, and by category."""
     headings = ("trained on", "tokens", *SHOWN, *(f"{name} ({n:,})" for name, n in results.categories.items()))
@@ -72,8 +57,8 @@ def main_table(results: FootballResults) -> Table:
             if scores is None:
                 cells.append((title, str(length), *[UNKNOWN] * (len(headings) - 2)))
                 continue
-            every, with_answer, without = (share(part, scores) for part in (results.examples, answerable, impossible))
-            parts = by_category(results.examples, scores)
+            every, with_answer, without = (scores.mean(part) for part in (results.examples, answerable, impossible))
+            parts = scores.by_category(results.examples)
             figures = [
                 every["f1"], every["exact"], with_answer.get("f1"), with_answer.get("exact"), without.get("f1"),
                 *(parts[name]["f1"] for name in results.categories),

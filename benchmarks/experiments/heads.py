@@ -8,7 +8,6 @@ The tables say which differences exceed noise.
 Every model sees the same number of windows, in the same order for the same seed. The same command goes on after a stop.
 """
 
-import sys
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -16,8 +15,8 @@ from typing import Any
 
 import export.onnx
 import export.tflite
-from benchmarks.command_line import command_line_of, flag_name, note
-from benchmarks.experiments.base import Experiment, check_plan, data_of, evenly, load_scores, show_tables, take_bundle, train
+from benchmarks.command_line import command_line_of
+from benchmarks.experiments.base import Experiment, ExperimentConfig, data_of, evenly, load_scores, show_tables, train
 from benchmarks.experiments.heads_views import (
     MARKERS_NAME,
     WHOLE_MODEL_RATE,
@@ -29,11 +28,10 @@ from benchmarks.experiments.heads_views import (
 from benchmarks.latency.conditions import machine, this_host
 from benchmarks.latency.measure import Timing, measure_latency
 from benchmarks.latency.plan import QUICK, Setting
-from benchmarks.models import ModelUnderTest, Run, bundle_facts, model_of
-from benchmarks.results import CPU, EXIT_SOME_FAILED, PADDED, UNPADDED, AnyResult, Failure, Latency, ResultFile, Runtime, failed
-from benchmarks.tables import check_markers
+from benchmarks.models import ModelUnderTest, Run, bundle_metadata, model_of
+from benchmarks.results import CPU, PADDED, UNPADDED, AnyResult, Failure, Latency, ResultFile, Runtime, exit_if_failed
 from distill.precision import resolve_precision
-from distill.stage import DataSplits, fresh_model, load_splits
+from distill.stage import fresh_model, load_splits
 from distill.student import standalone_student
 from distill.training import TrainingOptions
 from qa.bundle import Bundle, open_bundle
@@ -43,7 +41,6 @@ from qa.features import Window, make_windows
 from qa.models.architectures import WHOLE_MODELS
 from qa.models.heads import HEADS
 from qa.models.model import QAModel
-from qa.models.pretrained import EMBEDDED as EMBEDDED_ENCODER
 from qa.models.pretrained import find_encoder, load_encoder
 from qa.precision import OF_FLAG
 from qa.runtimes import load_runtime
@@ -52,17 +49,12 @@ from qa.squad import file_sha256
 from qa.tokenization import load_tokenizer
 
 EXPORTS = (("onnx", "none"), ("onnx", "int8"), ("tflite", "none"), ("tflite", "int8"))
-PLAN = "zoo.json"  # as folders of earlier runs have it
 
 
-@dataclass(frozen=True)
-class HeadsConfig:
+@dataclass(frozen=True, kw_only=True)
+class HeadsConfig(ExperimentConfig):
     """Which heads, on which encoder, trained how long on what."""
 
-    encoder: str = EMBEDDED_ENCODER
-    """Encoder under every head: minilm-l6 (from an installed wheel), a hub name, or a folder."""
-    layers: int | None = None
-    """Keep this many of its layers, evenly chosen; all when not given."""
     heads: tuple[str, ...] = (*HEADS, *WHOLE_MODELS)
     """Heads to train, and whole models; all are compared with linear, so it should be among them."""
     seeds: tuple[int, ...] = (0,)
@@ -75,12 +67,6 @@ class HeadsConfig:
     """Questions to score on; by default the dev part of a named --data."""
     train_windows: int = 20_000
     """Windows each model sees in training, repetitions counted."""
-    dev_questions: int | None = None
-    """Score on this many questions, evenly chosen; all when not given."""
-    learning_rate: float = 1.2e-4
-    """Peak learning rate."""
-    batch_size: int = 16
-    """Windows in a step."""
     optimizer: str = "adamw"
     """adamw or adafactor."""
     freeze_encoder: bool = False
@@ -91,10 +77,6 @@ class HeadsConfig:
     """Train and score PyTorch only; the same command without this exports what was trained."""
     out: Path = Path("runs/zoo")
     """Folder of all models, their exports and scores, zoo.md and zoo.svg."""
-    rows: Path | None = None
-    """File the results are appended to; by default rows.jsonl in --out."""
-    write: Path | None = None
-    """Markdown file whose part between the markers of the name zoo is replaced by the tables."""
 
     def __post_init__(self) -> None:
         check_option(bool(self.heads) and len(set(self.heads)) == len(self.heads), "--heads", self.heads, "names, each once")
@@ -104,61 +86,50 @@ class HeadsConfig:
             check_option(head in self.heads, "--repeat", head, "one of --heads")
         good = bool(self.seeds) and len(set(self.seeds)) == len(self.seeds) and min(self.seeds) >= 0
         check_option(good, "--seeds", self.seeds, "numbers of at least 0, each once")
-        for name in ("train_windows", "dev_questions", "layers"):
-            value = getattr(self, name)
-            check_option(value is None or value >= 1, flag_name(name), value, "at least 1")
         known = self.eval_data is not None or self.data in (EMBEDDED, *SQUAD_FILES)
         check_option(known, "--eval-data", self.eval_data, "given when --data is a file")
-        if self.write is not None:
-            check_markers(self.write, MARKERS_NAME)
+        self.check(MARKERS_NAME, "train_windows")
         TrainingOptions(self.learning_rate, self.batch_size, 1, precision=self.precision, optimizer=self.optimizer)
 
 
 @dataclass(frozen=True)
-class SharedTraining:
-    """How all models are trained. Two models are compared only when all of this is equal."""
-
-    encoder: str
-    encoder_sha256: str
-    layers: int | None
-    data: dict[str, str]
-    windows: int
-    """Windows seen, rounded up to whole batches."""
-    learning_rate: float
-    batch_size: int
-    optimizer: str
-    freeze_encoder: bool
-    precision: str
-
-
-@dataclass(frozen=True)
 class HeadModel:
-    """One model, before it is trained: a head on the encoder, or a whole model."""
+    """One model, before it is trained: a head on the encoder, or a whole model. `training` is the same for all compared."""
 
     head: str
     seed: int
-    training: SharedTraining
+    training: dict[str, Any]
 
     @property
     def name(self) -> str:
         """Name of its bundle and in results."""
         return f"{self.head}-seed{self.seed}"
 
+    @property
+    def made_from(self) -> str:
+        """Hash of the encoder."""
+        return str(self.training["encoder_sha256"])
+
+    @property
+    def own(self) -> dict[str, Any]:
+        """The fields of its results that are its own."""
+        return asdict(self)
+
     def options(self, n_windows: int) -> TrainingOptions:
         """For a training set of `n_windows`: as many epochs as give the windows to see."""
         shared, whole = self.training, self.head in WHOLE_MODELS
-        n_steps, n_batches = -(-shared.windows // shared.batch_size), -(-n_windows // shared.batch_size)
+        n_steps, n_batches = (-(-n // shared["batch_size"]) for n in (shared["windows"], n_windows))
         return TrainingOptions(
-            WHOLE_MODEL_RATE if whole else shared.learning_rate, shared.batch_size, n_steps / n_batches,
-            precision=shared.precision, seed=self.seed, optimizer=shared.optimizer,
-            freeze_encoder=shared.freeze_encoder and not whole,
+            WHOLE_MODEL_RATE if whole else shared["learning_rate"], shared["batch_size"], n_steps / n_batches,
+            precision=shared["precision"], seed=self.seed, optimizer=shared["optimizer"],
+            freeze_encoder=shared["freeze_encoder"] and not whole,
         )  # fmt: skip
 
     def fresh(self, encoder_folder: Path) -> QAModel:
         """The untrained model; a whole one starts from the encoder's word vectors."""
-        encoder = self.training.encoder
+        encoder = self.training["encoder"]
         if self.head not in WHOLE_MODELS:
-            return fresh_model(encoder, encoder_folder, self.head, seed=self.seed, n_layers=self.training.layers)
+            return fresh_model(encoder, encoder_folder, self.head, seed=self.seed, n_layers=self.training["layers"])
         words = QAModel(load_encoder(encoder, encoder_folder), "linear")
         return standalone_student(self.head, words, load_tokenizer(encoder_folder), self.seed)
 
@@ -167,35 +138,30 @@ class HeadModel:
 class Heads(Experiment):
     """One run."""
 
-    config: HeadsConfig = field(kw_only=True)
-    training: SharedTraining = field(kw_only=True)
-    encoder_folder: Path = field(kw_only=True)
-    splits: DataSplits = field(kw_only=True)
+    config: HeadsConfig
+    training: dict[str, Any]
+    encoder_folder: Path
+    models: list[HeadModel] = field(init=False)
+    """All of them, seed by seed."""
 
-    @cached_property
-    def models(self) -> list[HeadModel]:
-        """All models, seed by seed."""
+    def __post_init__(self) -> None:
         config = self.config
-        first = [HeadModel(head, config.seeds[0], self.training) for head in config.heads]
         more = config.heads if config.repeat is None else config.repeat
-        return first + [HeadModel(head, seed, self.training) for seed in config.seeds[1:] for head in more]
+        chosen = [(head, config.seeds[0]) for head in config.heads] + [(head, seed) for seed in config.seeds[1:] for head in more]
+        self.models = [HeadModel(head, seed, self.training) for head, seed in chosen]
 
     @cached_property
     def windows(self) -> list[Window]:
         """The training windows, cut when the first model needs them."""
         return make_windows(self.splits.train, load_tokenizer(self.encoder_folder), QASettings(), progress=True)
 
-    def take(self, model: HeadModel) -> Bundle | None:
-        """The bundle of an earlier run, or None. BundleError when it is another model's."""
-        return take_bundle(self.out / model.name, model)
-
-    def facts(self, model: HeadModel, bundle: Bundle | None) -> dict[str, Any]:
-        """The fields of a result that are the model's own."""
-        facts: dict[str, Any] = {
-            "model": model.name, "bundle_sha256": self.training.encoder_sha256, "stage": "finetune", "precision": "fp32",
-        }  # fmt: skip
-        facts |= bundle_facts(bundle, bundle.path.name) if bundle is not None else {}
-        return facts | {"head": model.head, "seed": model.seed, "training": asdict(self.training)}
+    def make(self, model: HeadModel) -> Bundle:
+        """Train a model."""
+        fresh = model.fresh(self.encoder_folder)
+        return train(
+            fresh, self.out / model.name, model, self.windows, model.options(len(self.windows)), self.splits,
+            self.encoder_folder, QASettings(), head_parameters=sum(p.numel() for p in fresh.head.parameters()),
+        )  # fmt: skip
 
 
 def plan(config: HeadsConfig) -> Heads:
@@ -208,49 +174,26 @@ def plan(config: HeadsConfig) -> Heads:
     check_option((config.layers or 1) <= n_layers, "--layers", config.layers, f"at most the encoder's {n_layers}")
     splits = load_splits(config.data, config.eval_data)
     assert splits.eval_file is not None  # HeadsConfig has seen to it
-    train_data = {"name": splits.train_file.name, "sha256": file_sha256(splits.train_file)}
-    training = SharedTraining(
-        config.encoder, file_sha256(encoder_folder / "model.safetensors"), config.layers, train_data, config.train_windows,
-        config.learning_rate, config.batch_size, config.optimizer, config.freeze_encoder, resolve_precision(config.precision),
-    )  # fmt: skip
+    names = ("encoder", "layers", "learning_rate", "batch_size", "optimizer", "freeze_encoder")
+    training = {name: getattr(config, name) for name in names}
+    training |= {"windows": config.train_windows, "precision": resolve_precision(config.precision)}
+    training["encoder_sha256"] = file_sha256(encoder_folder / "model.safetensors")
+    training["data"] = {"name": splits.train_file.name, "sha256": file_sha256(splits.train_file)}
     heads = Heads(
         config.out, ResultFile(config.rows or config.out / "rows.jsonl"), evenly(splits.eval, config.dev_questions),
-        data_of(splits.eval_file), command_line_of("-m benchmarks.experiments.heads", config), config=config,
-        training=training, encoder_folder=encoder_folder, splits=splits,
+        data_of(splits.eval_file), command_line_of("-m benchmarks.experiments.heads", config), splits, config, training,
+        encoder_folder,
     )  # fmt: skip
-    check_plan(config.out / PLAN, training)
     for model in heads.models:
         heads.take(model)
     return heads
-
-
-def train_and_score(run: Heads, model: HeadModel) -> None:
-    """Train one model and score it, where that is not done yet. A failure becomes a result; the others go on."""
-    facts = run.facts(model, None)
-    try:
-        bundle = run.take(model)
-        if bundle is None:
-            fresh = model.fresh(run.encoder_folder)
-            bundle = train(
-                fresh, run.out / model.name, model, run.windows, model.options(len(run.windows)), run.splits,
-                run.encoder_folder, QASettings(), head_parameters=sum(p.numel() for p in fresh.head.parameters()),
-            )  # fmt: skip
-        facts = run.facts(model, bundle) | {"head_params": bundle.manifest["head_parameters"]}
-        if run.scores_of(model.name, bundle) is None:
-            accuracy, scores = run.score(facts, bundle)
-            scores.save(run.scores_path(model.name))
-            run.file.append(accuracy)
-            note(f"{model.name}: F1 {accuracy.f1:.2f}, EM {accuracy.exact:.2f} on {accuracy.n} questions")
-    except Exception as error:  # of whatever type: one head must not cost the others
-        run.fail(facts, error)
 
 
 def export_model(run: Heads, model: HeadModel, parent: Bundle, kind: str, flag: str) -> ModelUnderTest | None:
     """One export of a model, made or taken; None when it cannot be, and why is a result."""
     precision = OF_FLAG[flag].name
     path = parent.path.with_name(f"{parent.path.name}-{kind}-{precision}")
-    own = {"head": model.head, "seed": model.seed, "training": asdict(run.training)}
-    own["head_params"] = parent.manifest["head_parameters"]
+    own = model.own | {"head_params": parent.manifest["head_parameters"]}
     told = [r for r in run.file.all if (r.model, r.bundle_sha256) == (path.name, parent.sha256)]
     if told and isinstance(told[-1], Failure) and told[-1].unsupported and not path.exists():
         return None
@@ -262,10 +205,10 @@ def export_model(run: Heads, model: HeadModel, parent: Bundle, kind: str, flag: 
         made = model_of(open_bundle(path, kind=kind), path.name)
         runtime = load_runtime(made.bundle)
     except Exception as error:  # runtimes and converters raise their own types
-        facts = {**bundle_facts(parent, path.name), "stage": "export", "precision": precision, "size_bytes": None, **own}
-        run.fail(facts, error)
+        metadata = {**bundle_metadata(parent, path.name), "stage": "export", "precision": precision, "size_bytes": None, **own}
+        run.fail(metadata, error)
         return None
-    made.facts |= own
+    made.metadata |= own
     made.runtime = Runtime(runtime.package, runtime.version)
     return made
 
@@ -292,25 +235,23 @@ def score_export(run: Heads, made: ModelUnderTest) -> None:
     """Score an export, where that is not done yet."""
     if run.scored(made.sha256, made.runtime) is None:
         try:
-            accuracy, _ = run.score(made.facts, made.bundle)
-            run.file.append(accuracy)
-            note(f"{made.name}: F1 {accuracy.f1:.2f}")
+            accuracy, _ = run.score(made.metadata, made.bundle)
+            run.append(accuracy)
         except Exception as error:  # runtimes raise their own types
-            run.fail(made.facts, error)
+            run.fail(made.metadata, error)
 
 
 def main(config: HeadsConfig) -> list[AnyResult]:
     """Train, score, export, time; write zoo.md and zoo.svg and print the tables. Returns the results of this run."""
     run = plan(config)
     for model in run.models:
-        train_and_score(run, model)
+        run.train_and_score(model)
     if not config.skip_exports:
         export_and_measure(run)
     scores = {model.name: load_scores(run.scores_path(model.name)) for model in run.models}
     kept = {name: found for name, found in scores.items() if found}
-    found = HeadsResults(config.heads, config.seeds, run.file.all, kept, run.data, run.examples, asdict(run.training))
-    tables = [table for table in (main_table(found), comparison_table(found)) if table is not None]
-    show_tables(tables, config.out, config.write, MARKERS_NAME)
+    found = HeadsResults(config.heads, config.seeds, run.file.all, kept, run.data, run.examples, run.training)
+    show_tables((main_table(found), comparison_table(found)), config, MARKERS_NAME)
     draw(found, config.out / "zoo.svg")
     print(f"rows: {run.file.path}\ntables: {config.out / 'zoo.md'}\nplot: {config.out / 'zoo.svg'}")
     return run.file.new
@@ -318,8 +259,7 @@ def main(config: HeadsConfig) -> list[AnyResult]:
 
 def command(config: HeadsConfig) -> None:
     """`main` for the command line: exit code 1 when something failed."""
-    if failed(main(config)):
-        sys.exit(EXIT_SOME_FAILED)
+    exit_if_failed(main(config))
 
 
 if __name__ == "__main__":

@@ -22,19 +22,18 @@ import numpy as np
 from benchmarks.command_line import command_line_of, flag_name, note
 from benchmarks.experiments.training_case import CASES, CaseConfig, chosen_windows
 from benchmarks.groups import collect
-from benchmarks.latency.conditions import OtherLoad, cores_for, governor, load_average, machine
+from benchmarks.latency.conditions import OtherLoad, cores_for, machine, this_host
 from benchmarks.models import gpu, now
 from benchmarks.results import (
     CPU,
     CUDA,
-    EXIT_SOME_FAILED,
     UNPADDED,
     Data,
     Failure,
     ResultFile,
     Runtime,
     TrainingSpeed,
-    failed,
+    exit_if_failed,
 )
 from benchmarks.tables import as_text
 from benchmarks.views import training_tables
@@ -144,7 +143,7 @@ def measure_rounds(config: TrainingConfig) -> tuple[dict[str, Measured], dict[st
                     note(f"{name}: failed, {failed[name]}")
     except KeyboardInterrupt:
         n_whole = min(len(found) for name, found in results.items() if name not in failed)
-        note(f"stopped; {n_whole} whole rounds are kept")
+        note(f"interrupted; {n_whole} complete rounds are kept")
         if n_whole == 0:
             raise
         results = {name: found[:n_whole] for name, found in results.items()}
@@ -170,7 +169,8 @@ def own_seconds() -> float:
 
 def main(config: TrainingConfig) -> list[TrainingSpeed | Failure]:
     """Measure, append results, print the table. Returns the results of this run."""
-    conditions: dict[str, Any] = {"load_average": load_average(), "governor": governor()}
+    host = this_host()
+    conditions: dict[str, Any] = {"load_average": host.load_average, "governor": host.governor}
     file, teacher, data = ResultFile(config.rows), open_model(config.teacher, kind="pytorch"), resolve(config.data, "train")
     check_plan(config, teacher)
     date, other = now(), OtherLoad(own_seconds)
@@ -184,15 +184,15 @@ def main(config: TrainingConfig) -> list[TrainingSpeed | Failure]:
     results: list[TrainingSpeed | Failure] = []
     for name in config.cases:
         case = CASES[name]
-        facts = shared | {"model": name, "precision": case.precision, "lengths": UNPADDED}
-        facts |= {} if case.bucketed else {"lengths": teacher.settings.max_length}
+        metadata = shared | {"model": name, "precision": case.precision, "lengths": UNPADDED}
+        metadata |= {} if case.bucketed else {"lengths": teacher.settings.max_length}
         if name in faults:
-            results.append(Failure(**facts, error=faults[name]))
+            results.append(Failure(**metadata, error=faults[name]))
         else:
             found = measured[name]
             results.append(
                 TrainingSpeed(
-                    **facts, **conditions, runtime=found.runtime, objective=case.objective, hidden_dropout=case.hidden_dropout,
+                    **metadata, **conditions, runtime=found.runtime, objective=case.objective, hidden_dropout=case.hidden_dropout,
                     attention_dropout=case.attention_dropout, reference=case.reference if case.reference in measured else None,
                     windows_per_s=round(float(np.median(found.windows_per_s)), 2),
                     round_windows_per_s=tuple(round(value, 2) for value in found.windows_per_s),
@@ -208,8 +208,7 @@ def main(config: TrainingConfig) -> list[TrainingSpeed | Failure]:
 
 def command(config: TrainingConfig) -> None:
     """`main` for the command line: exit code 1 when a case failed."""
-    if failed(main(config)):
-        sys.exit(EXIT_SOME_FAILED)
+    exit_if_failed(main(config))
 
 
 if __name__ == "__main__":

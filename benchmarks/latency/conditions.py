@@ -3,10 +3,12 @@
 import os
 import platform
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from benchmarks.latency.worker import system_information
 from benchmarks.results import Machine
 
 IDLE_LOAD = 0.3  # processes a core that wait or run on average; above, a machine is not idle
@@ -15,7 +17,6 @@ USEFUL_FLAGS = (
     "avx2", "avx_vnni", "avx512f", "avx512_vnni", "avx512_bf16", "avx512_fp16", "amx_int8", "amx_bf16", "asimddp", "asimdhp",
     "i8mm", "bf16", "sve",
 )  # fmt: skip
-GOVERNOR = Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
 
 
 @dataclass(frozen=True)
@@ -39,10 +40,14 @@ class Host:
         return self.load_average is None or self.load_average <= IDLE_LOAD * len(self.cores)
 
 
+def host_of(system: Mapping[str, Any], *, here: bool) -> Host:
+    """The host that a worker's `system_information` is of."""
+    return Host(tuple(system["usable_cores"]), system.get("governor"), system.get("load_average"), here)
+
+
 def this_host() -> Host:
     """This machine, now."""
-    usable = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1)
-    return Host(tuple(sorted(usable)), governor(), load_average())
+    return host_of(system_information(), here=True)
 
 
 def cores_for(threads: int) -> list[int]:
@@ -52,49 +57,35 @@ def cores_for(threads: int) -> list[int]:
 
 def machine() -> Machine:
     """This machine, without any host name."""
-    path = Path("/proc/cpuinfo")
-    return describe(path.read_text(encoding="utf-8", errors="replace") if path.is_file() else "")
+    return describe(system_information())
 
 
-def describe(cpuinfo: str, cores: int | None = None, architecture: str | None = None, board: str | None = None) -> Machine:
-    """The machine that a text of /proc/cpuinfo and what else is given describe; for what is not given, this one."""
-    facts = cpu_facts(cpuinfo)
-    name = facts.get("model name") or architecture or platform.processor() or platform.machine() or "unknown CPU"
-    if "cpu family" in facts and "model" in facts:  # virtual machines often hide all but these
-        name += f" (family {facts['cpu family']}, model {facts['model']})"
-    if "CPU part" in facts:  # ARM's kernels give numbers for names
-        name += f" (implementer {facts.get('CPU implementer')}, part {facts['CPU part']})"
-    cores = cores or os.cpu_count() or 1  # of the machine, not of this process: threads have a column of their own
-    return Machine(f"{board}, {name}" if board else name, cores, useful_flags(cpuinfo))
+def describe(system: Mapping[str, Any]) -> Machine:
+    """The machine that a worker's `system_information` is of: the board's name where it has one, CPU, cores, instruction sets."""
+    cpu = first_cpu(system.get("cpuinfo", ""))
+    name = cpu.get("model name") or system.get("architecture") or platform.machine() or "unknown CPU"
+    if "cpu family" in cpu and "model" in cpu:  # virtual machines often hide all but these
+        name += f" (family {cpu['cpu family']}, model {cpu['model']})"
+    if "CPU part" in cpu:  # ARM's kernels give numbers for names
+        name += f" (implementer {cpu.get('CPU implementer')}, part {cpu['CPU part']})"
+    cores = system.get("cores") or 1  # of the machine, not of this process: threads have a column of their own
+    return Machine(f"{system['board']}, {name}" if "board" in system else name, cores, useful_flags(system.get("cpuinfo", "")))
 
 
-def cpu_facts(cpuinfo: str) -> dict[str, str]:
-    """The facts of the first CPU in the text of /proc/cpuinfo."""
-    facts: dict[str, str] = {}
+def first_cpu(cpuinfo: str) -> dict[str, str]:
+    """What /proc/cpuinfo says of the first CPU."""
+    found: dict[str, str] = {}
     for line in cpuinfo.splitlines():
         key, _, value = line.partition(":")
-        facts.setdefault(key.strip(), value.strip())
-    return facts
+        found.setdefault(key.strip(), value.strip())
+    return found
 
 
 def useful_flags(cpuinfo: str) -> tuple[str, ...]:
     """The instruction sets in the text of /proc/cpuinfo that decide speed."""
-    facts = cpu_facts(cpuinfo)
-    flags = set((facts.get("flags") or facts.get("Features") or "").split())
+    cpu = first_cpu(cpuinfo)
+    flags = set((cpu.get("flags") or cpu.get("Features") or "").split())
     return tuple(flag for flag in USEFUL_FLAGS if flag in flags)
-
-
-def governor() -> str | None:
-    """The frequency governor of the first core; None where it cannot be read, as on most virtual machines."""
-    try:
-        return GOVERNOR.read_text(encoding="ascii").strip() or None
-    except OSError:
-        return None
-
-
-def load_average() -> float | None:
-    """Load of the last minute."""
-    return round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None
 
 
 def busy_seconds() -> float | None:

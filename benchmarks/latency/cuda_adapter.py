@@ -5,11 +5,12 @@ A call begins and ends with arrays in the CPU's memory, so what is timed holds t
 
 from pathlib import Path
 
-from benchmarks.latency.worker import Model
-from qa.bundle import open_bundle
-from qa.kinds import KINDS
-from qa.runtimes import OnnxRuntime, TorchRuntime
+from benchmarks.latency.worker import Model, runtime_of
+from qa.engines import OnnxRuntime
+from qa.runtimes import TorchRuntime
 
+# By name, as PyTorch calls them.
+PRECISIONS = {"fp32": "float32", "fp16": "float16", "bf16": "bfloat16"}
 MAX_BATCH = 1024  # a batch is computed at once; one too large for the memory is a row with that error
 
 
@@ -18,15 +19,14 @@ def import_libraries(path: Path) -> None:
     import torch
 
     torch.zeros(1, device="cuda")
-    KINDS[open_bundle(path).kind].runtime_class().library()
+    runtime_of(path).library()
 
 
 def load(path: Path, threads: int, precision: str) -> Model:
-    """Load a bundle on the first GPU; `precision` is that of PyTorch's weights and arithmetic, an ONNX file has its own."""
-    bundle = open_bundle(path)
-    if bundle.kind == "pytorch":
+    """Load weights on the first GPU; `precision` is that of PyTorch's weights and arithmetic, an ONNX file has its own."""
+    if runtime_of(path) is TorchRuntime:
         return load_pytorch(path, threads, precision, "cuda")
-    runtime = OnnxRuntime(bundle, threads, "CUDAExecutionProvider")
+    runtime = OnnxRuntime(path, threads, "CUDAExecutionProvider")
     return Model((runtime.package, runtime.version, "CUDA"), None, runtime, MAX_BATCH, no_peak_memory)
 
 
@@ -35,8 +35,8 @@ def load_pytorch(path: Path, threads: int, precision: str, device: str) -> Model
     import torch
 
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False  # fp32 as everywhere else
-    runtime = TorchRuntime(open_bundle(path), threads, device)
-    runtime.model.to({"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}[precision])
+    runtime = TorchRuntime(path, threads, device)
+    runtime.model.to(getattr(torch, PRECISIONS[precision]))
     return Model((runtime.package, runtime.version, device.upper()), None, runtime, MAX_BATCH, peak_memory_mb)
 
 

@@ -3,32 +3,29 @@
 A worker is a process of `benchmarks/latency/worker.py`, asked in the same way over ssh as here (benchmarks/latency/process.py).
 """
 
-import os
 import re
 import shlex
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import dataclass, field
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import Any
 
 import numpy as np
 
-from benchmarks.latency import worker as worker_script
 from benchmarks.latency.conditions import describe, useful_flags
-from benchmarks.latency.process import Deployment, complaint
-from benchmarks.results import Machine
+from benchmarks.latency.process import ROOT, WORKER, Deployment, complaint
+from benchmarks.results import QEMU, SSH, Machine
 from qa.bundle import Bundle
 from qa.cli import check_option
 from qa.errors import OptionError, PocketQAError
+from qa.kinds import KINDS
 
-ROOT = Path(__file__).parents[2]
-SCRIPT = Path(worker_script.__file__)
+# All of the project that a worker needs, beside the module of a bundle's runtime.
+WORKER_FILES = ("benchmarks/latency/worker.py", "qa/engines.py", "qa/kinds.py", "qa/errors.py")
 SHELL_TIMEOUT_S = 600.0  # of a command or a file over ssh
-SSH, QEMU = "ssh:", "qemu:"
 TARGETS = "cpu, cuda, ssh:USER@HOST, qemu:CPU or qemu:CPU/litert-1.4.0, such as ssh:pi@raspberrypi.local or qemu:neoverse-n1"
 
 
@@ -36,51 +33,17 @@ class TargetError(PocketQAError):
     """A target cannot be reached, lacks something, or stopped half-way; the message names it and what to do."""
 
 
-@dataclass(frozen=True)
-class LocalDeployment:
-    """A model on this machine: an adapter module, the path it is given, and the Python that has its libraries."""
+def on_this_machine(
+    path: Path, adapter: str | None = None, python: Path = Path(sys.executable), precision: str | None = None
+) -> Deployment:
+    """A bundle's weights, or what an adapter module loads, by the Python that has its libraries.
 
-    adapter: str
-    path: Path
-    python: Path = Path(sys.executable)
-    precision: str | None = None
-    """For an adapter that computes one model in several."""
-    exit_when_lost: ClassVar[None] = None
-
-    def command(self, threads: int) -> tuple[list[str], dict[str, str]]:
-        """The words that start a worker, and their environment."""
-        paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
-        # OMP_NUM_THREADS: whatever a library starts at its import, it has no more threads than are measured.
-        more = {"PYTHONPATH": os.pathsep.join(paths)} | ({"OMP_NUM_THREADS": str(threads)} if threads else {})
-        return [str(self.python), "-m", "benchmarks.latency.worker"], os.environ | more
-
-    def load(self) -> dict[str, Any]:
-        """The request to load it, without threads and cores."""
-        return {"load": str(self.path.resolve()), "adapter": self.adapter, "precision": self.precision, "sha256": None}
-
-    def explain(self, said: str) -> str:
-        """As it was said."""
-        return said
+    `precision` is for an adapter that computes one model in several.
+    """
+    return Deployment((str(python), "-m", WORKER), {"load": str(path.absolute()), "adapter": adapter, "precision": precision})
 
 
-class Target(Protocol):
-    """Another machine to measure on."""
-
-    name: str
-    """As the user wrote it, and as results have it."""
-    emulated: bool
-    """Whether times mean nothing there, and instructions are counted instead."""
-
-    def deploy(self, bundle: Bundle) -> AbstractContextManager[Deployment]:
-        """Put a bundle's weights where a worker loads them; they are removed in the end."""
-        ...
-
-    def describe(self, facts: Mapping[str, Any]) -> Machine:
-        """The machine, from what a worker there tells."""
-        ...
-
-
-def open_target(name: str) -> Target:
+def open_target(name: str) -> "Target":
     """The target of that name, once it is known to be there. OptionError or TargetError when it is not."""
     for beginning, kind in ((SSH, SshTarget), (QEMU, QemuTarget)):
         if name.startswith(beginning) and len(name) > len(beginning):
@@ -117,24 +80,29 @@ class SshTarget:
         check_option(plain, "--target", repr(name), "ssh:USER@HOST")
         self.shell(FIND_PYTHON)
 
-    def describe(self, facts: Mapping[str, Any]) -> Machine:
-        """The board's name where it has one, CPU, cores, instruction sets."""
-        return describe(facts.get("cpuinfo", ""), facts.get("cores"), facts.get("architecture"), facts.get("board"))
+    def describe(self, system: Mapping[str, Any]) -> Machine:
+        """The machine, from what a worker there tells."""
+        return describe(system)
 
     @contextmanager
     def deploy(self, bundle: Bundle) -> Iterator[Deployment]:
         """Copy weights and worker into a new folder of the host, removed in the end."""
-        folder = self.shell('mktemp -d "${TMPDIR:-/tmp}/pocketqa.XXXXXX"').decode(errors="replace").strip().splitlines()[-1:]
-        if not folder or not FOLDER.fullmatch(folder[0]):
-            raise TargetError(f"{self.name}: mktemp gave no folder but {folder}; does its shell print something at login?")
+        made = self.shell('mktemp -d "${TMPDIR:-/tmp}/pocketqa.XXXXXX"').decode(errors="replace").strip().splitlines()[-1:]
+        if not made or not FOLDER.fullmatch(made[0]):
+            raise TargetError(f"{self.name}: mktemp printed no folder but {made}; does its shell print something at login?")
+        folder, weights = made[0], bundle.weights.name
+        files = sorted({*WORKER_FILES, KINDS[bundle.kind].file})
         try:
-            for path in (SCRIPT, bundle.weights):
+            self.shell(f"mkdir -p {' '.join(f'{folder}/{Path(file).parent}' for file in files)}")
+            for path, copied in [(ROOT / file, file) for file in files] + [(bundle.weights, weights)]:
                 with open(path, "rb") as file:
-                    self.shell(f"cat > {folder[0]}/{path.name}", file)
-            yield SshDeployment(self, folder[0], bundle.weights.name, bundle.manifest["files"][bundle.weights.name])
+                    self.shell(f"cat > {folder}/{copied}", file)
+            start = self.command(f'{FIND_PYTHON}; PYTHONPATH={folder} exec "$python" -m {WORKER}')
+            request = {"load": f"{folder}/{weights}", "sha256": bundle.manifest["files"][weights]}
+            yield Deployment(tuple(start), request, self.name, f"ssh {self.host} '{INSTALL}'", SSH_FAILED)
         finally:
             with suppress(TargetError):  # a host that is gone keeps the folder; the error that matters is on its way already
-                self.shell(f"rm -rf {folder[0]}")
+                self.shell(f"rm -rf {folder}")
 
     def command(self, script: str) -> list[str]:
         """The words that run a script on the host."""
@@ -159,32 +127,6 @@ class SshTarget:
             lost = done.returncode == SSH_FAILED
             raise TargetError(f"{self.name}: ssh failed ({said}); {hint}" if lost else f"{self.name}: {said}")
         return done.stdout
-
-
-@dataclass(frozen=True)
-class SshDeployment:
-    """A weights file in a folder of a host."""
-
-    target: SshTarget
-    folder: str
-    weights: str
-    sha256: str
-    exit_when_lost: ClassVar[int] = SSH_FAILED
-
-    def command(self, threads: int) -> tuple[list[str], dict[str, str]]:
-        """The words that start a worker over ssh, and their environment."""
-        setting = f"OMP_NUM_THREADS={threads} " if threads else ""  # as on this machine
-        script = f'{FIND_PYTHON}; {setting}exec "$python" {self.folder}/{SCRIPT.name}'
-        return self.target.command(script), dict(os.environ)
-
-    def load(self) -> dict[str, Any]:
-        """The request to load it, without threads and cores."""
-        return {"load": f"{self.folder}/{self.weights}", "adapter": None, "precision": None, "sha256": self.sha256}
-
-    def explain(self, said: str) -> str:
-        """With the host's name, and how to install what is missing there."""
-        missing = "not installed" in said or "none is installed" in said
-        return f"{self.target.name}: {said}" + (f"; ssh {self.target.host} '{INSTALL}'" if missing else "")
 
 
 SETUP = Path("runs/arm64")
@@ -217,42 +159,21 @@ class QemuTarget:
             raise TargetError(f"--target {name}: {SETUP} has no LiteRT {self.litert}; remove it and run {SETUP_COMMAND}")
         self.qemu = versions.read_text(encoding="utf-8").splitlines()[0]
 
-    def describe(self, facts: Mapping[str, Any]) -> Machine:
+    def describe(self, system: Mapping[str, Any]) -> Machine:
         """CPU, emulator and instruction sets; nothing of the machine that emulates."""
-        return Machine(f"{self.cpu} under {self.qemu}", features=useful_flags(facts.get("cpuinfo", "")))
+        return Machine(f"{self.cpu} under {self.qemu}", features=useful_flags(system.get("cpuinfo", "")))
 
     @contextmanager
     def deploy(self, bundle: Bundle) -> Iterator[Deployment]:
         """Nothing needs to be copied: QEMU reads this machine's files."""
         with tempfile.TemporaryDirectory() as folder:
-            yield QemuDeployment(self, bundle.weights.absolute(), Path(folder) / "marks")
+            marks = Path(folder) / "marks"
+            environment = {"ICOUNT_FILE": str(marks), "LITERT": self.litert}
+            start = (str(SETUP.absolute() / "python-arm64"), self.cpu, "-m", WORKER)
+            yield Deployment(start, {"load": str(bundle.weights.absolute())}, self.name, environment=environment, marks=marks)
 
 
-@dataclass(frozen=True)
-class QemuDeployment:
-    """A weights file for an emulated CPU, and the file of the instruction counter's marks."""
-
-    target: QemuTarget
-    weights: Path
-    marks: Path = field(compare=False)
-    exit_when_lost: ClassVar[None] = None
-
-    def command(self, threads: int) -> tuple[list[str], dict[str, str]]:
-        """The words that start a worker under QEMU, and their environment."""
-        words = [str(SETUP.absolute() / "python-arm64"), self.target.cpu, str(SCRIPT)]
-        return words, {**os.environ, "ICOUNT_FILE": str(self.marks), "LITERT": self.target.litert}
-
-    def load(self) -> dict[str, Any]:
-        """The request to load it, without threads and cores."""
-        return {"load": str(self.weights), "adapter": None, "precision": None, "sha256": None}
-
-    def explain(self, said: str) -> str:
-        """With the target's name."""
-        return f"{self.target.name}: {said}"
-
-    def instructions(self, n_calls: int) -> np.ndarray:
-        """Of each call, (n_calls,)."""
-        return count_between_marks(self.marks.read_text(encoding="ascii") if self.marks.is_file() else "", n_calls)
+Target = SshTarget | QemuTarget
 
 
 def count_between_marks(text: str, n_calls: int) -> np.ndarray:

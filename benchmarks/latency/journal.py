@@ -28,7 +28,8 @@ class Journal:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             self._file.close()
-            raise OptionError(f"{rows_path}: the same comparison is being measured for these rows; let it end first") from None
+            said = "the same comparison is being measured for these rows; wait until it has finished"
+            raise OptionError(f"{rows_path}: {said}") from None
         lines = self._whole_lines()
         self._header: dict[str, Any] = lines[0] if lines else {"date": date, **run}
         self.date: str = self._header["date"]

@@ -63,10 +63,10 @@ def measure_latency(timing: Timing) -> None:
         return
     if not host.is_idle:
         which = "this machine" if host.here else "that machine"
-        note(f"{which} is not idle (load {host.load_average}): times will be longer than they need be, ratios less so")
+        note(f"{which} is not idle (load {host.load_average}): absolute times will be too long, ratios are affected less")
     with closing(timing.journal()) as journal:
         if journal.entries:
-            note(f"going on with the run of {journal.date}: {len(journal.entries)} rounds of it are there")
+            note(f"resuming the run of {journal.date}: {len(journal.entries)} rounds are done")
             run.date = journal.date
         for threads in timing.threads:
             _measure_pass(timing, threads, journal)
@@ -95,7 +95,7 @@ def _measure_pass(timing: Timing, threads: int, journal: Journal) -> None:
             continue
         common = {
             "threads": threads, "affinity": tuple(cores), "quick": plan.quick, "governor": host.governor,
-            "load_average": host.load_average, **one.facts,
+            "load_average": host.load_average, **one.process_metrics,
         }  # fmt: skip
         if host.here:
             common |= {"other_load": other_load, **_around(timing, model, one)}

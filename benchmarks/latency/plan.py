@@ -14,8 +14,8 @@ from tokenizers import Tokenizer
 
 from benchmarks.results import PADDED, Lengths
 from qa.answers import decode
+from qa.engines import Logits
 from qa.features import Window, make_windows
-from qa.runtimes import Logits
 from qa.settings import QASettings
 from qa.squad import Example
 

@@ -12,15 +12,18 @@ import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from benchmarks.results import Runtime
+from qa.engines import Inputs, Logits
 from qa.errors import PocketQAError
-from qa.runtimes import Inputs, Logits
 
+ROOT = Path(__file__).parents[2]
+WORKER = "benchmarks.latency.worker"
 REPLY_TIMEOUT_S = 1800.0  # torch.compile takes minutes to load a model, a window under QEMU up to one, a turn seconds
 
 
@@ -32,25 +35,29 @@ class LostError(WorkerError):
     """The connection to where a worker runs is lost; nothing is known of its model."""
 
 
-class Deployment(Protocol):
-    """A model where a worker loads it."""
+@dataclass(frozen=True)
+class Deployment:
+    """A model where a worker loads it, and how a worker is started there."""
 
-    @property
-    def exit_when_lost(self) -> int | None:
-        """The exit code by which the command tells that its connection is lost; None where there is none."""
-        ...
-
-    def command(self, threads: int) -> tuple[list[str], dict[str, str]]:
-        """The words that start a worker there, and their environment."""
-        ...
-
-    def load(self) -> dict[str, Any]:
-        """The request to load it, without threads and cores."""
-        ...
+    start: tuple[str, ...]
+    """The words that start a worker, in the project's folder."""
+    request: Mapping[str, Any]
+    """To load the model, without threads and cores."""
+    target: str = ""
+    """In front of what a worker there says."""
+    install: str = ""
+    """How to install there what is missing."""
+    exit_when_lost: int | None = None
+    """The exit code by which the command tells that its connection is lost; None where there is none."""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    """Beside that of this process."""
+    marks: Path | None = None
+    """The file into which a counter of instructions writes."""
 
     def explain(self, said: str) -> str:
-        """A worker's last line, with what to do about it."""
-        ...
+        """A worker's last line, with the target's name and what to do about it."""
+        hint = f"; {self.install}" if self.install and "not installed" in said else ""
+        return f"{self.target}: {said}{hint}" if self.target else said
 
 
 class Worker:
@@ -61,22 +68,22 @@ class Worker:
     ) -> None:
         self._deployment, self._timeout_s, self._received = deployment, timeout_s, b""
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115, close() closes it
-        words, environment = deployment.command(threads)
+        environment, pipe = {**os.environ, **deployment.environment}, subprocess.PIPE
         try:
             self._process = subprocess.Popen(
-                words, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._stderr
+                deployment.start, cwd=ROOT, env=environment, stdin=pipe, stdout=pipe, stderr=self._stderr
             )
         except OSError:
             self._stderr.close()
             raise
         try:
-            self.facts = self._ask(deployment.load() | {"threads": threads, "cores": list(cores)})
+            self.loaded = self._ask({**deployment.request, "threads": threads, "cores": list(cores)})
         except BaseException:
             self.close()
             raise
-        self.runtime = Runtime(*self.facts["runtime"])
+        self.runtime = Runtime(*self.loaded["runtime"])
         self.name, self.package, self.version = str(self.runtime), self.runtime.package, self.runtime.version
-        lengths = self.facts["lengths"]
+        lengths = self.loaded["lengths"]
         self.lengths: tuple[int, ...] | None = None if lengths is None else tuple(lengths)
         self.max_batch = 1
 

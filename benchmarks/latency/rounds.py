@@ -13,9 +13,10 @@ from benchmarks.latency.plan import Plan, Setting, rounds
 from benchmarks.latency.process import Deployment, LostError, Worker, WorkerError
 from benchmarks.results import Runtime
 from qa.cli import one_line
+from qa.engines import Logits
 from qa.errors import PocketQAError
 from qa.features import Window
-from qa.runtimes import Logits, run_windows
+from qa.runtimes import run_windows
 
 Turn = dict[str, Any]  # times_ms and n_warmup of one round, as a worker answers
 
@@ -42,7 +43,7 @@ class TimedModel:
     """Windows whose logits are wanted."""
     logits: list[Logits] = field(default_factory=list)
     turns: dict[Setting, list[Turn]] = field(default_factory=dict)
-    facts: dict[str, Any] = field(default_factory=dict)
+    process_metrics: dict[str, Any] = field(default_factory=dict)
     """load_ms, memory_before_load_mb, latency_ms_first and peak_memory_mb of its process."""
     error: str | None = None
     """Why this one dropped out."""
@@ -104,10 +105,10 @@ def _start(one: TimedModel, threads: int, cores: Sequence[int]) -> Worker | None
     try:
         worker = Worker(one.deployment, threads, cores)
         if worker.runtime == one.runtime:
-            one.facts |= {key: worker.facts[key] for key in ("load_ms", "memory_before_load_mb")}
+            one.process_metrics |= {key: worker.loaded[key] for key in ("load_ms", "memory_before_load_mb")}
             one.logits = run_windows(worker, one.sampled)
             return worker
-        one.error = f"its answers were measured with {one.runtime}, and now it runs with {worker.runtime}; measure it again"
+        one.error = f"its accuracy was measured with {one.runtime}, but it now runs with {worker.runtime}; measure it again"
     except LostError:
         if worker is not None:
             worker.close()
@@ -122,7 +123,7 @@ def _start(one: TimedModel, threads: int, cores: Sequence[int]) -> Worker | None
 def _turn(worker: Worker, one: TimedModel, setting: Setting, plan: Plan, rows: Sequence[int]) -> Turn:
     timed = one.windows[setting]
     reply = worker.time([timed.windows[row] for row in rows], timed.pad_to, setting.batch, plan.min_s)
-    one.facts |= {key: reply[key] for key in ("latency_ms_first", "peak_memory_mb")}
+    one.process_metrics |= {key: reply[key] for key in ("latency_ms_first", "peak_memory_mb")}
     return {key: reply[key] for key in ("times_ms", "n_warmup")}
 
 

@@ -7,18 +7,18 @@ that XNNPACK does not take. The Python bindings take PyTorch's tensors, so loadi
 """
 
 import json
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from benchmarks.latency.worker import Inputs, Model
-from benchmarks.peers.versions import installed_versions
+from benchmarks.latency.worker import Model
+from qa.engines import INPUTS, Inputs
 
 PACKAGES = ("executorch", "torchao", "torch", "transformers")
 FILE = "model.pte"
-NAMES = ("input_ids", "attention_mask", "token_type_ids")
 
 
-def prepare(source: Path, out: Path, calibration: Path, precision: str) -> dict[str, str]:
+def prepare(source: Path, out: Path, calibration: Path, precision: str) -> None:
     """Export, quantize if so wanted, hand to XNNPACK what it takes, and save."""
     import torch
     from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
@@ -30,8 +30,8 @@ def prepare(source: Path, out: Path, calibration: Path, precision: str) -> dict[
 
     length = json.loads((source / "qa.json").read_text(encoding="utf-8"))["max_length"]
     # A tensor for each input: one given twice may be traced as one input.
-    samples = tuple(torch.ones(1, length, dtype=torch.long) for _ in NAMES)
-    shapes = ({1: torch.export.Dim("tokens", max=length)},) * len(NAMES)
+    samples = tuple(torch.ones(1, length, dtype=torch.long) for _ in INPUTS)
+    shapes = ({1: torch.export.Dim("tokens", max=length)},) * len(INPUTS)
     model = QAModel.from_pretrained(source)
     model.encoder.set_attention("eager")
     program = torch.export.export(model, samples, dynamic_shapes=shapes)
@@ -41,7 +41,6 @@ def prepare(source: Path, out: Path, calibration: Path, precision: str) -> dict[
         prepared(*samples)  # the scales of the weights are found as it runs; nothing else is, so any tokens do
         program = torch.export.export(convert_pt2e(prepared), samples, dynamic_shapes=shapes)
     to_edge_transform_and_lower(program, partitioner=[XnnpackPartitioner()]).to_executorch().save(str(out / FILE))
-    return installed_versions(PACKAGES)
 
 
 def import_libraries(path: Path) -> None:
@@ -59,7 +58,7 @@ def load(path: Path, threads: int) -> Model:
     method = Runtime.get().load_program(path / FILE).load_method("forward")
 
     def call(inputs: Inputs) -> Any:
-        start, end = method.execute([torch.from_numpy(inputs[name]) for name in NAMES])
+        start, end = method.execute([torch.from_numpy(inputs[name]) for name in INPUTS])
         return start.numpy(), end.numpy()
 
-    return Model(("executorch", installed_versions(PACKAGES)["executorch"], "XNNPACK"), None, call)
+    return Model(("executorch", version("executorch"), "XNNPACK"), None, call)

@@ -5,18 +5,18 @@ only signature. Batch 1, as the samples are.
 """
 
 import json
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from benchmarks.latency.worker import Inputs, Model
-from benchmarks.peers.versions import installed_versions
+from benchmarks.latency.worker import Model
+from qa.engines import INPUTS, Inputs
 
 PACKAGES = ("litert-torch", "ai-edge-litert", "torch", "transformers")
 FILE = "model.tflite"
-NAMES = ("input_ids", "attention_mask", "token_type_ids")
 
 
-def prepare(source: Path, out: Path, calibration: Path, precision: str) -> dict[str, str]:
+def prepare(source: Path, out: Path, calibration: Path, precision: str) -> None:
     """Convert and save."""
     import litert_torch
     import torch
@@ -25,9 +25,8 @@ def prepare(source: Path, out: Path, calibration: Path, precision: str) -> dict[
 
     length = json.loads((source / "qa.json").read_text(encoding="utf-8"))["max_length"]
     # A tensor for each input: one given twice may be traced as one input.
-    samples = tuple(torch.ones(1, length, dtype=torch.long) for _ in NAMES)
+    samples = tuple(torch.ones(1, length, dtype=torch.long) for _ in INPUTS)
     litert_torch.convert(QAModel.from_pretrained(source).eval(), samples).export(str(out / FILE))
-    return installed_versions(PACKAGES)
 
 
 def import_libraries(path: Path) -> None:
@@ -44,11 +43,11 @@ def load(path: Path, threads: int) -> Model:
     runner = interpreter.get_signature_runner()
     details = runner.get_input_details()
     # The converter names a signature's inputs after their places, args_0 and so on.
-    places = dict(zip(sorted(details), NAMES, strict=True))
+    places = dict(zip(sorted(details), INPUTS, strict=True))
     length = int(next(iter(details.values()))["shape"][1])
 
     def call(inputs: Inputs) -> Any:
         output = runner(**{place: inputs[name].astype(details[place]["dtype"]) for place, name in places.items()})
         return output["start_logits"], output["end_logits"]
 
-    return Model(("ai-edge-litert", installed_versions(PACKAGES)["ai-edge-litert"], ""), [length], call)
+    return Model(("ai-edge-litert", version("ai-edge-litert"), ""), [length], call)

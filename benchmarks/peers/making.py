@@ -1,12 +1,10 @@
 """Make peers' artefacts from a bundle, each by its own environment's Python, and keep them for the next comparison."""
 
 import json
-import os
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -44,7 +42,7 @@ def make_peer(peer: Peer, bundle: Bundle, calibration: Path, folder: Path) -> Pr
     `calibration` is a windows file of some 128 real windows. PeerError in one line when the peer is not installed or fails.
     """
     python = interpreter(peer)
-    versions = installed(peer, python)
+    versions = run_adapter(peer, python)
     source = bundle.path
     record: dict[str, Any] = {"peer": peer.name, "bundle_sha256": bundle.sha256, "versions": versions}
     if peer.source is not None:
@@ -71,19 +69,12 @@ def interpreter(peer: Peer) -> Path:
     return python
 
 
-def installed(peer: Peer, python: Path) -> dict[str, str]:
-    """Versions of the packages that make a peer."""
-    return dict(run(peer, python, "benchmarks.peers.versions", [peer.module]))
-
-
 def make(peer: Peer, python: Path, source: Path, calibration: Path, path: Path, record: dict[str, Any]) -> None:
     """Prepare in a neighbour folder and rename it to `path` when it is whole; an older artefact there gives way."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{path.name}.unfinished-", dir=path.parent) as neighbour:
         draft = Path(neighbour) / path.name
-        source, draft, calibration = source.absolute(), draft.absolute(), calibration.absolute()
-        words = [peer.name, "--source", str(source), "--out", str(draft), "--calibration", str(calibration)]
-        run(peer, python, "benchmarks.peers.prepare", words)
+        run_adapter(peer, python, *(str(each.absolute()) for each in (source, draft, calibration)), peer.precision)
         (draft / RECORD).write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
         shutil.rmtree(path, ignore_errors=True)
         draft.rename(path)
@@ -97,18 +88,19 @@ def read_record(path: Path) -> Any:
         return None
 
 
-def run(peer: Peer, python: Path, module: str, arguments: Sequence[str]) -> Any:
-    """The JSON object that a module prints in a peer's environment; PeerError with its last line when it fails."""
-    paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths)}
-    command = [str(python), "-m", module, *arguments]
+def run_adapter(peer: Peer, python: Path, *arguments: str) -> dict[str, str]:
+    """Have the adapter of a peer make it of these, in its environment: the versions of its packages.
+
+    PeerError with the last line when that fails.
+    """
+    command = [str(python), "-m", "benchmarks.peers.prepare", peer.module, *arguments]
     try:
         done = subprocess.run(
-            command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=TIMEOUT_S
+            command, cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=TIMEOUT_S
         )
     except subprocess.TimeoutExpired:
         raise PeerError(f"peers/{peer.name}: took more than {TIMEOUT_S // 60} minutes and was ended") from None
     if done.returncode != 0:
         last = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1].removeprefix("error: ")
         raise PeerError(f"peers/{peer.name}: {last}")
-    return json.loads(done.stdout)
+    return dict(json.loads(done.stdout))

@@ -5,19 +5,20 @@ is not compressed to fp16, and computes in fp32 also where the CPU has bf16: it 
 with OpenVINO's defaults.
 """
 
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from benchmarks.latency.worker import Inputs, Model, collate
+from benchmarks.latency.worker import Model
 from benchmarks.peers.calibration import read_windows
-from benchmarks.peers.versions import installed_versions
+from qa.engines import Inputs, padded_inputs
 
 PACKAGES = ("openvino", "nncf")
 FILES = {"fp32": "fp32.xml", "int8": "int8.xml"}
 MAX_BATCH = 32
 
 
-def prepare(source: Path, out: Path, calibration: Path, precision: str) -> dict[str, str]:
+def prepare(source: Path, out: Path, calibration: Path, precision: str) -> None:
     """Convert, quantize if so wanted, and save as OpenVINO's own format."""
     import openvino
 
@@ -25,14 +26,13 @@ def prepare(source: Path, out: Path, calibration: Path, precision: str) -> dict[
     if precision == "int8":
         import nncf
 
-        samples = [collate([ids], [begin], None, 1) for ids, begin in read_windows(calibration)]
+        samples = [padded_inputs([ids], [begin], len(ids)) for ids, begin in read_windows(calibration)]
         model = nncf.quantize(
             model, nncf.Dataset(samples), model_type=nncf.ModelType.TRANSFORMER, subset_size=len(samples)
         )  # fmt: skip
         openvino.save_model(model, out / FILES[precision])
     else:
         openvino.save_model(model, out / FILES[precision], compress_to_fp16=False)
-    return installed_versions(PACKAGES)
 
 
 def import_libraries(path: Path) -> None:
@@ -56,4 +56,4 @@ def load(path: Path, threads: int) -> Model:
         result = compiled(inputs)
         return result[outputs[0]], result[outputs[1]]
 
-    return Model(("openvino", installed_versions(PACKAGES)["openvino"], ""), None, call, MAX_BATCH)
+    return Model(("openvino", version("openvino"), ""), None, call, MAX_BATCH)

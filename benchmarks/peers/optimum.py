@@ -8,19 +8,19 @@ activations get one scale for a whole batch, so a batch would change answers.
 """
 
 import shutil
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from benchmarks.latency.worker import Inputs, Model
-from benchmarks.peers.versions import installed_versions
+from benchmarks.latency.worker import Model
+from qa.engines import INPUTS, Inputs
 
 PACKAGES = ("optimum-onnx", "optimum", "transformers", "torch", "onnx", "onnxruntime")
 FILES = {"fp32": "model.onnx", "int8": "model_quantized.onnx"}
 MAX_BATCH = {"fp32": 32, "int8": 1}
-NAMES = ("input_ids", "attention_mask", "token_type_ids")
 
 
-def prepare(source: Path, out: Path, calibration: Path, precision: str) -> dict[str, str]:
+def prepare(source: Path, out: Path, calibration: Path, precision: str) -> None:
     """Export, and quantize if so wanted. ValueError when the model does not fit transformers' own class."""
     from optimum.exporters.onnx import onnx_export_from_model
     from optimum.onnxruntime import ORTQuantizer
@@ -33,7 +33,6 @@ def prepare(source: Path, out: Path, calibration: Path, precision: str) -> dict[
         recipe = AutoQuantizationConfig.avx512_vnni(is_static=False, per_channel=False)
         quantizer.quantize(save_dir=out, quantization_config=recipe)
         shutil.rmtree(exported)
-    return installed_versions(PACKAGES)
 
 
 def question_answering_model(source: Path) -> Any:
@@ -86,9 +85,8 @@ def load(path: Path, threads: int) -> Model:
     model = ORTModelForQuestionAnswering.from_pretrained(path, file_name=FILES[precision], session_options=options)
 
     def call(inputs: Inputs) -> Any:
-        output = model(**{name: inputs[name] for name in NAMES})
+        output = model(**{name: inputs[name] for name in INPUTS})
         return output.start_logits, output.end_logits
 
-    versions = installed_versions(PACKAGES)
-    runtime = ("optimum-onnx", versions["optimum-onnx"], f"(onnxruntime {versions['onnxruntime']})")
+    runtime = ("optimum-onnx", version("optimum-onnx"), f"(onnxruntime {version('onnxruntime')})")
     return Model(runtime, None, call, MAX_BATCH[precision])

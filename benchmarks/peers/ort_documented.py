@@ -10,14 +10,14 @@ import json
 from pathlib import Path
 from typing import Any
 
-from benchmarks.latency.worker import Inputs, Model
-from benchmarks.peers.versions import installed_versions
+from benchmarks.latency.worker import Model
+from qa.engines import OUTPUTS, Inputs
 
 PACKAGES = ("onnxruntime", "onnx")
 FILE = "model.onnx"
 
 
-def prepare(source: Path, out: Path, calibration: Path, precision: str) -> dict[str, str]:
+def prepare(source: Path, out: Path, calibration: Path, precision: str) -> None:
     """Fuse, quantize, save. ValueError when the model is no BERT."""
     from onnx import TensorProto
     from onnxruntime.quantization import QuantType, quantize_dynamic
@@ -40,7 +40,6 @@ def prepare(source: Path, out: Path, calibration: Path, precision: str) -> dict[
     extra = {"DefaultTensorType": TensorProto.FLOAT}
     quantize_dynamic(fused_path, out / FILE, weight_type=QuantType.QInt8, extra_options=extra)
     fused_path.unlink()
-    return installed_versions(PACKAGES)
 
 
 def import_libraries(path: Path) -> None:
@@ -57,6 +56,6 @@ def load(path: Path, threads: int) -> Model:
     session = onnxruntime.InferenceSession(str(path / FILE), options, providers=["CPUExecutionProvider"])
 
     def call(inputs: Inputs) -> Any:
-        return session.run(["start_logits", "end_logits"], inputs)
+        return session.run(OUTPUTS, inputs)
 
     return Model(("onnxruntime", onnxruntime.__version__, "as documented"), None, call)

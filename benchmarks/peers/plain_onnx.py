@@ -8,15 +8,14 @@ that both optimizers know.
 import shutil
 from pathlib import Path
 
-from benchmarks.peers.versions import installed_versions
+from qa.engines import INPUTS, OUTPUTS
 
 PACKAGES = ("torch", "transformers", "onnx")
-INPUTS, OUTPUTS = ("input_ids", "attention_mask", "token_type_ids"), ("start_logits", "end_logits")
 AXES = {0: "batch", 1: "tokens"}
 OPSET = 17
 
 
-def prepare(source: Path, out: Path, calibration: Path, precision: str) -> dict[str, str]:
+def prepare(source: Path, out: Path, calibration: Path, precision: str) -> None:
     """Write model.onnx, its inputs and outputs (batch, tokens), and the bundle's config.json beside it."""
     import torch
 
@@ -31,4 +30,3 @@ def prepare(source: Path, out: Path, calibration: Path, precision: str) -> dict[
             dynamic_axes=dict.fromkeys((*INPUTS, *OUTPUTS), AXES), opset_version=OPSET, dynamo=False,
         )  # fmt: skip
     shutil.copy(source / CONFIG, out / CONFIG)
-    return installed_versions(PACKAGES)

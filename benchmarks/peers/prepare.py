@@ -1,44 +1,38 @@
 """Make one peer's artefact, in that peer's environment.
 
-    python -m benchmarks.peers.prepare openvino-int8 --source PLAIN_ONNX --out FOLDER --calibration windows.npz
+    python -m benchmarks.peers.prepare ADAPTER [SOURCE OUT CALIBRATION PRECISION]
 
-`--source` is a PyTorch bundle, or what the peer's own source made of it (benchmarks/peers/registry.py). Prints one JSON object,
-{"versions": {...}}; everything else goes to stderr.
+ADAPTER is a module, such as benchmarks.peers.openvino; the rest is what its `prepare` takes. Prints the versions of its packages
+as one JSON object, everything else goes to stderr. Without the rest nothing is made: adapters import their libraries late, so
+this takes a fraction of a second.
 """
 
-import argparse
 import importlib
 import json
 import os
 import sys
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-
-from benchmarks.peers.registry import STEPS
-
-EXIT_USER_ERROR = 2
 
 
 def main() -> None:
-    """Prepare into a new empty folder; exit code 2 with one line for what the user can act on."""
-    parser = argparse.ArgumentParser(description="Make one peer's artefact.")
-    parser.add_argument("peer", choices=STEPS, metavar="PEER", help=", ".join(STEPS))
-    parser.add_argument("--source", type=Path, required=True, help="PyTorch bundle, or what the peer's source made of it")
-    parser.add_argument("--out", type=Path, required=True, help="folder to make; it must not exist, or be empty")
-    parser.add_argument("--calibration", type=Path, required=True, help="windows file, which static quantization reads")
-    options = parser.parse_args()
-    peer = STEPS[options.peer]
+    """Prepare into a new folder; ends with one line for what the user can act on."""
+    module, *arguments = sys.argv[1:]
+    adapter = importlib.import_module(module)
     replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # libraries print
-    adapter = importlib.import_module(peer.module)
     try:
-        options.out.mkdir(parents=True, exist_ok=True)
-        if any(options.out.iterdir()):
-            raise ValueError(f"--out {options.out}: is not empty; give a new folder")
-        versions = adapter.prepare(options.source, options.out, options.calibration, peer.precision)
+        versions = {name: version(name) for name in adapter.PACKAGES}
+        if arguments:
+            *paths, precision = arguments
+            source, out, calibration = map(Path, paths)
+            out.mkdir()
+            adapter.prepare(source, out, calibration, precision)
+    except PackageNotFoundError as error:
+        sys.exit(f"error: {error.name} is not installed for {sys.executable}; run make peers")
     except (ValueError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        sys.exit(EXIT_USER_ERROR)
-    print(json.dumps({"versions": versions}), file=replies, flush=True)
+        sys.exit(f"error: {error}")
+    print(json.dumps(versions), file=replies, flush=True)
 
 
 if __name__ == "__main__":

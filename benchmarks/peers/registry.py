@@ -36,5 +36,3 @@ _ALL = (
     Peer("executorch-int8", "benchmarks.peers.executorch", "int8", "executorch"),
 )
 PEERS = {peer.name: peer for peer in _ALL}
-STEPS = PEERS | {PLAIN_ONNX.name: PLAIN_ONNX}
-"""Everything that `python -m benchmarks.peers.prepare` makes."""

@@ -10,21 +10,19 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.latency.worker import Inputs, Model
-from benchmarks.peers.versions import installed_versions
+from benchmarks.latency.worker import Model
+from qa.engines import INPUTS, Inputs
 
 PACKAGES = ("torch", "transformers")
-NAMES = ("input_ids", "attention_mask", "token_type_ids")
 MAX_BATCH = 32
 WARM_UP_SHAPES = ((1, 96), (2, 96))
 
 
-def prepare(source: Path, out: Path, calibration: Path, precision: str) -> dict[str, str]:
+def prepare(source: Path, out: Path, calibration: Path, precision: str) -> None:
     """Copy config.json and model.safetensors. ValueError when there is no C++ compiler to run them with."""
     check_compiler()
     for name in ("config.json", "model.safetensors"):
         shutil.copy(source / name, out / name)
-    return installed_versions(PACKAGES)
 
 
 def import_libraries(path: Path) -> None:
@@ -60,9 +58,9 @@ def compiled(model: Any, threads: int, mode: str | None = None) -> Model:
 
     def call(inputs: Inputs) -> Any:
         with torch.inference_mode():
-            output = fast(**{name: torch.from_numpy(inputs[name]) for name in NAMES})
+            output = fast(**{name: torch.from_numpy(inputs[name]) for name in INPUTS})
         return output["start_logits"].numpy(), output["end_logits"].numpy()
 
     for shape in WARM_UP_SHAPES:
-        call({name: np.ones(shape, np.int64) for name in NAMES})  # an array of its own for each, as in every later call
+        call({name: np.ones(shape, np.int64) for name in INPUTS})  # an array of its own for each, as in every later call
     return Model(("torch", torch.__version__, "compile"), None, call, MAX_BATCH)

@@ -8,18 +8,18 @@ documentation takes.
 
 import json
 import shutil
+from importlib.metadata import version
 from pathlib import Path
 
 from benchmarks.latency.worker import Model
 from benchmarks.peers.torch_compile import check_compiler, compiled
-from benchmarks.peers.versions import installed_versions
 
 PACKAGES = ("torchao", "torch", "transformers")
 STATE = "model.safetensors"
 MODE = "max-autotune"
 
 
-def prepare(source: Path, out: Path, calibration: Path, precision: str) -> dict[str, str]:
+def prepare(source: Path, out: Path, calibration: Path, precision: str) -> None:
     """Quantize every Linear and save the state beside config.json."""
     import torch
     from safetensors.torch import save_file
@@ -35,7 +35,6 @@ def prepare(source: Path, out: Path, calibration: Path, precision: str) -> dict[
     tensors, metadata = flatten_tensor_state_dict(model.state_dict())
     save_file(tensors, out / STATE, metadata)
     shutil.copy(source / CONFIG, out / CONFIG)
-    return installed_versions(PACKAGES)
 
 
 def import_libraries(path: Path) -> None:
@@ -63,4 +62,4 @@ def load(path: Path, threads: int) -> Model:
         raise ValueError(f"{path / STATE}: tensors {', '.join(left)} belong to nothing; make the peer again")
     model.load_state_dict(state, assign=True)
     served = compiled(model.eval(), threads, MODE)
-    return Model(("torchao", installed_versions(PACKAGES)["torchao"], ""), served.lengths, served.call, served.max_batch)
+    return Model(("torchao", version("torchao"), ""), served.lengths, served.call, served.max_batch)

@@ -264,7 +264,7 @@ SUMMARY = [
 ]  # fmt: skip
 SHORT = [*columns(*NAMES, "size", "exact", "f1", "retained"), *_timed("unpadded")]
 ACCURACY = [
-    *columns(*NAMES, "questions", "windows", "exact", "f1 interval"),
+    *columns(*NAMES, "size", "questions", "windows", "exact", "f1 interval"),
     *(Column(heading, attribute("accuracy", key), ".2f", optional=True) for key, heading in _PARTS.items()),
     replace(COLUMNS["retained"], form=".2f"), *columns("same", "same as"),
 ]  # fmt: skip

@@ -14,7 +14,6 @@ from benchmarks.accuracy import score_fields
 from benchmarks.command_line import note
 from benchmarks.latency.conditions import Host, machine
 from benchmarks.latency.hosts import QemuDeployment, Target
-from benchmarks.latency.journal import Journal
 from benchmarks.latency.measure import Timing, measure_latency
 from benchmarks.latency.plan import Plan, Setting
 from benchmarks.latency.process import Deployment, Worker
@@ -24,6 +23,7 @@ from export.parity import best_span
 from qa.errors import ProbeError
 from qa.evaluate import predict, score
 from qa.features import Window, make_windows
+from qa.journal import Journal
 from qa.precision import PRECISIONS
 from qa.probe import relative_difference
 from qa.runtimes import Logits, load_runtime, run_windows

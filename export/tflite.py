@@ -36,6 +36,7 @@ from qa.features import Window
 from qa.kinds import KINDS
 from qa.models.model import QAModel
 from qa.precision import PRECISIONS
+from qa.runtimes import LiteRTRuntime
 from qa.settings import QASettings
 
 # Of SQuAD's windows 21, 67 and 87 % fit, and a shorter signature is faster than a padded long one. Each takes 10 MB of memory
@@ -291,8 +292,9 @@ def main(config: TFLiteConfig) -> Bundle:
     """Convert, quantize, check against PyTorch, package, seal."""
     check_converter()
     return export_bundle(
-        config, "tflite", partial(write_file, config=config), partial(probe_sizes, config=config), partial(package, config=config)
-    )
+        config, "tflite", partial(write_file, config=config), partial(probe_sizes, config=config),
+        partial(package, config=config), lambda model, threads: [LiteRTRuntime(model, threads, xnnpack=False)],
+    )  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ computes this model wrongly is refused before it can answer.
 import contextlib
 import importlib
 import os
+import sys
 from collections.abc import Iterator, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Protocol
@@ -19,8 +20,7 @@ from qa.cli import one_line
 from qa.errors import BundleError, OptionError, PocketQAError, ProbeError
 from qa.features import Window, collate
 from qa.kinds import KINDS
-from qa.precision import PRECISIONS
-from qa.probe import ProbeWindow, check_covers, read_probe, relative_difference
+from qa.probe import Probe, ProbeWindow, check_covers, read_probe, relative_difference
 
 Inputs = dict[str, np.ndarray]
 Logits = tuple[np.ndarray, np.ndarray]
@@ -155,18 +155,23 @@ class LiteRTRuntime:
         names = ", ".join(package for package, _ in LITERT_PACKAGES)
         raise OptionError(f"a TFLite bundle needs one of {names}: pip install 'pocketqa[litert]'")
 
-    def __init__(self, bundle: ModelFolder, threads: int) -> None:
+    def __init__(self, bundle: ModelFolder, threads: int, *, xnnpack: bool = True) -> None:
+        """Without `xnnpack` it computes with LiteRT's own kernels, as phones do on which XNNPACK fails."""
         package, interpreter_class = self.library()
+        options: dict[str, Any] = {"model_path": str(bundle.weights), "num_threads": threads}
+        if not xnnpack:
+            resolvers = sys.modules[interpreter_class.__module__].OpResolverType
+            options["experimental_op_resolver_type"] = resolvers.BUILTIN_WITHOUT_DEFAULT_DELEGATES
         try:
             with _stderr_to_null():
-                self._interpreter = interpreter_class(model_path=str(bundle.weights), num_threads=threads)
+                self._interpreter = interpreter_class(**options)
                 names = list(self._interpreter.get_signature_list())
                 self._runners = {int(n.removeprefix("qa")): self._interpreter.get_signature_runner(n) for n in names}
                 for length, runner in self._runners.items():  # allocates the tensors; unsupported operators surface here
                     runner(**{k: v.astype(np.int32) for k, v in collate([_EMPTY_WINDOW], length).items()})
         except (ValueError, RuntimeError) as error:
             raise BundleError(f"{bundle.weights}: {package} cannot load it ({str(error).splitlines()[0]})") from None
-        self.lengths = tuple(sorted(self._runners))
+        self.lengths: tuple[int, ...] | None = tuple(sorted(self._runners))
         self.package, self.version = package, _version(package)
         self.name = f"{self.package} {self.version}"
 
@@ -213,7 +218,7 @@ def load_runtime(bundle: ModelFolder, threads: int | None = None, *, probe: bool
             raise BundleError(f"{bundle.path}: has no {PROBE}, so nothing shows that this runtime is right; export it again")
         where = str(bundle.path / PROBE)
         recorded = read_probe((bundle.path / PROBE).read_bytes(), where)
-        check_covers(recorded, runtime.lengths or (), where)
+        check_covers(recorded.windows, runtime.lengths or (), where)
         try:
             check_probe(runtime, recorded, bundle.precision)
         except PocketQAError:
@@ -223,10 +228,10 @@ def load_runtime(bundle: ModelFolder, threads: int | None = None, *, probe: bool
     return runtime
 
 
-def check_probe(runtime: Runtime, probe: Sequence[ProbeWindow], precision: str) -> float:
-    """Run the probe; the largest relative difference, or ProbeError when it exceeds the precision's tolerance."""
-    tolerance, worst = PRECISIONS[precision].probe_tolerance, 0.0
-    for window in probe:
+def probe_difference(runtime: Runtime, windows: Sequence[ProbeWindow]) -> float:
+    """The largest relative difference of a runtime's logits from those recorded of a probe's windows."""
+    worst = 0.0
+    for window in windows:
         n = len(window.input_ids)
         start, end = runtime(collate([window], run_length(runtime, n)))
         worst = max(
@@ -234,10 +239,16 @@ def check_probe(runtime: Runtime, probe: Sequence[ProbeWindow], precision: str) 
             relative_difference(window.start_logits, start[0, :n]),
             relative_difference(window.end_logits, end[0, :n]),
         )
+    return worst
+
+
+def check_probe(runtime: Runtime, probe: Probe, precision: str) -> float:
+    """Run the probe; the largest relative difference, or ProbeError when it exceeds what the probe allows."""
+    tolerance, worst = probe.allowed(precision), probe_difference(runtime, probe.windows)
     if not worst <= tolerance:
         raise ProbeError(
             f"{runtime.name} computes this {precision} model wrongly: its logits differ from PyTorch's by {worst:.3g} of their "
-            f"deviation, at most {tolerance:g} is allowed; use another runtime or version"
+            f"deviation, at most {tolerance:.3g} is allowed; use another runtime or version"
         )
     return worst
 

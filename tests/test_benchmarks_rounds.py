@@ -9,12 +9,12 @@ import pytest
 
 from benchmarks.latency.conditions import cores_for
 from benchmarks.latency.hosts import LocalDeployment
-from benchmarks.latency.journal import Journal
 from benchmarks.latency.plan import Plan, Setting
 from benchmarks.latency.process import LostError
 from benchmarks.latency.rounds import TimedModel, TimedWindows, run_interleaved_rounds
 from benchmarks.results import Runtime
 from qa.errors import OptionError
+from qa.journal import Journal
 
 PLAN = Plan(n_rounds=3, n_windows=2, min_s=0, quick=True)
 SETTINGS = (Setting("real"), Setting(8))

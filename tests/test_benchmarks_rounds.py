@@ -161,7 +161,7 @@ def test_other_numbers_of_threads_and_other_runs_are_apart(contender, journal, t
 def test_the_same_run_is_measured_by_one_process_at_a_time(journal, tmp_path):
     first = journal()
     first.add({"threads": 1})
-    with pytest.raises(OptionError, match=r"rows\.jsonl: the same comparison is being measured for these rows; let it end first"):
+    with pytest.raises(OptionError, match=r"rows\.jsonl: another process is at work on the same; let it end first"):
         Journal(tmp_path / "rows.jsonl", {"models": "a b"}, "2027-01-01T00:00:00Z")
     first.add({"threads": 2})
     again = journal()

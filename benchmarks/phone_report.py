@@ -123,7 +123,7 @@ def read_report(path: Path) -> Report:
         version = msgspec.json.decode(raw, type=dict[str, Any]).get("version")
         if version == VERSION:
             return msgspec.json.decode(raw, type=Report)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise PhoneReportError(f"{path}: no whole benchmark of the app ({error}); share it from the app again") from None
     raise PhoneReportError(f"{path}: a report of version {version}, {VERSION} is read; take the app and this project of one time")
 

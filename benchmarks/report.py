@@ -313,7 +313,7 @@ def other_baselines(group: Group) -> str:
 
 def conditions(group: Group) -> list[tuple[str, str]]:
     """Target, machine, runtimes, data and dates."""
-    results = group.results if group.on_phone else _shown(group)
+    results = group.results if group.on_phone else _shown(group) or group.results  # of training, say, no entry is shown
     dates = sorted(r.date.replace("T", " ").replace("Z", " UTC") for r in results)
     runtimes = dict.fromkeys(str(r.runtime) for r in results if r.runtime)
     facts = [("Target", group.target), ("Machine", group.machine), ("Runtimes", ", ".join(runtimes))]

@@ -100,6 +100,7 @@ def test_a_report_of_another_file_is_refused(example):
         ({"version": 2}, "a report of version 2, 1 is read"),
         ({"format": "another"}, "no whole benchmark of the app .*format"),
         ({"windows": [{}]}, "no whole benchmark"),
+        ({"windows": json.loads("[" * 900 + "]" * 900)}, "no whole benchmark"),
         ({"surprise": 1}, "surprise"),
     ],
 )

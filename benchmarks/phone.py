@@ -229,14 +229,15 @@ def _figures(lines: Sequence[str]) -> tuple[dict[str, Any], str | None]:
         return {}, "no line 'count=...', so nothing shows how often it ran; give the complete output"
     init, first, _, mean = (_positive(text) for text in timings[-1])
     measured, warmup = counts[-1], counts[0] if len(counts) > 1 else {}
-    if measured["count"] == "0":
-        return {}, "no run was timed (count=0); run it again without --dry_run and with --num_runs"
+    n_runs, n_warmup = (_count(printed.get("count", "")) for printed in (measured, warmup))
+    if not n_runs:
+        return {}, f"no run was timed (count={measured['count']}); run it again without --dry_run and with --num_runs"
     if mean is None:
         return {}, f"the mean time is {timings[-1][-1]}; run it again"
     times = {"p50": _positive(measured.get("median")), "p95": _positive(measured.get("p95"))}
     times |= {"mean": mean, "std": _positive(measured.get("std")), "first": first}
     figures = {f"latency_ms_{name}": round(us / 1e3, 4) for name, us in times.items() if us is not None}
-    figures |= {"n_runs": int(measured["count"])} | ({"n_warmup": int(warmup["count"])} if warmup else {})
+    figures |= {"n_runs": n_runs} | ({} if n_warmup is None else {"n_warmup": n_warmup})
     memory = _last(lines, r"Memory footprint delta from the start of the tool \(MB\): init=\S+ overall=(\S+)")
     memory = memory or _last(lines, r"\bPeak memory footprint \(MB\): init=\S+ overall=(\S+)")  # of old tools
     peak = _last(lines, r"Overall peak memory footprint \(MB\) via periodic monitoring: (\S+)")
@@ -247,6 +248,11 @@ def _figures(lines: Sequence[str]) -> tuple[dict[str, Any], str | None]:
 def _last(lines: Sequence[str], pattern: str) -> float | None:
     found = [match.group(1) for line in lines if (match := re.search(pattern, line))]
     return _positive(found[-1]) if found else None
+
+
+def _count(text: str) -> int | None:
+    """A whole number that a run can have counted to, None for anything else."""
+    return int(text) if re.fullmatch("[0-9]{1,9}", text) else None
 
 
 def _positive(text: str | None) -> float | None:

@@ -123,7 +123,7 @@ def read_report(path: Path) -> Report:
         version = msgspec.json.decode(raw, type=dict[str, Any]).get("version")
         if version == VERSION:
             return msgspec.json.decode(raw, type=Report)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         said = f"not a complete benchmark report of the app ({error})"
         raise PhoneReportError(f"{path}: {said}; share it from the app again") from None
     raise PhoneReportError(f"{path}: report format {version}, but {VERSION} is supported; use the app of this project")

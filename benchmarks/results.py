@@ -362,7 +362,7 @@ def _lines(path: Path) -> Iterator[AnyResult | ResultsError]:
     for number, line in enumerate(path.read_bytes().splitlines(), start=1):
         try:
             yield _decoder.decode(line)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             yield ResultsError(f"{path}: line {number} is not a result ({error}); remove that line and measure again")
 
 

@@ -133,7 +133,7 @@ def finetune(config: FinetuneConfig) -> Bundle:
             settings=start.settings, training_precision=trainer.options.precision, **more,
         )  # fmt: skip
         trainer.finish()
-    trainer.accelerator.wait_for_everyone()
+    trainer.wait_for_everyone()
     return open_bundle(config.out, kind="pytorch")
 
 

@@ -51,18 +51,21 @@ def soft_loss(
     return torch.stack(losses).mean() * temperature**2
 
 
-def hidden_loss(student: Sequence[Tensor], teacher: Sequence[Tensor], attention_mask: Tensor) -> Tensor:
-    """Mean squared difference of hidden states (B, T, H) over the tokens that are not padding.
+def hidden_loss(
+    student: Sequence[Tensor], teacher: Sequence[Tensor], attention_mask: Tensor, n_tokens: Tensor | None = None
+) -> Tensor:
+    """Mean squared difference of hidden states (B, T, H) over the tokens that are not padding, or over `n_tokens` for so many.
 
     Both sequences hold the states after the embeddings and after every layer; student state i of n is compared with teacher
     state round(i N / n) of N, so the first meets the first and the last the last.
     """
     n, n_teacher = len(student) - 1, len(teacher) - 1
     mask = attention_mask[..., None].to(torch.float32)  # (B, T, 1)
+    n_tokens = mask.sum() if n_tokens is None else n_tokens
     losses = []
     for index, states in enumerate(student):
         difference = (states.float() - teacher[matching_layer(index, n, n_teacher)].float()) * mask
-        losses.append(difference.pow(2).sum() / (mask.sum() * states.shape[-1]))
+        losses.append(difference.pow(2).sum() / (n_tokens * states.shape[-1]))
     return torch.stack(losses).mean()
 
 

@@ -51,6 +51,7 @@ class Distillation:
         terms = {"hard": hard, "soft": soft}
         loss = weights.alpha * hard + (1 - weights.alpha) * soft
         if compare_hidden:
-            terms["hidden"] = hidden_loss(output["hidden_states"], teacher_states, batch["attention_mask"])
+            states = output["hidden_states"]
+            terms["hidden"] = hidden_loss(states, teacher_states, batch["attention_mask"], batch.get("n_tokens"))
             loss = loss + weights.hidden_weight * terms["hidden"]
         return {"loss": loss, **terms}

@@ -199,7 +199,7 @@ def main(config: DistillConfig) -> Bundle:
             training_precision=trainer.options.precision, **facts,
         )  # fmt: skip
         trainer.finish()
-    trainer.accelerator.wait_for_everyone()
+    trainer.wait_for_everyone()
     bundle = open_bundle(out)
     if main_process:
         print(summary(bundle))

@@ -8,6 +8,7 @@ import contextlib
 import ctypes
 import hashlib
 import json
+import signal
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -80,6 +81,11 @@ def make_accelerator(precision: str) -> Accelerator:
     patience = InitProcessGroupKwargs(timeout=timedelta(hours=12))
     mixed = "bf16" if resolve_precision(precision) == "bf16" else "no"
     return Accelerator(mixed_precision=mixed, cpu=not torch.cuda.is_available(), kwargs_handlers=[patience])
+
+
+def is_lost_peer(error: RuntimeError) -> bool:
+    """Whether another process of torchrun's has ended: gloo, which CPUs use, has no error type of its own."""
+    return isinstance(error, torch.distributed.DistError) or "gloo/transport" in str(error)
 
 
 def keep_freed_memory() -> None:
@@ -157,13 +163,7 @@ class Trainer:
         with tqdm(total=self.n_steps, initial=first, desc=what, unit="step", disable=not main, mininterval=2.0) as bar:
             for step in range(first, self.n_steps):
                 began = time.monotonic()
-                try:
-                    terms = self._step(step)
-                except KeyboardInterrupt:
-                    self._stop_at(step)
-                    raise
-                except torch.OutOfMemoryError:
-                    raise OptionError(f"{self.name}: the GPU's memory is full; give a smaller --batch-size") from None
+                terms = self._step_or_stop(step)
                 if writer is not None:
                     for key, value in terms.items():
                         writer.add_scalar(f"{self.name}/{key}", value, step)
@@ -180,9 +180,21 @@ class Trainer:
                     saved_at = time.monotonic()
         if writer is not None:
             writer.close()
-        self.accelerator.wait_for_everyone()
+        self.wait_for_everyone()
         self.model.encoder.set_attention("sdpa")
         self.model.eval()
+
+    def wait_for_everyone(self) -> None:
+        """Go on when all processes have come here. OptionError when one has ended."""
+        try:
+            self.accelerator.wait_for_everyone()
+        except RuntimeError as error:
+            if is_lost_peer(error):
+                raise self._lost_peer() from None
+            raise
+
+    def _lost_peer(self) -> OptionError:
+        return OptionError(f"{self.name}: another process of this run has ended; start the run again with --resume")
 
     def finish(self) -> None:
         """Remove the checkpoint once the trained model is safely on disk."""
@@ -196,6 +208,22 @@ class Trainer:
             again = "the same command goes on (those that have --resume, with it)"
             print(f"\n{self.name}: stopped after {step} steps; {again} from {self.work / CHECKPOINT}", file=sys.stderr)
 
+    def _step_or_stop(self, step: int) -> dict[str, float]:
+        """One step; what was learnt before is kept when the user stops the run or another of its processes ends."""
+        try:
+            return self._step(step)
+        except KeyboardInterrupt:
+            self._stop_at(step)
+            raise
+        except torch.OutOfMemoryError:
+            raise OptionError(f"{self.name}: the GPU's memory is full; give a smaller --batch-size") from None
+        except RuntimeError as error:
+            if not is_lost_peer(error):
+                raise
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)  # torchrun ends all: what was learnt comes first
+            self._stop_at(step)
+            raise self._lost_peer() from None
+
     def _step(self, step: int) -> dict[str, float]:
         options, accelerator = self.options, self.accelerator
         set_seed((options.seed * 1_000_003 + step * accelerator.num_processes + accelerator.process_index) % 2**32)
@@ -203,8 +231,9 @@ class Trainer:
             group["lr"] = learning_rate_at(step, self.n_steps, options)
         sums: dict[str, float] = {}
         for micro in range(options.accumulation):
-            indices, weight = self._batch(step * options.accumulation + micro)
+            indices, weight, n_tokens = self._batch(step * options.accumulation + micro)
             batch = to_tensors([self.windows[i] for i in indices], accelerator.device)
+            batch["n_tokens"] = torch.tensor(n_tokens, dtype=torch.float32, device=accelerator.device)
             last = micro == options.accumulation - 1
             with contextlib.nullcontext() if last else accelerator.no_sync(self.wrapped):
                 terms = self.loss(self.wrapped, batch, indices)
@@ -223,11 +252,12 @@ class Trainer:
         self.optimizer.zero_grad()
         return sums
 
-    def _batch(self, number: int) -> tuple[np.ndarray, float]:
+    def _batch(self, number: int) -> tuple[np.ndarray, float, float]:
         """The part of batch `number` (counted over all epochs) that belongs to this process, and the weight of its mean loss.
 
         The loss is scaled by n_local x world / n_global, so that DDP's mean is the gradient of the global batch. The part is
-        never empty: a process without one computes a window with weight 0.
+        never empty: a process without one computes a window with weight 0. Last comes what a mean over tokens divides by: as many
+        as the windows of the part would have, were they as long as those of the batch are on average.
         """
         epoch, index = divmod(number, self.n_batches)
         if getattr(self, "_epoch", None) != epoch:
@@ -236,7 +266,7 @@ class Trainer:
         batch = self._epoch_batches[index]
         share = np.array_split(batch, self.accelerator.num_processes)[self.accelerator.process_index]
         weight = len(share) * self.accelerator.num_processes / len(batch)
-        return share if len(share) else batch[:1], weight
+        return share if len(share) else batch[:1], weight, float(self.lengths[batch].sum()) * max(1, len(share)) / len(batch)
 
     def _fingerprint(self) -> str:
         options = asdict(self.options) | {"checkpoint_minutes": None}

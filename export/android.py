@@ -23,7 +23,6 @@ from qa.cli import check_option, run_command
 from qa.datasets import EMBEDDED, resolve
 from qa.errors import BundleError, ParityError
 from qa.features import make_windows
-from qa.precision import PRECISIONS
 from qa.preselection import preselect
 from qa.runtimes import Runtime, load_runtime, run_windows
 from qa.sampling import evenly
@@ -122,8 +121,8 @@ def compare(config: AndroidConfig, bundle: Bundle) -> None:
         print(f"{bundle.weights}: {bundle.weights.stat().st_size:,} bytes, SHA-256 {file_sha256(bundle.weights)}")
         print("the app's reader accepts the file")
         worst = core.check_probe(runtime)
-        tolerance = PRECISIONS[bundle.precision].probe_tolerance
-        print(f"probe: logits differ by {worst:.3g} of their deviation (tolerance {tolerance:g})")
+        tolerance = read_package(bundle.weights).probe.allowed(bundle.precision)
+        print(f"probe: logits differ by {worst:.3g} of their deviation (tolerance {tolerance:.3g})")
         threshold, found = bundle.settings.null_threshold, []
         for example, here in zip(tqdm(examples, desc="the app's core", unit="question"), wanted, strict=True):
             seen = core.ask(example.context, example.question, runtime)

@@ -152,6 +152,6 @@ class CoreProcess:
 
 
 def packed(text: str) -> bytes:
-    """A text as a server reads it: its length and UTF-8."""
-    data = text.encode()
-    return struct.pack(">i", len(data)) + data
+    """A text as a server reads it: the number of its UTF-16 units, then these; half a surrogate pair is one."""
+    units = text.encode("utf-16-be", "surrogatepass")
+    return struct.pack(">i", len(units) // 2) + units

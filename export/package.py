@@ -17,7 +17,7 @@ from typing import Any
 from export.characters import character_tables, check_tables
 from qa.bundle import INPUTS, OUTPUTS, PROBE, SETTINGS, Bundle
 from qa.errors import BundleError, UnsupportedExport
-from qa.probe import ProbeWindow, check_covers, read_probe
+from qa.probe import Probe, check_covers, read_probe
 from qa.settings import QASettings
 from qa.tokenization import BERT, normalizer_settings, vocabulary
 
@@ -46,7 +46,7 @@ class Package:
     vocabulary: list[str]
     characters: dict[str, Any]
     """Unicode tables as `character_tables` makes them."""
-    probe: list[ProbeWindow]
+    probe: Probe
 
 
 def signature_name(length: int) -> str:
@@ -160,7 +160,7 @@ def read_package(path: Path) -> Package:
         raise BundleError(f"{path}: {VOCABULARY} in the package has no {wrong[0]} at its id; export the model again")
     characters = _read_characters(texts[CHARACTERS], f"{path}: {CHARACTERS}")
     probe = read_probe(texts[PROBE], f"{path}: {PROBE}")
-    check_covers(probe, lengths, f"{path}: {PROBE}")
+    check_covers(probe.windows, lengths, f"{path}: {PROBE}")
     return Package(info, settings, tokens, characters, probe)
 
 

@@ -9,18 +9,17 @@ from typing import Annotated, Any
 from tyro.conf import arg
 
 from compress.tables import token_counts
-from export.parity import check_parity, limits_of, probe_windows, real_windows, window_logits
+from export.parity import check_parity, limits_of, probe_tolerance, probe_windows, real_windows, window_logits
 from export.word_table import check_form, store_words
-from qa.bundle import MANIFEST, PROBE, SETTINGS, Bundle, new_bundle, open_bundle, refuse_existing
+from qa.bundle import MANIFEST, PROBE, SETTINGS, Bundle, ModelFolder, new_bundle, open_bundle, refuse_existing
 from qa.checkpoints import open_model, output_beside
 from qa.cli import check_option
 from qa.errors import BundleError, PocketQAError
-from qa.features import Window
 from qa.models.model import QAModel
 from qa.models.pretrained import copy_tokenizer
 from qa.precision import INTEGER_BITS, OF_FLAG, TABLE_FORMS
 from qa.probe import ProbeWindow, write_probe
-from qa.runtimes import TorchRuntime, available_cores, load_runtime
+from qa.runtimes import Runtime, TorchRuntime, available_cores, load_runtime, probe_difference
 from qa.settings import QASettings
 from qa.threshold import tune_for_bundle
 
@@ -37,6 +36,8 @@ a byte for so many values). By default as the weights, or as the model's own tab
 WriteFile = Callable[[QAModel, Bundle, Path, str], dict[str, Any]]
 # Adds to the model file of a draft what goes into it once the settings are known.
 Finish = Callable[[Bundle, Path, QASettings], None]
+# The other kernels, beside those that are its default, by which a runtime may compute a model on another machine.
+OtherKernels = Callable[[ModelFolder, int], Sequence[Runtime]]
 # From the settings to the sizes of the probe's windows, in tokens.
 ProbeSizes = Callable[[QASettings], Sequence[int]]
 
@@ -83,6 +84,7 @@ def export_bundle(
     write_file: WriteFile,
     probe_sizes: ProbeSizes,
     finish: Finish = lambda parent, draft, settings: None,
+    other_kernels: OtherKernels = lambda model, threads: (),
 ) -> Bundle:
     """Export one PyTorch bundle to `kind` ("onnx" or "tflite"), check it against PyTorch on real windows, and seal it.
 
@@ -114,13 +116,16 @@ def export_bundle(
             draft.record(embeddings=form)
         # A runtime is to compute what PyTorch computes with the table as it is stored; parity is with the parent's own table.
         probed = probe_windows(parent, probe_sizes(parent.settings))
-        (draft.path / PROBE).write_text(make_probe(reference, probed), encoding="utf-8")
+        recorded = [ProbeWindow(w.input_ids, w.context_begin, *window_logits(reference, w, 0)) for w in probed]
         draft.record(structure=write_file(model, parent, draft.path, config.precision))
         model.encoder.set_words(words)
         exported = load_runtime(draft.model(parent.settings), threads, probe=False)
         windows = [*real_windows(parent), *probed]  # what is recorded is what the file was seen to compute
         limits = limits_of(config.precision, form)
         report = check_parity(reference, exported, windows, parent.settings, name=out.name, limits=limits)
+        kernels = [exported, *other_kernels(draft.model(parent.settings), threads)]
+        tolerance = probe_tolerance(config.precision, max(probe_difference(runtime, recorded) for runtime in kernels))
+        (draft.path / PROBE).write_text(write_probe(recorded, {config.precision: tolerance}), encoding="utf-8")
         draft.record(parity=asdict(report))
         print(report)
         settings = tune_for_bundle(exported, parent.tokenizer(), parent.settings, parent.path)
@@ -133,7 +138,3 @@ def export_bundle(
     print(f"{bundle.weights}: {size_mb:.1f} MB, {n_operators} operators, {share:.1%} of the constants' bytes are int8 or int4")
     return bundle
 
-
-def make_probe(reference: TorchRuntime, windows: Sequence[Window]) -> str:
-    """Record the windows with the logits PyTorch gives."""
-    return write_probe([ProbeWindow(w.input_ids, w.context_begin, *window_logits(reference, w, 0)) for w in windows])

@@ -31,6 +31,7 @@ from export.stage import ExportConfig, export_bundle
 from export.word_table import WordTable, bytes_saved, word_tables
 from qa.bundle import PROBE, Bundle
 from qa.cli import check_option, run_command
+from qa.engines import LiteRTRuntime
 from qa.errors import OptionError, ParityError, UnsupportedExport
 from qa.features import Window
 from qa.kinds import KINDS
@@ -291,8 +292,9 @@ def main(config: TFLiteConfig) -> Bundle:
     """Convert, quantize, check against PyTorch, package, seal."""
     check_converter()
     return export_bundle(
-        config, "tflite", partial(write_file, config=config), partial(probe_sizes, config=config), partial(package, config=config)
-    )
+        config, "tflite", partial(write_file, config=config), partial(probe_sizes, config=config),
+        partial(package, config=config), lambda model, threads: [LiteRTRuntime(model.weights, threads, xnnpack=False)],
+    )  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -40,6 +40,7 @@ COMMANDS = {
     "experiment heads": "benchmarks.experiments.heads:command",
     "experiment football": "benchmarks.experiments.football:command",
     "experiment training-speed": "benchmarks.experiments.training_speed:command",
+    "experiment long-and-many": "benchmarks.experiments.long_and_many:main",
     "completion": "qa.completion:main",
 }
 USAGE = "usage: pocketqa COMMAND [OPTIONS]; pocketqa COMMAND --help explains the options"

@@ -92,11 +92,16 @@ class LiteRTRuntime:
                 return package, importlib.import_module(module).Interpreter
         raise not_installed("a TFLite bundle", LITERT_PACKAGES[0][0])
 
-    def __init__(self, weights: Path, threads: int) -> None:
+    def __init__(self, weights: Path, threads: int, *, xnnpack: bool = True) -> None:
+        """Without `xnnpack` it computes with LiteRT's own kernels, as phones do on which XNNPACK fails."""
         self.package, interpreter_class = self.library()
+        options: dict[str, Any] = {"model_path": str(weights), "num_threads": threads}
+        if not xnnpack:
+            resolvers = sys.modules[interpreter_class.__module__].OpResolverType
+            options["experimental_op_resolver_type"] = resolvers.BUILTIN_WITHOUT_DEFAULT_DELEGATES
         try:
             with _stderr_to_null():
-                self._interpreter = interpreter_class(model_path=str(weights), num_threads=threads)
+                self._interpreter = interpreter_class(**options)
                 names = list(self._interpreter.get_signature_list())
                 self._runners = {int(name[len("qa") :]): self._interpreter.get_signature_runner(name) for name in names}
         except (ValueError, RuntimeError) as error:

@@ -5,7 +5,7 @@ signatures of fixed lengths, each is a graph of its own, and the probe has a win
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,8 +25,22 @@ class ProbeWindow:
     end_logits: np.ndarray
 
 
-def write_probe(windows: Sequence[ProbeWindow]) -> str:
-    """The probe as JSON, logits to six digits."""
+@dataclass(frozen=True)
+class Probe:
+    """What a bundle carries: windows, and how far from their logits a runtime's may be."""
+
+    windows: Sequence[ProbeWindow]
+    tolerance: Mapping[str, float]
+    """By precision: largest root-mean-square difference, relative to the logits' own deviation within a window."""
+
+    def allowed(self, precision: str) -> float:
+        """The tolerance for a file of this precision, never above the precision's own."""
+        most = PRECISIONS[precision].probe_tolerance
+        return min(most, self.tolerance.get(precision, most))
+
+
+def write_probe(windows: Sequence[ProbeWindow], tolerance: Mapping[str, float] | None = None) -> str:
+    """The probe as JSON, logits to six digits; without a `tolerance` by precision, those of the precisions."""
     rows = [
         {
             "input_ids": w.input_ids.tolist(),
@@ -36,14 +50,14 @@ def write_probe(windows: Sequence[ProbeWindow]) -> str:
         }
         for w in windows
     ]
-    tolerance = {name: precision.probe_tolerance for name, precision in PRECISIONS.items()}
+    tolerance = tolerance or {name: precision.probe_tolerance for name, precision in PRECISIONS.items()}
     return json.dumps({"tolerance": tolerance, "windows": rows})
 
 
-def read_probe(text: str | bytes, where: str) -> list[ProbeWindow]:
+def read_probe(text: str | bytes, where: str) -> Probe:
     """Parse what `write_probe` wrote; BundleError names `where` when it is something else."""
     try:
-        rows: list[dict[str, Any]] = json.loads(text)["windows"]
+        probe: dict[str, Any] = json.loads(text)
         windows = [
             ProbeWindow(
                 np.array(row["input_ids"], np.int32),
@@ -51,13 +65,16 @@ def read_probe(text: str | bytes, where: str) -> list[ProbeWindow]:
                 np.array(row["start_logits"], np.float32),
                 np.array(row["end_logits"], np.float32),
             )
-            for row in rows
+            for row in probe["windows"]
         ]
+        tolerance = {name: float(value) for name, value in probe.get("tolerance", {}).items()}
         if not windows or any(not (w.input_ids.shape == w.start_logits.shape == w.end_logits.shape) for w in windows):
             raise ValueError("no windows, or lengths that differ")
-    except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
+        if not all(value > 0 for value in tolerance.values()):
+            raise ValueError("a tolerance that is not above 0")
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         raise BundleError(f"{where}: not a valid probe ({error!r}); make the bundle again") from None
-    return windows
+    return Probe(windows, tolerance)
 
 
 def check_covers(windows: Sequence[ProbeWindow], lengths: Sequence[int], where: str) -> None:

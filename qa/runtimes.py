@@ -19,8 +19,7 @@ from qa.engines import Inputs, Logits, run_length
 from qa.errors import BundleError, PocketQAError, ProbeError
 from qa.features import Window, collate
 from qa.kinds import KINDS
-from qa.precision import PRECISIONS
-from qa.probe import ProbeWindow, check_covers, read_probe, relative_difference
+from qa.probe import Probe, ProbeWindow, check_covers, read_probe, relative_difference
 
 
 class Runtime(Protocol):
@@ -102,7 +101,7 @@ def load_runtime(bundle: ModelFolder, threads: int | None = None, *, probe: bool
             raise BundleError(f"{bundle.path}: has no {PROBE}, so nothing shows that this runtime is right; export it again")
         where = str(bundle.path / PROBE)
         recorded = read_probe((bundle.path / PROBE).read_bytes(), where)
-        check_covers(recorded, runtime.lengths or (), where)
+        check_covers(recorded.windows, runtime.lengths or (), where)
         try:
             check_probe(runtime, recorded, bundle.precision)
         except PocketQAError:
@@ -112,10 +111,10 @@ def load_runtime(bundle: ModelFolder, threads: int | None = None, *, probe: bool
     return runtime
 
 
-def check_probe(runtime: Runtime, probe: Sequence[ProbeWindow], precision: str) -> float:
-    """Run the probe; the largest relative difference, or ProbeError when it exceeds the precision's tolerance."""
-    tolerance, worst = PRECISIONS[precision].probe_tolerance, 0.0
-    for window in probe:
+def probe_difference(runtime: Runtime, windows: Sequence[ProbeWindow]) -> float:
+    """The largest relative difference of a runtime's logits from those recorded of a probe's windows."""
+    worst = 0.0
+    for window in windows:
         n = len(window.input_ids)
         start, end = runtime(collate([window], run_length(runtime, n)))
         worst = max(
@@ -123,10 +122,16 @@ def check_probe(runtime: Runtime, probe: Sequence[ProbeWindow], precision: str) 
             relative_difference(window.start_logits, start[0, :n]),
             relative_difference(window.end_logits, end[0, :n]),
         )
+    return worst
+
+
+def check_probe(runtime: Runtime, probe: Probe, precision: str) -> float:
+    """Run the probe; the largest relative difference, or ProbeError when it exceeds what the probe allows."""
+    tolerance, worst = probe.allowed(precision), probe_difference(runtime, probe.windows)
     if not worst <= tolerance:
         raise ProbeError(
             f"{runtime.name} computes this {precision} model wrongly: its logits differ from PyTorch's by {worst:.3g} of their "
-            f"deviation, at most {tolerance:g} is allowed; use another runtime or version"
+            f"deviation, at most {tolerance:.3g} is allowed; use another runtime or version"
         )
     return worst
 

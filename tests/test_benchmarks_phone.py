@@ -128,6 +128,7 @@ TIMED = "INFO: Inference timings in us"
         (ONE_RUN[: ONE_RUN.index(" 18204.7\nINFO: Note")] + " 182", "no line 'Inference timings'"),  # 182 of 18204.7
         (ONE_RUN.replace("Inference (avg): 18204.7", "Inference (avg): nan"), "the mean time is nan"),
         (ONE_RUN.replace("count=55 first=18230", "count=0 p5=0"), r"no run was timed \(count=0\)"),
+        (ONE_RUN.replace("count=55", "count=5.5e1"), r"no run was timed \(count=5\.5e1\)"),
     ],
 )  # fmt: skip
 def test_a_run_that_failed_has_an_error_and_no_figures(tmp_path, text, error):

@@ -100,6 +100,7 @@ def test_a_report_of_another_file_is_refused(example):
         ({"version": 2}, "report format 2, but 1 is supported"),
         ({"format": "another"}, "not a complete benchmark report of the app .*format"),
         ({"windows": [{}]}, "not a complete benchmark report"),
+        ({"windows": json.loads("[" * 900 + "]" * 900)}, "not a complete benchmark report"),
         ({"surprise": 1}, "surprise"),
     ],
 )

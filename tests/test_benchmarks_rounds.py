@@ -8,12 +8,12 @@ import pytest
 
 from benchmarks.latency.conditions import cores_for
 from benchmarks.latency.hosts import on_this_machine
-from benchmarks.latency.journal import Journal
 from benchmarks.latency.plan import Plan, Setting
 from benchmarks.latency.process import LostError
 from benchmarks.latency.rounds import TimedModel, TimedWindows, run_interleaved_rounds
 from benchmarks.results import Runtime
 from qa.errors import OptionError
+from qa.journal import Journal
 
 PLAN = Plan(n_rounds=3, n_windows=2, min_s=0, quick=True)
 SETTINGS = (Setting("real"), Setting(8))
@@ -153,8 +153,7 @@ def test_other_numbers_of_threads_and_other_runs_are_apart(contender, journal, t
 def test_the_same_run_is_measured_by_one_process_at_a_time(journal, tmp_path):
     first = journal()
     first.add({"threads": 1})
-    said = r"rows\.jsonl: the same comparison is being measured for these rows; wait until it has finished"
-    with pytest.raises(OptionError, match=said):
+    with pytest.raises(OptionError, match=r"rows\.jsonl: another process is at work on the same; let it end first"):
         Journal(tmp_path / "rows.jsonl", {"models": "a b"}, "2027-01-01T00:00:00Z")
     first.add({"threads": 2})
     again = journal()

@@ -18,12 +18,12 @@ from benchmarks.elsewhere import check_same_model, parity
 from benchmarks.latency import hosts
 from benchmarks.latency.conditions import cores_for, describe, machine
 from benchmarks.latency.hosts import TargetError, count_between_marks
-from benchmarks.latency.journal import Journal
 from benchmarks.latency.process import WORKER, complaint
 from benchmarks.results import Failure, Latency, Machine, TargetAccuracy, append_result, read_results
 from benchmarks.stats import round_ratio
 from qa.errors import OptionError, ProbeError
 from qa.features import Window
+from qa.journal import Journal
 from qa.settings import QASettings
 
 # Ends the board's side of the connection that this very command came by.

@@ -3,8 +3,6 @@
 import errno
 import os
 import shutil
-import subprocess
-import sys
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -260,7 +258,7 @@ def test_parts_of_a_batch_weigh_as_many_windows_as_they_have(make_bundle, window
     mean_of_processes, seen = 0.0, []
     for process in range(n_processes):
         trainer.accelerator = SimpleNamespace(num_processes=n_processes, process_index=process)
-        indices, weight = trainer._batch(0)
+        indices, weight, _ = trainer._batch(0)
         mean_of_processes += weight * losses[indices].mean() / n_processes
         seen += list(indices) if weight else []
     assert sorted(seen) == list(range(n_windows))
@@ -284,38 +282,6 @@ def test_unanswerable_training_questions_give_a_threshold(make_bundle, small_squ
     assert student.settings.null_threshold is not None
     assert "held_out.json.gz" in student.manifest["files"]
     assert student.manifest["scores"]["NoAns_total"] > 0
-
-
-def test_two_processes_train_one_student(make_bundle, small_squad, tmp_path):
-    command = [
-        sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "-m", "distill.run", "--out", "r", "--cache", "c",
-        "--teacher", str(make_bundle()), "--data", str(small_squad), "--student-layers", "1", "--epochs", "1",
-        "--batch-size", "8", "--precision", "fp32",
-    ]  # fmt: skip
-    environment = os.environ | {"OMP_NUM_THREADS": "1"}
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=240, check=False)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.count("student:") == 1
-    alone = main(
-        DistillConfig(
-            out=tmp_path / "alone",
-            data=str(small_squad),
-            teacher=make_bundle(),
-            student_layers=1,
-            epochs=1,
-            batch_size=8,
-            cache=tmp_path / "c1",
-            precision="fp32",
-        )
-    )
-    ours, theirs = (QAModel.from_pretrained(path) for path in (tmp_path / "r" / "student", alone.path))
-    start = student_from_layers(QAModel.from_pretrained(make_bundle()), 1)
-
-    def distance(a, b):
-        return sum((x - y).abs().mean().item() for x, y in zip(a.parameters(), b.parameters(), strict=True))
-
-    # gradients are averaged over the processes, so both runs go the same way, up to how a batch is cut in two
-    assert distance(ours, theirs) < 0.2 * distance(start, theirs)
 
 
 def test_cache_on_a_full_disk_leaves_no_file_that_passes_for_whole(make_bundle, windows, tmp_path, monkeypatch):

@@ -165,7 +165,11 @@ def test_the_default_student_is_as_deep_as_its_teacher_and_narrower(make_bundle,
     assert main(replace(config, resume=True)) == student
 
 
-def test_a_target_is_kept_and_an_interrupted_run_goes_on(make_bundle, small_squad, tmp_path, monkeypatch):
+class Stopped(KeyboardInterrupt):
+    """Of the test's own: the interrupt of another process, at some other moment, does not pass for it."""
+
+
+def test_a_target_is_kept_and_an_interrupted_run_goes_on(make_bundle, small_squad, tmp_path, monkeypatch, capsys):
     teacher = make_bundle()
     limit = file_bytes(model_of(make_bundle), "int8", "pq3") / 1e6 - 0.03
     config = DistillConfig(
@@ -177,12 +181,13 @@ def test_a_target_is_kept_and_an_interrupted_run_goes_on(make_bundle, small_squa
 
     def stopped_at_third(trainer, number):
         if number == 2:
-            raise KeyboardInterrupt
+            raise Stopped
         return step(trainer, number)
 
     monkeypatch.setattr(Trainer, "_step", stopped_at_third)
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(Stopped):
         main(config)
+    assert "student: stopped after 2 steps" in capsys.readouterr().err
     assert (tmp_path / "r" / "training" / "student" / CHECKPOINT).is_file()
     monkeypatch.undo()
     student = main(replace(config, resume=True))

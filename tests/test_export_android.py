@@ -161,7 +161,7 @@ def edited(source, **values):
 
 def half_a_probe(source):
     """Without the windows of all signatures but the first."""
-    return write_probe(read_package(source).probe[:1])
+    return write_probe(read_package(source).probe.windows[:1])
 
 
 FAULTS = {

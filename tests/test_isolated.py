@@ -44,7 +44,7 @@ def test_what_loading_refuses_is_refused_by_the_same_error(tiny_export, tmp_path
     for file in source.iterdir():
         (path / file.name).write_bytes(file.read_bytes())
     probe = read_probe((source / "probe.json").read_bytes(), "probe")
-    wrong = [ProbeWindow(w.input_ids, w.context_begin, w.end_logits, w.start_logits) for w in probe]
+    wrong = [ProbeWindow(w.input_ids, w.context_begin, w.end_logits, w.start_logits) for w in probe.windows]
     (path / "probe.json").write_text(write_probe(wrong))
     manifest = (path / "manifest.json").read_text()
     hashes = [file_sha256(folder / "probe.json") for folder in (source, path)]

@@ -5,18 +5,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tflite_exports import LENGTHS, bare_model, compute, sealed_again, spoiled
+from tflite_exports import LENGTHS, bare_model, compute, rescaled, sealed_again, spoiled
 
 import qa.engines
 from export.package import read_package
-from export.parity import probe_windows
+from export.parity import probe_tolerance, probe_windows
 from export.tflite import TFLiteConfig
 from export.tflite import probe_sizes as tflite_sizes
 from qa.bundle import PROBE, SETTINGS, new_bundle, open_bundle
 from qa.errors import BundleError, ProbeError
 from qa.precision import PRECISIONS
-from qa.probe import ProbeWindow, check_covers, read_probe, relative_difference, write_probe
-from qa.runtimes import check_probe, load_runtime
+from qa.probe import Probe, ProbeWindow, check_covers, read_probe, relative_difference, write_probe
+from qa.runtimes import check_probe, load_runtime, probe_difference
 from qa.settings import QASettings
 
 # golden/record_old_runtime.py made it; tflite-runtime 2.14.0 takes the first scale of a weight for all its rows.
@@ -81,7 +81,7 @@ def test_right_and_wrong_are_far_apart():
     assert check_probe(Replay(RIGHT), probe, "int8") < tolerance / 3
     wrong = [
         relative_difference(window.start_logits, Replay(WRONG).logits[tuple(window.input_ids.tolist())]["start_logits"])
-        for window in probe
+        for window in probe.windows
     ]
     assert min(wrong) > 3 * tolerance
 
@@ -93,10 +93,10 @@ def test_an_int8_runtime_does_not_pass_for_fp32():
 
 def test_nan_never_passes():
     runtime = Replay(RIGHT)
-    window = read_probe(PROBE_TEXT, "recorded")[0]
+    window = read_probe(PROBE_TEXT, "recorded").windows[0]
     runtime.logits[tuple(window.input_ids.tolist())]["end_logits"] = [float("nan")] * len(window.input_ids)
     with pytest.raises(ProbeError, match="inf"):
-        check_probe(runtime, [window], "int8")
+        check_probe(runtime, Probe([window], {}), "int8")
 
 
 def test_relative_difference_by_hand():
@@ -110,7 +110,7 @@ def test_a_probe_survives_writing():
     generator = np.random.default_rng(0)
     start, end = generator.normal(size=(2, 5)).astype(np.float32)
     window = ProbeWindow(np.arange(5, dtype=np.int32), 2, start, end)
-    (back,) = read_probe(write_probe([window]), "here")
+    (back,) = read_probe(write_probe([window]), "here").windows
     assert (back.input_ids == window.input_ids).all()
     assert back.context_begin == 2
     np.testing.assert_allclose(back.start_logits, start, rtol=1e-5)
@@ -124,6 +124,9 @@ def test_a_probe_survives_writing():
     lambda text: b"\xff" + text.encode(),
     lambda text: '{"windows": []}',
     lambda text: text.replace("context_begin", "begin"),
+    lambda text: text.replace('"tolerance"', '"tolerance": {"int8": 0}, "old"'),
+    lambda text: text.replace('"tolerance"', '"tolerance": {"int8": NaN}, "old"'),
+    lambda text: text.replace('"tolerance"', '"tolerance": [], "old"'),
     lambda text: text.replace('"input_ids": [101, ', '"input_ids": ['),
 ])  # fmt: skip
 def test_broken_probes_are_refused(change):
@@ -131,8 +134,13 @@ def test_broken_probes_are_refused(change):
         read_probe(change(PROBE_TEXT), "here")
 
 
+def write_older(windows):
+    """As the first versions wrote it."""
+    return json.dumps({"windows": json.loads(write_probe(windows))["windows"]})
+
+
 def sizes_of(probe):
-    return [len(window.input_ids) for window in probe]
+    return [len(window.input_ids) for window in probe.windows]
 
 
 def test_every_signature_has_a_window_of_its_own_with_padding():
@@ -182,10 +190,31 @@ def test_one_wrong_signature_is_enough_to_be_refused(exported_tflite, tmp_path):
             load_runtime(sealed_again(bundle, tmp_path / f"wrong-{wrong}", other), 1)
 
 
+@pytest.mark.parametrize("length", LENGTHS)
+def test_a_file_is_held_to_what_was_seen_of_it_and_an_older_one_to_its_precision(exported_tflite, tmp_path, length):
+    """Weights a fifth too large in one Linear of one signature: within what any int8 file may differ, not this one."""
+    bundle = exported_tflite("bert", "int8")[1]
+    own, wrong = read_package(bundle.weights).probe, rescaled(bare_model(bundle), length, 1.2)
+    assert own.allowed("int8") == 0.1 < PRECISIONS["int8"].probe_tolerance
+    texts = write_older(own.windows), write_probe(own.windows), write_probe(own.windows, {"int8": 9})
+    for number, text in enumerate(texts):
+        passed = sealed_again(bundle, tmp_path / f"older-{number}", wrong, text)
+        assert read_package(passed.weights).probe.allowed("int8") == PRECISIONS["int8"].probe_tolerance
+        assert 0.1 < probe_difference(load_runtime(passed, 1), own.windows) < PRECISIONS["int8"].probe_tolerance
+    with pytest.raises(ProbeError, match=r"differ from PyTorch's by 0\.1\d+ of their deviation, at most 0\.1 is allowed"):
+        load_runtime(sealed_again(bundle, tmp_path / "own", wrong), 1)
+
+
+def test_a_file_is_allowed_twice_what_was_seen_within_bounds():
+    assert [probe_tolerance("int8", worst) for worst in (0.0, 0.0811, 0.2)] == [0.1, 0.162, 0.25]
+    assert probe_tolerance("int4", 0.1) == 0.2
+    assert probe_tolerance("fp32", 1e-6) == PRECISIONS["fp32"].probe_tolerance
+
+
 @pytest.mark.parametrize("missing", [0, 1])
 def test_a_probe_that_leaves_out_a_signature_is_refused(exported_tflite, tmp_path, missing):
     bundle = exported_tflite("bert", "int8")[1]
-    probe = read_package(bundle.weights).probe
+    probe = list(read_package(bundle.weights).probe.windows)
     del probe[missing]
     older = sealed_again(bundle, tmp_path / "older", bare_model(bundle), probe)
     wanted = rf"has no window for the signature of {LENGTHS[missing]} tokens, .*; export the model again"

@@ -10,9 +10,10 @@ from qa import load
 from qa.bundle import open_bundle
 from qa.datasets import resolve
 from qa.errors import BundleError, OptionError
-from qa.evaluate import answer_text, evaluate_runtime
+from qa.evaluate import answer_text, predict
+from qa.features import make_windows
 from qa.reader import Answer, Reader
-from qa.runtimes import load_runtime
+from qa.runtimes import load_runtime, run_windows
 from qa.squad import read_squad
 
 
@@ -29,7 +30,8 @@ def bundle(request, make_bundle, tiny_export):
 
 def test_answers_are_those_of_evaluation(bundle, examples):
     answers = load(bundle.path, threads=1).answer_all([(e.question, e.context) for e in examples])
-    _, predictions = evaluate_runtime(load_runtime(bundle, 1), bundle, examples)
+    windows = make_windows(examples, bundle.tokenizer(), bundle.settings)
+    predictions = predict(examples, windows, run_windows(load_runtime(bundle, 1), windows), bundle.settings)
     for example, answer, prediction in zip(examples, answers, predictions, strict=True):
         assert answer.text == answer_text(example, prediction, bundle.settings.null_threshold) != ""
         spans = [(a.score, a.start, a.end) for a in (answer, *answer.alternatives)]

@@ -20,9 +20,10 @@ def parts():
         import case
         import mutations
         import run
+        import sorts
         import stages
 
-        yield {"case": case, "mutations": mutations, "run": run, "stages": stages}
+        yield {"case": case, "mutations": mutations, "run": run, "sorts": sorts, "stages": stages}
 
 
 def torture(out, *more):
@@ -44,10 +45,21 @@ def test_a_short_part_of_every_sort_finds_nothing_and_is_not_tried_twice(tmp_pat
     assert "is of {'seed': 0}, not of {'seed': 1}" in other.stderr
 
 
+def test_a_full_run_is_ten_thousand_cases_and_says_what_it_could_not_try(parts, monkeypatch):
+    sorts, run = parts["sorts"].SORTS, parts["run"]
+    assert sum(sort.n_cases for sort in sorts.values()) >= 10_000
+    assert sorts["kills"].n_cases >= 300
+    monkeypatch.setenv("PATH", "")
+    tried = [run.Tried("texts", 0, "", 1.0), run.Tried("texts", 1, "wrong", 2.0)]
+    lines = run.table(tried).splitlines()
+    assert "| texts | 2 | 1 | 0.1 |" in lines
+    assert any(line.startswith("| texts on the JVM | not tried: needs a JDK") for line in lines)
+
+
 def test_what_a_case_does_depends_on_its_number_alone(parts):
     damage = parts["mutations"]
     raw = json.dumps({"a": [1, {"b": "c"}], "d": None}).encode()
-    for kind in (damage.damaged_bytes, damage.damaged_json):
+    for kind in (damage.damaged_bytes, damage.damaged_json, damage.damaged_words):
         first, second = ([kind(raw, random.Random(number)) for number in range(200)] for _ in range(2))
         assert first == second
         assert len(set(first)) > 20

@@ -47,19 +47,37 @@ def bare_model(bundle):
 
 def spoiled(model, length):
     """A bare .tflite whose signature of `length` tokens adds something else to its first sum; all the others are untouched."""
+
+    def change(graph, added):
+        added[0].inputs = [added[0].inputs[0]] * 2
+
+    return _with_changed(model, length, "ADD", change)
+
+
+def rescaled(model, length, factor):
+    """A bare .tflite whose signature of `length` tokens has the scales of its fourth Linear's weights times `factor`."""
+
+    def change(graph, linears):
+        stored = graph.tensors[linears[3].inputs[1]].quantization
+        stored.scale = [factor * scale for scale in stored.scale]
+
+    return _with_changed(model, length, "FULLY_CONNECTED", change)
+
+
+def _with_changed(model, length, kind, change):
+    """The .tflite after `change(subgraph, its operators of a kind)` in one signature."""
     tree = flatbuffer_utils.read_model_from_bytearray(bytearray(model))
     (definition,) = (d for d in tree.signatureDefs if d.signatureKey == f"qa{length}".encode())
     graph = tree.subgraphs[definition.subgraphIndex]
-    add = next(i for i, code in enumerate(tree.operatorCodes) if code.builtinCode == schema.BuiltinOperator.ADD)
-    first = next(operator for operator in graph.operators if operator.opcodeIndex == add)
-    first.inputs = [first.inputs[0]] * 2
+    codes = [code.builtinCode for code in tree.operatorCodes]
+    change(graph, [one for one in graph.operators if codes[one.opcodeIndex] == getattr(schema.BuiltinOperator, kind)])
     return compact(bytes(flatbuffer_utils.convert_object_to_bytearray(tree)))
 
 
 def sealed_again(bundle, out, model, probe=None):
-    """A whole bundle, all hashes right, with another bare model or other probe windows."""
+    """A whole bundle, all hashes right, with another bare model or probe (other windows, or the text of one)."""
     package = read_package(bundle.weights)
-    text = write_probe(package.probe if probe is None else probe)
+    text = probe if isinstance(probe, str) else write_probe(probe or package.probe.windows, package.probe.tolerance)
     manifest = {key: bundle.manifest[key] for key in ("kind", "precision", "stage", "parent", "parameters")}
     with new_bundle(out, manifest) as draft:
         for name in bundle.manifest["files"]:

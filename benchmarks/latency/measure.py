@@ -11,7 +11,6 @@ from typing import Any
 
 from benchmarks.command_line import note
 from benchmarks.latency.conditions import Host
-from benchmarks.latency.journal import Journal
 from benchmarks.latency.plan import (
     Plan,
     Setting,
@@ -25,6 +24,7 @@ from benchmarks.latency.rounds import TimedModel, TimedWindows, run_interleaved_
 from benchmarks.models import ModelUnderTest, Run
 from benchmarks.results import UNPADDED, AnyResult, Latency, Lengths
 from qa.features import Window, make_windows
+from qa.journal import Journal
 from qa.settings import QASettings
 
 AROUND_WINDOWS = 64  # that tokenizing and decoding are timed on

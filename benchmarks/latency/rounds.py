@@ -8,7 +8,6 @@ from typing import Any
 from tqdm import tqdm
 
 from benchmarks.latency.conditions import OtherLoad
-from benchmarks.latency.journal import Journal
 from benchmarks.latency.plan import Plan, Setting, rounds
 from benchmarks.latency.process import Deployment, LostError, Worker, WorkerError
 from benchmarks.results import Runtime
@@ -16,6 +15,7 @@ from qa.cli import one_line
 from qa.engines import Logits
 from qa.errors import PocketQAError
 from qa.features import Window
+from qa.journal import Journal
 from qa.runtimes import run_windows
 
 Turn = dict[str, Any]  # times_ms and n_warmup of one round, as a worker answers

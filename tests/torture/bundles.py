@@ -28,7 +28,7 @@ class Bundles(Torture):
     A file may crash its runtime: then `load(..., isolated=True)` must say so.
     """
 
-    name, n_cases, seconds = "bundles", 2500, 120
+    name, n_cases, seconds = "bundles", 1500, 120
 
     def prepare(self) -> None:
         """Let the sound ones compute, in forks: this process must not start a runtime's threads."""

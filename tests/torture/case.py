@@ -28,6 +28,15 @@ class Torture:
         """The case's own chance."""
         return random.Random(f"{self.name} {self.seed} {number}")
 
+    @staticmethod
+    def missing() -> str:
+        """What this machine lacks for it; then none of its cases are tried."""
+        return ""
+
+    def real_words(self) -> list[str]:
+        """Some thousand, with punctuation."""
+        return (self.material / "questions.json").read_text(encoding="utf-8")[:20_000].split()
+
     def run(self, number: int) -> str:
         """Do it; what went wrong in one line, or nothing."""
         raise NotImplementedError

@@ -12,7 +12,7 @@ ROOMY = 1 << 30
 class Disks(OfStages):
     """A command that meets a full or read-only disk says so in one line and goes on when there is room."""
 
-    name, n_cases, seconds = "full and read-only disks", 120, 600
+    name, n_cases, seconds = "full and read-only disks", 96, 600
 
     def prepare(self) -> None:
         """Import what stages import, and see what this user may."""

@@ -15,7 +15,8 @@ from material import environment
 
 LIBRARIES = (
     "torch", "torch.onnx", "torch.utils.tensorboard", "transformers", "accelerate", "litert_torch", "ai_edge_quantizer",
-    "ai_edge_litert.interpreter", "onnx", "onnxruntime", "distill.run", "compress.prune", "export.onnx", "export.tflite",
+    "ai_edge_litert.interpreter", "onnx", "onnxruntime", "distill.run", "compress.prune", "compress.quantize_aware",
+    "compress.search", "export.onnx", "benchmarks.compare",
 )  # fmt: skip
 TICK = 0.005  # seconds between looks
 

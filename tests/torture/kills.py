@@ -7,19 +7,20 @@ from case import wrong_exit
 from events import NEVER
 from stages import OfStages, drafts, goes_on, half_finished, lay_out, start
 
-STOPPED = {signal.SIGINT: 130, signal.SIGTERM: 143}
+EXIT_CODES = {signal.SIGINT: 130, signal.SIGTERM: 143}
 
 
 class Kills(OfStages):
     """Nothing half-made passes for finished, and going on gives what an undisturbed run gives."""
 
-    name, n_cases, seconds = "kills and signals", 400, 600
+    name, n_cases, seconds = "kills", 360, 600
+    signals: tuple[signal.Signals, ...] = (signal.SIGKILL,)
 
     def run(self, number: int) -> str:
-        """Three in four are killed, one in four is asked to stop."""
+        """One stage, sent a signal at a change of a file or at any moment."""
         rng = self.rng(number)
         name, stage, expected = self.stage(number)
-        how = signal.SIGKILL if rng.randrange(4) else rng.choice(list(STOPPED))
+        how = rng.choice(self.signals)
         event = rng.randint(1, expected.n_events) if rng.randrange(2) else NEVER
         folder = self.scratch / "killed"
         lay_out(folder, self.material)
@@ -33,6 +34,13 @@ class Kills(OfStages):
 
     @staticmethod
     def _after_signal(how: signal.Signals, code: int, said: str, left: list[str]) -> str:
-        if how in STOPPED and code == -how:
+        if how in EXIT_CODES and code == -how:
             return ""  # before the command could listen
-        return wrong_exit(code, said, (0, STOPPED.get(how, 0))) or (f"left {left}" if left else "")
+        return wrong_exit(code, said, (0, EXIT_CODES.get(how, 0))) or (f"left {left}" if left else "")
+
+
+class Signals(Kills):
+    """A command that is asked to stop ends as it says, and leaves no drafts."""
+
+    name, n_cases = "signals", 120
+    signals = tuple(EXIT_CODES)

@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 from typing import Any
 
 DEEP = 3000  # levels; Python's own limit is 1,000
@@ -10,6 +11,7 @@ HOSTILE_JSON = (
     "null", "true", "-1", "0", "1e400", "-1e400", "1e-400", str(2**70), "0.5", '""', '"\\u0000"', '"\\ud800"', '"../../x"',
     '"/dev/null"', "[]", "{}", "[[]]", '{"a": null}', "NaN", '"' + "x" * 100_000 + '"', "[" * DEEP + "]" * DEEP,
 )  # fmt: skip
+HOSTILE_WORDS = ("", "0", "-1", "1.5", "nan", "inf", "1e400", "1e-400", "٣", "²", "1_0", "9" * 400, "]", "=", ":", "a b", "\n")
 PLACEHOLDER = "\ue000placeholder\ue000"
 # First and last code points of some blocks and planes: Latin, Greek, Hebrew, Arabic, Devanagari, Thai, Hangul, Kana, CJK, private
 # use, presentation forms, every later plane with something in it, tags and variation selectors, the last plane.
@@ -45,6 +47,16 @@ def damaged_bytes(raw: bytes, rng: random.Random) -> bytes:
     if how == 7:
         return raw[: rng.choice((0, 1, at))]
     return raw[:at] + middle[how] + raw[at + length :]
+
+
+def damaged_words(raw: bytes, rng: random.Random) -> bytes:
+    """Text in which one to three numbers or words are others."""
+    for _ in range(rng.choice((1, 1, 2, 3))):
+        places = list(re.finditer(rb"[\w.+-]+", raw))
+        if places:
+            start, end = rng.choice(places).span()
+            raw = raw[:start] + rng.choice(HOSTILE_WORDS).encode() + raw[end:]
+    return raw
 
 
 def damaged_json(raw: bytes, rng: random.Random) -> bytes:
@@ -94,3 +106,4 @@ def odd_text(rng: random.Random, words: list[str], longest: int) -> str:
         parts.append(part)
         n += len(part) + 1
     return rng.choice((" ", "", "\n")).join(parts)
+

@@ -9,7 +9,7 @@ from stages import OfStages, drafts, goes_on, half_finished, lay_out, start
 class Pairs(OfStages):
     """One of them at least makes it, the other does too or is refused, and what is there is whole."""
 
-    name, n_cases, seconds = "two at once", 40, 600
+    name, n_cases, seconds = "two at once", 36, 600
 
     def run(self, number: int) -> str:
         """One pair."""

@@ -135,6 +135,8 @@ def table(tried: Sequence[Tried]) -> str:
         if mine:
             n_wrong, minutes = sum(bool(t.wrong) for t in mine), sum(t.seconds for t in mine) / 60
             rows.append(f"| {name} | {len(mine):,} | {n_wrong:,} | {minutes:.1f} |")
+        elif SORTS[name].missing():
+            rows.append(f"| {name} | not tried: {SORTS[name].missing()} | | |")
     return "\n".join(rows)
 
 
@@ -156,6 +158,9 @@ def main(config: Config) -> int:
     known: set[Any] = {(t.sort, t.case) for t in journal.tried} if config.case is None else set()
     shown: list[Tried] = []
     for name, cases in plan(config):
+        if lacking := SORTS[name].missing():
+            print(f"{name}: not tried, {lacking}", file=sys.stderr)
+            continue
         left = [case for case in cases if (name, case) not in known]
         worker = Worker(name, material, out / "scratch" / name.replace(" ", "-"), config.seed)
         try:

@@ -4,9 +4,12 @@ from bundles import Bundles
 from case import Torture
 from command_lines import CommandLines
 from disks import Disks
-from kills import Kills
+from java_texts import JavaTexts
+from kills import Kills, Signals
 from pairs import Pairs
+from result_files import PhoneLogs, ResultRows
 from squad_files import SquadFiles
 from texts import Texts
 
-SORTS: dict[str, type[Torture]] = {sort.name: sort for sort in (SquadFiles, Bundles, Texts, CommandLines, Kills, Disks, Pairs)}
+ALL = (SquadFiles, ResultRows, PhoneLogs, Texts, JavaTexts, CommandLines, Bundles, Kills, Signals, Disks, Pairs)
+SORTS: dict[str, type[Torture]] = {sort.name: sort for sort in ALL}

@@ -13,19 +13,26 @@ from events import command
 from forks import Fork, fork, import_everything
 from material import BUNDLES, WINDOWS
 
+from benchmarks.results import read_results
 from qa.bundle import open_bundle
-from qa.errors import BundleError
+from qa.errors import PocketQAError
 
 TRAINED = ["--data", "questions.json", "--epochs", "2", "--batch-size", "4", "--precision", "fp32"]
+# Files that tell dates or times, of which only that they are there repeats.
+UNREPEATED = ("README.md", "report.html", "search.json", "search.svg")
+# What repeats of a row of results.
+REPEATED_KEYS = ("kind", "model", "bundle_sha256", "threads", "lengths", "batch", "n", "n_windows", "exact", "f1", "error")
 
 
 @dataclass(frozen=True)
 class Stage:
-    """A command and the bundle or file it makes; `resumes` where it has --resume."""
+    """A command, the bundle or file it makes, and the words by which it goes on; None where it refuses what is there."""
 
     words: tuple[str, ...]
     result: str = "made"
-    resumes: bool = True
+    again: tuple[str, ...] | None = ("--resume",)
+    slow: bool = False
+    """It has its turn less often."""
 
 
 STAGES = {
@@ -46,12 +53,36 @@ STAGES = {
     "prune single weights": Stage(
         ("compress.prune", "--model", "teacher", "--method", "magnitude", "--iterations", "2", "--out", "made", *TRAINED)
     ),
-    "export to ONNX": Stage(("export.onnx", "--model", "student", "--quantize", "int8", "--out", "made"), resumes=False),
-    "export to TFLite": Stage(("export.tflite", "--model", "student", "--quantize", "int8", "--out", "made"), resumes=False),
+    "train on the grid": Stage(
+        (
+            "compress.quantize_aware", "--model", "student", "--teacher", "teacher", "--calibration-windows", "8",
+            "--out", "made", *TRAINED,
+        ),
+    ),
+    "compress the words": Stage(("compress.tables", "--model", "student", "--embeddings", "pq4", "--out", "made"), again=None),
+    "search": Stage(
+        (
+            "compress.search", "--model", "teacher", "--target-mb", "1.4", "--data", "questions.json", "--questions", "4",
+            "--recovery-windows", "8", "--out", "made",
+        ),
+        again=None,
+        slow=True,
+    ),
+    "export to ONNX": Stage(("export.onnx", "--model", "student", "--quantize", "int8", "--out", "made"), again=None),
+    "export to TFLite": Stage(("export.tflite", "--model", "student", "--quantize", "int8", "--out", "made"), again=None),
     "evaluate": Stage(
-        ("qa.evaluate", "--data", "questions.json", "--model", "student", "--out", "made.json"), "made.json", resumes=False
+        ("qa.evaluate", "--data", "questions.json", "--model", "student", "--out", "made.json"), "made.json", again=()
+    ),
+    "compare": Stage(
+        (
+            "benchmarks.compare", "teacher", "onnx-int8", "tflite-int8", "--data", "questions.json", "--rows", "made/rows.jsonl",
+            "--quick", "--lengths", "real", "--threads", "1",
+        ),
+        "made/rows.jsonl",
+        again=(),
     ),
 }  # fmt: skip
+TURNS = [name for turn in range(4) for name, stage in STAGES.items() if turn == 0 or not stage.slow]
 
 
 @dataclass(frozen=True)
@@ -74,28 +105,33 @@ def lay_out(folder: Path, material: Path) -> None:
 
 def start(stage: Stage, folder: Path, scratch: Path, *, again: bool = False, **watched: Any) -> Fork:
     """The command in a fork, in `folder`; `again` goes on with what a stopped one left; `watched` is for `events.command`."""
-    words = [*stage.words, *(["--resume"] if again and stage.resumes else [])]
+    words = [*stage.words, *(stage.again or () if again else ())]
     return fork(lambda: command(words, **watched), scratch, folder)
 
 
 def written(folder: Path) -> dict[str, str]:
     """SHA-256 of every file that is there, without curves, whose names are times, and without links to the material.
 
-    A manifest and a card tell how fast something was, so of these only what must repeat is taken.
+    Of what tells how fast something was, only what must repeat is taken.
     """
     found = {}
     for path in sorted(folder.rglob("*")):
         name = str(path.relative_to(folder))
         if path.is_symlink() or path.is_dir() or "events.out" in name or any(p.is_symlink() for p in path.parents):
             continue
-        raw = path.read_bytes()
-        if path.name == "README.md":
-            raw = b""
-        elif path.name == "manifest.json":
-            files = json.loads(raw)["files"]
-            raw = json.dumps({key: value for key, value in files.items() if key != "README.md"}).encode()
-        found[name] = hashlib.sha256(raw).hexdigest()
+        found[name] = hashlib.sha256(_repeated(path)).hexdigest()
     return found
+
+
+def _repeated(path: Path) -> bytes:
+    """What of a file must be the same whenever it is made."""
+    raw = b"" if path.name in UNREPEATED else path.read_bytes()
+    if path.name == "manifest.json":
+        raw = json.dumps({name: sha256 for name, sha256 in json.loads(raw)["files"].items() if name not in UNREPEATED}).encode()
+    elif path.suffix == ".jsonl":  # two at once may each append a row
+        rows = ({key: row[key] for key in REPEATED_KEYS if key in row} for row in map(json.loads, raw.splitlines()))
+        raw = "\n".join(sorted({json.dumps(row) for row in rows})).encode()
+    return raw
 
 
 def reference(name: str, material: Path, scratch: Path) -> Reference:
@@ -121,9 +157,11 @@ def half_finished(stage: Stage, folder: Path) -> str:
     try:
         if path.is_dir():
             open_bundle(path)
+        elif path.suffix == ".jsonl" and path.exists():
+            read_results(path)
         elif path.exists():
             json.loads(path.read_bytes())
-    except (BundleError, ValueError) as error:
+    except (PocketQAError, ValueError) as error:
         return f"half a result: {error}"
     return ""
 
@@ -136,7 +174,7 @@ def drafts(folder: Path) -> list[str]:
 
 def goes_on(stage: Stage, folder: Path, scratch: Path, expected: Reference) -> str:
     """Run the command again to its end: what is then there must be what an undisturbed run leaves."""
-    if stage.resumes or not (folder / stage.result).exists():
+    if stage.again is not None or not (folder / stage.result).exists():
         code, said = start(stage, folder, scratch, again=True).finish()
         if code != 0:
             return f"could not go on: {wrong_exit(code, said, (0,)) or said}"
@@ -154,5 +192,5 @@ class OfStages(Torture):
 
     def stage(self, number: int) -> tuple[str, Stage, Reference]:
         """A case's: its name, what it is, and what it leaves undisturbed."""
-        name = list(STAGES)[number % len(STAGES)]
+        name = TURNS[number % len(TURNS)]
         return name, STAGES[name], reference(name, self.material, self.scratch)

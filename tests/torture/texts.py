@@ -1,5 +1,7 @@
 """Texts that break programs, asked about with a model of every runtime."""
 
+import random
+
 from case import Torture, refused_or
 from mutations import odd_text
 
@@ -9,23 +11,28 @@ RUNTIMES = ("student", "onnx-int8", "tflite-int8")
 LONGEST, MEGABYTE = 20_000, 1_000_000
 
 
+def passage_and_question(number: int, rng: random.Random, words: list[str]) -> tuple[str, str]:
+    """An odd passage, every 500th of a megabyte, and an odd question."""
+    longest = MEGABYTE if number % 500 == 499 else LONGEST
+    passage, question = odd_text(rng, words, longest), odd_text(rng, words, rng.choice((40, 400)))
+    if longest == MEGABYTE:
+        passage = (passage + " ") * (MEGABYTE // (len(passage) + 1))
+    return passage, question
+
+
 class Texts(Torture):
     """Every text is answered with characters that stand where the answer says, or refused."""
 
-    name, n_cases, seconds = "texts", 2000, 300
+    name, n_cases, seconds = "texts", 1500, 300
 
     def prepare(self) -> None:
         """Load each model, as a user does."""
         self.models = [qa.load(self.material / name, threads=1) for name in RUNTIMES]
-        self.words = (self.material / "questions.json").read_text(encoding="utf-8")[:20_000].split()
+        self.words = self.real_words()
 
     def run(self, number: int) -> str:
-        """One question about one passage, to one model; every 500th passage is a megabyte."""
-        rng = self.rng(number)
-        longest = MEGABYTE if number % 500 == 499 else LONGEST
-        context, question = odd_text(rng, self.words, longest), odd_text(rng, self.words, rng.choice((40, 400)))
-        if longest == MEGABYTE:
-            context = (context + " ") * (MEGABYTE // (len(context) + 1))
+        """One question about one passage, to one model."""
+        context, question = passage_and_question(number, self.rng(number), self.words)
         model = self.models[number % len(self.models)]
 
         def asked() -> str:

@@ -1,5 +1,6 @@
 package org.pocketqa.tools;
 
+import java.io.ByteArrayInputStream;
 import java.io.DataInputStream;
 import java.io.DataOutputStream;
 import java.io.EOFException;
@@ -10,6 +11,8 @@ import org.pocketqa.core.ModelPackage;
 import org.pocketqa.core.ProbeException;
 import org.pocketqa.core.QuestionAnswerer;
 import org.pocketqa.core.Signature;
+import org.pocketqa.core.TextFile;
+import org.pocketqa.core.TextFileException;
 import org.pocketqa.core.Tokens;
 
 /**
@@ -52,10 +55,21 @@ public final class CoreServer {
                     String passage = pipe.readText();
                     pipe.send(passage, answerer.ask(passage, pipe.readText(), pipe.in.readBoolean(), (done, total) -> {}));
                     break;
+                case 'F':
+                    readFile(pipe.readBytes());
+                    break;
                 default:
                     throw new IOException("unknown command " + command);
             }
             out.flush();
+        }
+    }
+
+    private void readFile(byte[] bytes) throws IOException {
+        try {
+            pipe.sendText('F', TextFile.read(new ByteArrayInputStream(bytes), bytes.length));
+        } catch (TextFileException error) {
+            pipe.sendError(error.getMessage());
         }
     }
 

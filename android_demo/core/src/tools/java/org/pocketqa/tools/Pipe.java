@@ -11,17 +11,26 @@ import java.nio.charset.Charset;
 import org.pocketqa.core.Answers;
 import org.pocketqa.core.Candidate;
 
-/** stdin and stdout of a server. Numbers are big-endian, texts are UTF-8 after their length, offsets count code points. */
+/** stdin and stdout of a server. Numbers are big-endian, what is read comes after its length, offsets count code points. */
 public final class Pipe {
     private static final Charset UTF_8 = Charset.forName("UTF-8");
 
     public final DataInputStream in = new DataInputStream(new BufferedInputStream(System.in));
     public final DataOutputStream out = new DataOutputStream(new BufferedOutputStream(new FileOutputStream(FileDescriptor.out)));
 
+    /** A text as UTF-16: half a surrogate pair, which a text on a phone may hold, has no UTF-8. */
     public String readText() throws IOException {
+        char[] units = new char[in.readInt()];
+        for (int i = 0; i < units.length; i++) {
+            units[i] = in.readChar();
+        }
+        return new String(units);
+    }
+
+    public byte[] readBytes() throws IOException {
         byte[] bytes = new byte[in.readInt()];
         in.readFully(bytes);
-        return new String(bytes, UTF_8);
+        return bytes;
     }
 
     /** What came of a question about the passage. */
@@ -45,6 +54,7 @@ public final class Pipe {
         sendText('E', sentence);
     }
 
+    /** In UTF-8, after the number of bytes. */
     public void sendText(char letter, String text) throws IOException {
         out.writeByte(letter);
         byte[] bytes = String.valueOf(text).getBytes(UTF_8);

@@ -1,4 +1,4 @@
-"""What a run has measured so far, so that the same command goes on where it was stopped."""
+"""What a long command has done so far, so that the same command goes on where it was stopped."""
 
 import fcntl
 import hashlib
@@ -15,21 +15,20 @@ from qa.errors import OptionError
 class Journal:
     """Entries of one run, one a line. A torn last line, of a run that was killed, counts as not there.
 
-    The file lies beside the rows in the folder <rows>.journal, its name made of `run`: all that makes it the same run. It is
-    locked until `close`; OptionError while another process has it.
+    The file lies beside `out`, what the run writes in the end, in a folder named after it, its name made of `run`: all that makes
+    it the same run. It is locked until `close`; OptionError while another process has it.
     """
 
-    def __init__(self, rows_path: Path, run: Mapping[str, Any], date: str) -> None:
+    def __init__(self, out: Path, run: Mapping[str, Any], date: str = "") -> None:
         key = hashlib.sha256(json.dumps(run, sort_keys=True).encode()).hexdigest()[:16]
-        self.path = rows_path.with_suffix(".journal") / f"{key}.jsonl"
+        self.path = out.with_suffix(".journal") / f"{key}.jsonl"
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self._file = open(self.path, "a+b")  # noqa: SIM115, close() closes it
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             self._file.close()
-            said = "the same comparison is being measured for these rows; wait until it has finished"
-            raise OptionError(f"{rows_path}: {said}") from None
+            raise OptionError(f"{out}: another process is at work on the same; let it end first") from None
         lines = self._whole_lines()
         self._header: dict[str, Any] = lines[0] if lines else {"date": date, **run}
         self.date: str = self._header["date"]
@@ -57,7 +56,7 @@ class Journal:
         os.fsync(self._file.fileno())
 
     def remove(self) -> None:
-        """The run is over: its rows have been appended."""
+        """The run is over: what came of it is written."""
         self.path.unlink(missing_ok=True)
         with suppress(OSError):  # it has other runs' journals
             self.path.parent.rmdir()

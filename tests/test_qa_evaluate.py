@@ -1,0 +1,74 @@
+"""Evaluation by parts: the same scores as at once, and a run that was stopped goes on."""
+
+import json
+
+import pytest
+
+from qa import evaluate
+from qa.answers import Prediction
+from qa.bundle import open_bundle
+from qa.datasets import resolve
+from qa.errors import OptionError
+from qa.evaluate import EvaluateConfig, evaluate_runtime, main, parts, predict, score
+from qa.features import make_windows
+from qa.journal import Journal
+from qa.runtimes import load_runtime, run_windows
+from qa.squad import Example, read_squad
+
+
+@pytest.fixture
+def one_at_a_time(monkeypatch):
+    monkeypatch.setattr(evaluate, "AT_ONCE", 1)
+
+
+def test_parts_have_so_many_characters_or_one_question(monkeypatch):
+    monkeypatch.setattr(evaluate, "AT_ONCE", 10)
+    examples = [Example(str(i), "", "x" * n, "", (), False) for i, n in enumerate((4, 6, 1, 30, 2, 9))]
+    assert ["".join(e.id for e in part) for part in parts(examples)] == ["01", "2", "3", "4", "5"]
+    assert ["".join(e.id for e in part) for part in parts(examples, 3)] == ["3", "4", "5"]
+    assert list(parts(examples, 6)) == []
+
+
+def test_by_parts_it_scores_as_at_once(tiny_export, one_at_a_time):
+    bundle = tiny_export("onnx")
+    examples, runtime = read_squad(resolve("embedded", "dev"))[::40], load_runtime(bundle, 1)
+    windows = make_windows(examples, bundle.tokenizer(), bundle.settings)
+    whole = predict(examples, windows, run_windows(runtime, windows), bundle.settings)
+    scores, predictions = evaluate_runtime(runtime, bundle, examples)
+    assert predictions == [Prediction(one.candidates[:1], one.null_score) for one in whole]
+    assert scores == score(examples, whole, bundle.settings.null_threshold) | {"n_windows": len(windows)}
+
+
+def test_a_stopped_evaluation_goes_on(make_bundle, small_squad, one_at_a_time, tmp_path, monkeypatch, capsys):
+    config = EvaluateConfig(str(small_squad), make_bundle(), out=tmp_path / "stopped.json")
+    straight = main(EvaluateConfig(str(small_squad), make_bundle(), out=tmp_path / "straight.json"))
+    capsys.readouterr()
+    seen = []
+
+    def tenth_stops(runtime, windows):
+        seen.append(windows)
+        if len(seen) == 10:
+            raise KeyboardInterrupt
+        return run_windows(runtime, windows)
+
+    monkeypatch.setattr(evaluate, "run_windows", tenth_stops)
+    with pytest.raises(KeyboardInterrupt):
+        main(config)
+    assert "stopped; the same command goes on from" in capsys.readouterr().err
+    assert not config.out.exists()
+    assert main(config) == straight
+    assert len(seen) == 1 + len(read_squad(small_squad)), "what was answered before is not asked again"
+    assert config.out.read_bytes() == (tmp_path / "straight.json").read_bytes()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["stopped.json", "straight.json"]
+
+
+def test_one_process_at_a_time_answers_into_a_file(make_bundle, small_squad, tmp_path):
+    config = EvaluateConfig(str(small_squad), make_bundle(), out=tmp_path / "answers.json")
+    bundle = open_bundle(make_bundle())
+    run = {"bundle": bundle.sha256, "runtime": load_runtime(bundle).name, "data": evaluate.file_sha256(small_squad)}
+    other = Journal(config.out, run)
+    with pytest.raises(OptionError, match=r"answers\.json: another process is at work on the same"):
+        main(config)
+    other.close()
+    main(config)
+    assert len(json.loads(config.out.read_text())) == 24

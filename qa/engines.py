@@ -106,7 +106,7 @@ class LiteRTRuntime:
                 self._runners = {int(name[len("qa") :]): self._interpreter.get_signature_runner(name) for name in names}
         except (ValueError, RuntimeError) as error:
             raise BundleError(f"{weights}: {self.package} cannot load it ({str(error).splitlines()[0]})") from None
-        self.lengths = tuple(sorted(self._runners))
+        self.lengths: tuple[int, ...] | None = tuple(sorted(self._runners))
         self.version = installed_version(self.package)
         self.name = f"{self.package} {self.version}"
 

@@ -46,6 +46,15 @@ def test_tables_are_made_from_the_rows(page, rows, view, models, tmp_path):
     assert copy.read_bytes() == page.read_bytes()
 
 
+@pytest.mark.parametrize(("name", "data"), [("goals", "dev-v1.1.json.gz"), ("steps", "dev-v1.1-2000.json")])
+def test_tables_of_compression_are_made_from_the_rows(name, data, tmp_path):
+    page = DOCS / "compression.md"
+    copy = tmp_path / page.name
+    copy.write_bytes(page.read_bytes())
+    write_table(TableConfig(RESULTS / "compression.jsonl", view="accuracy", data=data, name=name, write=copy))
+    assert copy.read_bytes() == page.read_bytes()
+
+
 def test_the_plot_of_the_family_is_made_from_its_rows(tmp_path):
     write_table(TableConfig(RESULTS / "intel-xeon-2core.jsonl", view="family", plot=tmp_path / "plot.svg"))
     assert (tmp_path / "plot.svg").read_bytes() == (RESULTS / "f1-latency.svg").read_bytes()

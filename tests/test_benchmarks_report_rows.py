@@ -44,7 +44,7 @@ def test_the_page_is_written_beside_the_rows_and_they_stay(material, monkeypatch
 
 
 def test_rows_of_training_alone_have_a_page_too(material, tmp_path, monkeypatch):
-    rows = Path(__file__).parents[1] / "benchmarks" / "results" / "training-intel-xeon.jsonl"
+    rows = Path(__file__).parents[1] / "benchmarks" / "results" / "training-amd-epyc.jsonl"
     page = tmp_path / "training.html"
     assert run_cli(monkeypatch, "--report", "--rows", rows, "--page", page) == 0
     assert "train-v1.1.json.gz" in page.read_text(encoding="utf-8")

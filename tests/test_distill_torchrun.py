@@ -67,11 +67,12 @@ def test_distillation_in_two_processes_is_that_in_one_and_goes_on_when_one_was_k
     words = [*words_of(options), "--out", "two"]
     killed = torchrun(tmp_path, script, *words)
     assert killed.returncode != 0
-    lines = killed.stderr.splitlines()
-    assert [line for line in lines if line.startswith("error: ")] == [
-        "error: student: another process of this run has ended; start the run again with --resume"
-    ]
-    assert f"student: stopped after {KILLED_STEP} steps" in killed.stderr
+    # What comes first: the lost connection, or the signal with which torchrun ends all others.
+    last_words = [line for line in killed.stderr.splitlines() if line.startswith("error: ") or line == "interrupted"]
+    assert last_words in (
+        ["error: student: another process of this run has ended; start the run again with --resume"], ["interrupted"],
+    ), killed.stderr  # fmt: skip
+    assert "student: stopped after " in killed.stderr
     assert (tmp_path / "two" / "training" / "student" / CHECKPOINT).is_file()
     done = torchrun(tmp_path, "-m", "distill.run", *words, "--resume")
     assert done.returncode == 0, done.stderr

@@ -58,7 +58,7 @@ class PhoneLogs(Torture):
     def prepare(self) -> None:
         """Read what will be damaged, as if a bundle at hand had been measured: logs of the tool, and the app's own report."""
         (model,) = find_models([self.material / "tflite-int8"])
-        self.bundle, size = model.bundle, f"{model.facts['size_bytes'] / 1e6:.6g}".encode()
+        self.bundle, size = model.bundle, f"{model.metadata['size_bytes'] / 1e6:.6g}".encode()
         self.logs = [path.read_bytes().replace(LOGGED_SIZE, size) for path in sorted(GOLDEN.glob("benchmark_logs/*.log"))]
         report = json.loads((GOLDEN / "phone_report.json").read_bytes())
         report["model"]["sha256"] = self.bundle.manifest["files"][self.bundle.weights.name]

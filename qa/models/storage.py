@@ -13,7 +13,7 @@ LARGEST = 127
 
 
 def stored(tensors: Mapping[str, Tensor], precision: str) -> dict[str, Tensor]:
-    """Weights on the CPU in a precision of PyTorch bundles, a key of `qa.kinds.KINDS`; integers stay as they are."""
+    """Weights on the CPU in a precision that `qa.precision` has for PyTorch; integers stay as they are."""
     dtype, found = torch.float16 if precision == "fp16" else torch.float32, dict[str, Tensor]()
     for name, tensor in tensors.items():
         found[name] = tensor.detach().to("cpu", dtype if tensor.is_floating_point() else tensor.dtype).contiguous()

@@ -15,7 +15,7 @@ from distill.precision import resolve_precision
 from distill.student import check_same_width, student_from_layers
 from distill.teacher_logits import TeacherLogits, cache_key
 from distill.training import CHECKPOINT, AfterStep, Trainer, TrainingOptions, make_accelerator
-from qa.bundle import SETTINGS, Bundle, new_bundle, open_bundle, without_folders
+from qa.bundle import MANIFEST, SETTINGS, Bundle, new_bundle, open_bundle, without_folders
 from qa.datasets import EMBEDDED, SQUAD_FILES, data_reference, resolve
 from qa.errors import BundleError
 from qa.evaluate import evaluate_runtime, score_intervals
@@ -241,6 +241,13 @@ def finished(config: Any, out: Path) -> Bundle:
     if changed:
         flag = "--" + changed[0].replace("_", "-")
         raise BundleError(f"{out}: made with {flag} {then.get(changed[0])}, not {now[changed[0]]}; choose another --out")
+    ancestors, teacher = bundle.manifest.get("ancestors", []), bundle.manifest.get("recovered_against")
+    made_of = {one["sha256"] for one in (*ancestors, *filter(None, [teacher]))}
+    for name in ("model", "teacher"):  # by content: a folder's name says little
+        given = getattr(config, name, None)
+        manifest = Path(given or "") / MANIFEST
+        if given and manifest.is_file() and file_sha256(manifest) not in made_of:
+            raise BundleError(f"{out}: made of another --{name} than {manifest.parent} is now; choose another --out")
     (work_folder(out) / CHECKPOINT).unlink(missing_ok=True)  # of a run that was killed once the bundle was there
     return bundle
 

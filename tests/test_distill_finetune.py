@@ -1,6 +1,7 @@
 """Fine-tuning as a stage: from an encoder and from a bundle, with windows of one's own, gone on with after a stop."""
 
 import json
+import shutil
 
 import pytest
 import torch
@@ -67,7 +68,8 @@ def test_the_teacher_of_distill_run_is_made_by_this_stage(small_squad, tmp_path)
 
 def test_a_finished_run_is_taken_on_resume_and_only_with_its_own_options(make_bundle, small_squad, tmp_path):
     def config(**changes):
-        return FinetuneConfig(model=str(make_bundle()), data=str(small_squad), out=tmp_path / "t", **(FEW | changes))
+        given = {"model": str(make_bundle()), "data": str(small_squad), "out": tmp_path / "t"}
+        return FinetuneConfig(**(given | FEW | changes))
 
     first = main(config())
     with pytest.raises(BundleError, match=r"t: exists already.*--resume"):
@@ -75,6 +77,10 @@ def test_a_finished_run_is_taken_on_resume_and_only_with_its_own_options(make_bu
     assert main(config(resume=True)).sha256 == first.sha256
     with pytest.raises(BundleError, match=r"made with --epochs 0\.1, not 0\.2; choose another --out"):
         main(config(resume=True, epochs=0.2))
+    other = tmp_path / make_bundle().name  # another model in a folder of the same name
+    shutil.copytree(make_bundle(seed=1), other)
+    with pytest.raises(BundleError, match=r"t: made of another --model than .* is now; choose another --out"):
+        main(config(resume=True, model=str(other)))
 
 
 @pytest.mark.parametrize(

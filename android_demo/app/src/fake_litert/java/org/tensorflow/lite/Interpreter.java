@@ -62,10 +62,10 @@ public final class Interpreter implements AutoCloseable {
     }
 
     public static volatile Script script;
-    /** Interpreters made, and those not closed yet. */
+    /** Interpreters made. */
     public static final AtomicInteger OPENED = new AtomicInteger();
-
-    public static final AtomicInteger OPEN = new AtomicInteger();
+    /** Those of this process that are not closed yet: a thread of the last process may close its own later. */
+    private static volatile AtomicInteger processOpen = new AtomicInteger();
     /** Threads that the last one made was given. */
     public static volatile int threads;
     /** Whether it was to use XNNPACK. */
@@ -78,6 +78,7 @@ public final class Interpreter implements AutoCloseable {
     private final Map<String, Integer> lengths = new LinkedHashMap<>();
     private final Map<String, Map<?, ?>> recorded = new HashMap<>();
     private final boolean cancellable;
+    private final AtomicInteger ownersOpen = processOpen;
     private boolean closed;
     private boolean running;
     private boolean cancelled;
@@ -85,7 +86,12 @@ public final class Interpreter implements AutoCloseable {
     /** As at the start of a process: the system has taken back all that the last one held. */
     public static void startProcess() {
         OPENED.set(0);
-        OPEN.set(0);
+        processOpen = new AtomicInteger();
+    }
+
+    /** Interpreters of this process that are not closed yet. */
+    public static int open() {
+        return processOpen.get();
     }
 
     public Interpreter(File file, Options options) {
@@ -106,7 +112,7 @@ public final class Interpreter implements AutoCloseable {
         threads = options.threads;
         xnnpack = options.xnnpack;
         OPENED.incrementAndGet();
-        OPEN.incrementAndGet();
+        ownersOpen.incrementAndGet();
     }
 
     private static Map<?, ?> member(ZipFile zip, String name) throws IOException {
@@ -244,7 +250,7 @@ public final class Interpreter implements AutoCloseable {
         }
         if (!closed) {
             closed = true;
-            OPEN.decrementAndGet();
+            ownersOpen.decrementAndGet();
         }
     }
 }

@@ -55,7 +55,7 @@ public class ComparisonTest {
         String column = ResultText.column(phone.app, results.get(1));
         assertTrue(column, column.startsWith("column[other, fp32, z, "));
         assertEquals("small-fp32.tflite", phone.inUse());
-        assertEquals("the other one is closed again", 1, Interpreter.OPEN.get());
+        assertEquals("the other one is closed again", 1, Interpreter.open());
     }
 
     @Test

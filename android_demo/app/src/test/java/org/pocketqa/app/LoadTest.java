@@ -75,7 +75,7 @@ public class LoadTest {
             assertTrue(phone.problem(), phone.problem().startsWith("new-fp32.tflite: " + refusal.getKey()));
             assertEquals("small-fp32.tflite", phone.inUse());
             assertEquals(EngineState.Phase.READY, phone.app.engine.state().phase);
-            assertEquals(1, Interpreter.OPEN.get());
+            assertEquals(1, Interpreter.open());
             Interpreter.script = new Interpreter.Script();
             phone.read("a z c");
             assertEquals("z", phone.ask("b"));
@@ -92,7 +92,7 @@ public class LoadTest {
             phone.start();
             assertTrue(phone.problem(), phone.problem().startsWith("small-fp32.tflite: " + refusal.getKey()));
             assertEquals(EngineState.Phase.NO_MODEL, phone.app.engine.state().phase);
-            assertEquals(0, Interpreter.OPEN.get());
+            assertEquals(0, Interpreter.open());
         }
     }
 
@@ -116,7 +116,7 @@ public class LoadTest {
         assertTrue("no question meanwhile", !phone.app.workspace.ask("b"));
         phone.until(() -> phone.app.engine.state().loading == null);
         assertEquals("another", phone.app.engine.state().model.facts.name);
-        assertEquals(1, Interpreter.OPEN.get());
+        assertEquals(1, Interpreter.open());
     }
 
     @Test

@@ -123,7 +123,7 @@ public class ShelfTest {
         phone.startWith(MODEL);
         phone.take("copy.tflite", ModelBytes.named("copy"));
         delete("copy-fp32.tflite");
-        phone.until(() -> Interpreter.OPEN.get() == 0);
+        phone.until(() -> Interpreter.open() == 0);
         assertEquals(EngineState.Phase.NO_MODEL, phone.app.engine.state().phase);
         phone.look();
         assertNull("no other is chosen for the user", phone.inUse());
@@ -144,7 +144,7 @@ public class ShelfTest {
                 };
         assertTrue(phone.app.workspace.ask("b"));
         delete("small-fp32.tflite");
-        phone.until(() -> phone.app.engine.state().job == null && Interpreter.OPEN.get() == 0);
+        phone.until(() -> phone.app.engine.state().job == null && Interpreter.open() == 0);
         assertNull(phone.app.workspace.result());
         assertNull(phone.app.workspace.notice());
     }

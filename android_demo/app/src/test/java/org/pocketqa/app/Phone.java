@@ -90,7 +90,11 @@ final class Phone extends ExternalResource {
     // Nothing of a process may reach into the next: its passage is stored by now if this one, asked for later, is read.
     private void finish() {
         app.passages.restore();
-        until(() -> !app.workspace.reading());
+        until(() -> !app.workspace.reading() && app.engine.state().job == null && settled());
+    }
+
+    private boolean settled() {
+        return !app.shelf.looking() && app.copier.job() == null && app.engine.state().loading == null;
     }
 
     /** The app with one model, in use, that a computer pushed. */
@@ -166,13 +170,13 @@ final class Phone extends ExternalResource {
     /** Looks into the folders and runs all that follows. */
     void look() {
         app.shelf.refresh();
-        until(() -> !app.shelf.looking() && app.copier.job() == null && app.engine.state().loading == null);
+        until(this::settled);
     }
 
     /** Copies a model of another app and takes it into use. */
     void take(String name, byte[] content) {
         app.shelf.take(document(content, name));
-        until(() -> !app.shelf.looking() && app.copier.job() == null && app.engine.state().loading == null);
+        until(this::settled);
     }
 
     /** Takes a listed model into use, or tries to. */

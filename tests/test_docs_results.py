@@ -14,6 +14,11 @@ from qa.bootstrap import Interval
 
 ROOT = Path(__file__).parent.parent
 RESULTS, DOCS = ROOT / "benchmarks" / "results", ROOT / "docs" / "results"
+BESIDE = ("thin", "thin-tflite-int8", "thin-openvino-int8", "thin-executorch-int8", "thin-ort-documented-int8")
+TIMED = (
+    "teacher-tflite-int8", "teacher-grid-int4-tflite-int4", "thin-tflite-int8", "thin-tflite-int8-words-pq3",
+    "thin-pq3-grid-int8-tflite-int8", "thin-pq4-grid-int4-tflite-int4", "thin-onnx-int8", "thin-onnx-int8-words-pq3",
+)  # fmt: skip
 SHORT = ("teacher", "teacher-tflite-int8", "student-tflite-int8", "student-onnx-int8", "student-pruned-tflite-int8")
 
 
@@ -46,12 +51,19 @@ def test_tables_are_made_from_the_rows(page, rows, view, models, tmp_path):
     assert copy.read_bytes() == page.read_bytes()
 
 
-@pytest.mark.parametrize(("name", "data"), [("goals", "dev-v1.1.json.gz"), ("steps", "dev-v1.1-2000.json")])
-def test_tables_of_compression_are_made_from_the_rows(name, data, tmp_path):
+COMPRESSION = {
+    "goals": ("accuracy", "dev-v1.1.json.gz", None), "steps": ("accuracy", "dev-v1.1-2000.json", None),
+    "times": ("summary", "dev-v1.1-1000.json", TIMED), "tools": ("peers", "dev-v1.1-1000.json", BESIDE),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", COMPRESSION)
+def test_tables_of_compression_are_made_from_the_rows(name, tmp_path):
     page = DOCS / "compression.md"
     copy = tmp_path / page.name
     copy.write_bytes(page.read_bytes())
-    write_table(TableConfig(RESULTS / "compression.jsonl", view="accuracy", data=data, name=name, write=copy))
+    view, data, models = COMPRESSION[name]
+    write_table(TableConfig(RESULTS / "compression.jsonl", view=view, data=data, models=models, name=name, write=copy))
     assert copy.read_bytes() == page.read_bytes()
 
 

@@ -40,6 +40,7 @@ def marked_tables(path, name):
         (ROOT / "README.md", "intel-xeon-2core", "short", SHORT), (DOCS / "x86.md", "intel-xeon-2core", "family", None),
         (DOCS / "x86.md", "intel-xeon-2core", "peers", None), (DOCS / "x86-amx.md", "intel-xeon-amx-2core", "family", None),
         (DOCS / "x86-amx.md", "intel-xeon-amx-2core", "peers", None), (DOCS / "arm.md", "arm64-qemu", "arm", None),
+        (DOCS / "compression.md", "compression-arm64-qemu", "arm", None),
         (DOCS / "training.md", "training-amd-epyc", "training", None),
     ],
     ids=lambda value: getattr(value, "name", None),

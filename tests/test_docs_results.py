@@ -19,7 +19,10 @@ TIMED = (
     "teacher-tflite-int8", "teacher-grid-int4-tflite-int4", "thin-tflite-int8", "thin-tflite-int8-words-pq3",
     "thin-pq3-grid-int8-tflite-int8", "thin-pq4-grid-int4-tflite-int4", "thin-onnx-int8", "thin-onnx-int8-words-pq3",
 )  # fmt: skip
-SHORT = ("teacher", "teacher-tflite-int8", "student-tflite-int8", "student-onnx-int8", "student-pruned-tflite-int8")
+SMALL = (
+    "teacher", "teacher-tflite-int8", "teacher-grid-int4-tflite-int4", "thin-pq3-grid-int8-tflite-int8",
+    "thin-pq3-grid-int8-onnx-int8", "thin-pq4-grid-int4-tflite-int4",
+)  # fmt: skip
 
 
 def marked_tables(path, name):
@@ -34,46 +37,41 @@ def marked_tables(path, name):
     return tables
 
 
+COMPRESSION, DEV, QUICK = "compression", "dev-v1.1.json.gz", "dev-v1.1-1000.json"
+TABLES = [
+    ("docs/results/x86.md", "intel-xeon-2core", {"view": "family"}),
+    ("docs/results/x86.md", "intel-xeon-2core", {"view": "peers"}),
+    ("docs/results/x86-amx.md", "intel-xeon-amx-2core", {"view": "family"}),
+    ("docs/results/x86-amx.md", "intel-xeon-amx-2core", {"view": "peers"}),
+    ("docs/results/arm.md", "arm64-qemu", {"view": "arm"}),
+    ("docs/results/training.md", "training-amd-epyc", {"view": "training"}),
+    ("README.md", COMPRESSION, {"view": "short", "data": DEV, "models": SMALL}),
+    ("docs/results/compression.md", COMPRESSION, {"name": "goals", "view": "accuracy", "data": DEV}),
+    ("docs/results/compression.md", COMPRESSION, {"name": "steps", "view": "accuracy", "data": "dev-v1.1-2000.json"}),
+    ("docs/results/compression.md", COMPRESSION, {"name": "times", "view": "summary", "data": QUICK, "models": TIMED}),
+    ("docs/results/compression.md", COMPRESSION, {"name": "tools", "view": "peers", "data": QUICK, "models": BESIDE}),
+    ("docs/results/compression.md", "compression-arm64-qemu", {"view": "arm"}),
+]
+
+
+@pytest.mark.parametrize(("page", "rows", "table"), TABLES)
+def test_tables_are_made_from_the_rows(page, rows, table, tmp_path):
+    copy = tmp_path / "page.md"
+    copy.write_bytes((ROOT / page).read_bytes())
+    write_table(TableConfig(RESULTS / f"{rows}.jsonl", write=copy, **table))
+    assert copy.read_bytes() == (ROOT / page).read_bytes()
+
+
 @pytest.mark.parametrize(
-    ("page", "rows", "view", "models"),
-    [
-        (ROOT / "README.md", "intel-xeon-2core", "short", SHORT), (DOCS / "x86.md", "intel-xeon-2core", "family", None),
-        (DOCS / "x86.md", "intel-xeon-2core", "peers", None), (DOCS / "x86-amx.md", "intel-xeon-amx-2core", "family", None),
-        (DOCS / "x86-amx.md", "intel-xeon-amx-2core", "peers", None), (DOCS / "arm.md", "arm64-qemu", "arm", None),
-        (DOCS / "compression.md", "compression-arm64-qemu", "arm", None),
-        (DOCS / "training.md", "training-amd-epyc", "training", None),
-    ],
-    ids=lambda value: getattr(value, "name", None),
-)  # fmt: skip
-def test_tables_are_made_from_the_rows(page, rows, view, models, tmp_path):
-    copy = tmp_path / page.name
-    copy.write_bytes(page.read_bytes())
-    write_table(TableConfig(RESULTS / f"{rows}.jsonl", view=view, models=models, write=copy))
-    assert copy.read_bytes() == page.read_bytes()
+    ("plot", "rows", "table"),
+    [("f1-latency", "intel-xeon-2core", {}), ("small-files", COMPRESSION, {"data": DEV, "models": SMALL})],
+)
+def test_plots_are_made_from_the_rows(plot, rows, table, tmp_path):
+    write_table(TableConfig(RESULTS / f"{rows}.jsonl", view="family", plot=tmp_path / "plot.svg", **table))
+    assert (tmp_path / "plot.svg").read_bytes() == (RESULTS / f"{plot}.svg").read_bytes()
 
 
-COMPRESSION = {
-    "goals": ("accuracy", "dev-v1.1.json.gz", None), "steps": ("accuracy", "dev-v1.1-2000.json", None),
-    "times": ("summary", "dev-v1.1-1000.json", TIMED), "tools": ("peers", "dev-v1.1-1000.json", BESIDE),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", COMPRESSION)
-def test_tables_of_compression_are_made_from_the_rows(name, tmp_path):
-    page = DOCS / "compression.md"
-    copy = tmp_path / page.name
-    copy.write_bytes(page.read_bytes())
-    view, data, models = COMPRESSION[name]
-    write_table(TableConfig(RESULTS / "compression.jsonl", view=view, data=data, models=models, name=name, write=copy))
-    assert copy.read_bytes() == page.read_bytes()
-
-
-def test_the_plot_of_the_family_is_made_from_its_rows(tmp_path):
-    write_table(TableConfig(RESULTS / "intel-xeon-2core.jsonl", view="family", plot=tmp_path / "plot.svg"))
-    assert (tmp_path / "plot.svg").read_bytes() == (RESULTS / "f1-latency.svg").read_bytes()
-
-
-@pytest.mark.parametrize("name", ["intel-xeon-2core", "intel-xeon-amx-2core"])
+@pytest.mark.parametrize("name", ["intel-xeon-2core", "intel-xeon-amx-2core", COMPRESSION])
 def test_committed_rows_keep_the_rules(name):
     timed = [row for row in read_results(RESULTS / f"{name}.jsonl") if isinstance(row, Latency)]
     full = [row for row in timed if not row.quick]

@@ -17,7 +17,9 @@ from qa.errors import PocketQAError
 
 VERSION = 1
 XNNPACK = {True: "+ XNNPACK", False: "+ built-in kernels"}
-Nanoseconds = Annotated[int, Meta(ge=1)]
+LARGEST = 2**63 - 1  # of a Java long
+Nanoseconds = Annotated[int, Meta(ge=1, le=LARGEST)]
+Bytes = Annotated[int, Meta(ge=0, le=LARGEST)]
 Times = Annotated[tuple[Nanoseconds, ...], Meta(min_length=1)]
 
 
@@ -34,8 +36,8 @@ class Part(Struct, kw_only=True, forbid_unknown_fields=True):
     thermal_before: int | None
     thermal_after: int | None
     """Android's thermal status, 0 (none) to 6 (shutdown)."""
-    memory_bytes_before_load: int | None
-    memory_bytes_after: int | None
+    memory_bytes_before_load: Bytes | None
+    memory_bytes_after: Bytes | None
     """Resident memory of the app's process, in which another copy of the model stays loaded."""
 
 

@@ -19,6 +19,7 @@ LIBRARIES = (
     "compress.search", "export.onnx", "benchmarks.compare",
 )  # fmt: skip
 TICK = 0.005  # seconds between looks
+HUNG = 124  # exit code of one that had to be killed, as of timeout(1): no command ends with it
 
 
 def import_everything() -> None:
@@ -55,7 +56,7 @@ class Fork:
         if self.code is None:
             os.kill(self.pid, signal.SIGKILL)
             self.ended(60)
-            self.code = 1
+            self.code = HUNG
         said = self.log.read_text(encoding="utf-8", errors="replace") + said
         self.log.unlink()
         return self.code, said

@@ -3,6 +3,7 @@
 import json
 import random
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,15 +12,25 @@ from forks import fork, import_everything
 from mutations import damaged_bytes, damaged_json
 
 import qa
-from qa.features import make_windows
+from qa.bundle import PROBE
+from qa.features import collate
 from qa.precision import PRECISIONS
-from qa.probe import relative_difference
-from qa.runtimes import run_windows
+from qa.probe import ProbeWindow, read_probe, relative_difference
+from qa.runtimes import run_length
 from qa.squad import file_sha256, read_squad
 
 KINDS = ("student", "onnx-fp32", "onnx-int8", "tflite-fp32", "tflite-int8")
 N_QUESTIONS = 3
 ROOM = 2  # beyond the probe's tolerance: other windows than the probe's may differ by more
+
+
+def turned(window: ProbeWindow) -> ProbeWindow:
+    """A window the probe has not seen, of words that it has: the context from its end to its beginning.
+
+    Of words it has not seen a probe can say nothing: their rows of the table enter no window of its own.
+    """
+    begin, ids = window.context_begin, window.input_ids
+    return replace(window, input_ids=np.concatenate([ids[:begin], ids[begin:-1][::-1], ids[-1:]]))
 
 
 class Bundles(Torture):
@@ -34,16 +45,20 @@ class Bundles(Torture):
         """Let the sound ones compute, in forks: this process must not start a runtime's threads."""
         import_everything()
         self.examples = read_squad(self.material / "questions.json")[:N_QUESTIONS]
-        for name in KINDS:
+        for name in KINDS[1:]:
             fork(lambda name=name: np.save(self._expected(name), self._logits(self.material / name)), self.scratch).finish()
 
     def _expected(self, name: str) -> Path:
         return self.scratch / f"{name}.npy"
 
     def _logits(self, path: Path) -> np.ndarray:
-        model = qa.load(path, threads=1)
-        windows = make_windows(self.examples, model.tokenizer, model.bundle.settings)
-        return np.concatenate([np.concatenate(pair) for pair in run_windows(model.runtime, windows)])
+        runtime = qa.load(path, threads=1).runtime
+        found = []
+        for window in map(turned, read_probe((path / PROBE).read_bytes(), str(path)).windows):
+            n = len(window.input_ids)
+            start, end = runtime(collate([window], run_length(runtime, n)))
+            found += [start[0, :n], end[0, :n]]
+        return np.concatenate(found)
 
     def run(self, number: int) -> str:
         """One bundle with one damaged file."""

@@ -171,7 +171,8 @@ def main(config: Config) -> int:
                     tqdm.write(f"{name} {case}: {tried.wrong}")
         finally:
             worker.close()
-        shown += [t for t in journal.tried if t.sort == name and t.case in cases]
+        latest = {t.case: t for t in journal.tried if t.sort == name}  # a case that was tried again counts as it went then
+        shown += [latest[case] for case in cases]
     text = report(config, shown)
     print(text)
     (out / "summary.md").write_text(text, encoding="utf-8")

@@ -28,10 +28,16 @@ def bucketed_batches(lengths: np.ndarray, batch_size: int, seed: int, epoch: int
     return [batches[i] for i in rng.permutation(len(batches))]
 
 
-def to_tensors(windows: Sequence[Window], device: torch.device | str = "cpu") -> dict[str, Tensor]:
-    """The model's inputs, start_positions and end_positions (B,), and `valid` (B, T): where an answer may stand."""
+def to_tensors(
+    windows: Sequence[Window], device: torch.device | str = "cpu", most: int | None = None
+) -> dict[str, Tensor]:
+    """The model's inputs, start_positions and end_positions (B,), and `valid` (B, T): where an answer may stand.
+
+    T is a multiple of 32, but no more than `most`, the tokens that the model has positions for.
+    """
     longest = max(len(w.input_ids) for w in windows)
-    inputs = collate(windows, -(-longest // LENGTH_MULTIPLE) * LENGTH_MULTIPLE)
+    length = -(-longest // LENGTH_MULTIPLE) * LENGTH_MULTIPLE
+    inputs = collate(windows, length if most is None else max(longest, min(length, most)))
     valid = np.zeros(inputs["input_ids"].shape, bool)
     valid[:, 0] = True
     for row, window in enumerate(windows):

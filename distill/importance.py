@@ -116,7 +116,7 @@ def measure_importance(model: QAModel, windows: Sequence[Window], *, progress: b
     model.eval()  # without dropout: the function that will be pruned
     try:
         for first in tqdm(range(0, len(windows), BATCH), desc="importance", unit="batch", disable=not progress):
-            batch = to_tensors(windows[first : first + BATCH])
+            batch = to_tensors(windows[first : first + BATCH], most=model.encoder.max_length)
             loss = supervised(model, batch, torch.arange(0).numpy())["loss"]
             # The mean over the batch becomes a sum, so that every window counts with its own gradient.
             (loss * len(batch["valid"])).backward()

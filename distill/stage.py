@@ -220,10 +220,15 @@ def is_first_process() -> bool:
 
 
 def refuse_unless_resumed(out: Path, resume: bool) -> None:
-    """BundleError when `out` exists and the run is not to be gone on with."""
+    """BundleError when `out`, or what a stopped run had learnt of it, exists and the run is not to be gone on with."""
     # Only the first process looks: by the time the others do, it may have made the folder itself.
-    if out.exists() and not resume and is_first_process():
+    if resume or not is_first_process():
+        return
+    if out.exists():
         raise BundleError(f"{out}: exists already; choose another --out, remove it, or go on with it by --resume")
+    checkpoint = work_folder(out) / CHECKPOINT
+    if checkpoint.is_file():
+        raise BundleError(f"{checkpoint}: a stopped run left it; go on with that run by --resume, or remove it to begin again")
 
 
 def work_folder(out: Path) -> Path:

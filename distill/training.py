@@ -139,19 +139,18 @@ class Trainer:
         )
         self.wrapped, self.optimizer = self.accelerator.prepare(model, optimizer)
         self.after_step = after_step
-        self._updating = False
+        self._done, self._updating = 0, False
 
     def train(self, resume: bool = False) -> None:
         """Run all steps, continuing from the checkpoint when `resume` is set and there is one."""
         # Checkpoint (weights and at most two moments of each), the next one beside it, the trained model, curves.
         check_free_space(self.work, 8 * sum(4 * p.numel() for p in self.model.parameters()), f"training {self.name}")
         self.work.mkdir(parents=True, exist_ok=True)
-        first = self._load_checkpoint() if resume else 0
+        first = self._done = self._load_checkpoint() if resume else 0
         if self.after_step is not None:
             self.after_step(first, self.n_steps)
         main = self.accelerator.is_main_process
         writer = SummaryWriter(str(self.work), purge_step=first) if main else None
-        saved_at = time.monotonic()
         if self.accelerator.device.type == "cpu":
             keep_freed_memory()
             # The backward pass of PyTorch's fused attention alone takes a third of a step of a MiniLM in bf16 on a CPU.
@@ -159,11 +158,32 @@ class Trainer:
         self.wrapped.train()
         if self.options.freeze_encoder:
             self.model.encoder.eval()  # the head learns from the states it will be given, which know no dropout
+        try:
+            self._run(first, writer)
+        except KeyboardInterrupt:
+            self._stop()
+            raise
+        except torch.OutOfMemoryError:
+            raise OptionError(f"{self.name}: the GPU's memory is full; give a smaller --batch-size") from None
+        except RuntimeError as error:
+            if not is_lost_peer(error):
+                raise
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)  # torchrun ends all: what was learnt comes first
+            self._stop()
+            raise self._lost_peer() from None
+        if writer is not None:
+            writer.close()
+        self.wait_for_everyone()
+        self.model.encoder.set_attention("sdpa")
+        self.model.eval()
+
+    def _run(self, first: int, writer: SummaryWriter | None) -> None:
+        main, saved_at = self.accelerator.is_main_process, time.monotonic()
         what = f"{self.name} in {self.options.precision}"
         with tqdm(total=self.n_steps, initial=first, desc=what, unit="step", disable=not main, mininterval=2.0) as bar:
             for step in range(first, self.n_steps):
                 began = time.monotonic()
-                terms = self._step_or_stop(step)
+                terms = self._step(step)
                 if writer is not None:
                     for key, value in terms.items():
                         writer.add_scalar(f"{self.name}/{key}", value, step)
@@ -178,11 +198,6 @@ class Trainer:
                 if main and (done or time.monotonic() - saved_at >= 60 * self.options.checkpoint_minutes):
                     self._save_checkpoint(step + 1)
                     saved_at = time.monotonic()
-        if writer is not None:
-            writer.close()
-        self.wait_for_everyone()
-        self.model.encoder.set_attention("sdpa")
-        self.model.eval()
 
     def wait_for_everyone(self) -> None:
         """Go on when all processes have come here. OptionError when one has ended."""
@@ -201,38 +216,23 @@ class Trainer:
         if self.accelerator.is_main_process:
             (self.work / CHECKPOINT).unlink(missing_ok=True)
 
-    def _stop_at(self, step: int) -> None:
-        """Keep what was learnt when the user stops a run: `step` steps are done, unless weights were being updated."""
-        if self.accelerator.is_main_process and step > 0 and not self._updating:
-            self._save_checkpoint(step)
+    def _stop(self) -> None:
+        """Keep what was learnt when the run is stopped or another of its processes ends, unless weights were being updated."""
+        if self.accelerator.is_main_process and self._done > 0 and not self._updating:
+            self._save_checkpoint(self._done)
             again = "the same command goes on (those that have --resume, with it)"
-            print(f"\n{self.name}: stopped after {step} steps; {again} from {self.work / CHECKPOINT}", file=sys.stderr)
-
-    def _step_or_stop(self, step: int) -> dict[str, float]:
-        """One step; what was learnt before is kept when the user stops the run or another of its processes ends."""
-        try:
-            return self._step(step)
-        except KeyboardInterrupt:
-            self._stop_at(step)
-            raise
-        except torch.OutOfMemoryError:
-            raise OptionError(f"{self.name}: the GPU's memory is full; give a smaller --batch-size") from None
-        except RuntimeError as error:
-            if not is_lost_peer(error):
-                raise
-            signal.signal(signal.SIGTERM, signal.SIG_IGN)  # torchrun ends all: what was learnt comes first
-            self._stop_at(step)
-            raise self._lost_peer() from None
+            print(f"\n{self.name}: stopped after {self._done} steps; {again} from {self.work / CHECKPOINT}", file=sys.stderr)
 
     def _step(self, step: int) -> dict[str, float]:
         options, accelerator = self.options, self.accelerator
         set_seed((options.seed * 1_000_003 + step * accelerator.num_processes + accelerator.process_index) % 2**32)
         for group in self.optimizer.param_groups:
             group["lr"] = learning_rate_at(step, self.n_steps, options)
+        self.optimizer.zero_grad()
         sums: dict[str, float] = {}
         for micro in range(options.accumulation):
             indices, weight, n_tokens = self._batch(step * options.accumulation + micro)
-            batch = to_tensors([self.windows[i] for i in indices], accelerator.device)
+            batch = to_tensors([self.windows[i] for i in indices], accelerator.device, self.model.encoder.max_length)
             batch["n_tokens"] = torch.tensor(n_tokens, dtype=torch.float32, device=accelerator.device)
             last = micro == options.accumulation - 1
             with contextlib.nullcontext() if last else accelerator.no_sync(self.wrapped):
@@ -240,16 +240,17 @@ class Trainer:
                 accelerator.backward(weight * terms["loss"] / options.accumulation)
             for key, value in terms.items():
                 sums[key] = sums.get(key, 0.0) + float(value.detach()) / options.accumulation
-        if not np.isfinite(sums["loss"]):
+        most = options.max_grad_norm if CLIPS_GRADIENTS[options.optimizer] else float("inf")
+        # The gradient is that of all processes, so that all of them stop where one has lost its way.
+        norm = float(accelerator.clip_grad_norm_(self.wrapped.parameters(), most))
+        if not np.isfinite([sums["loss"], norm]).all():
             raise OptionError(
-                f"{self.name}: the loss is {sums['loss']} at step {step}; lower --learning-rate or use --precision fp32"
+                f"{self.name}: at step {step} the loss is {sums['loss']:.3g} and its gradient {norm:.3g} long; "
+                "lower --learning-rate or use --precision fp32"
             )
-        if CLIPS_GRADIENTS[options.optimizer]:
-            accelerator.clip_grad_norm_(self.wrapped.parameters(), options.max_grad_norm)
         self._updating = True
         self.optimizer.step()
-        self._updating = False
-        self.optimizer.zero_grad()
+        self._done, self._updating = step + 1, False
         return sums
 
     def _batch(self, number: int) -> tuple[np.ndarray, float, float]:

@@ -36,13 +36,15 @@ def hold_out(examples: list[Example]) -> tuple[list[Example], list[Example]]:
 def split_articles(examples: list[Example]) -> tuple[list[Example], list[Example]]:
     """(to train on, held out): the last articles, about 5 % of the questions.
 
-    Of a file with fewer articles than that takes, or without titles, the last passages.
+    Of a file with fewer articles than that takes, or without titles, the last passages. Those with far more questions are left to
+    train on; where all have, the smallest is held out.
     """
     few_articles = len({e.title for e in examples}) < 1 / HELD_OUT_SHARE
     parts = [e.context if few_articles else e.title for e in examples]
     sizes = Counter(parts)  # in the order of the file
+    last = list(sizes)[:0:-1]  # the first stays to train on
     wanted, held, n = HELD_OUT_SHARE * len(examples), set(), 0
-    for part in list(sizes)[:0:-1]:  # the first stays to train on
+    for part in [p for p in last if sizes[p] <= 2 * wanted] or sorted(last, key=sizes.__getitem__)[:1]:
         if n >= wanted:
             break
         held.add(part)
@@ -65,7 +67,10 @@ def save_held_out(examples: Sequence[Example], folder: Path) -> None:
 
 
 def tune(runtime: Runtime, tokenizer: Tokenizer, settings: QASettings, examples: Sequence[Example]) -> QASettings:
-    """Settings with the threshold that maximizes F1 on `examples`; unchanged when there are none."""
+    """Settings with the threshold that maximizes F1 on `examples`; unchanged when there are none.
+
+    It is 0 where no answering at all would be best, as in the official script: a model that is never to answer is no use.
+    """
     if not examples:
         return settings
     windows = make_windows(examples, tokenizer, settings)

@@ -9,6 +9,7 @@ import torch
 from distill.finetune import FinetuneConfig, main
 from distill.run import DistillConfig
 from distill.run import main as distil_main
+from distill.training import CHECKPOINT
 from qa.bundle import open_bundle
 from qa.errors import BundleError, PocketQAError
 from qa.models.model import QAModel
@@ -81,6 +82,16 @@ def test_a_finished_run_is_taken_on_resume_and_only_with_its_own_options(make_bu
     shutil.copytree(make_bundle(seed=1), other)
     with pytest.raises(BundleError, match=r"t: made of another --model than .* is now; choose another --out"):
         main(config(resume=True, model=str(other)))
+
+
+def test_what_a_stopped_run_had_learnt_is_not_overwritten(make_bundle, small_squad, tmp_path):
+    config = FinetuneConfig(model=str(make_bundle()), data=str(small_squad), out=tmp_path / "t", **FEW)
+    checkpoint = tmp_path / "training" / "t" / CHECKPOINT
+    checkpoint.parent.mkdir(parents=True)
+    checkpoint.write_bytes(b"a night's work")
+    with pytest.raises(BundleError, match=r"training/t/.*: a stopped run left it; go on with that run by --resume, or remove it"):
+        main(config)
+    assert checkpoint.read_bytes() == b"a night's work"
 
 
 @pytest.mark.parametrize(

@@ -38,6 +38,17 @@ def test_of_few_articles_the_last_passages_are_held_out(n_articles, n_passages):
     assert len({e.context for e in held}) == 2
 
 
+def test_no_part_is_held_out_that_is_far_too_large():
+    asked = [one for n, size in enumerate((300, 20, 300, 300)) for one in questions_on(f"Passage {n}", size)]
+    assert {e.context for e in hold_out(asked)[1]} == {"Passage 1"}
+    large = [one for n, size in enumerate((50, 40, 60)) for one in questions_on(f"Passage {n}", size)]
+    assert {e.context for e in hold_out(large)[1]} == {"Passage 1"}, "there is nothing smaller"
+
+
+def questions_on(passage, n):
+    return [Example(f"{passage}-{i}", "", passage, "?", (Answer("P", 0),) if i % 2 else (), False) for i in range(n)]
+
+
 def test_the_only_passage_stays_to_train_on():
     asked = questions(1, 1, 4)
     assert hold_out(asked) == (asked, [])

@@ -13,12 +13,16 @@ from torch import Tensor, nn
 from tqdm import tqdm
 
 from compress.grid import Grid, GridLinear, row_scales, steps_of
-from distill.batches import model_inputs, to_tensors
-from qa.features import Window
+from qa.features import Window, collate
 from qa.models.model import QAModel
 
 DAMPING = 0.01  # of the mean diagonal, as in the paper
 BLOCK = 128
+
+
+def unpadded(window: Window) -> dict[str, Tensor]:
+    """A model's inputs for a window as long as it is: padding would count as much as words."""
+    return {name: torch.from_numpy(array) for name, array in collate([window]).items()}
 
 
 class _AllSeen(Exception):
@@ -34,7 +38,7 @@ def input_groups(model: QAModel, window: Window) -> list[tuple[list[str], int]]:
         for linear in linears
     ]
     with torch.no_grad():
-        model(**model_inputs(to_tensors([window])))
+        model(**unpadded(window))
     for handle in handles:
         handle.remove()
     groups: dict[int, list[str]] = {}
@@ -54,7 +58,7 @@ def inputs_of(model: QAModel, name: str, n_calls: int, window: Window) -> Tensor
 
     handle = model.get_submodule(name).register_forward_pre_hook(keep)
     with suppress(_AllSeen), torch.no_grad():
-        model(**model_inputs(to_tensors([window])))
+        model(**unpadded(window))
     handle.remove()
     return torch.cat(seen)
 
@@ -101,6 +105,8 @@ def round_with_feedback(model: QAModel, grid: Grid, reference: QAModel, windows:
 def _round_linear(part: GridLinear, moments: Tensor) -> None:
     """`moments` (C + 1, 2 C + 1): of inputs and a one, with inputs, what they have lost, and a one."""
     n_inputs, n, bias = len(moments) - 1, moments[-1, -1], part.linear.bias
+    if n < 2 or not moments[:-1, :n_inputs].diagonal().any():
+        return  # nothing is known of what it is given
     moment, with_lost = moments[:-1, :n_inputs], moments[:-1, n_inputs:-1]
     mean, mean_lost = moments[:-1, -1] / n, moments[-1, n_inputs:-1] / n
     if bias is not None:  # which takes care of the means
@@ -113,7 +119,8 @@ def _round_linear(part: GridLinear, moments: Tensor) -> None:
     aim = stored + torch.linalg.solve(moment, with_lost @ weight.T).T
     values = feed_back(aim, moment, scale, steps).clamp_(-steps * scale, steps * scale)
     rows, largest = torch.arange(len(values)), values.abs().argmax(1)  # this one keeps its row's scale
-    values[rows, largest] = torch.copysign(steps * scale[:, 0], values[rows, largest])
+    kept = torch.where(stored.abs().amax(1) > 0, steps * scale[:, 0], 0)  # a row of zeros stays one
+    values[rows, largest] = torch.copysign(kept, values[rows, largest])
     with torch.no_grad():
         part.original.copy_(values / factors)
         if bias is not None:

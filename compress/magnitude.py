@@ -80,7 +80,7 @@ def sparsity_at(step: int, n_steps: int, final: float, iterations: int) -> float
     Cubic, as in Zhu and Gupta (2017), equation 1: much at first, while much is redundant. One iteration is one-shot.
     """
     stage_steps = max(1, n_steps // (2 * iterations))
-    stage = min(iterations, step // stage_steps + 1)
+    stage = iterations if 2 * step >= n_steps else min(iterations, step // stage_steps + 1)
     return final * (1 - (1 - stage / iterations) ** 3)
 
 

@@ -42,6 +42,7 @@ class QuantizeAwareConfig(RecoveryFlags):
     def __post_init__(self) -> None:
         check_option(self.quantize in INTEGER_BITS, "--quantize", self.quantize, f"one of {', '.join(INTEGER_BITS)}")
         check_option(self.calibration_windows >= 0, "--calibration-windows", self.calibration_windows, "at least 0")
+        check_option(self.seed >= 0, "--seed", self.seed, "at least 0")
         if self.epochs != 0:
             self.options()
         self.weights()

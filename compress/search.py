@@ -8,6 +8,7 @@ target becomes a bundle, to be trained on (distill.finetune, compress.prune, com
 """
 
 import copy
+import gc
 import json
 import sys
 from collections.abc import Iterable, Sequence
@@ -35,6 +36,7 @@ from qa.bundle import Bundle, refuse_existing
 from qa.checkpoints import open_model, output_beside
 from qa.cli import check_option, run_command
 from qa.datasets import EMBEDDED, resolve
+from qa.errors import OptionError
 from qa.features import Window, make_windows
 from qa.files import write_whole
 from qa.models.model import QAModel
@@ -71,6 +73,7 @@ class SearchConfig:
         check_option(0 < self.target_mb < float("inf"), "--target-mb", self.target_mb, "above 0 and finite")
         check_option(self.questions >= 1, "--questions", self.questions, "at least 1")
         check_option(self.recovery_windows >= 0, "--recovery-windows", self.recovery_windows, "at least 0")
+        check_option(self.seed >= 0, "--seed", self.seed, "at least 0")
 
 
 Scores = dict[Form, np.ndarray]
@@ -91,6 +94,8 @@ def read_questions(config: SearchConfig, parent: Bundle) -> Questions:
     """Read the data and cut windows."""
     data = resolve(config.data, "train")
     train, held_out = split_articles(read_squad(data))
+    if not held_out:
+        raise OptionError(f"--data {config.data}: all its questions are on one passage, so none can be held out to score on")
     chosen = [held_out[i] for i in evenly(len(held_out), config.questions)]
     windows = [make_windows(part, parent.tokenizer(), parent.settings, progress=True) for part in (train, chosen)]
     return Questions(data, windows[0], chosen, windows[1])
@@ -113,6 +118,8 @@ def scores_of(model: QAModel, forms: Iterable[Form], words: dict[str, nn.Module]
     for form in tqdm(forms, desc="scoring", unit="form"):
         computed = simulated(model, form.quantize, words[form.embeddings])
         found[form] = f1_scores(computed, on.held_out, on.windows, settings)
+        del computed
+        gc.collect()  # hooks and modules hold each other
     return found
 
 

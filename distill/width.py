@@ -75,7 +75,8 @@ class WidthFlags:
         """What the narrower model is to keep within."""
         found = []
         if self.target_mb is not None:
-            costs = file_costs(model, self.target_quantize, self.target_embeddings or self.target_quantize)
+            own = getattr(model.encoder.words, "form", None)  # of a table that is compressed already
+            costs = file_costs(model, self.target_quantize, self.target_embeddings or own or self.target_quantize)
             found.append(Target("mb", self.target_mb, costs))
         if self.target_ms is not None and self.times is not None:
             found.append(Target("ms", self.target_ms, time_costs(model, self.times, max_length)))

@@ -80,7 +80,7 @@ def describe(parent: Bundle, precision: str, lengths: Sequence[int]) -> dict[str
         raise UnsupportedExport(f"{parent.path}: unknown words become {unknown!r}; a packaged model needs {BERT.unk}")
     return {
         "format": PACKAGE_FORMAT,
-        "name": parent.path.name[:LONGEST_NAME],
+        "name": parent.path.resolve().name[:LONGEST_NAME],
         "precision": precision,
         "parameters": parent.manifest["parameters"],
         **({"f1": scores["f1"]} if (scores := parent.manifest.get("scores")) else {}),  # of the parent, in percent

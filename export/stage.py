@@ -24,7 +24,7 @@ from qa.settings import QASettings
 from qa.threshold import tune_for_bundle
 
 DEMO = Path("runs/demo")
-STUDENT_STAGES = ("distill", "prune", "compress", "quantize")
+STUDENT_STAGES = ("distill", "prune", "search", "compress", "quantize")
 
 NOT_IN_ONNX = ", ".join(flag for flag, precision in OF_FLAG.items() if "onnx" not in precision.meaning)
 QUANTIZE_HELP = f"""Precision of the file: {"; ".join(f"{flag}, {p.in_words}" for flag, p in OF_FLAG.items())}. Not in ONNX:

@@ -89,7 +89,7 @@ class Bundle(ModelFolder):
 
     @property
     def stage(self) -> str:
-        """What made it: finetune, distill, prune, compress, quantize, export, or checkpoint: it came from outside."""
+        """What made it: finetune, distill, prune, search, compress, quantize, export, or checkpoint: it came from outside."""
         return self.manifest["stage"]
 
     @property

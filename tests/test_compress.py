@@ -138,6 +138,7 @@ def test_iterative_sparsity_rises_to_its_end_and_zeros_stay_zero(model):
     assert stages == sorted(stages)
     assert stages[0] == pytest.approx(0.8 * (1 - 0.75**3))
     assert stages[50:] == [0.8] * 50
+    assert sparsity_at(3, 3, 0.8, 10) == sparsity_at(12, 12, 0.8, 20) == 0.8, "of few steps too"
     pruning = IterativePruning(model, 0.8, 4)
     pruning(0, 100)
     first = {n: w.detach() == 0 for n, w in linear_weights(model).items()}

@@ -176,6 +176,20 @@ def test_rounding_with_feedback_comes_nearer_to_the_model(model, windows):
         assert torch.allclose(part.grid.scaled(part.linear.weight).abs().amax(1), scales[name], rtol=1e-5)
 
 
+def test_error_feedback_leaves_rows_of_zeros_and_counts_no_padding(model, windows, monkeypatch):
+    reference = QAModel.from_config(model.config()).eval()
+    pruned = model.encoder.layer_parts()[0].down
+    with torch.no_grad():
+        pruned.weight[3] = 0
+    reference.load_state_dict(model.state_dict())
+    grid = Grid(model, "int8", norms_before(model))
+    seen, forward = [], QAModel.forward
+    monkeypatch.setattr(QAModel, "forward", lambda self, *args, **inputs: seen.append(inputs) or forward(self, *args, **inputs))
+    round_with_feedback(model, grid, reference, windows[:2])
+    assert all(inputs["attention_mask"].all() for inputs in seen)
+    assert not pruned.weight[3].any()
+
+
 @pytest.fixture
 def config(make_bundle, small_squad, tmp_path):
     return QuantizeAwareConfig(

@@ -66,6 +66,22 @@ def test_the_best_within_the_target_is_written(make_bundle, tmp_path, capsys, mo
     assert open_bundle(out).manifest["pruning"]["heads_per_layer"]
 
 
+def test_data_of_one_passage_is_refused_at_once(make_bundle, tmp_path):
+    with pytest.raises(OptionError, match="all its questions are on one passage, so none can be held out to score on"):
+        main(SearchConfig(make_bundle(), 1.15, out=tmp_path / "found", data=str(one_passage(tmp_path))))
+    with pytest.raises(OptionError, match="--seed must be at least 0, got -1"):
+        SearchConfig(make_bundle(), 1.15, seed=-1)
+
+
+def one_passage(folder):
+    answers = [{"text": "Rain", "answer_start": 0}]
+    asked = [{"id": str(i), "question": "What fell?", "answers": answers, "is_impossible": False} for i in range(4)]
+    path = folder / "one.json"
+    data = [{"title": "T", "paragraphs": [{"context": "Rain fell.", "qas": asked}]}]
+    path.write_text(json.dumps({"version": "2", "data": data}))
+    return path
+
+
 def test_a_target_that_nothing_meets_is_refused_with_the_least(make_bundle, tmp_path):
     with pytest.raises(OptionError, match=r"--target-mb must be at least 0\.[89][0-9]*, which .*, got 0\.1"):
         main(SearchConfig(make_bundle(), 0.1, out=tmp_path / "found", questions=5))

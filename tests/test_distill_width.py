@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 
+from compress.tables import compress_words
 from distill.allocation import Target, best_within, between_layers
 from distill.costs import UnitCosts, file_bytes, file_costs, time_costs, words_bytes
 from distill.importance import Importance
@@ -132,6 +133,15 @@ def test_the_bytes_of_product_quantized_tables():
     """By hand: 10 rows of 384 in groups of 3 are 128 codes each; 128 codebooks have 256 entries of 3; and 384 scales."""
     assert words_bytes(10, 384, "pq3") == 10 * 128 + 128 * 256 * 3 + 4 * 384
     assert words_bytes(10, 385, "pq4") == 10 * 97 + 97 * 256 * 4 + 4 * 385
+
+
+def test_a_compressed_table_costs_what_it_takes(make_bundle):
+    model = model_of(make_bundle)
+    flags = DistillConfig(target_mb=5)
+    whole = flags.targets(model, 128)[0].costs.of(model)
+    compress_words(model, "pq3", None)
+    saved = words_bytes(30522, 64, "int8") - words_bytes(30522, 64, "pq3")
+    assert whole - flags.targets(model, 128)[0].costs.of(model) == pytest.approx(saved / 1e6)
 
 
 def test_a_measured_table_serves_as_a_target(make_bundle, tmp_path, monkeypatch):

@@ -26,7 +26,7 @@ class CompareConfig:
     data: str = EMBEDDED
     """SQuAD JSON file (plain or gzip), or embedded, squad, squad_v2 (their dev part)."""
     baseline: Path | None = None
-    """Bundle that F1 and speed are compared with; by default the only one that is no student, pruned model or export."""
+    """Bundle that F1 and speed are compared with; by default the only teacher that was made of no other."""
     rows: Path | None = None
     """File the result rows are appended to; by default rows.jsonl beside the first bundle."""
     report: bool = False

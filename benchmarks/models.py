@@ -149,12 +149,18 @@ def model_of(bundle: Bundle, name: str) -> ModelUnderTest:
 
 
 def choose_baseline(models: Sequence[ModelUnderTest], named: Path | None) -> ModelUnderTest | None:
-    """The model of --baseline, else the only teacher, else None. OptionError when there are several teachers."""
+    """The model of --baseline, else the only teacher that was made of no other, else None.
+
+    OptionError when there are several.
+    """
     if named is not None:
         wanted = named.resolve()
         same = [m for m in models if m.bundle.path.resolve() == wanted]
         return same[0] if same else next(m for m in models if m.bundle.sha256 == open_model(named).sha256)
     teachers = [m for m in models if m.bundle.is_teacher]
+    hashes = {m.sha256 for m in teachers}
+    # One that was made of another of them, by storing or fine-tuning it, is no baseline of itself.
+    teachers = [m for m in teachers if not hashes & {one["sha256"] for one in m.bundle.manifest.get("ancestors", [])}]
     if len(teachers) > 1:
         names = ", ".join(m.name for m in teachers)
         raise OptionError(f"several possible baselines ({names}); choose one with --baseline BUNDLE")
@@ -241,6 +247,6 @@ def _on_gpu(model: ModelUnderTest, precision: str) -> ModelUnderTest:
         metadata |= {
             "model": f"{model.name}-{precision}", "precision": precision, "parent_sha256": model.sha256,
             "bundle_sha256": sha256_of(model.sha256, precision),
-            "size_bytes": model.metadata["size_bytes"] // 2,  # two bytes a weight instead of four; nothing else changes
+            "size_bytes": model.metadata["params"] * (4 if precision == "fp32" else 2),
         }  # fmt: skip
     return replace(model, metadata=metadata, deployment=deployment, in_process=False)

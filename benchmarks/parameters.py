@@ -67,7 +67,7 @@ def model_table() -> Table:
         counts = QAModel(Encoder(config), name).count_parameters()
         cells.append((f"{name} (whole)", name, "–", str(config.width), millions(counts.total), f"{counts.without_embeddings:,}"))
     notes = (
-        "non-emb.: without word, position and token-type tables; encoders without the pooler, which no head reads",
+        "non-emb.: without word, character, position and token-type tables; encoders without the pooler, which no head reads",
         "whole models with the word table of a MiniLM teacher (30,522 vectors of 384)",
     )
     headings = ("model", "type", "layers", "width", "params", "non-emb.")

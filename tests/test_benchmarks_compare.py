@@ -18,6 +18,8 @@ from benchmarks.latency.hosts import on_this_machine
 from benchmarks.latency.plan import QUICK
 from benchmarks.models import display_names, find_bundles
 from benchmarks.results import Accuracy, Failure, Latency, Machine, read_results
+from compress.store import StoreConfig
+from compress.store import main as store
 from qa.bundle import MANIFEST, new_bundle, open_bundle
 from qa.errors import BundleError, OptionError
 
@@ -316,6 +318,12 @@ def test_two_teachers_need_a_choice(teacher, make_bundle, data, tmp_path):
     run = compare.prepare(CompareConfig((teacher,), str(data), baseline=other))
     assert [m.name for m in run.models] == ["other/teacher", "run/teacher"]
     assert run.baseline is run.models[0]
+
+
+def test_a_teacher_stored_in_fewer_bytes_is_no_second_baseline(teacher, data, tmp_path):
+    stored = store(StoreConfig(teacher, tmp_path / "stored")).path
+    run = compare.prepare(CompareConfig((stored, teacher), str(data)))
+    assert run.baseline.bundle.path == teacher
 
 
 def test_names_are_as_long_as_it_takes(tmp_path):

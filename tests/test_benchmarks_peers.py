@@ -119,7 +119,9 @@ def largest_difference(wanted, found):
     return max(relative_difference(reference, seen) for reference, seen in sides)
 
 
-def test_ort_documented_from_bundle_to_served_logits(bundle, calibration, windows, tmp_path):
+@pytest.mark.parametrize("head", ["4l-gelu-skip", "linear"])
+def test_ort_documented_from_bundle_to_served_logits(head, make_bundle, calibration, windows, tmp_path):
+    bundle = open_bundle(make_bundle(head=head))
     prepared = make_peer(PEERS["ort-documented-int8"], bundle, calibration, tmp_path / "peers")
     assert prepared.python == Path(sys.executable)
     assert {"onnxruntime", "torch"} <= prepared.versions.keys()

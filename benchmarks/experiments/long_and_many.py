@@ -24,7 +24,7 @@ from benchmarks.command_line import flag_name
 from benchmarks.latency.conditions import machine
 from benchmarks.plots import COLOURS, TEMPLATES, Axis, linear_axis, log_or_zero_axis, short
 from benchmarks.tables import as_markdown, as_text, text_table, write_marked
-from qa.bundle import open_bundle
+from qa.checkpoints import open_model
 from qa.cli import check_option, run_command
 from qa.datasets import resolve
 from qa.errors import PocketQAError
@@ -130,7 +130,7 @@ def points(config: ScalingConfig, examples: Sequence[Example], file: Path) -> It
     wanted = [(LONG, n, min(config.long_questions, len(examples))) for n in config.passages]
     wanted += [(MANY, 1, n) for n in dict.fromkeys(min(n, len(examples)) for n in config.questions)]
     source = resolve(config.data, "dev")
-    about = {"model": open_bundle(config.model).sha256, "data": file_sha256(source), "machine": str(machine())}
+    about = {"model": open_model(config.model).sha256, "data": file_sha256(source), "machine": str(machine())}
     lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
     check_option(not lines or json.loads(lines[0]) == about, "--out", file.parent, "another folder: it has points of others")
     kept = [Point(**json.loads(line)) for line in lines[1:]]

@@ -66,8 +66,8 @@ def run_interleaved_rounds(
     workers: dict[str, Worker] = {}
 
     def own_seconds() -> float:
-        own = os.times()
-        return own.user + own.system + sum(worker.cpu_seconds() for worker in workers.values())
+        own = os.times()  # its children's times are those of workers that have ended
+        return sum(own[:4]) + sum(worker.cpu_seconds() for worker in workers.values())
 
     try:
         for one in models:

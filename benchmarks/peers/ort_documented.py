@@ -25,6 +25,7 @@ def prepare(source: Path, out: Path, calibration: Path, precision: str) -> None:
     from onnxruntime.transformers.fusion_options import FusionOptions
 
     config = json.loads((source / "config.json").read_text(encoding="utf-8"))
+    config = config.get("pocketqa", config)  # ours, in the config.json of a model that opens in transformers
     encoder, heads = config["encoder"], set(config["heads_per_layer"])
     if encoder["model_type"] != "bert":
         raise ValueError(f"ort-documented-int8 is the recipe for BERT, and this is a {encoder['model_type']}; leave it out")

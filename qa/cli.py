@@ -48,6 +48,11 @@ def fail(error: BaseException) -> NoReturn:
     sys.exit(EXIT_USER_ERROR)
 
 
+def not_installed(error: ModuleNotFoundError) -> OptionError:
+    """What to say where a package that a command needs is missing."""
+    return OptionError(f"{error.name} is not installed; pip install 'pocketqa[all]'")
+
+
 def end_unread() -> NoReturn:
     """End the process, as the reader of its output, `head` for one, has seen enough."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -77,6 +82,8 @@ def run_command(main: Callable[[Any], Any], arguments: Sequence[str] | None = No
         end_unread()
     except (PocketQAError, OSError) as error:
         fail(error)
+    except ModuleNotFoundError as error:
+        fail(not_installed(error))
     except KeyboardInterrupt as stop:
         print("interrupted", file=sys.stderr)
         sys.exit(EXIT_TERMINATED if isinstance(stop, Terminated) else EXIT_INTERRUPTED)

@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from pkgutil import resolve_name
 
-from qa.cli import end_unread, fail, run_command
+from qa.cli import end_unread, fail, not_installed, run_command
 from qa.errors import OptionError
 
 # Each is imported when it is called: asking loads no training code, and listing them loads none at all.
@@ -89,7 +89,7 @@ def main() -> None:
     except OptionError as error:
         fail(error)
     except ModuleNotFoundError as error:
-        fail(OptionError(f"pocketqa {name}: {error.name} is not installed; pip install 'pocketqa[all]'"))
+        fail(not_installed(error))
     run_command(command, arguments, f"pocketqa {name}")
 
 

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from qa.ask import main as ask
+from qa.cli import run_command
 from qa.commands import COMMANDS, main
 
 ROOT = Path(__file__).parent.parent
@@ -99,7 +101,17 @@ def test_a_package_that_is_not_installed_is_named(monkeypatch, capsys):
     with pytest.raises(SystemExit) as caught:
         main()
     assert caught.value.code == 2
-    assert capsys.readouterr().err == "error: pocketqa table: msgspec is not installed; pip install 'pocketqa[all]'\n"
+    assert capsys.readouterr().err == "error: msgspec is not installed; pip install 'pocketqa[all]'\n"
+
+
+def test_a_package_that_a_command_imports_late_is_named_too(make_bundle, monkeypatch, capsys, tmp_path):
+    monkeypatch.setitem(sys.modules, "qa.models.model", None)
+    (tmp_path / "passage.txt").write_text("Rain fell.")
+    words = ["--model", str(make_bundle()), "--question", "What fell?", "--context", str(tmp_path / "passage.txt")]
+    with pytest.raises(SystemExit) as caught:
+        run_command(ask, words)
+    assert caught.value.code == 2
+    assert capsys.readouterr().err == "error: qa.models.model is not installed; pip install 'pocketqa[all]'\n"
 
 
 @pytest.fixture(scope="module")

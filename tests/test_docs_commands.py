@@ -77,7 +77,8 @@ def place(make_bundle, tiny_export, small_squad, tmp_path, monkeypatch):
     """A folder with what the examples name, tiny."""
     made = {"teacher": make_bundle(seed=1), "student": make_bundle(), "student-pruned": make_bundle(pruned=True)}
     for name, bundle in {**made, "student-pruned-tflite-int8": tiny_export("tflite").path}.items():
-        shutil.copytree(bundle, tmp_path / "runs" / "demo" / name)
+        for run in ("demo", "mine"):
+            shutil.copytree(bundle, tmp_path / "runs" / run / name)
     shutil.copy(small_squad, tmp_path / "dev-v1.1.json")
     (tmp_path / "passage.txt").write_text("In spring she lived in Paris, then in Rome.")
     monkeypatch.chdir(tmp_path)
@@ -91,7 +92,8 @@ def place(make_bundle, tiny_export, small_squad, tmp_path, monkeypatch):
 def test_cheap_examples_run_as_they_stand(page, module, arguments, place, converted_once):
     demo = place / "runs" / "demo"
     if module == "export.tflite":  # which makes it
-        shutil.rmtree(demo / "student-pruned-tflite-int8")
+        for run in ("demo", "mine"):
+            shutil.rmtree(place / "runs" / run / "student-pruned-tflite-int8")
     bundle = demo / ("student-pruned-tflite-int8" if module == "export.android" else "student")
     run_command(main_of(module), [str(bundle) if a == "BUNDLE" else a for a in arguments])
 

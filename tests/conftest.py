@@ -2,8 +2,11 @@
 
 import hashlib
 import json
+import os
 from dataclasses import asdict, replace
 from pathlib import Path
+
+os.environ["HF_HUB_OFFLINE"] = "1"  # before its client is imported: no test asks the network
 
 import numpy as np
 import pytest

@@ -155,6 +155,7 @@ def test_existing_run_folder_is_refused_untouched(tmp_path, command):
 
 
 def test_unreachable_hub_names_the_offline_way(tmp_path, monkeypatch):
+    monkeypatch.delenv("HF_HUB_OFFLINE")
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")  # a port nobody listens on
     monkeypatch.setenv("HF_HOME", str(tmp_path / "hf"))
     arguments = [sys.executable, "-m", "distill.run", "--teacher-encoder", "bert-base-uncased", "--out", "r"]

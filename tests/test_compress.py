@@ -208,7 +208,9 @@ def test_speed_is_compared_in_the_same_precision(make_bundle, small_squad, tmp_p
 
     monkeypatch.setattr("compress.prune.speed_ratio", record)
     out, cache = tmp_path / "p", tmp_path / "c"
-    main(PruneConfig(model=make_bundle(), out=out, data=str(small_squad), epochs=1, batch_size=8, cache=cache))
+    main(PruneConfig(
+        model=make_bundle(), out=out, data=str(small_squad), epochs=1, batch_size=8, cache=cache, precision="bf16",
+    ))  # fmt: skip
     assert seen == [torch.float32] * 4
 
 

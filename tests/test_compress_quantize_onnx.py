@@ -7,6 +7,7 @@ import torch
 from onnx import numpy_helper
 from torch import nn
 
+from compress.balance_onnx import channel_ranges
 from compress.calibration import calibration_windows
 from compress.quantize_onnx import (
     balance,
@@ -33,6 +34,15 @@ def fp32(make_bundle):
 def even_ranges(graph):
     constants = large_constants(graph)
     return {node.input[0]: np.ones(constants[node.input[1]].dims[0]) for node in linear_nodes(graph)}
+
+
+def test_ranges_are_the_largest_over_all_windows(fp32, make_bundle):
+    windows = calibration_windows(open_bundle(make_bundle()), 2)
+    together, *alone = (channel_ranges(fp32, some) for some in (windows, windows[:1], windows[1:]))
+    assert len(together) > 5
+    for name, largest in together.items():
+        assert np.array_equal(largest, np.maximum(*(one[name] for one in alone)))
+        assert all((largest > one[name]).any() for one in alone)
 
 
 def test_balancing_changes_no_product(fp32):

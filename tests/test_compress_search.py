@@ -12,14 +12,16 @@ from ai_edge_litert.interpreter import Interpreter
 
 from compress import candidates
 from compress.quantize_tflite import quantize, quietly
-from compress.search import SearchConfig, main
+from compress.search import SearchConfig, main, read_questions
 from compress.simulate import simulated, word_forms
 from export.tflite import TFLiteConfig, convert
 from export.tflite import main as export
 from qa.bundle import open_bundle
+from qa.datasets import resolve
 from qa.errors import OptionError
 from qa.models.model import QAModel
 from qa.models.word_table import ProductQuantizedEmbedding
+from qa.squad import read_squad
 
 pytestmark = pytest.mark.usefixtures("fresh_accelerate")
 
@@ -50,6 +52,7 @@ def test_the_best_within_the_target_is_written(make_bundle, tmp_path, capsys, mo
     out = tmp_path / "found"
     bundle = main(SearchConfig(make_bundle(), 1.15, out=out, questions=30, recovery_windows=16))
     printed = capsys.readouterr().out
+    assert bundle.manifest["scores"]["total"] == len(read_squad(resolve("embedded", "dev")))
     rows = json.loads((tmp_path / "training" / "found" / "search.json").read_text())
     best = bundle.manifest["search"]
     assert best in rows
@@ -64,6 +67,15 @@ def test_the_best_within_the_target_is_written(make_bundle, tmp_path, capsys, mo
     assert exported.weights.stat().st_size / 1e6 == pytest.approx(best["predicted_mb"], rel=0.1)
     assert exported.manifest["embeddings"] == best["embeddings"]
     assert open_bundle(out).manifest["pruning"]["heads_per_layer"]
+
+
+def test_widths_learn_from_other_passages_than_they_are_scored_on(make_bundle):
+    on = read_questions(SearchConfig(make_bundle(), 1.15, questions=30), open_bundle(make_bundle()))
+    trained, asked = ({w.input_ids.tobytes() for w in windows} for windows in (on.train, on.windows))
+    assert len(on.held_out) == 30
+    assert len(trained) > 1000
+    assert asked
+    assert not asked & trained
 
 
 def test_data_of_one_passage_is_refused_at_once(make_bundle, tmp_path):

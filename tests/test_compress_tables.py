@@ -9,13 +9,16 @@ from conftest import ENCODER_CONFIGS
 from safetensors.torch import load_file, save_file
 from torch import nn
 
-from compress.tables import compress_words, k_means, nearest_centres
+from compress.tables import TablesConfig, compress_words, k_means, main, nearest_centres, token_counts
 from distill.student import standalone_student, student_from_layers
+from qa.bundle import open_bundle
 from qa.errors import BundleError, OptionError
+from qa.features import make_windows
 from qa.models.encoders import Encoder
 from qa.models.model import QAModel
 from qa.models.pretrained import embedded_folder
 from qa.models.word_table import N_ENTRIES, ProductQuantizedEmbedding
+from qa.squad import read_squad
 from qa.tokenization import load_tokenizer
 
 
@@ -65,6 +68,21 @@ def test_frequent_tokens_are_kept_more_exactly():
         compress_words(model, "pq4", given)
     errors = [(model.encoder.words.weight.detach() - before).square().sum(1).numpy() for model in models]
     assert errors[1][counts > 0].mean() < 0.9 * errors[0][counts > 0].mean()
+
+
+def test_the_stage_counts_the_tokens_of_training_questions(make_bundle, tmp_path, small_squad):
+    bundle = open_bundle(make_bundle())
+    made = main(TablesConfig(bundle.path, tmp_path / "t", "pq4", data=str(small_squad)))
+    counts = token_counts(bundle, 30522, str(small_squad))
+    windows = make_windows(read_squad(small_squad), bundle.tokenizer(), bundle.settings)
+    assert counts.sum() == sum(len(w.input_ids) for w in windows)
+    models = [QAModel.from_pretrained(bundle.path) for _ in range(2)]
+    for model, given in zip(models, (counts, None), strict=True):
+        compress_words(model, "pq4", given)
+    counted, not_counted = (model.encoder.words.get_buffer("codes") for model in models)
+    codes = QAModel.from_pretrained(made.path).encoder.words.get_buffer("codes")
+    assert torch.equal(codes, counted)
+    assert not torch.equal(codes, not_counted)
 
 
 # In a model

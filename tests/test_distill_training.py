@@ -11,6 +11,10 @@ import pytest
 import torch
 
 from compress.magnitude import IterativePruning
+from compress.prune import PruneConfig
+from compress.prune import main as prune
+from compress.quantize_aware import QuantizeAwareConfig
+from compress.quantize_aware import main as on_grid
 from distill.batches import to_tensors
 from distill.objectives import Distillation, DistillationWeights, supervised
 from distill.run import DistillConfig, main
@@ -218,6 +222,38 @@ def test_identical_student_starts_at_zero_soft_and_hidden_loss(make_bundle, wind
     assert terms["soft"].item() == pytest.approx(0, abs=1e-5)
     assert terms["hidden"].item() == pytest.approx(0, abs=1e-9)
     assert terms["loss"].item() == pytest.approx(0.1 * terms["hard"].item(), abs=1e-5)
+
+
+def stopped_at(monkeypatch, number):
+    step = Trainer._step
+
+    def stops(trainer, at):
+        if at == number:
+            raise KeyboardInterrupt
+        return step(trainer, at)
+
+    monkeypatch.setattr(Trainer, "_step", stops)
+    return lambda: monkeypatch.setattr(Trainer, "_step", step)
+
+
+@pytest.mark.parametrize("stage", ["distill", "magnitude", "grid"])
+def test_a_stopped_run_goes_on_with_its_own_teacher_and_loss_alone(make_bundle, small_squad, tmp_path, monkeypatch, stage):
+    shutil.copytree(make_bundle(seed=1), tmp_path / "other")
+    config, run = {
+        "distill": (DistillConfig(out=tmp_path / "r", teacher=make_bundle(), student_layers=1), main),
+        "magnitude": (PruneConfig(model=make_bundle(), out=tmp_path / "r", method="magnitude", iterations=2), prune),
+        "grid": (QuantizeAwareConfig(model=make_bundle(), out=tmp_path / "r", calibration_windows=0), on_grid),
+    }[stage]
+    config = replace(config, data=str(small_squad), epochs=1, batch_size=8, cache=tmp_path / "c", precision="fp32")
+    begin_again = stopped_at(monkeypatch, 2)
+    with pytest.raises(KeyboardInterrupt):
+        run(config)
+    begin_again()
+    changes = {"distill": {}, "magnitude": {"sparsity": 0.31}, "grid": {"quantize": "int4"}}[stage]
+    for change in ({"alpha": 0.5}, {"teacher": tmp_path / "other"}, *([changes] if changes else [])):
+        with pytest.raises(OptionError, match="made with other options, data or model; use the same ones, or remove it"):
+            run(replace(config, resume=True, **change))
+    assert run(replace(config, resume=True)).path == (tmp_path / "r" / "student" if stage == "distill" else tmp_path / "r")
 
 
 def test_stage_makes_a_student_beside_its_untouched_teacher(make_bundle, small_squad, tmp_path):

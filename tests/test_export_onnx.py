@@ -19,7 +19,7 @@ import export.onnx as onnx_export
 from compress.quantize_onnx import large_constants
 from export import stage
 from export.onnx import OnnxConfig, clean, main, trace
-from export.parity import real_windows
+from export.parity import check_parity, real_windows
 from qa.bundle import open_bundle
 from qa.errors import BundleError, OptionError, ParityError, UnsupportedExport
 from qa.features import collate
@@ -225,6 +225,37 @@ def test_a_tolerance_that_is_not_met_is_an_error(make_bundle, tmp_path, monkeypa
     with pytest.raises(ParityError, match=r"tolerance 0\.0001"):
         main(OnnxConfig(model=make_bundle(), out=tmp_path / "out", quantize="int8-weights"))
     assert list(tmp_path.iterdir()) == []
+
+
+class Disturbed:
+    """A sound runtime whose logits of some windows are changed."""
+
+    lengths, max_batch = None, 1
+
+    def __init__(self, sound, change):
+        self.sound, self.change = sound, change
+
+    def __call__(self, inputs):
+        n, length = int(inputs["attention_mask"].sum()), inputs["input_ids"].shape[1]
+        return [self.change(side.copy(), n, length) for side in self.sound(inputs)]
+
+
+def test_parity_is_of_every_window_padded_or_not_and_of_its_best_span(exported):
+    parent = exported("bert")[0]
+    sound, windows = TorchRuntime(parent.weights, 1), real_windows(parent, 4)
+    first = len(windows[0].input_ids)
+
+    def check(change, **limits):
+        allowed = replace(PRECISIONS["fp32"], **limits)
+        check_parity(sound, Disturbed(sound, change), windows, parent.settings, name="x", limits=allowed)
+
+    check(lambda side, n, length: side)
+    with pytest.raises(ParityError, match=r"equal spans \d?\d\.\d%"):
+        check(lambda side, n, length: -side, probe_tolerance=9)
+    with pytest.raises(ParityError, match=r"equal spans [5-9]\d\.\d%"):
+        check(lambda side, n, length: -side if length > n else side, probe_tolerance=9)
+    with pytest.raises(ParityError, match=r"equal spans 100\.0%"):
+        check(lambda side, n, length: side * (1.01 if n == first else 1))
 
 
 def test_an_existing_out_is_refused_and_the_parent_untouched(exported, tmp_path):

@@ -62,6 +62,10 @@ def test_a_stopped_evaluation_goes_on(make_bundle, small_squad, one_at_a_time, t
     assert sorted(path.name for path in tmp_path.iterdir()) == ["stopped.json", "straight.json"]
 
 
+def test_named_data_are_scored_on_their_dev_part(make_bundle):
+    assert main(EvaluateConfig("embedded", make_bundle()))["total"] == len(read_squad(resolve("embedded", "dev")))
+
+
 def test_one_process_at_a_time_answers_into_a_file(make_bundle, small_squad, tmp_path):
     config = EvaluateConfig(str(small_squad), make_bundle(), out=tmp_path / "answers.json")
     bundle = open_bundle(make_bundle())

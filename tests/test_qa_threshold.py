@@ -1,12 +1,21 @@
 """What is held out for the no-answer threshold: whole articles or passages, about a twentieth, never all."""
 
+import shutil
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
 
-from qa.bundle import HELD_OUT
+from compress.store import StoreConfig
+from compress.store import main as store
+from export.onnx import OnnxConfig
+from export.onnx import main as export
+from qa.bundle import HELD_OUT, SETTINGS, new_bundle, open_bundle
+from qa.evaluate import predict, score
+from qa.features import make_windows
+from qa.runtimes import load_runtime, run_windows
 from qa.squad import Answer, Example, read_squad
-from qa.threshold import HELD_OUT_QUESTIONS, hold_out, save_held_out
+from qa.threshold import HELD_OUT_QUESTIONS, hold_out, save_held_out, tune
 
 
 def questions(n_articles, n_passages, n_asked, answerable=False):
@@ -52,6 +61,52 @@ def questions_on(passage, n):
 def test_the_only_passage_stays_to_train_on():
     asked = questions(1, 1, 4)
     assert hold_out(asked) == (asked, [])
+
+
+def predictions_of(bundle, examples):
+    windows = make_windows(examples, bundle.tokenizer(), bundle.settings)
+    return predict(examples, windows, run_windows(load_runtime(bundle, 1), windows), bundle.settings)
+
+
+def as_answered(bundle, examples):
+    """The questions as if this model were right below a null difference, which is given, and nothing were an answer above it."""
+    predictions = predictions_of(bundle, examples)
+    border = sorted(p.null_difference for p in predictions)[len(predictions) // 2]
+    found = []
+    for e, p in zip(examples, predictions, strict=True):
+        best = p.best(None)
+        right = (Answer(e.context[best.start : best.end], best.start),) if p.null_difference <= border else ()
+        found.append(replace(e, answers=right, is_impossible=not right))
+    return found, border
+
+
+def test_the_threshold_is_where_answers_stop_being_right(make_bundle, small_squad):
+    bundle = open_bundle(make_bundle())
+    examples, border = as_answered(bundle, read_squad(small_squad))
+    tuned = tune(load_runtime(bundle, 1), bundle.tokenizer(), bundle.settings, examples)
+    assert tuned.null_threshold == pytest.approx(border, abs=1e-5)
+    assert tuned == replace(bundle.settings, null_threshold=tuned.null_threshold)
+    assert score(examples, predictions_of(bundle, examples), tuned.null_threshold)["f1"] == 100
+
+
+@pytest.mark.parametrize("stage", ["onnx", "store"])
+def test_what_is_made_of_a_bundle_searches_again_with_its_own_logits(make_bundle, small_squad, tmp_path, stage):
+    source = open_bundle(make_bundle())
+    examples, border = as_answered(source, read_squad(small_squad))
+    facts = {key: source.manifest[key] for key in ("kind", "precision", "stage", "parameters")}
+    with new_bundle(tmp_path / "parent", facts) as draft:
+        for name in source.manifest["files"]:
+            shutil.copy(source.path / name, draft.path)
+        save_held_out(examples, draft.path)
+        replace(source.settings, null_threshold=99.0).save(draft.path / SETTINGS)
+    if stage == "onnx":
+        made = export(OnnxConfig(model=tmp_path / "parent", out=tmp_path / "made", quantize="int8"))
+    else:
+        made = store(StoreConfig(tmp_path / "parent", tmp_path / "made"))
+        assert (made.path / HELD_OUT).read_bytes() == (tmp_path / "parent" / HELD_OUT).read_bytes()
+    found = made.settings.null_threshold
+    assert found == pytest.approx(tune(load_runtime(made), made.tokenizer(), made.settings, examples).null_threshold, abs=1e-5)
+    assert 1e-4 < abs(found - border) < 1, "its own, which rounding has moved a little"
 
 
 def test_those_kept_with_a_bundle_come_from_all_over_the_held_out(tmp_path):

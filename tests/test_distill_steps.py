@@ -1,0 +1,188 @@
+"""What a training step does: the loss it minimizes and where, its rate, decay and clipping, what it draws; what is cut."""
+
+from itertools import pairwise
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from distill.batches import to_tensors
+from distill.importance import measure_importance
+from distill.losses import hard_loss, hidden_loss, soft_loss
+from distill.objectives import Distillation, DistillationWeights, supervised
+from distill.optimizers import build_optimizer
+from distill.teacher_logits import TeacherLogits
+from distill.training import Trainer, TrainingOptions, learning_rate_at, make_accelerator
+from distill.width import WidthFlags, choose_width
+from qa.bundle import open_bundle
+from qa.datasets import resolve
+from qa.features import make_windows
+from qa.models.heads.segments import answer_tokens
+from qa.models.model import QAModel
+from qa.squad import read_squad
+
+pytestmark = pytest.mark.usefixtures("fresh_accelerate")
+OPTIONS = TrainingOptions(1e-3, 4, 2, precision="fp32")
+
+
+@pytest.fixture(scope="module")
+def windows(make_bundle):
+    bundle = open_bundle(make_bundle())
+    return make_windows(read_squad(resolve("embedded", "train"))[:12], bundle.tokenizer(), bundle.settings)[:12]
+
+
+def tiny(make_bundle, seed=0):
+    return QAModel.from_pretrained(make_bundle(seed=seed)).eval()
+
+
+# The loss
+
+
+def test_the_loss_is_the_weighted_sum_of_its_terms(make_bundle, windows, tmp_path):
+    teacher, student, batch = tiny(make_bundle), tiny(make_bundle, seed=1), to_tensors(windows)
+    inputs = {name: batch[name] for name in ("input_ids", "attention_mask", "token_type_ids")}
+    with torch.no_grad():
+        ours, theirs = (model(**inputs, hidden_states=True) for model in (student, teacher))
+    pairs = [(one["start_logits"], one["end_logits"]) for one in (ours, theirs)]
+    soft = soft_loss(*pairs, batch["valid"], 2.0)
+    hidden = hidden_loss(ours["hidden_states"], theirs["hidden_states"], batch["attention_mask"])
+    hard = hard_loss(*pairs[0], batch["start_positions"], batch["end_positions"], batch["valid"])
+    assert min(soft, hidden, hard) > 0.1
+    logits = TeacherLogits(teacher, windows, tmp_path, make_accelerator("fp32"))
+    for weights, wanted in (
+        (DistillationWeights(0.1, 2.0, 3.0), 0.1 * hard + 0.9 * soft + 3 * hidden),
+        (DistillationWeights(0.7, 2.0, 0.0), 0.7 * hard + 0.3 * soft),
+        (DistillationWeights(1.0, 2.0, 0.0), hard),
+    ):
+        terms = Distillation(logits, weights)(student, batch, np.arange(len(windows)))
+        assert terms["loss"].item() == pytest.approx(wanted.item(), rel=1e-4)
+
+
+def test_an_answer_may_stand_in_the_passage_or_nowhere(windows):
+    batch = to_tensors(windows)
+    states = torch.zeros(1)
+    assert torch.equal(batch["valid"], answer_tokens(states, batch["attention_mask"], batch["token_type_ids"]).bool())
+    for row, window in zip(batch["valid"], windows, strict=True):
+        assert row.nonzero().flatten().tolist() == [0, *range(window.context_begin, len(window.input_ids) - 1)]
+    for name in ("start_positions", "end_positions"):
+        assert batch["valid"].gather(1, batch[name][:, None]).all()
+
+
+# The step
+
+
+def test_the_rate_of_a_step_is_that_of_all_parameters(make_bundle, windows, tmp_path):
+    seen = []
+
+    def watched(*arguments):
+        seen.append([group["lr"] for group in trainer.optimizer.param_groups])
+        return supervised(*arguments)
+
+    trainer = Trainer(tiny(make_bundle), windows, watched, OPTIONS, tmp_path, "t")
+    trainer.train()
+    assert len(seen) == 6
+    assert all(rates == [learning_rate_at(step, 6, OPTIONS)] * 2 for step, rates in enumerate(seen))
+    assert len({rates[0] for rates in seen}) > 4
+
+
+def test_matrices_decay_and_vectors_do_not():
+    matrix, vector = nn.Parameter(torch.ones(2, 2)), nn.Parameter(torch.ones(2))
+    optimizer = build_optimizer("adamw", [matrix, vector], 0.1, 0.01)
+    matrix.grad, vector.grad = torch.zeros(2, 2), torch.zeros(2)
+    optimizer.step()
+    assert matrix.tolist() == [[pytest.approx(1 - 0.1 * 0.01)] * 2] * 2
+    assert vector.tolist() == [1, 1]
+
+
+def gradients(model, windows, folder, options, scale=1.0):
+    """The first step's gradient, as the optimizer is given it."""
+
+    class Seen(Exception):
+        pass
+
+    def scaled(*arguments):
+        return {name: scale * value for name, value in supervised(*arguments).items()}
+
+    for module in model.modules():
+        if isinstance(module, nn.Dropout):
+            module.p = 0.0
+    trainer, found = Trainer(model, windows, scaled, options, folder, "t"), []
+
+    def look():
+        found.extend(p.grad.clone() for p in model.parameters() if p.grad is not None)
+        raise Seen
+
+    trainer.optimizer.step = look
+    with pytest.raises(Seen):
+        trainer.train()
+    return torch.cat([g.flatten() for g in found])
+
+
+def test_long_gradients_are_cut_to_length_one_and_keep_their_direction(make_bundle, windows, tmp_path):
+    short, long = (
+        gradients(tiny(make_bundle), windows, tmp_path / str(scale), OPTIONS, scale) for scale in (1e-3, 1e3)
+    )
+    assert short.norm() < 1
+    assert long.norm().item() == pytest.approx(1, rel=1e-3)
+    assert torch.cosine_similarity(short, long, dim=0) > 0.999
+
+
+def test_the_gradient_of_accumulated_batches_is_that_of_one(make_bundle, windows, tmp_path):
+    same = [w for w in windows if len(w.input_ids) == max(len(v.input_ids) for v in windows)][:4] * 3
+    once, thrice = TrainingOptions(1e-3, 12, 1, precision="fp32"), TrainingOptions(1e-3, 4, 1, accumulation=3, precision="fp32")
+    wanted, found = (
+        gradients(tiny(make_bundle), same, tmp_path / str(o.accumulation), o, 1e-2) for o in (once, thrice)
+    )
+    assert wanted.norm() < 1
+    torch.testing.assert_close(found, wanted, rtol=1e-3, atol=1e-6)
+
+
+def test_no_two_steps_epochs_or_processes_draw_alike_and_a_run_draws_as_it_did(make_bundle, windows, tmp_path):
+    def drawn(process=0):
+        found = []
+
+        def drawing(*arguments):
+            found.append(torch.rand(1).item())
+            return supervised(*arguments)
+
+        trainer = Trainer(tiny(make_bundle), windows, drawing, OPTIONS, tmp_path / f"{process}", "t")
+        if process:
+            of_one = trainer.accelerator
+            stand_in = SimpleNamespace(num_processes=2, process_index=1, backward=of_one.backward, device=of_one.device)
+            stand_in.clip_grad_norm_, stand_in.no_sync = of_one.clip_grad_norm_, of_one.no_sync
+            trainer.accelerator = stand_in
+            trainer._step(0)
+        else:
+            trainer.train()
+        return found
+
+    first = drawn()
+    assert len(set(first)) == len(first) == 6
+    assert drawn() == first
+    assert drawn(process=1)[0] != first[0]
+    trainer = Trainer(tiny(make_bundle), windows, supervised, OPTIONS, tmp_path / "t", "t")
+    epochs = [[trainer._batch(3 * epoch + i)[0].tolist() for i in range(3)] for epoch in range(3)]
+    assert all(sorted(np.concatenate(epoch)) == list(range(12)) for epoch in epochs)
+    assert all(one != other for one, other in pairwise(epochs))
+
+
+# What is cut
+
+
+def test_importance_adds_up_over_windows(make_bundle, windows):
+    model = tiny(make_bundle)
+    together = measure_importance(model, windows[:3], progress=False)
+    alone = [measure_importance(model, [window], progress=False) for window in windows[:3]]
+    for kind in ("heads", "neurons"):
+        for layer, scores in enumerate(getattr(together, kind)):
+            torch.testing.assert_close(scores, sum(getattr(one, kind)[layer] for one in alone), rtol=1e-2, atol=1e-6)
+
+
+def test_layers_are_compared_by_scores_divided_by_the_root_of_their_sum():
+    """Eight heads of 2.0 to 2.7 share their layer's 18.8; plain scores would keep two of these and one of the others."""
+    first, second = torch.arange(8) / 10 + 2.0, torch.tensor([1.5, 1.2, 0, 0, 0, 0, 0, 0])
+    importance = SimpleNamespace(heads=[first, second], neurons=[torch.ones(32), torch.ones(32)])
+    width = choose_width(importance, [], WidthFlags(keep_heads=2 / 16, keep_ffn=1.0))
+    assert [heads.tolist() for heads in width.heads] == [[7], [0, 1]]

@@ -24,9 +24,9 @@ def adb(*arguments: str) -> bytes:
 
 
 def find(listing: str, name: str) -> tuple[int, int, str] | None:
-    """Middle and text of the view `name` in what uiautomator dumped, None when it is not on the screen."""
-    for node in ET.fromstring(listing).iter("node"):
-        if node.get("resource-id") == f"{APP}:id/{name}":
+    """Middle and text of the view `name` in what uiautomator dumped, None when it is not on the screen, or not enabled."""
+    for node in ET.fromstring(listing).iter("node") if listing else ():
+        if node.get("resource-id") == f"{APP}:id/{name}" and node.get("enabled") == "true":
             left, top, right, bottom = map(int, re.findall(r"\d+", node.get("bounds", "")))
             return (left + right) // 2, (top + bottom) // 2, node.get("text", "")
     return None
@@ -36,8 +36,9 @@ def wait_for(name: str) -> tuple[int, int, str]:
     """The same, as soon as the view is there and enabled; SystemExit when it does not come."""
     end = time.monotonic() + PATIENCE_S
     while time.monotonic() < end:
-        adb("shell", "uiautomator", "dump", "/sdcard/window.xml")
-        seen = find(adb("exec-out", "cat", "/sdcard/window.xml").decode(), name)
+        # While something moves on the screen nothing is dumped; of the last one there is nothing to read then.
+        adb("shell", "rm -f /sdcard/window.xml; uiautomator dump /sdcard/window.xml || true")
+        seen = find(adb("exec-out", "cat /sdcard/window.xml 2>/dev/null || true").decode(), name)
         if seen is not None:
             return seen
         time.sleep(1)

@@ -28,6 +28,9 @@ public final class BenchmarkActivity extends Screen implements Listeners.Listene
 
     @Override
     protected void onStop() {
+        if (!isChangingConfigurations() && app().benchmarks.job() != null) {
+            app().engine.cancel(); // in the background the system slows an app down, or stops it: such times are nobody's
+        }
         app().engine.listeners.remove(this);
         app().benchmarks.listeners.remove(this);
         super.onStop();

@@ -75,10 +75,9 @@ final class Comparison {
 
     private Engine.Work<Result> asking(Result result, StoredModel other) {
         int threads = result.model.threads;
-        boolean readAll = result.answers.windows == result.answers.windowsInText; // as the first did
         return (used, job) -> {
             try (LoadedModel model = engine.open(other, threads)) {
-                return model.ask(result.passage, result.question, readAll, job);
+                return model.ask(result.passage, result.question, result.readAll, job);
             }
         };
     }

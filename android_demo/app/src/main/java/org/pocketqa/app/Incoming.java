@@ -15,4 +15,7 @@ interface Incoming {
 
     /** Called once the app has its own copy. */
     void taken();
+
+    /** Called, on the main thread, when it was found to be no usable model. */
+    default void refused() {}
 }

@@ -52,7 +52,7 @@ final class LoadedModel implements Closeable {
     /** Answers a question; CancellationException when the job is cancelled. */
     Result ask(Passage passage, String question, boolean readAll, AskJob job) {
         job.begin(runtime);
-        return new Result(passage, question, answerer.ask(passage.text, question, readAll, job), info);
+        return new Result(passage, question, answerer.ask(passage.text, question, readAll, job), info, readAll);
     }
 
     /** Times this model, opened anew for each number of threads; CancellationException when the job is cancelled. */

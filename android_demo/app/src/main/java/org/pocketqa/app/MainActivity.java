@@ -19,7 +19,6 @@ import org.pocketqa.core.Candidate;
 
 /** The passage, the question and the answer. Shows workspace and engine; of its own it holds only the question being typed. */
 public final class MainActivity extends Screen implements Listeners.Listener {
-    private static final String MODEL = "model"; // extra of `python -m export.android --push`: the file name of a model to use
     private static final int MOST_QUESTION_LINES = 4;
     private static final int[] THREADS = {1, 2, 4};
     private static final int[] THREAD_ITEMS = {R.id.threads_1, R.id.threads_2, R.id.threads_4};
@@ -88,7 +87,7 @@ public final class MainActivity extends Screen implements Listeners.Listener {
     }
 
     private void takeShared(Intent intent) {
-        String model = SharedText.isNew(intent) ? intent.getStringExtra(MODEL) : null;
+        String model = SharedText.wanted(intent);
         if (model != null) {
             app().shelf.want(model);
         }

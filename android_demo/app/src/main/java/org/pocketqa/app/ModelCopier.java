@@ -7,6 +7,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.util.concurrent.CancellationException;
 import org.pocketqa.core.CopyProgress;
+import org.pocketqa.core.ModelFileException;
 import org.pocketqa.core.StoredModel;
 
 /** Copies models into the app, one at a time: picked, pushed or bundled ones. Main thread; it outlives the screen. */
@@ -117,10 +118,10 @@ final class ModelCopier {
         return job;
     }
 
-    /** Starts to copy a file; nothing while another is being copied. */
-    void start(Incoming incoming, Arrival arrival) {
+    /** Starts to copy a file; false while another is being copied. */
+    boolean start(Incoming incoming, Arrival arrival) {
         if (job != null) {
-            return;
+            return false;
         }
         Job started = new Job(incoming, arrival);
         job = started;
@@ -147,6 +148,7 @@ final class ModelCopier {
                     }
                 });
         listeners.changed();
+        return true;
     }
 
     private void keep(Job copied, File received) {
@@ -179,6 +181,9 @@ final class ModelCopier {
     private void fail(Job failed, Throwable fault) {
         if (job == failed) {
             job = null;
+            if (fault instanceof ModelFileException) {
+                failed.incoming.refused();
+            }
             engine.report(new LoadProblem(failed.name(), Sentences.of(context, fault)));
             listeners.changed();
         }

@@ -39,6 +39,7 @@ final class ModelShelf {
     private boolean listed;
     private int looks; // asked for and not done
     private int watchers;
+    private int round; // of looking every other second: a new one ends the one before
     private Settings.Ended ended; // until that is told
     private String wanted; // file name of a model to use as soon as it is here
     private boolean started; // the start's own choice is made
@@ -75,7 +76,7 @@ final class ModelShelf {
     /** A screen is there: look now and every other second, as a file may be pushed at any time. */
     void watch() {
         if (++watchers == 1) {
-            lookAndGoOn();
+            lookAndGoOn(++round);
         }
     }
 
@@ -84,10 +85,10 @@ final class ModelShelf {
         watchers--;
     }
 
-    private void lookAndGoOn() {
-        if (watchers > 0) {
+    private void lookAndGoOn(int current) {
+        if (watchers > 0 && current == round) {
             refresh();
-            Background.onMainLater(this::lookAndGoOn, LOOK_MS);
+            Background.onMainLater(() -> lookAndGoOn(current), LOOK_MS);
         }
     }
 
@@ -142,46 +143,62 @@ final class ModelShelf {
 
     // One at a time: the end of each copy looks again.
     private void takeIn(Look found) {
-        for (File file : found.settled) {
-            String version = file + " " + found.pushed.get(file);
-            if (copier.job() == null && tried.add(version)) {
-                copier.start(new PushedFile(file), this::arrived);
+        for (final File file : found.settled) {
+            final String version = found.pushed.get(file);
+            boolean refused = settings.refused(file.getPath(), version);
+            if (copier.job() == null && !refused && tried.add(file + " " + version)) {
+                copier.start(new PushedFile(file, () -> settings.setRefused(file.getPath(), version)), this::arrived);
             }
         }
-        if (copier.job() == null && found.bundled && settings.model() == null && settings.takeBundled()) {
-            copier.start(new BundledModel(context), this::arrived);
+        boolean wanted = found.bundled && settings.model() == null && !settings.bundledTaken();
+        if (copier.job() == null && wanted && tried.add("bundled")) {
+            copier.start(
+                    new BundledModel(context),
+                    model -> {
+                        settings.setBundledTaken();
+                        arrived(model);
+                    });
         }
     }
 
-    // A pushed model is used when it was asked for, when it replaces the one in use, or when there is none.
+    // A pushed model is used when it was asked for, when it replaces the one in use or being loaded, or when there is none.
     private void arrived(StoredModel model) {
         ModelInfo used = engine.state().model;
-        boolean replaces = used != null && used.stored.file.equals(model.file);
+        boolean replaces = used != null && used.stored.file.equals(model.file) || model.name.equals(engine.state().loading);
         if (replaces || model.name.equals(wanted) || engine.state().phase == EngineState.Phase.NO_MODEL) {
             use(model);
         }
         refresh();
     }
 
-    /** Copies a file of another app and uses it. */
+    /** Copies a file of another app and uses it; while another is being copied, it says so. */
     void take(Uri picked) {
-        copier.start(
-                new Document(context, picked),
-                model -> {
-                    use(model);
-                    refresh();
-                });
+        boolean started =
+                copier.start(
+                        new Document(context, picked),
+                        model -> {
+                            use(model);
+                            refresh();
+                        });
+        if (!started) {
+            Toast.makeText(context, context.getString(R.string.copy_busy), Toast.LENGTH_LONG).show();
+        }
     }
 
     /** Uses the model of this file name, now or as soon as it arrives. */
     void want(String name) {
         wanted = name;
         for (StoredModel model : models) {
-            ModelInfo used = engine.state().model;
-            if (model.name.equals(name) && (used == null || !used.stored.file.equals(model.file))) {
+            if (model.name.equals(name) && !inUse(model)) {
                 use(model);
             }
         }
+    }
+
+    /** Is it, as it is now, the model in use? */
+    boolean inUse(StoredModel model) {
+        ModelInfo used = engine.state().model;
+        return used != null && used.stored.file.equals(model.file) && used.stored.version.equals(model.version);
     }
 
     /** Are these the same files, and none of them replaced? */

@@ -165,8 +165,7 @@ public final class ModelsActivity extends Screen implements Listeners.Listener {
     }
 
     private void choose(StoredModel model) {
-        ModelInfo used = app().engine.state().model;
-        if (used == null || !used.stored.file.equals(model.file)) {
+        if (!app().shelf.inUse(model)) {
             app().shelf.use(model);
         }
     }

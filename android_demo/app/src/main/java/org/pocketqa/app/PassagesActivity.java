@@ -22,7 +22,7 @@ public final class PassagesActivity extends Screen implements Listeners.Listener
         super.onCreate(saved);
         show(R.layout.passages);
         showBack();
-        waiting = saved != null && saved.getBoolean(WAITING);
+        waiting = saved != null && PocketQaApp.PROCESS.equals(saved.getString(WAITING));
         findViewById(R.id.paste)
                 .setOnClickListener(view -> paste());
         findViewById(R.id.open_text)
@@ -81,7 +81,7 @@ public final class PassagesActivity extends Screen implements Listeners.Listener
     @Override
     protected void onSaveInstanceState(Bundle saved) {
         super.onSaveInstanceState(saved);
-        saved.putBoolean(WAITING, waiting);
+        saved.putString(WAITING, waiting ? PocketQaApp.PROCESS : null);
     }
 
     @Override

@@ -2,9 +2,13 @@ package org.pocketqa.app;
 
 import android.app.Application;
 import android.content.Context;
+import java.util.UUID;
 
 /** Holds what outlives the screens: a turned phone or a screen left must not lose an answer or a loaded model. */
 public final class PocketQaApp extends Application {
+    /** Another in every process: what a screen was waiting for in one does not come in the next. */
+    static final String PROCESS = UUID.randomUUID().toString();
+
     Settings settings;
     ModelFolders folders;
     Engine engine;

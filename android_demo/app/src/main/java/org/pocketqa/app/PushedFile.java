@@ -8,9 +8,11 @@ import java.io.InputStream;
 /** A file that a computer put into the app's inbox; it goes once the app has its own copy. */
 final class PushedFile implements Incoming {
     private final File file;
+    private final Runnable refused;
 
-    PushedFile(File file) {
+    PushedFile(File file, Runnable refused) {
         this.file = file;
+        this.refused = refused;
     }
 
     @Override
@@ -31,5 +33,10 @@ final class PushedFile implements Incoming {
     @Override
     public void taken() {
         file.delete(); // one that cannot be deleted is taken in once more at the next start, over itself
+    }
+
+    @Override
+    public void refused() {
+        refused.run();
     }
 }

@@ -26,7 +26,9 @@ final class Settings {
     private static final String WITH_XNNPACK = "loading_with_xnnpack";
     private static final String LOADING_VERSION = "loading_version";
     private static final String LOADING_BUILD = "loading_build";
+    private static final String SUSPECTED = "suspected";
     private static final String ENDED_WITH_XNNPACK = "ended_with_xnnpack/";
+    private static final String REFUSED = "refused/";
     private static final String READ_ALL = "read_all";
     private static final String BUNDLED_TAKEN = "bundled_taken";
     private static final int DEFAULT_THREADS = 2; // most phones have at least two fast cores
@@ -61,13 +63,14 @@ final class Settings {
 
     /** The file is loaded or refused. */
     void loaded() {
-        preferences.edit().remove(LOADING).commit();
+        preferences.edit().remove(LOADING).remove(SUSPECTED).commit();
     }
 
     /**
      * At a start: the file on which the last process ended, or null.
      *
-     * An installation ends the app too; of that no file is to blame. Where XNNPACK may be, it is remembered for this version.
+     * An installation ends the app too; of that no file is to blame. Nor is one for a single end, which may have been the user's
+     * or the system's: of the second in a row XNNPACK may be the reason, and that is remembered for this version of the file.
      */
     Ended ended() {
         String name = preferences.getString(LOADING, null);
@@ -77,7 +80,10 @@ final class Settings {
         String version = preferences.getString(LOADING_VERSION, null);
         boolean xnnpack = preferences.getInt(WITH_XNNPACK, 1) == 1;
         if (xnnpack) {
-            preferences.edit().putString(ENDED_WITH_XNNPACK + name, version).apply();
+            String suspect = name + " " + version;
+            boolean again = suspect.equals(preferences.getString(SUSPECTED, null));
+            SharedPreferences.Editor edit = preferences.edit().putString(SUSPECTED, suspect);
+            (again ? edit.putString(ENDED_WITH_XNNPACK + name, blamed(version)) : edit).apply();
         }
         return new Ended(name, version, xnnpack);
     }
@@ -87,9 +93,23 @@ final class Settings {
         preferences.edit().remove(LOADING).apply();
     }
 
-    /** Did the app end on just this version of a file while XNNPACK was used? Then it is computed without. */
+    // Another installation may bring another LiteRT, in which the file has a chance of its own.
+    private String blamed(String version) {
+        return version + " " + build;
+    }
+
+    /** Did the app end twice in a row on just this version of a file while XNNPACK was used? Then it is computed without. */
     boolean endedWithXnnpack(StoredModel model) {
-        return model.version.equals(preferences.getString(ENDED_WITH_XNNPACK + model.name, null));
+        return blamed(model.version).equals(preferences.getString(ENDED_WITH_XNNPACK + model.name, null));
+    }
+
+    /** Was just this version of a pushed file found to be no usable model? */
+    boolean refused(String pushed, String version) {
+        return version.equals(preferences.getString(REFUSED + pushed, null));
+    }
+
+    void setRefused(String pushed, String version) {
+        preferences.edit().putString(REFUSED + pushed, version).apply();
     }
 
     /** A deleted model is neither missed nor blamed at the next start. */
@@ -121,10 +141,12 @@ final class Settings {
         preferences.edit().putInt(READ_ALL, all ? 1 : 0).apply();
     }
 
-    /** True once for each installation that carries a model: one that was deleted does not come back by itself. */
-    boolean takeBundled() {
-        boolean first = !build.equals(preferences.getString(BUNDLED_TAKEN, null));
+    /** Was this installation's own model taken in? Once deleted, it does not come back by itself. */
+    boolean bundledTaken() {
+        return build.equals(preferences.getString(BUNDLED_TAKEN, null));
+    }
+
+    void setBundledTaken() {
         preferences.edit().putString(BUNDLED_TAKEN, build).apply();
-        return first;
     }
 }

@@ -10,6 +10,8 @@ import org.pocketqa.core.TextFileException;
 
 /** A text that another app shares. */
 final class SharedText {
+    private static final String MODEL = "model"; // an extra
+
     private SharedText() {}
 
     /** Is this a share, and a new one? From the list of recent apps the same intent comes again, long after the fact. */
@@ -22,6 +24,15 @@ final class SharedText {
     /** Does the intent come for the first time? */
     static boolean isNew(Intent intent) {
         return (intent.getFlags() & Intent.FLAG_ACTIVITY_LAUNCHED_FROM_HISTORY) == 0;
+    }
+
+    /** The file name of the model that `python -m export.android --push` wants used, for the first time; else null. */
+    static String wanted(Intent intent) {
+        try { // before Android 13 one extra that cannot be read makes all of them so
+            return isNew(intent) ? intent.getStringExtra(MODEL) : null;
+        } catch (RuntimeException unreadable) {
+            return null;
+        }
     }
 
     /** The model file that another app shares or opens here, for the first time; null when the intent is about something else. */

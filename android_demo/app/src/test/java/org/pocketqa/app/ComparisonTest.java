@@ -41,6 +41,18 @@ public class ComparisonTest {
     }
 
     @Test
+    public void theOtherModelReadsAsMuchAsTheFirstWasToldTo() {
+        for (boolean all : new boolean[] {true, false}) {
+            phone.app.settings.setReadAll(all);
+            phone.ask("b");
+            phone.app.settings.setReadAll(!all);
+            assertTrue(comparison.ask(other()));
+            untilAnswered();
+            assertEquals(all, comparison.results().get(1).readAll);
+        }
+    }
+
+    @Test
     public void bothAnswersStandSideBySide() {
         assertTrue(comparison.others(phone.app.shelf.models()).isEmpty()); // nothing was asked yet
         phone.ask("b");

@@ -7,6 +7,7 @@ import static org.junit.Assert.assertTrue;
 
 import android.content.ContentResolver;
 import android.net.Uri;
+import android.widget.Toast;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStream;
@@ -53,6 +54,7 @@ public class CopyTest {
         slow.reading.thread();
         phone.app.shelf.take(phone.document(MODEL, "second.tflite"));
         assertEquals("slow.tflite", copier.job().name());
+        assertEquals("copy_busy", Toast.shown);
         slow.reading.release();
         untilIdle();
         assertEquals("small-fp32.tflite", phone.inUse());

@@ -56,6 +56,36 @@ public class ShelfTest {
     }
 
     @Test
+    public void aTurnedScreenLeavesOneRoundOfLooking() throws IOException {
+        phone.start();
+        for (int turn = 0; turn < 3; turn++) {
+            phone.app.shelf.watch();
+            phone.app.shelf.unwatch();
+        }
+        phone.app.shelf.watch();
+        for (int planned = Looper.DELAYED.size(); planned > 0; planned--) {
+            Looper.DELAYED.remove().run();
+        }
+        assertEquals(1, Looper.DELAYED.size());
+    }
+
+    @Test
+    public void aRefusedPushedFileIsTriedOnceAndAnotherVersionOfItToo() throws IOException {
+        phone.startWith(MODEL);
+        phone.push("bad.tflite", Arrays.copyOf(ModelBytes.named("other"), 100));
+        phone.look();
+        phone.until(() -> phone.problem() != null);
+        for (int start = 0; start < 2; start++) {
+            phone.start();
+            phone.look();
+            assertNull(phone.problem());
+        }
+        phone.push("bad.tflite", ModelBytes.named("other"));
+        phone.look();
+        phone.until(() -> phone.names().contains("other-fp32.tflite"));
+    }
+
+    @Test
     public void aFileThatIsStillBeingWrittenIsLeftAlone() throws IOException {
         phone.start();
         File pushed = phone.push("new.tflite", Arrays.copyOf(MODEL, 100));

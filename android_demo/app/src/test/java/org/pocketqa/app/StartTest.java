@@ -11,6 +11,7 @@ import java.io.File;
 import java.io.FileOutputStream;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 import java.util.Collections;
 import org.junit.Rule;
 import org.junit.Test;
@@ -87,7 +88,7 @@ public class StartTest {
         assertTrue(Interpreter.xnnpack);
         assertEquals("bad-fp32.tflite: fault_ended", phone.problem());
         phone.use("bad-fp32.tflite");
-        assertFalse("of the other the reason may be XNNPACK", Interpreter.xnnpack);
+        assertTrue("once may be any end of a process", Interpreter.xnnpack);
         phone.use("small-fp32.tflite");
         phone.start();
         assertEquals("small-fp32.tflite", phone.inUse());
@@ -95,11 +96,14 @@ public class StartTest {
     }
 
     @Test
-    public void theModelThatEndsTheAppIsTriedOnceWithoutXnnpackAndThenNotByItself() throws IOException {
+    public void theModelThatEndsTheAppTwiceIsTriedWithoutXnnpackAndThenNotByItself() throws IOException {
         phone.startWith(MODEL);
         Crash crash = crash();
         phone.start();
         assertTrue(Interpreter.xnnpack);
+        restart(crash.left);
+        assertTrue("the first end may have been the user's", Interpreter.xnnpack);
+        assertNull(phone.problem());
         restart(crash.left);
         assertEquals("small-fp32.tflite", phone.inUse());
         assertFalse(Interpreter.xnnpack);
@@ -124,6 +128,32 @@ public class StartTest {
     }
 
     @Test
+    public void endsWithAGoodLoadBetweenThemAreNotOfTheFile() throws IOException {
+        phone.startWith(MODEL);
+        Crash crash = crash();
+        phone.start();
+        restart(crash.left);
+        FakePreferences later = phone.preferences.copy(); // that load went well
+        restart(later);
+        restart(crash.left);
+        assertTrue(Interpreter.xnnpack);
+        assertFalse(phone.app.shelf.plain(phone.model("small-fp32.tflite")));
+    }
+
+    @Test
+    public void anotherInstallationGivesAFileAnotherChanceWithXnnpack() throws IOException {
+        phone.startWith(MODEL);
+        Crash crash = crash();
+        phone.start();
+        restart(crash.left);
+        restart(crash.left);
+        assertFalse(Interpreter.xnnpack);
+        phone.codePath = "/data/app/2/base.apk";
+        phone.start();
+        assertTrue(Interpreter.xnnpack);
+    }
+
+    @Test
     public void aFileOnWhichAnInstallationEndedTheAppIsNotBlamed() throws IOException {
         phone.startWith(MODEL);
         Crash crash = crash();
@@ -140,6 +170,7 @@ public class StartTest {
         phone.startWith(MODEL);
         Crash crash = crash();
         phone.start();
+        restart(crash.left);
         restart(crash.left);
         restart(crash.left);
         assertEquals("small-fp32.tflite: fault_ended", phone.problem());
@@ -159,6 +190,17 @@ public class StartTest {
         phone.start();
         assertNull(phone.inUse());
         assertNull(phone.problem());
+    }
+
+    @Test
+    public void aBundledModelThatCouldNotBeCopiedIsCopiedAtTheNextStart() throws IOException {
+        AssetManager.model = Arrays.copyOf(MODEL, MODEL.length / 2);
+        phone.start();
+        phone.until(() -> phone.problem() != null);
+        assertNull(phone.inUse());
+        AssetManager.model = MODEL;
+        phone.start();
+        assertEquals("small-fp32.tflite", phone.inUse());
     }
 
     @Test

@@ -21,6 +21,8 @@ public final class Answers {
     public final long inferenceNanos;
     public final long decodeNanos;
 
+    private final Double nullThreshold;
+
     Answers(
             List<Candidate> candidates,
             double nullScore,
@@ -32,6 +34,7 @@ public final class Answers {
             long decodeNanos) {
         this.candidates = Collections.unmodifiableList(candidates);
         this.nullScore = nullScore;
+        this.nullThreshold = nullThreshold;
         this.best = answered(candidates, nullScore, nullThreshold) ? candidates.get(0) : null;
         this.windows = windows;
         this.windowsInText = windowsInText;
@@ -45,12 +48,15 @@ public final class Answers {
         return !candidates.isEmpty() && (nullThreshold == null || !(nullScore - candidates.get(0).score > nullThreshold));
     }
 
-    /** The candidates' shares: the softmax of their scores. */
+    /** The candidates' shares of all that can be given: the softmax of their scores and, with a threshold, of no answer's. */
     public double[] probabilities() {
         double[] shares = new double[candidates.size()];
-        double sum = 0;
+        double top = shares.length == 0 ? 0 : candidates.get(0).score;
+        double none = nullThreshold == null || shares.length == 0 ? Double.NEGATIVE_INFINITY : nullScore - nullThreshold - top;
+        double most = Math.max(0, none); // so that nothing overflows
+        double sum = Math.exp(none - most);
         for (int i = 0; i < shares.length; i++) {
-            shares[i] = Math.exp(candidates.get(i).score - candidates.get(0).score);
+            shares[i] = Math.exp(candidates.get(i).score - top - most);
             sum += shares[i];
         }
         for (int i = 0; i < shares.length; i++) {

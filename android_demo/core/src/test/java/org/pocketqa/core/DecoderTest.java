@@ -232,6 +232,16 @@ public class DecoderTest {
         assertArrayEquals(new double[] {1, 0}, answers(apart, 0, null).probabilities(), 0);
     }
 
+    @Test
+    public void withAThresholdNoAnswerHasAShareToo() {
+        Candidate six = new Candidate(Math.log(6), 0, 1);
+        List<Candidate> candidates = Arrays.asList(six, new Candidate(Math.log(3), 0, 2));
+        assertArrayEquals(new double[] {0.6, 0.3}, answers(candidates, 0, 0.0).probabilities(), 1e-12);
+        assertArrayEquals(new double[] {0.06, 0.03}, answers(candidates, Math.log(91), 0.0).probabilities(), 1e-12);
+        assertArrayEquals(new double[] {0.6, 0.3}, answers(candidates, 5000, 5000.0).probabilities(), 1e-12);
+        assertArrayEquals(new double[] {0, 0}, answers(candidates, 5000, 0.0).probabilities(), 0);
+    }
+
     private static Answers answers(List<Candidate> candidates, double nullScore, Double threshold) {
         return new Answers(candidates, nullScore, threshold, 1, 1, 0, 0, 0);
     }

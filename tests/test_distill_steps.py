@@ -18,6 +18,7 @@ from distill.training import Trainer, TrainingOptions, learning_rate_at, make_ac
 from distill.width import WidthFlags, choose_width
 from qa.bundle import open_bundle
 from qa.datasets import resolve
+from qa.errors import OptionError
 from qa.features import make_windows
 from qa.models.heads.segments import answer_tokens
 from qa.models.model import QAModel
@@ -166,6 +167,28 @@ def test_no_two_steps_epochs_or_processes_draw_alike_and_a_run_draws_as_it_did(m
     epochs = [[trainer._batch(3 * epoch + i)[0].tolist() for i in range(3)] for epoch in range(3)]
     assert all(sorted(np.concatenate(epoch)) == list(range(12)) for epoch in epochs)
     assert all(one != other for one, other in pairwise(epochs))
+
+
+def test_a_gradient_that_is_not_finite_ends_the_run_before_it_is_learnt(make_bundle, windows, tmp_path):
+    """As where the loss of another process is infinite: here it is finite, the mean gradient is not."""
+    model = tiny(make_bundle)
+
+    def infinite_gradient(*arguments):
+        terms = supervised(*arguments)
+        return {"loss": terms["loss"] + 0 * torch.sqrt(0 * terms["loss"])}
+
+    for optimizer in ("adamw", "adafactor"):
+        options = TrainingOptions(1e-3, 4, 2, precision="fp32", optimizer=optimizer)
+        with pytest.raises(OptionError, match=r"t: at step 0 the loss is \d.* and its gradient nan long; lower --learning-rate"):
+            Trainer(model, windows, infinite_gradient, options, tmp_path / optimizer, "t").train()
+    assert all(p.isfinite().all() for p in model.parameters())
+
+
+def test_batches_are_no_longer_than_a_models_positions(windows):
+    odd = next(w for w in windows if len(w.input_ids) % 32 not in (0, 31))
+    n = len(odd.input_ids)
+    lengths = [to_tensors([odd], most=most)["input_ids"].shape[1] for most in (None, n + 1, n)]
+    assert lengths == [-(-n // 32) * 32, n + 1, n]
 
 
 # What is cut

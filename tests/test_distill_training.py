@@ -301,21 +301,6 @@ def test_parts_of_a_batch_weigh_as_many_windows_as_they_have(make_bundle, window
     assert mean_of_processes == pytest.approx(losses[:n_windows].mean())
 
 
-def test_a_gradient_that_is_not_finite_ends_the_run_before_it_is_learnt(make_bundle, windows, tmp_path):
-    """As where the loss of another process is infinite: here it is finite, the mean gradient is not."""
-    model = tiny(make_bundle)
-
-    def infinite_gradient(*arguments):
-        terms = supervised(*arguments)
-        return {"loss": terms["loss"] + 0 * torch.sqrt(0 * terms["loss"])}
-
-    for optimizer in ("adamw", "adafactor"):
-        options = TrainingOptions(1e-3, 4, 2, precision="fp32", optimizer=optimizer)
-        with pytest.raises(OptionError, match=r"t: at step 0 the loss is \d.* and its gradient nan long; lower --learning-rate"):
-            Trainer(model, windows, infinite_gradient, options, tmp_path / optimizer, "t").train()
-    assert all(p.isfinite().all() for p in model.parameters())
-
-
 def test_a_run_stopped_between_steps_keeps_them(make_bundle, windows, tmp_path):
     def stopped(step, n_steps):
         if step == 3:
@@ -329,13 +314,6 @@ def test_a_run_stopped_between_steps_keeps_them(make_bundle, windows, tmp_path):
     Trainer(straight, windows, supervised, options, tmp_path / "a", "t").train()
     for name, tensor in straight.state_dict().items():
         assert torch.equal(tensor, resumed.state_dict()[name]), name
-
-
-def test_batches_are_no_longer_than_a_models_positions(windows):
-    odd = next(w for w in windows if len(w.input_ids) % 32 not in (0, 31))
-    n = len(odd.input_ids)
-    lengths = [to_tensors([odd], most=most)["input_ids"].shape[1] for most in (None, n + 1, n)]
-    assert lengths == [-(-n // 32) * 32, n + 1, n]
 
 
 def test_a_full_gpu_is_said_in_words(make_bundle, windows, tmp_path):

@@ -1,0 +1,86 @@
+# From SQuAD 2.0 to the models that come with the project, and to their rows in the tables; goes on where it was stopped.
+#
+#   make -f recipes/flagship.mk models TRAIN=train-v2.0.json DEV=dev-v2.0.json
+#   make -f recipes/flagship.mk rows TRAIN=... DEV=... DEV1=dev-v1.1.json MORE="other.json another.json"
+#
+# Run in the checkout after make install. With two cores training takes a long night where the CPU computes in bf16. `models` ends
+# with a folder $(OUT)/models, to be copied to models/. `rows` wants an idle machine.
+
+OUT ?= runs/flagship
+# A process for each core or GPU; their model is that of one process but for dropout.
+PROCESSES ?= 2
+RUN := .venv/bin/python
+EACH := OMP_NUM_THREADS=1 $(RUN) -m torch.distributed.run --standalone --nproc-per-node $(PROCESSES)
+MADE := manifest.json
+RELEASED := $(OUT)/models
+
+.PHONY: models rows
+.DELETE_ON_ERROR:
+
+models: $(RELEASED)/SHA256SUMS
+
+# What was made of what is in every manifest; the list is for the eye.
+$(RELEASED)/SHA256SUMS: $(RELEASED)/teacher/$(MADE) $(RELEASED)/student/$(MADE) $(RELEASED)/student-tflite-int8/$(MADE) $(RELEASED)/student-onnx-int8/$(MADE)
+	cd $(RELEASED) && sha256sum */model.* > SHA256SUMS
+
+# After "|" stands what must be there, whatever its time: a finished bundle is never made again.
+$(OUT)/teacher/$(MADE):
+	$(EACH) -m distill.finetune --data $(TRAIN) --epochs 2 --out $(OUT)/teacher --resume
+
+# Stored first: the student learns from the very teacher that is released.
+$(RELEASED)/teacher/$(MADE): | $(OUT)/teacher/$(MADE)
+	$(RUN) -m compress.store --model $(OUT)/teacher --weights int8-weights --out $(RELEASED)/teacher
+
+$(OUT)/student/$(MADE): | $(RELEASED)/teacher/$(MADE)
+	$(EACH) -m distill.run --teacher $(RELEASED)/teacher --data $(TRAIN) --learning-rate 2e-4 --epochs 1 --out $(OUT) --resume
+
+$(OUT)/student-pq3/$(MADE): | $(OUT)/student/$(MADE)
+	$(RUN) -m compress.tables --model $(OUT)/student --embeddings pq3 --data $(TRAIN)
+
+$(OUT)/student-pq3-grid-int8/$(MADE): | $(OUT)/student-pq3/$(MADE)
+	$(RUN) -m compress.quantize_aware --model $(OUT)/student-pq3 --teacher $(RELEASED)/teacher --quantize int8 --data $(TRAIN) --eval-data $(DEV) --resume
+
+$(RELEASED)/student/$(MADE): | $(OUT)/student-pq3-grid-int8/$(MADE)
+	$(RUN) -m compress.store --model $(OUT)/student-pq3-grid-int8 --weights int8-weights --out $(RELEASED)/student
+
+$(RELEASED)/student-tflite-int8/$(MADE): | $(OUT)/student-pq3-grid-int8/$(MADE)
+	$(RUN) -m export.tflite --model $(OUT)/student-pq3-grid-int8 --quantize int8 --out $(RELEASED)/student-tflite-int8
+
+$(RELEASED)/student-onnx-int8/$(MADE): | $(OUT)/student-pq3-grid-int8/$(MADE)
+	$(RUN) -m export.onnx --model $(OUT)/student-pq3-grid-int8 --quantize int8 --out $(RELEASED)/student-onnx-int8
+
+# What the tables show beside the released files: the same models in other precisions, and a smaller file in int4.
+$(OUT)/small/$(MADE): | $(OUT)/student/$(MADE)
+	$(RUN) -m compress.tables --model $(OUT)/student --embeddings pq4 --data $(TRAIN) --out $(OUT)/small
+
+$(OUT)/small-grid-int4/$(MADE): | $(OUT)/small/$(MADE)
+	$(RUN) -m compress.quantize_aware --model $(OUT)/small --teacher $(RELEASED)/teacher --quantize int4 --data $(TRAIN) --eval-data $(DEV) --resume
+
+$(OUT)/small-grid-int4-tflite-int4/$(MADE): | $(OUT)/small-grid-int4/$(MADE)
+	$(RUN) -m export.tflite --model $(OUT)/small-grid-int4 --quantize int4
+
+$(OUT)/%-tflite-fp32/$(MADE): | $(OUT)/%/$(MADE)
+	$(RUN) -m export.tflite --model $(OUT)/$*
+
+$(OUT)/%-tflite-fp16/$(MADE): | $(OUT)/%/$(MADE)
+	$(RUN) -m export.tflite --model $(OUT)/$* --quantize fp16
+
+$(OUT)/%-tflite-int8/$(MADE): | $(OUT)/%/$(MADE)
+	$(RUN) -m export.tflite --model $(OUT)/$* --quantize int8
+
+$(OUT)/%-onnx-fp32/$(MADE): | $(OUT)/%/$(MADE)
+	$(RUN) -m export.onnx --model $(OUT)/$*
+
+$(OUT)/%-onnx-int8/$(MADE): | $(OUT)/%/$(MADE)
+	$(RUN) -m export.onnx --model $(OUT)/$* --quantize int8
+
+EXPORTS := $(foreach form,onnx-fp32 onnx-int8 tflite-fp32 tflite-fp16 tflite-int8,teacher-$(form)) student-onnx-fp32 student-tflite-fp32 student-tflite-fp16
+TIMED := $(OUT)/teacher $(EXPORTS:%=$(OUT)/%) $(OUT)/student $(RELEASED)/student-onnx-int8 $(RELEASED)/student-tflite-int8 $(OUT)/small-grid-int4-tflite-int4
+# Elsewhere than in SQuAD 2.0 the released files are scored alone.
+SCORED := $(OUT)/teacher $(OUT)/student $(RELEASED)/teacher $(RELEASED)/student $(RELEASED)/student-onnx-int8 $(RELEASED)/student-tflite-int8 $(OUT)/small-grid-int4-tflite-int4
+COMPARE := $(RUN) benchmarks/compare.py
+INTO := --baseline $(OUT)/teacher --rows $(OUT)/rows.jsonl
+
+rows: $(RELEASED)/SHA256SUMS $(TIMED:%=%/$(MADE)) $(SCORED:%=%/$(MADE))
+	$(COMPARE) $(TIMED) --data $(DEV) $(INTO) --lengths real --threads 1
+	$(foreach data,$(DEV) $(DEV1) $(MORE),$(COMPARE) $(SCORED) --data $(data) $(INTO) --skip-latency && )true

@@ -1,10 +1,9 @@
-# From SQuAD 2.0 to the models that come with the project, and to their rows in the tables; goes on where it was stopped.
+# From SQuAD 2.0 to a teacher, a student and its files, and to their rows in a table; goes on where it was stopped.
 #
 #   make -f recipes/flagship.mk models TRAIN=train-v2.0.json DEV=dev-v2.0.json
 #   make -f recipes/flagship.mk rows TRAIN=... DEV=... DEV1=dev-v1.1.json MORE="other.json another.json"
 #
-# Run in the checkout after make install. With two cores training takes a long night where the CPU computes in bf16. `models` ends
-# with a folder $(OUT)/models, to be copied to models/. `rows` wants an idle machine.
+# Run in the checkout after make install. `models` ends with the folder $(OUT)/models, `rows` wants an idle machine.
 
 OUT ?= runs/flagship
 # A process for each core or GPU; their model is that of one process but for dropout.

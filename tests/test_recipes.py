@@ -1,4 +1,4 @@
-"""The recipe of the models that come with the project: its commands parse, in an order in which each has what it needs."""
+"""Recipes: their commands parse, in an order in which each has what it needs."""
 
 import re
 import shlex

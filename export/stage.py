@@ -14,13 +14,14 @@ from export.word_table import check_form, store_words
 from qa.bundle import MANIFEST, PROBE, SETTINGS, Bundle, ModelFolder, new_bundle, open_bundle, refuse_existing
 from qa.checkpoints import open_model, output_beside
 from qa.cli import check_option
-from qa.errors import BundleError, PocketQAError
+from qa.errors import PocketQAError
 from qa.models.model import QAModel
 from qa.models.pretrained import copy_tokenizer
 from qa.precision import INTEGER_BITS, OF_FLAG, TABLE_FORMS
 from qa.probe import ProbeWindow, write_probe
 from qa.runtimes import Runtime, TorchRuntime, available_cores, load_runtime, probe_difference
 from qa.settings import QASettings
+from qa.shipped import STUDENT, shipped
 from qa.threshold import tune_for_bundle
 
 DEMO = Path("runs/demo")
@@ -47,7 +48,8 @@ class ExportConfig:
     """Export a PyTorch bundle."""
 
     model: Path | None = None
-    """PyTorch bundle to export, or a transformers checkpoint (folder or hub name); without it the demo's newest student."""
+    """PyTorch bundle to export, or a transformers checkpoint (folder or hub name); without it the demo's newest student, and
+    before there is one the student that comes with the project."""
     out: Path | None = None
     """Bundle to create; by default beside the parent, named after runtime and precision."""
     quantize: Annotated[str, arg(help=QUANTIZE_HELP)] = "none"
@@ -64,7 +66,7 @@ class ExportConfig:
 
 
 def newest_student(folder: Path = DEMO) -> Path:
-    """The student, pruned or trained for a precision or neither, that was finished last in a run folder."""
+    """The student, pruned or trained for a precision or neither, that was finished last in a run folder; else the shipped one."""
     students = []
     for manifest in folder.glob(f"*/{MANIFEST}"):
         try:
@@ -73,9 +75,7 @@ def newest_student(folder: Path = DEMO) -> Path:
             continue
         if bundle.kind == "pytorch" and bundle.stage in STUDENT_STAGES:
             students.append((manifest.stat().st_mtime_ns, manifest.parent))
-    if not students:
-        raise BundleError(f"{folder}: holds no finished student; give --model BUNDLE, or run python -m distill.run first")
-    return max(students)[1]
+    return max(students)[1] if students else shipped(STUDENT)
 
 
 def export_bundle(

@@ -8,10 +8,11 @@ if TYPE_CHECKING:
     from qa.reader import Reader
 
 
-def load(name_or_path: str | os.PathLike[str], *, threads: int | None = None, isolated: bool = False) -> "Reader":
-    """Open a bundle of any runtime and precision, or a transformers checkpoint by folder or hub name, to answer questions with.
+def load(name_or_path: str | os.PathLike[str] | None = None, *, threads: int | None = None, isolated: bool = False) -> "Reader":
+    """Open a bundle of any runtime and precision, or a transformers checkpoint by folder or hub name, to answer questions with;
+    without a name the student in int8 that comes with the project.
 
-        model = qa.load("runs/demo/student")
+        model = qa.load()
         model.answer("Who wrote it?", passage).text
 
     `threads` defaults to all cores. `isolated` computes in a process of its own, for a file you do not trust: one that crashes
@@ -21,6 +22,8 @@ def load(name_or_path: str | os.PathLike[str], *, threads: int | None = None, is
     from qa.checkpoints import open_model  # here, so that importing qa loads nothing
     from qa.cli import check_option
     from qa.reader import Reader
+    from qa.shipped import ASKED, shipped
 
+    name_or_path = shipped(ASKED, "name_or_path") if name_or_path is None else name_or_path
     check_option(isinstance(name_or_path, str | os.PathLike), "name_or_path", repr(name_or_path), "a path or a hub name")
     return Reader(open_model(Path(name_or_path)), threads, isolated=isolated)

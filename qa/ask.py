@@ -1,6 +1,6 @@
 """Ask a bundle about a passage of any length.
 
-    python -m qa.ask --model runs/demo/student --question "Who wrote it?" --context passage.txt
+    python -m qa.ask --question "Who wrote it?" --context passage.txt
     pdftotext paper.pdf - | python -m qa.ask --model runs/demo/student --question "Who wrote it?" --question "When?"
 """
 
@@ -30,10 +30,11 @@ SHOWN_ALTERNATIVES, ALTERNATIVE_LENGTH = 3, 50
 class AskConfig:
     """Ask a model about a passage of any length."""
 
-    model: Path
-    """Bundle to ask, of any runtime and precision, or a transformers checkpoint (folder or hub name)."""
     question: tyro.conf.UseAppendAction[tuple[str, ...]]
     """The question; give the flag again for more."""
+    model: Path | None = None
+    """Bundle to ask, of any runtime and precision, or a transformers checkpoint (folder or hub name); without it the student that
+    comes with the project, in TFLite and int8."""
     context: Path = STDIN
     """UTF-8 text file with the passage; - is standard input."""
     read_all: bool = False

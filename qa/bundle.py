@@ -208,6 +208,32 @@ class Draft:
         partial.rename(self.path / MANIFEST)
 
 
+def copy_bundle(path: Path, out: Path) -> Bundle:
+    """The same bundle in another place, whole or not at all. BundleError when it is damaged, or another is there."""
+    bundle = open_bundle(path)
+    if not out.exists():
+        draft = _draft_folder(out)
+        try:
+            for name in (*bundle.manifest["files"], MANIFEST):
+                shutil.copyfile(path / name, draft / name)
+            draft.rename(out)
+        finally:
+            shutil.rmtree(draft, ignore_errors=True)
+    copy = open_bundle(out)
+    if copy.sha256 != bundle.sha256:
+        raise BundleError(f"{out}: is another model than {path}; choose another --out")
+    return copy
+
+
+def _draft_folder(out: Path) -> Path:
+    """A new hidden folder beside `out`, without those that killed processes left."""
+    for left in left_behind(out.with_name(f".{out.name}"), "unfinished"):
+        shutil.rmtree(left, ignore_errors=True)
+    path = out.parent / f".{out.name}.unfinished-{os.getpid()}"
+    path.mkdir(parents=True)
+    return path
+
+
 @contextmanager
 def new_bundle(out: Path, facts: Mapping[str, Any]) -> Iterator[Draft]:
     """Create a bundle: yields a draft, which is sealed and moved to `out` at once when the body is done.
@@ -216,10 +242,7 @@ def new_bundle(out: Path, facts: Mapping[str, Any]) -> Iterator[Draft]:
     or the disk is full, nothing stays behind.
     """
     refuse_existing(out)
-    for left in left_behind(out.with_name(f".{out.name}"), "unfinished"):
-        shutil.rmtree(left, ignore_errors=True)
-    draft = Draft(out.parent / f".{out.name}.unfinished-{os.getpid()}", facts)
-    draft.path.mkdir(parents=True)
+    draft = Draft(_draft_folder(out), facts)
     try:
         yield draft
         draft.seal(out.name)

@@ -19,6 +19,7 @@ from qa.cli import run_command
 from qa.datasets import cache_folder
 from qa.errors import BundleError, OptionError
 from qa.settings import QASettings
+from qa.shipped import is_shipped
 from qa.squad import file_sha256
 from qa.tokenization import load_tokenizer
 
@@ -75,9 +76,9 @@ def is_checkpoint(name: str | Path) -> bool:
 
 
 def output_beside(name: str | Path, suffix: str) -> Path:
-    """Where a stage puts what it makes of a model, by default: beside it, or, of a hub name, in runs."""
+    """Where a stage puts what it makes of a model, by default: beside it, or in runs, of a hub name and of a shipped model."""
     path = Path(name)
-    if not path.exists() and is_checkpoint(name):
+    if is_shipped(path) or (not path.exists() and is_checkpoint(name)):
         return Path("runs") / f"{path.name}-{suffix}"
     path = path if path.name not in ("", "..") else path.resolve()  # the current folder or its parent: a name is wanted
     if not path.name:

@@ -13,6 +13,8 @@ from distill.run import DistillConfig
 from qa.cli import one_line
 from qa.models.heads import HEADS
 
+NEW = ("--teacher-encoder", "minilm-l6")
+
 
 def one_error(code, stderr):
     assert code == 2, stderr
@@ -56,7 +58,9 @@ def command(tmp_path, monkeypatch, capsys):
         (["export.onnx", "--model", "/"], "--model /: the root of a disk is no model; give a model's folder"),
         (["compress.prune", "--model", "/"], "--model /: the root of a disk is no model; give a model's folder"),
         (["distill.run", "--recipe", "thesis-9"], "unknown recipe 'thesis-9'"),
-        (["distill.run", "--teacher-head", "deep"], f"unknown head 'deep'; known heads: {', '.join(HEADS)}"),
+        (["distill.run", "--teacher-head", "linear"], "--teacher-head must be left out without --teacher-encoder, of a new"),
+        (["distill.run", "--teacher", "m", "--teacher-encoder", "e"], "--teacher-encoder must be left out when --teacher is"),
+        (["distill.run", *NEW, "--teacher-head", "deep"], f"unknown head 'deep'; known heads: {', '.join(HEADS)}"),
         (["distill.run", "--temperature", "0"], "--temperature must be above 0 and finite, got 0"),
         (["distill.run", "--seed", "-1"], "--seed must be at least 0, got -1"),
         (["distill.run", "--epochs", "inf"], "--epochs must be above 0 and finite, got inf"),
@@ -64,8 +68,8 @@ def command(tmp_path, monkeypatch, capsys):
         (["distill.run", "--student-layers", "2", "--target-mb", "9"], "--student-layers must be left out when --keep-... or"),
         (["distill.run", "--target-mb", "9", "--keep-ffn", "0.5"], "--keep-ffn must be left out when a target is given, got 0.5"),
         (["distill.run", "--target-ms", "9"], "--target-ms must be given together with --times FILE"),
-        (["distill.run", "--target-mb", "12"], "--target-mb must be at least 13.90, the cost of all that is not cut with a head"),
-        (["distill.run", "--student-layers", "9"], "--student-layers must be between 1 and the teacher's 6, got 9"),
+        (["distill.run", *NEW, "--target-mb", "12"], "--target-mb must be at least 13.90, the cost of all that is not cut with"),
+        (["distill.run", *NEW, "--student-layers", "9"], "--student-layers must be between 1 and the teacher's 6, got 9"),
         (["distill.run", "--precision", "int3"], "--precision must be one of auto, bf16, fp32"),
         (["distill.run", "--data", "absent.json"], "absent.json: no such file"),
         (["distill.run", "--teacher", "absent"], "'absent': no such folder here, and the hub did not give it"),
@@ -73,7 +77,6 @@ def command(tmp_path, monkeypatch, capsys):
         (["compress.prune", "--model", "absent", "--keep-ffn", "2"], "--keep-ffn must be in (0, 1], got 2"),
         (["compress.prune", "--model", "absent"], "'absent': no such folder here, and the hub did not give it"),
         (["compress.quantize_aware", "--model", "absent", "--quantize", "fp16"], "--quantize must be one of int8, int4, got"),
-        (["export.onnx"], "holds no finished student"),
         (["export.tflite", "--quantize", "int9"], "--quantize must be one of none, fp16, int8, int8-weights, int4"),
         (["export.onnx", "--quantize", "int4"], "--quantize int4 is for TFLite alone"),
     ],

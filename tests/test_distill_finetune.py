@@ -58,8 +58,9 @@ def test_a_student_inherits_its_teachers_windows_unless_told_otherwise(make_bund
 def test_the_teacher_of_distill_run_is_made_by_this_stage(small_squad, tmp_path):
     out = tmp_path / "run"
     config = DistillConfig(
-        out=out, data=str(small_squad), max_length=100, teacher_head="linear", teacher_epochs=0.1, student_layers=1, **FEW
-    )
+        out=out, data=str(small_squad), teacher_encoder="minilm-l6", max_length=100, teacher_head="linear", teacher_epochs=0.1,
+        student_layers=1, **FEW,
+    )  # fmt: skip
     distil_main(config)
     teacher = open_bundle(out / "teacher")
     assert (teacher.stage, teacher.settings.max_length) == ("finetune", 100)

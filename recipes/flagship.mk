@@ -2,8 +2,10 @@
 #
 #   make -f recipes/flagship.mk models TRAIN=train-v2.0.json DEV=dev-v2.0.json
 #   make -f recipes/flagship.mk rows TRAIN=... DEV=... DEV1=dev-v1.1.json MORE="other.json another.json"
+#   make -f recipes/flagship.mk forms TRAIN=... DEV=...
 #
-# Run in the checkout after make install. `models` ends with the folder $(OUT)/models, `rows` wants an idle machine.
+# Run in the checkout after make install. `models` ends with the folder $(OUT)/models; `rows` measures these, `forms` what else
+# becomes of the two in other precisions and in int4, and both want an idle machine.
 
 OUT ?= runs/flagship
 # A process for each core or GPU; their model is that of one process but for dropout.
@@ -13,7 +15,7 @@ EACH := OMP_NUM_THREADS=1 $(RUN) -m torch.distributed.run --standalone --nproc-p
 MADE := manifest.json
 RELEASED := $(OUT)/models
 
-.PHONY: models rows
+.PHONY: models rows forms
 .DELETE_ON_ERROR:
 
 models: $(RELEASED)/SHA256SUMS
@@ -24,14 +26,14 @@ $(RELEASED)/SHA256SUMS: $(RELEASED)/teacher/$(MADE) $(RELEASED)/student/$(MADE) 
 
 # After "|" stands what must be there, whatever its time: a finished bundle is never made again.
 $(OUT)/teacher/$(MADE):
-	$(EACH) -m distill.finetune --data $(TRAIN) --epochs 2 --out $(OUT)/teacher --resume
+	$(EACH) -m distill.finetune --data $(TRAIN) --epochs 1.25 --out $(OUT)/teacher --resume
 
 # Stored first: the student learns from the very teacher that is released.
 $(RELEASED)/teacher/$(MADE): | $(OUT)/teacher/$(MADE)
 	$(RUN) -m compress.store --model $(OUT)/teacher --weights int8-weights --out $(RELEASED)/teacher
 
 $(OUT)/student/$(MADE): | $(RELEASED)/teacher/$(MADE)
-	$(EACH) -m distill.run --teacher $(RELEASED)/teacher --data $(TRAIN) --learning-rate 2e-4 --epochs 1 --out $(OUT) --resume
+	$(EACH) -m distill.run --teacher $(RELEASED)/teacher --data $(TRAIN) --learning-rate 2e-4 --epochs 0.4 --out $(OUT) --resume
 
 $(OUT)/student-pq3/$(MADE): | $(OUT)/student/$(MADE)
 	$(RUN) -m compress.tables --model $(OUT)/student --embeddings pq3 --data $(TRAIN)
@@ -48,7 +50,7 @@ $(RELEASED)/student-tflite-int8/$(MADE): | $(OUT)/student-pq3-grid-int8/$(MADE)
 $(RELEASED)/student-onnx-int8/$(MADE): | $(OUT)/student-pq3-grid-int8/$(MADE)
 	$(RUN) -m export.onnx --model $(OUT)/student-pq3-grid-int8 --quantize int8 --out $(RELEASED)/student-onnx-int8
 
-# What the tables show beside the released files: the same models in other precisions, and a smaller file in int4.
+# Beside the released files: the same models in other precisions, and a smaller file in int4.
 $(OUT)/small/$(MADE): | $(OUT)/student/$(MADE)
 	$(RUN) -m compress.tables --model $(OUT)/student --embeddings pq4 --data $(TRAIN) --out $(OUT)/small
 
@@ -73,13 +75,15 @@ $(OUT)/%-onnx-fp32/$(MADE): | $(OUT)/%/$(MADE)
 $(OUT)/%-onnx-int8/$(MADE): | $(OUT)/%/$(MADE)
 	$(RUN) -m export.onnx --model $(OUT)/$* --quantize int8
 
+FAMILY := $(RELEASED)/teacher $(RELEASED)/student $(RELEASED)/student-onnx-int8 $(RELEASED)/student-tflite-int8
 EXPORTS := $(foreach form,onnx-fp32 onnx-int8 tflite-fp32 tflite-fp16 tflite-int8,teacher-$(form)) student-onnx-fp32 student-tflite-fp32 student-tflite-fp16
-TIMED := $(OUT)/teacher $(EXPORTS:%=$(OUT)/%) $(OUT)/student $(RELEASED)/student-onnx-int8 $(RELEASED)/student-tflite-int8 $(OUT)/small-grid-int4-tflite-int4
-# Elsewhere than in SQuAD 2.0 the released files are scored alone.
-SCORED := $(OUT)/teacher $(OUT)/student $(RELEASED)/teacher $(RELEASED)/student $(RELEASED)/student-onnx-int8 $(RELEASED)/student-tflite-int8 $(OUT)/small-grid-int4-tflite-int4
+FORMS := $(EXPORTS:%=$(OUT)/%) $(OUT)/student $(OUT)/small-grid-int4-tflite-int4
 COMPARE := $(RUN) benchmarks/compare.py
-INTO := --baseline $(OUT)/teacher --rows $(OUT)/rows.jsonl
+INTO := --baseline $(RELEASED)/teacher --rows $(OUT)/rows.jsonl
 
-rows: $(RELEASED)/SHA256SUMS $(TIMED:%=%/$(MADE)) $(SCORED:%=%/$(MADE))
-	$(COMPARE) $(TIMED) --data $(DEV) $(INTO) --lengths real --threads 1
-	$(foreach data,$(DEV) $(DEV1) $(MORE),$(COMPARE) $(SCORED) --data $(data) $(INTO) --skip-latency && )true
+rows: $(RELEASED)/SHA256SUMS
+	$(COMPARE) $(FAMILY) --data $(DEV) $(INTO) --lengths real --threads 1
+	$(foreach data,$(DEV1) $(MORE),$(COMPARE) $(FAMILY) --data $(data) $(INTO) --skip-latency && )true
+
+forms: $(RELEASED)/SHA256SUMS $(FORMS:%=%/$(MADE))
+	$(COMPARE) $(RELEASED)/teacher $(FORMS) --data $(DEV) $(INTO) --lengths real --threads 1

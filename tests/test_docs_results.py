@@ -45,7 +45,7 @@ TABLES = [
     ("docs/results/x86-amx.md", "intel-xeon-amx-2core", {"view": "peers"}),
     ("docs/results/arm.md", "arm64-qemu", {"view": "arm"}),
     ("docs/results/training.md", "training-amd-epyc", {"view": "training"}),
-    ("README.md", COMPRESSION, {"view": "short", "data": DEV, "models": SMALL}),
+    ("docs/results/compression.md", COMPRESSION, {"view": "short", "data": DEV, "models": SMALL}),
     ("docs/results/compression.md", COMPRESSION, {"name": "goals", "view": "accuracy", "data": DEV}),
     ("docs/results/compression.md", COMPRESSION, {"name": "steps", "view": "accuracy", "data": "dev-v1.1-2000.json"}),
     ("docs/results/compression.md", COMPRESSION, {"name": "times", "view": "summary", "data": QUICK, "models": TIMED}),

@@ -20,10 +20,10 @@ GIVEN = {"TRAIN": "train.json", "DEV": "dev.json", "DEV1": "dev1.json", "MORE": 
 
 @pytest.fixture(scope="module")
 def steps(tmp_path_factory):
-    """(module, arguments) of all that `rows` runs where nothing is there yet."""
+    """(module, arguments) of all that `rows` and `forms` run where nothing is there yet."""
     folder = tmp_path_factory.mktemp("recipe")
     shutil.copy(ROOT / "recipes" / "flagship.mk", folder)
-    words = ["make", "--dry-run", "-f", "flagship.mk", "rows", *(f"{name}={value}" for name, value in GIVEN.items())]
+    words = ["make", "--dry-run", "-f", "flagship.mk", "rows", "forms", *(f"{name}={value}" for name, value in GIVEN.items())]
     planned = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=True).stdout
     lines = [part for line in planned.splitlines() for part in line.split(" && ") if part.startswith((".venv", "OMP_"))]
     found = [STEP.search(line) for line in lines]

@@ -27,6 +27,9 @@ SQUAD_FILES = {
         "dev": ("dev-v2.0.json", "80a5225e94905956a6446d296ca1093975c4d3b3260f1d6c8f68bc2ab77182d8"),
     },
 }
+# What other files hold, by the SHA-256 of their content. The published training part of SQuAD 2.0 cannot be had everywhere; this
+# one has the questions of 1.1 and, put back on their passages, the unanswerable ones of 2.0.
+KNOWN_FILES = {"fbabfb09eaea62389b59f726515d0ffdcf37cfac9a8233ba001a35432e0058fa": "squad_v2_reconstructed"}
 
 
 def cache_folder() -> Path:
@@ -55,7 +58,7 @@ def resolve(data: str, split: str) -> Path:
 
 def data_reference(path: Path) -> dict[str, str]:
     """How a manifest names a data file: name, SHA-256, and `dataset` where its content is one of those known by name."""
-    names = {sha256: name for name, files in SQUAD_FILES.items() for _, sha256 in files.values()}
+    names = KNOWN_FILES | {sha256: name for name, files in SQUAD_FILES.items() for _, sha256 in files.values()}
     names |= {_content_sha256(excerpt): EMBEDDED for excerpt in EXCERPT.glob("*.json.gz")}
     dataset = names.get(_content_sha256(path))
     return {"name": path.name, "sha256": file_sha256(path), **({"dataset": dataset} if dataset else {})}

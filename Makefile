@@ -51,6 +51,7 @@ tests/transformers_js/node_modules/.package-lock.json: tests/transformers_js/pac
 ask: override export Q := $(value Q)
 ask: override export TEXT := $(or $(value TEXT),-)
 ask: install
+	@[ -n "$$Q" ] || { echo 'error: no question; make ask Q="Who wrote it?" TEXT=passage.txt' >&2; exit 2; }
 	@$(RUN) -m qa.ask --question "$$Q" --context "$$TEXT"
 
 # Each stage makes a bundle whose manifest is written last, so make knows what is finished; a stopped demo goes on where it was.

@@ -241,9 +241,10 @@ def gpu_models(models: Sequence[ModelUnderTest]) -> list[ModelUnderTest]:
 
 def _on_gpu(model: ModelUnderTest, precision: str) -> ModelUnderTest:
     """A bundle in a precision; the bundle's own is the bundle itself, another makes it another model."""
+    own = "fp32" if model.bundle.kind == "pytorch" else model.bundle.precision  # however PyTorch's weights are stored
     deployment = on_this_machine(model.bundle.weights, "benchmarks.latency.cuda_adapter", precision=precision)
     metadata = dict(model.metadata)
-    if precision != model.bundle.precision:
+    if precision != own:
         metadata |= {
             "model": f"{model.name}-{precision}", "precision": precision, "parent_sha256": model.sha256,
             "bundle_sha256": sha256_of(model.sha256, precision),

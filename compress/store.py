@@ -1,6 +1,6 @@
 """Store a PyTorch bundle in fewer bytes: its weights in fp16, or its matrices in int8 rows. It is opened in fp32 as ever.
 
-    python -m compress.store --model runs/demo/teacher --weights int8-weights
+    python -m compress.store --model runs/demo/student --weights int8-weights
 
 For passing a model on: it can be asked, trained, cut and exported as the one it was made of. No export gets smaller by it.
 """

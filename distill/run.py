@@ -2,7 +2,7 @@
 
     python -m distill.run
     python -m distill.run --teacher-encoder bert-base-uncased --data squad --out runs/new
-    python -m distill.run --out runs/real --teacher runs/real/teacher --data train-v1.1.json --eval-data dev-v1.1.json
+    python -m distill.run --teacher runs/mine --data train-v1.1.json --eval-data dev-v1.1.json --out runs/real
 """
 
 from dataclasses import asdict, dataclass, fields
@@ -32,6 +32,7 @@ from distill.width import WidthFlags, check_narrow, narrow
 from qa.bundle import Bundle, copy_bundle, open_bundle
 from qa.checkpoints import open_model
 from qa.cli import check_option, run_command
+from qa.errors import OptionError
 from qa.features import make_windows
 from qa.models.architectures import WHOLE_MODELS
 from qa.models.heads import HEADS, build_head
@@ -113,8 +114,8 @@ class DistillConfig(DistillationFlags, WindowFlags, WidthFlags):
         check_option(not both, "--teacher-encoder", encoder, "left out when --teacher is given")
         for name in ("teacher_head", "teacher_learning_rate", "teacher_epochs", "activation"):
             value = getattr(self, name)
-            as_it_is = encoder is not None or value == getattr(type(self), name)
-            check_option(as_it_is, "--" + name.replace("_", "-"), value, "left out without --teacher-encoder, of a new teacher")
+            if encoder is None and value != getattr(type(self), name):
+                raise OptionError(f"--{name.replace('_', '-')} is of a new teacher: give --teacher-encoder too, or leave it out")
 
     @property
     def cuts_width(self) -> bool:
@@ -188,6 +189,9 @@ def main(config: DistillConfig) -> Bundle:
     if is_new:
         check_plan(config)
     teacher = given or finetune(config.teacher_config())
+    copied = None if is_new or config.teacher else config.out / "teacher"
+    if copied and copied.exists():
+        copy_bundle(teacher.path, copied)  # another model there is said before minutes of work
     teacher_model = QAModel.from_pretrained(teacher.path)
     student, tokenizer = student_for(config, teacher_model, teacher.path)
     settings = config.window_settings(teacher.settings)
@@ -209,8 +213,8 @@ def main(config: DistillConfig) -> Bundle:
     )  # fmt: skip
     main_process = trainer.accelerator.is_main_process
     if main_process:
-        if config.teacher is None and not is_new:
-            teacher = copy_bundle(teacher.path, config.out / "teacher")  # later stages and tables find it in the run folder
+        if copied:
+            teacher = copy_bundle(teacher.path, copied)  # later stages and tables find it in the run folder
         print(summary(teacher), flush=True)
     trainer.train(config.resume)
     if main_process:

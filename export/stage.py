@@ -1,5 +1,6 @@
 """What both exporters share: find the parent, write file, probe and settings, check, seal."""
 
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -51,7 +52,7 @@ class ExportConfig:
     """PyTorch bundle to export, or a transformers checkpoint (folder or hub name); without it the demo's newest student, and
     before there is one the student that comes with the project."""
     out: Path | None = None
-    """Bundle to create; by default beside the parent, named after runtime and precision."""
+    """Bundle to create; by default beside the model, of a shipped one in runs, named after runtime and precision."""
     quantize: Annotated[str, arg(help=QUANTIZE_HELP)] = "none"
     embeddings: Annotated[str | None, arg(help=EMBEDDINGS_HELP)] = None
 
@@ -92,6 +93,8 @@ def export_bundle(
     `finish` then completes a model file that carries its settings.
     """
     source = config.model or newest_student()
+    if config.model is None:
+        print(f"exporting {source}", file=sys.stderr)
     out = config.out or output_beside(source, "-".join([kind, config.precision, *filter(None, [config.embeddings])]))
     refuse_existing(out)
     parent = open_model(source, kind="pytorch")

@@ -26,15 +26,15 @@ SHOWN_LENGTH = 300  # of an answer: 30 tokens can be more, a token has no limit
 SHOWN_ALTERNATIVES, ALTERNATIVE_LENGTH = 3, 50
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class AskConfig:
     """Ask a model about a passage of any length."""
 
-    question: tyro.conf.UseAppendAction[tuple[str, ...]]
-    """The question; give the flag again for more."""
     model: Path | None = None
     """Bundle to ask, of any runtime and precision, or a transformers checkpoint (folder or hub name); without it the student that
     comes with the project, in TFLite and int8."""
+    question: tyro.conf.UseAppendAction[tuple[str, ...]]
+    """The question; give the flag again for more."""
     context: Path = STDIN
     """UTF-8 text file with the passage; - is standard input."""
     read_all: bool = False

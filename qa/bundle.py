@@ -221,7 +221,7 @@ def copy_bundle(path: Path, out: Path) -> Bundle:
             shutil.rmtree(draft, ignore_errors=True)
     copy = open_bundle(out)
     if copy.sha256 != bundle.sha256:
-        raise BundleError(f"{out}: is another model than {path}; choose another --out")
+        raise BundleError(f"{out}: is another model than {path}; choose another --out, or remove it")
     return copy
 
 

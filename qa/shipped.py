@@ -14,7 +14,7 @@ def shipped(name: str, flag: str = "--model") -> Path:
     """Folder of a shipped model. OptionError where the project was installed without its checkout: `flag` names another."""
     path = FOLDER / name
     if not (path / MANIFEST).is_file():
-        raise OptionError(f"{flag} must be given: {path} is not there; the project's own models come with its checkout alone")
+        raise OptionError(f"{flag} must be given: {path} is not there; the project's own models are in its whole checkout")
     return path
 
 

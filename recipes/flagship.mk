@@ -4,7 +4,8 @@
 #   make -f recipes/flagship.mk rows TRAIN=... DEV=... DEV1=dev-v1.1.json MORE="other.json another.json"
 #   make -f recipes/flagship.mk forms TRAIN=... DEV=...
 #
-# Run in the checkout after make install. `models` ends with the folder $(OUT)/models; `rows` measures these, `forms` what else
+# Run in the checkout after make install. `models` ends with the folder $(OUT)/models, to be
+# copied into models/; `rows` measures these, `forms` what else
 # becomes of the two in other precisions and in int4, and both want an idle machine.
 
 OUT ?= runs/flagship
@@ -22,7 +23,7 @@ models: $(RELEASED)/SHA256SUMS
 
 # What was made of what is in every manifest; the list is for the eye.
 $(RELEASED)/SHA256SUMS: $(RELEASED)/teacher/$(MADE) $(RELEASED)/student/$(MADE) $(RELEASED)/student-tflite-int8/$(MADE) $(RELEASED)/student-onnx-int8/$(MADE)
-	cd $(RELEASED) && sha256sum */model.* > SHA256SUMS
+	cd $(RELEASED) && sha256sum */* > SHA256SUMS
 
 # After "|" stands what must be there, whatever its time: a finished bundle is never made again.
 $(OUT)/teacher/$(MADE):

@@ -13,6 +13,8 @@ from benchmarks.compare import CompareConfig
 from benchmarks.latency.cuda_adapter import load_pytorch
 from benchmarks.models import Run, find_models, gpu_models
 from benchmarks.results import Accuracy, Data, Machine, ResultFile, Runtime
+from compress.store import STORED, StoreConfig
+from compress.store import main as store
 from qa.bundle import open_bundle
 from qa.engines import OnnxRuntime
 from qa.errors import OptionError
@@ -43,6 +45,15 @@ def test_a_pytorch_bundle_is_measured_in_three_precisions(make_bundle, tiny_expo
         assert found[1].metadata["parent_sha256"] == found[0].sha256
     with pytest.raises(OptionError, match="none of the bundles can be computed on a GPU here"):
         gpu_models(find_models(paths[2:]))
+
+
+@pytest.mark.parametrize("weights", STORED)
+def test_a_bundle_stored_in_fewer_bytes_is_itself_in_fp32(make_bundle, tmp_path, weights):
+    """As on the CPU: so it can be the baseline of what was made of it."""
+    (model,) = find_models((store(StoreConfig(model=make_bundle(), out=tmp_path / "stored", weights=weights)).path,))
+    found = gpu_models([model])
+    assert (found[0].name, found[0].sha256) == ("stored", model.sha256)
+    assert len({one.sha256 for one in found}) == len({one.name for one in found}) == 3
 
 
 def test_dynamic_int8_is_left_out(tiny_export, monkeypatch):

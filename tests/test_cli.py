@@ -58,7 +58,7 @@ def command(tmp_path, monkeypatch, capsys):
         (["export.onnx", "--model", "/"], "--model /: the root of a disk is no model; give a model's folder"),
         (["compress.prune", "--model", "/"], "--model /: the root of a disk is no model; give a model's folder"),
         (["distill.run", "--recipe", "thesis-9"], "unknown recipe 'thesis-9'"),
-        (["distill.run", "--teacher-head", "linear"], "--teacher-head must be left out without --teacher-encoder, of a new"),
+        (["distill.run", "--teacher-head", "linear"], "--teacher-head is of a new teacher: give --teacher-encoder too"),
         (["distill.run", "--teacher", "m", "--teacher-encoder", "e"], "--teacher-encoder must be left out when --teacher is"),
         (["distill.run", *NEW, "--teacher-head", "deep"], f"unknown head 'deep'; known heads: {', '.join(HEADS)}"),
         (["distill.run", "--temperature", "0"], "--temperature must be above 0 and finite, got 0"),

@@ -35,7 +35,7 @@ PASSAGE = "Programs are old.\nAda Lovelace\twrote the\nfirst in 1843."
 def test_json_has_the_answers_at_their_offsets_in_the_file(make_bundle, tmp_path, capsys, question, passage):
     file = tmp_path / "passage.txt"
     file.write_bytes(passage.encode())
-    (answer,) = ask(AskConfig(make_bundle(), (question,), file, json=True, threads=1))
+    (answer,) = ask(AskConfig(model=make_bundle(), question=(question,), context=file, json=True, threads=1))
     result = json.loads(capsys.readouterr().out)
     assert (result["answer"], result["start"], result["end"]) == (answer.text, answer.start, answer.end)
     for candidate in result["n_best"]:
@@ -54,11 +54,11 @@ def test_several_questions_give_a_list_and_a_block_each(make_bundle, tmp_path, c
     file = tmp_path / "passage.txt"
     file.write_text(PASSAGE, encoding="utf-8")
     questions = ("Who?", "When?")
-    answers = ask(AskConfig(make_bundle(), questions, file, json=True, threads=1))
+    answers = ask(AskConfig(model=make_bundle(), question=questions, context=file, json=True, threads=1))
     results = json.loads(capsys.readouterr().out)
     assert [result["question"] for result in results] == list(questions)
     assert [result["answer"] for result in results] == [answer.text for answer in answers]
-    assert ask(AskConfig(make_bundle(), questions, file, threads=1)) == answers
+    assert ask(AskConfig(model=make_bundle(), question=questions, context=file, threads=1)) == answers
     blocks = [as_text(q, a, PASSAGE, str(file)) for q, a in zip(questions, answers, strict=True)]
     assert capsys.readouterr().out == "\n\n".join(blocks) + "\n"
 
@@ -66,13 +66,13 @@ def test_several_questions_give_a_list_and_a_block_each(make_bundle, tmp_path, c
 def test_what_was_left_out_of_a_long_text_is_said(make_bundle, tmp_path, capsys):
     file = tmp_path / "passage.txt"
     file.write_text("Ada Lovelace wrote it in 1843. " * 700, encoding="utf-8")
-    ask(AskConfig(make_bundle(), ("Who?", "When?"), file, json=True, threads=1))
+    ask(AskConfig(model=make_bundle(), question=("Who?", "When?"), context=file, json=True, threads=1))
     counts = [(result["n_windows"], result["n_windows_in_text"]) for result in json.loads(capsys.readouterr().out)]
     assert counts[0][0] == 16 < counts[0][1]
-    ask(AskConfig(make_bundle(), ("Who?",), file, threads=1))
+    ask(AskConfig(model=make_bundle(), question=("Who?",), context=file, threads=1))
     told = f"  read 16 of {counts[0][1]} windows, those that share most with the question; --read-all reads all\n"
     assert capsys.readouterr().out.endswith(told)
-    ask(AskConfig(make_bundle(), ("Who?",), file, read_all=True, threads=1))
+    ask(AskConfig(model=make_bundle(), question=("Who?",), context=file, read_all=True, threads=1))
     assert "windows" not in capsys.readouterr().out
 
 
@@ -125,23 +125,23 @@ def stdin(monkeypatch):
 def test_the_passage_comes_from_standard_input_where_no_file_is_given(make_bundle, stdin, tmp_path, capsys):
     (tmp_path / "p.txt").write_bytes(PASSAGE.encode())
     stdin(PASSAGE.encode())
-    piped = ask(AskConfig(make_bundle(), ("Who?",), threads=1))
+    piped = ask(AskConfig(model=make_bundle(), question=("Who?",), threads=1))
     assert "(standard input):" in capsys.readouterr().out
-    assert piped == ask(AskConfig(make_bundle(), ("Who?",), tmp_path / "p.txt", threads=1))
+    assert piped == ask(AskConfig(model=make_bundle(), question=("Who?",), context=tmp_path / "p.txt", threads=1))
 
 
 def test_a_passage_that_is_no_text_is_refused(make_bundle, stdin, tmp_path, monkeypatch):
     (tmp_path / "p").write_bytes(b"abc\xff\xfe")
     with pytest.raises(OptionError, match=r"p: not UTF-8 text \(byte 3\)"):
-        ask(AskConfig(make_bundle(), ("?",), tmp_path / "p"))
+        ask(AskConfig(model=make_bundle(), question=("?",), context=tmp_path / "p"))
     with pytest.raises(OptionError, match="no such file"):
-        ask(AskConfig(make_bundle(), ("?",), tmp_path))
+        ask(AskConfig(model=make_bundle(), question=("?",), context=tmp_path))
     stdin(b"\xff")
     with pytest.raises(OptionError, match=r"--context -: not UTF-8 text \(byte 0\)"):
-        ask(AskConfig(make_bundle(), ("?",)))
+        ask(AskConfig(model=make_bundle(), question=("?",)))
     monkeypatch.setattr(sys, "stdin", None)
     with pytest.raises(OptionError, match="standard input is closed"):
-        ask(AskConfig(make_bundle(), ("?",)))
+        ask(AskConfig(model=make_bundle(), question=("?",)))
 
 
 def test_the_command_takes_questions_again_and_again(make_bundle):

@@ -16,7 +16,7 @@ from export.onnx import main as export_onnx
 from qa import load, shipped
 from qa.ask import AskConfig
 from qa.ask import main as ask
-from qa.bundle import copy_bundle, open_bundle
+from qa.bundle import CARD, copy_bundle, open_bundle
 from qa.checkpoints import output_beside
 from qa.datasets import resolve
 from qa.errors import BundleError, OptionError
@@ -24,6 +24,7 @@ from qa.metrics import evaluate_predictions
 from qa.reader import Reader
 from qa.squad import read_squad
 
+pytestmark = pytest.mark.usefixtures("fresh_accelerate")
 ROOT = Path(__file__).parent.parent
 LIMIT_MB = 60
 PASSAGE = (
@@ -35,11 +36,10 @@ BUNDLES = sorted(path.parent for path in shipped.FOLDER.glob("*/manifest.json"))
 
 def test_every_file_is_the_one_that_was_released():
     assert {path.name for path in BUNDLES} == {"teacher", "student", "student-tflite-int8", "student-onnx-int8"}
-    for line in (shipped.FOLDER / "SHA256SUMS").read_text().splitlines():
-        sha256, name = line.split()
-        assert hashlib.sha256((shipped.FOLDER / name).read_bytes()).hexdigest() == sha256
-    files = [path for path in shipped.FOLDER.rglob("*") if path.is_file()]
-    assert sum(path.stat().st_size for path in files) < LIMIT_MB * 1e6
+    files = {str(path.relative_to(shipped.FOLDER)): path.read_bytes() for path in shipped.FOLDER.glob("*/*")}
+    listed = dict(reversed(line.split("  ")) for line in (shipped.FOLDER / "SHA256SUMS").read_text().splitlines())
+    assert listed == {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
+    assert sum(map(len, files.values())) < LIMIT_MB * 1e6
 
 
 def test_the_student_was_taught_by_the_shipped_teacher_and_its_files_were_made_of_one_model():
@@ -50,7 +50,7 @@ def test_the_student_was_taught_by_the_shipped_teacher_and_its_files_were_made_o
         assert ancestors[name][0] == ancestors["student"][0]  # their parent
     for bundle in made.values():
         assert bundle.settings.null_threshold is not None
-        assert "SQuAD" in (bundle.path / "README.md").read_text()
+        assert 'license: "cc-by-sa-4.0"' in (bundle.path / CARD).read_text()
 
 
 @pytest.mark.parametrize("path", BUNDLES, ids=lambda path: path.name)
@@ -96,6 +96,9 @@ def test_make_ask_takes_a_question_and_a_path_as_they_stand(tmp_path):
     for given, context in (([f"TEXT={text}"], text), ([], "-")):
         printed = subprocess.run([*words, *given], capture_output=True, text=True, check=True, env=environment).stdout
         assert printed.splitlines() == ["-m", "qa.ask", "--question", question, "--context", context]
+    asked_nothing = subprocess.run(words[:-1], capture_output=True, text=True, check=False, env=environment)
+    assert (asked_nothing.returncode, asked_nothing.stdout) == (2, "")
+    assert asked_nothing.stderr.startswith("error: no question; make ask Q=")
 
 
 def test_an_export_without_a_demo_takes_the_student_and_leaves_models_as_it_is(tmp_path, monkeypatch):
@@ -110,8 +113,9 @@ def test_an_export_without_a_demo_takes_the_student_and_leaves_models_as_it_is(t
 
 def test_a_student_without_a_teacher_of_its_own_learns_from_the_shipped_one(small_squad, tmp_path):
     config = DistillConfig(
-        out=tmp_path / "r", data=str(small_squad), epochs=0.1, batch_size=4, importance_windows=4, cache=tmp_path / "c"
-    )
+        out=tmp_path / "r", data=str(small_squad), epochs=0.1, batch_size=4, importance_windows=4, precision="fp32",
+        cache=tmp_path / "c",
+    )  # fmt: skip
     student = distil(config)
     teacher = open_bundle(shipped.FOLDER / "teacher")
     assert student.manifest["parent"] == teacher.reference()
@@ -122,7 +126,7 @@ def test_a_copy_is_whole_and_never_takes_another_models_place(make_bundle, tmp_p
     copy = copy_bundle(make_bundle(), tmp_path / "copy")
     assert copy.sha256 == open_bundle(make_bundle()).sha256
     assert copy_bundle(make_bundle(), tmp_path / "copy") == copy
-    with pytest.raises(BundleError, match=r"copy: is another model than .*; choose another --out"):
+    with pytest.raises(BundleError, match=r"copy: is another model than .*; choose another --out, or remove it"):
         copy_bundle(make_bundle(seed=1), tmp_path / "copy")
     damaged = shutil.copytree(make_bundle(), tmp_path / "damaged")
     (damaged / "qa.json").write_text("{}")
@@ -133,7 +137,7 @@ def test_a_copy_is_whole_and_never_takes_another_models_place(make_bundle, tmp_p
 
 def test_without_the_checkout_a_model_must_be_named(tmp_path, monkeypatch):
     monkeypatch.setattr(shipped, "FOLDER", tmp_path / "models")
-    with pytest.raises(OptionError, match=r"--teacher must be given: .*the project's own models come with its checkout alone"):
+    with pytest.raises(OptionError, match=r"--teacher must be given: .*the project's own models are in its whole checkout"):
         shipped.shipped("teacher", "--teacher")
     done = subprocess.run(
         [sys.executable, "-c", "from qa import shipped, load; shipped.FOLDER /= 'absent'; load()"],

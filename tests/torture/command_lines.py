@@ -11,6 +11,8 @@ from forks import fork, import_everything
 from material import ROOT, WINDOWS
 from stages import TRAINED, drafts, lay_out
 
+from qa import shipped
+
 # What works, by module: its options' class and small arguments, last of them what keeps it short.
 COMMANDS: dict[str, tuple[str, list[str]]] = {
     "distill.finetune": ("FinetuneConfig", ["--model", "encoder", "--head", "linear", "--out", "made", *WINDOWS, *TRAINED]),
@@ -71,6 +73,7 @@ class CommandLines(Torture):
         lay_out(folder, self.material)
 
         def command() -> None:
+            shipped.FOLDER = folder.resolve()  # where no model is named: seconds, not minutes
             sys.argv = [module, *arguments]
             sys.modules.pop(module, None)
             runpy.run_module(module, run_name="__main__", alter_sys=True)

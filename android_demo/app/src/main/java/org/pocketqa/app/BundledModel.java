@@ -5,7 +5,7 @@ import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.io.InputStream;
 
-/** The model that this build carries in its assets, if it does (-Pmodel of app/build.gradle). */
+/** The model that this build carries in its assets, if it does (app/build.gradle). */
 final class BundledModel implements Incoming {
     private static final String FOLDER = "models";
 

@@ -17,7 +17,7 @@ from tokenizers import Tokenizer
 
 from qa.answers import Prediction
 from qa.bundle import HELD_OUT
-from qa.evaluate import predict, score
+from qa.evaluate import best_threshold, predict
 from qa.features import make_windows
 from qa.runtimes import Runtime, run_windows
 from qa.sampling import evenly
@@ -69,13 +69,15 @@ def save_held_out(examples: Sequence[Example], folder: Path) -> None:
 def tune(runtime: Runtime, tokenizer: Tokenizer, settings: QASettings, examples: Sequence[Example]) -> QASettings:
     """Settings with the threshold that maximizes F1 on `examples`; unchanged when there are none.
 
-    It is 0 where no answering at all would be best, as in the official script: a model that is never to answer is no use.
+    Questions with and without an answer count alike: a third of SQuAD 2.0's training questions have none, half of those it
+    is measured on, and of a user's questions nobody knows. It is 0 where no answering at all would be best, as in the official
+    script: a model that is never to answer is no use.
     """
     if not examples:
         return settings
     windows = make_windows(examples, tokenizer, settings)
     predictions: list[Prediction] = predict(examples, windows, run_windows(runtime, windows), settings)
-    return replace(settings, null_threshold=score(examples, predictions, None)["best_f1_thresh"])
+    return replace(settings, null_threshold=best_threshold(examples, predictions, balanced=True)[1])
 
 
 def tune_for_bundle(runtime: Runtime, tokenizer: Tokenizer, settings: QASettings, folder: Path) -> QASettings:

@@ -29,12 +29,15 @@ $(RELEASED)/SHA256SUMS: $(RELEASED)/teacher/$(MADE) $(RELEASED)/student/$(MADE) 
 $(OUT)/teacher/$(MADE):
 	$(EACH) -m distill.finetune --data $(TRAIN) --epochs 1.25 --out $(OUT)/teacher --resume
 
+$(OUT)/teacher-further/$(MADE): | $(OUT)/teacher/$(MADE)
+	$(EACH) -m distill.finetune --model $(OUT)/teacher --data $(TRAIN) --epochs 1 --batch-size 32 --learning-rate 1e-4 --seed 1 --out $(OUT)/teacher-further --resume
+
 # Stored first: the student learns from the very teacher that is released.
-$(RELEASED)/teacher/$(MADE): | $(OUT)/teacher/$(MADE)
-	$(RUN) -m compress.store --model $(OUT)/teacher --weights int8-weights --out $(RELEASED)/teacher
+$(RELEASED)/teacher/$(MADE): | $(OUT)/teacher-further/$(MADE)
+	$(RUN) -m compress.store --model $(OUT)/teacher-further --weights int8-weights --out $(RELEASED)/teacher
 
 $(OUT)/student/$(MADE): | $(RELEASED)/teacher/$(MADE)
-	$(EACH) -m distill.run --teacher $(RELEASED)/teacher --data $(TRAIN) --learning-rate 2e-4 --epochs 1.2 --out $(OUT) --resume
+	$(EACH) -m distill.run --teacher $(RELEASED)/teacher --data $(TRAIN) --learning-rate 2e-4 --batch-size 32 --epochs 0.7 --out $(OUT) --resume
 
 $(OUT)/student-pq3/$(MADE): | $(OUT)/student/$(MADE)
 	$(RUN) -m compress.tables --model $(OUT)/student --embeddings pq3 --data $(TRAIN)

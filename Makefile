@@ -57,10 +57,10 @@ ask: install
 # Each stage makes a bundle whose manifest is written last, so make knows what is finished; a stopped demo goes on where it was.
 # After "|" stands what must be there, whatever its time: a finished bundle is never made again.
 $(DEMO)/student/manifest.json: | install
-	$(RUN) -m distill.run --resume
+	$(RUN) -m distill.run --epochs 1 --resume
 
 $(DEMO)/student-pruned/manifest.json: | $(DEMO)/student/manifest.json
-	$(RUN) -m compress.prune --model $(DEMO)/student --teacher $(DEMO)/teacher --resume
+	$(RUN) -m compress.prune --model $(DEMO)/student --teacher $(DEMO)/teacher --keep-ffn 0.75 --keep-heads 0.875 --resume
 
 $(DEMO)/student-pruned-onnx-int8/manifest.json: | $(DEMO)/student-pruned/manifest.json
 	$(RUN) -m export.onnx --model $(DEMO)/student-pruned --quantize int8

@@ -38,6 +38,11 @@ def marked_tables(path, name):
 
 
 COMPRESSION, DEV, QUICK = "compression", "dev-v1.1.json.gz", "dev-v1.1-1000.json"
+FLAGSHIP, DEV2 = "flagship", "dev-v2.0.json.gz"
+SCORED = {
+    "dev2": DEV2, "dev1": DEV, "wiki": "squadshifts-new-wiki.json.gz", "policy": "policyqa-dev.json.gz", "nq": "nq-dev.json.gz",
+    "football": "biquad-dev-500.json",
+}  # fmt: skip
 TABLES = [
     ("docs/results/x86.md", "intel-xeon-2core", {"view": "family"}),
     ("docs/results/x86.md", "intel-xeon-2core", {"view": "peers"}),
@@ -51,6 +56,9 @@ TABLES = [
     ("docs/results/compression.md", COMPRESSION, {"name": "times", "view": "summary", "data": QUICK, "models": TIMED}),
     ("docs/results/compression.md", COMPRESSION, {"name": "tools", "view": "peers", "data": QUICK, "models": BESIDE}),
     ("docs/results/compression.md", "compression-arm64-qemu", {"view": "arm"}),
+    ("README.md", FLAGSHIP, {"view": "short", "data": DEV2}),
+    (f"docs/results/{FLAGSHIP}.md", FLAGSHIP, {"view": "short", "data": DEV2}),
+    *((f"docs/results/{FLAGSHIP}.md", FLAGSHIP, {"view": "accuracy", "name": n, "data": d}) for n, d in SCORED.items()),
 ]
 
 
@@ -64,14 +72,18 @@ def test_tables_are_made_from_the_rows(page, rows, table, tmp_path):
 
 @pytest.mark.parametrize(
     ("plot", "rows", "table"),
-    [("f1-latency", "intel-xeon-2core", {}), ("small-files", COMPRESSION, {"data": DEV, "models": SMALL})],
+    [
+        ("f1-latency", "intel-xeon-2core", {}),
+        ("small-files", COMPRESSION, {"data": DEV, "models": SMALL}),
+        (FLAGSHIP, FLAGSHIP, {"data": DEV2}),
+    ],
 )
 def test_plots_are_made_from_the_rows(plot, rows, table, tmp_path):
     write_table(TableConfig(RESULTS / f"{rows}.jsonl", view="family", plot=tmp_path / "plot.svg", **table))
     assert (tmp_path / "plot.svg").read_bytes() == (RESULTS / f"{plot}.svg").read_bytes()
 
 
-@pytest.mark.parametrize("name", ["intel-xeon-2core", "intel-xeon-amx-2core", COMPRESSION])
+@pytest.mark.parametrize("name", ["intel-xeon-2core", "intel-xeon-amx-2core", COMPRESSION, FLAGSHIP])
 def test_committed_rows_keep_the_rules(name):
     timed = [row for row in read_results(RESULTS / f"{name}.jsonl") if isinstance(row, Latency)]
     full = [row for row in timed if not row.quick]

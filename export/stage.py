@@ -1,8 +1,9 @@
 """What both exporters share: find the parent, write file, probe and settings, check, seal."""
 
+import math
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -55,10 +56,15 @@ class ExportConfig:
     """Bundle to create; by default beside the model, of a shipped one in runs, named after runtime and precision."""
     quantize: Annotated[str, arg(help=QUANTIZE_HELP)] = "none"
     embeddings: Annotated[str | None, arg(help=EMBEDDINGS_HELP)] = None
+    null_threshold: float | None = None
+    """The file says that there is no answer where null score - best score exceeds this, as `qa.evaluate` finds it for your own
+    questions (best_f1_thresh); by default it is searched on training questions that were held out."""
 
     def __post_init__(self) -> None:
         check_option(self.quantize in OF_FLAG, "--quantize", self.quantize, f"one of {', '.join(OF_FLAG)}")
         check_form(self.embeddings, self.precision)
+        number = self.null_threshold is None or math.isfinite(self.null_threshold)
+        check_option(number, "--null-threshold", self.null_threshold, "a finite number")
 
     @property
     def precision(self) -> str:
@@ -131,7 +137,10 @@ def export_bundle(
         (draft.path / PROBE).write_text(write_probe(recorded, {config.precision: tolerance}), encoding="utf-8")
         draft.record(parity=asdict(report))
         print(report)
-        settings = tune_for_bundle(exported, parent.tokenizer(), parent.settings, parent.path)
+        if config.null_threshold is None:
+            settings = tune_for_bundle(exported, parent.tokenizer(), parent.settings, parent.path)
+        else:
+            settings = replace(parent.settings, null_threshold=config.null_threshold)
         settings.save(draft.path / SETTINGS)
         finish(parent, draft.path, settings)
     bundle = open_bundle(out)

@@ -43,6 +43,9 @@ class AskConfig:
     """Print JSON, with all n-best answers and milliseconds; a list where there are several questions."""
     threads: int | None = None
     """Threads; all cores when not given."""
+    null_threshold: float | None = None
+    """Say that there is no answer where null score - best score exceeds this; by default the model's own. The higher, the more
+    questions are answered."""
     isolated: bool = False
     """Compute in a process of its own, for a model that you do not trust: a file that crashes its runtime is then an error."""
 
@@ -60,7 +63,8 @@ def read_passage(path: Path) -> str:
     if path == STDIN:
         raw = _read_stdin()
     elif not path.exists() or path.is_dir():
-        raise OptionError(f"--context {path}: no such file; give a UTF-8 text file, or - for standard input")
+        what = "is a folder" if path.is_dir() else "no such file"
+        raise OptionError(f"--context {path}: {what}; give a UTF-8 text file, or - for standard input")
     else:
         raw = path.read_bytes()
     try:
@@ -96,6 +100,7 @@ def as_json(reading: Reading, number: int, question: str) -> dict[str, Any]:
         ],
         "n_windows": reading.n_windows[number],
         "n_windows_in_text": reading.n_windows_in_text[number],
+        "n_question_tokens": reading.n_question_tokens[number],
     }
 
 
@@ -118,12 +123,15 @@ def as_text(question: str, best: Answer, passage: str, source: str) -> str:
     return "\n".join(lines)
 
 
-def left_out_note(reading: Reading, number: int) -> str:
-    """A line on what of the text was not read for a question; nothing where all was."""
-    n_read, n_in_text = reading.n_windows[number], reading.n_windows_in_text[number]
-    if n_read == n_in_text:
-        return ""
-    return f"\n  read {n_read} of {n_in_text} windows, those that share most with the question; --read-all reads all"
+def left_out_note(reading: Reading, number: int, max_question_length: int) -> str:
+    """A line on what of the question and of the text was not read; nothing where all was."""
+    n_read, n_in_text, n_tokens = (of[number] for of in (reading.n_windows, reading.n_windows_in_text, reading.n_question_tokens))
+    note = ""
+    if n_tokens > max_question_length:
+        note += f"\n  read {max_question_length} of the question's {n_tokens} tokens, not its end; ask more shortly"
+    if n_read < n_in_text:
+        note += f"\n  read {n_read} of {n_in_text} windows, those that share most with the question; --read-all reads all"
+    return note
 
 
 def snippet(passage: str, start: int, end: int) -> str:
@@ -151,7 +159,7 @@ def main(config: AskConfig) -> list[Answer]:
     """Answer every question and print the results."""
     passage = read_passage(config.context)
     began = time.perf_counter()
-    model = load(config.model, threads=config.threads, isolated=config.isolated)
+    model = load(config.model, threads=config.threads, isolated=config.isolated, null_threshold=config.null_threshold)
     load_ms = 1e3 * (time.perf_counter() - began)
     pairs = [(question, passage) for question in config.question]
     reading = model.read(pairs, read_all=config.read_all, progress=sys.stderr.isatty())
@@ -162,7 +170,7 @@ def main(config: AskConfig) -> list[Answer]:
     else:
         source = "(standard input)" if config.context == STDIN else str(config.context)
         texts = [as_text(q, a, passage, source) for q, a in zip(config.question, reading.answers, strict=True)]
-        left_out = (left_out_note(reading, number) for number in range(len(texts)))
+        left_out = (left_out_note(reading, number, model.settings.max_question_length) for number in range(len(texts)))
         print("\n\n".join(text + note for text, note in zip(texts, left_out, strict=True)))
     return reading.answers
 

@@ -114,7 +114,8 @@ def open_bundle(path: Path, kind: str | None = None) -> Bundle:
     Raises BundleError, naming the file, when the folder is missing, unfinished, changed, or not of `kind`.
     """
     if not path.is_dir():
-        raise BundleError(f"{path}: no such bundle folder; give a folder that a PocketQA stage wrote")
+        what = "is a file" if path.exists() else "no such bundle folder"
+        raise BundleError(f"{path}: {what}; give a folder that a PocketQA stage wrote")
     manifest_path = path / MANIFEST
     if not manifest_path.is_file():
         raise BundleError(f"{path}: no {MANIFEST}, so it is not a finished bundle; run the stage that makes it again")

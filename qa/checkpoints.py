@@ -72,7 +72,8 @@ def is_checkpoint(name: str | Path) -> bool:
     path = Path(name)
     if path.exists():
         return (path / "config.json").is_file() and not any((path / own).is_file() for own in (MANIFEST, SETTINGS))
-    return HUB_NAME.fullmatch(str(name)) is not None
+    in_a_folder_here = path.parent != Path() and path.parent.is_dir()  # a slip in a path is not to fetch a stranger's model
+    return HUB_NAME.fullmatch(str(name)) is not None and not in_a_folder_here
 
 
 def output_beside(name: str | Path, suffix: str) -> Path:

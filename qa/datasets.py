@@ -51,8 +51,8 @@ def resolve(data: str, split: str) -> Path:
         return _download(*SQUAD_FILES[data][split], data)
     path = Path(data)
     if not path.is_file():
-        known = ", ".join([EMBEDDED, *SQUAD_FILES])
-        raise SquadFormatError(f"{path}: no such file; give a SQuAD JSON file (plain or gzip) or one of: {known}")
+        known, what = ", ".join([EMBEDDED, *SQUAD_FILES]), "is a folder" if path.is_dir() else "no such file"
+        raise SquadFormatError(f"{path}: {what}; give a SQuAD JSON file (plain or gzip) or one of: {known}")
     return path
 
 

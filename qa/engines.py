@@ -107,13 +107,16 @@ class LiteRTRuntime:
         except (ValueError, RuntimeError) as error:
             raise BundleError(f"{weights}: {self.package} cannot load it ({str(error).splitlines()[0]})") from None
         self.lengths: tuple[int, ...] | None = tuple(sorted(self._runners))
+        self._silent = set(self._runners)  # signatures not yet run: at their first run XNNPACK takes them, and says so
         self.version = installed_version(self.package)
         self.name = f"{self.package} {self.version}"
 
     def __call__(self, inputs: Inputs) -> Logits:
         """Logits of a batch, (B, T) each."""
-        runner = self._runners[inputs["input_ids"].shape[1]]
-        output = runner(**{name: array.astype(np.int32) for name, array in inputs.items()})
+        length = inputs["input_ids"].shape[1]
+        with _stderr_to_null() if length in self._silent else contextlib.nullcontext():
+            output = self._runners[length](**{name: array.astype(np.int32) for name, array in inputs.items()})
+        self._silent.discard(length)
         return output["start_logits"], output["end_logits"]
 
 

@@ -1,9 +1,10 @@
 """A loaded model that answers questions about passages of any length; `qa.load` opens one."""
 
+import threading
 import time
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from qa.answers import Candidate, Prediction
 from qa.bundle import Bundle
@@ -46,17 +47,25 @@ class Reading:
     """Windows read."""
     n_windows_in_text: list[int]
     """Windows that there are: more than were read where `qa.preselection` left some out."""
+    n_question_tokens: list[int]
+    """More than the model's `max_question_length` means that the end of a question was not read."""
     tokenize_ms: float
     inference_ms: float
     decode_ms: float
 
 
 class Reader:
-    """A bundle with its runtime and tokenizer loaded. Use it from one Python thread at a time."""
+    """A bundle with its runtime and tokenizer loaded. Python threads may share it; its runtime computes for one at a time.
 
-    def __init__(self, bundle: Bundle, threads: int | None = None, *, isolated: bool = False) -> None:
+    `null_threshold` stands for the bundle's own: there is no answer where null score - best score exceeds it.
+    """
+
+    def __init__(
+        self, bundle: Bundle, threads: int | None = None, *, isolated: bool = False, null_threshold: float | None = None
+    ) -> None:
         check_option(threads is None or (type(threads) is int and threads >= 1), "threads", threads, "a whole number >= 1")
-        self.bundle, self.threads = bundle, threads or available_cores()
+        self.bundle, self.threads, self._computing = bundle, threads or available_cores(), threading.Lock()
+        self.settings = bundle.settings if null_threshold is None else replace(bundle.settings, null_threshold=null_threshold)
         self.runtime: Runtime = IsolatedRuntime(bundle, self.threads) if isolated else load_runtime(bundle, self.threads)
         self.tokenizer = bundle.tokenizer()
 
@@ -80,22 +89,25 @@ class Reader:
         """As `answer_all`, with null scores, numbers of windows and times."""
         examples = _examples(pairs)
         began = time.perf_counter()
-        windows = make_windows(examples, self.tokenizer, self.bundle.settings, progress=progress)
+        windows = make_windows(examples, self.tokenizer, self.settings, progress=progress)
         n_in_text = _count(windows, len(examples))
+        asked = self.tokenizer.encode_batch_fast([e.question for e in examples], add_special_tokens=False)
+        n_question_tokens = [len(question.ids) for question in asked]
         if not read_all:
-            windows = preselect(windows, self.bundle.settings)
+            windows = preselect(windows, self.settings)
         tokenized = time.perf_counter()
-        logits = run_windows(self.runtime, windows, progress=progress)
+        with self._computing:  # LiteRT's interpreter and the pipe to an isolated process have room for one call
+            logits = run_windows(self.runtime, windows, progress=progress)
         computed = time.perf_counter()
-        predictions = predict(examples, windows, logits, self.bundle.settings)
-        threshold = self.bundle.settings.null_threshold
-        answers = [_answer(e.context, p, threshold) for e, p in zip(examples, predictions, strict=True)]
+        predictions = predict(examples, windows, logits, self.settings)
+        answers = [_answer(e.context, p, self.settings.null_threshold) for e, p in zip(examples, predictions, strict=True)]
         decoded = time.perf_counter()
         return Reading(
             answers,
             [prediction.null_score for prediction in predictions],
             _count(windows, len(examples)),
             n_in_text,
+            n_question_tokens,
             tokenize_ms=1e3 * (tokenized - began),
             inference_ms=1e3 * (computed - tokenized),
             decode_ms=1e3 * (decoded - computed),

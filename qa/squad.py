@@ -66,7 +66,7 @@ def read_json(path: Path, kind: str = "SQuAD") -> Any:
         raise SquadFormatError(f"{path}: not UTF-8 text; give a {kind} JSON file, plain or gzip") from None
     except json.JSONDecodeError as error:
         raise SquadFormatError(
-            f"{path}: not valid JSON at line {error.lineno}, column {error.colno} ({error.msg}); is the file truncated?"
+            f"{path}: not valid JSON at line {error.lineno}, column {error.colno} ({error.msg}); give a {kind} JSON file, whole"
         ) from None
     except (ValueError, RecursionError) as error:  # half a surrogate pair; a number or a depth beyond Python's limits
         raise SquadFormatError(f"{path}: not valid JSON ({error}); correct it") from None
@@ -145,7 +145,7 @@ def write_squad(path: Path, articles: list[dict[str, Any]], version: str) -> lis
 
 def read_predictions(path: Path) -> dict[str, str]:
     """Read a prediction file in the official format, one JSON object {question id: answer text}."""
-    predictions = read_json(path)
+    predictions = read_json(path, "prediction")
     if not isinstance(predictions, dict):
         raise SquadFormatError(f"{path}: expected one JSON object of question id -> answer text")
     for qid, text in predictions.items():

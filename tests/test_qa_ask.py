@@ -2,8 +2,10 @@
 
 import io
 import json
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -76,6 +78,35 @@ def test_what_was_left_out_of_a_long_text_is_said(make_bundle, tmp_path, capsys)
     assert "windows" not in capsys.readouterr().out
 
 
+def test_a_question_that_is_cut_is_said(make_bundle, tmp_path, capsys):
+    file = tmp_path / "passage.txt"
+    file.write_text(PASSAGE, encoding="utf-8")
+    longest = open_bundle(make_bundle()).settings.max_question_length
+    for n, note in ((longest, False), (longest + 1, True)):
+        ask(AskConfig(model=make_bundle(), question=("who " * n,), context=file, threads=1))
+        told = f"  read {longest} of the question's {n} tokens, not its end; ask more shortly\n"
+        assert capsys.readouterr().out.endswith(told) == note
+
+
+def test_the_readme_shows_what_is_printed(capsys):
+    """With the shipped model; the share is of this release of LiteRT, so its digits are left out."""
+    root = Path(__file__).parents[1]
+    ask(AskConfig(question=("Who stayed in orbit?",), context=root / "docs" / "apollo.txt", threads=1))
+    printed = capsys.readouterr().out.replace(f"{root}/", "")
+    shown = (root / "README.md").read_text(encoding="utf-8").partition("    Who stayed in orbit?\n")[2]
+    for line in printed.splitlines()[1:4]:
+        assert re.sub(r"[\d.]+%", "%", line) in re.sub(r"[\d.]+%", "%", shown)
+
+
+def test_nothing_but_the_answer_is_printed(tiny_export, tmp_path):
+    """Neither by libraries nor by LiteRT's C++, which writes past Python."""
+    (tmp_path / "passage.txt").write_text(PASSAGE, encoding="utf-8")
+    words = ["-m", "qa.ask", "--model", tiny_export("tflite").path, "--question", "Who?", "--context", tmp_path / "passage.txt"]
+    done = subprocess.run([sys.executable, *words], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("Who?\n")
+    assert done.stderr == ""
+
+
 LOVELACE, ADA = Answer("Lovelace", 22, 30, 4.0, 0.5), Answer("Ada Lovelace", 18, 30, 3.0, 0.125)
 YEAR, NOTHING = Answer("1843", 50, 54, 2.0, 0.0625), Answer("", None, None, 3.0, 0.3125)
 
@@ -134,8 +165,9 @@ def test_a_passage_that_is_no_text_is_refused(make_bundle, stdin, tmp_path, monk
     (tmp_path / "p").write_bytes(b"abc\xff\xfe")
     with pytest.raises(OptionError, match=r"p: not UTF-8 text \(byte 3\)"):
         ask(AskConfig(model=make_bundle(), question=("?",), context=tmp_path / "p"))
-    with pytest.raises(OptionError, match="no such file"):
-        ask(AskConfig(model=make_bundle(), question=("?",), context=tmp_path))
+    for path, what in ((tmp_path, "is a folder"), (tmp_path / "absent", "no such file")):
+        with pytest.raises(OptionError, match=what):
+            ask(AskConfig(model=make_bundle(), question=("?",), context=path))
     stdin(b"\xff")
     with pytest.raises(OptionError, match=r"--context -: not UTF-8 text \(byte 0\)"):
         ask(AskConfig(model=make_bundle(), question=("?",)))

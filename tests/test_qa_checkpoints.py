@@ -255,6 +255,15 @@ def test_a_hub_that_cannot_be_reached_says_what_to_put_where(tmp_path, monkeypat
         open_model("no-such/model-at-all")
 
 
+def test_a_slip_in_a_path_asks_no_hub(make_bundle, tmp_path, monkeypatch):
+    shutil.copytree(make_bundle(), tmp_path / "models" / "student")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(BundleError, match=r"models/students: no such bundle folder"):
+        open_model("models/students")
+    with pytest.raises(BundleError, match=r"model\.safetensors: is a file; give a folder"):
+        open_model("models/student/model.safetensors")
+
+
 def test_a_bundle_without_its_manifest_is_no_checkpoint(make_bundle, tmp_path):
     shutil.copytree(make_bundle(), tmp_path / "b")
     (tmp_path / "b" / "manifest.json").unlink()

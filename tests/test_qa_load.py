@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
@@ -49,6 +50,25 @@ def test_one_by_one_equals_many(bundle, examples):
         alone = model.answer(*pair)
         assert (alone.text, alone.start, alone.end) == (answer.text, answer.start, answer.end)
         assert (alone.score, alone.probability) == pytest.approx((answer.score, answer.probability), abs=1e-4)
+
+
+def test_threads_share_a_model(bundle, examples):
+    model = load(bundle.path, threads=1)
+    pairs = [(e.question, e.context) for e in examples] * 4
+    alone = [model.answer(*pair) for pair in pairs[: len(examples)]] * 4
+    with ThreadPoolExecutor(8) as pool:
+        together = list(pool.map(lambda pair: model.answer(*pair), pairs))
+    assert [(a.text, a.start, a.score) for a in together] == [(a.text, a.start, a.score) for a in alone]
+
+
+def test_a_threshold_of_ones_own_stands_for_the_models(bundle, examples):
+    pairs = [(e.question, e.context) for e in examples]
+    always = load(bundle.path, threads=1).read(pairs)
+    differences = sorted(null - answer.score for null, answer in zip(always.null_scores, always.answers, strict=True))
+    model = load(bundle.path, threads=1, null_threshold=differences[9])
+    assert sum(answer.start is not None for answer in model.answer_all(pairs)) == pytest.approx(10, abs=1)
+    with pytest.raises(OptionError, match="null_threshold must be a finite number or null, got nan"):
+        load(bundle.path, null_threshold=float("nan"))
 
 
 def test_a_threshold_leaves_questions_unanswered(make_bundle, examples):

@@ -112,6 +112,13 @@ def test_an_export_without_a_demo_takes_the_student_and_leaves_models_as_it_is(t
     assert output_beside(shipped.FOLDER / "teacher", "pruned") == Path("runs/teacher-pruned")
 
 
+def test_a_file_takes_the_threshold_that_is_given(tmp_path):
+    made = export_onnx(OnnxConfig(out=tmp_path / "made", null_threshold=2.5))
+    assert made.settings.null_threshold == 2.5
+    with pytest.raises(OptionError, match="--null-threshold must be a finite number, got inf"):
+        OnnxConfig(null_threshold=float("inf"))
+
+
 def test_a_student_without_a_teacher_of_its_own_learns_from_the_shipped_one(small_squad, tmp_path):
     config = DistillConfig(
         out=tmp_path / "r", data=str(small_squad), epochs=0.1, batch_size=4, importance_windows=4, precision="fp32",

@@ -89,12 +89,11 @@ def compressed_bytes(path: Path) -> int:
 
 def gains(parent: Bundle, bundle: Bundle, ratio: float) -> str:
     """What pruning bought of a file's size and of time."""
-    sizes = [b.weights.stat().st_size for b in (parent, bundle)]
-    packed = [compressed_bytes(b.weights) for b in (parent, bundle)]
-    return (
-        f"file {sizes[0] / 1e6:.1f} -> {sizes[1] / 1e6:.1f} MB, compressed {packed[0] / 1e6:.1f} -> {packed[1] / 1e6:.1f} MB; "
-        f"PyTorch fp32 runs {ratio:.2f} times as fast on real windows"
-    )
+    sizes = [
+        f"{b.weights.stat().st_size / 1e6:.1f} MB in {b.precision} ({compressed_bytes(b.weights) / 1e6:.1f} compressed)"
+        for b in (parent, bundle)
+    ]
+    return f"file {' -> '.join(sizes)}; PyTorch fp32 runs {ratio:.2f} times as fast on real windows"
 
 
 def main(config: PruneConfig) -> Bundle:
@@ -113,7 +112,8 @@ def main(config: PruneConfig) -> Bundle:
     trainer = distil(
         model, teacher, windows, splits.train_file,
         options=config.options(), weights=config.weights(), cache=config.cache,
-        work=work_folder(out), name="recovery", depends_on={"pruning": method.depends_on()}, after_step=method.after_step(model),
+        work=work_folder(out), name="recovery", depends_on={"model": parent.sha256, "pruning": method.depends_on()},
+        after_step=method.after_step(model),
     )  # fmt: skip
     trainer.train(config.resume)
     ratio = speed_ratio(before, without_autocast(model), sample_windows(windows, SPEED_WINDOWS, config.seed))

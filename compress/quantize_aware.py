@@ -72,7 +72,8 @@ def main(config: QuantizeAwareConfig) -> Bundle:
         print(f"{name} modules train in float, whatever the export makes of them: only Linears and tables round", file=sys.stderr)
     windows = make_windows(splits.train, parent.tokenizer(), parent.settings, progress=True)
     grid = Grid(model, config.quantize, norms_before(model))
-    if config.calibration_windows and not (config.resume and (work_folder(out) / CHECKPOINT).is_file()):
+    goes_on = config.resume and config.epochs > 0 and (work_folder(out) / CHECKPOINT).is_file()
+    if config.calibration_windows and not goes_on:
         chosen = np.random.default_rng(config.seed).permutation(len(windows))[: config.calibration_windows]
         round_with_feedback(model, grid, before, [windows[i] for i in chosen])
     trainer = None
@@ -80,7 +81,7 @@ def main(config: QuantizeAwareConfig) -> Bundle:
         trainer = distil(
             model, teacher, windows, splits.train_file,
             options=config.options(), weights=config.weights(), cache=config.cache,
-            work=work_folder(out), name="quantization", depends_on=config.depends_on(),
+            work=work_folder(out), name="quantization", depends_on={"model": parent.sha256, **config.depends_on()},
         )  # fmt: skip
         trainer.train(config.resume)
     grid.settle()

@@ -121,8 +121,8 @@ def main(config: TablesConfig) -> Bundle:
         "parameters": asdict(model.count_parameters()), "counted_data": data_reference(resolve(config.data, "train")),
     }  # fmt: skip
     bundle = derive(model, out, parent, facts)
-    sizes = [b.weights.stat().st_size / 1e6 for b in (parent, bundle)]
-    print(f"{out}: word table as {config.embeddings}, {sizes[0]:.1f} -> {sizes[1]:.1f} MB")
+    sizes = [f"{b.weights.stat().st_size / 1e6:.1f} MB in {b.precision}" for b in (parent, bundle)]
+    print(f"{out}: word table as {config.embeddings}, {' -> '.join(sizes)}")
     return bundle
 
 

@@ -179,7 +179,7 @@ def main(config: DistillConfig) -> Bundle:
     out = config.out / "student"
     refuse_unless_resumed(config.out, config.resume)
     if out.exists():
-        bundle = finished(config, out)
+        bundle = finished(config, out, None if config.teacher_encoder else config.teacher or shipped(TEACHER, "--teacher"))
         print(summary(bundle))
         return bundle
     config.check_cache()

@@ -15,7 +15,7 @@ from distill.precision import resolve_precision
 from distill.student import check_same_width, student_from_layers
 from distill.teacher_logits import TeacherLogits, cache_key
 from distill.training import CHECKPOINT, AfterStep, Trainer, TrainingOptions, make_accelerator
-from qa.bundle import MANIFEST, SETTINGS, Bundle, new_bundle, open_bundle, without_folders
+from qa.bundle import MANIFEST, SETTINGS, Bundle, new_bundle, open_bundle
 from qa.datasets import EMBEDDED, SQUAD_FILES, data_reference, resolve
 from qa.errors import BundleError
 from qa.evaluate import evaluate_runtime, score_intervals
@@ -26,7 +26,7 @@ from qa.models.pretrained import copy_tokenizer, load_encoder
 from qa.runtimes import load_runtime
 from qa.settings import QASettings
 from qa.squad import Example, file_sha256, read_squad
-from qa.threshold import hold_out, save_held_out, tune_for_bundle
+from qa.threshold import copy_held_out, hold_out, save_held_out, tune_for_bundle
 from qa.tokenization import load_tokenizer
 
 
@@ -196,7 +196,10 @@ def save_model(
     with new_bundle(out, facts) as draft:
         model.save_pretrained(draft.path)
         copy_tokenizer(tokenizer, draft.path, settings.max_length, model.encoder.architecture.inputs)
-        save_held_out(splits.held_out, draft.path)
+        if splits.held_out or parent is None:
+            save_held_out(splits.held_out, draft.path)
+        else:  # trained on answerable questions, it still has its parent's threshold to search again
+            copy_held_out(parent.path, draft.path)
         runtime = load_runtime(draft.model(settings))
         settings = tune_for_bundle(runtime, load_tokenizer(draft.path), settings, draft.path)
         settings.save(draft.path / SETTINGS)
@@ -236,25 +239,37 @@ def work_folder(out: Path) -> Path:
     return out.parent / "training" / out.name
 
 
-def finished(config: Any, out: Path) -> Bundle:
-    """The bundle that an interrupted run of this stage has finished. BundleError when its options were not those of `config`."""
+ANY_VALUE = ("resume", "cache", "out", "eval_data")  # options that a finished model does not depend on
+
+
+def finished(config: Any, out: Path, teacher: Path | None = None) -> Bundle:
+    """The bundle that an interrupted run of this stage has finished. BundleError when its options were not those of `config`.
+
+    `teacher` is what the stage takes where `config` names none.
+    """
     bundle = open_bundle(out, kind="pytorch")
-    facts = without_folders({"config": asdict(config)}), without_folders(bundle.manifest)
-    now, then = (json.loads(json.dumps(of.get("config") or {}, default=str)) for of in facts)
+    now, then = (json.loads(json.dumps(of, default=str)) for of in (asdict(config), bundle.manifest.get("config") or {}))
     then = {name: getattr(type(config), name, None) for name in now} | then  # an older bundle has the default of a new option
-    changed = [name for name in now if name not in ("resume", "cache", "out", "eval_data") and now[name] != then.get(name)]
+    changed = [name for name in now if name not in ANY_VALUE and last_part(now[name]) != last_part(then.get(name))]
     if changed:
         flag = "--" + changed[0].replace("_", "-")
         raise BundleError(f"{out}: made with {flag} {then.get(changed[0])}, not {now[changed[0]]}; choose another --out")
-    ancestors, teacher = bundle.manifest.get("ancestors", []), bundle.manifest.get("recovered_against")
-    made_of = {one["sha256"] for one in (*ancestors, *filter(None, [teacher]))}
-    for name in ("model", "teacher"):  # by content: a folder's name says little
-        given = getattr(config, name, None)
+    if bundle.manifest.get("training_data", {}).get("sha256") != file_sha256(resolve(config.data, "train")):
+        raise BundleError(f"{out}: made of another --data than {config.data} is now; choose another --out")
+    ancestors, recovered_against = bundle.manifest.get("ancestors", []), bundle.manifest.get("recovered_against")
+    made_of = {one["sha256"] for one in (*ancestors, *filter(None, [recovered_against]))}
+    for name, default in (("model", None), ("teacher", teacher)):  # by content: a folder's name says little
+        given = getattr(config, name, None) or default
         manifest = Path(given or "") / MANIFEST
         if given and manifest.is_file() and file_sha256(manifest) not in made_of:
             raise BundleError(f"{out}: made of another --{name} than {manifest.parent} is now; choose another --out")
     (work_folder(out) / CHECKPOINT).unlink(missing_ok=True)  # of a run that was killed once the bundle was there
     return bundle
+
+
+def last_part(value: Any) -> Any:
+    """Of a path its last part, in an option's value; what is there is compared by content."""
+    return Path(value).name if isinstance(value, str) and "/" in value else value
 
 
 def summary(bundle: Bundle) -> str:

@@ -192,8 +192,6 @@ class Trainer:
                     writer.add_scalar(f"{self.name}/windows_per_second", speed, step)
                 bar.update()
                 bar.set_postfix({k: f"{v:.3f}" for k, v in terms.items()}, refresh=False)
-                if self.after_step is not None:
-                    self.after_step(step + 1, self.n_steps)
                 done = step + 1 == self.n_steps  # kept until `finish`, should saving the model fail
                 if main and (done or time.monotonic() - saved_at >= 60 * self.options.checkpoint_minutes):
                     self._save_checkpoint(step + 1)
@@ -250,6 +248,8 @@ class Trainer:
             )
         self._updating = True
         self.optimizer.step()
+        if self.after_step is not None:
+            self.after_step(step + 1, self.n_steps)
         self._done, self._updating = step + 1, False
         return sums
 

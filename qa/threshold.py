@@ -6,6 +6,7 @@ so that an export can search again with its own logits.
 
 import gzip
 import json
+import shutil
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -64,6 +65,12 @@ def save_held_out(examples: Sequence[Example], folder: Path) -> None:
         data.append({"title": e.title, "paragraphs": [{"context": e.context, "qas": [question]}]})
     raw = json.dumps({"version": "held out of training", "data": data}, ensure_ascii=False).encode()
     (folder / HELD_OUT).write_bytes(gzip.compress(raw, mtime=0))
+
+
+def copy_held_out(source: Path, folder: Path) -> None:
+    """Copy the held-out questions of a bundle's folder, if there are any, to that of a bundle made of it."""
+    if (source / HELD_OUT).is_file():
+        shutil.copy(source / HELD_OUT, folder)
 
 
 def tune(runtime: Runtime, tokenizer: Tokenizer, settings: QASettings, examples: Sequence[Example]) -> QASettings:

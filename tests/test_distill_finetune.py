@@ -85,6 +85,21 @@ def test_a_finished_run_is_taken_on_resume_and_only_with_its_own_options(make_bu
         main(config(resume=True, model=str(other)))
 
 
+def test_a_finished_run_is_of_its_data_wherever_they_lie(make_bundle, small_squad, tmp_path):
+    def config(data, **changes):
+        return FinetuneConfig(**({"model": str(make_bundle()), "data": str(data), "out": tmp_path / "t"} | FEW | changes))
+
+    first = main(config(small_squad))
+    for folder in ("same", "other"):
+        (tmp_path / folder).mkdir()
+        shutil.copy(small_squad, tmp_path / folder)
+    assert main(config(tmp_path / "same" / small_squad.name, resume=True)).sha256 == first.sha256
+    other = tmp_path / "other" / small_squad.name
+    other.write_bytes(other.read_bytes() + b"\n")
+    with pytest.raises(BundleError, match=r"t: made of another --data than .*other/.* is now; choose another --out"):
+        main(config(other, resume=True))
+
+
 def test_what_a_stopped_run_had_learnt_is_not_overwritten(make_bundle, small_squad, tmp_path):
     config = FinetuneConfig(model=str(make_bundle()), data=str(small_squad), out=tmp_path / "t", **FEW)
     checkpoint = tmp_path / "training" / "t" / CHECKPOINT

@@ -128,6 +128,19 @@ def test_resuming_pruning_keeps_the_same_zeros(make_bundle, windows, tmp_path):
         assert torch.equal(tensor, resumed.state_dict()[name]), name
 
 
+def test_weights_that_are_not_masked_yet_are_not_kept(make_bundle, windows, tmp_path):
+    def stops_at_third(step, n_steps):
+        if step == 3:
+            raise KeyboardInterrupt
+
+    options = TrainingOptions(1e-3, 4, 2, precision="fp32", checkpoint_minutes=60)
+    trainer = Trainer(tiny(make_bundle), windows, supervised, options, tmp_path, "t", after_step=stops_at_third)
+    assert trainer.n_steps > 3
+    with pytest.raises(KeyboardInterrupt):
+        trainer.train()
+    assert not (tmp_path / CHECKPOINT).exists()
+
+
 def test_checkpoint_of_another_teacher_or_loss_is_refused(make_bundle, small_squad, tmp_path):
     def config(**changes):
         given = {"teacher": make_bundle(), "student_layers": 1, "epochs": 1, "batch_size": 8, "cache": tmp_path / "c"}

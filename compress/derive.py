@@ -1,24 +1,30 @@
 """A bundle made of another without training: the same tokenizer and held-out questions, a threshold of its own."""
 
-import shutil
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from qa.bundle import HELD_OUT, SETTINGS, Bundle, new_bundle, open_bundle
+from torch import Tensor
+
+from qa.bundle import SETTINGS, Bundle, new_bundle, open_bundle
 from qa.models.model import QAModel
 from qa.models.pretrained import copy_tokenizer
 from qa.runtimes import load_runtime
-from qa.threshold import tune_for_bundle
+from qa.threshold import copy_held_out, tune_for_bundle
 
 
-def derive(model: QAModel, out: Path, parent: Bundle, facts: dict[str, Any]) -> Bundle:
-    """Save the model as the bundle `out`; `facts` for the manifest hold at least precision and stage."""
+def derive(
+    model: QAModel, out: Path, parent: Bundle, facts: dict[str, Any], columns: Mapping[str, Tensor] | None = None
+) -> Bundle:
+    """Save the model as the bundle `out`; `facts` for the manifest hold at least precision and stage.
+
+    `columns` are factors of matrices whose integers are to be kept (qa.models.storage).
+    """
     facts = {"kind": "pytorch", "parent": parent.reference(), "ancestors": parent.lineage(), **facts}
     with new_bundle(out, facts) as draft:
-        model.save_pretrained(draft.path, facts["precision"])
+        model.save_pretrained(draft.path, facts["precision"], columns)
         copy_tokenizer(parent.path, draft.path, parent.settings.max_length, model.encoder.architecture.inputs)
-        if (parent.path / HELD_OUT).is_file():
-            shutil.copy(parent.path / HELD_OUT, draft.path)
+        copy_held_out(parent.path, draft.path)
         runtime = load_runtime(draft.model(parent.settings))
         tune_for_bundle(runtime, parent.tokenizer(), parent.settings, draft.path).save(draft.path / SETTINGS)
     return open_bundle(out)

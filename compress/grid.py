@@ -256,6 +256,13 @@ def integers(weight: Tensor, bits: int, where: str) -> Tensor:
     return rounded.to(torch.int8)
 
 
+def grid_columns(model: QAModel) -> dict[str, Tensor]:
+    """What the columns of its matrices are multiplied by before they are rounded: factors (C,) by the weight's name."""
+    names, norms = {module: name for name, module in model.named_modules()}, norms_before(model)
+    found = {f"{names[linear]}.weight": factors(norm) for linear, norm in norms.items()}
+    return {name: channels for name, channels in found.items() if channels is not None}
+
+
 def grid_integers(model: QAModel, precision: str) -> tuple[list[Tensor], Tensor | None, list[Tensor]]:
     """The integers of a settled model, int8 (R, C): of its Linears, of its word table unless that has codes, of other tables.
 

@@ -3,6 +3,7 @@
     python -m compress.store --model runs/demo/student --weights int8-weights
 
 For passing a model on: it can be asked, trained, cut and exported as the one it was made of. No export gets smaller by it.
+Of a model that was trained on the int8 grid (compress.quantize_aware) int8 keeps the very integers.
 """
 
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from typing import Annotated
 from tyro.conf import arg
 
 from compress.derive import derive
+from compress.grid import grid_columns
 from qa.bundle import Bundle, refuse_existing
 from qa.checkpoints import open_model, output_beside
 from qa.cli import check_option, run_command
@@ -45,7 +47,10 @@ def main(config: StoreConfig) -> Bundle:
     refuse_existing(out)
     parent = open_model(config.model, kind="pytorch")
     facts = {key: parent.manifest[key] for key in KEPT if key in parent.manifest} | {"precision": config.weights}
-    bundle = derive(QAModel.from_pretrained(parent.path), out, parent, facts)
+    model, columns = QAModel.from_pretrained(parent.path), None
+    if config.weights == "int8-weights" and parent.manifest.get("grid", {}).get("precision") == "int8":
+        facts["grid"], columns = parent.manifest["grid"], grid_columns(model)
+    bundle = derive(model, out, parent, facts, columns)
     sizes = [b.weights.stat().st_size / 1e6 for b in (parent, bundle)]
     print(f"{out}: weights stored as {config.weights}, {sizes[0]:.1f} -> {sizes[1]:.1f} MB")
     return bundle

@@ -6,6 +6,7 @@ known. The front matter is YAML as https://huggingface.co/docs/hub/model-cards d
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import starmap, zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,7 @@ def model_card(manifest: Mapping[str, Any], settings: QASettings, weights: Path,
     sections = [
         front_matter(manifest, origins, weights.parent, name),
         _facts(manifest, settings, weights, name),
-        "## Made of\n\n" + "\n".join(_made_of(stage) for stage in chain),
+        "## Made of\n\n" + "\n".join(starmap(_made_of, zip_longest(chain, chain[1:]))),
         _figures(chain),
         how_to_use(manifest["kind"], weights.parent, name),
         LIMITS,
@@ -105,8 +106,10 @@ def _facts(manifest: Mapping[str, Any], settings: QASettings, weights: Path, nam
     return f"# {name}\n\n{intro} Made by PocketQA; this card says what `manifest.json` holds.\n\n| | |\n| :-- | :-- |\n{rows}"
 
 
-def _made_of(stage: Mapping[str, Any]) -> str:
-    """One line on one stage: what it started from, what it learnt from, how."""
+def _made_of(stage: Mapping[str, Any], before: Mapping[str, Any] | None) -> str:
+    """One line on one stage: what it started from, what it learnt from, how; `before` is the stage that it started from."""
+    if before and all(stage.get(key) == before.get(key) for key in ("stage", "config")):
+        return f"- **{stage['name']}**, the next stored in other bytes"
     parts = [f"- **{stage['name']}**", f"stage {stage.get('stage', 'unknown')}"]
     if "sha256" in stage:
         parts.append(f"bundle {_short(stage['sha256'])}")

@@ -7,7 +7,8 @@ from typing import Any
 CONFIG, WHY_NOT_IN_TRANSFORMERS = "config.json", "not_in_transformers"
 """A model's file of facts, and its key that says why transformers has no class for it."""
 
-POCKETQA = """In PocketQA, which cuts long passages into windows, and answers with the text as it stands in the passage:
+POCKETQA = """In PocketQA (where this folder lies, or with its path), which cuts long passages into windows, and answers with the
+text as it stands in the passage:
 
 ```sh
 python -m qa.ask --model {name} --question "Who wrote it?" --context passage.txt

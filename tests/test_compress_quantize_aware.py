@@ -12,8 +12,11 @@ from compress.gptq import feed_back, input_groups, round_with_feedback
 from compress.grid import Grid, bits_of, float_modules, grid_integers, integers, norms_before, round_tokens
 from compress.quantize_aware import QuantizeAwareConfig, main
 from compress.quantize_tflite import compact, quietly
+from compress.store import StoreConfig
+from compress.store import main as store
 from distill.batches import model_inputs, to_tensors
-from distill.training import Trainer
+from distill.stage import work_folder
+from distill.training import CHECKPOINT, Trainer
 from export.integers import stored_integers
 from export.tflite import TFLiteConfig
 from export.tflite import main as export
@@ -215,6 +218,45 @@ def test_the_export_stores_the_integers_that_were_trained(config, precision, oth
     assert exported.manifest["parity"]["relative_difference"] < 0.05, "nothing but activations is rounded"
     assert f"weights on the {precision} grid" in (bundle.path / "README.md").read_text()
     export(TFLiteConfig(model=bundle.path, out=tmp_path / "other", quantize=other, lengths=(96, 128)))
+
+
+def test_what_is_stored_in_int8_exports_to_the_same_file(config, tmp_path):
+    bundle = main(replace(config, quantize="int8", epochs=0))
+    stored = store(StoreConfig(bundle.path, tmp_path / "stored"))
+    assert stored.manifest["grid"] == {"precision": "int8"}
+    assert stored.weights.stat().st_size < 0.3 * bundle.weights.stat().st_size
+    files = [
+        export(TFLiteConfig(model=one.path, out=tmp_path / name, quantize="int8", lengths=(96, 128))).weights
+        for name, one in (("a", bundle), ("b", stored))
+    ]
+    a, b = (stored_integers(file.read_bytes()) for file in files)
+    assert all(np.array_equal(*pair) for pair in zip(a, b, strict=True))
+    assert "grid" not in store(StoreConfig(bundle.path, tmp_path / "half", "fp16")).manifest
+
+
+def test_a_checkpoint_that_is_not_gone_on_with_leaves_rounding_as_it_is(config, tmp_path):
+    """Without epochs there is nothing to go on with, whatever a stopped run of the same name left."""
+    straight = main(replace(config, epochs=0))
+    again = replace(config, out=tmp_path / "again", epochs=0, resume=True)
+    checkpoint = work_folder(again.target) / CHECKPOINT
+    checkpoint.parent.mkdir(parents=True)
+    checkpoint.write_bytes(b"of a run with epochs")
+    assert main(again).manifest["files"]["model.safetensors"] == straight.manifest["files"]["model.safetensors"]
+
+
+def test_a_checkpoint_of_another_model_is_refused(config, make_bundle, tmp_path, monkeypatch):
+    def stop(self, number):
+        if number == 1:
+            raise KeyboardInterrupt
+        return step(self, number)
+
+    step = Trainer._step
+    with monkeypatch.context() as patch:
+        patch.setattr(Trainer, "_step", stop)
+        with pytest.raises(KeyboardInterrupt):
+            main(replace(config, teacher=make_bundle()))
+    with pytest.raises(OptionError, match="made with other options, data or model"):
+        main(replace(config, teacher=make_bundle(), model=make_bundle(seed=1), resume=True))
 
 
 def test_an_export_with_other_integers_is_not_kept(config, monkeypatch, tmp_path):

@@ -16,15 +16,25 @@ from qa.models.storage import SCALE, opened, stored
 
 
 def test_rows_are_integers_of_their_own_scale():
-    weight = torch.tensor([[1.27, -0.634, 0.0], [0.0, 0.0, 0.0], [-254.0, 3.0, 126.9]])
-    found = stored({"w": weight, "b": weight[0], "codes": torch.tensor([[3, -128]], dtype=torch.int8)}, "int8-weights")
-    assert found["w"].tolist() == [[127, -63, 0], [0, 0, 0], [-127, 2, 63]]
-    assert found["w" + SCALE].tolist() == pytest.approx([0.01, 1, 2])
+    weight = torch.tensor([[1.27, -0.634, 0.0], [0.0, 0.0, 0.0], [-254.0, 3.0, 126.9], *[[1.27, 0.0, 0.0]] * 5])
+    codes = torch.tensor([[3, -128]], dtype=torch.int8)
+    found = stored({"w": weight, "b": weight[0], "small": weight[:7], "codes": codes}, "int8-weights")
+    assert found["w"].tolist()[:3] == [[127, -63, 0], [0, 0, 0], [-127, 2, 63]]
+    assert found["w" + SCALE].tolist()[:3] == pytest.approx([0.01, 1, 2])
     again = opened(found)
-    assert again.keys() == {"w", "b", "codes"}
+    assert again.keys() == {"w", "b", "small", "codes"}
     assert torch.equal(again["b"], weight[0])
+    assert torch.equal(again["small"], weight[:7])
     assert torch.equal(again["codes"], found["codes"])
-    assert torch.allclose(again["w"], torch.tensor([[1.27, -0.63, 0], [0, 0, 0], [-254, 4, 126]]))
+    assert torch.allclose(again["w"][:3], torch.tensor([[1.27, -0.63, 0], [0, 0, 0], [-254, 4, 126]]))
+
+
+def test_columns_multiplied_before_rounding_come_back():
+    """In the first row 1.27 * 2 and 0.5 * -0.2 are 2.54 and -0.1, in steps of 0.02 127 and -5."""
+    weight, columns = torch.tensor([[1.27, 0.5]] * 8), torch.tensor([2.0, -0.2])
+    found = stored({"w": weight}, "int8-weights", {"w": columns})
+    assert found["w"].tolist() == [[127, -5]] * 8
+    assert torch.allclose(opened(found)["w"], weight)
 
 
 @pytest.mark.parametrize(("weights", "share", "largest"), [("fp16", 0.51, 0.01), ("int8-weights", 0.28, 0.1)])

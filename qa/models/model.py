@@ -4,6 +4,7 @@ Maps input_ids, attention_mask, token_type_ids (B, T) int to start_logits, end_l
 """
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -115,9 +116,9 @@ class QAModel(nn.Module):
         sizes = [[(p.n_heads, p.n_neurons) for p in encoder.layer_parts()] for encoder in (self.encoder, whole)]
         return "" if sizes[0] == sizes[1] else "its layers were pruned, each to a size of its own"
 
-    def save_pretrained(self, folder: Path, precision: str = "fp32") -> None:
+    def save_pretrained(self, folder: Path, precision: str = "fp32", columns: Mapping[str, Tensor] | None = None) -> None:
         """Write config.json and model.safetensors, the weights stored in fp32, fp16 or int8-weights (qa.models.storage)."""
-        tensors = stored(self.state_dict(), precision)
+        tensors = stored(self.state_dict(), precision, columns)
         why_not = self.not_in_transformers(precision)
         config = {"model_type": OWN_TYPE, WHY_NOT_IN_TRANSFORMERS: why_not, **self.config()}
         if not why_not:

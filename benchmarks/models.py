@@ -25,6 +25,7 @@ from qa.cli import one_line
 from qa.datasets import EMBEDDED, resolve
 from qa.errors import BundleError, OptionError
 from qa.features import make_windows
+from qa.models.model import QAModel
 from qa.squad import Example, file_sha256, read_squad
 
 DEMO = Path("runs/demo")
@@ -239,6 +240,12 @@ def gpu_models(models: Sequence[ModelUnderTest]) -> list[ModelUnderTest]:
     return found
 
 
+def _size_bytes(model: QAModel, bytes_per_parameter: int) -> int:
+    """Of the weights in memory, codes of a word table as they are."""
+    codes = sum(buffer.nbytes for buffer in model.state_dict().values() if not buffer.is_floating_point())
+    return sum(p.numel() for p in model.parameters()) * bytes_per_parameter + codes
+
+
 def _on_gpu(model: ModelUnderTest, precision: str) -> ModelUnderTest:
     """A bundle in a precision; the bundle's own is the bundle itself, another makes it another model."""
     own = "fp32" if model.bundle.kind == "pytorch" else model.bundle.precision  # however PyTorch's weights are stored
@@ -248,6 +255,6 @@ def _on_gpu(model: ModelUnderTest, precision: str) -> ModelUnderTest:
         metadata |= {
             "model": f"{model.name}-{precision}", "precision": precision, "parent_sha256": model.sha256,
             "bundle_sha256": sha256_of(model.sha256, precision),
-            "size_bytes": model.metadata["params"] * (4 if precision == "fp32" else 2),
+            "size_bytes": _size_bytes(QAModel.from_pretrained(model.bundle.path), 4 if precision == "fp32" else 2),
         }  # fmt: skip
     return replace(model, metadata=metadata, deployment=deployment, in_process=False)

@@ -283,9 +283,10 @@ class Page:
 
 
 def _shown(group: Group) -> list[Any]:
-    """The results that the page shows; all where they are of no model on data, as of a phone or of training."""
+    """The results that the page shows: of models on data, of training; all where there are none, as of a phone."""
     entries = [one for e in group.entries for one in (e.accuracy, e.failure, e.newest) if one]
-    return [*entries, *all_times(group)] or group.results
+    training = [result for result in group.results if result.stage == "training"]
+    return [*entries, *all_times(group), *training] or group.results
 
 
 def other_baselines(group: Group) -> str:

@@ -21,7 +21,7 @@ class Journal:
 
     def __init__(self, out: Path, run: Mapping[str, Any], date: str = "") -> None:
         key = hashlib.sha256(json.dumps(run, sort_keys=True).encode()).hexdigest()[:16]
-        self.path = out.with_suffix(".journal") / f"{key}.jsonl"
+        self.path = out.with_name(out.name + ".journal") / f"{key}.jsonl"
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self._file = open(self.path, "a+b")  # noqa: SIM115, close() closes it
         try:

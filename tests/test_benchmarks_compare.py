@@ -229,7 +229,7 @@ def test_a_stopped_comparison_goes_on_and_no_row_comes_twice(tiny_export, data, 
     first, *timed = read_results(rows_path)
     assert isinstance(first, Accuracy)
     assert [(row.threads, row.lengths) for row in timed] == [(1, "real"), (1, 128)]
-    (journal,) = rows_path.with_suffix(".journal").iterdir()
+    (journal,) = rows_path.with_name(rows_path.name + ".journal").iterdir()
     monkeypatch.setattr(measure, "run_interleaved_rounds", real)
     compare.main(config)
     assert "resuming the run of" in capsys.readouterr().err

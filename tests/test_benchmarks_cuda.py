@@ -15,9 +15,12 @@ from benchmarks.models import Run, find_models, gpu_models
 from benchmarks.results import Accuracy, Data, Machine, ResultFile, Runtime
 from compress.store import STORED, StoreConfig
 from compress.store import main as store
+from compress.tables import TablesConfig
+from compress.tables import main as compress_table
 from qa.bundle import open_bundle
 from qa.engines import OnnxRuntime
 from qa.errors import OptionError
+from qa.models.model import QAModel
 from qa.runtimes import load_runtime
 from qa.squad import Answer, Example
 
@@ -117,3 +120,11 @@ def test_half_precision_is_near_and_comes_back_in_fp32(make_bundle):
     assert near[0].dtype == np.float32
     assert 0 < np.abs(near[0] - exact[0]).max() < 0.3 * exact[0].std()
     assert model.runtime[-1] == "CPU"
+
+
+def test_codes_of_a_word_table_count_as_the_bytes_they_are(make_bundle, tmp_path):
+    coded = compress_table(TablesConfig(make_bundle(), tmp_path / "coded", "pq4"))
+    half = gpu_models(find_models((coded.path,)))[1]
+    fp32 = coded.weights.stat().st_size
+    codes = QAModel.from_pretrained(coded.path).encoder.words.codes.numel()
+    assert half.metadata["size_bytes"] == pytest.approx(codes + (fp32 - codes) / 2, rel=0.01)

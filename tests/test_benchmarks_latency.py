@@ -30,12 +30,20 @@ def lengths(windows):
 
 
 def test_percentiles_by_hand():
-    # Linear between neighbours: rank p * (n - 1) of 10, 20, ..., 110 is 5, 9 and 9.9.
-    times = [110.0, *range(10, 110, 10)]
-    assert percentiles(times) == {
-        "latency_ms_p50": 60.0, "latency_ms_p90": 100.0, "latency_ms_p99": pytest.approx(109.0), "latency_ms_mean": 60.0,
+    # Of 10, 20, ..., 110 the first that 50, 90 and 99 % do not exceed are the sixth, the tenth and the last.
+    times = np.array([[110.0], *([float(t)] for t in range(10, 110, 10))])
+    assert percentiles([times]) == {
+        "latency_ms_p50": 60.0, "latency_ms_p90": 100.0, "latency_ms_p99": 110.0, "latency_ms_mean": pytest.approx(60.0),
     }  # fmt: skip
-    assert percentiles([7.0]) == {f"latency_ms_{name}": 7.0 for name in ("p50", "p90", "p99", "mean")}
+    assert percentiles([np.array([[7.0]])]) == {f"latency_ms_{name}": 7.0 for name in ("p50", "p90", "p99", "mean")}
+
+
+def test_a_quiet_round_with_more_passes_weighs_as_much_as_a_busy_one():
+    quiet, busy = np.full((8, 4), 5.0), np.full((2, 4), 20.0)
+    more_quiet = np.full((9, 4), 5.0)
+    figures = percentiles([quiet, busy, busy])
+    assert figures == percentiles([more_quiet, busy, busy])
+    assert (figures["latency_ms_p50"], figures["latency_ms_mean"]) == (20.0, 15.0), "of two thirds of the rounds"
 
 
 def test_windows_are_taken_at_even_quantiles_of_length():
@@ -78,7 +86,7 @@ def test_columns_of_single_windows_by_hand():
     assert found["round_ms"] == (25.0, 10.0)  # means of a window; the first round had two passes
     assert (found["n_runs"], found["n_warmup"], found["timed_s"]) == (6, 6, 0.1)
     assert found["latency_ms_mean"] == 17.5  # of rounds, not of calls
-    assert found["latency_ms_p50"] == 17.5
+    assert found["latency_ms_p50"] == 15.0  # 5 and 15 weigh a quarter each, 10, 20, 30 and 40 an eighth: half are up to 15
     assert "windows_per_s" not in found
 
 

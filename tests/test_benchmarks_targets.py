@@ -128,7 +128,7 @@ def test_over_ssh_bundles_take_turns_and_a_stopped_run_goes_on(client, export, d
     assert len({row.date for row in rows}) == 1
     one, two = (timed[name, "real", 1] for name in (export.name, "other"))
     assert round_ratio(one, two) is not None
-    assert list((tmp_path / "rows.journal").glob("*")) == []
+    assert list((tmp_path / "rows.jsonl.journal").glob("*")) == []
 
 
 @pytest.mark.system

@@ -79,10 +79,15 @@ def rounds(n_rounds: int, n_windows: int, batch: int) -> list[list[int]]:
     return [list(range(int(r) * n_windows, (int(r) + 1) * n_windows)) for r in order]
 
 
-def percentiles(times_ms: Sequence[float]) -> dict[str, float]:
-    """p50, p90, p99 (linear between neighbours) and mean of the times, by the names they have in results."""
-    p50, p90, p99 = np.percentile(times_ms, [50, 90, 99])
-    figures = {"p50": p50, "p90": p90, "p99": p99, "mean": np.mean(times_ms)}
+def percentiles(rounds_ms: Sequence[np.ndarray]) -> dict[str, float]:
+    """p50, p90, p99 (each a time that was measured) and mean of the times of all rounds, by the names they have in results.
+
+    Each round counts once, however many times it has: a quiet one has room for more passes, and would weigh more.
+    """
+    times = np.concatenate([times.ravel() for times in rounds_ms])
+    weights = np.concatenate([np.full(times.size, 1 / times.size) for times in rounds_ms])
+    p50, p90, p99 = np.percentile(times, [50, 90, 99], weights=weights, method="inverted_cdf")
+    figures = {"p50": p50, "p90": p90, "p99": p99, "mean": np.average(times, weights=weights)}
     return {f"latency_ms_{name}": round(float(value), 4) for name, value in figures.items()}
 
 
@@ -94,17 +99,15 @@ def latency_figures(turns: Sequence[Mapping[str, Any]], setting: Setting, plan: 
     passes = [np.array(turn["times_ms"]) for turn in turns]
     n_windows = plan.windows_in_round(setting)
     round_ms = [round(float(times.sum(axis=1).mean()) / n_windows, 4) for times in passes]
-    times = np.concatenate([p.ravel() for p in passes])
     found: dict[str, Any] = {
-        "n_runs": len(times),
+        "n_runs": sum(times.size for times in passes),
         "n_warmup": sum(turn["n_warmup"] for turn in turns),
-        "timed_s": round(float(times.sum()) / 1e3, 1),
+        "timed_s": round(sum(float(times.sum()) for times in passes) / 1e3, 1),
         "round_ms": tuple(round_ms),
     }
     if setting.batch > 1:
         return found | {"windows_per_s": round(1e3 / float(np.mean(round_ms)), 2)}
-    # Each round counts once: a quiet one has room for more passes, and would weigh more.
-    return found | percentiles(list(times)) | {"latency_ms_mean": round(float(np.mean(round_ms)), 4)}
+    return found | percentiles(passes)
 
 
 def tokenize_ms_p50(windows: Sequence[Window], examples: Sequence[Example], tokenizer: Tokenizer, settings: QASettings) -> float:

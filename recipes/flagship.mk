@@ -4,9 +4,8 @@
 #   make -f recipes/flagship.mk rows TRAIN=... DEV=... DEV1=dev-v1.1.json MORE="other.json another.json"
 #   make -f recipes/flagship.mk forms TRAIN=... DEV=...
 #
-# Run in the checkout after make install. `models` ends with the folder $(OUT)/models, to be
-# copied into models/; `rows` measures these, `forms` what else
-# becomes of the two in other precisions and in int4, and both want an idle machine.
+# Run in the checkout after make install. `models` ends with the folder $(OUT)/models, to be copied into models/; `rows`
+# measures these, `forms` what else becomes of the two in other precisions and in int4, and both want an idle machine.
 
 OUT ?= runs/flagship
 # A process for each core or GPU; their model is that of one process but for dropout.
@@ -51,7 +50,7 @@ $(RELEASED)/student/$(MADE): | $(OUT)/student-pq3-grid-int8/$(MADE)
 $(RELEASED)/student-tflite-int8/$(MADE): | $(OUT)/student-pq3-grid-int8/$(MADE)
 	$(RUN) -m export.tflite --model $(OUT)/student-pq3-grid-int8 --quantize int8 --out $(RELEASED)/student-tflite-int8
 
-# As `python -m export.onnx --quantize int8` makes it of what is released; not in models/, which holds 60 MB.
+# As `python -m export.onnx --quantize int8` makes it of what is released; not in models/, which is to stay under 60 MB.
 $(OUT)/student-onnx-int8/$(MADE): | $(RELEASED)/student/$(MADE)
 	$(RUN) -m export.onnx --model $(RELEASED)/student --quantize int8 --out $(OUT)/student-onnx-int8
 
@@ -81,8 +80,10 @@ $(OUT)/%-onnx-int8/$(MADE): | $(OUT)/%/$(MADE)
 	$(RUN) -m export.onnx --model $(OUT)/$* --quantize int8
 
 FAMILY := $(RELEASED)/teacher $(RELEASED)/student $(OUT)/student-onnx-int8 $(RELEASED)/student-tflite-int8
-EXPORTS := $(foreach form,onnx-fp32 onnx-int8 tflite-fp32 tflite-fp16 tflite-int8,teacher-$(form)) student-onnx-fp32 student-tflite-fp32 student-tflite-fp16
-FORMS := $(EXPORTS:%=$(OUT)/%) $(OUT)/student $(OUT)/small-grid-int4-tflite-int4
+# Of what the released ones were stored from, in other precisions; the student as it was before its word table was compressed, too.
+TEACHERS := $(foreach form,onnx-fp32 onnx-int8 tflite-fp32 tflite-fp16 tflite-int8,teacher-further-$(form))
+STUDENTS := $(foreach form,onnx-fp32 tflite-fp32 tflite-fp16,student-pq3-grid-int8-$(form))
+FORMS := $(TEACHERS:%=$(OUT)/%) $(STUDENTS:%=$(OUT)/%) $(OUT)/student $(OUT)/small-grid-int4-tflite-int4
 COMPARE := $(RUN) benchmarks/compare.py
 INTO := --baseline $(RELEASED)/teacher --rows $(OUT)/rows.jsonl
 

@@ -156,11 +156,12 @@ def main(config: SearchConfig) -> Bundle:
         for form, f1 in scores[i].items()
     ]
     best = max((c for c in candidates if c.mb <= config.target_mb), key=lambda c: (c.f1, -c.mb))
-    bundle = save(config, out, parent, models[tried.index(best.trial)], words[best.form.embeddings], best, importance)
     drawn = plot(candidates, float(whole.mean()))
     front = [candidates[drawn.points.index(point)] for point in drawn.front]
     write_whole(folder / "search.json", json.dumps([c.row() for c in candidates], indent=1) + "\n")
     write_whole(folder / "search.svg", as_svg(drawn))
+    # Last, since what is there says that the search is over.
+    bundle = save(config, out, parent, models[tried.index(best.trial)], words[best.form.embeddings], best, importance)
     print(table(candidates, front, best))
     print(f"* nothing smaller is better   > the best within {config.target_mb:g} MB; drawn in {folder / 'search.svg'}")
     print(f"F1 of {len(on.held_out)} held-out questions, {whole.mean():.1f} for the whole model in fp32")

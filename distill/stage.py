@@ -26,7 +26,7 @@ from qa.models.pretrained import copy_tokenizer, load_encoder
 from qa.runtimes import load_runtime
 from qa.settings import QASettings
 from qa.squad import Example, file_sha256, read_squad
-from qa.threshold import copy_held_out, hold_out, save_held_out, tune_for_bundle
+from qa.threshold import hold_out, save_held_out, tune_for_bundle
 from qa.tokenization import load_tokenizer
 
 
@@ -196,10 +196,7 @@ def save_model(
     with new_bundle(out, facts) as draft:
         model.save_pretrained(draft.path)
         copy_tokenizer(tokenizer, draft.path, settings.max_length, model.encoder.architecture.inputs)
-        if splits.held_out or parent is None:
-            save_held_out(splits.held_out, draft.path)
-        else:  # trained on answerable questions, it still has its parent's threshold to search again
-            copy_held_out(parent.path, draft.path)
+        save_held_out(splits.held_out, draft.path)
         runtime = load_runtime(draft.model(settings))
         settings = tune_for_bundle(runtime, load_tokenizer(draft.path), settings, draft.path)
         settings.save(draft.path / SETTINGS)

@@ -5,6 +5,7 @@ import io
 import os
 import signal
 import sys
+import threading
 from collections.abc import Callable, Sequence
 from inspect import signature
 from typing import Any, NoReturn
@@ -16,6 +17,7 @@ EXIT_USER_ERROR = 2
 EXIT_INTERRUPTED = 130
 EXIT_BROKEN_PIPE = 141
 EXIT_TERMINATED = 143
+SENT_AGAIN_AFTER = 0.05  # seconds: the deletion is over by then
 
 
 class Terminated(KeyboardInterrupt):
@@ -24,6 +26,17 @@ class Terminated(KeyboardInterrupt):
 
 def _terminate(*_: object) -> None:
     raise Terminated
+
+
+def _send_again(lost: Any) -> None:
+    """For sys.unraisablehook: a signal that came while an object was deleted, where nothing can be raised, comes again."""
+    if isinstance(lost.exc_value, KeyboardInterrupt):
+        number = signal.SIGTERM if isinstance(lost.exc_value, Terminated) else signal.SIGINT
+        again = threading.Timer(SENT_AGAIN_AFTER, os.kill, (os.getpid(), number))
+        again.daemon = True
+        again.start()
+    else:
+        sys.__unraisablehook__(lost)
 
 
 def one_line(error: BaseException) -> str:
@@ -74,7 +87,8 @@ def run_command(main: Callable[[Any], Any], arguments: Sequence[str] | None = No
             stream.reconfigure(errors="backslashreplace")  # a terminal may lack the characters of a passage
     import tyro
 
-    before = signal.signal(signal.SIGTERM, _terminate)
+    before, hook = signal.signal(signal.SIGTERM, _terminate), sys.unraisablehook
+    sys.unraisablehook = _send_again
     try:
         _check_arguments(arguments)
         main(tyro.cli(options_of(main), prog=program or _program(), args=arguments))
@@ -88,6 +102,7 @@ def run_command(main: Callable[[Any], Any], arguments: Sequence[str] | None = No
         print("interrupted", file=sys.stderr)
         sys.exit(EXIT_TERMINATED if isinstance(stop, Terminated) else EXIT_INTERRUPTED)
     finally:
+        sys.unraisablehook = hook
         signal.signal(signal.SIGTERM, before)
 
 

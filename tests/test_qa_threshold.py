@@ -6,8 +6,6 @@ from itertools import pairwise
 
 import pytest
 
-from compress.prune import PruneConfig
-from compress.prune import main as prune
 from compress.store import StoreConfig
 from compress.store import main as store
 from export.onnx import OnnxConfig
@@ -109,24 +107,6 @@ def test_what_is_made_of_a_bundle_searches_again_with_its_own_logits(make_bundle
     found = made.settings.null_threshold
     assert found == pytest.approx(tune(load_runtime(made), made.tokenizer(), made.settings, examples).null_threshold, abs=1e-5)
     assert 1e-4 < abs(found - border) < 1, "its own, which rounding has moved a little"
-
-
-def test_a_model_trained_further_on_answerable_questions_searches_its_threshold_again(make_bundle, small_squad, tmp_path):
-    source = open_bundle(make_bundle())
-    examples, _ = as_answered(source, read_squad(small_squad))
-    facts = {key: source.manifest[key] for key in ("kind", "precision", "stage", "parameters")}
-    with new_bundle(tmp_path / "parent", facts) as draft:
-        for name in source.manifest["files"]:
-            shutil.copy(source.path / name, draft.path)
-        save_held_out(examples, draft.path)
-        replace(source.settings, null_threshold=99.0).save(draft.path / SETTINGS)
-    pruned = prune(
-        PruneConfig(model=tmp_path / "parent", out=tmp_path / "made", data=str(small_squad), epochs=0.1, keep_ffn=0.5,
-                    keep_heads=1, precision="fp32", cache=tmp_path / "c")
-    )  # fmt: skip
-    assert (pruned.path / HELD_OUT).read_bytes() == (tmp_path / "parent" / HELD_OUT).read_bytes()
-    again = tune(load_runtime(pruned), pruned.tokenizer(), pruned.settings, examples)
-    assert pruned.settings.null_threshold == pytest.approx(again.null_threshold, abs=1e-4) != 99.0
 
 
 def test_those_kept_with_a_bundle_come_from_all_over_the_held_out(tmp_path):

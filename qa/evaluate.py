@@ -74,15 +74,10 @@ def answer_text(example: Example, prediction: Prediction, null_threshold: float 
 def score(examples: Sequence[Example], predictions: Sequence[Prediction], null_threshold: float | None) -> dict[str, Any]:
     """The official keys, and the best F1 any threshold reaches with the threshold that reaches it."""
     answers = {e.id: answer_text(e, p, null_threshold) for e, p in zip(examples, predictions, strict=True)}
-    best_f1, threshold = best_threshold(examples, predictions)
-    return evaluate_predictions(examples, answers) | {"best_f1": best_f1, "best_f1_thresh": threshold}
-
-
-def best_threshold(examples: Sequence[Example], predictions: Sequence[Prediction], balanced: bool = False) -> tuple[float, float]:
-    """`best_f1_threshold` of what a model predicted: (F1 in percent, threshold)."""
     raw = {e.id: answer_text(e, p, None) for e, p in zip(examples, predictions, strict=True)}
     differences = {e.id: p.null_difference for e, p in zip(examples, predictions, strict=True)}
-    return best_f1_threshold(examples, raw, differences, balanced)
+    best_f1, threshold = best_f1_threshold(examples, raw, differences)
+    return evaluate_predictions(examples, answers) | {"best_f1": best_f1, "best_f1_thresh": threshold}
 
 
 def score_intervals(

@@ -81,22 +81,22 @@ def _summary(rows: list[tuple[bool, float, float]], prefix: str) -> dict[str, fl
 
 
 def best_f1_threshold(
-    examples: Sequence[Example], answers: Mapping[str, str], null_differences: Mapping[str, float], balanced: bool = False
+    examples: Sequence[Example], answers: Mapping[str, str], null_differences: Mapping[str, float]
 ) -> tuple[float, float]:
     """The threshold on (null score - best answer's score) that maximizes F1: (F1 in percent, threshold).
 
     `answers` are the best non-empty answers. A question is left unanswered when its difference exceeds the threshold.
-    Sweeps the questions from surely answerable to surely not, as the official script does. `balanced`: F1 is the mean of that
-    of the answerable and that of the other questions, however many there are of each.
+    Sweeps the questions from surely answerable to surely not, as the official script does.
     """
-    n, n_null = len(examples), sum(not has_answer(e) for e in examples)
-    weigh = balanced and 0 < n_null < n
-    weight, null_weight = (n / (2 * (n - n_null)), n / (2 * n_null)) if weigh else (1.0, 1.0)
-    current = best = null_weight * n_null
+    current = best = float(sum(not has_answer(e) for e in examples))
     threshold = 0.0
     for example in sorted(examples, key=lambda e: null_differences[e.id]):
-        wrong = -null_weight if answers[example.id] else 0.0  # what answering costs where there is no answer
-        current += weight * question_scores(example, answers[example.id])[1] if has_answer(example) else wrong
+        current += gain_of_answering(example, answers[example.id])
         if current > best:
             best, threshold = current, null_differences[example.id]
     return 100.0 * best / len(examples), threshold
+
+
+def gain_of_answering(example: Example, answer: str) -> float:
+    """What F1 (0 to 1) gains when `answer` is given instead of none: -1 where there is no answer to give."""
+    return question_scores(example, answer)[1] if has_answer(example) else -float(bool(answer))

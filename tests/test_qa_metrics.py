@@ -55,24 +55,3 @@ def test_threshold_sweep_finds_the_best_cut():
     differences = {"a": -3.0, "b": 5.0, "c": -1.0, "d": 2.0}
     # answering only "a" is right for a, c and d: 3 of 4
     assert best_f1_threshold(examples, answers, differences) == (75.0, -3.0)
-
-
-def test_balanced_sweep_does_not_move_with_the_share_of_unanswerable_questions():
-    """Three that have an answer and one that has none; then that one a hundred times more."""
-    answers = {"a": "x", "b": "y", "c": "z", "d": "v"}
-    differences = {"a": -3.0, "b": 1.0, "c": 0.0, "d": 2.0}
-    examples = [example("a", "x"), example("b", "y"), example("c"), example("d", "v")]
-    assert best_f1_threshold(examples, answers, differences) == (75.0, 2.0)
-    # answering "a" alone: a third of one kind and all of the other; answering all: all of one kind and none of the other
-    cautious = (pytest.approx(200 / 3), -3.0)
-    assert best_f1_threshold(examples, answers, differences, balanced=True) == cautious
-    many = [example(f"c{i}") for i in range(100)]
-    answers |= {e.id: "z" for e in many}
-    differences |= {e.id: 0.0 for e in many}
-    assert best_f1_threshold([*examples, *many], answers, differences, balanced=True) == cautious
-
-
-def test_balanced_is_plain_where_all_questions_are_of_one_kind():
-    answers, differences = {"a": "x", "b": "wrong"}, {"a": 1.0, "b": 2.0}
-    assert best_f1_threshold([example("a", "x"), example("b", "y")], answers, differences, balanced=True) == (50.0, 1.0)
-    assert best_f1_threshold([example("a"), example("b")], answers, differences, balanced=True) == (100.0, 0.0)

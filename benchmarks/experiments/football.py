@@ -42,7 +42,7 @@ from qa.squad import Example, file_sha256
 from qa.tokenization import load_tokenizer
 
 # Questions for the threshold, of held-out reports: a fifth as many as are trained on, up to these. A question is eight windows
-# here, so the 500 that a bundle may carry would take as long as scoring a small run.
+# here, so the 1,000 that a bundle may carry would take as long as scoring a small run.
 HELD_OUT_SHARE, HELD_OUT_QUESTIONS = 0.2, 200
 
 

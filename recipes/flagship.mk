@@ -31,12 +31,15 @@ $(OUT)/teacher/$(MADE):
 $(OUT)/teacher-further/$(MADE): | $(OUT)/teacher/$(MADE)
 	$(EACH) -m distill.finetune --model $(OUT)/teacher --data $(TRAIN) --epochs 1 --batch-size 32 --learning-rate 1e-4 --seed 1 --out $(OUT)/teacher-further --resume
 
+$(OUT)/teacher-third/$(MADE): | $(OUT)/teacher-further/$(MADE)
+	$(EACH) -m distill.finetune --model $(OUT)/teacher-further --data $(TRAIN) --epochs 1.5 --batch-size 32 --learning-rate 1e-4 --seed 2 --out $(OUT)/teacher-third --resume
+
 # Stored first: the student learns from the very teacher that is released.
-$(RELEASED)/teacher/$(MADE): | $(OUT)/teacher-further/$(MADE)
-	$(RUN) -m compress.store --model $(OUT)/teacher-further --weights int8-weights --out $(RELEASED)/teacher
+$(RELEASED)/teacher/$(MADE): | $(OUT)/teacher-third/$(MADE)
+	$(RUN) -m compress.store --model $(OUT)/teacher-third --weights int8-weights --out $(RELEASED)/teacher
 
 $(OUT)/student/$(MADE): | $(RELEASED)/teacher/$(MADE)
-	$(EACH) -m distill.run --teacher $(RELEASED)/teacher --data $(TRAIN) --learning-rate 2e-4 --batch-size 32 --epochs 0.7 --out $(OUT) --resume
+	$(EACH) -m distill.run --teacher $(RELEASED)/teacher --data $(TRAIN) --learning-rate 2e-4 --batch-size 32 --epochs 1.5 --out $(OUT) --resume
 
 $(OUT)/student-pq3/$(MADE): | $(OUT)/student/$(MADE)
 	$(RUN) -m compress.tables --model $(OUT)/student --embeddings pq3 --data $(TRAIN)
@@ -81,7 +84,7 @@ $(OUT)/%-onnx-int8/$(MADE): | $(OUT)/%/$(MADE)
 
 FAMILY := $(RELEASED)/teacher $(RELEASED)/student $(OUT)/student-onnx-int8 $(RELEASED)/student-tflite-int8
 # Of what the released ones were stored from, in other precisions; the student as it was before its word table was compressed, too.
-TEACHERS := $(foreach form,onnx-fp32 onnx-int8 tflite-fp32 tflite-fp16 tflite-int8,teacher-further-$(form))
+TEACHERS := $(foreach form,onnx-fp32 onnx-int8 tflite-fp32 tflite-fp16 tflite-int8,teacher-third-$(form))
 STUDENTS := $(foreach form,onnx-fp32 tflite-fp32 tflite-fp16,student-pq3-grid-int8-$(form))
 FORMS := $(TEACHERS:%=$(OUT)/%) $(STUDENTS:%=$(OUT)/%) $(OUT)/student $(OUT)/small-grid-int4-tflite-int4
 COMPARE := $(RUN) benchmarks/compare.py

@@ -12,8 +12,8 @@ from typing import Annotated
 
 from tyro.conf import arg
 
-from compress.derive import derive
 from compress.grid import grid_columns
+from distill.derive import derive
 from qa.bundle import Bundle, refuse_existing
 from qa.checkpoints import open_model, output_beside
 from qa.cli import check_option, run_command
@@ -24,6 +24,7 @@ STORED = tuple(name for name, precision in PRECISIONS.items() if name != "fp32" 
 # What a bundle's manifest says of its model, however that is stored.
 KEPT = (
     "stage", "config", "encoder", "source", "training_data", "parameters", "embeddings", "width", "pruning", "recovered_against",
+    "averaged",
 )  # fmt: skip
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from torch import nn
 from tqdm import tqdm
 
-from compress.derive import derive
+from distill.derive import derive
 from qa.bundle import Bundle, refuse_existing
 from qa.checkpoints import open_model, output_beside
 from qa.cli import check_option, run_command

@@ -45,7 +45,7 @@ OPTIONAL_FACTS = {
     "parent": {"sha256": str}, "config": dict, "ancestors": list, "grid": {"precision": str}, "embeddings": str,
     "scores": {"exact": int | float, "f1": int | float, "total": int, "data": {"name": str}},
 }  # fmt: skip
-LINEAGE = ("stage", "config", "encoder", "source", "training_data", "recovered_against", "grid", "scores")
+LINEAGE = ("stage", "config", "encoder", "source", "training_data", "recovered_against", "averaged", "grid", "scores")
 OUTPUTS = ("start_logits", "end_logits")
 RECORDED_PACKAGES = (
     "torch", "transformers", "numpy", "onnx", "onnxruntime", "litert-torch", "ai-edge-quantizer", "ai-edge-litert",
@@ -89,13 +89,15 @@ class Bundle(ModelFolder):
 
     @property
     def stage(self) -> str:
-        """What made it: finetune, distill, prune, search, compress, quantize, export, or checkpoint: it came from outside."""
+        """What made it: finetune, average, distill, prune, search, compress, quantize, export, or checkpoint: from outside."""
         return self.manifest["stage"]
 
     @property
     def is_teacher(self) -> bool:
         """Whether it was trained on gold answers alone, here or elsewhere: what others are compared with."""
-        return self.stage in ("finetune", "checkpoint", "teacher")  # the last is what older bundles say
+        parts = self.manifest.get("ancestors", []) if self.stage == "average" else []
+        stages = {self.stage, *(part.get("stage") for part in parts)}
+        return stages <= {"finetune", "checkpoint", "average", "teacher"}  # the last is what older bundles say
 
     def reference(self) -> dict[str, str]:
         """How a child's manifest names this bundle as its parent."""

@@ -118,6 +118,8 @@ def _made_of(stage: Mapping[str, Any], before: Mapping[str, Any] | None) -> str:
             parts.append(f"from {key} {_reference(stage[key])}")
     if "recovered_against" in stage:
         parts.append(f"taught by {_reference(stage['recovered_against'])}")
+    if "averaged" in stage:
+        parts.append(f"the mean of {' and '.join(map(_reference, stage['averaged']))}")
     if "training_data" in stage:
         parts.append(f"trained on {_reference(stage['training_data'])}")
     if "grid" in stage:

@@ -23,6 +23,7 @@ COMMANDS = {
     "augment": "qa.augment:main",
     "checkpoint": "qa.checkpoints:main",
     "finetune": "distill.finetune:main",
+    "average": "distill.average:main",
     "distill": "distill.run:main",
     "prune": "compress.prune:main",
     "quantize-aware": "compress.quantize_aware:main",

@@ -1,0 +1,68 @@
+"""The mean of models: of their weights, with a threshold and an origin of its own, and only where they have one shape."""
+
+import json
+import shutil
+
+import pytest
+import torch
+
+from compress.store import StoreConfig
+from compress.store import main as store
+from distill.average import AverageConfig, main
+from distill.finetune import FinetuneConfig
+from distill.finetune import main as finetune
+from qa.bundle import open_bundle
+from qa.errors import BundleError, OptionError
+from qa.models.model import QAModel
+
+pytestmark = pytest.mark.usefixtures("fresh_accelerate")
+
+
+def as_stage(folder, stage):
+    path = folder / "manifest.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"stage": stage}))
+
+
+@pytest.fixture
+def models(make_bundle, small_squad, tmp_path):
+    """One trained from the other."""
+    first = shutil.copytree(make_bundle(), tmp_path / "first")
+    as_stage(first, "finetune")
+    further = finetune(
+        FinetuneConfig(model=str(first), data=str(small_squad), out=tmp_path / "further", epochs=0.5, batch_size=4,
+                       precision="fp32", learning_rate=1e-3)
+    )  # fmt: skip
+    return first, further.path
+
+
+def test_weights_are_the_mean_and_both_are_named(models, tmp_path):
+    made = main(AverageConfig(models=models, out=tmp_path / "mean"))
+    first, second, mean = (QAModel.from_pretrained(path).state_dict() for path in (*models, made.path))
+    assert any(not torch.equal(tensor, second[name]) for name, tensor in first.items())
+    for name, tensor in mean.items():
+        assert torch.allclose(tensor, (first[name] + second[name]) / 2, atol=1e-7), name
+    assert made.stage == "average"
+    assert made.is_teacher
+    assert [one["sha256"] for one in made.manifest["averaged"]] == [open_bundle(path).sha256 for path in models]
+    assert {one["name"] for one in made.manifest["ancestors"]} == {path.name for path in models}
+    card = (store(StoreConfig(made.path, tmp_path / "stored")).path / "README.md").read_text()
+    assert f"the mean of `{models[0].name}`" in card
+    assert card.count("the mean of") == 1
+
+
+def test_a_mean_of_students_is_no_teacher(models, tmp_path):
+    as_stage(models[1], "distill")
+    assert not main(AverageConfig(models=models, out=tmp_path / "mean")).is_teacher
+
+
+def test_what_has_no_mean_is_refused_by_name(make_bundle, models, tmp_path):
+    for wrong in ((models[0],), (models[0], models[0])):
+        with pytest.raises(OptionError, match="--models must be two models or more, each once"):
+            AverageConfig(models=wrong, out=tmp_path / "mean")
+    other = make_bundle(head="linear")
+    with pytest.raises(OptionError, match=rf"--models {other}: is not of the shape of {models[0]}"):
+        main(AverageConfig(models=(models[0], other), out=tmp_path / "mean"))
+    assert not (tmp_path / "mean").exists()
+    (tmp_path / "there").mkdir()
+    with pytest.raises(BundleError, match="exists already"):
+        main(AverageConfig(models=models, out=tmp_path / "there"))

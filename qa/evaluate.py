@@ -8,7 +8,7 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -45,11 +45,14 @@ class EvaluateConfig:
     """Prediction file to score instead: {question id: answer}."""
     out: Path | None = None
     """Write the model's answers here, in the official prediction format; the same command then goes on after a stop."""
+    null_threshold: float | None = None
+    """Instead of the model's own: it gives no answer where null score - best score exceeds this."""
 
     def __post_init__(self) -> None:
         given = (self.model is not None) + (self.predictions is not None)
         check_option(given == 1, "--model / --predictions", f"{given} of them", "exactly one of the two")
-        check_option(self.out is None or self.model is not None, "--out", self.out, "given with --model only")
+        for flag, value in (("--out", self.out), ("--null-threshold", self.null_threshold)):
+            check_option(value is None or self.model is not None, flag, value, "given with --model only")
         if self.out is not None:
             check_writable(self.out, "--out")
 
@@ -167,7 +170,10 @@ def main(config: EvaluateConfig) -> dict[str, Any]:
         result: dict[str, Any] = evaluate_predictions(examples, read_predictions(config.predictions))
     else:
         assert config.model is not None  # __post_init__ has seen to it
-        result = evaluate_bundle(config, open_model(config.model), data, examples)
+        bundle = open_model(config.model)
+        if config.null_threshold is not None:
+            bundle = replace(bundle, settings=replace(bundle.settings, null_threshold=config.null_threshold))
+        result = evaluate_bundle(config, bundle, data, examples)
     print(json.dumps(result, indent=1))
     return result
 

@@ -20,7 +20,7 @@ PROBE = "probe.json"
 EMBEDDINGS = {form: f"in {bits} bits" for form, bits in ROW_BITS.items()}
 EMBEDDINGS |= {form: f"product-quantized, a byte for each {n} values" for form, n in GROUP_SIZES.items()}
 # Options that name files, or say how a run was started, and not what was made; a teacher's own are told by its own bundle.
-NOT_SETTINGS = ("model", "out", "teacher", "student_encoder", "data", "eval_data", "cache", "resume")
+NOT_SETTINGS = ("model", "models", "out", "teacher", "student_encoder", "data", "eval_data", "cache", "resume")
 TEACHERS_SETTINGS = ("teacher_", "activation")
 
 LIMITS = """## Limits
@@ -119,7 +119,8 @@ def _made_of(stage: Mapping[str, Any], before: Mapping[str, Any] | None) -> str:
     if "recovered_against" in stage:
         parts.append(f"taught by {_reference(stage['recovered_against'])}")
     if "averaged" in stage:
-        parts.append(f"the mean of {' and '.join(map(_reference, stage['averaged']))}")
+        *others, last = map(_reference, stage["averaged"])
+        parts.append(f"the mean of {', '.join(others)} and {last}")
     if "training_data" in stage:
         parts.append(f"trained on {_reference(stage['training_data'])}")
     if "grid" in stage:

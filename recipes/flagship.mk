@@ -54,8 +54,8 @@ $(OUT)/student-pq3-grid-int8/$(MADE): | $(OUT)/student-pq3/$(MADE)
 $(RELEASED)/student/$(MADE): | $(OUT)/student-pq3-grid-int8/$(MADE)
 	$(RUN) -m compress.store --model $(OUT)/student-pq3-grid-int8 --weights int8-weights --out $(RELEASED)/student
 
-$(RELEASED)/student-tflite-int8/$(MADE): | $(OUT)/student-pq3-grid-int8/$(MADE)
-	$(RUN) -m export.tflite --model $(OUT)/student-pq3-grid-int8 --quantize int8 --out $(RELEASED)/student-tflite-int8
+$(RELEASED)/student-tflite-int8/$(MADE): | $(RELEASED)/student/$(MADE)
+	$(RUN) -m export.tflite --model $(RELEASED)/student --quantize int8 --out $(RELEASED)/student-tflite-int8
 
 # As `python -m export.onnx --quantize int8` makes it of what is released; not in models/, which is to stay under 60 MB.
 $(OUT)/student-onnx-int8/$(MADE): | $(RELEASED)/student/$(MADE)

@@ -3,13 +3,12 @@
 from collections.abc import Iterable, Sequence
 
 from benchmarks.groups import Entry, Group
-from benchmarks.results import CUDA, UNPADDED, Failure, Latency, Machine, Timed
+from benchmarks.results import BUSY, CUDA, UNPADDED, Failure, Latency, Machine, Timed
 from benchmarks.stats import mean_of
 from benchmarks.tables import ANOTHER_RUN, QUICK, UNKNOWN, Line, listed, span, tool_of, words_of
 from qa.bootstrap import LEVEL, Interval
 
 GPU_PEAK = "peak: GPU memory allocated for PyTorch's tensors"
-BUSY = 0.1  # cores kept busy by other processes from which on a table says so
 BUSY_LOAD = 0.5  # load average a core when measuring began, above which a table says so
 
 
@@ -167,7 +166,9 @@ def busy_cores(rows: Sequence[Timed]) -> float:
 def busy_notes(rows: Sequence[Timed], machine: Machine) -> list[str]:
     """Notes about a machine that was not idle when these rows were timed."""
     notes = []
-    busy, load = busy_cores(rows), max((row.load_average or 0.0 for row in rows), default=0.0)
+    busy = busy_cores(rows)
+    # The last minute's load says little where accuracy was measured in it; what others did meanwhile is better, if known.
+    load = max((row.load_average or 0.0 for row in rows if row.other_load is None), default=0.0)
     if busy >= BUSY:
         shorter = "times on the idle machine would be shorter, above all with several threads"
         notes.append(f"other processes kept {busy:.1f} cores busy: {shorter}")

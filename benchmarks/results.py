@@ -26,6 +26,7 @@ PADDED: Final = "padded"  # to the longest window of the model
 Positive = Annotated[float, Meta(ge=sys.float_info.min)]
 Count = Annotated[int, Meta(ge=1)]
 Lengths = Literal["real"] | Count  # UNPADDED, or the tokens that every window is padded to
+BUSY = 0.1  # cores that other processes keep busy; from here on a table says so, for times are then too long
 EXIT_SOME_FAILED = 1
 
 

@@ -1,8 +1,14 @@
 """What is timed: percentiles by hand, windows by quantile, rounds that together compute every window once, columns by hand."""
 
+import re
+import subprocess
+import sys
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from benchmarks.latency.conditions import this_host
 from benchmarks.latency.measure import window_settings
 from benchmarks.latency.plan import (
     FULL,
@@ -54,6 +60,19 @@ def test_windows_are_taken_at_even_quantiles_of_length():
     # Nine of ten windows are short, so nine of ten taken ones are.
     skewed = [window(4)] * 90 + [window(8)] * 10
     assert lengths(sample_windows(skewed, 10)) == [4] * 9 + [8]
+
+
+def test_what_keeps_a_machine_from_being_idle():
+    """Here it is what others do now, a busy process or none; of another machine the load of its last minute."""
+    here = this_host()
+    assert replace(here, here=False, cores=(0, 1), load_average=0.7).not_idle() == "load 0.7"
+    assert replace(here, here=False, cores=(0, 1), load_average=0.5).not_idle() is None
+    assert replace(here, here=False, load_average=None).not_idle() is None
+    with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as other:
+        try:
+            assert re.fullmatch(r"other processes keep \d+\.\d cores busy", replace(here, load_average=0.0).not_idle())
+        finally:
+            other.kill()
 
 
 def test_a_full_measurement_is_long_enough():

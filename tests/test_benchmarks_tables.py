@@ -179,6 +179,8 @@ def test_a_machine_that_was_not_idle_is_mentioned():
     for load, said in ((1.0, False), (1.01, True)):
         found = notes([timed(load_average=load, machine=Machine("Z80", 2))])
         assert ("load average 1.0 on 2 cores" in found) == said
+    own_load = timed(load_average=9.0, other_load=0.02, machine=Machine("Z80", 2))
+    assert "load average" not in notes([own_load]), "of the minute before, in which accuracy was measured"
     assert "1.8 cores busy" in notes([timed(other_load=1.84)], "latency")
     assert "busy" not in notes([timed(other_load=0.02)], "latency")
     one = {"governor": "performance", "load_average": 0.1}

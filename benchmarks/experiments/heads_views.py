@@ -15,9 +15,9 @@ import numpy as np
 
 from benchmarks.experiments.base import QuestionScores
 from benchmarks.latency.conditions import machine
-from benchmarks.notes import BUSY, busy_cores
+from benchmarks.notes import busy_cores
 from benchmarks.plots import Plot, Point, as_svg
-from benchmarks.results import UNPADDED, Accuracy, AnyResult, Data, Failure, Latency
+from benchmarks.results import BUSY, UNPADDED, Accuracy, AnyResult, Data, Failure, Latency
 from benchmarks.stats import score_interval, t_quantile
 from benchmarks.tables import UNKNOWN, Table, number, text_table
 from qa.bootstrap import LEVEL, N_RESAMPLES, Interval

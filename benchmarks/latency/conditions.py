@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.latency.worker import system_information
-from benchmarks.results import Machine
+from benchmarks.results import BUSY, Machine
 
 IDLE_LOAD = 0.3  # processes a core that wait or run on average; above, a machine is not idle
 # Instruction sets that decide how fast int8 and half precision are, as /proc/cpuinfo names them.
@@ -34,10 +34,17 @@ class Host:
         """The cores to pin a process with `threads` threads to: the last ones, for the first serves most interrupts."""
         return list(self.cores[-threads:])
 
-    @property
-    def is_idle(self) -> bool:
-        """Whether the load of the last minute leaves the machine to a measurement."""
-        return self.load_average is None or self.load_average <= IDLE_LOAD * len(self.cores)
+    def not_idle(self) -> str | None:
+        """What keeps the machine from being left to a measurement; None when nothing does. It looks for a second.
+
+        Of another machine the load of the last minute is all that is known. Here that has this process's own work in it, and
+        what others do now is asked instead.
+        """
+        busy = busy_now() if self.here else None
+        if busy is not None:
+            return f"other processes keep {busy:.1f} cores busy" if busy >= BUSY else None
+        loaded = self.load_average is not None and self.load_average > IDLE_LOAD * len(self.cores)
+        return f"load {self.load_average}" if loaded else None
 
 
 def host_of(system: Mapping[str, Any], *, here: bool) -> Host:
@@ -110,3 +117,10 @@ class OtherLoad:
         if now is None or self._before is None or not seconds:
             return None
         return round(max(0.0, now - self._before - (self._own() - self._own_before)) / seconds, 2)
+
+
+def busy_now() -> float | None:
+    """How many cores other processes keep busy during the second from now; None where the system does not tell."""
+    others = OtherLoad(time.process_time)
+    time.sleep(1.0)
+    return others.cores()

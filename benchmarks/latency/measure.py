@@ -61,9 +61,9 @@ def measure_latency(timing: Timing) -> None:
     run, host = timing.run, timing.host
     if not run.models:
         return
-    if not host.is_idle:
+    if why := host.not_idle():
         which = "this machine" if host.here else "that machine"
-        note(f"{which} is not idle (load {host.load_average}): absolute times will be too long, ratios are affected less")
+        note(f"{which} is not idle ({why}): absolute times will be too long, ratios are affected less")
     with closing(timing.journal()) as journal:
         if journal.entries:
             note(f"resuming the run of {journal.date}: {len(journal.entries)} rounds are done")

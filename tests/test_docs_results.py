@@ -39,7 +39,10 @@ def marked_tables(path, name):
 
 COMPRESSION, DEV, QUICK = "compression", "dev-v1.1.json.gz", "dev-v1.1-1000.json"
 FLAGSHIP, DEV2 = "flagship", "dev-v2.0.json.gz"
-SCORED = {"dev2": DEV2, "wiki": "squadshifts-new-wiki.json.gz", "policy": "policyqa-dev.json.gz", "nq": "nq-dev.json.gz"}
+SCORED = {
+    "dev2": DEV2, "dev1": DEV, "wiki": "squadshifts-new-wiki.json.gz", "policy": "policyqa-dev.json.gz", "nq": "nq-dev.json.gz",
+    "football": "biquad-dev-500.json",
+}  # fmt: skip
 TABLES = [
     ("docs/results/x86.md", "intel-xeon-2core", {"view": "family"}),
     ("docs/results/x86.md", "intel-xeon-2core", {"view": "peers"}),

@@ -65,7 +65,7 @@ def test_the_files_answer_as_the_student_and_all_answer_most_questions(tmp_path)
     """On every 20th question of the excerpt; all have an answer; each model declines where its own threshold says so."""
     questions = read_squad(resolve("embedded", "dev"))[::20]
     answers, f1 = {}, {}
-    export_onnx(OnnxConfig(quantize="int8", out=tmp_path / "student-onnx-int8"))
+    export_onnx(OnnxConfig(model=shipped.FOLDER / "student", quantize="int8", out=tmp_path / "student-onnx-int8"))
     for path in (*BUNDLES, tmp_path / "student-onnx-int8"):
         found = Reader(open_bundle(path), 1).answer_all([(e.question, e.context) for e in questions])
         answers[path.name] = [answer.text for answer in found]
@@ -113,7 +113,7 @@ def test_an_export_without_a_demo_takes_the_student_and_leaves_models_as_it_is(t
 
 
 def test_a_file_takes_the_threshold_that_is_given(tmp_path):
-    made = export_onnx(OnnxConfig(out=tmp_path / "made", null_threshold=2.5))
+    made = export_onnx(OnnxConfig(model=shipped.FOLDER / "student", out=tmp_path / "made", null_threshold=2.5))
     assert made.settings.null_threshold == 2.5
     with pytest.raises(OptionError, match="--null-threshold must be a finite number, got inf"):
         OnnxConfig(null_threshold=float("inf"))

@@ -34,7 +34,7 @@ $(OUT)/teacher-further/$(MADE): | $(OUT)/teacher/$(MADE)
 $(OUT)/teacher-third/$(MADE): | $(OUT)/teacher-further/$(MADE)
 	$(EACH) -m distill.finetune --model $(OUT)/teacher-further --data $(TRAIN) --epochs 1.5 --batch-size 32 --learning-rate 1e-4 --seed 2 --out $(OUT)/teacher-third --resume
 
-# The mean of the three answers questions that they did not see better than the last, which knows those of training by heart.
+# The mean of the three answers questions that none of them saw a little better than the last.
 $(OUT)/teacher-mean/$(MADE): | $(OUT)/teacher-third/$(MADE)
 	$(RUN) -m distill.average --models $(OUT)/teacher-third $(OUT)/teacher-further $(OUT)/teacher --out $(OUT)/teacher-mean
 

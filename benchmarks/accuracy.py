@@ -29,10 +29,10 @@ from qa.squad import Example, read_predictions
 from qa.threshold import tune_for_bundle
 
 Answers = dict[str, str]
+ANSWERABLE = ("n", "n_windows", "exact", "f1")
 SCORES = (
-    "n", "n_windows", "exact", "f1",
-    "HasAns_exact", "HasAns_f1", "HasAns_total", "NoAns_exact", "NoAns_f1", "NoAns_total", "best_f1", "best_f1_thresh",
-    "null_threshold",
+    *ANSWERABLE, "HasAns_exact", "HasAns_f1", "HasAns_total", "NoAns_exact", "NoAns_f1", "NoAns_total",
+    "best_f1", "best_f1_thresh", "null_threshold",
 )  # fmt: skip
 
 
@@ -105,14 +105,17 @@ def evaluate(runtime: LoadedRuntime, bundle: Bundle, examples: Sequence[Example]
     scores, predictions = evaluate_runtime(runtime, bundle, examples, progress=sys.stderr.isatty())
     threshold = bundle.settings.null_threshold
     answers = {e.id: answer_text(e, p, threshold) for e, p in zip(examples, predictions, strict=True)}
-    return score_fields(scores) | {"null_threshold": threshold}, answers
+    return score_fields(scores, threshold), answers
 
 
-def score_fields(scores: Mapping[str, Any]) -> dict[str, Any]:
-    """The scores that are fields of an Accuracy."""
-    scores = {**scores, "n": scores["total"]}
-    # Where every question has an answer the HasAns_ columns repeat exact and f1, and there is no threshold to find.
-    return {key: scores[key] for key in (SCORES if "NoAns_total" in scores else SCORES[:4]) if key in scores}
+def score_fields(scores: Mapping[str, Any], null_threshold: float | None) -> dict[str, Any]:
+    """The fields of an Accuracy that a model's scores are, with its own threshold."""
+    scores = {**scores, "n": scores["total"], "null_threshold": null_threshold}
+    names: Sequence[str] = SCORES
+    if "NoAns_total" not in scores:
+        # Every question has an answer: the HasAns_ columns would repeat exact and f1, and the best is to answer always.
+        names = ANSWERABLE if null_threshold is None else (*ANSWERABLE, "best_f1", "null_threshold")
+    return {name: scores[name] for name in names if name in scores}
 
 
 def answers_path(rows_path: Path, bundle_sha256: str, data_sha256: str, target: str = CPU) -> Path:

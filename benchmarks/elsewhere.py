@@ -69,8 +69,8 @@ def compare_with_reference(run: Run, model: ModelUnderTest, target: Target) -> H
     reference = load_runtime(bundle, threads=1)  # it has passed the bundle's probe, so it can vouch for others
     here = run_windows(reference, windows)
     check_same_model(here, there, bundle.precision, f"{model.runtime} on {target.name}")
-    found: dict[str, Any] = score_fields(scores(run, windows, there, bundle.settings) | {"n_windows": len(windows)})
-    found |= {"reference": f"{reference.name} on {machine()}", "null_threshold": bundle.settings.null_threshold}
+    scored = scores(run, windows, there, bundle.settings) | {"n_windows": len(windows)}
+    found = score_fields(scored, bundle.settings.null_threshold) | {"reference": f"{reference.name} on {machine()}"}
     found |= {"reference_f1": scores(run, windows, here, bundle.settings)["f1"], **parity(windows, there, here, bundle.settings)}
     if deployment.marks is not None:
         marks = deployment.marks.read_text(encoding="ascii") if deployment.marks.is_file() else ""

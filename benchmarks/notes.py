@@ -84,6 +84,8 @@ def _meaning(group: Group, view: str, rows: Sequence[Latency]) -> list[str]:
     if view == "summary" and group.batched is not None:
         lengths, threads, batch = group.batched
         notes.append(f"windows/s: {batch} windows given at once, {words_of(lengths)}, threads: {threads}")
+    if view == "accuracy" and any(e.accuracy and e.accuracy.best_f1 is not None for e in group.entries):
+        notes.append("tuned F1: with the threshold that is best for these very questions")
     if view == "accuracy" and any(e.accuracy and e.accuracy.null_threshold is not None for e in group.entries):
         notes.append("own threshold: of no answer, tuned for this very file on held-out training articles")
     if view == "latency":

@@ -37,6 +37,7 @@ COMMANDS = {
     "export times": "export.times:main",
     "compare": "benchmarks.compare:command",
     "table": "benchmarks.table:main",
+    "curves": "benchmarks.curves:main",
     "parameters": "benchmarks.parameters:main",
     "experiment heads": "benchmarks.experiments.heads:command",
     "experiment football": "benchmarks.experiments.football:command",

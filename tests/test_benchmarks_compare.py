@@ -5,6 +5,7 @@ import os
 import re
 import shlex
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,8 @@ from compress.store import StoreConfig
 from compress.store import main as store
 from qa.bundle import MANIFEST, new_bundle, open_bundle
 from qa.errors import BundleError, OptionError
+from qa.runtimes import load_runtime
+from qa.squad import read_squad
 
 WRITE_REPORT = compare.write_report
 
@@ -179,6 +182,20 @@ def test_answers_are_compared_with_those_of_the_parent_across_runs(teacher, make
     compare.main(CompareConfig((teacher, parent), str(data), skip_latency=True))
     later = compare.main(CompareConfig((teacher, copy), str(data), skip_latency=True))
     assert [(row.same_answers, row.same_answers_as) for row in later] == [(1.0, "student")]
+
+
+def test_what_a_threshold_costs_where_all_questions_have_an_answer_is_in_the_row(tiny_export, data):
+    bundle, examples = tiny_export("onnx"), read_squad(data)
+    runtime = load_runtime(bundle)
+
+    def evaluated(threshold):
+        settings = replace(bundle.settings, null_threshold=threshold)
+        return accuracy.evaluate(runtime, replace(bundle, settings=settings), examples)
+
+    (always, answers), (never, none) = evaluated(None), evaluated(-1e9)
+    assert set(none.values()) == {""} != set(answers.values())
+    assert never == always | {"exact": 0.0, "f1": 0.0, "best_f1": always["f1"], "null_threshold": -1e9}
+    assert always["f1"] > 0
 
 
 def test_a_failure_is_a_row_and_the_others_are_measured(teacher, broken, data, tmp_path, monkeypatch, capsys):

@@ -22,7 +22,8 @@ from tqdm import tqdm
 
 from benchmarks.command_line import flag_name
 from benchmarks.latency.conditions import machine
-from benchmarks.plots import COLOURS, TEMPLATES, Axis, linear_axis, log_or_zero_axis, short
+from benchmarks.panels import Panel, as_svg
+from benchmarks.plots import linear_axis, log_or_zero_axis
 from benchmarks.tables import as_markdown, as_text, text_table, write_marked
 from qa.checkpoints import open_model
 from qa.cli import check_option, run_command
@@ -147,25 +148,14 @@ def points(config: ScalingConfig, examples: Sequence[Example], file: Path) -> It
         yield point
 
 
-@dataclass(frozen=True)
-class Panel:
-    """One of the two plots: something of every point against its windows."""
-
-    title: str
-    x: Axis
-    y: Axis
-    points: Sequence[tuple[str, float, float]]
-    """Colour, and percent of the width and of the height."""
-
-
 def panels(found: Sequence[Point]) -> list[Panel]:
     """Seconds of CPU, and peak memory."""
     x, made = log_or_zero_axis([p.windows for p in found]), []
     for title, name in (("CPU seconds", "cpu_s"), ("peak memory, MB", "peak_mb")):
         values = [getattr(p, name) for p in found]
         y = log_or_zero_axis(values) if name == "cpu_s" else linear_axis(0, 1.2 * max(values))
-        spots = [(COLOURS[p.kind == LONG], x.place(p.windows), y.place(v)) for p, v in zip(found, values, strict=True)]
-        made.append(Panel(title, x, y, spots))
+        series = {kind: [(p.windows, getattr(p, name)) for p in found if p.kind == kind] for kind in (MANY, LONG)}
+        made.append(Panel(title, "windows", x, y, series))
     return made
 
 
@@ -174,9 +164,7 @@ def main(config: ScalingConfig) -> list[Point]:
     examples = read_squad(resolve(config.data, "dev"))
     config.out.mkdir(parents=True, exist_ok=True)
     found = sorted(points(config, examples, config.out / f"{NAME}.jsonl"), key=lambda p: (p.kind, p.windows))
-    kinds = {MANY: COLOURS[0], LONG: COLOURS[1]}
-    svg = TEMPLATES.get_template("scaling.svg.j2").render(panels=panels(found), kinds=kinds, short=short)
-    write_whole(config.out / f"{NAME}.svg", svg)
+    write_whole(config.out / f"{NAME}.svg", as_svg(panels(found)))
     headings = ("", "passages joined", "questions", "windows", "CPU s", "ms a window", "peak MB")
     lines = [
         (p.kind, f"{p.passages:,}", f"{p.questions:,}", f"{p.windows:,}", f"{p.cpu_s:,.1f}", f"{1e3 * p.cpu_s / p.windows:.2f}",

@@ -1,0 +1,64 @@
+"""Curves of runs: out of what a run keeps for TensorBoard, each step once, and drawn where they belong."""
+
+import re
+
+import pytest
+from torch.utils.tensorboard import SummaryWriter
+
+from benchmarks.curves import CurvesConfig, averaged, curves, main
+from benchmarks.panels import Panel, as_svg
+from benchmarks.plots import linear_axis
+from qa.errors import OptionError
+
+
+def written(run, values, *, first=0):
+    """What a run leaves that does steps from `first` on, with these losses."""
+    writer = SummaryWriter(str(run / "training" / "student"), purge_step=first)
+    for step, value in enumerate(values, start=first):
+        writer.add_scalar("student/hard", value, step)
+        writer.add_scalar("student/soft", 2 * value, step)
+        writer.add_scalar("student/loss", 1.9 * value, step)
+    writer.close()
+    return run
+
+
+def test_a_resumed_runs_steps_count_once(tmp_path):
+    run = written(tmp_path / "bidaf", [5.0, 4.0, 9.0, 9.0])
+    written(run, [3.0, 2.0, 1.0], first=2)
+    assert curves(run)["hard"] == [(1, 5.0), (2, 4.0), (3, 3.0), (4, 2.0), (5, 1.0)]
+    assert curves(run)["soft"][-1] == (5, 2.0)
+
+
+def test_many_steps_are_drawn_as_means_of_a_hundred_parts():
+    points = [(step, float(step)) for step in range(1000)]
+    curve = averaged(points)
+    assert len(curve) == 100
+    assert curve[0] == (10, 4.5)
+    assert curve[-1] == (1000, 994.5)
+
+
+def test_the_plot_has_a_curve_for_each_run_in_each_panel(tmp_path, capsys):
+    runs = (written(tmp_path / "bidaf", [5.0, 3.0]), written(tmp_path / "qanet", [5.0, 4.0, 2.0]))
+    main(CurvesConfig(runs, tmp_path / "made" / "plot.svg"))
+    svg = (tmp_path / "made" / "plot.svg").read_text(encoding="utf-8")
+    assert len(re.findall(r'<path fill="none" stroke="#', svg)) == 4
+    assert ">bidaf</text>" in svg
+    assert ">qanet</text>" in svg
+    assert "qanet: 3 steps; hard 5.00 to 2.00, soft 10.00 to 4.00" in capsys.readouterr().out
+
+
+def test_points_and_curves_stand_where_their_values_are():
+    axis = linear_axis(0, 10)
+    values = {"one": [(0.0, 0.0), (10.0, 5.0)]}
+    circles = as_svg([Panel("", "", axis, axis, values)])
+    assert re.findall(r'cx="([\d.]+)" cy="([\d.]+)"', circles) == [("0.0", "230.0"), ("320.0", "115.0")]
+    assert 'd="M0.0 230.0L320.0 115.0"' in as_svg([Panel("", "", axis, axis, values, joined=True)])
+
+
+def test_folders_without_curves_or_of_one_name_are_refused(tmp_path):
+    with pytest.raises(OptionError, match="holds no curves of distillation in training/student"):
+        main(CurvesConfig((tmp_path,), tmp_path / "plot.svg"))
+    with pytest.raises(OptionError, match="runs must be folders of different names, got a a"):
+        CurvesConfig((tmp_path / "x" / "a", tmp_path / "y" / "a"), tmp_path / "plot.svg")
+    with pytest.raises(OptionError, match="runs must be at least one folder"):
+        CurvesConfig((), tmp_path / "plot.svg")

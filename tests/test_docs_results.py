@@ -38,7 +38,7 @@ def marked_tables(path, name):
 
 
 COMPRESSION, DEV, QUICK = "compression", "dev-v1.1.json.gz", "dev-v1.1-1000.json"
-FLAGSHIP, DEV2 = "flagship", "dev-v2.0.json.gz"
+FLAGSHIP, WHOLE, DEV2 = "flagship", "whole-models", "dev-v2.0.json.gz"
 SCORED = {
     "dev2": DEV2, "dev1": DEV, "wiki": "squadshifts-new-wiki.json.gz", "policy": "policyqa-dev.json.gz", "nq": "nq-dev.json.gz",
     "football": "biquad-dev-500.json",
@@ -56,6 +56,8 @@ TABLES = [
     ("docs/results/compression.md", COMPRESSION, {"name": "times", "view": "summary", "data": QUICK, "models": TIMED}),
     ("docs/results/compression.md", COMPRESSION, {"name": "tools", "view": "peers", "data": QUICK, "models": BESIDE}),
     ("docs/results/compression.md", "compression-arm64-qemu", {"view": "arm"}),
+    ("docs/results/whole-models.md", WHOLE, {"view": "accuracy"}),
+    ("docs/results/whole-models.md", WHOLE, {"view": "latency"}),
     ("README.md", FLAGSHIP, {"view": "short", "data": DEV2}),
     (f"docs/results/{FLAGSHIP}.md", FLAGSHIP, {"view": "short", "data": DEV2}),
     *((f"docs/results/{FLAGSHIP}.md", FLAGSHIP, {"view": "accuracy", "name": n, "data": d}) for n, d in SCORED.items()),
@@ -83,7 +85,7 @@ def test_plots_are_made_from_the_rows(plot, rows, table, tmp_path):
     assert (tmp_path / "plot.svg").read_bytes() == (RESULTS / f"{plot}.svg").read_bytes()
 
 
-@pytest.mark.parametrize("name", ["intel-xeon-2core", "intel-xeon-amx-2core", COMPRESSION, FLAGSHIP])
+@pytest.mark.parametrize("name", ["intel-xeon-2core", "intel-xeon-amx-2core", COMPRESSION, FLAGSHIP, WHOLE])
 def test_committed_rows_keep_the_rules(name):
     timed = [row for row in read_results(RESULTS / f"{name}.jsonl") if isinstance(row, Latency)]
     full = [row for row in timed if not row.quick]

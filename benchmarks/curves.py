@@ -11,7 +11,7 @@ import numpy as np
 import tyro
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from benchmarks.panels import Panel, as_svg
+from benchmarks.panels import Panel, panels_svg
 from benchmarks.plots import linear_axis
 from qa.cli import check_option, run_command
 from qa.errors import OptionError
@@ -77,7 +77,7 @@ def main(config: CurvesConfig) -> None:
     """Draw, and print where every run began and ended."""
     found = {run.resolve().name: curves(run) for run in config.runs}
     config.plot.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(config.plot, as_svg(panels(found)))
+    write_whole(config.plot, panels_svg(panels(found)))
     for name, terms in found.items():
         ends = ", ".join(f"{term} {curve[0][1]:.2f} to {curve[-1][1]:.2f}" for term, curve in terms.items())
         print(f"{name}: {terms['hard'][-1][0]:,.0f} steps; {ends} (means over the first and last hundredth)")

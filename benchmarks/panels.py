@@ -1,5 +1,6 @@
 """Plots beside one another under one legend, of points or of curves, as SVG."""
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -19,8 +20,8 @@ class Panel:
     """A curve through the points instead of the points."""
 
 
-def as_svg(panels: Sequence[Panel]) -> str:
+def panels_svg(panels: Sequence[Panel]) -> str:
     """The plots in one row; a series has one colour in all of them."""
     names = dict.fromkeys(name for panel in panels for name in panel.series)
-    colours = dict(zip(names, COLOURS, strict=False))
+    colours = dict(zip(names, itertools.cycle(COLOURS), strict=False))
     return TEMPLATES.get_template("panels.svg.j2").render(panels=panels, colours=colours, short=short)

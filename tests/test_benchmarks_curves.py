@@ -6,7 +6,7 @@ import pytest
 from torch.utils.tensorboard import SummaryWriter
 
 from benchmarks.curves import CurvesConfig, averaged, curves, main
-from benchmarks.panels import Panel, as_svg
+from benchmarks.panels import Panel, panels_svg
 from benchmarks.plots import linear_axis
 from qa.errors import OptionError
 
@@ -50,9 +50,11 @@ def test_the_plot_has_a_curve_for_each_run_in_each_panel(tmp_path, capsys):
 def test_points_and_curves_stand_where_their_values_are():
     axis = linear_axis(0, 10)
     values = {"one": [(0.0, 0.0), (10.0, 5.0)]}
-    circles = as_svg([Panel("", "", axis, axis, values)])
+    circles = panels_svg([Panel("", "", axis, axis, values)])
     assert re.findall(r'cx="([\d.]+)" cy="([\d.]+)"', circles) == [("0.0", "230.0"), ("320.0", "115.0")]
-    assert 'd="M0.0 230.0L320.0 115.0"' in as_svg([Panel("", "", axis, axis, values, joined=True)])
+    many = {str(number): [(0.0, 0.0)] for number in range(12)}
+    assert panels_svg([Panel("", "", axis, axis, many)]).count('r="5"') == 2 * 12, "and each stands in the legend"
+    assert 'd="M0.0 230.0L320.0 115.0"' in panels_svg([Panel("", "", axis, axis, values, joined=True)])
 
 
 def test_folders_without_curves_or_of_one_name_are_refused(tmp_path):

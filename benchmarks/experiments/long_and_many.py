@@ -22,7 +22,7 @@ from tqdm import tqdm
 
 from benchmarks.command_line import flag_name
 from benchmarks.latency.conditions import machine
-from benchmarks.panels import Panel, as_svg
+from benchmarks.panels import Panel, panels_svg
 from benchmarks.plots import linear_axis, log_or_zero_axis
 from benchmarks.tables import as_markdown, as_text, text_table, write_marked
 from qa.checkpoints import open_model
@@ -164,7 +164,7 @@ def main(config: ScalingConfig) -> list[Point]:
     examples = read_squad(resolve(config.data, "dev"))
     config.out.mkdir(parents=True, exist_ok=True)
     found = sorted(points(config, examples, config.out / f"{NAME}.jsonl"), key=lambda p: (p.kind, p.windows))
-    write_whole(config.out / f"{NAME}.svg", as_svg(panels(found)))
+    write_whole(config.out / f"{NAME}.svg", panels_svg(panels(found)))
     headings = ("", "passages joined", "questions", "windows", "CPU s", "ms a window", "peak MB")
     lines = [
         (p.kind, f"{p.passages:,}", f"{p.questions:,}", f"{p.windows:,}", f"{p.cpu_s:,.1f}", f"{1e3 * p.cpu_s / p.windows:.2f}",

@@ -19,6 +19,7 @@ from qa.checkpoints import open_model, output_beside
 from qa.cli import check_option, run_command
 from qa.models.model import QAModel
 from qa.precision import PRECISIONS
+from qa.scores import load_eval
 
 STORED = tuple(name for name, precision in PRECISIONS.items() if name != "fp32" and "pytorch" in precision.meaning)
 # What a bundle's manifest says of its model, however that is stored.
@@ -37,6 +38,8 @@ class StoreConfig:
     out: Path | None = None
     """Bundle to create; by default beside the model, named <model>-<weights>."""
     weights: Annotated[str, arg(help=f"{' or '.join(STORED)}.")] = "int8-weights"
+    eval_data: str | None = None
+    """Questions to score the result on, for its card: embedded, squad, squad_v2, or a SQuAD JSON file."""
 
     def __post_init__(self) -> None:
         check_option(self.weights in STORED, "--weights", self.weights, f"one of {', '.join(STORED)}")
@@ -46,12 +49,13 @@ def main(config: StoreConfig) -> Bundle:
     """Open the parent, save it again; prints both sizes."""
     out = config.out or output_beside(config.model, config.weights)
     refuse_existing(out)
+    eval_data = load_eval(config.eval_data)
     parent = open_model(config.model, kind="pytorch")
     facts = {key: parent.manifest[key] for key in KEPT if key in parent.manifest} | {"precision": config.weights}
     model, columns = QAModel.from_pretrained(parent.path), None
     if config.weights == "int8-weights" and parent.manifest.get("grid", {}).get("precision") == "int8":
         facts["grid"], columns = parent.manifest["grid"], grid_columns(model)
-    bundle = derive(model, out, parent, facts, columns)
+    bundle = derive(model, out, parent, facts, columns, eval_data)
     sizes = [b.weights.stat().st_size / 1e6 for b in (parent, bundle)]
     print(f"{out}: weights stored as {config.weights}, {sizes[0]:.1f} -> {sizes[1]:.1f} MB")
     return bundle

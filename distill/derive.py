@@ -10,15 +10,21 @@ from qa.bundle import SETTINGS, Bundle, new_bundle, open_bundle
 from qa.models.model import QAModel
 from qa.models.pretrained import copy_tokenizer
 from qa.runtimes import load_runtime
+from qa.scores import EvalData, scores_of
 from qa.threshold import copy_held_out, tune_for_bundle
 
 
 def derive(
-    model: QAModel, out: Path, parent: Bundle, facts: dict[str, Any], columns: Mapping[str, Tensor] | None = None
+    model: QAModel,
+    out: Path,
+    parent: Bundle,
+    facts: dict[str, Any],
+    columns: Mapping[str, Tensor] | None = None,
+    eval_data: EvalData | None = None,
 ) -> Bundle:
     """Save the model as the bundle `out`; `facts` for the manifest hold at least precision and stage.
 
-    `columns` are factors of matrices whose integers are to be kept (qa.models.storage).
+    `columns` are factors of matrices whose integers are to be kept (qa.models.storage). It is scored on `eval_data`.
     """
     facts = {"kind": "pytorch", "parent": parent.reference(), "ancestors": parent.lineage(), **facts}
     with new_bundle(out, facts) as draft:
@@ -26,5 +32,8 @@ def derive(
         copy_tokenizer(parent.path, draft.path, parent.settings.max_length, model.encoder.architecture.inputs)
         copy_held_out(parent.path, draft.path)
         runtime = load_runtime(draft.model(parent.settings))
-        tune_for_bundle(runtime, parent.tokenizer(), parent.settings, draft.path).save(draft.path / SETTINGS)
+        settings = tune_for_bundle(runtime, parent.tokenizer(), parent.settings, draft.path)
+        settings.save(draft.path / SETTINGS)
+        if eval_data is not None:
+            draft.record(scores=scores_of(runtime, draft.model(settings), eval_data))
     return open_bundle(out)

@@ -2,7 +2,6 @@
 
 import json
 import os
-import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -18,12 +17,12 @@ from distill.training import CHECKPOINT, AfterStep, Trainer, TrainingOptions, ma
 from qa.bundle import MANIFEST, SETTINGS, Bundle, new_bundle, open_bundle
 from qa.datasets import EMBEDDED, SQUAD_FILES, data_reference, resolve
 from qa.errors import BundleError
-from qa.evaluate import evaluate_runtime, score_intervals
 from qa.features import Window
 from qa.files import check_new_folder
 from qa.models.model import QAModel
 from qa.models.pretrained import copy_tokenizer, load_encoder
 from qa.runtimes import load_runtime
+from qa.scores import EvalData, load_eval, scores_of
 from qa.settings import QASettings
 from qa.squad import Example, file_sha256, read_squad
 from qa.threshold import hold_out, save_held_out, tune_for_bundle
@@ -95,9 +94,8 @@ class DataSplits:
 
     train: list[Example]
     held_out: list[Example]
-    eval: list[Example]
+    eval: EvalData | None
     train_file: Path
-    eval_file: Path | None
 
 
 def load_splits(data: str, eval_data: str | None) -> DataSplits:
@@ -105,9 +103,8 @@ def load_splits(data: str, eval_data: str | None) -> DataSplits:
     if eval_data is None and data in (EMBEDDED, *SQUAD_FILES):
         eval_data = data
     train_file = resolve(data, "train")
-    eval_file = resolve(eval_data, "dev") if eval_data else None
     train, held_out = hold_out(read_squad(train_file))
-    return DataSplits(train, held_out, read_squad(eval_file) if eval_file else [], train_file, eval_file)
+    return DataSplits(train, held_out, load_eval(eval_data), train_file)
 
 
 def fresh_model(
@@ -200,10 +197,8 @@ def save_model(
         runtime = load_runtime(draft.model(settings))
         settings = tune_for_bundle(runtime, load_tokenizer(draft.path), settings, draft.path)
         settings.save(draft.path / SETTINGS)
-        if splits.eval_file is not None:
-            scores, predictions = evaluate_runtime(runtime, draft.model(settings), splits.eval, progress=sys.stderr.isatty())
-            scores |= score_intervals(splits.eval, predictions, settings.null_threshold)
-            draft.record(scores={"data": data_reference(splits.eval_file), **scores})
+        if splits.eval is not None:
+            draft.record(scores=scores_of(runtime, draft.model(settings), splits.eval))
     return open_bundle(out)
 
 

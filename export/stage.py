@@ -22,6 +22,7 @@ from qa.models.pretrained import copy_tokenizer
 from qa.precision import INTEGER_BITS, OF_FLAG, TABLE_FORMS
 from qa.probe import ProbeWindow, write_probe
 from qa.runtimes import Runtime, TorchRuntime, available_cores, load_runtime, probe_difference
+from qa.scores import load_eval, scores_of
 from qa.settings import QASettings
 from qa.shipped import STUDENT, shipped
 from qa.threshold import tune_for_bundle
@@ -59,6 +60,8 @@ class ExportConfig:
     null_threshold: float | None = None
     """The file says that there is no answer where null score - best score exceeds this, as `qa.evaluate` finds it for your own
     questions (best_f1_thresh); by default it is searched on training questions that were held out."""
+    eval_data: str | None = None
+    """Questions to score the file on, for its card: embedded, squad, squad_v2, or a SQuAD JSON file."""
 
     def __post_init__(self) -> None:
         check_option(self.quantize in OF_FLAG, "--quantize", self.quantize, f"one of {', '.join(OF_FLAG)}")
@@ -103,6 +106,7 @@ def export_bundle(
         print(f"exporting {source}", file=sys.stderr)
     out = config.out or output_beside(source, "-".join([kind, config.precision, *filter(None, [config.embeddings])]))
     refuse_existing(out)
+    eval_data = load_eval(config.eval_data)
     parent = open_model(source, kind="pytorch")
     threads = available_cores()
     reference = load_runtime(parent, threads)
@@ -142,6 +146,8 @@ def export_bundle(
         else:
             settings = replace(parent.settings, null_threshold=config.null_threshold)
         settings.save(draft.path / SETTINGS)
+        if eval_data is not None:
+            draft.record(scores=scores_of(exported, draft.model(settings), eval_data))
         finish(parent, draft.path, settings)
     bundle = open_bundle(out)
     structure = bundle.manifest["structure"]

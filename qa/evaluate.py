@@ -12,11 +12,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from tqdm import tqdm
 
 from qa.answers import Candidate, Prediction, decode
-from qa.bootstrap import article_interval
 from qa.bundle import Bundle, ModelFolder
 from qa.checkpoints import open_model
 from qa.cli import check_option, run_command
@@ -25,7 +23,7 @@ from qa.engines import Logits
 from qa.features import Window, make_windows
 from qa.files import check_not_an_input, check_writable, write_whole
 from qa.journal import Journal
-from qa.metrics import best_f1_threshold, evaluate_predictions, question_scores
+from qa.metrics import best_f1_threshold, evaluate_predictions
 from qa.runtimes import Runtime, load_runtime, run_windows
 from qa.settings import QASettings
 from qa.squad import Example, file_sha256, read_predictions, read_squad
@@ -81,17 +79,6 @@ def score(examples: Sequence[Example], predictions: Sequence[Prediction], null_t
     differences = {e.id: p.null_difference for e, p in zip(examples, predictions, strict=True)}
     best_f1, threshold = best_f1_threshold(examples, raw, differences)
     return evaluate_predictions(examples, answers) | {"best_f1": best_f1, "best_f1_thresh": threshold}
-
-
-def score_intervals(
-    examples: Sequence[Example], predictions: Sequence[Prediction], null_threshold: float | None
-) -> dict[str, Any]:
-    """n_articles and, where these are enough, exact_interval and f1_interval: [low, high] in percent, at 95 %."""
-    articles = [e.title for e in examples]
-    answers = [answer_text(e, p, null_threshold) for e, p in zip(examples, predictions, strict=True)]
-    scores = 100 * np.array([question_scores(e, answer) for e, answer in zip(examples, answers, strict=True)])  # (Q, 2)
-    found = {f"{name}_interval": article_interval(scores[:, i], articles) for i, name in enumerate(("exact", "f1"))}
-    return {"n_articles": len(set(articles)), **{name: list(ends) for name, ends in found.items() if ends}}
 
 
 def parts(examples: Sequence[Example], first: int = 0) -> Iterator[Sequence[Example]]:

@@ -52,14 +52,14 @@ $(OUT)/student-pq3-grid-int8/$(MADE): | $(OUT)/student-pq3/$(MADE)
 	$(RUN) -m compress.quantize_aware --model $(OUT)/student-pq3 --teacher $(RELEASED)/teacher --quantize int8 --data $(TRAIN) --eval-data $(DEV) --resume
 
 $(RELEASED)/student/$(MADE): | $(OUT)/student-pq3-grid-int8/$(MADE)
-	$(RUN) -m compress.store --model $(OUT)/student-pq3-grid-int8 --weights int8-weights --out $(RELEASED)/student
+	$(RUN) -m compress.store --model $(OUT)/student-pq3-grid-int8 --weights int8-weights --eval-data $(DEV) --out $(RELEASED)/student
 
 $(RELEASED)/student-tflite-int8/$(MADE): | $(RELEASED)/student/$(MADE)
-	$(RUN) -m export.tflite --model $(RELEASED)/student --quantize int8 --out $(RELEASED)/student-tflite-int8
+	$(RUN) -m export.tflite --model $(RELEASED)/student --quantize int8 --eval-data $(DEV) --out $(RELEASED)/student-tflite-int8
 
 # As `python -m export.onnx --quantize int8` makes it of what is released; not in models/, which is to stay under 60 MB.
 $(OUT)/student-onnx-int8/$(MADE): | $(RELEASED)/student/$(MADE)
-	$(RUN) -m export.onnx --model $(RELEASED)/student --quantize int8 --out $(OUT)/student-onnx-int8
+	$(RUN) -m export.onnx --model $(RELEASED)/student --quantize int8 --eval-data $(DEV) --out $(OUT)/student-onnx-int8
 
 # Beside the released files: the same models in other precisions, and a smaller file in int4.
 $(OUT)/small/$(MADE): | $(OUT)/student/$(MADE)

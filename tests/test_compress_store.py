@@ -10,9 +10,13 @@ from compress.store import StoreConfig, main
 from compress.tables import TablesConfig
 from compress.tables import main as compress_table
 from qa.bundle import open_bundle
-from qa.errors import BundleError, OptionError
+from qa.datasets import data_reference
+from qa.errors import BundleError, OptionError, SquadFormatError
+from qa.evaluate import EvaluateConfig
+from qa.evaluate import main as evaluate
 from qa.models.model import QAModel
 from qa.models.storage import SCALE, opened, stored
+from qa.squad import read_squad
 
 
 def test_rows_are_integers_of_their_own_scale():
@@ -63,9 +67,19 @@ def test_codes_of_a_word_table_are_kept(make_bundle, tmp_path):
     assert bundle.manifest["embeddings"] == "pq4"
 
 
+def test_it_is_scored_with_its_own_threshold_where_questions_are_given(make_bundle, small_squad, tmp_path):
+    bundle = main(StoreConfig(make_bundle(), tmp_path / "stored", eval_data=str(small_squad)))
+    found = evaluate(EvaluateConfig(str(small_squad), bundle.path))
+    n_articles = len({e.title for e in read_squad(small_squad)})
+    assert bundle.manifest["scores"] == found | {"data": data_reference(small_squad), "n_articles": n_articles}
+
+
 def test_what_cannot_be_stored_is_refused(make_bundle, tmp_path):
     with pytest.raises(OptionError, match=r"--weights must be one of fp16, int8-weights, got int8$"):
         StoreConfig(make_bundle(), weights="int8")
     (tmp_path / "there").mkdir()
     with pytest.raises(BundleError, match="exists already"):
         main(StoreConfig(make_bundle(), tmp_path / "there"))
+    with pytest.raises(SquadFormatError, match=r"missing\.json: no such file"):
+        main(StoreConfig(make_bundle(), tmp_path / "stored", eval_data="missing.json"))
+    assert not (tmp_path / "stored").exists()

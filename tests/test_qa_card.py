@@ -16,6 +16,8 @@ from export.onnx import main as export
 from qa.bundle import CARD, SETTINGS, new_bundle, open_bundle
 from qa.card_use import CONFIG
 from qa.datasets import data_reference, resolve
+from qa.evaluate import EvaluateConfig
+from qa.evaluate import main as evaluate
 from qa.kinds import KINDS
 from qa.origins import MINILM_SHA256
 from qa.settings import QASettings
@@ -77,6 +79,14 @@ def test_the_stages_of_a_real_chain_tell_where_each_comes_from(small_squad, tmp_
     assert facts.eval_results is None
     assert f"| t | {small_squad.name} | 24 |" in text
     assert "s-onnx itself was not scored" in text
+
+    scored = export(OnnxConfig(model=student.path, out=tmp_path / "scored", quantize="int8", eval_data=data))
+    found = evaluate(EvaluateConfig(data, scored.path))
+    assert found.items() <= scored.manifest["scores"].items()
+    assert f"| scored | {small_squad.name} | 24 | {scored.manifest['scores']['n_articles']} | {found['exact']:.2f} |" in (
+        card_of(scored).text
+    )
+    assert [one.metric_value for one in card_of(scored).data.eval_results] == [round(found[key], 2) for key in ("exact", "f1")]
 
     (exact, f1) = card_of(teacher).data.eval_results
     scores = teacher.manifest["scores"]

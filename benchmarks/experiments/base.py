@@ -116,7 +116,7 @@ def train(
     """
     trainer = Trainer(fresh, windows, supervised, options, out.parent / "training" / out.name, out.name, asdict(config))
     trainer.train(resume=True)
-    unscored = replace(splits, eval=[], eval_file=None)
+    unscored = replace(splits, eval=None)
     bundle = save_model(
         fresh, out, unscored, stage="finetune", config=config, tokenizer=tokenizer, parent=parent, settings=settings, **metadata
     )

@@ -199,18 +199,19 @@ def plan(config: FootballConfig) -> Football:
     check_encoder(config, squad, encoder_folder)
     given = load_splits(str(config.data), str(config.eval_data))
     check_categories(given.train + given.held_out, config.data)
-    check_categories(given.eval, config.eval_data)
+    assert given.eval is not None  # --eval-data has no default
+    check_categories(given.eval.examples, config.eval_data)
     chosen = evenly(given.train, config.train_questions)
     held_out = evenly(given.held_out, min(HELD_OUT_QUESTIONS, math.ceil(HELD_OUT_SHARE * len(chosen))))
-    splits = replace(given, train=chosen, held_out=held_out, eval=evenly(given.eval, config.dev_questions))
+    splits = replace(given, train=chosen, held_out=held_out)
     names = ("encoder", "layers", "train_questions", "epochs", "learning_rate", "batch_size", "seed")
     training = {name: getattr(config, name) for name in names}
     training |= {"squad_sha256": squad.sha256, "encoder_sha256": file_sha256(encoder_folder / "model.safetensors")}
     training["data"] = {"name": config.data.name, "sha256": file_sha256(config.data)}
     run = Football(
-        config.out, ResultFile(config.rows or config.out / "rows.jsonl"), splits.eval, data_of(config.eval_data),
-        command_line_of("-m benchmarks.experiments.football", config), splits, config, squad, encoder_folder, training,
-        (len(given.train), len(given.eval)),
+        config.out, ResultFile(config.rows or config.out / "rows.jsonl"), evenly(given.eval.examples, config.dev_questions),
+        data_of(config.eval_data), command_line_of("-m benchmarks.experiments.football", config), splits, config, squad,
+        encoder_folder, training, (len(given.train), len(given.eval.examples)),
     )  # fmt: skip
     for model in run.models:
         run.take(model)
@@ -241,7 +242,7 @@ def conditions(run: Football, without_threshold: Sequence[str]) -> list[str]:
     passes = "1 epoch" if config.epochs == 1 else f"{config.epochs:g} epochs"
     evenly_chosen = "evenly chosen over the file"
     notes = [
-        f"scored on {len(splits.eval):,} of {run.n_given[1]:,} questions of {run.data.name}, {evenly_chosen}; PyTorch fp32",
+        f"scored on {len(run.examples):,} of {run.n_given[1]:,} questions of {run.data.name}, {evenly_chosen}; PyTorch fp32",
         f"football: {len(splits.train):,} of {run.n_given[0]:,} questions of {config.data.name}, {evenly_chosen}; "
         f"{passes}, batch {config.batch_size}, peak learning rate {config.learning_rate:g}, seed {config.seed}",
         f"SQuAD: the bundle {run.squad.path.resolve().name}; "

@@ -173,15 +173,15 @@ def plan(config: HeadsConfig) -> Heads:
     n_layers = len(encoder.layers)
     check_option((config.layers or 1) <= n_layers, "--layers", config.layers, f"at most the encoder's {n_layers}")
     splits = load_splits(config.data, config.eval_data)
-    assert splits.eval_file is not None  # HeadsConfig has seen to it
+    assert splits.eval is not None  # HeadsConfig has seen to it
     names = ("encoder", "layers", "learning_rate", "batch_size", "optimizer", "freeze_encoder")
     training = {name: getattr(config, name) for name in names}
     training |= {"windows": config.train_windows, "precision": resolve_precision(config.precision)}
     training["encoder_sha256"] = file_sha256(encoder_folder / "model.safetensors")
     training["data"] = {"name": splits.train_file.name, "sha256": file_sha256(splits.train_file)}
     heads = Heads(
-        config.out, ResultFile(config.rows or config.out / "rows.jsonl"), evenly(splits.eval, config.dev_questions),
-        data_of(splits.eval_file), command_line_of("-m benchmarks.experiments.heads", config), splits, config, training,
+        config.out, ResultFile(config.rows or config.out / "rows.jsonl"), evenly(splits.eval.examples, config.dev_questions),
+        data_of(splits.eval.file), command_line_of("-m benchmarks.experiments.heads", config), splits, config, training,
         encoder_folder,
     )  # fmt: skip
     for model in heads.models:

@@ -49,7 +49,7 @@ $(OUT)/student-pq3/$(MADE): | $(OUT)/student/$(MADE)
 	$(RUN) -m compress.tables --model $(OUT)/student --embeddings pq3 --data $(TRAIN)
 
 $(OUT)/student-pq3-grid-int8/$(MADE): | $(OUT)/student-pq3/$(MADE)
-	$(RUN) -m compress.quantize_aware --model $(OUT)/student-pq3 --teacher $(RELEASED)/teacher --quantize int8 --data $(TRAIN) --eval-data $(DEV) --resume
+	$(RUN) -m compress.quantize_aware --model $(OUT)/student-pq3 --teacher $(RELEASED)/teacher --quantize int8 --data $(TRAIN) --eval-data $(DEV) --learning-rate 1e-4 --batch-size 32 --epochs 1.5 --resume
 
 $(RELEASED)/student/$(MADE): | $(OUT)/student-pq3-grid-int8/$(MADE)
 	$(RUN) -m compress.store --model $(OUT)/student-pq3-grid-int8 --weights int8-weights --eval-data $(DEV) --out $(RELEASED)/student

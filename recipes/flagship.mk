@@ -87,10 +87,10 @@ $(OUT)/%-onnx-int8/$(MADE): | $(OUT)/%/$(MADE)
 	$(RUN) -m export.onnx --model $(OUT)/$* --quantize int8
 
 FAMILY := $(RELEASED)/teacher $(RELEASED)/student $(OUT)/student-onnx-int8 $(RELEASED)/student-tflite-int8
-# Of what the released ones were stored from, in other precisions; the student as it was before its word table was compressed, too.
+# Of what the released ones were stored from.
 TEACHERS := $(foreach form,onnx-fp32 onnx-int8 tflite-fp32 tflite-fp16 tflite-int8,teacher-mean-$(form))
 STUDENTS := $(foreach form,onnx-fp32 tflite-fp32 tflite-fp16,student-pq3-grid-int8-$(form))
-FORMS := $(TEACHERS:%=$(OUT)/%) $(STUDENTS:%=$(OUT)/%) $(OUT)/student $(OUT)/small-grid-int4-tflite-int4
+FORMS := $(TEACHERS:%=$(OUT)/%) $(STUDENTS:%=$(OUT)/%) $(OUT)/small-grid-int4-tflite-int4
 COMPARE := $(RUN) benchmarks/compare.py
 INTO := --baseline $(RELEASED)/teacher --rows $(OUT)/rows.jsonl
 

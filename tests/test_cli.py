@@ -143,6 +143,7 @@ def main(config: Config) -> None:
     Part()
     time.sleep(20)
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in the background, as above
 run_command(main, [])
 """
 

@@ -53,12 +53,15 @@ class Entry:
         """The times at a setting; None when not measured, as for no lengths."""
         return None if lengths is None else self.latency.get((lengths, threads, batch))
 
-    def update(self, result: Accuracy | Latency | Failure) -> None:
-        """Take a newer result in; of another file or runtime, or after a failure, all starts afresh."""
+    def changed_by(self, result: Accuracy | Latency | Failure) -> bool:
+        """Whether a result is of another file or runtime than this entry's."""
         old = self.newest
         changed = (old.bundle_sha256, old.peer) != (result.bundle_sha256, result.peer)
-        changed |= old.runtime is not None and old.runtime != result.runtime
-        if changed or isinstance(result, Failure) or self.failure is not None:
+        return changed or (old.runtime is not None and old.runtime != result.runtime)
+
+    def update(self, result: Accuracy | Latency | Failure) -> None:
+        """Take a newer result in; of another file or runtime, or after a failure, all starts afresh."""
+        if self.changed_by(result) or isinstance(result, Failure) or self.failure is not None:
             self.accuracy, self.latency, self.failure = None, {}, None
         self.newest = result
         if isinstance(result, Failure):
@@ -217,11 +220,14 @@ def collect(results: Sequence[AnyResult], order: Sequence[str] = ()) -> list[Gro
 
 
 def _update(entries: list[Entry], result: Accuracy | Latency | Failure) -> None:
-    entry = next((e for e in entries if e.model == result.model), None)
+    # The very file first: names get their parents' where two folders of a run share one, so a model may come under two.
+    of_file = next((e for e in entries if not e.changed_by(result)), None)
+    entry = of_file or next((e for e in entries if e.model == result.model), None)
     if entry is None:
         entry = Entry(result)
         entries.append(entry)
     entry.update(result)
+    entries[:] = [e for e in entries if e is entry or e.model != result.model]
 
 
 def newest_order(results: Sequence[AnyResult]) -> list[str]:

@@ -126,6 +126,19 @@ def test_data_sets_and_machines_are_not_mixed():
     ]  # fmt: skip
 
 
+def test_a_model_is_one_line_under_its_newest_name_and_another_of_its_old_name_is_another():
+    mine, other = {"bundle_sha256": "mine", "precision": "int8"}, {"bundle_sha256": "other", "precision": "fp16"}
+    alone = [scored(), scored("student", 78.0, **mine)]
+    beside = [timed(), timed("models/student", 20.0, **mine), scored("runs/student", 76.0, **other)]
+    shown = [(line["model"], line["F1"], line["ms padded"]) for line in lines(alone + beside)]
+    assert shown == [("teacher", "80.00", "100.0"), ("models/student", "78.00", "20.0"), ("runs/student", "76.00", UNKNOWN)]
+    again = [(line["model"], line["F1"], line["ms padded"]) for line in lines([*alone, *beside, timed("student", 19.0, **mine)])]
+    assert again == [("teacher", "80.00", "100.0"), ("student", "78.00", "19.0"), ("runs/student", "76.00", UNKNOWN)]
+    assert [line["model"] for line in lines([*alone, scored("student", 76.0, **other)])] == ["teacher", "student"]
+    twice = [*alone, scored("student", 76.0, **other), scored("old/student", 78.0, **mine), scored("old/student", 77.0, **other)]
+    assert [(line["model"], line["F1"]) for line in lines(twice)] == [("teacher", "80.00"), ("old/student", "77.00")]
+
+
 def test_models_stand_in_families_whatever_was_measured_last():
     made = {"stage": "export", "parent_sha256": "sha of student"}
     results = [

@@ -60,7 +60,7 @@ $(DEMO)/student/manifest.json: | install
 	$(RUN) -m distill.run --epochs 1 --resume
 
 $(DEMO)/student-pruned/manifest.json: | $(DEMO)/student/manifest.json
-	$(RUN) -m compress.prune --model $(DEMO)/student --teacher $(DEMO)/teacher --keep-ffn 0.75 --keep-heads 0.875 --resume
+	$(RUN) -m compress.prune --model $(DEMO)/student --teacher $(DEMO)/teacher --keep-ffn 0.75 --keep-heads 0.875 --epochs 0.5 --resume
 
 $(DEMO)/student-pruned-onnx-int8/manifest.json: | $(DEMO)/student-pruned/manifest.json
 	$(RUN) -m export.onnx --model $(DEMO)/student-pruned --quantize int8
@@ -69,7 +69,7 @@ $(DEMO)/student-pruned-tflite-int8/manifest.json: | $(DEMO)/student-pruned/manif
 	$(RUN) -m export.tflite --model $(DEMO)/student-pruned --quantize int8
 
 demo: $(DEMO)/student-pruned-onnx-int8/manifest.json $(DEMO)/student-pruned-tflite-int8/manifest.json
-	$(RUN) benchmarks/compare.py --quick
+	$(RUN) benchmarks/compare.py --quick --threads 1
 
 clean-demo:
 	rm -rf $(DEMO)

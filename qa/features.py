@@ -16,7 +16,7 @@ from tqdm import tqdm
 from qa.engines import Inputs, padded_inputs
 from qa.settings import QASettings
 from qa.squad import Example
-from qa.tokenization import BERT, special_tokens, token_id
+from qa.tokenization import special_tokens, token_id
 
 TOKENIZER_BATCH = 2000
 
@@ -109,7 +109,7 @@ def make_windows(
 
 def _tokenize(texts: list[str], tokenizer: Tokenizer, progress: bool) -> list[_Passage]:
     passages = []
-    bare = special_tokens(tokenizer) is BERT  # WordPiece tokens have no white space; a tenth of the time is in looking
+    bare = special_tokens(tokenizer).wordpiece  # such tokens have no white space; a tenth of the time is in looking
     with tqdm(total=len(texts), desc="tokenizing passages", unit="", disable=not progress, delay=1.0) as bar:
         for first in range(0, len(texts), TOKENIZER_BATCH):
             encodings = tokenizer.encode_batch(texts[first : first + TOKENIZER_BATCH], add_special_tokens=False)

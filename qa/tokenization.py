@@ -26,6 +26,8 @@ class SpecialTokens:
     unk: str
     n_separators: int = 1
     """Separators between question and passage; one more ends the passage."""
+    wordpiece: bool = False
+    """Whether it cuts words after white space was taken away, so that no token has any."""
     tokenizer_class: str = "PreTrainedTokenizerFast"
     """Its name in transformers, and in transformers.js, which gives token types to tokenizers of some names alone."""
 
@@ -36,10 +38,11 @@ class SpecialTokens:
 
 
 # WordPiece: also DistilBERT, MobileBERT, ELECTRA, MiniLM
-BERT = SpecialTokens("[CLS]", "[SEP]", "[PAD]", "[UNK]", tokenizer_class="BertTokenizer")
+BERT = SpecialTokens("[CLS]", "[SEP]", "[PAD]", "[UNK]", wordpiece=True, tokenizer_class="BertTokenizer")
 ALBERT = SpecialTokens("[CLS]", "[SEP]", "<pad>", "<unk>", tokenizer_class="AlbertTokenizer")  # SentencePiece
 ROBERTA = SpecialTokens("<s>", "</s>", "<pad>", "<unk>", n_separators=2)  # byte pairs
-FAMILIES = (BERT, ALBERT, ROBERTA)
+MPNET = SpecialTokens("<s>", "</s>", "<pad>", "[UNK]", n_separators=2, wordpiece=True)  # RoBERTa's, over BERT's words
+FAMILIES = (MPNET, BERT, ALBERT, ROBERTA)  # the first that fits: MPNet's vocabulary has the names of BERT's and RoBERTa's, too
 
 
 def load_tokenizer(folder: Path) -> Tokenizer:
@@ -53,7 +56,7 @@ def load_tokenizer(folder: Path) -> Tokenizer:
         raise BundleError(f"{path}: not a tokenizer file ({error})") from None
     if not _families(tokenizer):
         known = "; ".join(" ".join(family.names) for family in FAMILIES)
-        raise BundleError(f"{path}: lacks special tokens; it must have all of one family, BERT, ALBERT or RoBERTa: {known}")
+        raise BundleError(f"{path}: lacks special tokens; it must have all of one family, MPNet, BERT, ALBERT or RoBERTa: {known}")
     tokenizer.no_padding()
     tokenizer.no_truncation()
     # A "[SEP]" that somebody wrote is text. By default it becomes the real separator, and question and passage shift.

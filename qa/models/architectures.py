@@ -21,6 +21,7 @@ from transformers import (
     ElectraModel,
     MobileBertConfig,
     MobileBertModel,
+    MPNetConfig,
     PretrainedConfig,
     PreTrainedModel,
     RobertaConfig,
@@ -30,6 +31,7 @@ from transformers import (
 from qa.errors import OptionError
 from qa.models.bidaf import BiDAF, BiDAFConfig, BiDAFOutput
 from qa.models.heads.segments import MASKED
+from qa.models.mpnet import MPNet
 from qa.models.qanet import QANet, QANetConfig, QANetOutput
 from qa.tokenization import INPUTS
 
@@ -49,6 +51,8 @@ class LayerParts:
     down: nn.Linear
     head_size: int
     attention_dropout: nn.Dropout
+    on_keep_heads: Callable[[Tensor], None] | None = None
+    """Told which heads stay, where a layer has more of a head than its rows and columns of these."""
 
     @property
     def n_heads(self) -> int:
@@ -82,6 +86,14 @@ def _albert_parts(layer: Any) -> LayerParts:
     return LayerParts(
         attention.query, attention.key, attention.value, attention.dense,
         layer.ffn, layer.ffn_output, attention.attention_head_size, attention.attention_dropout,
+    )  # fmt: skip
+
+
+def _mpnet_parts(layer: Any) -> LayerParts:
+    attention = layer.attention.attn
+    return LayerParts(
+        attention.q, attention.k, attention.v, attention.o,
+        layer.intermediate.dense, layer.output.dense, attention.attention_head_size, attention.dropout, attention.keep_heads,
     )  # fmt: skip
 
 
@@ -196,6 +208,15 @@ ENCODERS: dict[str, EncoderType] = {
         token_types=_first_type_only,  # its table has one row
         first_position=lambda c: c.pad_token_id + 1,  # fairseq numbers positions after the padding's
         question_answering="RobertaForQuestionAnswering",
+    ),
+    "mpnet": EncoderType(
+        MPNetConfig,
+        MPNet,
+        lambda m: m.encoder.layer,
+        _mpnet_parts,
+        token_types=_no_types,
+        first_position=lambda c: c.pad_token_id + 1,
+        question_answering="MPNetForQuestionAnswering",
     ),
     "mobilebert": EncoderType(
         MobileBertConfig,

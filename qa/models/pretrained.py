@@ -91,9 +91,11 @@ def _fresh_encoder(what: str, folder: Path) -> Encoder:
 def _load(what: str, auto_class: Any, folder: Path, config: Any, wanted: Collection[str]) -> dict[str, Tensor]:
     """The weights named in `wanted`, as transformers reads them. OptionError when one is not there: it would be random."""
     try:
+        # Eager attention, which every class has: only weights are wanted.
         model, info = auto_class.from_pretrained(
-            folder, config=config, use_safetensors=True, trust_remote_code=False, output_loading_info=True
-        )
+            folder, config=config, attn_implementation="eager", use_safetensors=True, trust_remote_code=False,
+            output_loading_info=True,
+        )  # fmt: skip
     except Exception as error:  # safetensors, torch and transformers raise their own types
         raise OptionError(f"{what}: {folder} cannot be loaded ({str(error).strip().splitlines()[0]})") from None
     missing = sorted(set(info["missing_keys"]) & set(wanted))

@@ -34,6 +34,8 @@ def keep_heads(parts: LayerParts, kept: Tensor) -> None:
     for linear in (parts.query, parts.key, parts.value):
         keep_outputs(linear, rows)
     keep_inputs(parts.attention_output, rows)
+    if parts.on_keep_heads is not None:
+        parts.on_keep_heads(kept)
 
 
 def shrink_to(layers: Sequence[LayerParts], n_heads: Sequence[int], n_neurons: Sequence[int]) -> None:

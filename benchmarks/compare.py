@@ -17,16 +17,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.accuracy import measure_accuracy
-from benchmarks.command_line import command_line_of, note, relative
 from benchmarks.compare_options import PHONE_EXAMPLE, CompareConfig
-from benchmarks.elsewhere import EMULATED_QUESTIONS, measure_elsewhere, unknown_machine
-from benchmarks.groups import Group, collect, newest_order
-from benchmarks.latency.conditions import machine, this_host
-from benchmarks.latency.hosts import open_target
-from benchmarks.latency.measure import Timing, measure_latency
-from benchmarks.latency.plan import FULL, QUICK, Plan, Setting
-from benchmarks.models import (
+from benchmarks.measure.accuracy import measure_accuracy
+from benchmarks.measure.command_line import command_line_of, note, relative
+from benchmarks.measure.conditions import machine, this_host
+from benchmarks.measure.hosts import open_target
+from benchmarks.measure.latency import Timing, measure_latency
+from benchmarks.measure.models import (
     DEMO,
     ModelUnderTest,
     Run,
@@ -38,11 +35,11 @@ from benchmarks.models import (
     now,
     peer_models,
 )
-from benchmarks.phone import phone_results
-from benchmarks.phone_report import is_report, report_results
-from benchmarks.questions import read_kept
-from benchmarks.report import Page, write_report
-from benchmarks.results import (
+from benchmarks.measure.phone_log import phone_results
+from benchmarks.measure.phone_report import is_report, report_results
+from benchmarks.measure.plan import FULL, QUICK, Plan, Setting
+from benchmarks.measure.remote import EMULATED_QUESTIONS, measure_elsewhere, unknown_machine
+from benchmarks.results.rows import (
     CPU,
     CUDA,
     EXIT_SOME_FAILED,
@@ -54,17 +51,20 @@ from benchmarks.results import (
     exit_if_failed,
     sound_results,
 )
-from benchmarks.tables import Table, as_text
-from benchmarks.views import view_tables
-from qa.bundle import Bundle
-from qa.checkpoints import open_model, output_beside
-from qa.cli import check_option, one_line, run_command
-from qa.datasets import resolve
-from qa.errors import BundleError, OptionError
-from qa.files import check_new_file, check_not_an_input
-from qa.runtimes import available_cores
-from qa.sampling import evenly
-from qa.squad import Example, file_sha256, read_squad
+from benchmarks.show.groups import Group, collect, newest_order
+from benchmarks.show.questions import read_kept
+from benchmarks.show.report import Page, write_report
+from benchmarks.show.tables import Table, as_text
+from benchmarks.show.views import view_tables
+from qa.base.cli import check_option, one_line, run_command
+from qa.base.errors import BundleError, OptionError
+from qa.base.files import check_new_file, check_not_an_input, file_sha256
+from qa.base.sampling import evenly
+from qa.bundles.bundle import Bundle
+from qa.bundles.hf_import import open_model, output_beside
+from qa.data.datasets import resolve
+from qa.data.squad import Example, read_squad
+from qa.runtime.runtimes import available_cores
 
 
 def command_line(config: CompareConfig) -> str:
@@ -168,7 +168,7 @@ def measure_on_target(config: CompareConfig) -> ResultFile:
     models = [m for m in find_models(config.bundles) if m.bundle.kind != "pytorch"]
     if not models:
         raise BundleError(
-            f"--target {target.name}: none of the bundles is an export; name one that export.tflite or export.onnx made"
+            f"--target {target.name}: none of the bundles is an export; name one that export.tflite.stage or export.onnx.stage made"
         )
     data, questions = read_data(config)
     n = config.questions or (EMULATED_QUESTIONS if target.emulated else len(questions))

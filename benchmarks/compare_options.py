@@ -5,11 +5,11 @@ from pathlib import Path
 
 import tyro
 
-from benchmarks.command_line import flag_name
-from benchmarks.results import CPU, CUDA, HERE, PADDED, UNPADDED
-from qa.cli import check_option
-from qa.datasets import EMBEDDED
-from qa.runtimes import available_cores
+from benchmarks.measure.command_line import flag_name
+from benchmarks.results.rows import CPU, CUDA, HERE, PADDED, UNPADDED
+from qa.base.cli import check_option
+from qa.data.datasets import EMBEDDED
+from qa.runtime.runtimes import available_cores
 
 PHONE_EXAMPLE = 'in one line such as "Pixel 8, Android 16, Tensor G3"'
 SHORTEST = 32  # tokens of the shortest windows worth cutting
@@ -47,7 +47,7 @@ class CompareConfig:
     """Measure accuracy only."""
     target: str = CPU
     """Where to compute: cpu (here), cuda (this machine's GPU), ssh:USER@HOST (numpy and LiteRT or ONNX Runtime must be there), or
-    qemu:CPU (an emulated ARM64 CPU such as qemu:neoverse-n1, set up by benchmarks/arm64_python.sh: instructions, no times; with
+    qemu:CPU (an emulated ARM64 CPU such as qemu:neoverse-n1, set up by benchmarks/measure/arm64_python.sh: instructions, no times; with
     /litert-1.4.0 behind the CPU in the Android app's release line of LiteRT)."""
     questions: int | None = None
     """Questions computed on another --target, evenly spaced over the data; by default all, under QEMU 20."""

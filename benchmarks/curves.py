@@ -11,11 +11,11 @@ import numpy as np
 import tyro
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from benchmarks.panels import Panel, panels_svg
-from benchmarks.plots import linear_axis
-from qa.cli import check_option, run_command
-from qa.errors import OptionError
-from qa.files import check_new_file, write_whole
+from benchmarks.show.panels import Panel, panels_svg
+from benchmarks.show.plots import linear_axis
+from qa.base.cli import check_option, run_command
+from qa.base.errors import OptionError
+from qa.base.files import check_new_file, write_whole
 
 STAGE = "student"
 TERMS = {"hard": "loss on the gold answers, nats", "soft": "divergence from the teacher x T², nats"}

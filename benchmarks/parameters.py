@@ -12,8 +12,8 @@ import torch
 from torch import nn
 from transformers import AlbertConfig, BertConfig, DistilBertConfig, MobileBertConfig, RobertaConfig
 
-from benchmarks.tables import Table, check_markers, number, show, text_table
-from qa.cli import run_command
+from benchmarks.show.tables import Table, check_markers, number, show, text_table
+from qa.base.cli import run_command
 from qa.models.architectures import ENCODERS, WHOLE_MODELS
 from qa.models.encoders import Encoder
 from qa.models.heads import HEADS, build_head

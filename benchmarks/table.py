@@ -12,14 +12,14 @@ from pathlib import Path
 
 import tyro
 
-from benchmarks.groups import collect, newest_order
-from benchmarks.plots import write_latency_plot
-from benchmarks.results import read_results
-from benchmarks.tables import as_markdown, check_markers, show
-from benchmarks.views import VIEWS, view_tables
-from qa.cli import check_option, run_command
-from qa.errors import OptionError
-from qa.files import check_writable
+from benchmarks.results.rows import read_results
+from benchmarks.show.groups import collect, newest_order
+from benchmarks.show.plots import write_latency_plot
+from benchmarks.show.tables import as_markdown, check_markers, show
+from benchmarks.show.views import VIEWS, view_tables
+from qa.base.cli import check_option, run_command
+from qa.base.errors import OptionError
+from qa.base.files import check_writable
 
 FAMILY = "family"
 HINTS = {

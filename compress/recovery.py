@@ -6,10 +6,10 @@ from pathlib import Path
 
 from distill.stage import DistillationFlags, finished, refuse_unless_resumed, summary
 from distill.student import same_tokens
-from distill.training import TrainingOptions
-from qa.bundle import Bundle
-from qa.checkpoints import open_model, output_beside
-from qa.errors import OptionError
+from distill.training.trainer import TrainingOptions
+from qa.base.errors import OptionError
+from qa.bundles.bundle import Bundle
+from qa.bundles.hf_import import open_model, output_beside
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,10 +12,10 @@ import torch
 
 from distill.derive import derive
 from distill.student import same_tokens
-from qa.bundle import Bundle, refuse_existing
-from qa.checkpoints import open_model
-from qa.cli import check_option, run_command
-from qa.errors import OptionError
+from qa.base.cli import check_option, run_command
+from qa.base.errors import OptionError
+from qa.bundles.bundle import Bundle, refuse_existing
+from qa.bundles.hf_import import open_model
 from qa.models.model import QAModel
 
 

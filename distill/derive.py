@@ -6,12 +6,12 @@ from typing import Any
 
 from torch import Tensor
 
-from qa.bundle import SETTINGS, Bundle, new_bundle, open_bundle
+from qa.bundles.bundle import SETTINGS, Bundle, new_bundle, open_bundle
+from qa.evaluation.scores import EvalData, scores_of
+from qa.evaluation.threshold import copy_held_out, tune_for_bundle
 from qa.models.model import QAModel
 from qa.models.pretrained import copy_tokenizer
-from qa.runtimes import load_runtime
-from qa.scores import EvalData, scores_of
-from qa.threshold import copy_held_out, tune_for_bundle
+from qa.runtime.runtimes import load_runtime
 
 
 def derive(

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from distill.objectives import supervised
 from distill.stage import (
     TrainingFlags,
     WindowFlags,
@@ -22,17 +21,18 @@ from distill.stage import (
     summary,
     work_folder,
 )
-from distill.training import Trainer, TrainingOptions
-from qa.bundle import MANIFEST, Bundle, open_bundle
-from qa.checkpoints import open_model
-from qa.cli import run_command
-from qa.features import make_windows
+from distill.training.objectives import supervised
+from distill.training.trainer import Trainer, TrainingOptions
+from qa.base.cli import run_command
+from qa.base.files import file_sha256
+from qa.bundles.bundle import MANIFEST, Bundle, open_bundle
+from qa.bundles.hf_import import open_model
 from qa.models.heads import build_head
 from qa.models.model import QAModel
 from qa.models.pretrained import EMBEDDED, checkpoint_folder, find_encoder, head_labels
-from qa.settings import QASettings
-from qa.squad import file_sha256
-from qa.tokenization import load_tokenizer
+from qa.text.features import make_windows
+from qa.text.settings import QASettings
+from qa.text.tokenization import load_tokenizer
 
 DEFAULT_HEAD = "4l-gelu-skip"
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from qa.errors import OptionError
+from qa.base.errors import OptionError
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,8 @@ from typing import Annotated, Any
 from tyro.conf import arg
 
 from distill.finetune import DEFAULT_HEAD, FinetuneConfig, finetune
-from distill.importance import sample_windows
+from distill.prune_plan.importance import sample_windows
+from distill.prune_plan.width import WidthFlags, check_narrow, narrow
 from distill.recipes import RECIPES, find_recipe
 from distill.stage import (
     DistillationFlags,
@@ -27,21 +28,20 @@ from distill.stage import (
     work_folder,
 )
 from distill.student import check_same_tokens, check_same_width, copy_head, standalone_student, student_from_layers
-from distill.training import TrainingOptions
-from distill.width import WidthFlags, check_narrow, narrow
-from qa.bundle import Bundle, copy_bundle, open_bundle
-from qa.checkpoints import open_model
-from qa.cli import check_option, run_command
-from qa.errors import OptionError
-from qa.features import make_windows
+from distill.training.trainer import TrainingOptions
+from qa.base.cli import check_option, run_command
+from qa.base.errors import OptionError
+from qa.base.files import file_sha256
+from qa.bundles.bundle import Bundle, copy_bundle, open_bundle
+from qa.bundles.hf_import import open_model
+from qa.bundles.shipped import TEACHER, shipped
 from qa.models.architectures import WHOLE_MODELS
 from qa.models.heads import HEADS, build_head
 from qa.models.model import QAModel
 from qa.models.pretrained import find_encoder, load_encoder
-from qa.settings import QASettings
-from qa.shipped import TEACHER, shipped
-from qa.squad import file_sha256
-from qa.tokenization import load_tokenizer
+from qa.text.features import make_windows
+from qa.text.settings import QASettings
+from qa.text.tokenization import load_tokenizer
 
 RECIPE_HELP = f"Named settings for the student: {', '.join(RECIPES)}; the four flags below override them."
 STUDENT_ENCODER_HELP = f"""Encoder of the student, by the same names, or a whole model: {", ".join(WHOLE_MODELS)}. Without it the

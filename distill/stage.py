@@ -9,24 +9,24 @@ from typing import Any
 
 from torch import nn
 
-from distill.objectives import Distillation, DistillationWeights
-from distill.precision import resolve_precision
 from distill.student import check_same_width, student_from_layers
-from distill.teacher_logits import TeacherLogits, cache_key
-from distill.training import CHECKPOINT, AfterStep, Trainer, TrainingOptions, make_accelerator
-from qa.bundle import MANIFEST, SETTINGS, Bundle, new_bundle, open_bundle
-from qa.datasets import EMBEDDED, SQUAD_FILES, data_reference, resolve
-from qa.errors import BundleError
-from qa.features import Window
-from qa.files import check_new_folder
+from distill.training.objectives import Distillation, DistillationWeights
+from distill.training.precision import resolve_precision
+from distill.training.teacher_logits import TeacherLogits, cache_key
+from distill.training.trainer import CHECKPOINT, AfterStep, Trainer, TrainingOptions, make_accelerator
+from qa.base.errors import BundleError
+from qa.base.files import check_new_folder, file_sha256
+from qa.bundles.bundle import MANIFEST, SETTINGS, Bundle, new_bundle, open_bundle
+from qa.data.datasets import EMBEDDED, SQUAD_FILES, data_reference, resolve
+from qa.data.squad import Example, read_squad
+from qa.evaluation.scores import EvalData, load_eval, scores_of
+from qa.evaluation.threshold import hold_out, save_held_out, tune_for_bundle
 from qa.models.model import QAModel
 from qa.models.pretrained import copy_tokenizer, load_encoder
-from qa.runtimes import load_runtime
-from qa.scores import EvalData, load_eval, scores_of
-from qa.settings import QASettings
-from qa.squad import Example, file_sha256, read_squad
-from qa.threshold import hold_out, save_held_out, tune_for_bundle
-from qa.tokenization import load_tokenizer
+from qa.runtime.runtimes import load_runtime
+from qa.text.features import Window
+from qa.text.settings import QASettings
+from qa.text.tokenization import load_tokenizer
 
 
 @dataclass(frozen=True, kw_only=True)

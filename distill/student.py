@@ -6,9 +6,9 @@ import json
 import torch
 from tokenizers import Tokenizer
 
-from distill.losses import matching_layer
-from qa.cli import check_option
-from qa.errors import OptionError
+from distill.training.losses import matching_layer
+from qa.base.cli import check_option
+from qa.base.errors import OptionError
 from qa.models.architectures import ENCODERS
 from qa.models.encoders import Encoder
 from qa.models.model import QAModel

@@ -5,18 +5,19 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from qa.answers import decode
-from qa.bundle import Bundle
-from qa.datasets import EMBEDDED, resolve
-from qa.engines import Logits, run_length
-from qa.errors import ParityError
-from qa.features import Window, collate, make_windows
-from qa.precision import PRECISIONS, Precision
-from qa.probe import relative_difference
-from qa.runtimes import Runtime
-from qa.sampling import evenly
-from qa.settings import QASettings
-from qa.squad import read_squad
+from qa.base.errors import ParityError
+from qa.base.sampling import evenly
+from qa.bundles.bundle import Bundle
+from qa.data.datasets import EMBEDDED, resolve
+from qa.data.squad import read_squad
+from qa.formats.precision import PRECISIONS, Precision
+from qa.formats.tensors import Logits
+from qa.runtime.engines import run_length
+from qa.runtime.probe import relative_difference
+from qa.runtime.runtimes import Runtime
+from qa.text.answers import decode
+from qa.text.features import Window, collate, make_windows
+from qa.text.settings import QASettings
 
 PARITY_WINDOWS = 40
 PADDING = 128  # tokens added the second time: where lengths are fixed, most windows then take a longer signature

@@ -26,10 +26,10 @@ def load(
     crashes its runtime then raises BundleError. So does a bundle that is missing or damaged; ProbeError is raised when the
     runtime here computes it wrongly, DownloadError when the hub cannot be reached, OptionError when an argument cannot work.
     """
-    from qa.checkpoints import open_model  # here, so that importing qa loads nothing
-    from qa.cli import check_option
+    from qa.base.cli import check_option
+    from qa.bundles.hf_import import open_model  # here, so that importing qa loads nothing
+    from qa.bundles.shipped import ASKED, shipped
     from qa.reader import Reader
-    from qa.shipped import ASKED, shipped
 
     name_or_path = shipped(ASKED, "name_or_path") if name_or_path is None else name_or_path
     check_option(isinstance(name_or_path, str | os.PathLike), "name_or_path", repr(name_or_path), "a path or a hub name")

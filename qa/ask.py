@@ -15,10 +15,10 @@ from typing import Any
 import tyro
 
 from qa import load
-from qa.cli import check_option, run_command
-from qa.errors import OptionError
+from qa.base.cli import check_option, run_command
+from qa.base.errors import OptionError
 from qa.reader import Answer, Reader, Reading, check_text
-from qa.runtimes import available_cores
+from qa.runtime.runtimes import available_cores
 
 STDIN = Path("-")
 SNIPPET_SIDE = 60  # characters of the passage shown on each side of an answer

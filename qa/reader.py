@@ -6,16 +6,16 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from qa.answers import Candidate, Prediction
-from qa.bundle import Bundle
-from qa.cli import check_option
-from qa.errors import OptionError
-from qa.evaluate import predict
-from qa.features import Window, make_windows
-from qa.isolated import IsolatedRuntime
-from qa.preselection import preselect
-from qa.runtimes import Runtime, available_cores, load_runtime, run_windows
-from qa.squad import Example
+from qa.base.cli import check_option
+from qa.base.errors import OptionError
+from qa.bundles.bundle import Bundle
+from qa.data.squad import Example
+from qa.evaluation.predict import predict
+from qa.runtime.isolated import IsolatedRuntime
+from qa.runtime.runtimes import Runtime, available_cores, load_runtime, run_windows
+from qa.text.answers import Candidate, Prediction
+from qa.text.features import Window, make_windows
+from qa.text.preselection import preselect
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +30,9 @@ class Answer:
     start: int | None
     end: int | None
     score: float
-    """Start logit + end logit; of no answer, the null score (`qa.answers.Prediction`)."""
+    """Start logit + end logit; of no answer, the null score (`qa.text.answers.Prediction`)."""
     probability: float
-    """Share among this answer and its alternatives, by the softmax of scores (`qa.answers.Prediction.options`)."""
+    """Share among this answer and its alternatives, by the softmax of scores (`qa.text.answers.Prediction.options`)."""
     alternatives: tuple["Answer", ...] = field(default=(), repr=False)
     """What else it could be, most probable first; where the model has a threshold, "no answer" is one of the options."""
 
@@ -46,7 +46,7 @@ class Reading:
     n_windows: list[int]
     """Windows read."""
     n_windows_in_text: list[int]
-    """Windows that there are: more than were read where `qa.preselection` left some out."""
+    """Windows that there are: more than were read where `qa.text.preselection` left some out."""
     n_question_tokens: list[int]
     """More than the model's `max_question_length` means that the end of a question was not read."""
     tokenize_ms: float

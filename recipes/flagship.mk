@@ -40,19 +40,19 @@ $(OUT)/teacher-mean/$(MADE): | $(OUT)/teacher-third/$(MADE)
 
 # Stored first: the student learns from the very teacher that is released.
 $(RELEASED)/teacher/$(MADE): | $(OUT)/teacher-mean/$(MADE)
-	$(RUN) -m compress.store --model $(OUT)/teacher-mean --weights int8-weights --out $(RELEASED)/teacher
+	$(RUN) -m compress.cast --model $(OUT)/teacher-mean --weights int8-weights --out $(RELEASED)/teacher
 
 $(OUT)/student/$(MADE): | $(RELEASED)/teacher/$(MADE)
 	$(EACH) -m distill.run --teacher $(RELEASED)/teacher --data $(TRAIN) --learning-rate 2e-4 --batch-size 32 --epochs 1.5 --out $(OUT) --resume
 
 $(OUT)/student-pq3/$(MADE): | $(OUT)/student/$(MADE)
-	$(RUN) -m compress.tables --model $(OUT)/student --embeddings pq3 --data $(TRAIN)
+	$(RUN) -m compress.embeddings --model $(OUT)/student --embeddings pq3 --data $(TRAIN)
 
 $(OUT)/student-pq3-grid-int8/$(MADE): | $(OUT)/student-pq3/$(MADE)
-	$(RUN) -m compress.quantize_aware --model $(OUT)/student-pq3 --teacher $(RELEASED)/teacher --quantize int8 --data $(TRAIN) --eval-data $(DEV) --learning-rate 1e-4 --batch-size 32 --epochs 1.5 --resume
+	$(RUN) -m compress.qat --model $(OUT)/student-pq3 --teacher $(RELEASED)/teacher --quantize int8 --data $(TRAIN) --eval-data $(DEV) --learning-rate 1e-4 --batch-size 32 --epochs 1.5 --resume
 
 $(RELEASED)/student/$(MADE): | $(OUT)/student-pq3-grid-int8/$(MADE)
-	$(RUN) -m compress.store --model $(OUT)/student-pq3-grid-int8 --weights int8-weights --eval-data $(DEV) --out $(RELEASED)/student
+	$(RUN) -m compress.cast --model $(OUT)/student-pq3-grid-int8 --weights int8-weights --eval-data $(DEV) --out $(RELEASED)/student
 
 $(RELEASED)/student-tflite-int8/$(MADE): | $(RELEASED)/student/$(MADE)
 	$(RUN) -m export.tflite --model $(RELEASED)/student --quantize int8 --eval-data $(DEV) --out $(RELEASED)/student-tflite-int8
@@ -63,10 +63,10 @@ $(OUT)/student-onnx-int8/$(MADE): | $(RELEASED)/student/$(MADE)
 
 # Beside the released files: the same models in other precisions, and a smaller file in int4.
 $(OUT)/small/$(MADE): | $(OUT)/student/$(MADE)
-	$(RUN) -m compress.tables --model $(OUT)/student --embeddings pq4 --data $(TRAIN) --out $(OUT)/small
+	$(RUN) -m compress.embeddings --model $(OUT)/student --embeddings pq4 --data $(TRAIN) --out $(OUT)/small
 
 $(OUT)/small-grid-int4/$(MADE): | $(OUT)/small/$(MADE)
-	$(RUN) -m compress.quantize_aware --model $(OUT)/small --teacher $(RELEASED)/teacher --quantize int4 --data $(TRAIN) --eval-data $(DEV) --resume
+	$(RUN) -m compress.qat --model $(OUT)/small --teacher $(RELEASED)/teacher --quantize int4 --data $(TRAIN) --eval-data $(DEV) --resume
 
 $(OUT)/small-grid-int4-tflite-int4/$(MADE): | $(OUT)/small-grid-int4/$(MADE)
 	$(RUN) -m export.tflite --model $(OUT)/small-grid-int4 --quantize int4

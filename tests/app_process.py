@@ -6,7 +6,7 @@ import struct
 import tempfile
 from pathlib import Path
 
-from export.core_process import CoreAnswer, CoreProcess, packed
+from export.android.core_process import CoreAnswer, CoreProcess, packed
 
 BUILD = Path(__file__).parents[1] / "android_demo" / "build"
 CLASSES = (BUILD / "app-test" / "litert", BUILD / "core" / "main", BUILD / "core" / "tools", Path("/usr/share/java/jna.jar"))

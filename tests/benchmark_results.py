@@ -1,6 +1,6 @@
 """Results made by hand: a teacher, what was made of it, and times of one run in rounds."""
 
-from benchmarks.results import Accuracy, Data, Failure, Latency, Machine, PhoneLatency, Runtime
+from benchmarks.results.rows import Accuracy, Data, Failure, Latency, Machine, PhoneLatency, Runtime
 
 TORCH, LITERT, ORT = Runtime("torch", "2.13.0+cpu"), Runtime("ai-edge-litert", "2.3.0"), Runtime("onnxruntime", "1.31.1")
 Z80 = Machine("Z80", 1)

@@ -3,7 +3,7 @@
 import sys
 
 from benchmarks.compare import command
-from qa.cli import run_command
+from qa.base.cli import run_command
 
 
 def run_cli(monkeypatch, *words):

@@ -18,15 +18,15 @@ from torch import nn
 from transformers import AlbertConfig, BertConfig, DistilBertConfig, ElectraConfig, MobileBertConfig, RobertaConfig
 
 from distill.student import standalone_student
-from qa.bundle import SETTINGS, new_bundle, open_bundle
-from qa.datasets import resolve
+from qa.bundles.bundle import SETTINGS, new_bundle, open_bundle
+from qa.data.datasets import resolve
+from qa.data.squad import read_squad
 from qa.models.encoders import Encoder
 from qa.models.model import QAModel
 from qa.models.pretrained import copy_tokenizer, embedded_folder
 from qa.models.surgery import keep_heads, keep_neurons
-from qa.settings import QASettings
-from qa.squad import read_squad
-from qa.tokenization import load_tokenizer
+from qa.text.settings import QASettings
+from qa.text.tokenization import load_tokenizer
 
 VOCABULARY_SIZE = 30522
 SIZES = {"vocab_size": VOCABULARY_SIZE, "hidden_size": 64, "num_attention_heads": 4, "intermediate_size": 128}
@@ -135,7 +135,8 @@ def make_whole_bundle(make_bundle, make_whole, tmp_path_factory):
 @pytest.fixture(scope="session")
 def converted_once():
     """The converter to TFLite, remembering what it has converted: it takes seconds, and every precision starts from fp32."""
-    from export import stage, tflite
+    from export import exporter as stage
+    from export.tflite import stage as tflite
 
     convert, made = tflite.convert, {}
 
@@ -208,7 +209,8 @@ def bare_site(tmp_path_factory):
 @pytest.fixture(scope="session")
 def tiny_export(make_bundle, converted_once, tmp_path_factory):
     """A function: the fp32 export (tflite with lengths 96 and 128, or onnx) of the tiny BERT."""
-    from export import onnx, tflite
+    from export.onnx import stage as onnx
+    from export.tflite import stage as tflite
 
     made = {}
 

@@ -2,8 +2,8 @@
 
 from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
-from qa.datasets import resolve
-from qa.squad import read_squad
+from qa.data.datasets import resolve
+from qa.data.squad import read_squad
 
 
 def passages():

@@ -3,8 +3,8 @@
 import hashlib
 import json
 
-from benchmarks.accuracy import answers_path, save_answers
-from benchmarks.results import (
+from benchmarks.measure.accuracy import answers_path, save_answers
+from benchmarks.results.rows import (
     Accuracy,
     Data,
     Failure,
@@ -15,8 +15,8 @@ from benchmarks.results import (
     TargetAccuracy,
     append_result,
 )
-from qa.metrics import evaluate_predictions
-from qa.squad import read_squad
+from qa.data.metrics import evaluate_predictions
+from qa.data.squad import read_squad
 
 ODD_NAME = "<b>bold</b> & Zürich 東京 \u202e\u2028\U0001f600 int8"
 ODD_QUESTION = "Whose <i>tag</i> & which \u202eway?"

@@ -2,12 +2,12 @@
 
 import torch
 
-from distill.batches import model_inputs, to_tensors
-from qa.bundle import open_bundle
-from qa.datasets import resolve
-from qa.evaluate import predict, score
-from qa.features import make_windows
-from qa.squad import read_squad
+from distill.training.batches import model_inputs, to_tensors
+from qa.bundles.bundle import open_bundle
+from qa.data.datasets import resolve
+from qa.data.squad import read_squad
+from qa.evaluation.predict import predict, score
+from qa.text.features import make_windows
 
 
 def sixteen_questions(path):

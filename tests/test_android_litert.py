@@ -8,15 +8,15 @@ from ai_edge_litert.tools import flatbuffer_utils
 from app_process import AppProcess
 from tflite_exports import LENGTHS, bare_model, sealed_again, spoiled
 
-from benchmarks.phone_report import read_report
-from compress.quantize_tflite import compact
-from export.android import answer_here, choose_examples
-from qa.bundle import INPUTS, OUTPUTS
-from qa.datasets import resolve
-from qa.errors import BundleError
-from qa.preselection import MOST_WINDOWS
-from qa.runtimes import load_runtime
-from qa.squad import read_squad
+from benchmarks.measure.phone_report import read_report
+from export.android.stage import answer_here, choose_examples
+from export.tflite.quantize import compact
+from qa.base.errors import BundleError
+from qa.data.datasets import resolve
+from qa.data.squad import read_squad
+from qa.formats.tensors import INPUTS, OUTPUTS
+from qa.runtime.runtimes import load_runtime
+from qa.text.preselection import MOST_WINDOWS
 
 pytestmark = pytest.mark.jvm
 

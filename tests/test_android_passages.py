@@ -4,8 +4,8 @@ import importlib.util
 import json
 from pathlib import Path
 
-from qa.datasets import resolve
-from qa.squad import read_squad
+from qa.data.datasets import resolve
+from qa.data.squad import read_squad
 
 TOOL = Path(__file__).parents[1] / "android_demo" / "tools" / "make_passages.py"
 

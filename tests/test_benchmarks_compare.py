@@ -11,20 +11,21 @@ from pathlib import Path
 import pytest
 from compare_cli import run_cli
 
-from benchmarks import accuracy, compare
+from benchmarks import compare
 from benchmarks.compare import CompareConfig, command_line
-from benchmarks.latency import measure
-from benchmarks.latency.conditions import cores_for
-from benchmarks.latency.hosts import on_this_machine
-from benchmarks.latency.plan import QUICK
-from benchmarks.models import display_names, find_bundles
-from benchmarks.results import Accuracy, Failure, Latency, Machine, read_results
-from compress.store import StoreConfig
-from compress.store import main as store
-from qa.bundle import MANIFEST, new_bundle, open_bundle
-from qa.errors import BundleError, OptionError
-from qa.runtimes import load_runtime
-from qa.squad import read_squad
+from benchmarks.measure import accuracy
+from benchmarks.measure import latency as measure
+from benchmarks.measure.conditions import cores_for
+from benchmarks.measure.hosts import on_this_machine
+from benchmarks.measure.models import display_names, find_bundles
+from benchmarks.measure.plan import QUICK
+from benchmarks.results.rows import Accuracy, Failure, Latency, Machine, read_results
+from compress.cast import StoreConfig
+from compress.cast import main as store
+from qa.base.errors import BundleError, OptionError
+from qa.bundles.bundle import MANIFEST, new_bundle, open_bundle
+from qa.data.squad import read_squad
+from qa.runtime.runtimes import load_runtime
 
 WRITE_REPORT = compare.write_report
 

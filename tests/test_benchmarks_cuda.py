@@ -7,22 +7,23 @@ import onnxruntime as ort
 import pytest
 import torch
 
-from benchmarks import compare, models
-from benchmarks.accuracy import answers_path, relations, save_answers
+from benchmarks import compare
 from benchmarks.compare import CompareConfig
-from benchmarks.latency.cuda_adapter import load_pytorch
-from benchmarks.models import Run, find_models, gpu_models
-from benchmarks.results import Accuracy, Data, Machine, ResultFile, Runtime
-from compress.store import STORED, StoreConfig
-from compress.store import main as store
-from compress.tables import TablesConfig
-from compress.tables import main as compress_table
-from qa.bundle import open_bundle
-from qa.engines import OnnxRuntime
-from qa.errors import OptionError
+from benchmarks.measure import models
+from benchmarks.measure.accuracy import answers_path, relations, save_answers
+from benchmarks.measure.cuda_adapter import load_pytorch
+from benchmarks.measure.models import Run, find_models, gpu_models
+from benchmarks.results.rows import Accuracy, Data, Machine, ResultFile, Runtime
+from compress.cast import STORED, StoreConfig
+from compress.cast import main as store
+from compress.embeddings import TablesConfig
+from compress.embeddings import main as compress_table
+from qa.base.errors import OptionError
+from qa.bundles.bundle import open_bundle
+from qa.data.squad import Answer, Example
 from qa.models.model import QAModel
-from qa.runtimes import load_runtime
-from qa.squad import Answer, Example
+from qa.runtime.engines import OnnxRuntime
+from qa.runtime.runtimes import load_runtime
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has a GPU")

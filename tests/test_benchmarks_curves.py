@@ -6,9 +6,9 @@ import pytest
 from torch.utils.tensorboard import SummaryWriter
 
 from benchmarks.curves import CurvesConfig, averaged, curves, main
-from benchmarks.panels import Panel, panels_svg
-from benchmarks.plots import linear_axis
-from qa.errors import OptionError
+from benchmarks.show.panels import Panel, panels_svg
+from benchmarks.show.plots import linear_axis
+from qa.base.errors import OptionError
 
 
 def written(run, values, *, first=0):

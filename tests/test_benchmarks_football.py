@@ -13,13 +13,13 @@ from transformers import BertConfig, BertModel
 
 from benchmarks.experiments import base, football
 from benchmarks.experiments.football import FootballConfig, main
-from benchmarks.results import Accuracy, read_results
-from distill.objectives import supervised
+from benchmarks.results.rows import Accuracy, read_results
 from distill.stage import fresh_model
-from qa.bundle import SETTINGS, new_bundle, open_bundle
-from qa.errors import BundleError, OptionError, PocketQAError, SquadFormatError
+from distill.training.objectives import supervised
+from qa.base.errors import BundleError, OptionError, PocketQAError, SquadFormatError
+from qa.bundles.bundle import SETTINGS, new_bundle, open_bundle
 from qa.models.pretrained import copy_tokenizer, embedded_folder
-from qa.settings import QASettings
+from qa.text.settings import QASettings
 
 pytestmark = pytest.mark.usefixtures("fresh_accelerate")
 

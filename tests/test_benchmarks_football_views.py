@@ -4,7 +4,7 @@ import pytest
 
 from benchmarks.experiments.base import QuestionScores
 from benchmarks.experiments.football_views import FootballResults, comparison_table, comparisons, main_table
-from qa.squad import Answer, Example
+from qa.data.squad import Answer, Example
 
 # Two with an answer and one without are Simple, one of each Multiple, one without an answer has no category of its own.
 SORTS = [("Simple", True), ("Simple", True), ("Simple", False), ("Multiple", True), ("Multiple", False), ("-", False)]

@@ -8,13 +8,13 @@ import torch
 from safetensors.torch import load_file
 from transformers import BertConfig, BertModel
 
-import export.tflite
+import export.tflite.stage
 from benchmarks.experiments import base, heads
 from benchmarks.experiments.base import evenly
 from benchmarks.experiments.heads import HeadsConfig, command, main
-from benchmarks.results import Accuracy, Failure, Latency, read_results
-from distill.objectives import supervised
-from qa.errors import BundleError, OptionError, UnsupportedExport
+from benchmarks.results.rows import Accuracy, Failure, Latency, read_results
+from distill.training.objectives import supervised
+from qa.base.errors import BundleError, OptionError, UnsupportedExport
 from qa.models.heads import HEADS
 from qa.models.pretrained import copy_tokenizer, embedded_folder
 
@@ -61,14 +61,14 @@ def batches(monkeypatch):
 
 
 def test_heads_are_trained_alike_scored_exported_and_timed(make_config, batches, monkeypatch, tmp_path):
-    convert = export.tflite.main
+    convert = export.tflite.stage.main
 
     def cannot(config):
         if config.model.name.startswith("2l-tanh"):
             raise UnsupportedExport("TFLite cannot express this model (for the test); try python -m export.onnx")
         return convert(config)
 
-    monkeypatch.setattr(export.tflite, "main", cannot)
+    monkeypatch.setattr(export.tflite.stage, "main", cannot)
     readme = tmp_path / "README.md"
     readme.write_text("before\n<!-- results:begin zoo -->\nold\n<!-- results:end zoo -->\nafter\n")
     config = make_config(seeds=(0, 1), skip_exports=False, write=readme)
@@ -108,7 +108,7 @@ def test_heads_are_trained_alike_scored_exported_and_timed(make_config, batches,
 
     monkeypatch.setattr(heads, "train", None)
     monkeypatch.setattr(base, "evaluate", None)
-    monkeypatch.setattr(export.tflite, "main", None)
+    monkeypatch.setattr(export.tflite.stage, "main", None)
     assert main(config) == []
     assert (config.out / "zoo.md").read_text() == table
 

@@ -7,9 +7,9 @@ from benchmark_results import failure, records, scored
 from benchmarks.experiments import heads_views
 from benchmarks.experiments.base import QuestionScores
 from benchmarks.experiments.heads_views import HeadDifference, HeadsResults, comparison_table, main_table
-from benchmarks.results import Data, Machine
-from qa.bootstrap import Interval
-from qa.squad import Example
+from benchmarks.results.rows import Data, Machine
+from qa.data.squad import Example
+from qa.evaluation.bootstrap import Interval
 
 TRAINING = {
     "encoder": "tiny", "layers": 3, "data": {"name": "train.json"}, "windows": 100, "learning_rate": 1e-4, "batch_size": 8,

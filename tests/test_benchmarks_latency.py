@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from benchmarks.latency.conditions import this_host
-from benchmarks.latency.measure import window_settings
-from benchmarks.latency.plan import (
+from benchmarks.measure.conditions import this_host
+from benchmarks.measure.latency import window_settings
+from benchmarks.measure.plan import (
     FULL,
     MIN_S,
     QUICK,
@@ -22,8 +22,8 @@ from benchmarks.latency.plan import (
     sample_windows,
     spread_windows,
 )
-from qa.features import Window
-from qa.settings import QASettings
+from qa.text.features import Window
+from qa.text.settings import QASettings
 
 
 def window(n_tokens):

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.parameters import ParametersConfig, head_table, main, model_table
-from qa.errors import OptionError
+from qa.base.errors import OptionError
 from qa.models.heads import HEADS
 
 POOLER = {768: 768 * 768 + 768, 384: 384 * 384 + 384}

@@ -8,18 +8,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.latency.conditions import cores_for
-from benchmarks.latency.hosts import on_this_machine
-from benchmarks.latency.process import Worker
-from benchmarks.peers import making, registry
-from benchmarks.peers.calibration import read_windows, write_windows
-from benchmarks.peers.making import PeerError, make_peer
-from benchmarks.peers.registry import PEERS, PLAIN_ONNX, Peer
+from benchmarks.measure.conditions import cores_for
+from benchmarks.measure.hosts import on_this_machine
+from benchmarks.measure.process import Worker
+from benchmarks.toolchains import making, registry
+from benchmarks.toolchains.calibration import read_windows, write_windows
+from benchmarks.toolchains.making import PeerError, make_peer
+from benchmarks.toolchains.registry import PEERS, PLAIN_ONNX, Peer
 from export.parity import real_windows
-from qa.bundle import open_bundle
-from qa.precision import PRECISIONS
-from qa.probe import relative_difference
-from qa.runtimes import TorchRuntime, run_windows
+from qa.bundles.bundle import open_bundle
+from qa.formats.precision import PRECISIONS
+from qa.runtime.probe import relative_difference
+from qa.runtime.runtimes import TorchRuntime, run_windows
 
 ROOT = Path(__file__).parent.parent
 REQUIREMENTS = ROOT / "benchmarks" / "peers" / "requirements"
@@ -76,7 +76,7 @@ def test_a_peer_that_takes_too_long_is_ended(bundle, calibration, tmp_path, monk
 
 
 def test_a_peer_that_is_not_installed_is_named(bundle, calibration, tmp_path):
-    peer = Peer("elsewhere-fp32", "benchmarks.peers.openvino", "fp32", "elsewhere")
+    peer = Peer("elsewhere-fp32", "benchmarks.toolchains.openvino", "fp32", "elsewhere")
     with pytest.raises(PeerError) as caught:
         make_peer(peer, bundle, calibration, tmp_path / "peers")
     assert str(caught.value) == "peers/elsewhere: its environment .venv-peers/elsewhere does not exist; run make peers"
@@ -85,7 +85,7 @@ def test_a_peer_that_is_not_installed_is_named(bundle, calibration, tmp_path):
 
 def test_a_missing_package_is_named(bundle, calibration, tmp_path):
     """OpenVINO's adapter in this environment, which has no OpenVINO."""
-    peer = Peer("openvino-here", "benchmarks.peers.openvino", "fp32")
+    peer = Peer("openvino-here", "benchmarks.toolchains.openvino", "fp32")
     with pytest.raises(PeerError, match=r"^peers/openvino-here: .*openvino is not installed for .*run make peers$"):
         make_peer(peer, bundle, calibration, tmp_path / "peers")
 

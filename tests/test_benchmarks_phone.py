@@ -5,8 +5,8 @@ import re
 import pytest
 from phone_logs import CURRENT, LOGGED_SIZE, LOGS, N_BYTES, ONE_RUN, model, write
 
-from benchmarks.phone import PhoneLogError, owner, phone_results, read_runs
-from benchmarks.results import Machine, Runtime
+from benchmarks.measure.phone_log import PhoneLogError, owner, phone_results, read_runs
+from benchmarks.results.rows import Machine, Runtime
 
 # What a log says
 

@@ -7,11 +7,12 @@ from benchmark_results import on_phone, scored
 from compare_cli import run_cli
 from phone_logs import CURRENT, LOGGED_SIZE, LOGS, ONE_RUN, PIXEL, write
 
-from benchmarks import accuracy, compare
+from benchmarks import compare
 from benchmarks.compare import CompareConfig, command_line
-from benchmarks.results import Failure, Machine, PhoneLatency, append_result, read_results
-from qa.bundle import open_bundle
-from qa.errors import OptionError
+from benchmarks.measure import accuracy
+from benchmarks.results.rows import Failure, Machine, PhoneLatency, append_result, read_results
+from qa.base.errors import OptionError
+from qa.bundles.bundle import open_bundle
 
 
 @pytest.fixture

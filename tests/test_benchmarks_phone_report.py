@@ -10,8 +10,16 @@ from compare_cli import run_cli
 from phone_logs import PIXEL, write
 
 from benchmarks import compare
-from benchmarks.phone_report import PhoneReportError, is_report, mean, percentile, read_report, report_machine, report_results
-from benchmarks.results import Failure, Machine, PhoneLatency, PhoneQuestions, Runtime, append_result, read_results
+from benchmarks.measure.phone_report import (
+    PhoneReportError,
+    is_report,
+    mean,
+    percentile,
+    read_report,
+    report_machine,
+    report_results,
+)
+from benchmarks.results.rows import Failure, Machine, PhoneLatency, PhoneQuestions, Runtime, append_result, read_results
 
 EXAMPLE = Path(__file__).parent / "golden" / "phone_report.json"
 RUN = {"command": "c", "date": "2026-11-22T00:00:00Z"}

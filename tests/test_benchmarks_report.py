@@ -21,8 +21,9 @@ from benchmark_results import (
     timed,
 )
 
-from benchmarks.groups import collect
-from benchmarks.plots import (
+from benchmarks.results.rows import TrainingSpeed
+from benchmarks.show.groups import collect
+from benchmarks.show.plots import (
     COLOURS,
     Plot,
     Point,
@@ -34,8 +35,7 @@ from benchmarks.plots import (
     pareto_front,
     short,
 )
-from benchmarks.report import Page, best_entry, headline, why_best, write_report
-from benchmarks.results import TrainingSpeed
+from benchmarks.show.report import Page, best_entry, headline, why_best, write_report
 
 KNOWN = {"f1_low": 77.25, "f1_high": 78.75, "f1_retained_low": 0.968, "f1_retained_high": 0.981, "resampled": "questions"}
 

@@ -9,8 +9,8 @@ from report_material import ARM, CPU, INT8, ODD_NAME, PIXEL, TEACHER, write_mate
 
 from benchmarks import compare
 from benchmarks.compare import CompareConfig
-from benchmarks.results import Accuracy, Failure, Latency, TargetAccuracy, read_results
-from qa.cli import run_command
+from benchmarks.results.rows import Accuracy, Failure, Latency, TargetAccuracy, read_results
+from qa.base.cli import run_command
 
 pytestmark = pytest.mark.system
 

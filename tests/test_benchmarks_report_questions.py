@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from report_material import ANSWERS, INT8, STUDENT, TEACHER, write_material
 
-from benchmarks import questions
-from benchmarks.accuracy import answers_path, save_answers
-from benchmarks.groups import collect
-from benchmarks.questions import (
+from benchmarks.measure.accuracy import answers_path, save_answers
+from benchmarks.show import questions
+from benchmarks.show.groups import collect
+from benchmarks.show.questions import (
     LENGTHS,
     TYPES,
     chosen_three,
@@ -22,10 +22,10 @@ from benchmarks.questions import (
     shown,
     slices,
 )
-from benchmarks.report import Page, best_entry, other_baselines
-from qa.datasets import EMBEDDED
-from qa.errors import OptionError
-from qa.squad import Example
+from benchmarks.show.report import Page, best_entry, other_baselines
+from qa.base.errors import OptionError
+from qa.data.datasets import EMBEDDED
+from qa.data.squad import Example
 
 
 @pytest.fixture

@@ -8,11 +8,12 @@ from compare_cli import run_cli
 from msgspec.structs import replace
 from report_material import write_material
 
-from benchmarks import accuracy, compare
+from benchmarks import compare
 from benchmarks.compare import CompareConfig, command_line, results_of_bundles
-from benchmarks.results import ResultFile, append_result
-from qa.bundle import MANIFEST, open_bundle
-from qa.errors import OptionError
+from benchmarks.measure import accuracy
+from benchmarks.results.rows import ResultFile, append_result
+from qa.base.errors import OptionError
+from qa.bundles.bundle import MANIFEST, open_bundle
 
 
 @pytest.fixture(autouse=True)

@@ -10,7 +10,7 @@ import pytest
 import torch
 from benchmark_results import Z80, failure, on_phone, scored, timed
 
-from benchmarks.results import (
+from benchmarks.results.rows import (
     Accuracy,
     Machine,
     ResultFile,
@@ -23,9 +23,9 @@ from benchmarks.results import (
     read_results,
     sound_results,
 )
-from benchmarks.stats import round_ratio, score_interval, score_intervals, speedup, t_quantile
-from qa.bootstrap import Interval
-from qa.errors import OptionError
+from benchmarks.results.stats import round_ratio, score_interval, score_intervals, speedup, t_quantile
+from qa.base.errors import OptionError
+from qa.evaluation.bootstrap import Interval
 
 
 def some():

@@ -6,21 +6,21 @@ from dataclasses import replace
 
 import pytest
 
-from benchmarks.latency.conditions import cores_for
-from benchmarks.latency.hosts import on_this_machine
-from benchmarks.latency.plan import Plan, Setting
-from benchmarks.latency.process import LostError
-from benchmarks.latency.rounds import TimedModel, TimedWindows, run_interleaved_rounds
-from benchmarks.results import Runtime
-from qa.errors import OptionError
-from qa.journal import Journal
+from benchmarks.measure.conditions import cores_for
+from benchmarks.measure.hosts import on_this_machine
+from benchmarks.measure.plan import Plan, Setting
+from benchmarks.measure.process import LostError
+from benchmarks.measure.rounds import TimedModel, TimedWindows, run_interleaved_rounds
+from benchmarks.results.rows import Runtime
+from qa.base.errors import OptionError
+from qa.base.journal import Journal
 
 PLAN = Plan(n_rounds=3, n_windows=2, min_s=0, quick=True)
 SETTINGS = (Setting("real"), Setting(8))
 CALLS_OF_A_ROUND = len(SETTINGS) * (3 + 2)  # warm-up and windows
 ADAPTER = """
 from pathlib import Path
-from benchmarks.latency.worker import Model
+from benchmarks.measure.worker import Model
 
 def load(path, threads):
     log = Path(str(path) + ".log")

@@ -22,15 +22,15 @@ from benchmark_results import (
     timed,
 )
 
-from benchmarks.groups import collect, newest_order
-from benchmarks.phone_views import newest_on_phone
-from benchmarks.report import Page
-from benchmarks.results import Data, Machine, Runtime, TargetAccuracy, TrainingSpeed, append_result
-from benchmarks.standing import overall_verdict, standings
+from benchmarks.results.rows import Data, Machine, Runtime, TargetAccuracy, TrainingSpeed, append_result
+from benchmarks.show.groups import collect, newest_order
+from benchmarks.show.phone_views import newest_on_phone
+from benchmarks.show.ranking import overall_verdict, standings
+from benchmarks.show.report import Page
+from benchmarks.show.tables import UNKNOWN, as_markdown, as_text, check_markers, text_table, write_marked
+from benchmarks.show.views import view_tables
 from benchmarks.table import TableConfig, main
-from benchmarks.tables import UNKNOWN, as_markdown, as_text, check_markers, text_table, write_marked
-from benchmarks.views import view_tables
-from qa.errors import OptionError
+from qa.base.errors import OptionError
 
 INT8 = {"precision": "int8", "stage": "export", "runtime": LITERT, "parent_sha256": "sha of teacher"}
 

@@ -14,17 +14,17 @@ from ssh_host import Board
 from test_benchmarks_compare import question, rebundle, write_data
 
 from benchmarks import compare
-from benchmarks.elsewhere import check_same_model, parity
-from benchmarks.latency import hosts
-from benchmarks.latency.conditions import cores_for, describe, machine
-from benchmarks.latency.hosts import TargetError, count_between_marks
-from benchmarks.latency.process import WORKER, complaint
-from benchmarks.results import Failure, Latency, Machine, TargetAccuracy, append_result, read_results
-from benchmarks.stats import round_ratio
-from qa.errors import OptionError, ProbeError
-from qa.features import Window
-from qa.journal import Journal
-from qa.settings import QASettings
+from benchmarks.measure import hosts
+from benchmarks.measure.conditions import cores_for, describe, machine
+from benchmarks.measure.hosts import TargetError, count_between_marks
+from benchmarks.measure.process import WORKER, complaint
+from benchmarks.measure.remote import check_same_model, parity
+from benchmarks.results.rows import Failure, Latency, Machine, TargetAccuracy, append_result, read_results
+from benchmarks.results.stats import round_ratio
+from qa.base.errors import OptionError, ProbeError
+from qa.base.journal import Journal
+from qa.text.features import Window
+from qa.text.settings import QASettings
 
 # Ends the board's side of the connection that this very command came by.
 CUT = """p=$PPID
@@ -272,7 +272,7 @@ def test_a_worker_that_dies_or_marks_too_little_is_a_row(emulator, export, data,
 def test_a_target_that_is_none_is_refused(emulator, export, data, monkeypatch, capsys, make_bundle):
     refusals = {
         "qemu:z80": "no such CPU; there are qemu:neoverse-n1",
-        "qemu:neoverse-n1/litert-1.4.0": "has no LiteRT 1.4.0; remove it and run benchmarks/arm64_python.sh",
+        "qemu:neoverse-n1/litert-1.4.0": "has no LiteRT 1.4.0; remove it and run benchmarks/measure/arm64_python.sh",
         "board": "--target must be cpu, cuda, ssh:USER@HOST, qemu:CPU or qemu:CPU/litert-1.4.0",
         "ssh:": "--target must be cpu",
         "ssh:-oProxyCommand=touch x": "--target must be ssh:USER@HOST",
@@ -284,7 +284,7 @@ def test_a_target_that_is_none_is_refused(emulator, export, data, monkeypatch, c
     assert "none of the bundles is an export" in capsys.readouterr().err
     (emulator / "versions.txt").unlink()
     assert run_cli(monkeypatch, export, "--data", data, "--target", "qemu:neoverse-n1") == 2
-    assert "has no ARM64 Python; run benchmarks/arm64_python.sh once" in capsys.readouterr().err
+    assert "has no ARM64 Python; run benchmarks/measure/arm64_python.sh once" in capsys.readouterr().err
 
 
 def test_a_host_that_hangs_is_one_line(export, data, tmp_path, monkeypatch, capsys):

@@ -10,9 +10,9 @@ import torch
 from benchmarks.experiments import training_case, training_speed
 from benchmarks.experiments.training_case import CASES, CaseConfig, chosen_windows, measure, padded
 from benchmarks.experiments.training_speed import CaseError, TrainingConfig, measure_case
-from benchmarks.results import Failure, TrainingSpeed, read_results
-from distill.objectives import supervised
-from qa.errors import OptionError
+from benchmarks.results.rows import Failure, TrainingSpeed, read_results
+from distill.training.objectives import supervised
+from qa.base.errors import OptionError
 
 pytestmark = pytest.mark.usefixtures("fresh_accelerate")
 REFERENCE = "transformers-bf16"

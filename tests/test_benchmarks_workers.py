@@ -11,19 +11,19 @@ import sys
 import numpy as np
 import pytest
 
-from benchmarks.latency.conditions import cores_for
-from benchmarks.latency.hosts import WORKER_FILES, on_this_machine
-from benchmarks.latency.process import ROOT, WORKER, Deployment, Worker, WorkerError
-from benchmarks.latency.worker import system_information
+from benchmarks.measure.conditions import cores_for
+from benchmarks.measure.hosts import WORKER_FILES, on_this_machine
+from benchmarks.measure.process import ROOT, WORKER, Deployment, Worker, WorkerError
+from benchmarks.measure.worker import system_information
 from export.parity import real_windows
-from qa.bundle import open_bundle
-from qa.kinds import KINDS
-from qa.runtimes import TorchRuntime, load_runtime, run_windows
+from qa.bundles.bundle import open_bundle
+from qa.formats.registry import KINDS
+from qa.runtime.runtimes import TorchRuntime, load_runtime, run_windows
 
 # Counts its calls in the logits; the name of its path says after how many it fails.
 ADAPTER = """
 import time
-from benchmarks.latency.worker import Model
+from benchmarks.measure.worker import Model
 
 def load(path, threads):
     if path.name == "broken":

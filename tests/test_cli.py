@@ -11,7 +11,7 @@ import pytest
 import tyro
 
 from distill.run import DistillConfig
-from qa.cli import one_line
+from qa.base.cli import one_line
 from qa.models.heads import HEADS
 
 NEW = ("--teacher-encoder", "minilm-l6")
@@ -46,18 +46,18 @@ def command(tmp_path, monkeypatch, capsys):
         (["qa.evaluate", "--data", "absent.json", "--predictions", "p.json"], "absent.json: no such file"),
         (["qa.evaluate", "--data", "embedded"], "--model / --predictions must be exactly one of the two"),
         (["qa.ask", "--model", "absent", "--question", "?", "--context", "absent.txt"], "absent.txt: no such file"),
-        (["qa.convert", "olp", "--tokens", "t.csv", "--questions", "q.csv", "--annotations", "a.csv", "--out", "o"], "t.csv: no"),
-        (["qa.convert", "triviaqa", "--questions", "q.json", "--evidence", "e", "--out", "o"], "--evidence must be a folder"),
-        (["qa.augment", "--data", "absent.json", "--out", "o.json"], "absent.json: no such file"),
-        (["qa.augment", "--out", "\udcff.json"], "'\\udcff.json': is not UTF-8; give it, or the file it names, another name"),
-        (["qa.augment", "--out", "absent/o.json"], "--out absent/o.json: its folder does not exist"),
-        (["qa.augment", "--out", ""], "--out .: is a folder; give a file"),
-        (["qa.augment", "--out", "/"], "--out /: is a folder; give a file"),
-        (["qa.augment", "--out", "/dev/null"], "--out /dev/null: is a device or a pipe; give a file"),
+        (["qa.data.convert", "olp", "--tokens", "t.csv", "--questions", "q.csv", "--annotations", "a.csv", "--out", "o"], "t.csv: no"),
+        (["qa.data.convert", "triviaqa", "--questions", "q.json", "--evidence", "e", "--out", "o"], "--evidence must be a folder"),
+        (["qa.data.augment.stage", "--data", "absent.json", "--out", "o.json"], "absent.json: no such file"),
+        (["qa.data.augment.stage", "--out", "\udcff.json"], "'\\udcff.json': is not UTF-8; give it, or the file it names, another name"),
+        (["qa.data.augment.stage", "--out", "absent/o.json"], "--out absent/o.json: its folder does not exist"),
+        (["qa.data.augment.stage", "--out", ""], "--out .: is a folder; give a file"),
+        (["qa.data.augment.stage", "--out", "/"], "--out /: is a folder; give a file"),
+        (["qa.data.augment.stage", "--out", "/dev/null"], "--out /dev/null: is a device or a pipe; give a file"),
         (["qa.ask", "--model", "m", "--question", "?", "--threads", "100000"], "the cores there are, got 100000"),
         (["benchmarks.table", "rows.jsonl", "--plot", ""], "--plot .: is a folder; give a file"),
-        (["export.onnx", "--model", "/"], "--model /: the root of a disk is no model; give a model's folder"),
-        (["compress.prune", "--model", "/"], "--model /: the root of a disk is no model; give a model's folder"),
+        (["export.onnx.stage", "--model", "/"], "--model /: the root of a disk is no model; give a model's folder"),
+        (["compress.prune.stage", "--model", "/"], "--model /: the root of a disk is no model; give a model's folder"),
         (["distill.run", "--recipe", "thesis-9"], "unknown recipe 'thesis-9'"),
         (["distill.run", "--teacher-head", "linear"], "--teacher-head is of a new teacher: give --teacher-encoder too"),
         (["distill.run", "--teacher", "m", "--teacher-encoder", "e"], "--teacher-encoder must be left out when --teacher is"),
@@ -75,11 +75,11 @@ def command(tmp_path, monkeypatch, capsys):
         (["distill.run", "--data", "absent.json"], "absent.json: no such file"),
         (["distill.run", "--teacher", "absent"], "'absent': no such folder here, and the hub did not give it"),
         (["distill.run", "--hidden-weight", "0", "--cache", "/dev/null/c"], "--cache /dev/null/c: /dev/null is no folder"),
-        (["compress.prune", "--model", "absent", "--keep-ffn", "2"], "--keep-ffn must be in (0, 1], got 2"),
-        (["compress.prune", "--model", "absent"], "'absent': no such folder here, and the hub did not give it"),
-        (["compress.quantize_aware", "--model", "absent", "--quantize", "fp16"], "--quantize must be one of int8, int4, got"),
-        (["export.tflite", "--quantize", "int9"], "--quantize must be one of none, fp16, int8, int8-weights, int4"),
-        (["export.onnx", "--quantize", "int4"], "--quantize int4 is for TFLite alone"),
+        (["compress.prune.stage", "--model", "absent", "--keep-ffn", "2"], "--keep-ffn must be in (0, 1], got 2"),
+        (["compress.prune.stage", "--model", "absent"], "'absent': no such folder here, and the hub did not give it"),
+        (["compress.qat.stage", "--model", "absent", "--quantize", "fp16"], "--quantize must be one of int8, int4, got"),
+        (["export.tflite.stage", "--quantize", "int9"], "--quantize must be one of none, fp16, int8, int8-weights, int4"),
+        (["export.onnx.stage", "--quantize", "int4"], "--quantize int4 is for TFLite alone"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
@@ -110,8 +110,8 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from qa.bundle import new_bundle
-from qa.cli import run_command
+from qa.bundles.bundle import new_bundle
+from qa.base.cli import run_command
 
 @dataclass
 class Config:
@@ -130,7 +130,7 @@ run_command(main)
 DELETED = """
 import signal, sys, time
 from dataclasses import dataclass
-from qa.cli import run_command
+from qa.base.cli import run_command
 
 @dataclass
 class Config: pass
@@ -205,12 +205,12 @@ def test_full_disk_is_said_in_words():
 
 
 def test_a_user_without_a_home_is_told_so_only_where_one_is_needed(command, monkeypatch):
-    monkeypatch.setattr("qa.datasets.Path.home", Mock(side_effect=RuntimeError("Could not determine home directory.")))
+    monkeypatch.setattr("qa.data.datasets.Path.home", Mock(side_effect=RuntimeError("Could not determine home directory.")))
     assert "no home folder to keep downloads in; set HOME" in one_error(*command("distill.run", "--data", "squad_v2"))
 
 
 def test_unreachable_data_names_the_offline_way(command, monkeypatch):
-    monkeypatch.setattr("qa.datasets.SQUAD_URL", "http://127.0.0.1:9/")
+    monkeypatch.setattr("qa.data.datasets.SQUAD_URL", "http://127.0.0.1:9/")
     line = one_error(*command("distill.run", "--data", "squad_v2"))
     assert "--data squad_v2: cannot download" in line
     assert "--data embedded" in line

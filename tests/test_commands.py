@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from qa.ask import main as ask
-from qa.cli import run_command
-from qa.commands import COMMANDS, main
+from qa.base.cli import run_command
+from qa.base.commands import COMMANDS, main
 
 ROOT = Path(__file__).parent.parent
 
@@ -42,9 +42,9 @@ def test_a_command_explains_itself_as_its_module_does(name, monkeypatch, capsys)
 
 LISTED = """
 import sys
-from qa.commands import main
+from qa.base.commands import main
 main()
-print(sorted({"torch", "numpy", "tyro", "distill.run", "export.stage"} & set(sys.modules)))
+print(sorted({"torch", "numpy", "tyro", "distill.run", "export.exporter"} & set(sys.modules)))
 """
 
 
@@ -59,7 +59,7 @@ def test_all_commands_are_listed_with_a_line_each_and_nothing_is_loaded_for_it()
 
 ASKED = """
 import sys
-from qa.commands import main
+from qa.base.commands import main
 sys.argv = ["pocketqa", "ask", "--help"]
 try:
     main()
@@ -117,7 +117,7 @@ def test_a_package_that_a_command_imports_late_is_named_too(make_bundle, monkeyp
 @pytest.fixture(scope="module")
 def completion(tmp_path_factory):
     path = tmp_path_factory.mktemp("completion") / "pocketqa"
-    words = [sys.executable, "-m", "qa.commands", "completion", "bash"]
+    words = [sys.executable, "-m", "qa.base.commands", "completion", "bash"]
     path.write_text(subprocess.run(words, capture_output=True, text=True, check=True, cwd=ROOT).stdout)
     return path
 

@@ -8,19 +8,19 @@ from dataclasses import replace
 import pytest
 import torch
 
-from compress.magnitude import IterativePruning, linear_weights, magnitude_masks, share_of_zeros, sparsity_at
-from compress.prune import PruneConfig, compressed_bytes, main
-from distill.allocation import keep_best
-from distill.batches import model_inputs, to_tensors
-from distill.importance import kept_importance, measure_importance
-from distill.training import CHECKPOINT
-from distill.width import WidthFlags, narrow
-from qa.bundle import SETTINGS, new_bundle, open_bundle
-from qa.datasets import resolve
-from qa.errors import BundleError, OptionError
-from qa.features import make_windows
+from compress.prune.magnitude import IterativePruning, linear_weights, magnitude_masks, share_of_zeros, sparsity_at
+from compress.prune.stage import PruneConfig, compressed_bytes, main
+from distill.prune_plan.allocation import keep_best
+from distill.prune_plan.importance import kept_importance, measure_importance
+from distill.prune_plan.width import WidthFlags, narrow
+from distill.training.batches import model_inputs, to_tensors
+from distill.training.trainer import CHECKPOINT
+from qa.base.errors import BundleError, OptionError
+from qa.bundles.bundle import SETTINGS, new_bundle, open_bundle
+from qa.data.datasets import resolve
+from qa.data.squad import read_squad
 from qa.models.model import QAModel
-from qa.squad import read_squad
+from qa.text.features import make_windows
 
 pytestmark = pytest.mark.usefixtures("fresh_accelerate")
 
@@ -68,7 +68,7 @@ def test_importance_is_the_squared_derivative_of_a_mask(model, windows):
     handle = parts.attention_output.register_forward_pre_hook(
         lambda _, args: (args[0] * mask.repeat_interleave(parts.head_size),)
     )
-    from distill.objectives import supervised
+    from distill.training.objectives import supervised
 
     supervised(model.eval(), to_tensors(one), None)["loss"].backward()
     handle.remove()
@@ -94,7 +94,7 @@ def test_importance_is_measured_once_for_the_same_model_and_windows(make_bundle,
     path = tmp_path / "new" / "importance.safetensors"
     first = kept_importance(model, windows[:4], path)
     counted = []
-    monkeypatch.setattr("distill.importance.measure_importance", lambda *_: counted.append(1) or first)
+    monkeypatch.setattr("distill.prune_plan.importance.measure_importance", lambda *_: counted.append(1) or first)
     again = kept_importance(model, windows[:4], path)
     assert counted == []
     for kind in ("heads", "neurons"):
@@ -206,7 +206,7 @@ def test_speed_is_compared_in_the_same_precision(make_bundle, small_squad, tmp_p
             handle.remove()
         return 1.0
 
-    monkeypatch.setattr("compress.prune.speed_ratio", record)
+    monkeypatch.setattr("compress.prune.stage.speed_ratio", record)
     out, cache = tmp_path / "p", tmp_path / "c"
     main(PruneConfig(
         model=make_bundle(), out=out, data=str(small_squad), epochs=1, batch_size=8, cache=cache, precision="bf16",

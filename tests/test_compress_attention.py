@@ -6,18 +6,18 @@ import torch
 from tflite_exports import LENGTHS, bare_model, compute
 from torch import nn
 
-from compress.attention_scales import head_groups, prepare_attention
-from compress.attention_tflite import int8_attention
-from compress.calibration import calibration_windows
-from compress.positions_tflite import slice_positions
-from compress.quantize_tflite import quantize
-from compress.tflite_graph import edit
-from compress.token_types import TypeStep
-from export.tflite import in_int8, read_structure
-from qa.bundle import open_bundle
-from qa.errors import ParityError
-from qa.features import collate
+from compress.qat.token_types import TypeStep
+from export.calibration import calibration_windows
+from export.tflite.attention_products import int8_attention
+from export.tflite.attention_scales import head_groups, prepare_attention
+from export.tflite.graph import edit
+from export.tflite.positions import slice_positions
+from export.tflite.quantize import quantize
+from export.tflite.stage import in_int8, read_structure
+from qa.base.errors import ParityError
+from qa.bundles.bundle import open_bundle
 from qa.models.model import QAModel
+from qa.text.features import collate
 
 
 @pytest.fixture

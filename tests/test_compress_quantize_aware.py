@@ -8,24 +8,24 @@ import torch
 from ai_edge_litert.interpreter import Interpreter
 from torch import nn
 
-from compress.gptq import feed_back, input_groups, round_with_feedback
-from compress.grid import Grid, bits_of, float_modules, grid_integers, integers, norms_before, round_tokens
-from compress.quantize_aware import QuantizeAwareConfig, main
-from compress.quantize_tflite import compact, quietly
-from compress.store import StoreConfig
-from compress.store import main as store
-from distill.batches import model_inputs, to_tensors
+from compress.cast import StoreConfig
+from compress.cast import main as store
+from compress.qat.fake_quant import Grid, bits_of, float_modules, grid_integers, integers, norms_before, round_tokens
+from compress.qat.gptq import feed_back, input_groups, round_with_feedback
+from compress.qat.stage import QuantizeAwareConfig, main
 from distill.stage import work_folder
-from distill.training import CHECKPOINT, Trainer
-from export.integers import stored_integers
-from export.tflite import TFLiteConfig
-from export.tflite import main as export
-from qa.bundle import open_bundle
-from qa.datasets import resolve
-from qa.errors import OptionError, ParityError, UnsupportedExport
-from qa.features import make_windows
+from distill.training.batches import model_inputs, to_tensors
+from distill.training.trainer import CHECKPOINT, Trainer
+from export.tflite.integers import stored_integers
+from export.tflite.quantize import compact, quietly
+from export.tflite.stage import TFLiteConfig
+from export.tflite.stage import main as export
+from qa.base.errors import OptionError, ParityError, UnsupportedExport
+from qa.bundles.bundle import open_bundle
+from qa.data.datasets import resolve
+from qa.data.squad import read_squad
 from qa.models.model import QAModel
-from qa.squad import read_squad
+from qa.text.features import make_windows
 
 pytestmark = pytest.mark.usefixtures("fresh_accelerate")
 
@@ -261,7 +261,7 @@ def test_a_checkpoint_of_another_model_is_refused(config, make_bundle, tmp_path,
 
 def test_an_export_with_other_integers_is_not_kept(config, monkeypatch, tmp_path):
     bundle = main(replace(config, epochs=0))
-    from export import tflite
+    from export.tflite import stage as tflite
 
     def spoilt(model):
         file = bytearray(compact(model))

@@ -7,9 +7,9 @@ import torch
 from onnx import numpy_helper
 from torch import nn
 
-from compress.balance_onnx import channel_ranges
-from compress.calibration import calibration_windows
-from compress.quantize_onnx import (
+from export.calibration import calibration_windows
+from export.onnx.balance import channel_ranges
+from export.onnx.quantize import (
     balance,
     check_structure,
     int8_along,
@@ -18,11 +18,11 @@ from compress.quantize_onnx import (
     linear_nodes,
     quantize,
 )
-from export.onnx import trace
-from qa.bundle import open_bundle
-from qa.errors import ParityError
-from qa.features import collate
+from export.onnx.stage import trace
+from qa.base.errors import ParityError
+from qa.bundles.bundle import open_bundle
 from qa.models.model import QAModel
+from qa.text.features import collate
 
 
 @pytest.fixture(scope="module")

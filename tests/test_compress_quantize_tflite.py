@@ -5,9 +5,9 @@ import pytest
 from ai_edge_litert import schema_py_generated as schema
 from tflite_exports import LENGTHS
 
-from compress.quantize_tflite import compact, quantize
 from compress.scales import SHARES, least_squares_bounds
-from export.tflite import read_structure
+from export.tflite.quantize import compact, quantize
+from export.tflite.stage import read_structure
 
 
 def rounded(weight, bounds, bits=4):

@@ -10,18 +10,18 @@ import torch
 import tyro
 from ai_edge_litert.interpreter import Interpreter
 
-from compress import candidates
-from compress.quantize_tflite import quantize, quietly
-from compress.search import SearchConfig, main, read_questions
-from compress.simulate import simulated, word_forms
-from export.tflite import TFLiteConfig, convert
-from export.tflite import main as export
-from qa.bundle import open_bundle
-from qa.datasets import resolve
-from qa.errors import OptionError
+from benchmarks.search import candidates
+from benchmarks.search.simulate import simulated, word_forms
+from benchmarks.search.stage import SearchConfig, main, read_questions
+from export.tflite.quantize import quantize, quietly
+from export.tflite.stage import TFLiteConfig, convert
+from export.tflite.stage import main as export
+from qa.base.errors import OptionError
+from qa.bundles.bundle import open_bundle
+from qa.data.datasets import resolve
+from qa.data.squad import read_squad
 from qa.models.model import QAModel
 from qa.models.word_table import ProductQuantizedEmbedding
-from qa.squad import read_squad
 
 pytestmark = pytest.mark.usefixtures("fresh_accelerate")
 

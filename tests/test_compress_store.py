@@ -6,17 +6,17 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from compress.store import StoreConfig, main
-from compress.tables import TablesConfig
-from compress.tables import main as compress_table
-from qa.bundle import open_bundle
-from qa.datasets import data_reference
-from qa.errors import BundleError, OptionError, SquadFormatError
+from compress.cast import StoreConfig, main
+from compress.embeddings import TablesConfig
+from compress.embeddings import main as compress_table
+from qa.base.errors import BundleError, OptionError, SquadFormatError
+from qa.bundles.bundle import open_bundle
+from qa.data.datasets import data_reference
+from qa.data.squad import read_squad
 from qa.evaluate import EvaluateConfig
 from qa.evaluate import main as evaluate
 from qa.models.model import QAModel
 from qa.models.storage import SCALE, opened, stored
-from qa.squad import read_squad
 
 
 def test_rows_are_integers_of_their_own_scale():

@@ -9,17 +9,17 @@ from conftest import ENCODER_CONFIGS
 from safetensors.torch import load_file, save_file
 from torch import nn
 
-from compress.tables import TablesConfig, compress_words, k_means, main, nearest_centres, token_counts
+from compress.embeddings import TablesConfig, compress_words, k_means, main, nearest_centres, token_counts
 from distill.student import standalone_student, student_from_layers
-from qa.bundle import open_bundle
-from qa.errors import BundleError, OptionError
-from qa.features import make_windows
+from qa.base.errors import BundleError, OptionError
+from qa.bundles.bundle import open_bundle
+from qa.data.squad import read_squad
 from qa.models.encoders import Encoder
 from qa.models.model import QAModel
 from qa.models.pretrained import embedded_folder
 from qa.models.word_table import N_ENTRIES, ProductQuantizedEmbedding
-from qa.squad import read_squad
-from qa.tokenization import load_tokenizer
+from qa.text.features import make_windows
+from qa.text.tokenization import load_tokenizer
 
 
 def tiny(kind="bert", vocab_size=400):

@@ -7,13 +7,13 @@ import shutil
 import pytest
 import torch
 
-from compress.store import StoreConfig
-from compress.store import main as store
+from compress.cast import StoreConfig
+from compress.cast import main as store
 from distill.average import AverageConfig, main
 from distill.finetune import FinetuneConfig
 from distill.finetune import main as finetune
-from qa.bundle import open_bundle
-from qa.errors import BundleError, OptionError
+from qa.base.errors import BundleError, OptionError
+from qa.bundles.bundle import open_bundle
 from qa.models.model import QAModel
 
 pytestmark = pytest.mark.usefixtures("fresh_accelerate")

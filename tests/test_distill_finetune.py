@@ -9,12 +9,12 @@ import torch
 from distill.finetune import FinetuneConfig, main
 from distill.run import DistillConfig
 from distill.run import main as distil_main
-from distill.training import CHECKPOINT
-from qa.bundle import open_bundle
-from qa.errors import BundleError, PocketQAError
+from distill.training.trainer import CHECKPOINT
+from qa.base.errors import BundleError, PocketQAError
+from qa.bundles.bundle import open_bundle
 from qa.models.model import QAModel
 from qa.models.pretrained import embedded_folder
-from qa.settings import QASettings
+from qa.text.settings import QASettings
 
 pytestmark = pytest.mark.usefixtures("fresh_accelerate")
 FEW = {"epochs": 0.1, "batch_size": 4, "precision": "fp32"}

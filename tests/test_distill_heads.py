@@ -4,12 +4,12 @@ import pytest
 import torch
 from sixteen_questions import f1, sixteen_questions
 
-from compress.magnitude import linear_weights
-from distill.batches import model_inputs, to_tensors
-from distill.objectives import supervised
+from compress.prune.magnitude import linear_weights
+from distill.prune_plan.width import WidthFlags, narrow
 from distill.student import student_from_layers
-from distill.training import Trainer, TrainingOptions
-from distill.width import WidthFlags, narrow
+from distill.training.batches import model_inputs, to_tensors
+from distill.training.objectives import supervised
+from distill.training.trainer import Trainer, TrainingOptions
 from qa.models.heads import HEADS
 from qa.models.model import QAModel
 

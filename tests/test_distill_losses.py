@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import torch
 
-from distill.batches import bucketed_batches
-from distill.losses import hard_loss, hidden_loss, masked_log_softmax, matching_layer, soft_loss
 from distill.recipes import RECIPES, find_recipe
 from distill.student import kept_layers
-from qa.errors import OptionError
+from distill.training.batches import bucketed_batches
+from distill.training.losses import hard_loss, hidden_loss, masked_log_softmax, matching_layer, soft_loss
+from qa.base.errors import OptionError
 
 VALID = torch.tensor([[True, False, True, True], [True, False, True, False]])
 

@@ -7,17 +7,17 @@ import torch
 from safetensors import safe_open
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from compress.prune import PruneConfig
-from distill.objectives import supervised
-from distill.optimizers import build_optimizer
+from compress.prune.stage import PruneConfig
 from distill.run import DistillConfig, main
-from distill.training import CHECKPOINT, Trainer, TrainingOptions
-from qa.bundle import open_bundle
-from qa.datasets import resolve
-from qa.errors import OptionError
-from qa.features import make_windows
+from distill.training.objectives import supervised
+from distill.training.optimizers import build_optimizer
+from distill.training.trainer import CHECKPOINT, Trainer, TrainingOptions
+from qa.base.errors import OptionError
+from qa.bundles.bundle import open_bundle
+from qa.data.datasets import resolve
+from qa.data.squad import read_squad
 from qa.models.model import QAModel
-from qa.squad import read_squad
+from qa.text.features import make_windows
 
 pytestmark = pytest.mark.usefixtures("fresh_accelerate")
 

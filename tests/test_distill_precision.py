@@ -7,15 +7,15 @@ import pytest
 import torch
 from accelerate.state import AcceleratorState
 
-from distill.objectives import supervised
-from distill.precision import resolve_precision
-from distill.training import CHECKPOINT, Trainer, TrainingOptions
-from qa.bundle import open_bundle
-from qa.datasets import resolve
-from qa.errors import OptionError
-from qa.features import make_windows
+from distill.training.objectives import supervised
+from distill.training.precision import resolve_precision
+from distill.training.trainer import CHECKPOINT, Trainer, TrainingOptions
+from qa.base.errors import OptionError
+from qa.bundles.bundle import open_bundle
+from qa.data.datasets import resolve
+from qa.data.squad import read_squad
 from qa.models.model import QAModel
-from qa.squad import read_squad
+from qa.text.features import make_windows
 
 pytestmark = pytest.mark.usefixtures("fresh_accelerate")
 

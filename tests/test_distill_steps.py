@@ -8,21 +8,21 @@ import pytest
 import torch
 from torch import nn
 
-from distill.batches import to_tensors
-from distill.importance import measure_importance
-from distill.losses import hard_loss, hidden_loss, soft_loss
-from distill.objectives import Distillation, DistillationWeights, supervised
-from distill.optimizers import build_optimizer
-from distill.teacher_logits import TeacherLogits
-from distill.training import Trainer, TrainingOptions, learning_rate_at, make_accelerator
-from distill.width import WidthFlags, choose_width
-from qa.bundle import open_bundle
-from qa.datasets import resolve
-from qa.errors import OptionError
-from qa.features import make_windows
+from distill.prune_plan.importance import measure_importance
+from distill.prune_plan.width import WidthFlags, choose_width
+from distill.training.batches import to_tensors
+from distill.training.losses import hard_loss, hidden_loss, soft_loss
+from distill.training.objectives import Distillation, DistillationWeights, supervised
+from distill.training.optimizers import build_optimizer
+from distill.training.teacher_logits import TeacherLogits
+from distill.training.trainer import Trainer, TrainingOptions, learning_rate_at, make_accelerator
+from qa.base.errors import OptionError
+from qa.bundles.bundle import open_bundle
+from qa.data.datasets import resolve
+from qa.data.squad import read_squad
 from qa.models.heads.segments import answer_tokens
 from qa.models.model import QAModel
-from qa.squad import read_squad
+from qa.text.features import make_windows
 
 pytestmark = pytest.mark.usefixtures("fresh_accelerate")
 OPTIONS = TrainingOptions(1e-3, 4, 2, precision="fp32")

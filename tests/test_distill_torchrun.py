@@ -11,7 +11,7 @@ from conftest import SIZES
 from transformers import BertConfig, BertModel
 
 from distill import finetune, run
-from distill.training import CHECKPOINT
+from distill.training.trainer import CHECKPOINT
 from qa.models.model import QAModel
 from qa.models.pretrained import copy_tokenizer, embedded_folder
 
@@ -21,8 +21,8 @@ KILLED_STEP = 3
 KILLED = f"""
 import os, signal
 from distill.run import main
-from distill.training import Trainer
-from qa.cli import run_command
+from distill.training.trainer import Trainer
+from qa.base.cli import run_command
 
 step = Trainer._step
 

@@ -10,23 +10,23 @@ import numpy as np
 import pytest
 import torch
 
-from compress.magnitude import IterativePruning
-from compress.prune import PruneConfig
-from compress.prune import main as prune
-from compress.quantize_aware import QuantizeAwareConfig
-from compress.quantize_aware import main as on_grid
-from distill.batches import to_tensors
-from distill.objectives import Distillation, DistillationWeights, supervised
+from compress.prune.magnitude import IterativePruning
+from compress.prune.stage import PruneConfig
+from compress.prune.stage import main as prune
+from compress.qat.stage import QuantizeAwareConfig
+from compress.qat.stage import main as on_grid
 from distill.run import DistillConfig, main
 from distill.student import student_from_layers
-from distill.teacher_logits import TeacherLogits, cache_key
-from distill.training import CHECKPOINT, Trainer, TrainingOptions, learning_rate_at, make_accelerator
-from qa.bundle import SETTINGS, new_bundle, open_bundle
-from qa.datasets import resolve
-from qa.errors import BundleError, OptionError
-from qa.features import make_windows
+from distill.training.batches import to_tensors
+from distill.training.objectives import Distillation, DistillationWeights, supervised
+from distill.training.teacher_logits import TeacherLogits, cache_key
+from distill.training.trainer import CHECKPOINT, Trainer, TrainingOptions, learning_rate_at, make_accelerator
+from qa.base.errors import BundleError, OptionError
+from qa.bundles.bundle import SETTINGS, new_bundle, open_bundle
+from qa.data.datasets import resolve
+from qa.data.squad import read_squad
 from qa.models.model import QAModel
-from qa.squad import read_squad
+from qa.text.features import make_windows
 
 OPTIONS = TrainingOptions(1e-3, 4, 2, precision="fp32", checkpoint_minutes=0)
 

@@ -7,16 +7,16 @@ import numpy as np
 import pytest
 import torch
 
-from compress.tables import compress_words
-from distill.allocation import Target, best_within, between_layers
-from distill.costs import UnitCosts, file_bytes, file_costs, time_costs, words_bytes
-from distill.importance import Importance
+from compress.embeddings import compress_words
+from distill.prune_plan.allocation import Target, best_within, between_layers
+from distill.prune_plan.costs import UnitCosts, file_bytes, file_costs, time_costs, words_bytes
+from distill.prune_plan.importance import Importance
 from distill.run import DistillConfig, main
-from distill.training import CHECKPOINT, Trainer
-from export.times import TimesConfig, copies, fit, measure, size
-from export.times import main as measure_times
-from qa.bundle import open_bundle
-from qa.errors import OptionError, PocketQAError
+from distill.training.trainer import CHECKPOINT, Trainer
+from export.tflite.times import TimesConfig, copies, fit, measure, size
+from export.tflite.times import main as measure_times
+from qa.base.errors import OptionError, PocketQAError
+from qa.bundles.bundle import open_bundle
 from qa.models.model import QAModel
 
 pytestmark = pytest.mark.usefixtures("fresh_accelerate")
@@ -108,7 +108,7 @@ def test_times_add_up(make_bundle, tmp_path):
     [
         ({"hidden_size": 384}, "measured on models 384 wide with heads of 16, this one is 64 wide with heads of 16"),
         ({"ms": {}}, "no length of at least 128"),
-        ({"ms": {"128": {"rest": 0.1}}}, "not a table that python -m export.times makes"),
+        ({"ms": {"128": {"rest": 0.1}}}, "not a table that python -m export.tflite.times makes"),
         ({"ms": {"128": {"rest": 0.1, "layer": 1, "head": -1, "neuron": 1}}}, "not a table"),
         ({"hidden_size": "64"}, "not a table"),
     ],
@@ -153,7 +153,7 @@ def test_a_measured_table_serves_as_a_target(make_bundle, tmp_path, monkeypatch)
         assert (measure(files, length, rounds) > 0).all()
         return np.array([size(copy) for copy in copies(model)]) @ terms
 
-    monkeypatch.setattr("export.times.measure", made_up)
+    monkeypatch.setattr("export.tflite.times.measure", made_up)
     made = measure_times(TimesConfig(model=make_bundle(), out=tmp_path / "times.json", rounds=3))
     assert list(made["ms"]) == ["128"]
     costs = time_costs(model, tmp_path / "times.json", 128)

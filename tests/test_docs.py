@@ -7,12 +7,12 @@ from unittest.mock import patch
 
 import pytest
 
-from benchmarks.peers.registry import PEERS
-from compress.prune import METHODS
-from qa.kinds import KINDS
+from benchmarks.toolchains.registry import PEERS
+from compress.prune.stage import METHODS
+from qa.formats.precision import PRECISIONS
+from qa.formats.registry import KINDS
 from qa.models.architectures import ENCODERS
 from qa.models.heads import HEADS
-from qa.precision import PRECISIONS
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = sorted((ROOT / "docs").glob("*.md"))

@@ -12,8 +12,8 @@ from pkgutil import resolve_name
 import pytest
 import tyro
 
-from qa.cli import options_of, run_command
-from qa.commands import COMMANDS
+from qa.base.cli import options_of, run_command
+from qa.base.commands import COMMANDS
 
 ROOT = Path(__file__).parent.parent
 PAGES = [
@@ -23,7 +23,7 @@ PAGES = [
 COMMAND = re.compile(r"python (-m [a-z_.]+|benchmarks/compare\.py)((?: (?!&&|->)[^\s`#]+)*)")
 EXAMPLE = re.compile(r"^    (?:\.venv/bin/)?python (-m [a-z_.]+|benchmarks/compare\.py)([^#\n]*)", re.MULTILINE)
 # Examples of these take seconds on a tiny model. Those that train are what `make demo` runs, and their tests run `main`.
-CHEAP = ("qa.ask", "qa.evaluate", "export.onnx", "export.tflite", "export.android", "compress.tables")
+CHEAP = ("qa.ask", "qa.evaluate", "export.onnx.stage", "export.tflite.stage", "export.android.stage", "compress.embeddings")
 HUB = "deepset/"  # no test has a network
 
 
@@ -59,7 +59,7 @@ def test_there_are_commands():
 
 @pytest.mark.parametrize(("page", "module", "arguments"), commands(COMMAND))
 def test_a_documented_command_exists_with_its_options(page, module, arguments):
-    subcommand = arguments[:1] if module == "qa.convert" else []
+    subcommand = arguments[:1] if module == "qa.data.convert" else []
     unknown = {a for a in arguments if a.startswith("--")} - flags_of(module, subcommand) - {"--help"}
     assert not unknown, f"{page}: python -m {module} has no {', '.join(sorted(unknown))}"
 
@@ -67,7 +67,7 @@ def test_a_documented_command_exists_with_its_options(page, module, arguments):
 @pytest.mark.parametrize(("page", "module", "arguments"), commands(EXAMPLE))
 def test_an_example_has_all_that_its_command_needs_and_values_that_it_takes(page, module, arguments, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "FOLDER" / "wikipedia").mkdir(parents=True)  # which qa.convert looks for
+    (tmp_path / "FOLDER" / "wikipedia").mkdir(parents=True)  # which qa.data.convert looks for
     given = [a for a in arguments if not (a.startswith("[") or a.endswith("]"))]  # without what may be left out
     tyro.cli(options_of(main_of(module)), args=given)
 
@@ -91,10 +91,10 @@ def place(make_bundle, tiny_export, small_squad, tmp_path, monkeypatch):
 )
 def test_cheap_examples_run_as_they_stand(page, module, arguments, place, converted_once):
     demo = place / "runs" / "demo"
-    if module == "export.tflite":  # which makes it
+    if module == "export.tflite.stage":  # which makes it
         for run in ("demo", "mine"):
             shutil.rmtree(place / "runs" / run / "student-pruned-tflite-int8")
-    bundle = demo / ("student-pruned-tflite-int8" if module == "export.android" else "student")
+    bundle = demo / ("student-pruned-tflite-int8" if module == "export.android.stage" else "student")
     run_command(main_of(module), [str(bundle) if a == "BUNDLE" else a for a in arguments])
 
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from benchmarks.experiments.heads_views import plot_of
-from benchmarks.plots import as_svg
-from benchmarks.results import Accuracy, Latency, read_results
+from benchmarks.results.rows import Accuracy, Latency, read_results
+from benchmarks.show.plots import as_svg
 from benchmarks.table import TableConfig
 from benchmarks.table import main as write_table
-from qa.bootstrap import Interval
+from qa.evaluation.bootstrap import Interval
 
 ROOT = Path(__file__).parent.parent
 RESULTS, DOCS = ROOT / "benchmarks" / "results", ROOT / "docs" / "results"

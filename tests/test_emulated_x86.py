@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from compress.quantize_onnx import int8_along, int8_for_products
-from export import onnx
-from qa.bundle import PROBE
-from qa.probe import read_probe
-from qa.runtimes import check_probe, load_runtime
+from export.onnx import stage as onnx
+from export.onnx.quantize import int8_along, int8_for_products
+from qa.bundles.bundle import PROBE
+from qa.runtime.probe import read_probe
+from qa.runtime.runtimes import check_probe, load_runtime
 
 pytestmark = pytest.mark.system
 ROOT = Path(__file__).parent.parent
@@ -27,9 +27,9 @@ numpy.save(sys.argv[3], products)
 """
 PROBE_IT = """
 import json, pathlib, sys
-from qa.bundle import PROBE, open_bundle
-from qa.probe import read_probe
-from qa.runtimes import check_probe, load_runtime
+from qa.bundles.bundle import PROBE, open_bundle
+from qa.runtime.probe import read_probe
+from qa.runtime.runtimes import check_probe, load_runtime
 bundle = open_bundle(pathlib.Path(sys.argv[1]))
 probe = read_probe((bundle.path / PROBE).read_text(), "probe")
 print(json.dumps(check_probe(load_runtime(bundle, 1), probe, bundle.precision)))

@@ -14,23 +14,24 @@ import pytest
 from tflite_exports import bare_model, sealed_again, spoiled
 from tokenizers import Tokenizer
 
-from compress.quantize_tflite import quietly
-from export import android, android_tokens
-from export.android import AndroidConfig, choose_examples
-from export.android_tokens import AndroidTokensConfig
-from export.core_process import CoreProcess, compiled_core
-from export.package import MOST_SETTINGS, append_package, describe, read_package
-from export.tflite import TFLiteConfig
-from export.tflite import main as export_tflite
-from export.unicode_texts import generated_texts
-from qa.answers import decode
-from qa.bundle import SETTINGS, new_bundle, open_bundle
-from qa.datasets import resolve
-from qa.errors import BundleError, OptionError, ParityError, UnsupportedExport
+from export.android import stage as android
+from export.android import tokens as android_tokens
+from export.android.core_process import CoreProcess, compiled_core
+from export.android.package import MOST_SETTINGS, append_package, describe, read_package
+from export.android.stage import AndroidConfig, choose_examples
+from export.android.tokens import AndroidTokensConfig
+from export.android.unicode_texts import generated_texts
+from export.tflite.quantize import quietly
+from export.tflite.stage import TFLiteConfig
+from export.tflite.stage import main as export_tflite
+from qa.base.errors import BundleError, OptionError, ParityError, UnsupportedExport
+from qa.bundles.bundle import SETTINGS, new_bundle, open_bundle
+from qa.data.datasets import resolve
+from qa.data.squad import read_squad
 from qa.models.model import QAModel
-from qa.probe import write_probe
-from qa.runtimes import load_runtime
-from qa.squad import read_squad
+from qa.runtime.probe import write_probe
+from qa.runtime.runtimes import load_runtime
+from qa.text.answers import decode
 
 CASED = {"lowercase": False, "strip_accents": None}
 
@@ -236,7 +237,7 @@ def test_a_path_that_the_locale_cannot_spell(exported, tmp_path, monkeypatch):
     path.mkdir()
     shutil.copy(exported.weights, path / "m.tflite")
     done = subprocess.run(
-        [sys.executable, "-c", "import sys, pathlib; from export.core_process import CoreProcess as C; "
+        [sys.executable, "-c", "import sys, pathlib; from export.android.core_process import CoreProcess as C; "
          "p = C(pathlib.Path(sys.argv[1])); print(p.encode('a')[0]); p.close()", str(path / "m.tflite")],
         capture_output=True, text=True, check=False, env={**os.environ, "LC_ALL": "C", "TMPDIR": str(path)},
     )  # fmt: skip

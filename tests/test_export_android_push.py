@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from export import android, android_push
-from export.android import AndroidConfig
-from export.package import read_package
-from qa.errors import DeviceError, OptionError
-from qa.squad import file_sha256
+from export.android import push as android_push
+from export.android import stage as android
+from export.android.package import read_package
+from export.android.stage import AndroidConfig
+from qa.base.errors import DeviceError, OptionError
+from qa.base.files import file_sha256
 
 S = "R58N30ABCDE"
 NAME = "bert-int8.tflite"

@@ -1,12 +1,12 @@
-"""export.attention: heads computed in groups give what PyTorch's own attention gives."""
+"""export.tflite.attention: heads computed in groups give what PyTorch's own attention gives."""
 
 import pytest
 import torch
 from torch import nn
 from transformers import BertConfig
 
-from export.attention import fuse_projections, fused_attention, grouped_attention
-from export.tflite import convert, read_structure
+from export.tflite.attention import fuse_projections, fused_attention, grouped_attention
+from export.tflite.stage import convert, read_structure
 from qa.models.architectures import MASKED
 from qa.models.encoders import Encoder
 from qa.models.model import QAModel

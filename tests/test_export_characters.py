@@ -9,9 +9,9 @@ from bisect import bisect_right
 import pytest
 from tokenizers import normalizers, pre_tokenizers
 
-from export.characters import RANGES, character_tables, check_tables
-from export.unicode_texts import MARKS, generated_texts
-from qa.errors import BundleError
+from export.android.characters import RANGES, character_tables, check_tables
+from export.android.unicode_texts import MARKS, generated_texts
+from qa.base.errors import BundleError
 
 N_TEXTS = 24_000
 SWITCHES = {  # as BERT's tokenizers are made, and every switch alone

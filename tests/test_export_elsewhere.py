@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from open_elsewhere import COMMANDS, open_elsewhere
 
-from export.onnx import OnnxConfig, main
+from export.onnx.stage import OnnxConfig, main
 from export.parity import real_windows
-from qa.datasets import resolve
-from qa.features import collate, make_windows
-from qa.probe import relative_difference
-from qa.runtimes import load_runtime
-from qa.squad import read_squad
+from qa.data.datasets import resolve
+from qa.data.squad import read_squad
+from qa.runtime.probe import relative_difference
+from qa.runtime.runtimes import load_runtime
+from qa.text.features import collate, make_windows
 
 pytestmark = pytest.mark.system
 

@@ -5,14 +5,14 @@ import onnx
 import pytest
 from tflite_exports import ROW_SCALES
 
-import export.onnx
-import export.tflite
+import export.onnx.stage
+import export.tflite.stage
 from export.parity import real_windows
-from export.tflite import read_structure
-from qa.bundle import open_bundle
-from qa.errors import UnsupportedExport
-from qa.features import collate
-from qa.runtimes import TorchRuntime, load_runtime
+from export.tflite.stage import read_structure
+from qa.base.errors import UnsupportedExport
+from qa.bundles.bundle import open_bundle
+from qa.runtime.runtimes import TorchRuntime, load_runtime
+from qa.text.features import collate
 
 LENGTH = 128
 
@@ -25,7 +25,7 @@ def to_onnx(make_bundle, tmp_path_factory):
 
     def export_encoder(encoder, flag):
         parent, out = make_bundle(encoder=encoder, head="linear"), tmp_path_factory.mktemp("exports") / "out"
-        return open_bundle(parent), export.onnx.main(export.onnx.OnnxConfig(model=parent, out=out, quantize=flag))
+        return open_bundle(parent), export.onnx.stage.main(export.onnx.stage.OnnxConfig(model=parent, out=out, quantize=flag))
 
     return export_encoder
 
@@ -36,8 +36,8 @@ def to_tflite(make_bundle, tmp_path_factory):
 
     def export_encoder(encoder, flag):
         parent, out = make_bundle(encoder=encoder, head="linear"), tmp_path_factory.mktemp("exports") / "out"
-        config = export.tflite.TFLiteConfig(model=parent, out=out, quantize=flag, lengths=(LENGTH,))
-        return open_bundle(parent), export.tflite.main(config)
+        config = export.tflite.stage.TFLiteConfig(model=parent, out=out, quantize=flag, lengths=(LENGTH,))
+        return open_bundle(parent), export.tflite.stage.main(config)
 
     return export_encoder
 
@@ -96,8 +96,8 @@ def test_tflite_stores_alberts_layer_once(to_tflite, flag, stored, each):
 
 
 def test_a_byte_pair_tokenizer_is_refused_before_converting(make_bundle, tmp_path, monkeypatch):
-    monkeypatch.setattr(export.tflite, "convert", None)
-    config = export.tflite.TFLiteConfig(model=make_bundle(encoder="roberta"), out=tmp_path / "out")
+    monkeypatch.setattr(export.tflite.stage, "convert", None)
+    config = export.tflite.stage.TFLiteConfig(model=make_bundle(encoder="roberta"), out=tmp_path / "out")
     with pytest.raises(UnsupportedExport, match=r"needs the tokenizer.*WordPiece.*not.*BPE.*export\.onnx"):
-        export.tflite.main(config)
+        export.tflite.stage.main(config)
     assert not (tmp_path / "out").exists()

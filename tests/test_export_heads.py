@@ -7,15 +7,15 @@ import torch
 from tflite_exports import ROW_SCALES
 from torch import nn
 
-import export.onnx
-import export.tflite
-from compress.balance_onnx import MIN_SIDE
+import export.onnx.stage
+import export.tflite.stage
+from export.onnx.balance import MIN_SIDE
 from export.parity import real_windows
-from export.tflite import read_structure
-from qa.bundle import open_bundle
-from qa.features import collate
+from export.tflite.stage import read_structure
+from qa.bundles.bundle import open_bundle
 from qa.models.heads import HEADS
-from qa.runtimes import TorchRuntime, load_runtime
+from qa.runtime.runtimes import TorchRuntime, load_runtime
+from qa.text.features import collate
 
 LENGTH = 128
 
@@ -29,10 +29,10 @@ def exported(make_bundle, tmp_path_factory):
     def export_head(head, kind, flag):
         parent, out = make_bundle(encoder="bert-1-layer", head=head), tmp_path_factory.mktemp("exports") / f"{head}-{kind}-{flag}"
         if kind == "onnx":
-            config = export.onnx.OnnxConfig(model=parent, out=out, quantize=flag)
-            return open_bundle(parent), export.onnx.main(config)
-        config = export.tflite.TFLiteConfig(model=parent, out=out, quantize=flag, lengths=(LENGTH,))
-        return open_bundle(parent), export.tflite.main(config)
+            config = export.onnx.stage.OnnxConfig(model=parent, out=out, quantize=flag)
+            return open_bundle(parent), export.onnx.stage.main(config)
+        config = export.tflite.stage.TFLiteConfig(model=parent, out=out, quantize=flag, lengths=(LENGTH,))
+        return open_bundle(parent), export.tflite.stage.main(config)
 
     return export_head
 
@@ -100,7 +100,7 @@ def test_tflite_int8_stores_every_matrix_as_int8_and_needs_plain_operators(expor
 def test_a_question_head_on_an_encoder_without_token_types(make_bundle, tmp_path):
     """DistilBERT ignores the input, the head does not: it must stay one in the exported graph, and matter."""
     parent = make_bundle(encoder="distilbert", head="qermit-maxpool")
-    runtime = load_runtime(export.onnx.main(export.onnx.OnnxConfig(model=parent, out=tmp_path / "out")), 1)
+    runtime = load_runtime(export.onnx.stage.main(export.onnx.stage.OnnxConfig(model=parent, out=tmp_path / "out")), 1)
     batch = collate([real_windows(open_bundle(parent))[0]])
     moved = batch | {"token_type_ids": np.roll(batch["token_type_ids"], 2, axis=1)}
     assert np.abs(runtime(batch)[0] - runtime(moved)[0]).max() > 1e-3

@@ -15,17 +15,17 @@ import pytest
 import torch
 from onnx import TensorProto, numpy_helper
 
-import export.onnx as onnx_export
-from compress.quantize_onnx import large_constants
-from export import stage
-from export.onnx import OnnxConfig, clean, main, trace
+import export.onnx.stage as onnx_export
+from export import exporter as stage
+from export.onnx.quantize import large_constants
+from export.onnx.stage import OnnxConfig, clean, main, trace
 from export.parity import check_parity, real_windows
-from qa.bundle import open_bundle
-from qa.errors import BundleError, OptionError, ParityError, UnsupportedExport
-from qa.features import collate
+from qa.base.errors import BundleError, OptionError, ParityError, UnsupportedExport
+from qa.bundles.bundle import open_bundle
+from qa.formats.precision import PRECISIONS
 from qa.models.model import QAModel
-from qa.precision import PRECISIONS
-from qa.runtimes import TorchRuntime, load_runtime
+from qa.runtime.runtimes import TorchRuntime, load_runtime
+from qa.text.features import collate
 
 MODELS = {"bert": {}, "distilbert": {"encoder": "distilbert", "head": "linear"}, "pruned": {"pruned": True}}
 FLAGS = ["none", "fp16", "int8", "int8-weights"]

@@ -8,12 +8,12 @@ import pytest
 from tflite_exports import LENGTHS, compute
 from tokenizers import AddedToken, Tokenizer
 
-from export.characters import character_tables
-from export.package import MEMBERS, append_package, describe, read_package, vocabulary_lines
-from export.tflite import TFLiteConfig, main
-from qa.bundle import open_bundle
-from qa.errors import BundleError, UnsupportedExport
-from qa.tokenization import normalizer_settings
+from export.android.characters import character_tables
+from export.android.package import MEMBERS, append_package, describe, read_package, vocabulary_lines
+from export.tflite.stage import TFLiteConfig, main
+from qa.base.errors import BundleError, UnsupportedExport
+from qa.bundles.bundle import open_bundle
+from qa.text.tokenization import normalizer_settings
 
 
 def test_the_package_holds_all_a_phone_needs(exported_tflite):
@@ -59,7 +59,7 @@ def test_the_same_parent_gives_the_same_bytes(exported_tflite, tmp_path):
 
 
 def test_a_threshold_tuned_at_export_is_in_the_package(make_bundle, converted_once, tmp_path, monkeypatch):
-    monkeypatch.setattr("export.stage.tune_for_bundle", lambda _, __, settings, ___: replace(settings, null_threshold=-1.25))
+    monkeypatch.setattr("export.exporter.tune_for_bundle", lambda _, __, settings, ___: replace(settings, null_threshold=-1.25))
     bundle = main(TFLiteConfig(model=make_bundle(), out=tmp_path / "out", quantize="int8", lengths=LENGTHS))
     assert read_package(bundle.weights).settings == bundle.settings
     assert bundle.settings.null_threshold == -1.25

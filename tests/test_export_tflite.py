@@ -15,17 +15,17 @@ from ai_edge_litert.tools import flatbuffer_utils
 from tflite_exports import LENGTHS, MODELS, compute
 from torch import nn
 
-from compress.quantize_tflite import compact, quantize, quietly
-from export import tflite
-from export.package import read_package
+from export.android.package import read_package
+from export.embeddings import Int4Rows
 from export.parity import real_windows
-from export.tflite import TFLiteConfig, check_structure, convert, main, read_structure
-from export.word_table import Int4Rows
-from qa.engines import run_length
-from qa.errors import BundleError, OptionError, ParityError, UnsupportedExport
-from qa.features import collate
+from export.tflite import stage as tflite
+from export.tflite.quantize import compact, quantize, quietly
+from export.tflite.stage import TFLiteConfig, check_structure, convert, main, read_structure
+from qa.base.errors import BundleError, OptionError, ParityError, UnsupportedExport
 from qa.models.model import QAModel
-from qa.runtimes import TorchRuntime, load_runtime
+from qa.runtime.engines import run_length
+from qa.runtime.runtimes import TorchRuntime, load_runtime
+from qa.text.features import collate
 
 
 def folder_hash(path):

@@ -8,21 +8,21 @@ from onnx import numpy_helper
 from tflite_exports import LENGTHS
 from torch import nn
 
+from compress.embeddings import TablesConfig, compress_words
+from compress.embeddings import main as compress
 from compress.scales import least_squares_bounds
-from compress.tables import TablesConfig, compress_words
-from compress.tables import main as compress
-from export import stage
-from export.onnx import OnnxConfig
-from export.onnx import main as export_onnx
-from export.tflite import TFLiteConfig, read_structure
-from export.tflite import main as export_tflite
-from export.word_table import Int4Rows, Int8Codebooks, Int8Rows, store_words, word_tables
-from qa.bundle import CARD, open_bundle
-from qa.card import EMBEDDINGS
-from qa.errors import OptionError
+from export import exporter as stage
+from export.embeddings import Int4Rows, Int8Codebooks, Int8Rows, store_words, word_tables
+from export.onnx.stage import OnnxConfig
+from export.onnx.stage import main as export_onnx
+from export.tflite.stage import TFLiteConfig, read_structure
+from export.tflite.stage import main as export_tflite
+from qa.base.errors import OptionError
+from qa.bundles.bundle import CARD, open_bundle
+from qa.bundles.card import EMBEDDINGS
+from qa.formats.precision import ROW_BITS, TABLE_FORMS
 from qa.models.model import QAModel
 from qa.models.word_table import ProductQuantizedEmbedding
-from qa.precision import ROW_BITS, TABLE_FORMS
 
 IDS = torch.tensor([[3, 0, 7, 3]])
 

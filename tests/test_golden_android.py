@@ -9,15 +9,15 @@ import pytest
 import tokenizers
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
-from export.characters import character_tables
-from qa.answers import decode
-from qa.features import make_windows
+from export.android.characters import character_tables
+from qa.data.squad import Example
 from qa.models.pretrained import embedded_folder
-from qa.preselection import preselect
-from qa.probe import read_probe
-from qa.settings import QASettings
-from qa.squad import Example
-from qa.tokenization import load_tokenizer, normalizer_settings, vocabulary
+from qa.runtime.probe import read_probe
+from qa.text.answers import decode
+from qa.text.features import make_windows
+from qa.text.preselection import preselect
+from qa.text.settings import QASettings
+from qa.text.tokenization import load_tokenizer, normalizer_settings, vocabulary
 
 FOLDER = Path(__file__).parent / "golden" / "android"
 AGAIN = "; if that is meant, run tests/golden/record_android.py again"

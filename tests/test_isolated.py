@@ -7,13 +7,14 @@ import numpy as np
 import pytest
 
 import qa
-from qa.bundle import open_bundle
-from qa.errors import BundleError, ProbeError
-from qa.features import make_windows
-from qa.isolated import IsolatedRuntime
-from qa.probe import ProbeWindow, read_probe, write_probe
-from qa.runtimes import load_runtime, run_windows
-from qa.squad import file_sha256, read_squad
+from qa.base.errors import BundleError, ProbeError
+from qa.base.files import file_sha256
+from qa.bundles.bundle import open_bundle
+from qa.data.squad import read_squad
+from qa.runtime.isolated import IsolatedRuntime
+from qa.runtime.probe import ProbeWindow, read_probe, write_probe
+from qa.runtime.runtimes import load_runtime, run_windows
+from qa.text.features import make_windows
 
 CONTEXT = "Marie Curie was born in Warsaw in 1867. She died in 1934."
 

@@ -7,17 +7,17 @@ import numpy as np
 import pytest
 from tflite_exports import LENGTHS, bare_model, compute, rescaled, sealed_again, spoiled
 
-import qa.engines
-from export.package import read_package
+import qa.runtime.engines
+from export.android.package import read_package
 from export.parity import probe_tolerance, probe_windows
-from export.tflite import TFLiteConfig
-from export.tflite import probe_sizes as tflite_sizes
-from qa.bundle import PROBE, SETTINGS, new_bundle, open_bundle
-from qa.errors import BundleError, ProbeError
-from qa.precision import PRECISIONS
-from qa.probe import Probe, ProbeWindow, check_covers, read_probe, relative_difference, write_probe
-from qa.runtimes import check_probe, load_runtime, probe_difference
-from qa.settings import QASettings
+from export.tflite.stage import TFLiteConfig
+from export.tflite.stage import probe_sizes as tflite_sizes
+from qa.base.errors import BundleError, ProbeError
+from qa.bundles.bundle import PROBE, SETTINGS, new_bundle, open_bundle
+from qa.formats.precision import PRECISIONS
+from qa.runtime.probe import Probe, ProbeWindow, check_covers, read_probe, relative_difference, write_probe
+from qa.runtime.runtimes import check_probe, load_runtime, probe_difference
+from qa.text.settings import QASettings
 
 # golden/record_old_runtime.py made it; tflite-runtime 2.14.0 takes the first scale of a weight for all its rows.
 RECORDED = json.loads((Path(__file__).parent / "golden" / "probe_old_runtime.json").read_text(encoding="utf-8"))
@@ -57,7 +57,7 @@ def bundle(tmp_path_factory):
 
 
 def load_replay(bundle, name, monkeypatch):
-    monkeypatch.setattr(qa.engines, "LiteRTRuntime", lambda weights, threads: Replay(name))
+    monkeypatch.setattr(qa.runtime.engines, "LiteRTRuntime", lambda weights, threads: Replay(name))
     return load_runtime(bundle)
 
 

@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from qa.answers import Candidate, Prediction, decode, window_candidates
-from qa.features import Window
-from qa.settings import QASettings
+from qa.text.answers import Candidate, Prediction, decode, window_candidates
+from qa.text.features import Window
+from qa.text.settings import QASettings
 
 
 def window(n=5, begin=3, max_context=None, first_char=0):

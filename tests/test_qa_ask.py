@@ -11,14 +11,14 @@ import pytest
 
 from qa.ask import AskConfig, as_text, snippet
 from qa.ask import main as ask
-from qa.bundle import open_bundle
-from qa.engines import run_length
-from qa.errors import OptionError, ProbeError
+from qa.base.errors import OptionError, ProbeError
+from qa.bundles.bundle import open_bundle
 from qa.evaluate import EvaluateConfig
 from qa.evaluate import main as evaluate
-from qa.probe import ProbeWindow, write_probe
 from qa.reader import Answer
-from qa.runtimes import check_probe, load_runtime, run_windows
+from qa.runtime.engines import run_length
+from qa.runtime.probe import ProbeWindow, write_probe
+from qa.runtime.runtimes import check_probe, load_runtime, run_windows
 
 PASSAGE = "Programs are old.\nAda Lovelace\twrote the\nfirst in 1843."
 
@@ -196,8 +196,8 @@ def test_evaluate_prints_the_official_keys_and_writes_predictions(make_bundle, s
 
 
 def test_batches_and_single_windows_give_the_same_logits(make_bundle, small_squad):
-    from qa.features import make_windows
-    from qa.squad import read_squad
+    from qa.data.squad import read_squad
+    from qa.text.features import make_windows
 
     bundle = open_bundle(make_bundle())
     runtime = load_runtime(bundle, 1)
@@ -211,9 +211,9 @@ def test_batches_and_single_windows_give_the_same_logits(make_bundle, small_squa
 
 
 def test_probe_passes_the_right_logits_and_refuses_wrong_ones(make_bundle, small_squad):
-    from qa.features import make_windows
-    from qa.probe import read_probe
-    from qa.squad import read_squad
+    from qa.data.squad import read_squad
+    from qa.runtime.probe import read_probe
+    from qa.text.features import make_windows
 
     bundle = open_bundle(make_bundle())
     runtime = load_runtime(bundle, 1)

@@ -5,10 +5,10 @@ import random
 
 import pytest
 
-from qa.augment import AugmentConfig, alike, augment, holds_answer, main, replace_noun, swap
-from qa.errors import OptionError, SquadFormatError
-from qa.nouns import nouns
-from qa.squad import Answer, Example, read_squad
+from qa.base.errors import OptionError, SquadFormatError
+from qa.data.augment.nouns import nouns
+from qa.data.augment.stage import AugmentConfig, alike, augment, holds_answer, main, replace_noun, swap
+from qa.data.squad import Answer, Example, read_squad
 
 CASTLE = (
     "The chapel was built by monks in 1190. The castle is above the harbour, and the Duke of Riga lived there. "

@@ -10,10 +10,10 @@ import pytest
 import torch
 from torch import nn
 
-import export.onnx
-import export.tflite
-from compress.magnitude import linear_weights
-from qa.errors import UnsupportedExport
+import export.onnx.stage
+import export.tflite.stage
+from compress.prune.magnitude import linear_weights
+from qa.base.errors import UnsupportedExport
 from qa.models.bidaf import AttentionFlow, BiDAFConfig, BiLSTM, passage_order
 from qa.models.encoders import Encoder
 from qa.models.model import QAModel
@@ -106,7 +106,7 @@ def test_magnitude_pruning_reaches_its_matrices(make_whole):
 @pytest.mark.parametrize(("flag", "operator"), [("none", "LSTM"), ("int8", "DynamicQuantizeLSTM"), ("int8-weights", "LSTM")])
 def test_onnx_has_lstms_of_any_length_and_stores_shared_weights_once(make_whole_bundle, tmp_path, flag, operator):
     out = tmp_path / "out"
-    exported = export.onnx.main(export.onnx.OnnxConfig(model=make_whole_bundle("bidaf").path, out=out, quantize=flag))
+    exported = export.onnx.stage.main(export.onnx.stage.OnnxConfig(model=make_whole_bundle("bidaf").path, out=out, quantize=flag))
     graph = onnx.load(exported.weights).graph
     operators = Counter(node.op_type for node in graph.node)
     assert operators[operator] == 5
@@ -120,16 +120,16 @@ def test_onnx_has_lstms_of_any_length_and_stores_shared_weights_once(make_whole_
 
 
 def test_tflite_is_refused_before_converting_and_leaves_nothing(make_whole_bundle, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(export.tflite, "convert", None)
+    monkeypatch.setattr(export.tflite.stage, "convert", None)
     model = make_whole_bundle("bidaf").path
     with pytest.raises(UnsupportedExport, match=r"bidaf.*unrolls an LSTM.*384.*use python -m export\.onnx"):
-        export.tflite.main(export.tflite.TFLiteConfig(model=model, out=tmp_path / "out", lengths=(128,)))
+        export.tflite.stage.main(export.tflite.stage.TFLiteConfig(model=model, out=tmp_path / "out", lengths=(128,)))
     assert list(tmp_path.iterdir()) == []
     capsys.readouterr()
-    monkeypatch.setattr(sys, "argv", ["export.tflite", "--model", str(model), "--out", str(tmp_path / "out")])
-    monkeypatch.delitem(sys.modules, "export.tflite")
+    monkeypatch.setattr(sys, "argv", ["export.tflite.stage", "--model", str(model), "--out", str(tmp_path / "out")])
+    monkeypatch.delitem(sys.modules, "export.tflite.stage")
     with pytest.raises(SystemExit) as caught:
-        runpy.run_module("export.tflite", run_name="__main__")
+        runpy.run_module("export.tflite.stage", run_name="__main__")
     assert caught.value.code == 2
     assert len(capsys.readouterr().err.strip().splitlines()) == 1
     assert list(tmp_path.iterdir()) == []

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from qa import bootstrap
-from qa.bootstrap import article_interval, interval, intervals, paired_difference, resampled_means
+from qa.evaluation import bootstrap
+from qa.evaluation.bootstrap import article_interval, interval, intervals, paired_difference, resampled_means
 
 
 def test_a_constant_difference_has_an_interval_without_width():

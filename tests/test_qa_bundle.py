@@ -6,9 +6,9 @@ import os
 
 import pytest
 
-from qa.bundle import MANIFEST, new_bundle, open_bundle
-from qa.errors import BundleError, OptionError
-from qa.settings import QASettings
+from qa.base.errors import BundleError, OptionError
+from qa.bundles.bundle import MANIFEST, new_bundle, open_bundle
+from qa.text.settings import QASettings
 
 FACTS = {"kind": "pytorch", "precision": "fp32", "stage": "teacher", "parameters": {"total": 7, "without_embeddings": 7}}
 

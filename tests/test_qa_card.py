@@ -11,17 +11,16 @@ from distill.finetune import FinetuneConfig
 from distill.finetune import main as finetune
 from distill.run import DistillConfig
 from distill.run import main as distil
-from export.onnx import OnnxConfig
-from export.onnx import main as export
-from qa.bundle import CARD, SETTINGS, new_bundle, open_bundle
-from qa.card_use import CONFIG
-from qa.datasets import data_reference, resolve
+from export.onnx.stage import OnnxConfig
+from export.onnx.stage import main as export
+from qa.base.files import file_sha256
+from qa.bundles.bundle import CARD, SETTINGS, new_bundle, open_bundle
+from qa.data.datasets import data_reference, resolve
+from qa.data.origins import MINILM_SHA256
 from qa.evaluate import EvaluateConfig
 from qa.evaluate import main as evaluate
-from qa.kinds import KINDS
-from qa.origins import MINILM_SHA256
-from qa.settings import QASettings
-from qa.squad import file_sha256
+from qa.formats.registry import CONFIG, KINDS
+from qa.text.settings import QASettings
 
 pytestmark = pytest.mark.usefixtures("fresh_accelerate")
 FEW = {"epochs": 0.1, "batch_size": 4, "precision": "fp32"}

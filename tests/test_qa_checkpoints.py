@@ -14,25 +14,25 @@ from made_tokenizers import byte_pairs, sentence_pieces
 from safetensors.torch import load_file, save_file
 from transformers import AutoModelForQuestionAnswering
 
-from compress.prune import PruneConfig
-from compress.prune import main as prune
+from compress.prune.stage import PruneConfig
+from compress.prune.stage import main as prune
 from distill.finetune import FinetuneConfig
 from distill.finetune import main as finetune
-from export.onnx import OnnxConfig
-from export.onnx import main as export_onnx
-from qa import checkpoints
-from qa.checkpoints import CheckpointConfig, open_model, output_beside
-from qa.datasets import resolve
-from qa.errors import BundleError, DownloadError, PocketQAError
+from export.onnx.stage import OnnxConfig
+from export.onnx.stage import main as export_onnx
+from qa.base.errors import BundleError, DownloadError, PocketQAError
+from qa.bundles import hf_import as checkpoints
+from qa.bundles.hf_import import CheckpointConfig, open_model, output_beside
+from qa.data.datasets import resolve
+from qa.data.squad import read_squad
 from qa.evaluate import EvaluateConfig
 from qa.evaluate import main as evaluate
-from qa.features import collate, make_windows
 from qa.models.architectures import ENCODERS
 from qa.models.model import QAModel
 from qa.models.pretrained import copy_tokenizer, embedded_folder
-from qa.runtimes import load_runtime
-from qa.squad import read_squad
-from qa.tokenization import load_tokenizer, vocabulary
+from qa.runtime.runtimes import load_runtime
+from qa.text.features import collate, make_windows
+from qa.text.tokenization import load_tokenizer, vocabulary
 
 pytestmark = pytest.mark.usefixtures("fresh_accelerate")
 FAMILIES = [name for name, kind in ENCODERS.items() if kind.question_answering]
@@ -156,7 +156,7 @@ def test_a_fresh_head_can_be_had_on_a_checkpoint(checkpoint, small_squad, tmp_pa
 def test_the_command_writes_a_bundle_with_the_settings_wanted(checkpoint, tmp_path):
     out = tmp_path / "out"
     command = ["--model", str(checkpoint), "--out", str(out), "--max-length", "256", "--null-threshold", "0"]
-    run = subprocess.run([sys.executable, "-m", "qa.checkpoints", *command], capture_output=True, text=True, check=False)
+    run = subprocess.run([sys.executable, "-m", "qa.bundles.hf_import", *command], capture_output=True, text=True, check=False)
     assert (run.returncode, run.stdout.split(":")[0]) == (0, str(out)), run.stderr
     settings = open_model(out).settings
     assert (settings.max_length, settings.doc_stride, settings.null_threshold) == (256, 128, 0)

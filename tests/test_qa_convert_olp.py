@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from qa.convert.olp import OLPConfig, locate, main
-from qa.errors import OptionError, SquadFormatError
-from qa.squad import Answer, read_squad
+from qa.base.errors import OptionError, SquadFormatError
+from qa.data.convert.olp import OLPConfig, locate, main
+from qa.data.squad import Answer, read_squad
 
 SAMPLES = Path(__file__).parent / "samples" / "olp"
 KINDS = ("tokens", "questions", "annotations")

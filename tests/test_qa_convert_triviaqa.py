@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from qa.convert import report
-from qa.convert.triviaqa import TriviaQAConfig, first_mention, first_words, main, words_of
-from qa.errors import OptionError, SquadFormatError
-from qa.squad import Answer, read_squad
+from qa.base.errors import OptionError, SquadFormatError
+from qa.data.convert import report
+from qa.data.convert.triviaqa import TriviaQAConfig, first_mention, first_words, main, words_of
+from qa.data.squad import Answer, read_squad
 
 SAMPLES = Path(__file__).parent / "samples" / "triviaqa"
 

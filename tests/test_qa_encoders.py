@@ -10,26 +10,26 @@ from made_tokenizers import byte_pairs, sentence_pieces
 from torch import nn
 from transformers import AlbertConfig, AutoConfig, ElectraConfig, MobileBertConfig, RobertaConfig
 
-from compress.prune import PruneConfig
-from compress.prune import main as prune
-from distill.batches import model_inputs, to_tensors
-from distill.importance import measure_importance
-from distill.objectives import supervised
+from compress.prune.stage import PruneConfig
+from compress.prune.stage import main as prune
+from distill.prune_plan.importance import measure_importance
+from distill.prune_plan.width import WidthFlags, narrow
 from distill.run import DistillConfig
 from distill.run import main as distil
 from distill.student import check_same_tokens, student_from_layers
-from distill.width import WidthFlags, narrow
-from qa.bundle import open_bundle
-from qa.datasets import resolve
-from qa.errors import BundleError, OptionError
-from qa.features import collate, make_windows
+from distill.training.batches import model_inputs, to_tensors
+from distill.training.objectives import supervised
+from qa.base.errors import BundleError, OptionError
+from qa.bundles.bundle import open_bundle
+from qa.data.datasets import resolve
+from qa.data.squad import Answer, Example, read_squad
 from qa.models.encoders import Encoder
 from qa.models.model import QAModel
 from qa.models.pretrained import embedded_folder, load_encoder
 from qa.models.surgery import keep_heads, keep_neurons
-from qa.settings import QASettings
-from qa.squad import Answer, Example, read_squad
-from qa.tokenization import load_tokenizer
+from qa.text.features import collate, make_windows
+from qa.text.settings import QASettings
+from qa.text.tokenization import load_tokenizer
 
 TINY = {"vocab_size": 90, "hidden_size": 32, "num_hidden_layers": 3, "num_attention_heads": 4, "intermediate_size": 48}
 CONFIGS = {

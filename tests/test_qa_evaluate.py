@@ -5,15 +5,16 @@ import json
 import pytest
 
 from qa import evaluate
-from qa.answers import Prediction
-from qa.bundle import open_bundle
-from qa.datasets import resolve
-from qa.errors import OptionError
-from qa.evaluate import EvaluateConfig, evaluate_runtime, main, parts, predict, score
-from qa.features import make_windows
-from qa.journal import Journal
-from qa.runtimes import load_runtime, run_windows
-from qa.squad import Example, read_squad
+from qa.base.errors import OptionError
+from qa.base.journal import Journal
+from qa.bundles.bundle import open_bundle
+from qa.data.datasets import resolve
+from qa.data.squad import Example, read_squad
+from qa.evaluate import EvaluateConfig, main
+from qa.evaluation.predict import evaluate_runtime, parts, predict, score
+from qa.runtime.runtimes import load_runtime, run_windows
+from qa.text.answers import Prediction
+from qa.text.features import make_windows
 
 
 @pytest.fixture

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from qa.datasets import resolve
-from qa.features import answer_tokens, collate, make_windows, window_spans
+from qa.data.datasets import resolve
+from qa.data.squad import Answer, Example, read_squad
 from qa.models.pretrained import embedded_folder
-from qa.settings import QASettings
-from qa.squad import Answer, Example, read_squad
-from qa.tokenization import load_tokenizer
+from qa.text.features import answer_tokens, collate, make_windows, window_spans
+from qa.text.settings import QASettings
+from qa.text.tokenization import load_tokenizer
 
 
 @pytest.fixture(scope="module")

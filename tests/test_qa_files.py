@@ -5,10 +5,10 @@ import os
 
 import pytest
 
-from qa import datasets
-from qa.errors import OptionError, SquadFormatError
-from qa.files import check_free_space, check_new_file, check_writable, write_whole
-from qa.squad import read_squad
+from qa.base.errors import OptionError, SquadFormatError
+from qa.base.files import check_free_space, check_new_file, check_writable, write_whole
+from qa.data import datasets
+from qa.data.squad import read_squad
 
 
 def test_file_is_replaced_whole(tmp_path):

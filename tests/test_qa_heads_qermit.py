@@ -7,12 +7,12 @@ from torch import nn
 from torch.nn import functional
 from transformers import BertConfig
 
-from qa.errors import OptionError
+from qa.base.errors import OptionError
 from qa.models.encoders import Encoder
 from qa.models.heads import HEADS, build_head
 from qa.models.heads.qermit import Convolution, ConvolutionQuestion, MaxPoolQuestion, MultiConvolutionQuestion
 from qa.models.model import QAModel
-from qa.settings import QASettings
+from qa.text.settings import QASettings
 
 
 def test_maxpool_by_hand():

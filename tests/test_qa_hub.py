@@ -7,10 +7,10 @@ from conftest import ENCODER_CONFIGS
 from transformers import AutoConfig, AutoModelForQuestionAnswering, AutoTokenizer
 
 from export.parity import real_windows
-from qa.bundle import CARD, open_bundle
-from qa.features import collate, make_windows
+from qa.bundles.bundle import CARD, open_bundle
+from qa.data.squad import Example
 from qa.models.model import QAModel
-from qa.squad import Example
+from qa.text.features import collate, make_windows
 
 
 @pytest.mark.parametrize("encoder", ENCODER_CONFIGS)

@@ -8,14 +8,14 @@ from dataclasses import replace
 import pytest
 
 from qa import load
-from qa.bundle import open_bundle
-from qa.datasets import resolve
-from qa.errors import BundleError, OptionError
-from qa.evaluate import answer_text, predict
-from qa.features import make_windows
+from qa.base.errors import BundleError, OptionError
+from qa.bundles.bundle import open_bundle
+from qa.data.datasets import resolve
+from qa.data.squad import read_squad
+from qa.evaluation.predict import answer_text, predict
 from qa.reader import Answer, Reader
-from qa.runtimes import load_runtime, run_windows
-from qa.squad import read_squad
+from qa.runtime.runtimes import load_runtime, run_windows
+from qa.text.features import make_windows
 
 
 @pytest.fixture(scope="module")

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from qa.datasets import resolve
-from qa.metrics import best_f1_threshold, evaluate_predictions, normalize_answer, token_f1
-from qa.squad import Answer, Example, read_squad
+from qa.data.datasets import resolve
+from qa.data.metrics import best_f1_threshold, evaluate_predictions, normalize_answer, token_f1
+from qa.data.squad import Answer, Example, read_squad
 
 GOLDEN = json.loads((Path(__file__).parent / "golden" / "squad_predictions.json").read_text(encoding="utf-8"))
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 from transformers import BertConfig, BertForQuestionAnswering, DistilBertConfig, DistilBertForQuestionAnswering
 
-from qa.errors import BundleError, OptionError
+from qa.base.errors import BundleError, OptionError
 from qa.models.encoders import Encoder
 from qa.models.heads import HEADS, build_head
 from qa.models.model import QAModel

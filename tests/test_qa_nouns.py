@@ -4,8 +4,8 @@ import sys
 
 import pytest
 
-from qa.errors import OptionError
-from qa.nouns import nouns, sentences
+from qa.base.errors import OptionError
+from qa.data.augment.nouns import nouns, sentences
 
 
 def test_common_nouns_plurals_and_whole_names():

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from qa import load
-from qa.bundle import open_bundle
-from qa.features import Window, make_windows
-from qa.preselection import K1, MOST_WINDOWS, best_windows, preselect
-from qa.settings import QASettings
-from qa.squad import Example
+from qa.bundles.bundle import open_bundle
+from qa.data.squad import Example
+from qa.text.features import Window, make_windows
+from qa.text.preselection import K1, MOST_WINDOWS, best_windows, preselect
+from qa.text.settings import QASettings
 
 QUESTION = "Where is the harbour?"
 SENTENCES = [f"Sentence number {n} of this long text tells nothing of note to anyone at all." for n in range(400)]

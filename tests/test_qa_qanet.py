@@ -5,14 +5,14 @@ import pytest
 import torch
 from tflite_exports import ROW_SCALES
 
-import export.tflite
-from compress.magnitude import linear_weights
+import export.tflite.stage
+from compress.prune.magnitude import linear_weights
 from export.parity import real_windows
-from export.tflite import read_structure
+from export.tflite.stage import read_structure
 from qa.models.encoders import Encoder
 from qa.models.model import QAModel
 from qa.models.qanet import ContextQueryAttention, QANetConfig, position_table
-from qa.runtimes import TorchRuntime, load_runtime, run_windows
+from qa.runtime.runtimes import TorchRuntime, load_runtime, run_windows
 
 LENGTH = 128
 
@@ -62,8 +62,8 @@ def test_magnitude_pruning_reaches_its_matrices(make_whole):
 @pytest.mark.parametrize("flag", ["none", "fp16", "int8", "int8-weights", "int4"])
 def test_tflite(make_whole_bundle, tmp_path, flag):
     bundle = make_whole_bundle("qanet")
-    config = export.tflite.TFLiteConfig(model=bundle.path, out=tmp_path / "out", quantize=flag, lengths=(LENGTH,))
-    exported = export.tflite.main(config)
+    config = export.tflite.stage.TFLiteConfig(model=bundle.path, out=tmp_path / "out", quantize=flag, lengths=(LENGTH,))
+    exported = export.tflite.stage.main(config)
     if flag == "none":
         windows = real_windows(bundle)[:5]
         wanted, seen = (run_windows(runtime, windows) for runtime in (TorchRuntime(bundle.weights, 1), load_runtime(exported, 1)))

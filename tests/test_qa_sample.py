@@ -5,10 +5,10 @@ from itertools import pairwise
 
 import pytest
 
-from qa.datasets import EMBEDDED, resolve
-from qa.errors import OptionError
-from qa.sample import SampleConfig, main
-from qa.squad import read_squad
+from qa.base.errors import OptionError
+from qa.data.datasets import EMBEDDED, resolve
+from qa.data.sample import SampleConfig, main
+from qa.data.squad import read_squad
 
 
 def test_questions_are_evenly_spaced_and_untouched(tmp_path, capsys):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from qa.sampling import evenly
+from qa.base.sampling import evenly
 
 
 @pytest.mark.parametrize(

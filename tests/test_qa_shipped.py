@@ -11,18 +11,19 @@ import pytest
 
 from distill.run import DistillConfig
 from distill.run import main as distil
-from export.onnx import OnnxConfig
-from export.onnx import main as export_onnx
-from qa import load, shipped
+from export.onnx.stage import OnnxConfig
+from export.onnx.stage import main as export_onnx
+from qa import load
 from qa.ask import AskConfig
 from qa.ask import main as ask
-from qa.bundle import CARD, copy_bundle, open_bundle
-from qa.checkpoints import output_beside
-from qa.datasets import resolve
-from qa.errors import BundleError, OptionError
-from qa.metrics import evaluate_predictions
+from qa.base.errors import BundleError, OptionError
+from qa.bundles import shipped
+from qa.bundles.bundle import CARD, copy_bundle, open_bundle
+from qa.bundles.hf_import import output_beside
+from qa.data.datasets import resolve
+from qa.data.metrics import evaluate_predictions
+from qa.data.squad import read_squad
 from qa.reader import Reader
-from qa.squad import read_squad
 
 pytestmark = pytest.mark.usefixtures("fresh_accelerate")
 ROOT = Path(__file__).parent.parent

@@ -5,8 +5,8 @@ import json
 
 import pytest
 
-from qa.errors import SquadFormatError
-from qa.squad import read_predictions, read_squad, write_squad
+from qa.base.errors import SquadFormatError
+from qa.data.squad import read_predictions, read_squad, write_squad
 
 
 def squad(context="A red fox.", qas=None):

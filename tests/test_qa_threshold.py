@@ -7,17 +7,17 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from compress.store import StoreConfig
-from compress.store import main as store
-from export.onnx import OnnxConfig
-from export.onnx import main as export
-from qa.answers import Candidate, Prediction
-from qa.bundle import HELD_OUT, SETTINGS, new_bundle, open_bundle
-from qa.evaluate import predict, score
-from qa.features import make_windows
-from qa.runtimes import load_runtime, run_windows
-from qa.squad import Answer, Example, read_squad
-from qa.threshold import HELD_OUT_QUESTIONS, hold_out, save_held_out, steady_threshold, tune
+from compress.cast import StoreConfig
+from compress.cast import main as store
+from export.onnx.stage import OnnxConfig
+from export.onnx.stage import main as export
+from qa.bundles.bundle import HELD_OUT, SETTINGS, new_bundle, open_bundle
+from qa.data.squad import Answer, Example, read_squad
+from qa.evaluation.predict import predict, score
+from qa.evaluation.threshold import HELD_OUT_QUESTIONS, hold_out, save_held_out, steady_threshold, tune
+from qa.runtime.runtimes import load_runtime, run_windows
+from qa.text.answers import Candidate, Prediction
+from qa.text.features import make_windows
 
 
 def questions(n_articles, n_passages, n_asked, answerable=False):

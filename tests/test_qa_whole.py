@@ -7,25 +7,25 @@ from sixteen_questions import f1, sixteen_questions
 from torch import nn
 from transformers import BertConfig
 
-import export.onnx
-from compress.prune import PruneConfig
-from compress.prune import main as prune
-from distill.objectives import supervised
+import export.onnx.stage
+from compress.prune.stage import PruneConfig
+from compress.prune.stage import main as prune
 from distill.run import DistillConfig
 from distill.run import main as distil
 from distill.student import student_from_layers
-from distill.training import Trainer, TrainingOptions
+from distill.training.objectives import supervised
+from distill.training.trainer import Trainer, TrainingOptions
 from export.parity import real_windows
-from qa.bundle import open_bundle
-from qa.errors import OptionError
-from qa.features import collate
+from qa.base.errors import OptionError
+from qa.bundles.bundle import open_bundle
 from qa.models.architectures import ENCODERS, WHOLE_MODELS
 from qa.models.encoders import Encoder
 from qa.models.model import QAModel
 from qa.models.pretrained import embedded_folder
 from qa.models.whole import character_table
-from qa.runtimes import TorchRuntime, load_runtime
-from qa.tokenization import load_tokenizer
+from qa.runtime.runtimes import TorchRuntime, load_runtime
+from qa.text.features import collate
+from qa.text.tokenization import load_tokenizer
 
 LEARNING_RATES = {"qanet": 5e-3, "bidaf": 1e-2}
 whole_models = pytest.mark.parametrize("name", WHOLE_MODELS)
@@ -119,7 +119,7 @@ def test_it_learns_16_real_questions(make_bundle, make_whole, tmp_path, name):
 def test_onnx(make_whole_bundle, tmp_path, name, flag):
     """The exporter compares 40 real windows, padded and not, itself."""
     bundle = make_whole_bundle(name)
-    exported = export.onnx.main(export.onnx.OnnxConfig(model=bundle.path, out=tmp_path / "out", quantize=flag))
+    exported = export.onnx.stage.main(export.onnx.stage.OnnxConfig(model=bundle.path, out=tmp_path / "out", quantize=flag))
     if flag == "none":
         batch = collate(real_windows(bundle)[:3])
         for wanted, seen in zip(TorchRuntime(bundle.weights, 1)(batch), load_runtime(exported, 1)(batch), strict=True):

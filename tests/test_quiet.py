@@ -12,9 +12,9 @@ import pytest
 import torch
 from transformers.utils.logging import enable_progress_bar, is_progress_bar_enabled
 
-from qa.bundle import open_bundle
-from qa.quiet import quiet_libraries
-from qa.runtimes import TorchRuntime
+from qa.base.quiet import quiet_libraries
+from qa.bundles.bundle import open_bundle
+from qa.runtime.runtimes import TorchRuntime
 
 ROOT = Path(__file__).parent.parent
 IMPORT_OURS = """

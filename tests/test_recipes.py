@@ -11,14 +11,14 @@ import pytest
 import tyro
 from test_docs_commands import main_of
 
-from qa.cli import options_of
+from qa.base.cli import options_of
 
 ROOT = Path(__file__).parent.parent
 STEP = re.compile(r"\.venv/bin/python (?:-m torch\.distributed\.run .*?)?(?:-m )?([a-z]+[./][a-z_.]+)(.*)")
 GIVEN = {"TRAIN": "train.json", "DEV": "dev.json", "DEV1": "dev1.json", "MORE": "a.json b.json"}
 RECIPES = {
-    "flagship": (("rows", "forms"), {"distill.finetune", "distill.run", "compress.quantize_aware", "benchmarks.compare"}),
-    "whole-models": (("rows",), {"distill.run", "export.onnx", "benchmarks.compare", "benchmarks.curves"}),
+    "flagship": (("rows", "forms"), {"distill.finetune", "distill.run", "compress.qat.stage", "benchmarks.compare"}),
+    "whole-models": (("rows",), {"distill.run", "export.onnx.stage", "benchmarks.compare", "benchmarks.curves"}),
 }
 
 

@@ -81,7 +81,7 @@ def test_ends_that_are_wrong(parts, code, stderr, says):
 
 
 def test_exceptions_that_are_no_refusals_are_told_with_their_place(parts):
-    from qa.errors import BundleError
+    from qa.base.errors import BundleError
 
     def refuse():
         raise BundleError("one line")

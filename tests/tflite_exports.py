@@ -8,12 +8,12 @@ from ai_edge_litert import schema_py_generated as schema
 from ai_edge_litert.interpreter import Interpreter
 from ai_edge_litert.tools import flatbuffer_utils
 
-from compress.quantize_tflite import compact
-from export.package import append_package, read_package
-from export.tflite import TFLiteConfig, main
-from qa.bundle import PROBE, new_bundle, open_bundle
+from export.android.package import append_package, read_package
+from export.tflite.quantize import compact
+from export.tflite.stage import TFLiteConfig, main
+from qa.bundles.bundle import PROBE, new_bundle, open_bundle
 from qa.models.model import QAModel
-from qa.probe import write_probe
+from qa.runtime.probe import write_probe
 
 LENGTHS = (96, 128)
 ROW_SCALES = ("EMBEDDING_LOOKUP", "FLOAT32", False)  # of an int8 word table, among a Structure's weight_types

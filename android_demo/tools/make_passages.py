@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from qa.datasets import EMBEDDED, resolve
-from qa.files import write_whole
-from qa.squad import read_squad
+from qa.base.files import write_whole
+from qa.data.datasets import EMBEDDED, resolve
+from qa.data.squad import read_squad
 
 PASSAGES = Path(__file__).resolve().parent.parent / "app" / "src" / "main" / "assets" / "passages.json"
 MOST_QUESTIONS = 5

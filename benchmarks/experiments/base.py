@@ -11,27 +11,27 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from benchmarks.accuracy import evaluate
-from benchmarks.command_line import flag_name, note
-from benchmarks.latency.conditions import machine
-from benchmarks.models import bundle_metadata, now
-from benchmarks.results import CPU, Accuracy, Data, Failure, ResultFile, Runtime, newest
-from benchmarks.tables import Table, as_markdown, as_text, check_markers, write_marked
-from distill.objectives import supervised
+from benchmarks.measure.accuracy import evaluate
+from benchmarks.measure.command_line import flag_name, note
+from benchmarks.measure.conditions import machine
+from benchmarks.measure.models import bundle_metadata, now
+from benchmarks.results.rows import CPU, Accuracy, Data, Failure, ResultFile, Runtime, newest
+from benchmarks.show.tables import Table, as_markdown, as_text, check_markers, write_marked
 from distill.stage import DataSplits, save_model
-from distill.training import Trainer, TrainingOptions
-from qa import sampling
-from qa.bundle import Bundle, open_bundle
-from qa.cli import check_option, one_line
-from qa.errors import BundleError, UnsupportedExport
-from qa.features import Window
-from qa.files import write_whole
-from qa.metrics import question_scores
+from distill.training.objectives import supervised
+from distill.training.trainer import Trainer, TrainingOptions
+from qa.base import sampling
+from qa.base.cli import check_option, one_line
+from qa.base.errors import BundleError, UnsupportedExport
+from qa.base.files import file_sha256, write_whole
+from qa.bundles.bundle import Bundle, open_bundle
+from qa.data.metrics import question_scores
+from qa.data.squad import Example
 from qa.models.model import QAModel
 from qa.models.pretrained import EMBEDDED
-from qa.runtimes import load_runtime
-from qa.settings import QASettings
-from qa.squad import Example, file_sha256
+from qa.runtime.runtimes import load_runtime
+from qa.text.features import Window
+from qa.text.settings import QASettings
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,7 +14,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from benchmarks.command_line import command_line_of, note
 from benchmarks.experiments.base import Experiment, ExperimentConfig, data_of, evenly, show_tables, train
 from benchmarks.experiments.football_views import (
     FOOTBALL,
@@ -26,20 +25,22 @@ from benchmarks.experiments.football_views import (
     comparison_table,
     main_table,
 )
-from benchmarks.results import AnyResult, Failure, ResultFile, exit_if_failed
+from benchmarks.measure.command_line import command_line_of, note
+from benchmarks.results.rows import AnyResult, Failure, ResultFile, exit_if_failed
 from distill.stage import disable_attention_dropout, fresh_model, load_splits
 from distill.student import same_tokens
-from distill.training import TrainingOptions
-from qa.bundle import Bundle
-from qa.checkpoints import open_model
-from qa.cli import check_option, run_command
-from qa.errors import OptionError, SquadFormatError
-from qa.features import Window, make_windows
+from distill.training.trainer import TrainingOptions
+from qa.base.cli import check_option, run_command
+from qa.base.errors import OptionError, SquadFormatError
+from qa.base.files import file_sha256
+from qa.bundles.bundle import Bundle
+from qa.bundles.hf_import import open_model
+from qa.data.squad import Example
 from qa.models.model import QAModel
 from qa.models.pretrained import find_encoder, load_encoder
-from qa.settings import QASettings
-from qa.squad import Example, file_sha256
-from qa.tokenization import load_tokenizer
+from qa.text.features import Window, make_windows
+from qa.text.settings import QASettings
+from qa.text.tokenization import load_tokenizer
 
 # Questions for the threshold, of held-out reports: a fifth as many as are trained on, up to these. A question is eight windows
 # here, so the 1,000 that a bundle may carry would take as long as scoring a small run.

@@ -8,11 +8,11 @@ from functools import cached_property
 import numpy as np
 
 from benchmarks.experiments.base import QuestionScores
-from benchmarks.stats import resampled_scores, score_interval
-from benchmarks.tables import UNKNOWN, Table, number, text_table
-from qa.bootstrap import LEVEL, N_RESAMPLES, Interval
-from qa.metrics import has_answer
-from qa.squad import Example
+from benchmarks.results.stats import resampled_scores, score_interval
+from benchmarks.show.tables import UNKNOWN, Table, number, text_table
+from qa.data.metrics import has_answer
+from qa.data.squad import Example
+from qa.evaluation.bootstrap import LEVEL, N_RESAMPLES, Interval
 
 MARKERS_NAME = "football"
 SQUAD, FOOTBALL, SQUAD_FOOTBALL = "squad", "football", "squad-football"

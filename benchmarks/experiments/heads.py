@@ -13,9 +13,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import export.onnx
-import export.tflite
-from benchmarks.command_line import command_line_of
+import export.onnx.stage
+import export.tflite.stage
 from benchmarks.experiments.base import Experiment, ExperimentConfig, data_of, evenly, load_scores, show_tables, train
 from benchmarks.experiments.heads_views import (
     MARKERS_NAME,
@@ -25,28 +24,29 @@ from benchmarks.experiments.heads_views import (
     draw,
     main_table,
 )
-from benchmarks.latency.conditions import machine, this_host
-from benchmarks.latency.measure import Timing, measure_latency
-from benchmarks.latency.plan import QUICK, Setting
-from benchmarks.models import ModelUnderTest, Run, bundle_metadata, model_of
-from benchmarks.results import CPU, PADDED, UNPADDED, AnyResult, Failure, Latency, ResultFile, Runtime, exit_if_failed
-from distill.precision import resolve_precision
+from benchmarks.measure.command_line import command_line_of
+from benchmarks.measure.conditions import machine, this_host
+from benchmarks.measure.latency import Timing, measure_latency
+from benchmarks.measure.models import ModelUnderTest, Run, bundle_metadata, model_of
+from benchmarks.measure.plan import QUICK, Setting
+from benchmarks.results.rows import CPU, PADDED, UNPADDED, AnyResult, Failure, Latency, ResultFile, Runtime, exit_if_failed
 from distill.stage import fresh_model, load_splits
 from distill.student import standalone_student
-from distill.training import TrainingOptions
-from qa.bundle import Bundle, open_bundle
-from qa.cli import check_option, run_command
-from qa.datasets import EMBEDDED, SQUAD_FILES
-from qa.features import Window, make_windows
+from distill.training.precision import resolve_precision
+from distill.training.trainer import TrainingOptions
+from qa.base.cli import check_option, run_command
+from qa.base.files import file_sha256
+from qa.bundles.bundle import Bundle, open_bundle
+from qa.data.datasets import EMBEDDED, SQUAD_FILES
+from qa.formats.precision import OF_FLAG
 from qa.models.architectures import WHOLE_MODELS
 from qa.models.heads import HEADS
 from qa.models.model import QAModel
 from qa.models.pretrained import find_encoder, load_encoder
-from qa.precision import OF_FLAG
-from qa.runtimes import load_runtime
-from qa.settings import QASettings
-from qa.squad import file_sha256
-from qa.tokenization import load_tokenizer
+from qa.runtime.runtimes import load_runtime
+from qa.text.features import Window, make_windows
+from qa.text.settings import QASettings
+from qa.text.tokenization import load_tokenizer
 
 EXPORTS = (("onnx", "none"), ("onnx", "int8"), ("tflite", "none"), ("tflite", "int8"))
 
@@ -199,9 +199,9 @@ def export_model(run: Heads, model: HeadModel, parent: Bundle, kind: str, flag: 
         return None
     try:
         if not path.exists() and kind == "onnx":
-            export.onnx.main(export.onnx.OnnxConfig(model=parent.path, quantize=flag))
+            export.onnx.stage.main(export.onnx.stage.OnnxConfig(model=parent.path, quantize=flag))
         elif not path.exists():
-            export.tflite.main(export.tflite.TFLiteConfig(model=parent.path, quantize=flag))
+            export.tflite.stage.main(export.tflite.stage.TFLiteConfig(model=parent.path, quantize=flag))
         made = model_of(open_bundle(path, kind=kind), path.name)
         runtime = load_runtime(made.bundle)
     except Exception as error:  # runtimes and converters raise their own types

@@ -14,16 +14,16 @@ from typing import Any
 import numpy as np
 
 from benchmarks.experiments.base import QuestionScores
-from benchmarks.latency.conditions import machine
-from benchmarks.notes import busy_cores
-from benchmarks.plots import Plot, Point, as_svg
-from benchmarks.results import BUSY, UNPADDED, Accuracy, AnyResult, Data, Failure, Latency
-from benchmarks.stats import score_interval, t_quantile
-from benchmarks.tables import UNKNOWN, Table, number, text_table
-from qa.bootstrap import LEVEL, N_RESAMPLES, Interval
-from qa.files import write_whole
+from benchmarks.measure.conditions import machine
+from benchmarks.results.rows import BUSY, UNPADDED, Accuracy, AnyResult, Data, Failure, Latency
+from benchmarks.results.stats import score_interval, t_quantile
+from benchmarks.show.footnotes import busy_cores
+from benchmarks.show.plots import Plot, Point, as_svg
+from benchmarks.show.tables import UNKNOWN, Table, number, text_table
+from qa.base.files import write_whole
+from qa.data.squad import Example
+from qa.evaluation.bootstrap import LEVEL, N_RESAMPLES, Interval
 from qa.models.architectures import WHOLE_MODELS
-from qa.squad import Example
 
 REFERENCE = "linear"
 MARKERS_NAME = "zoo"

@@ -20,19 +20,19 @@ from typing import Any
 
 from tqdm import tqdm
 
-from benchmarks.command_line import flag_name
-from benchmarks.latency.conditions import machine
-from benchmarks.panels import Panel, panels_svg
-from benchmarks.plots import linear_axis, log_or_zero_axis
-from benchmarks.tables import as_markdown, as_text, text_table, write_marked
-from qa.checkpoints import open_model
-from qa.cli import check_option, run_command
-from qa.datasets import resolve
-from qa.errors import PocketQAError
-from qa.files import check_new_folder, write_whole
-from qa.sample import sample
-from qa.sampling import evenly
-from qa.squad import Example, file_sha256, read_json, read_squad, write_squad
+from benchmarks.measure.command_line import flag_name
+from benchmarks.measure.conditions import machine
+from benchmarks.show.panels import Panel, panels_svg
+from benchmarks.show.plots import linear_axis, log_or_zero_axis
+from benchmarks.show.tables import as_markdown, as_text, text_table, write_marked
+from qa.base.cli import check_option, run_command
+from qa.base.errors import PocketQAError
+from qa.base.files import check_new_folder, file_sha256, write_whole
+from qa.base.sampling import evenly
+from qa.bundles.hf_import import open_model
+from qa.data.datasets import resolve
+from qa.data.sample import sample
+from qa.data.squad import Example, read_json, read_squad, write_squad
 
 MANY, LONG = "many questions", "long passages"
 NAME = "long-and-many"

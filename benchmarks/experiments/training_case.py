@@ -20,20 +20,20 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from benchmarks.latency.plan import sample_windows
-from benchmarks.latency.worker import resident_mb
-from distill.batches import to_tensors
-from distill.objectives import Distillation, DistillationWeights, supervised
+from benchmarks.measure.plan import sample_windows
+from benchmarks.measure.worker import resident_mb
 from distill.student import student_from_layers
-from distill.teacher_logits import TeacherLogits
-from distill.training import LossFunction, Trainer, TrainingOptions, make_accelerator
-from qa.bundle import open_bundle
-from qa.cli import one_line
-from qa.datasets import resolve
-from qa.errors import OptionError, PocketQAError
-from qa.features import Window, make_windows
+from distill.training.batches import to_tensors
+from distill.training.objectives import Distillation, DistillationWeights, supervised
+from distill.training.teacher_logits import TeacherLogits
+from distill.training.trainer import LossFunction, Trainer, TrainingOptions, make_accelerator
+from qa.base.cli import one_line
+from qa.base.errors import OptionError, PocketQAError
+from qa.bundles.bundle import open_bundle
+from qa.data.datasets import resolve
+from qa.data.squad import read_squad
 from qa.models.model import QAModel
-from qa.squad import read_squad
+from qa.text.features import Window, make_windows
 
 WARMUP_STEPS = 2
 LEARNING_RATE = 1e-5

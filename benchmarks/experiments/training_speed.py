@@ -19,12 +19,11 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.command_line import command_line_of, flag_name, note
 from benchmarks.experiments.training_case import CASES, CaseConfig, chosen_windows
-from benchmarks.groups import collect
-from benchmarks.latency.conditions import OtherLoad, cores_for, machine, this_host
-from benchmarks.models import gpu, now
-from benchmarks.results import (
+from benchmarks.measure.command_line import command_line_of, flag_name, note
+from benchmarks.measure.conditions import OtherLoad, cores_for, machine, this_host
+from benchmarks.measure.models import gpu, now
+from benchmarks.results.rows import (
     CPU,
     CUDA,
     UNPADDED,
@@ -35,16 +34,17 @@ from benchmarks.results import (
     TrainingSpeed,
     exit_if_failed,
 )
-from benchmarks.tables import as_text
-from benchmarks.views import training_tables
-from qa.bundle import Bundle
-from qa.checkpoints import open_model
-from qa.cli import check_option, one_line, run_command
-from qa.datasets import EMBEDDED, resolve
-from qa.errors import PocketQAError
+from benchmarks.show.groups import collect
+from benchmarks.show.tables import as_text
+from benchmarks.show.views import training_tables
+from qa.base.cli import check_option, one_line, run_command
+from qa.base.errors import PocketQAError
+from qa.base.files import file_sha256
+from qa.bundles.bundle import Bundle
+from qa.bundles.hf_import import open_model
+from qa.data.datasets import EMBEDDED, resolve
 from qa.models.model import QAModel
-from qa.runtimes import available_cores
-from qa.squad import file_sha256
+from qa.runtime.runtimes import available_cores
 
 TIMEOUT_S = 3600
 

@@ -1,1 +1,1 @@
-"""The SQuAD excerpt that ships with the project (see NOTICE.md)."""
+"""Questions: SQuAD files, named data sets, metrics, samples, conversion, augmentation."""

@@ -1,6 +1,6 @@
 """Question-answering models: a registry of encoders and heads, and the model that joins one of each."""
 
-from qa.quiet import quiet_import
+from qa.base.quiet import quiet_import
 
 with quiet_import():
     import transformers.modeling_utils  # noqa: F401  which imports torchao where that is installed

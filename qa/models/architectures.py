@@ -28,12 +28,12 @@ from transformers import (
     RobertaModel,
 )
 
-from qa.errors import OptionError
+from qa.base.errors import OptionError
+from qa.formats.tensors import INPUTS
 from qa.models.bidaf import BiDAF, BiDAFConfig, BiDAFOutput
 from qa.models.heads.segments import MASKED
 from qa.models.mpnet import MPNet
 from qa.models.qanet import QANet, QANetConfig, QANetOutput
-from qa.tokenization import INPUTS
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ import torch
 from torch import Tensor, nn
 from transformers import PretrainedConfig
 
-from qa.cli import check_option
-from qa.errors import OptionError, UnsupportedExport
+from qa.base.cli import check_option
+from qa.base.errors import OptionError, UnsupportedExport
 from qa.models.architectures import LayerParts, encoder_type
 from qa.models.word_table import ProductQuantizedEmbedding
 

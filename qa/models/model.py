@@ -13,11 +13,10 @@ import torch
 from safetensors.torch import load_file, save
 from torch import Tensor, nn
 
-from qa.card_use import CONFIG, WHY_NOT_IN_TRANSFORMERS
-from qa.cli import check_option
-from qa.errors import BundleError, OptionError
-from qa.files import write_whole
-from qa.kinds import KINDS
+from qa.base.cli import check_option
+from qa.base.errors import BundleError, OptionError
+from qa.base.files import write_whole
+from qa.formats.registry import CONFIG, KINDS, WHY_NOT_IN_TRANSFORMERS
 from qa.models.architectures import encoder_type
 from qa.models.encoders import Encoder
 from qa.models.heads import build_head
@@ -27,7 +26,7 @@ from qa.models.storage import opened, stored
 from qa.models.surgery import shrink_to
 from qa.models.whole import StandaloneModel
 from qa.models.word_table import ProductQuantizedEmbedding
-from qa.settings import QASettings
+from qa.text.settings import QASettings
 
 WEIGHTS = KINDS["pytorch"].weights
 CUT_THE_QUESTION = (StandaloneModel, ConvolutionQuestion, MultiConvolutionQuestion)  # at LONGEST_QUESTION

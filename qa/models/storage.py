@@ -15,7 +15,7 @@ FEWEST_ROWS = 8  # of a matrix that is worth rounding
 
 
 def stored(tensors: Mapping[str, Tensor], precision: str, columns: Mapping[str, Tensor] | None = None) -> dict[str, Tensor]:
-    """Weights on the CPU in a precision that `qa.precision` has for PyTorch; integers stay as they are.
+    """Weights on the CPU in a precision that `qa.formats.precision` has for PyTorch; integers stay as they are.
 
     `columns` are factors (C,), none of them 0, by the name of a matrix (R, C): multiplied by them, its values are on the grid of
     integers already, which only so is kept.

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from qa.models.heads.qermit import Highway
-from qa.tokenization import vocabulary
+from qa.text.tokenization import vocabulary
 
 NO_CHARACTER, OTHER_CHARACTER = 0, 1
 # The character table's last column. Int8 rows are scaled by their largest value: with 127 in each, every id is stored exactly.

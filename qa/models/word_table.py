@@ -1,7 +1,7 @@
 """A word table in a third or a quarter of its int8 bytes: product quantization (Jégou et al. 2011).
 
 A word vector is cut into groups of a few values. Each group has a codebook of 256 entries, and a token is stored as the number
-of one entry a group, a byte each. Codes are found once (compress.tables) and stay; the codebooks are parameters and train.
+of one entry a group, a byte each. Codes are found once (compress.embeddings) and stay; the codebooks are parameters and train.
 
 Letters: B batch, T tokens, V tokens of the vocabulary, D width of a word vector, W values of a group, G = ceil(D / W) groups.
 """
@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from qa.precision import GROUP_SIZES
+from qa.formats.precision import GROUP_SIZES
 
 N_ENTRIES = 256
 FIRST_CODE = -128  # codes are int8, which converters store as it is

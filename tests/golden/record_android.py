@@ -19,16 +19,16 @@ from pathlib import Path
 import numpy as np
 import tokenizers
 
-from export.package import MEMBERS, read_package
-from export.unicode_texts import generated_texts
-from qa import sampling
-from qa.answers import decode
-from qa.bundle import open_bundle
-from qa.datasets import EMBEDDED, resolve
-from qa.features import make_windows
-from qa.preselection import preselect
-from qa.runtimes import load_runtime, run_windows
-from qa.squad import Example, read_squad
+from export.android.package import MEMBERS, read_package
+from export.android.unicode_texts import generated_texts
+from qa.base import sampling
+from qa.bundles.bundle import open_bundle
+from qa.data.datasets import EMBEDDED, resolve
+from qa.data.squad import Example, read_squad
+from qa.runtime.runtimes import load_runtime, run_windows
+from qa.text.answers import decode
+from qa.text.features import make_windows
+from qa.text.preselection import preselect
 
 OUT = Path(__file__).parent / "android"
 SEED, N_GENERATED, N_CONTEXTS, N_QUESTIONS = 20, 1500, 60, 100

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from app_process import AppProcess
 
-from qa.bundle import open_bundle
+from qa.bundles.bundle import open_bundle
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)

@@ -12,12 +12,13 @@ from forks import fork, import_everything
 from mutations import damaged_bytes, damaged_json
 
 import qa
-from qa.bundle import PROBE
-from qa.features import collate
-from qa.precision import PRECISIONS
-from qa.probe import ProbeWindow, read_probe, relative_difference
-from qa.runtimes import run_length
-from qa.squad import file_sha256, read_squad
+from qa.base.files import file_sha256
+from qa.bundles.bundle import PROBE
+from qa.data.squad import read_squad
+from qa.formats.precision import PRECISIONS
+from qa.runtime.probe import ProbeWindow, read_probe, relative_difference
+from qa.runtime.runtimes import run_length
+from qa.text.features import collate
 
 KINDS = ("student", "onnx-fp32", "onnx-int8", "tflite-fp32", "tflite-int8")
 N_QUESTIONS = 3

@@ -5,7 +5,7 @@ import traceback
 from collections.abc import Callable
 from pathlib import Path
 
-from qa.errors import PocketQAError
+from qa.base.errors import PocketQAError
 
 
 class Torture:

@@ -11,23 +11,23 @@ from forks import fork, import_everything
 from material import ROOT, WINDOWS
 from stages import TRAINED, drafts, lay_out
 
-from qa import shipped
+from qa.bundles import shipped
 
 # What works, by module: its options' class and small arguments, last of them what keeps it short.
 COMMANDS: dict[str, tuple[str, list[str]]] = {
     "distill.finetune": ("FinetuneConfig", ["--model", "encoder", "--head", "linear", "--out", "made", *WINDOWS, *TRAINED]),
     "distill.run": ("DistillConfig", ["--teacher", "teacher", "--student-layers", "1", "--out", "made", *TRAINED]),
-    "compress.prune": ("PruneConfig", ["--model", "teacher", "--importance-windows", "8", "--out", "made", *TRAINED]),
-    "compress.quantize_aware": (
+    "compress.prune.stage": ("PruneConfig", ["--model", "teacher", "--importance-windows", "8", "--out", "made", *TRAINED]),
+    "compress.qat.stage": (
         "QuantizeAwareConfig", ["--model", "student", "--calibration-windows", "8", "--out", "made", *TRAINED]
     ),
-    "compress.tables": ("TablesConfig", ["--model", "student", "--embeddings", "pq4", "--out", "made"]),
-    "export.onnx": ("OnnxConfig", ["--model", "student", "--out", "made"]),
-    "export.tflite": ("TFLiteConfig", ["--model", "student", "--out", "made"]),
+    "compress.embeddings": ("TablesConfig", ["--model", "student", "--embeddings", "pq4", "--out", "made"]),
+    "export.onnx.stage": ("OnnxConfig", ["--model", "student", "--out", "made"]),
+    "export.tflite.stage": ("TFLiteConfig", ["--model", "student", "--out", "made"]),
     "qa.evaluate": ("EvaluateConfig", ["--data", "questions.json", "--model", "onnx-int8", "--out", "made"]),
     "qa.ask": ("AskConfig", ["--model", "onnx-int8", "--question", "Who?", "--context", "questions.json"]),
-    "qa.checkpoints": ("CheckpointConfig", ["--model", "student", "--out", "made"]),
-    "qa.sample": ("SampleConfig", ["--data", "questions.json", "--questions", "5", "--out", "made"]),
+    "qa.bundles.hf_import": ("CheckpointConfig", ["--model", "student", "--out", "made"]),
+    "qa.data.sample": ("SampleConfig", ["--data", "questions.json", "--questions", "5", "--out", "made"]),
     "benchmarks.compare": ("CompareConfig", ["onnx-int8", "--data", "questions.json", "--rows", "made", "--quick"]),
     "benchmarks.table": ("TableConfig", [str(ROOT / "benchmarks" / "results" / "arm64-qemu.jsonl")]),
 }  # fmt: skip

@@ -48,7 +48,7 @@ def command(
     It is sent `how` at `event`; how many events there were is written to `count`; with `largest` no file can have more bytes: a
     full disk for whoever may mount none. Checkpoints are written after every step, so that training has events too.
     """
-    from distill.training import TrainingOptions
+    from distill.training.trainer import TrainingOptions
 
     check = TrainingOptions.__post_init__
 

@@ -15,8 +15,8 @@ from material import environment
 
 LIBRARIES = (
     "torch", "torch.onnx", "torch.utils.tensorboard", "transformers", "accelerate", "litert_torch", "ai_edge_quantizer",
-    "ai_edge_litert.interpreter", "onnx", "onnxruntime", "distill.run", "compress.prune", "compress.quantize_aware",
-    "compress.search", "export.onnx", "benchmarks.compare",
+    "ai_edge_litert.interpreter", "onnx", "onnxruntime", "distill.run", "compress.prune.stage", "compress.qat.stage",
+    "benchmarks.search.stage", "export.onnx.stage", "benchmarks.compare",
 )  # fmt: skip
 TICK = 0.005  # seconds between looks
 HUNG = 124  # exit code of one that had to be killed, as of timeout(1): no command ends with it

@@ -9,13 +9,13 @@ from case import Torture
 from mutations import damaged_bytes
 from texts import passage_and_question
 
-from export.android import answer_here, differences
-from export.core_process import NEED_JDK, CoreProcess
-from qa.bundle import open_bundle
-from qa.errors import BundleError, OptionError, ParityError
+from export.android.core_process import NEED_JDK, CoreProcess
+from export.android.stage import answer_here, differences
+from qa.base.errors import BundleError, OptionError, ParityError
+from qa.bundles.bundle import open_bundle
+from qa.data.squad import Example
 from qa.reader import check_text
-from qa.runtimes import load_runtime
-from qa.squad import Example
+from qa.runtime.runtimes import load_runtime
 
 MARKS = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be", codecs.BOM_UTF8: "utf-8"}
 

@@ -73,8 +73,8 @@ def _make_encoder(folder: Path) -> None:
 
 
 def _make_questions(path: Path) -> None:
-    from qa.datasets import resolve
-    from qa.squad import read_squad
+    from qa.data.datasets import resolve
+    from qa.data.squad import read_squad
 
     articles: dict[str, dict[str, list[object]]] = {}
     for e in read_squad(resolve("embedded", "train"))[:: 1500 // N_QUESTIONS][:N_QUESTIONS]:

@@ -10,12 +10,12 @@ from mutations import damaged_bytes, damaged_json, damaged_words
 
 from benchmarks.compare import main as compare
 from benchmarks.compare_options import CompareConfig
-from benchmarks.groups import collect, newest_order
-from benchmarks.models import find_models
-from benchmarks.report import Page, write_report
-from benchmarks.results import read_results, sound_results
-from benchmarks.tables import as_markdown, as_text
-from benchmarks.views import VIEWS, view_tables
+from benchmarks.measure.models import find_models
+from benchmarks.results.rows import read_results, sound_results
+from benchmarks.show.groups import collect, newest_order
+from benchmarks.show.report import Page, write_report
+from benchmarks.show.tables import as_markdown, as_text
+from benchmarks.show.views import VIEWS, view_tables
 
 RESULTS, GOLDEN = ROOT / "benchmarks" / "results", ROOT / "tests" / "golden"
 LOGGED_SIZE = b"18.9342"  # MB of the model in the golden logs

@@ -3,8 +3,8 @@
 from case import Torture, refused_or
 from mutations import damaged_bytes, damaged_json
 
-from qa.metrics import evaluate_predictions
-from qa.squad import read_predictions, read_squad
+from qa.data.metrics import evaluate_predictions
+from qa.data.squad import read_predictions, read_squad
 
 
 class SquadFiles(Torture):

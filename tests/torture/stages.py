@@ -13,9 +13,9 @@ from events import command
 from forks import Fork, fork, import_everything
 from material import BUNDLES, WINDOWS
 
-from benchmarks.results import read_results
-from qa.bundle import open_bundle
-from qa.errors import PocketQAError
+from benchmarks.results.rows import read_results
+from qa.base.errors import PocketQAError
+from qa.bundles.bundle import open_bundle
 
 TRAINED = ["--data", "questions.json", "--epochs", "2", "--batch-size", "4", "--precision", "fp32"]
 # Files that tell dates or times, of which only that they are there repeats.
@@ -48,28 +48,28 @@ STAGES = {
         "runs/student",
     ),
     "prune": Stage(
-        ("compress.prune", "--model", "teacher", "--importance-windows", "8", "--out", "made", *TRAINED)
+        ("compress.prune.stage", "--model", "teacher", "--importance-windows", "8", "--out", "made", *TRAINED)
     ),
     "prune single weights": Stage(
-        ("compress.prune", "--model", "teacher", "--method", "magnitude", "--iterations", "2", "--out", "made", *TRAINED)
+        ("compress.prune.stage", "--model", "teacher", "--method", "magnitude", "--iterations", "2", "--out", "made", *TRAINED)
     ),
     "train on the grid": Stage(
         (
-            "compress.quantize_aware", "--model", "student", "--teacher", "teacher", "--calibration-windows", "8",
+            "compress.qat.stage", "--model", "student", "--teacher", "teacher", "--calibration-windows", "8",
             "--out", "made", *TRAINED,
         ),
     ),
-    "compress the words": Stage(("compress.tables", "--model", "student", "--embeddings", "pq4", "--out", "made"), again=None),
+    "compress the words": Stage(("compress.embeddings", "--model", "student", "--embeddings", "pq4", "--out", "made"), again=None),
     "search": Stage(
         (
-            "compress.search", "--model", "teacher", "--target-mb", "1.4", "--data", "questions.json", "--questions", "4",
+            "benchmarks.search.stage", "--model", "teacher", "--target-mb", "1.4", "--data", "questions.json", "--questions", "4",
             "--recovery-windows", "8", "--out", "made",
         ),
         again=None,
         slow=True,
     ),
-    "export to ONNX": Stage(("export.onnx", "--model", "student", "--quantize", "int8", "--out", "made"), again=None),
-    "export to TFLite": Stage(("export.tflite", "--model", "student", "--quantize", "int8", "--out", "made"), again=None),
+    "export to ONNX": Stage(("export.onnx.stage", "--model", "student", "--quantize", "int8", "--out", "made"), again=None),
+    "export to TFLite": Stage(("export.tflite.stage", "--model", "student", "--quantize", "int8", "--out", "made"), again=None),
     "evaluate": Stage(
         ("qa.evaluate", "--data", "questions.json", "--model", "student", "--out", "made.json"), "made.json", again=()
     ),

@@ -15,7 +15,7 @@ from collections.abc import Callable
 import torch
 from torch import nn
 
-from qa.errors import OptionError
+from qa.base.errors import OptionError
 from qa.models.heads.mlp import (
     ACTIVATIONS,
     FourLayerGELUSkipHead,

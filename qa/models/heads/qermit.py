@@ -8,7 +8,7 @@ of the question's own tokens are read by nobody. Section 3.2 describes both part
 import torch
 from torch import Tensor, nn
 
-from qa.errors import OptionError
+from qa.base.errors import OptionError
 from qa.models.heads.segments import first_segment, hide, question_tokens, shifted
 
 # The longest question that convolutions and whole models read; settings that keep more are refused (QAModel.check_windows).

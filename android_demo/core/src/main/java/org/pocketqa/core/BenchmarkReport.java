@@ -6,7 +6,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** What a benchmark measured, and its JSON: every run's own time. benchmarks/phone_report.py describes that format and reads it. */
+/** What a benchmark measured, and its JSON: every run's own time. benchmarks/measure/phone_report.py describes that format and reads it. */
 public final class BenchmarkReport {
     private static final int VERSION = 1;
 

@@ -4,7 +4,7 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * What the training tokenizer does with each code point, as the model's file tells it (export/characters.py made it).
+ * What the training tokenizer does with each code point, as the model's file tells it (export/android/characters.py made it).
  *
  * No version of Java or Android has the tokenizer's Unicode data, so none of Character's or Normalizer's methods is used.
  */

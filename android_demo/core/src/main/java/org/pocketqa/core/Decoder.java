@@ -7,7 +7,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/** Start and end logits of a question's windows in, n-best answers and the null score out, by the rules of qa/answers.py. */
+/** Start and end logits of a question's windows in, n-best answers and the null score out, by the rules of qa/text/answers.py. */
 final class Decoder {
     private static final Comparator<Candidate> BEST_FIRST =
             new Comparator<Candidate>() {

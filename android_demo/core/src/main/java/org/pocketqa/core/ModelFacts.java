@@ -29,7 +29,7 @@ public final class ModelFacts {
         }
     }
 
-    /** The file's name on a phone; export/android_push.py has the same rule. */
+    /** The file's name on a phone; export/android/push.py has the same rule. */
     public String fileName() {
         String plain = (name + "-" + precision).replaceAll("[^A-Za-z0-9._-]+", "_").replaceAll("^[._-]+|[._-]+$", "");
         return (plain.isEmpty() ? "model" : plain) + ModelStore.EXTENSION;

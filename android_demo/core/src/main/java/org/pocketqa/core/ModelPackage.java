@@ -8,7 +8,7 @@ import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 
-/** All that a sideloaded .tflite says of itself: the zip at its end, read and checked (export/package.py wrote it). */
+/** All that a sideloaded .tflite says of itself: the zip at its end, read and checked (export/android/package.py wrote it). */
 public final class ModelPackage {
     private static final int FORMAT = 2;
     /** The tensors this app can feed and read. */

@@ -5,7 +5,7 @@ import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 
-/** Which windows of a long text are read: those that share most with the question, by BM25, as qa/preselection.py chooses them. */
+/** Which windows of a long text are read: those that share most with the question, by BM25, as qa/text/preselection.py chooses them. */
 final class Preselection {
     /** Of a text with more windows, only this many are read. */
     static final int MOST_WINDOWS = 16;

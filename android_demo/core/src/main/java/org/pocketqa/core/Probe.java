@@ -4,7 +4,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 
-/** Real windows with the logits PyTorch gave, for each signature: they catch a runtime that computes it wrongly (qa/probe.py). */
+/** Real windows with the logits PyTorch gave, for each signature: they catch a runtime that computes it wrongly (qa/runtime/probe.py). */
 final class Probe {
     private final String precision;
     private final double tolerance;

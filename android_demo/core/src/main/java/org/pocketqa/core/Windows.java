@@ -4,7 +4,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 
-/** Cuts a question and a passage into windows, exactly as qa/features.py does. */
+/** Cuts a question and a passage into windows, exactly as qa/text/features.py does. */
 final class Windows {
     private Windows() {}
 

@@ -18,7 +18,7 @@ import org.pocketqa.core.Tokens;
 /**
  * The app's core as a desktop process: `java org.pocketqa.tools.CoreServer model.tflite`, commands on stdin, replies on stdout.
  *
- * It has no LiteRT: for each window it asks whoever started it for the logits. export/core_process.py is the other side and
+ * It has no LiteRT: for each window it asks whoever started it for the logits. export/android/core_process.py is the other side and
  * has the same letters.
  */
 public final class CoreServer {

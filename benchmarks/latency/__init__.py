@@ -1,1 +1,0 @@
-"""Latency and throughput: rounds of models that take turns, each in a process of its own."""

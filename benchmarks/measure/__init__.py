@@ -1,0 +1,1 @@
+"""Measuring: accuracy, latency in turns, remote targets, phones."""

@@ -1,0 +1,129 @@
+"""What is timed, and the figures made of it: settings, rounds of windows, percentiles.
+
+Single stream as MLPerf has it: one window after the other, the runtime call alone under the stopwatch. A round is a set of real
+windows whose lengths are spread over all lengths of the data; every model computes the same windows in the same round.
+"""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from tokenizers import Tokenizer
+
+from benchmarks.results.rows import PADDED, Lengths
+from qa.data.squad import Example
+from qa.formats.tensors import Logits
+from qa.text.answers import decode
+from qa.text.features import Window, make_windows
+from qa.text.settings import QASettings
+
+
+@dataclass(frozen=True)
+class Setting:
+    """At which lengths and how many windows at once a model is timed."""
+
+    lengths: Lengths | Literal["padded"]
+    batch: int = 1
+
+    @property
+    def name(self) -> str:
+        """A name for journals."""
+        return f"{self.lengths}x{self.batch}"
+
+    def for_model(self, settings: QASettings) -> Lengths:
+        """What the lengths mean for a model: UNPADDED, or a number of tokens."""
+        return settings.max_length if self.lengths == PADDED else self.lengths
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How much is timed of each model and setting: rounds, windows of a round, and seconds that a round lasts at least."""
+
+    n_rounds: int
+    n_windows: int
+    min_s: float
+    quick: bool
+
+    def windows_in_round(self, setting: Setting) -> int:
+        """Windows of one round; a batch at least."""
+        return max(self.n_windows, setting.batch)
+
+
+MIN_S = 60  # for which a model is timed at each setting, on 1,024 windows at least
+FULL = Plan(n_rounds=32, n_windows=32, min_s=MIN_S / 32, quick=False)
+QUICK = Plan(n_rounds=8, n_windows=8, min_s=0, quick=True)
+
+
+def sample_windows(windows: Sequence[Window], n: int) -> list[Window]:
+    """At most `n` windows at evenly spaced quantiles of length, so that their lengths are distributed as those of the data."""
+    return spread_windows(windows, min(n, len(windows)))
+
+
+def spread_windows(windows: Sequence[Window], n: int) -> list[Window]:
+    """`n` windows at evenly spaced quantiles of length, shortest first; of fewer windows some come several times."""
+    ordered = sorted(windows, key=lambda w: len(w.input_ids))
+    return [ordered[int((i + 0.5) * len(ordered) / n)] for i in range(n)]
+
+
+def rounds(n_rounds: int, n_windows: int, batch: int) -> list[list[int]]:
+    """Which of n_rounds * n_windows windows, shortest first, each round computes.
+
+    One at a time, every round has windows of all lengths. In batches a round has neighbours in length, as whoever computes
+    batches would put them together. The order is shuffled, so that a slow minute of the machine falls on no length alone.
+    """
+    order = np.random.default_rng(0).permutation(n_rounds)
+    if batch == 1:
+        return [list(range(int(first), n_rounds * n_windows, n_rounds)) for first in order]
+    return [list(range(int(r) * n_windows, (int(r) + 1) * n_windows)) for r in order]
+
+
+def percentiles(rounds_ms: Sequence[np.ndarray]) -> dict[str, float]:
+    """p50, p90, p99 (each a time that was measured) and mean of the times of all rounds, by the names they have in results.
+
+    Each round counts once, however many times it has: a quiet one has room for more passes, and would weigh more.
+    """
+    times = np.concatenate([times.ravel() for times in rounds_ms])
+    weights = np.concatenate([np.full(times.size, 1 / times.size) for times in rounds_ms])
+    p50, p90, p99 = np.percentile(times, [50, 90, 99], weights=weights, method="inverted_cdf")
+    figures = {"p50": p50, "p90": p90, "p99": p99, "mean": np.average(times, weights=weights)}
+    return {f"latency_ms_{name}": round(float(value), 4) for name, value in figures.items()}
+
+
+def latency_figures(turns: Sequence[Mapping[str, Any]], setting: Setting, plan: Plan) -> dict[str, Any]:
+    """What a model's turns at one setting make of a Latency; of every round's `times_ms` (passes over its windows, calls).
+
+    round_ms is the mean time of one window in each round. Single windows have percentiles, batches windows_per_s.
+    """
+    passes = [np.array(turn["times_ms"]) for turn in turns]
+    n_windows = plan.windows_in_round(setting)
+    round_ms = [round(float(times.sum(axis=1).mean()) / n_windows, 4) for times in passes]
+    found: dict[str, Any] = {
+        "n_runs": sum(times.size for times in passes),
+        "n_warmup": sum(turn["n_warmup"] for turn in turns),
+        "timed_s": round(sum(float(times.sum()) for times in passes) / 1e3, 1),
+        "round_ms": tuple(round_ms),
+    }
+    if setting.batch > 1:
+        return found | {"windows_per_s": round(1e3 / float(np.mean(round_ms)), 2)}
+    return found | percentiles(passes)
+
+
+def tokenize_ms_p50(windows: Sequence[Window], examples: Sequence[Example], tokenizer: Tokenizer, settings: QASettings) -> float:
+    """Median time to make the windows of one question from its text, over the questions of these windows."""
+    return _median_ms(lambda window: make_windows([examples[window.example]], tokenizer, settings), windows)
+
+
+def decode_ms_p50(windows: Sequence[Window], logits: Sequence[Logits], settings: QASettings) -> float:
+    """Median time to turn one window's logits into answers."""
+    return _median_ms(lambda pair: decode([pair[0]], [pair[1]], settings), list(zip(windows, logits, strict=True)))
+
+
+def _median_ms(call: Callable[[Any], object], items: Sequence[Any]) -> float:
+    times = []
+    for item in items:
+        began = time.perf_counter_ns()
+        call(item)
+        times.append((time.perf_counter_ns() - began) / 1e6)
+    return round(float(np.median(times)), 4)

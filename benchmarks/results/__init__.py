@@ -1,0 +1,1 @@
+"""Result classes, statistics, and the committed rows."""

@@ -1,0 +1,120 @@
+"""What benchmarks.search.stage chooses from: widths, each in every form a TFLite file may store it in, and how they are shown."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from benchmarks.show.plots import Plot, Point
+from distill.prune_plan.allocation import Target, Width, best_within, between_layers
+from distill.prune_plan.costs import UnitCosts, file_costs
+from distill.prune_plan.importance import Importance
+from qa.base.cli import check_option
+from qa.evaluation.bootstrap import Interval
+from qa.formats.precision import INTEGER_BITS
+from qa.models.model import QAModel
+
+# Shares kept of what can be cut, in bytes.
+SHARES = (1.0, 0.85, 0.7, 0.55, 0.4)
+NEAR = 1.5  # times the target: what a little more would buy is shown too
+
+
+@dataclass(frozen=True)
+class Form:
+    """How a file stores a model."""
+
+    quantize: str
+    embeddings: str
+
+    @property
+    def flags(self) -> str:
+        """For export.tflite.stage."""
+        own = self.embeddings == self.quantize
+        return f"--quantize {self.quantize}" + ("" if own else f" --embeddings {self.embeddings}")
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """A width that is worth trying, and the predicted MB of its forms near the target."""
+
+    width: Width
+    forms: dict[Form, float]
+
+    @property
+    def counts(self) -> tuple[int, int]:
+        """Heads and neurons of all layers together."""
+        return sum(map(len, self.width.heads)), sum(map(len, self.width.neurons))
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """One width in one form."""
+
+    trial: Trial
+    form: Form
+    ms: float
+    """One window of the longest length, one thread, int8."""
+    f1: float
+    lost: Interval
+    """F1 less the whole model's, paired by question; negative where it is less."""
+
+    @property
+    def mb(self) -> float:
+        """Predicted, within 2 percent."""
+        return self.trial.forms[self.form]
+
+    def row(self) -> dict[str, Any]:
+        """For JSON."""
+        heads, neurons = self.trial.counts
+        return {
+            "heads": heads, "neurons": neurons, "quantize": self.form.quantize, "embeddings": self.form.embeddings,
+            "predicted_mb": self.mb, "ms": self.ms, "f1": self.f1, "f1_difference": self.lost.mean,
+            "f1_difference_interval": [self.lost.low, self.lost.high],
+        }  # fmt: skip
+
+
+def trials(model: QAModel, importance: Importance, word_forms: Sequence[str], target_mb: float) -> list[Trial]:
+    """Every width of SHARES that has a form near the target. OptionError when nothing fits in it."""
+    comparable = between_layers(importance)
+    costs = {Form(bits, words): file_costs(model, bits, words) for bits in INTEGER_BITS for words in word_forms}
+    any_int8 = costs[Form("int8", word_forms[0])]
+    cuttable, found, least = any_int8.of(model) - any_int8.rest, [], float("inf")
+    for share in SHARES:
+        width = best_within(comparable, [Target("mb", any_int8.rest + share * cuttable + 1e-6, any_int8)])
+        sizes = {form: cost_of(width, of) for form, of in costs.items()}
+        least = min(least, *sizes.values())
+        near = {form: mb for form, mb in sizes.items() if mb <= NEAR * target_mb}
+        if near:
+            found.append(Trial(width, near))
+    check_option(least <= target_mb, "--target-mb", target_mb, f"at least {least:.2f}, which the narrowest width tried takes")
+    return found
+
+
+def cost_of(width: Width, costs: UnitCosts) -> float:
+    """What a model of this width costs."""
+    heads, neurons = (sum(map(len, kept)) for kept in (width.heads, width.neurons))
+    return costs.rest + costs.head * heads + costs.neuron * neurons
+
+
+def table(candidates: Sequence[Candidate], front: Sequence[Candidate], best: Candidate) -> str:
+    """Smallest first."""
+    lines = ["      MB     ms  heads  neurons  linears  words    F1  less the whole model's (95 % interval)"]
+    for c in sorted(candidates, key=lambda c: c.mb):
+        mark = ">" if c is best else "*" if c in front else " "
+        heads, neurons = c.trial.counts
+        lines.append(
+            f"{mark} {c.mb:6.2f} {c.ms:6.1f} {heads:6} {neurons:8}  {c.form.quantize:7}  {c.form.embeddings:5} {c.f1:5.1f} "
+            f"{c.lost.mean:+6.1f} ({c.lost.low:+.1f} to {c.lost.high:+.1f})"
+        )
+    return "\n".join(lines)
+
+
+def plot(candidates: Sequence[Candidate], whole_f1: float) -> Plot:
+    """F1 against bytes; a colour for each form of the word table."""
+
+    def point(c: Candidate) -> Point:
+        heads, neurons = c.trial.counts
+        name = f"{heads} heads, {neurons} neurons, {c.form.quantize}, {c.form.embeddings} words"
+        return Point(name, c.mb, f"{c.mb:.1f} MB", c.f1, None, f"{c.form.embeddings} words", c.form.quantize)
+
+    title = f"F1 against size; the whole model in fp32 has {whole_f1:.1f}"
+    return Plot(title, "size of the TFLite file, MB", [point(c) for c in candidates])

@@ -1,0 +1,71 @@
+"""What a model's int8 or int4 TFLite file answers, without the file: PyTorch computes with the integers it would store.
+
+Attention is computed in fp32 here, whatever the export makes of it.
+"""
+
+import copy
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import torch
+from torch import nn
+from torch.nn.utils import parametrize
+
+from compress.qat.fake_quant import Grid, norms_before
+from export.embeddings import Int8Codebooks, store_words
+from qa.data.metrics import question_scores
+from qa.data.squad import Example
+from qa.evaluation.predict import answer_text, predict, score
+from qa.formats.precision import TABLE_FORMS
+from qa.models.model import QAModel
+from qa.models.word_table import ProductQuantizedEmbedding
+from qa.runtime.runtimes import TorchRuntime, available_cores, run_windows
+from qa.text.features import Window
+from qa.text.settings import QASettings
+
+
+def known_forms(model: QAModel) -> Sequence[str]:
+    """The forms that the model's word table may be stored in: of one that is compressed already its own alone."""
+    words = model.encoder.words
+    return (words.form,) if isinstance(words, ProductQuantizedEmbedding) else TABLE_FORMS
+
+
+def word_forms(model: QAModel, counts: Callable[[], np.ndarray]) -> dict[str, nn.Module]:
+    """The model's word table in all of these forms; `counts` gives how often each token occurs in training text."""
+    found = dict[str, nn.Module]()
+    for form in known_forms(model):
+        copied = copy.deepcopy(model)
+        store_words(copied, "int8", form, counts)
+        found[form] = copied.encoder.words
+    return found
+
+
+def as_trained(words: nn.Module) -> nn.Module | None:
+    """The table of codes and float codebooks that a stored form was made of; None for rows, which the export rounds itself."""
+    return words.words if isinstance(words, Int8Codebooks) else None
+
+
+def simulated(model: QAModel, precision: str, words: nn.Module) -> QAModel:
+    """A copy that rounds its Linears and what they are given as `precision` does, and looks words up in a stored form."""
+    copied = copy.deepcopy(model).eval()
+    Grid(copied, precision, norms_before(copied))
+    copied.encoder.set_words(words)
+    return copied
+
+
+class _InMemory(TorchRuntime):
+    """A model that is no bundle."""
+
+    def __init__(self, model: QAModel, threads: int) -> None:
+        self._torch, self.device, self._threads, self.model = torch, "cpu", threads, model
+        self.package, self.version, self.name = "torch", str(torch.__version__), "in memory"
+
+
+def f1_scores(model: QAModel, questions: Sequence[Example], windows: Sequence[Window], settings: QASettings) -> np.ndarray:
+    """F1 of each question in percent, (Q,); where some have no answer, with the threshold that suits these questions best."""
+    with parametrize.cached():  # weights are rounded once
+        logits = run_windows(_InMemory(model, available_cores()), windows)
+    predictions = predict(questions, windows, logits, settings)
+    threshold = None if all(e.answers for e in questions) else score(questions, predictions, None)["best_f1_thresh"]
+    answers = [answer_text(e, p, threshold) for e, p in zip(questions, predictions, strict=True)]
+    return 100 * np.array([question_scores(e, answer)[1] for e, answer in zip(questions, answers, strict=True)])

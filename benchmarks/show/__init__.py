@@ -1,0 +1,1 @@
+"""Results as tables, plots and one HTML page."""

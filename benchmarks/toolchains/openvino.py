@@ -1,0 +1,59 @@
+"""OpenVINO, in fp32 and as nncf.quantize makes int8 of it (post-training, static, model type transformer, real windows).
+
+Both start from the plain ONNX file. Served with the latency hint, one stream and as many threads as asked for. The fp32 file
+is not compressed to fp16, and computes in fp32 also where the CPU has bf16: it is called fp32. The int8 file is saved and run
+with OpenVINO's defaults.
+"""
+
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from benchmarks.measure.worker import Model
+from benchmarks.toolchains.calibration import read_windows
+from qa.formats.tensors import Inputs, padded_inputs
+
+PACKAGES = ("openvino", "nncf")
+FILES = {"fp32": "fp32.xml", "int8": "int8.xml"}
+MAX_BATCH = 32
+
+
+def prepare(source: Path, out: Path, calibration: Path, precision: str) -> None:
+    """Convert, quantize if so wanted, and save as OpenVINO's own format."""
+    import openvino
+
+    model = openvino.convert_model(source / "model.onnx")
+    if precision == "int8":
+        import nncf
+
+        samples = [padded_inputs([ids], [begin], len(ids)) for ids, begin in read_windows(calibration)]
+        model = nncf.quantize(
+            model, nncf.Dataset(samples), model_type=nncf.ModelType.TRANSFORMER, subset_size=len(samples)
+        )  # fmt: skip
+        openvino.save_model(model, out / FILES[precision])
+    else:
+        openvino.save_model(model, out / FILES[precision], compress_to_fp16=False)
+
+
+def import_libraries(path: Path) -> None:
+    """Import what loading needs."""
+    import openvino  # noqa: F401
+
+
+def load(path: Path, threads: int) -> Model:
+    """Read and compile for the CPU."""
+    import openvino
+
+    settings: dict[str, Any] = {"PERFORMANCE_HINT": "LATENCY", "INFERENCE_NUM_THREADS": threads, "NUM_STREAMS": 1}
+    if (path / FILES["fp32"]).is_file():
+        name, settings["INFERENCE_PRECISION_HINT"] = FILES["fp32"], "f32"
+    else:
+        name = FILES["int8"]
+    compiled = openvino.Core().compile_model(path / name, "CPU", settings)
+    outputs = compiled.output("start_logits"), compiled.output("end_logits")
+
+    def call(inputs: Inputs) -> Any:
+        result = compiled(inputs)
+        return result[outputs[0]], result[outputs[1]]
+
+    return Model(("openvino", version("openvino"), ""), None, call, MAX_BATCH)

@@ -1,0 +1,1 @@
+"""Pruning: heads and neurons, or single weights, then recovery against the teacher."""

@@ -1,0 +1,106 @@
+"""Unstructured magnitude pruning (Han et al. 2015), one-shot or in steps that follow Zhu and Gupta (2017).
+
+Weights of the smallest magnitude over all of the model's Linears and LSTMs are set to zero and kept there. The arrays keep
+their shape: the file compresses better, and nothing runs faster on dense kernels.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from compress.prune.method import PruningMethod
+from distill.training.trainer import AfterStep
+from qa.base.cli import check_option
+from qa.models.model import QAModel
+
+
+@dataclass(frozen=True, kw_only=True)
+class MagnitudeFlags:
+    """Options of magnitude pruning."""
+
+    sparsity: float = 0.8
+    """Magnitude: share of the weights of Linears and LSTMs set to zero, in (0, 1)."""
+    iterations: int = 1
+    """Magnitude: stages in which that share is reached during recovery; 1 is one-shot."""
+
+    def check_magnitude(self) -> None:
+        """OptionError for values that cannot work."""
+        check_option(0 < self.sparsity < 1, "--sparsity", self.sparsity, "in (0, 1)")
+        check_option(self.iterations >= 1, "--iterations", self.iterations, "at least 1")
+
+
+class Magnitude(PruningMethod[MagnitudeFlags]):
+    """Sets weights to zero while the model recovers."""
+
+    suffix, in_words = "sparse", "single weights set to zero"
+
+    def depends_on(self) -> tuple[Any, ...]:
+        """Its options."""
+        return self.flags.sparsity, self.flags.iterations
+
+    def after_step(self, model: QAModel) -> AfterStep:
+        """Keeps zeros zero, and makes more when they are due."""
+        return IterativePruning(model, self.flags.sparsity, self.flags.iterations)
+
+    def report(self, before: QAModel, after: QAModel) -> str:
+        """How many weights are zero."""
+        return f"zeros among the weights of Linears and LSTMs {share_of_zeros(after):.1%}"
+
+
+def linear_weights(model: QAModel) -> dict[str, Tensor]:
+    """The weights that may become zero: those of every Linear and LSTM, in encoder and head; no biases, norms or embeddings."""
+    kinds = (torch.nn.Linear, torch.nn.LSTM)
+    modules = [(name, module) for name, module in model.named_modules() if isinstance(module, kinds)]
+    return {f"{name}.{key}": weight for name, module in modules for key, weight in module.named_parameters() if "weight" in key}
+
+
+def magnitude_masks(model: QAModel, sparsity: float) -> dict[str, Tensor]:
+    """True where a weight stays: all but the `sparsity` share of smallest magnitude, ranked over the whole model."""
+    weights = linear_weights(model)
+    magnitudes = torch.cat([w.detach().abs().flatten() for w in weights.values()])
+    n_zero = round(sparsity * len(magnitudes))
+    if n_zero == 0:
+        return {name: torch.ones_like(w, dtype=torch.bool) for name, w in weights.items()}
+    threshold = magnitudes.kthvalue(n_zero).values
+    return {name: w.detach().abs() > threshold for name, w in weights.items()}
+
+
+def apply_masks(model: QAModel, masks: dict[str, Tensor]) -> None:
+    """Set the masked weights to zero, in place."""
+    with torch.no_grad():
+        for name, weight in linear_weights(model).items():
+            weight.mul_(masks[name])
+
+
+def sparsity_at(step: int, n_steps: int, final: float, iterations: int) -> float:
+    """Share of zeros from training step `step` on, reached in `iterations` stages over the first half of training.
+
+    Cubic, as in Zhu and Gupta (2017), equation 1: much at first, while much is redundant. One iteration is one-shot.
+    """
+    stage_steps = max(1, n_steps // (2 * iterations))
+    stage = iterations if 2 * step >= n_steps else min(iterations, step // stage_steps + 1)
+    return final * (1 - (1 - stage / iterations) ** 3)
+
+
+class IterativePruning:
+    """Called before training and after every step: moves to the next sparsity when it is due, and keeps zeros zero."""
+
+    def __init__(self, model: QAModel, sparsity: float, iterations: int) -> None:
+        self.model, self.final, self.iterations = model, sparsity, iterations
+        self.sparsity = -1.0
+
+    def __call__(self, step: int, n_steps: int) -> None:
+        """Prune for the state after `step` of `n_steps` steps."""
+        sparsity = sparsity_at(step, n_steps, self.final, self.iterations)
+        if sparsity != self.sparsity:
+            # Zeros are the smallest magnitudes there are, so what was pruned stays pruned.
+            self.sparsity, self.masks = sparsity, magnitude_masks(self.model, sparsity)
+        apply_masks(self.model, self.masks)
+
+
+def share_of_zeros(model: QAModel) -> float:
+    """Zeros among the weights that pruning may touch."""
+    weights = linear_weights(model).values()
+    return sum(int((w == 0).sum()) for w in weights) / sum(w.numel() for w in weights)

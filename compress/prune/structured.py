@@ -1,0 +1,38 @@
+"""Structured pruning: heads and feed-forward neurons removed; an ordinary dense model is left, smaller and faster."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from compress.prune.method import PruningMethod
+from distill.prune_plan.importance import sample_windows
+from distill.prune_plan.width import WidthFlags, check_narrow, narrow
+from qa.models.model import QAModel
+from qa.text.features import Window
+
+
+class Structured(PruningMethod[WidthFlags]):
+    """Removes the least important heads and neurons before recovery."""
+
+    suffix, in_words = "pruned", "heads and neurons removed"
+
+    def depends_on(self) -> tuple[Any, ...]:
+        """Its options."""
+        flags = self.flags
+        return flags.keep_ffn, flags.keep_heads, flags.target_mb, flags.target_ms, flags.importance_windows
+
+    def check(self, model: QAModel, max_length: int) -> None:
+        """OptionError for a model that has no such heads and neurons, or none to spare."""
+        check_narrow(model, max_length, self.flags, "--method magnitude works")
+
+    def prune(
+        self, model: QAModel, before: QAModel, windows: Sequence[Window], max_length: int, work: Path, seed: int
+    ) -> dict[str, Any]:
+        """Cut it in width by importance on some of the windows."""
+        sample = sample_windows(windows, self.flags.importance_windows, seed)
+        return narrow(model, before, sample, self.flags, max_length=max_length, work=work)
+
+    def report(self, before: QAModel, after: QAModel) -> str:
+        """How many parameters are left."""
+        counts = [model.count_parameters().without_embeddings for model in (before, after)]
+        return f"parameters without embeddings {counts[0]:,} -> {counts[1]:,}"

@@ -1,0 +1,1 @@
+"""Quantization-aware training: the integers of the exported file, computed in PyTorch."""

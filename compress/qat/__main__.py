@@ -1,0 +1,7 @@
+"""Run compress.qat.stage as a command."""
+
+from compress.qat.stage import main
+from qa.base.cli import run_command
+
+if __name__ == "__main__":
+    run_command(main)

@@ -1,0 +1,1 @@
+"""Which heads and neurons a smaller model keeps: importance, costs, and the best within a target."""

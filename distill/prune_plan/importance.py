@@ -1,0 +1,129 @@
+"""How much each attention head and feed-forward neuron matters: the empirical Fisher information of a mask on it.
+
+A mask m = 1 multiplies what the unit puts out. dL/dm is the sum over tokens of activation x gradient, so one backward pass
+gives it for all units; its square, averaged over windows, estimates how much the loss grows when the unit is removed
+(Kwon et al. 2022, section 3; LeCun et al. 1990). Unlike |gradient x activation| (Michel et al. 2019) it is a second-order
+quantity of the same loss everywhere, so units of different layers can be ranked together.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
+from torch import Tensor, nn
+from tqdm import tqdm
+
+from distill.training.batches import to_tensors
+from distill.training.objectives import supervised
+from qa.base.files import write_whole
+from qa.models.model import QAModel
+from qa.text.features import Window
+
+BATCH = 8
+IMPORTANCE = "importance.safetensors"
+
+
+@dataclass(frozen=True)
+class Importance:
+    """Scores by layer: `heads[l]` (heads,), `neurons[l]` (neurons,); larger matters more."""
+
+    heads: list[Tensor]
+    neurons: list[Tensor]
+
+
+def equal_importance(model: QAModel) -> Importance:
+    """Every unit as important as any other: to see what a width would cost before importance is measured."""
+    parts = model.encoder.layer_parts()
+    return Importance([torch.ones(p.n_heads) for p in parts], [torch.ones(p.n_neurons) for p in parts])
+
+
+class _InputSquares:
+    """Adds up (sum over tokens of input x its gradient)^2 by channel group of a Linear's input, over windows.
+
+    A layer that runs several times has one mask for all of them, so their sums are added before the square.
+    """
+
+    def __init__(self, linear: nn.Linear, group: int) -> None:
+        self.group = group
+        self.total = torch.zeros(linear.in_features // group)
+        self.batch: Tensor | float = 0.0
+        self.handle = linear.register_forward_pre_hook(self._seen)
+
+    def _seen(self, module: nn.Module, args: tuple[Any, ...]) -> None:
+        values: Tensor = args[0]  # (B, T, C)
+        if values.requires_grad:
+            # Were `values` itself kept by its own hook, autograd would never free the batch.
+            values.register_hook(partial(self._add, values.detach()))
+
+    def _add(self, values: Tensor, gradient: Tensor) -> None:
+        by_channel = (values.float() * gradient.float()).sum(dim=1)  # (B, C)
+        by_group = by_channel.unflatten(-1, (-1, self.group)).sum(-1)  # (B, C / group)
+        self.batch = self.batch + by_group.cpu()
+
+    def end_batch(self) -> None:
+        """Square what the batch gave."""
+        self.total += torch.as_tensor(self.batch).pow(2).sum(0)
+        self.batch = 0.0
+
+
+def sample_windows(windows: Sequence[Window], n: int, seed: int) -> list[Window]:
+    """At most `n` of the windows, drawn at random; the same for the same seed."""
+    return [windows[i] for i in np.random.default_rng(seed).permutation(len(windows))[:n]]
+
+
+def fingerprint(model: QAModel, windows: Sequence[Window]) -> str:
+    """All that importance depends on, hashed."""
+    hashed = hashlib.sha256()
+    for tensor in model.state_dict().values():
+        hashed.update(tensor.numpy().tobytes())
+    for window in windows:
+        hashed.update(window.input_ids.tobytes())
+        hashed.update(f"{window.context_begin} {window.start_position} {window.end_position};".encode())
+    return hashed.hexdigest()
+
+
+def kept_importance(model: QAModel, windows: Sequence[Window], path: Path) -> Importance:
+    """What the file `path` has of this model and these windows, or else what is measured now, in minutes, and kept there.
+
+    A run that goes on is then cut as it was, whatever the machine's rounding.
+    """
+    depends_on = fingerprint(model, windows)
+    with suppress(FileNotFoundError, SafetensorError), safe_open(path, "pt") as file:
+        if file.metadata() == {"depends_on": depends_on}:
+            n_layers = len(file.keys()) // 2
+            heads, neurons = ([file.get_tensor(f"{kind}.{i}") for i in range(n_layers)] for kind in ("heads", "neurons"))
+            return Importance(heads, neurons)
+    found = measure_importance(model, windows)
+    tensors = {f"{kind}.{i}": scores for kind in ("heads", "neurons") for i, scores in enumerate(getattr(found, kind))}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(path, save(tensors, {"depends_on": depends_on}))
+    return found
+
+
+def measure_importance(model: QAModel, windows: Sequence[Window], *, progress: bool = True) -> Importance:
+    """Fisher scores of every head and neuron on training windows with their gold answers; the model is left as it was."""
+    parts = model.encoder.layer_parts()
+    heads = [_InputSquares(p.attention_output, p.head_size) for p in parts]
+    neurons = [_InputSquares(p.down, 1) for p in parts]
+    model.eval()  # without dropout: the function that will be pruned
+    try:
+        for first in tqdm(range(0, len(windows), BATCH), desc="importance", unit="batch", disable=not progress):
+            batch = to_tensors(windows[first : first + BATCH], most=model.encoder.max_length)
+            loss = supervised(model, batch, torch.arange(0).numpy())["loss"]
+            # The mean over the batch becomes a sum, so that every window counts with its own gradient.
+            (loss * len(batch["valid"])).backward()
+            model.zero_grad(set_to_none=True)
+            for counter in (*heads, *neurons):
+                counter.end_batch()
+    finally:
+        for counter in (*heads, *neurons):
+            counter.handle.remove()
+    return Importance([c.total for c in heads], [c.total for c in neurons])

@@ -1,0 +1,32 @@
+"""In which precision a stage trains: in bf16 (autocast) where the hardware computes in it, in fp32 elsewhere."""
+
+import torch
+
+from qa.base.cli import check_option
+
+AUTO = "auto"
+PRECISIONS = (AUTO, "bf16", "fp32")
+# x86 CPUs that multiply bf16 have one of these (names of torch.cpu.get_capabilities). Others convert on the way, and a step
+# then takes about three times as long as in fp32.
+CPU_CAPABILITIES = ("avx512_bf16", "amx_bf16")
+
+
+def check_precision(wanted: str) -> None:
+    """OptionError unless it is one of PRECISIONS."""
+    check_option(wanted in PRECISIONS, "--precision", wanted, f"one of {', '.join(PRECISIONS)}")
+
+
+def resolve_precision(wanted: str) -> str:
+    """bf16 or fp32: what is wanted, and for auto what the machine that trains is made for. OptionError for anything else."""
+    check_precision(wanted)
+    if wanted != AUTO:
+        return wanted
+    return "bf16" if computes_bf16() else "fp32"
+
+
+def computes_bf16() -> bool:
+    """Whether the GPU, or without one the CPU, has instructions for bf16."""
+    if torch.cuda.is_available():
+        return bool(torch.cuda.is_bf16_supported(including_emulation=False))
+    capabilities = torch.cpu.get_capabilities()
+    return any(capabilities.get(name, False) for name in CPU_CAPABILITIES)

@@ -1,0 +1,321 @@
+"""One training loop for teacher, student and recovery after pruning, on Accelerate.
+
+Every step is a function of (seed, step): batches, dropout and learning rate follow from them, so a resumed run continues
+exactly as if it had not stopped. Checkpoints are one safetensors file, replaced by rename.
+"""
+
+import contextlib
+import ctypes
+import hashlib
+import json
+import signal
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from accelerate import Accelerator
+from accelerate.utils import InitProcessGroupKwargs, set_seed
+from safetensors import safe_open
+from safetensors.torch import save
+from torch import Tensor, nn
+from torch.utils.tensorboard import SummaryWriter
+from tqdm import tqdm
+
+from distill.training.batches import bucketed_batches, to_tensors
+from distill.training.optimizers import (
+    CLIPS_GRADIENTS,
+    STATE_KEYS,
+    build_optimizer,
+    check_optimizer,
+    restored_state,
+    state_tensors,
+)
+from distill.training.precision import check_precision, resolve_precision
+from qa.base.cli import check_option
+from qa.base.errors import OptionError
+from qa.base.files import check_free_space, write_whole
+from qa.models.model import QAModel
+from qa.text.features import Window
+
+CHECKPOINT = "checkpoint.safetensors"
+
+# Of glibc's malloc.h: how much free memory at the end of the heap goes back, and how many blocks lie outside the heap.
+M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4
+
+# (model, tensors of a batch, indices of its windows) -> the terms of the loss by name; "loss" is what is minimized.
+LossFunction = Callable[[nn.Module, dict[str, Tensor], np.ndarray], dict[str, Tensor]]
+# Called with the steps that are done and the steps there are: before the first step, whether fresh or resumed, and after each.
+AfterStep = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class TrainingOptions:
+    """How to train; flags of the stages that train are named alike. `freeze_encoder` trains the head alone."""
+
+    learning_rate: float
+    batch_size: int
+    epochs: float
+    warmup: float = 0.1
+    accumulation: int = 1
+    weight_decay: float = 0.01
+    max_grad_norm: float = 1.0
+    precision: str = "auto"
+    seed: int = 0
+    checkpoint_minutes: float = 5.0
+    optimizer: str = "adamw"
+    freeze_encoder: bool = False
+
+    def __post_init__(self) -> None:
+        check_option(0 < self.learning_rate < 1, "--learning-rate", self.learning_rate, "in (0, 1)")
+        check_option(self.batch_size >= 1, "--batch-size", self.batch_size, "at least 1")
+        check_option(0 < self.epochs < float("inf"), "--epochs", self.epochs, "above 0 and finite")
+        check_option(self.seed >= 0, "--seed", self.seed, "at least 0")
+        check_option(0 <= self.warmup < 1, "--warmup", self.warmup, "in [0, 1)")
+        check_option(self.accumulation >= 1, "--accumulation", self.accumulation, "at least 1")
+        check_precision(self.precision)
+        check_optimizer(self.optimizer)
+
+
+def make_accelerator(precision: str) -> Accelerator:
+    """Accelerate's view of the machine: a GPU when there is one, all processes of torchrun, autocast for bf16."""
+    # While the first process saves and scores a model the others wait; NCCL would give up after ten minutes.
+    patience = InitProcessGroupKwargs(timeout=timedelta(hours=12))
+    mixed = "bf16" if resolve_precision(precision) == "bf16" else "no"
+    return Accelerator(mixed_precision=mixed, cpu=not torch.cuda.is_available(), kwargs_handlers=[patience])
+
+
+def is_lost_peer(error: RuntimeError) -> bool:
+    """Whether another process of torchrun's has ended: gloo, which CPUs use, has no error type of its own."""
+    return isinstance(error, torch.distributed.DistError) or "gloo/transport" in str(error)
+
+
+def keep_freed_memory() -> None:
+    """Let glibc keep what one step frees for the next: returning it to the kernel and faulting it in took a quarter of a step."""
+    with contextlib.suppress(AttributeError, OSError):  # another C library
+        libc = ctypes.CDLL(None)
+        libc.mallopt(M_TRIM_THRESHOLD, 2**31 - 1)
+        libc.mallopt(M_MMAP_MAX, 0)
+
+
+def learning_rate_at(step: int, n_steps: int, options: TrainingOptions) -> float:
+    """Linear warm-up to the peak over the first share of steps, then linear decay to 0; steps count from 0."""
+    n_warmup = int(n_steps * options.warmup)
+    if step < n_warmup:
+        return options.learning_rate * (step + 1) / n_warmup
+    return options.learning_rate * (n_steps - step) / (n_steps - n_warmup)
+
+
+class Trainer:
+    """Trains one model in place. `work` receives TensorBoard curves and the checkpoint; the checkpoint goes when done."""
+
+    def __init__(
+        self,
+        model: QAModel,
+        windows: Sequence[Window],
+        loss: LossFunction,
+        options: TrainingOptions,
+        work: Path,
+        name: str,
+        depends_on: dict[str, Any] | None = None,
+        *,
+        accelerator: Accelerator | None = None,
+        after_step: AfterStep | None = None,
+    ) -> None:
+        """`depends_on` is what else the result depends on (teacher, data, weights of the loss): a checkpoint is of these too.
+
+        `accelerator` is that of `make_accelerator`, where the loss needs it too.
+        """
+        self.model, self.windows, self.loss, self.work, self.name = model, windows, loss, work, name
+        # Resolved here: a checkpoint does not go on in another precision on another machine.
+        self.options = replace(options, precision=resolve_precision(options.precision))
+        self.depends_on = dict(depends_on or {})
+        self.lengths = np.array([len(w.input_ids) for w in windows])
+        self.accelerator = accelerator or make_accelerator(self.options.precision)
+        self.n_batches = -(-len(windows) // options.batch_size)
+        self.n_steps = max(1, round(options.epochs * self.n_batches / options.accumulation))
+        if options.freeze_encoder:
+            model.encoder.requires_grad_(False)
+        optimizer = build_optimizer(
+            options.optimizer, [p for p in model.parameters() if p.requires_grad], options.learning_rate, options.weight_decay
+        )
+        self.wrapped, self.optimizer = self.accelerator.prepare(model, optimizer)
+        self.after_step = after_step
+        self._done, self._updating = 0, False
+
+    def train(self, resume: bool = False) -> None:
+        """Run all steps, continuing from the checkpoint when `resume` is set and there is one."""
+        # Checkpoint (weights and at most two moments of each), the next one beside it, the trained model, curves.
+        check_free_space(self.work, 8 * sum(4 * p.numel() for p in self.model.parameters()), f"training {self.name}")
+        self.work.mkdir(parents=True, exist_ok=True)
+        first = self._done = self._load_checkpoint() if resume else 0
+        if self.after_step is not None:
+            self.after_step(first, self.n_steps)
+        main = self.accelerator.is_main_process
+        writer = SummaryWriter(str(self.work), purge_step=first) if main else None
+        if self.accelerator.device.type == "cpu":
+            keep_freed_memory()
+            # The backward pass of PyTorch's fused attention alone takes a third of a step of a MiniLM in bf16 on a CPU.
+            self.model.encoder.set_attention("eager")
+        self.wrapped.train()
+        if self.options.freeze_encoder:
+            self.model.encoder.eval()  # the head learns from the states it will be given, which know no dropout
+        try:
+            self._run(first, writer)
+        except KeyboardInterrupt:
+            self._stop()
+            raise
+        except torch.OutOfMemoryError:
+            raise OptionError(f"{self.name}: the GPU's memory is full; give a smaller --batch-size") from None
+        except RuntimeError as error:
+            if not is_lost_peer(error):
+                raise
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)  # torchrun ends all: what was learnt comes first
+            self._stop()
+            raise self._lost_peer() from None
+        if writer is not None:
+            writer.close()
+        self.wait_for_everyone()
+        self.model.encoder.set_attention("sdpa")
+        self.model.eval()
+
+    def _run(self, first: int, writer: SummaryWriter | None) -> None:
+        main, saved_at = self.accelerator.is_main_process, time.monotonic()
+        what = f"{self.name} in {self.options.precision}"
+        with tqdm(total=self.n_steps, initial=first, desc=what, unit="step", disable=not main, mininterval=2.0) as bar:
+            for step in range(first, self.n_steps):
+                began = time.monotonic()
+                terms = self._step(step)
+                if writer is not None:
+                    for key, value in terms.items():
+                        writer.add_scalar(f"{self.name}/{key}", value, step)
+                    writer.add_scalar(f"{self.name}/learning_rate", learning_rate_at(step, self.n_steps, self.options), step)
+                    speed = self.options.batch_size * self.options.accumulation / max(time.monotonic() - began, 1e-9)
+                    writer.add_scalar(f"{self.name}/windows_per_second", speed, step)
+                bar.update()
+                bar.set_postfix({k: f"{v:.3f}" for k, v in terms.items()}, refresh=False)
+                done = step + 1 == self.n_steps  # kept until `finish`, should saving the model fail
+                if main and (done or time.monotonic() - saved_at >= 60 * self.options.checkpoint_minutes):
+                    self._save_checkpoint(step + 1)
+                    saved_at = time.monotonic()
+
+    def wait_for_everyone(self) -> None:
+        """Go on when all processes have come here. OptionError when one has ended."""
+        try:
+            self.accelerator.wait_for_everyone()
+        except RuntimeError as error:
+            if is_lost_peer(error):
+                raise self._lost_peer() from None
+            raise
+
+    def _lost_peer(self) -> OptionError:
+        return OptionError(f"{self.name}: another process of this run has ended; start the run again with --resume")
+
+    def finish(self) -> None:
+        """Remove the checkpoint once the trained model is safely on disk."""
+        if self.accelerator.is_main_process:
+            (self.work / CHECKPOINT).unlink(missing_ok=True)
+
+    def _stop(self) -> None:
+        """Keep what was learnt when the run is stopped or another of its processes ends, unless weights were being updated."""
+        if self.accelerator.is_main_process and self._done > 0 and not self._updating:
+            self._save_checkpoint(self._done)
+            again = "the same command goes on (those that have --resume, with it)"
+            print(f"\n{self.name}: stopped after {self._done} steps; {again} from {self.work / CHECKPOINT}", file=sys.stderr)
+
+    def _step(self, step: int) -> dict[str, float]:
+        options, accelerator = self.options, self.accelerator
+        set_seed((options.seed * 1_000_003 + step * accelerator.num_processes + accelerator.process_index) % 2**32)
+        for group in self.optimizer.param_groups:
+            group["lr"] = learning_rate_at(step, self.n_steps, options)
+        self.optimizer.zero_grad()
+        sums: dict[str, float] = {}
+        for micro in range(options.accumulation):
+            indices, weight, n_tokens = self._batch(step * options.accumulation + micro)
+            batch = to_tensors([self.windows[i] for i in indices], accelerator.device, self.model.encoder.max_length)
+            batch["n_tokens"] = torch.tensor(n_tokens, dtype=torch.float32, device=accelerator.device)
+            last = micro == options.accumulation - 1
+            with contextlib.nullcontext() if last else accelerator.no_sync(self.wrapped):
+                terms = self.loss(self.wrapped, batch, indices)
+                accelerator.backward(weight * terms["loss"] / options.accumulation)
+            for key, value in terms.items():
+                sums[key] = sums.get(key, 0.0) + float(value.detach()) / options.accumulation
+        most = options.max_grad_norm if CLIPS_GRADIENTS[options.optimizer] else float("inf")
+        # The gradient is that of all processes, so that all of them stop where one has lost its way.
+        norm = float(accelerator.clip_grad_norm_(self.wrapped.parameters(), most))
+        if not np.isfinite([sums["loss"], norm]).all():
+            raise OptionError(
+                f"{self.name}: at step {step} the loss is {sums['loss']:.3g} and its gradient {norm:.3g} long; "
+                "lower --learning-rate or use --precision fp32"
+            )
+        self._updating = True
+        self.optimizer.step()
+        if self.after_step is not None:
+            self.after_step(step + 1, self.n_steps)
+        self._done, self._updating = step + 1, False
+        return sums
+
+    def _batch(self, number: int) -> tuple[np.ndarray, float, float]:
+        """The part of batch `number` (counted over all epochs) that belongs to this process, and the weight of its mean loss.
+
+        The loss is scaled by n_local x world / n_global, so that DDP's mean is the gradient of the global batch. The part is
+        never empty: a process without one computes a window with weight 0. Last comes what a mean over tokens divides by: as many
+        as the windows of the part would have, were they as long as those of the batch are on average.
+        """
+        epoch, index = divmod(number, self.n_batches)
+        if getattr(self, "_epoch", None) != epoch:
+            self._epoch = epoch
+            self._epoch_batches = bucketed_batches(self.lengths, self.options.batch_size, self.options.seed, epoch)
+        batch = self._epoch_batches[index]
+        share = np.array_split(batch, self.accelerator.num_processes)[self.accelerator.process_index]
+        weight = len(share) * self.accelerator.num_processes / len(batch)
+        return share if len(share) else batch[:1], weight, float(self.lengths[batch].sum()) * max(1, len(share)) / len(batch)
+
+    def _fingerprint(self) -> str:
+        options = asdict(self.options) | {"checkpoint_minutes": None}
+        config = {"options": options, "facts": self.depends_on, "lengths": self.lengths.tolist(), "model": self.model.config()}
+        return hashlib.sha256(json.dumps(config, sort_keys=True, default=str).encode()).hexdigest()
+
+    def _parameters(self) -> list[tuple[str, nn.Parameter]]:
+        return list(self.model.named_parameters())
+
+    def _save_checkpoint(self, step: int) -> None:
+        state: dict[nn.Parameter, Any] = self.optimizer.state
+        tensors: dict[str, Tensor] = {}
+        for name, parameter in self._parameters():
+            tensors[name] = parameter.detach()
+            if parameter.requires_grad:
+                moments = state_tensors(self.options.optimizer, state[parameter])
+                tensors |= {f"{key}.{name}": moment for key, moment in moments.items()}
+        tensors = {name: tensor.cpu().contiguous() for name, tensor in tensors.items()}
+        metadata = {"step": str(step), "fingerprint": self._fingerprint()}
+        write_whole(self.work / CHECKPOINT, save(tensors, metadata))
+
+    def _load_checkpoint(self) -> int:
+        """Restore model and optimizer; the step to go on with, 0 when there is no checkpoint."""
+        path = self.work / CHECKPOINT
+        if not path.is_file():
+            return 0
+        try:
+            file = safe_open(path, "pt")
+        except Exception as error:  # safetensors' own type
+            raise OptionError(f"{path}: broken checkpoint ({error}); remove it to start again") from None
+        metadata = file.metadata() or {}
+        if metadata.get("fingerprint") != self._fingerprint():
+            raise OptionError(f"{path}: made with other options, data or model; use the same ones, or remove it to start again")
+        step, kept = int(metadata["step"]), set(file.keys())
+        state: dict[nn.Parameter, Any] = self.optimizer.state
+        with torch.no_grad():
+            for name, parameter in self._parameters():
+                parameter.copy_(file.get_tensor(name))
+                if parameter.requires_grad:
+                    optimizer = self.options.optimizer
+                    keys = [key for key in STATE_KEYS[optimizer] if f"{key}.{name}" in kept]
+                    moments = {key: file.get_tensor(f"{key}.{name}") for key in keys}
+                    state[parameter] = restored_state(optimizer, moments, step, parameter.device)
+        return step

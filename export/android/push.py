@@ -1,0 +1,174 @@
+"""Put a model on a phone over adb and open the app on it; `python -m export.android --model BUNDLE --push` calls it.
+
+The file goes into a folder that the app watches, its inbox, under a name of its own; what arrived is compared with SHA-256 before
+the file gets that name, so the app never sees half of it. Where adb may not write there, two other ways are tried.
+"""
+
+import re
+import shutil
+import subprocess
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from export.android.package import Package
+from qa.base.errors import DeviceError
+from qa.base.files import file_sha256
+
+APP = "org.pocketqa.app"
+SCREEN = f"{APP}/.MainActivity"
+INBOX = f"/sdcard/Android/data/{APP}/files"  # the app's getExternalFilesDir
+PRIVATE_INBOX = "files/inbox"  # seen from run-as, in the app's private storage
+PARTIAL = ".part"  # the app looks at *.tflite only
+FOLDER_TRIES, FOLDER_PAUSE_S = 20, 0.5  # until the app, just started, has made its folder
+INSTALL = "install it: cd android_demo && ./gradlew :app:installDebug"
+PICK = "copy the file to the phone and choose it in the app, under Models"
+
+
+def phone_name(package: Package) -> str:
+    """The file's name on the phone: <name>-<precision>.tflite, with nothing that a shell would read."""
+    return re.sub(r"[^A-Za-z0-9._-]+", "_", f"{package.info['name']}-{package.info['precision']}").strip("._-") + ".tflite"
+
+
+class Refused(Exception):
+    """adb, or a command on the phone, failed with this text."""
+
+
+def run_adb(*arguments: str) -> str:
+    """What adb printed. Raises Refused with its words when it fails, DeviceError when there is no adb or no phone any more."""
+    if shutil.which("adb") is None:
+        raise DeviceError("adb not found; install Android's platform tools (on Debian: apt-get install adb)")
+    done = subprocess.run(["adb", *arguments], capture_output=True, text=True, errors="replace", check=False)
+    if done.returncode:
+        said = " ".join(f"{done.stdout}\n{done.stderr}".split()) or f"{' '.join(arguments)} failed without a word"
+        if re.search(r"device '.*' not found|device offline|no devices|cannot connect|failed to (start|check)", said):
+            raise DeviceError(f"adb lost the phone ({said}); plug it in again and repeat the command")
+        raise Refused(said)
+    return done.stdout
+
+
+def choose_device(listing: str, serial: str | None) -> str:
+    """The serial number of the one phone to use, from `adb devices`; DeviceError says why there is none."""
+    states = dict(line.split("\t", 1) for line in listing.splitlines() if "\t" in line)
+    if serial is not None and serial not in states:
+        raise DeviceError(f"--serial {serial}: no such device; adb devices shows {', '.join(states) or 'none'}")
+    if not states:
+        raise DeviceError("adb sees no phone; plug one in, switch on USB debugging in its developer options, and try again")
+    if serial is None and len(states) > 1:
+        raise DeviceError(f"adb sees {len(states)} devices: {', '.join(states)}; choose one with --serial")
+    chosen = serial or next(iter(states))
+    state = states[chosen].strip()
+    if state == "unauthorized":
+        raise DeviceError(f"{chosen} has not allowed this computer yet; unlock the phone, answer its question, and try again")
+    if state != "device":
+        raise DeviceError(f"{chosen} is {state}, not ready; plug it in again, or run: adb kill-server")
+    return chosen
+
+
+@dataclass(frozen=True)
+class Phone:
+    """One phone behind adb."""
+
+    serial: str
+
+    def adb(self, *arguments: str) -> str:
+        """What an adb command for this phone printed; Refused when it fails."""
+        return run_adb("-s", self.serial, *arguments)
+
+    def shell(self, command: str) -> str:
+        """What a command line printed on the phone; Refused when it fails there."""
+        return self.adb("shell", command)
+
+    def check_installed(self) -> None:
+        """Raise DeviceError when the app is not on the phone."""
+        try:
+            self.shell(f"pm path {APP}")
+        except Refused:
+            raise DeviceError(f"{APP} is not installed on {self.serial}; {INSTALL}") from None
+
+    def open_app(self, model: str | None = None) -> None:
+        """Bring the app to the front, on a model of its inbox if one is named."""
+        said = self.shell(f"am start -n {SCREEN}" + (f" --es model {model}" if model else ""))
+        if "Error" in said:
+            raise Refused(" ".join(said.split()))
+
+    def wait_for_inbox(self) -> None:
+        """From Android 11 on only the app itself can make its folder, and does at its start. Refused when it does not come."""
+        for _ in range(FOLDER_TRIES):
+            try:
+                self.shell(f"ls -d {INBOX}")
+                return
+            except Refused:
+                time.sleep(FOLDER_PAUSE_S)
+        raise Refused(f"the app made no folder {INBOX}")
+
+
+@dataclass(frozen=True)
+class Route:
+    """One way to the app: where adb writes, and how what it wrote is hashed and handed over."""
+
+    name: str
+    pushed: str
+    sha256: str
+    deliver: str
+    clean: str
+
+
+def routes(name: str) -> tuple[Route, ...]:
+    """All ways, the plainest first."""
+    partial, download, temporary = f"{INBOX}/{name}{PARTIAL}", f"/sdcard/Download/{name}{PARTIAL}", f"/data/local/tmp/{name}"
+    private = f"{PRIVATE_INBOX}/{name}"
+    copy = f"mkdir -p {PRIVATE_INBOX} && cat > {private}{PARTIAL} && mv {private}{PARTIAL} {private}"
+    return (
+        Route("its folder", partial, f"sha256sum {partial}", f"mv {partial} {INBOX}/{name}", f"rm -f {partial}"),
+        # adbd gives up where it may not change a file's owner; a move does not try.
+        Route("Download", download, f"sha256sum {download}", f"mv {download} {INBOX}/{name}", f"rm -f {download}"),
+        # For a debug build only. run-as may not read /data/local/tmp, so the file comes through a pipe, inside quotes.
+        Route(
+            "run-as",
+            temporary,
+            f"sha256sum {temporary}",
+            f"cat {temporary} | run-as {APP} sh -c '{copy}' && rm -f {temporary}",
+            f"rm -f {temporary}",
+        ),
+    )
+
+
+def send(phone: Phone, file: Path, name: str) -> str:
+    """Push the file by the first way that works; the way's name. DeviceError when none does or the phone is full."""
+    wanted, reasons = file_sha256(file), []
+    for route in routes(name):
+        try:
+            phone.adb("push", str(file), route.pushed)
+            seen = phone.shell(route.sha256).split(" ")[0]
+            if seen != wanted:
+                raise DeviceError(f"{name} arrived damaged on {phone.serial}: SHA-256 {seen}, here {wanted}; try another cable")
+            phone.shell(route.deliver)
+            return route.name
+        except (Refused, DeviceError) as failed:
+            with suppress(Refused):  # why it failed stands in the error
+                phone.shell(route.clean)
+            if isinstance(failed, DeviceError):
+                raise
+            if "No space left" in str(failed):
+                needed = f"{file.stat().st_size / 1e6:.0f} MB, and as much again for the app's copy"
+                raise DeviceError(f"{phone.serial} has no room for {name} ({needed}); free some and try again") from None
+            reasons.append(f"{route.name}: {failed}")
+    raise DeviceError(f"adb could not put {name} on {phone.serial} ({'; '.join(reasons)}); {PICK}")
+
+
+def push(file: Path, package: Package, serial: str | None) -> None:
+    """Send a packaged model to the phone, open the app on it, and say what to tap. DeviceError when that fails."""
+    name = phone_name(package)
+    try:
+        phone = Phone(choose_device(run_adb("devices"), serial))
+        phone.check_installed()
+        phone.open_app()
+        phone.wait_for_inbox()
+        way = send(phone, file, name)
+        phone.open_app(name)
+    except Refused as refused:
+        raise DeviceError(f"adb failed: {refused}") from None
+    print(f"{name} is on {phone.serial} (by {way}), its SHA-256 is that of {file}")
+    print("The app is loading it. Tap a suggested question, or type one and tap Ask; Models, in its menu, lists all models.")

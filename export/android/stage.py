@@ -1,0 +1,139 @@
+"""Will the Android app take this model, and answer as Python does? Runs the app's Java core here, on the JVM.
+
+    python -m export.android --model runs/demo/student-pruned-tflite-int8
+    python -m export.android --model runs/demo/student-pruned-tflite-int8 --push     puts it on a phone, and opens the app on it
+
+The core reads the file, tokenizes, cuts windows, chooses signatures and decodes, as it does on a phone; only the logits come
+from this machine's LiteRT. Python answers the same questions, and everything must be equal.
+"""
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tqdm import tqdm
+
+from export.android.core_process import CoreAnswer, CoreProcess
+from export.android.package import read_package
+from export.android.push import push
+from qa.base.cli import check_option
+from qa.base.errors import BundleError, ParityError
+from qa.base.files import file_sha256
+from qa.base.sampling import evenly
+from qa.bundles.bundle import Bundle, open_bundle
+from qa.data.datasets import EMBEDDED, resolve
+from qa.data.squad import Example, read_squad
+from qa.runtime.runtimes import Runtime, load_runtime, run_windows
+from qa.text.answers import Prediction, decode
+from qa.text.features import make_windows
+from qa.text.preselection import preselect
+
+LONG_PASSAGES = 5  # of several windows each, put beside the chosen questions
+JOINED = 4  # passages joined into a long one
+SHOWN = 5  # differences named before the rest is counted
+
+
+@dataclass(frozen=True)
+class AndroidConfig:
+    """Check on the JVM that the Android app accepts a TFLite bundle and gives Python's answers."""
+
+    model: Path
+    """TFLite bundle to check; its model.tflite is the file to sideload."""
+    questions: int = 50
+    """Real questions to compare on, evenly taken from the data, besides a few on passages of several windows."""
+    data: str = EMBEDDED
+    """SQuAD JSON file (plain or gzip), or embedded, squad, squad_v2 (their dev part)."""
+
+    push: bool = False
+    """Instead of comparing, put the model on the one phone that adb sees and open the app on it."""
+    serial: str | None = None
+    """Which phone to push to, where adb sees several (adb devices names them)."""
+
+    def __post_init__(self) -> None:
+        check_option(self.questions >= 1, "--questions", self.questions, "at least 1")
+        check_option(self.push or self.serial is None, "--serial", self.serial, "given with --push")
+
+
+def open_tflite(path: Path) -> Bundle:
+    """Open a bundle and refuse one that is no TFLite export."""
+    bundle = open_bundle(path)
+    if bundle.kind != "tflite":
+        source = path if bundle.kind == "pytorch" else "PARENT"
+        wanted = f"the app takes TFLite: python -m export.tflite --model {source}"
+        raise BundleError(f"{path}: a bundle of kind {bundle.kind}; {wanted}")
+    read_package(bundle.weights)
+    return bundle
+
+
+def choose_examples(examples: Sequence[Example], n: int) -> list[Example]:
+    """`n` examples evenly taken, and some whose passage is several passages joined, for answers over many windows."""
+    chosen = [examples[i] for i in evenly(len(examples), n)]
+    contexts = list(dict.fromkeys(example.context for example in examples))
+    for number in range(min(LONG_PASSAGES, len(contexts))):
+        parts = [contexts[(number * 7 + k) % len(contexts)] for k in range(JOINED)]
+        example = next(e for e in examples if e.context == parts[-1])
+        chosen.append(Example(f"joined-{number}", "", "\n".join(parts), example.question, (), False))
+    return chosen
+
+
+def answer_here(examples: Sequence[Example], bundle: Bundle, runtime: Runtime) -> list[tuple[Prediction, int]]:
+    """Python's prediction for each example, and how many windows it read."""
+    windows = preselect(make_windows(examples, bundle.tokenizer(), bundle.settings), bundle.settings)
+    logits = run_windows(runtime, windows, progress=True)
+    rows: list[list[int]] = [[] for _ in examples]
+    for row, window in enumerate(windows):
+        rows[window.example].append(row)
+    return [(decode([windows[i] for i in own], [logits[i] for i in own], bundle.settings), len(own)) for own in rows]
+
+
+def differences(example: Example, wanted: tuple[Prediction, int], seen: CoreAnswer, threshold: float | None) -> str:
+    """What the core answered otherwise, in words; empty when all is equal to the last digit."""
+    prediction, n_windows = wanted
+    where = f"{example.id} {example.question!r}: "
+    if seen.n_windows != n_windows:
+        return f"{where}{seen.n_windows} windows, in Python {n_windows}"
+    if seen.prediction != prediction:
+        texts = [
+            [(round(c.score, 4), c.start, c.end, example.context[c.start : c.end]) for c in p.candidates[:1]]
+            for p in (seen.prediction, prediction)
+        ]
+        return f"{where}{texts[0]}, in Python {texts[1]} (or another candidate or the null score differs)"
+    if seen.answered != (prediction.best(threshold) is not None):
+        return f"{where}answered: {seen.answered}, not so in Python"
+    return ""
+
+
+def main(config: AndroidConfig) -> None:
+    """Compare, or push; each prints what came of it."""
+    bundle = open_tflite(config.model)
+    if config.push:
+        push(bundle.weights, read_package(bundle.weights), config.serial)
+    else:
+        compare(config, bundle)
+
+
+def compare(config: AndroidConfig, bundle: Bundle) -> None:
+    """Print what the app makes of the file. BundleError when it refuses it, ParityError when an answer differs."""
+    examples = choose_examples(read_squad(resolve(config.data, "dev")), config.questions)
+    runtime = load_runtime(bundle, 1)
+    wanted = answer_here(examples, bundle, runtime)
+    with CoreProcess(bundle.weights) as core:
+        print(f"{bundle.weights}: {bundle.weights.stat().st_size:,} bytes, SHA-256 {file_sha256(bundle.weights)}")
+        print("the app's reader accepts the file")
+        worst = core.check_probe(runtime)
+        tolerance = read_package(bundle.weights).probe.allowed(bundle.precision)
+        print(f"probe: logits differ by {worst:.3g} of their deviation (tolerance {tolerance:.3g})")
+        threshold, found = bundle.settings.null_threshold, []
+        for example, here in zip(tqdm(examples, desc="the app's core", unit="question"), wanted, strict=True):
+            seen = core.ask(example.context, example.question, runtime)
+            found += [text] if (text := differences(example, here, seen, threshold)) else []
+    for text in found[:SHOWN]:
+        print(f"differs: {text}", file=sys.stderr)
+    if found:
+        raise ParityError(f"{len(found)} of {len(examples)} questions are answered otherwise by the app's core than by Python")
+    answered = sum(prediction.best(threshold) is not None for prediction, _ in wanted)
+    print(
+        f"{len(examples)} of {len(examples)} real questions ({sum(n for _, n in wanted)} windows, {answered} answered): "
+        "answers, offsets, n-best lists, scores and no-answer decisions are equal"
+    )

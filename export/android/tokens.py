@@ -1,0 +1,72 @@
+"""Does the Android app's tokenizer give the tokens and offsets of the training tokenizer, on every text?
+
+    python -m export.android.tokens --model runs/demo/student-pruned-tflite-int8 --data dev-v1.1.json dev-v2.0.json
+
+Every context and question of the data, and generated strings over all of Unicode, go through both.
+"""
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from tqdm import tqdm
+
+from export.android.core_process import CoreProcess
+from export.android.stage import open_tflite
+from export.android.unicode_texts import generated_texts
+from qa.base.cli import check_option, run_command
+from qa.base.errors import ParityError
+from qa.data.datasets import EMBEDDED, resolve
+from qa.data.squad import read_squad
+
+SHOWN = 5
+
+
+@dataclass(frozen=True)
+class AndroidTokensConfig:
+    """Compare the Android app's tokenizer, run on the JVM, with the training tokenizer."""
+
+    model: Path
+    """TFLite bundle whose tokenizer is compared."""
+    data: tuple[str, ...] = (EMBEDDED,)
+    """SQuAD JSON files (plain or gzip), or embedded, squad, squad_v2 (their dev parts)."""
+    generated: int = 100_000
+    """Generated strings over all of Unicode, besides."""
+    seed: int = 0
+    """Seed of the generated strings."""
+
+    def __post_init__(self) -> None:
+        check_option(self.generated >= 0, "--generated", self.generated, "0 or more")
+
+
+def main(config: AndroidTokensConfig) -> None:
+    """Print how many texts and tokens were equal; ParityError when any was not."""
+    bundle = open_tflite(config.model)
+    tokenizer = bundle.tokenizer()
+    sources: dict[str, list[str]] = {}
+    for name in config.data:
+        path = resolve(name, "dev")
+        examples = read_squad(path)
+        sources[path.name] = list(dict.fromkeys([e.context for e in examples] + [e.question for e in examples]))
+    sources["generated"] = generated_texts(config.generated, config.seed)
+    n_different = 0
+    with CoreProcess(bundle.weights) as core:
+        for name, texts in sources.items():
+            n_tokens = found = 0
+            for text in tqdm(texts, desc=name, unit="text", mininterval=1.0):
+                encoding = tokenizer.encode(text, add_special_tokens=False)
+                seen = core.encode(text)
+                n_tokens += len(encoding.ids)
+                wanted = (encoding.ids, encoding.offsets)
+                if seen != wanted:
+                    found += 1
+                    if n_different + found <= SHOWN:
+                        print(f"differs: {text!a}\n  app    {seen}\n  Python {wanted}", file=sys.stderr)
+            print(f"{name}: {len(texts):,} texts, {n_tokens:,} tokens, {found} texts with another id or offset")
+            n_different += found
+    if n_different:
+        raise ParityError(f"{n_different} texts are tokenized otherwise by the app than by the training tokenizer")
+
+
+if __name__ == "__main__":
+    run_command(main)

@@ -1,0 +1,140 @@
+"""The word table as an exported file stores it: a module of plain look-ups and arithmetic, which every converter writes as it is.
+
+A quantizer that works on files would store twelve bytes of scale and zero point for each row in TFLite, and has no form for
+codes and for int4 in ONNX. Here the look-ups are of bytes, and what they give is scaled afterwards.
+
+Letters: B batch, T tokens, V tokens of the vocabulary, D width of a word vector, G groups and W values of a group.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from compress.embeddings import compress_words
+from compress.scales import least_squares_bounds
+from qa.base.errors import OptionError
+from qa.formats.precision import GROUP_SIZES, INTEGER_BITS, TABLE_FORMS
+from qa.models.model import QAModel
+from qa.models.word_table import ProductQuantizedEmbedding
+
+
+class Int8Rows(nn.Module):
+    """Rows of int8 (V, D), each with a scale of its own."""
+
+    def __init__(self, table: np.ndarray) -> None:
+        super().__init__()
+        self.num_embeddings, self.embedding_dim = table.shape
+        scales = row_scales(np.abs(table).max(axis=1, keepdims=True), 127)
+        self.register_buffer("table", torch.from_numpy(np.round(table / scales).astype(np.int8)))
+        self.register_buffer("scales", torch.from_numpy(scales))  # (V, 1)
+
+    def integers(self, rows: Tensor) -> Tensor:
+        """Whole numbers (..., D) of what was looked up, as floats."""
+        return rows.float()
+
+    def forward(self, input_ids: Tensor) -> Tensor:
+        """(B, T) -> (B, T, D)."""
+        rows, scales = (functional.embedding(input_ids, self.get_buffer(name)) for name in ("table", "scales"))
+        return self.integers(rows) * scales
+
+
+class Int4Rows(Int8Rows):
+    """Rows of int4, clipped for the least squared error: in each byte of (V, D / 2) one of a row's first half, one of its second.
+
+    A byte is 16 high + low, both -7 to 7.
+    """
+
+    def __init__(self, table: np.ndarray) -> None:
+        nn.Module.__init__(self)
+        self.num_embeddings, self.embedding_dim = table.shape
+        scales = row_scales(least_squares_bounds(table, 4), 7)
+        values = np.clip(np.round(table / scales), -7, 7).astype(np.int8)
+        high, low = np.split(values, 2, axis=1)
+        self.register_buffer("table", torch.from_numpy(16 * high + low))
+        self.register_buffer("scales", torch.from_numpy(scales))
+
+    def integers(self, rows: Tensor) -> Tensor:
+        """(..., D / 2) bytes -> (..., D)."""
+        both = rows.float()
+        high = torch.floor(both * (1 / 16) + 0.5)
+        return torch.cat([high, both - 16 * high], dim=-1)
+
+
+class Int8Codebooks(nn.Module):
+    """A product-quantized table whose codebooks are int8 too, (256 G, W), with a scale for each place of a word vector."""
+
+    def __init__(self, words: ProductQuantizedEmbedding) -> None:
+        super().__init__()
+        self.words, self.num_embeddings, self.embedding_dim = words, words.num_embeddings, words.embedding_dim
+        codebooks = words.codebooks.detach()
+        scales = row_scales(codebooks.abs().amax(dim=1, keepdim=True).numpy(), 127)  # (G, 1, W)
+        self.register_buffer("codebooks", torch.from_numpy(np.round(codebooks.numpy() / scales).astype(np.int8)).flatten(0, 1))
+        self.register_buffer("scales", torch.from_numpy(scales.reshape(-1)[: words.embedding_dim]))  # (D,)
+
+    def forward(self, input_ids: Tensor) -> Tensor:
+        """(B, T) -> (B, T, D)."""
+        groups = functional.embedding(self.words.entries(input_ids), self.get_buffer("codebooks"))  # (B, T, G, W)
+        return groups.flatten(-2)[..., : self.words.embedding_dim].float() * self.get_buffer("scales")
+
+
+def row_scales(bounds: np.ndarray, steps: int) -> np.ndarray:
+    """What one step is worth, for bounds of any shape; 1 where there are only zeros."""
+    return np.where(bounds > 0, bounds / np.float32(steps), 1).astype(np.float32)
+
+
+WordTable = nn.Embedding | ProductQuantizedEmbedding | Int8Rows | Int8Codebooks
+
+
+def word_tables(words: WordTable) -> list[Tensor]:
+    """All that is looked up in a word table, each a matrix with a row for each token or entry."""
+    if isinstance(words, nn.Embedding):
+        return [words.weight]
+    if isinstance(words, ProductQuantizedEmbedding):
+        return [words.get_buffer("codes"), words.codebooks.flatten(0, 1)]
+    if isinstance(words, Int8Codebooks):
+        return [words.words.get_buffer("codes"), words.get_buffer("codebooks")]
+    return [words.get_buffer("table"), words.get_buffer("scales")]
+
+
+def bytes_saved(words: WordTable) -> int:
+    """How many bytes less a word table takes than in fp32."""
+    return 4 * words.num_embeddings * words.embedding_dim - sum(table.nbytes for table in word_tables(words))
+
+
+def check_form(form: str | None, precision: str) -> None:
+    """OptionError unless a file of this precision may store its word table in this form; None is the precision's own."""
+    if form is None:
+        return
+    if form not in TABLE_FORMS:
+        raise OptionError(f"--embeddings must be one of {', '.join(TABLE_FORMS)}, got {form}")
+    if precision not in INTEGER_BITS:
+        raise OptionError(f"--embeddings {form} goes with --quantize {' or '.join(INTEGER_BITS)}, not with {precision}")
+
+
+def store_words(model: QAModel, precision: str, form: str | None, counts: Callable[[], np.ndarray]) -> str | None:
+    """Put the word table, in place, into the form that a file of this precision stores: which one; None, as other weights are.
+
+    `counts` gives how often each token occurs in training text, where product quantization is to be found. OptionError when the
+    model's table is compressed in another form than the one that is asked for.
+    """
+    words = model.encoder.words
+    if precision in INTEGER_BITS:
+        form = form or (words.form if isinstance(words, ProductQuantizedEmbedding) else precision)
+        if form in GROUP_SIZES:
+            compress_words(model, form, counts() if isinstance(words, nn.Embedding) else None)
+        elif isinstance(words, ProductQuantizedEmbedding):
+            raise OptionError(f"--embeddings {form}: the model's word table is {words.form} already; leave --embeddings out")
+        elif form == "int4" and words.embedding_dim % 2:
+            raise OptionError(f"--embeddings int4: word vectors of {words.embedding_dim} values have no halves; use int8")
+        else:
+            rows = Int8Rows if form == "int8" else Int4Rows
+            model.encoder.set_words(rows(words.weight.detach().numpy()))
+    words = model.encoder.words
+    if isinstance(words, ProductQuantizedEmbedding):
+        form = words.form
+        if precision.startswith("int"):
+            model.encoder.set_words(Int8Codebooks(words))
+    return form

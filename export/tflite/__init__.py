@@ -1,0 +1,1 @@
+"""Export to TFLite: conversion, passes over the flatbuffer, quantization, checks."""

@@ -1,0 +1,127 @@
+"""The command line of every stage: a dataclass of options in, one clear line out when something is wrong."""
+
+import errno
+import io
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from inspect import signature
+from typing import Any, NoReturn
+
+from qa.base.errors import OptionError, PocketQAError
+from qa.base.quiet import quiet_libraries
+
+EXIT_USER_ERROR = 2
+EXIT_INTERRUPTED = 130
+EXIT_BROKEN_PIPE = 141
+EXIT_TERMINATED = 143
+SENT_AGAIN_AFTER = 0.05  # seconds: the deletion is over by then
+
+
+class Terminated(KeyboardInterrupt):
+    """A command was sent SIGTERM. It ends as on Ctrl-C: checkpoints are kept, drafts and temporary folders go."""
+
+
+def _terminate(*_: object) -> None:
+    raise Terminated
+
+
+def _send_again(lost: Any) -> None:
+    """For sys.unraisablehook: a signal that came while an object was deleted, where nothing can be raised, comes again."""
+    if isinstance(lost.exc_value, KeyboardInterrupt):
+        number = signal.SIGTERM if isinstance(lost.exc_value, Terminated) else signal.SIGINT
+        again = threading.Timer(SENT_AGAIN_AFTER, os.kill, (os.getpid(), number))
+        again.daemon = True
+        again.start()
+    else:
+        sys.__unraisablehook__(lost)
+
+
+def one_line(error: BaseException) -> str:
+    """The message of an error on one line, with what a full disk or a missing permission means in words."""
+    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+        where = f" while writing {error.filename}" if error.filename else ""
+        return f"the disk is full{where}; free some space and run the command again (nothing half-written was kept)"
+    if isinstance(error, OSError) and error.filename and error.strerror:
+        return f"{error.filename}: {error.strerror}"
+    return " ".join(str(error).split()) or type(error).__name__
+
+
+def options_of(main: Callable[[Any], Any]) -> Any:
+    """What the only parameter of `main` is: a dataclass of options, or a union of them as subcommands."""
+    (parameter,) = signature(main).parameters.values()
+    return parameter.annotation
+
+
+def fail(error: BaseException) -> NoReturn:
+    """End the process with one line and the exit code of a user's error."""
+    print(f"error: {one_line(error)}", file=sys.stderr)
+    sys.exit(EXIT_USER_ERROR)
+
+
+def not_installed(error: ModuleNotFoundError) -> OptionError:
+    """What to say where a package that a command needs is missing."""
+    return OptionError(f"{error.name} is not installed; pip install 'pocketqa[all]'")
+
+
+def end_unread() -> NoReturn:
+    """End the process, as the reader of its output, `head` for one, has seen enough."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(EXIT_BROKEN_PIPE)
+
+
+def run_command(main: Callable[[Any], Any], arguments: Sequence[str] | None = None, program: str | None = None) -> None:
+    """Parse the options of `main` from the command line, call it, and turn user errors into one line and exit code 2.
+
+    `arguments` are by default the process's own, `program` how the process was started: what usage lines say. Libraries are kept
+    quiet from here on, in the whole process.
+    """
+    arguments = sys.argv[1:] if arguments is None else arguments
+    quiet_libraries()
+    if sys.stderr is None:  # closed by the caller
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a terminal may lack the characters of a passage
+    import tyro
+
+    before, hook = signal.signal(signal.SIGTERM, _terminate), sys.unraisablehook
+    sys.unraisablehook = _send_again
+    try:
+        _check_arguments(arguments)
+        main(tyro.cli(options_of(main), prog=program or _program(), args=arguments))
+    except BrokenPipeError:
+        end_unread()
+    except (PocketQAError, OSError) as error:
+        fail(error)
+    except ModuleNotFoundError as error:
+        fail(not_installed(error))
+    except KeyboardInterrupt as stop:
+        print("interrupted", file=sys.stderr)
+        sys.exit(EXIT_TERMINATED if isinstance(stop, Terminated) else EXIT_INTERRUPTED)
+    finally:
+        sys.unraisablehook = hook
+        signal.signal(signal.SIGTERM, before)
+
+
+def _program() -> str:
+    """How this process was started, as a user types it."""
+    spec = sys.modules["__main__"].__spec__
+    return f"python {sys.argv[0]}" if spec is None else f"python -m {spec.name.removesuffix('.__main__')}"
+
+
+def _check_arguments(arguments: Sequence[str]) -> None:
+    """Tokenizers, safetensors and the runtimes open only files whose names are UTF-8."""
+    for argument in arguments:
+        try:
+            argument.encode()
+        except UnicodeEncodeError:
+            raise OptionError(f"{argument!a}: is not UTF-8; give it, or the file it names, another name") from None
+
+
+def check_option(ok: bool, flag: str, value: object, wanted: str) -> None:
+    """Raise OptionError naming flag, value seen and value wanted, unless `ok`."""
+    if not ok:
+        raise OptionError(f"{flag} must be {wanted}, got {value}")

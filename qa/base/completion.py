@@ -1,0 +1,44 @@
+"""Print a script that completes commands and their flags in a shell.
+
+    pocketqa completion bash > ~/.local/share/bash-completion/completions/pocketqa
+"""
+
+from argparse import ArgumentParser
+from contextlib import suppress
+from dataclasses import dataclass
+from pkgutil import resolve_name
+from typing import Any, Literal
+
+import shtab
+import tyro
+
+from qa.base.cli import options_of
+from qa.base.commands import COMMANDS, summary
+
+
+@dataclass(frozen=True)
+class CompletionConfig:
+    """Which shell."""
+
+    shell: tyro.conf.Positional[Literal["bash", "zsh", "tcsh"]]
+    """The shell that is to complete."""
+
+
+def parser() -> ArgumentParser:
+    """All commands with their flags; one whose packages are not installed has none."""
+    root = ArgumentParser("pocketqa")
+    groups = {"": root.add_subparsers()}
+    for name, target in COMMANDS.items():
+        group, _, last = name.rpartition(" ")
+        if group not in groups:
+            groups[group] = groups[""].add_parser(group, help=group).add_subparsers()  # one without help is not completed
+        flags: list[Any] = []  # tyro's parser is of a copy of argparse
+        with suppress(ModuleNotFoundError):
+            flags = [tyro.extras.get_parser(options_of(resolve_name(target)))]
+        groups[group].add_parser(last, help=summary(name), parents=flags, add_help=not flags)
+    return root
+
+
+def main(config: CompletionConfig) -> None:
+    """Print the script."""
+    print(shtab.complete(parser(), config.shell))

@@ -1,0 +1,218 @@
+"""The model card of a bundle, README.md: what a hub shows of it, all of it made from its manifest, settings and files.
+
+What these do not tell is not there, or is called unknown: a licence for one is given only where all that a model was made of is
+known. The front matter is YAML as https://huggingface.co/docs/hub/model-cards describes it, each value in JSON, which is YAML.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import starmap, zip_longest
+from pathlib import Path
+from typing import Any
+
+from qa.bundles.card_use import how_to_use, in_transformers, word_table_form
+from qa.data.origins import DATA, LICENSE_NAMES, WEIGHTS, Origin
+from qa.formats.precision import GROUP_SIZES, PRECISIONS, ROW_BITS
+from qa.formats.registry import KINDS
+from qa.text.settings import QASettings
+
+PROBE = "probe.json"
+EMBEDDINGS = {form: f"in {bits} bits" for form, bits in ROW_BITS.items()}
+EMBEDDINGS |= {form: f"product-quantized, a byte for each {n} values" for form, n in GROUP_SIZES.items()}
+# Options that name files, or say how a run was started, and not what was made; a teacher's own are told by its own bundle.
+NOT_SETTINGS = ("model", "models", "out", "teacher", "student_encoder", "data", "eval_data", "cache", "resume")
+TEACHERS_SETTINGS = ("teacher_", "activation")
+
+LIMITS = """## Limits
+
+- Extractive: an answer is a piece of the passage, word for word. It can be wrong, and its score is no probability of being right.
+- It learnt from the data named above, and what is far from them it answers worse. It was not examined for bias.
+- A passage longer than a window is cut into several by PocketQA; other tools cut it off unless told how to go on."""
+
+
+def model_card(manifest: Mapping[str, Any], settings: QASettings, weights: Path, name: str) -> str:
+    """The card of a bundle that is about to be sealed as `name`; the folder of `weights` holds all its files but the card."""
+    chain = [{"name": name, **manifest}, *manifest.get("ancestors", [])]
+    origins = dict(_origins(chain))
+    sections = [
+        front_matter(manifest, origins, weights.parent, name),
+        _facts(manifest, settings, weights, name),
+        "## Made of\n\n" + "\n".join(starmap(_made_of, zip_longest(chain, chain[1:]))),
+        _figures(chain),
+        how_to_use(manifest["kind"], weights.parent, name),
+        LIMITS,
+        _licence(origins, (weights.parent / PROBE).is_file()),
+    ]
+    return "\n\n".join(sections) + "\n"
+
+
+def front_matter(manifest: Mapping[str, Any], origins: Mapping[str, Origin | None], folder: Path, name: str) -> str:
+    """What a hub's search and its figures read."""
+    known = [origin for origin in origins.values() if origin]
+    data = [origin for origin in known if origin in DATA.values()]
+    kind, licence = manifest["kind"], license_of(origins)
+    values = {
+        "license": licence,
+        "language": "en" if data and None not in origins.values() else None,
+        "library_name": "transformers" if in_transformers(kind, folder) else KINDS[kind].library,
+        "pipeline_tag": "question-answering",
+        "base_model": _unique(origin.hub_name for origin in known if origin not in data),
+        "datasets": _unique(origin.hub_name for origin in data),
+        "tags": ["pocketqa", "extractive-qa", kind, manifest["precision"], manifest["stage"]],
+        "model-index": _model_index(manifest.get("scores"), name),
+    }
+    lines = [f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in values.items() if value]
+    return "\n".join(["---", *lines, "---"])
+
+
+def _unique(names: Iterator[str]) -> list[str]:
+    return list(dict.fromkeys(names))
+
+
+def _model_index(scores: Mapping[str, Any] | None, name: str) -> list[dict[str, Any]]:
+    """Figures that were measured on this very bundle; none otherwise."""
+    if scores is None:
+        return []
+    data = scores["data"]
+    dataset = {"type": data.get("dataset", "file"), "name": _data_title(data), "args": {"sha256": data["sha256"]}}
+    metrics = [
+        {"type": "exact_match", "name": "EM", "value": round(scores["exact"], 2)},
+        {"type": "f1", "name": "F1", "value": round(scores["f1"], 2)},
+    ]
+    task = {"type": "question-answering", "name": "Extractive question answering"}
+    return [{"name": name, "results": [{"task": task, "dataset": dataset, "metrics": metrics}]}]
+
+
+def _data_title(data: Mapping[str, str]) -> str:
+    known = DATA.get(data.get("dataset", ""))
+    return f"{data['name']} ({known.title})" if known else data["name"]
+
+
+def _facts(manifest: Mapping[str, Any], settings: QASettings, weights: Path, name: str) -> str:
+    counts, precision = manifest["parameters"], manifest["precision"]
+    threshold = settings.null_threshold
+    facts = {
+        "parameters": f"{counts['total']:,} ({counts['without_embeddings']:,} without embeddings)",
+        "weights": f"`{weights.name}`, {weights.stat().st_size:,} bytes",
+        "precision": f"{precision}: {PRECISIONS[precision].in_words}",
+        "word embeddings": EMBEDDINGS.get(manifest.get("embeddings") or word_table_form(weights.parent) or ""),
+        "runtime": KINDS[manifest["kind"]].runtime,
+        "windows": f"{settings.max_length} tokens, question at most {settings.max_question_length}, step {settings.doc_stride}",
+        "answers": f"at most {settings.max_answer_length} tokens",
+        "no answer": "never: it always answers" if threshold is None else f"when null score - best score exceeds {threshold:.4g}",
+    }
+    rows = "\n".join(f"| {key} | {value} |" for key, value in facts.items() if value is not None)
+    intro = "Extractive question answering: given a question and a passage, it answers with a piece of the passage."
+    return f"# {name}\n\n{intro} Made by PocketQA; this card says what `manifest.json` holds.\n\n| | |\n| :-- | :-- |\n{rows}"
+
+
+def _made_of(stage: Mapping[str, Any], before: Mapping[str, Any] | None) -> str:
+    """One line on one stage: what it started from, what it learnt from, how; `before` is the stage that it started from."""
+    if before and all(stage.get(key) == before.get(key) for key in ("stage", "config")):
+        return f"- **{stage['name']}**, the next stored in other bytes"
+    parts = [f"- **{stage['name']}**", f"stage {stage.get('stage', 'unknown')}"]
+    if "sha256" in stage:
+        parts.append(f"bundle {_short(stage['sha256'])}")
+    for key in ("encoder", "source"):
+        if key in stage:
+            parts.append(f"from {key} {_reference(stage[key])}")
+    if "recovered_against" in stage:
+        parts.append(f"taught by {_reference(stage['recovered_against'])}")
+    if "averaged" in stage:
+        *others, last = map(_reference, stage["averaged"])
+        parts.append(f"the mean of {', '.join(others)} and {last}")
+    if "training_data" in stage:
+        parts.append(f"trained on {_reference(stage['training_data'])}")
+    if "grid" in stage:
+        parts.append(f"weights on the {stage['grid']['precision']} grid")
+    config = stage.get("config", {})
+    shown = {key: value for key, value in config.items() if value not in (None, False) and key not in NOT_SETTINGS}
+    settings = [f"{key} {value}" for key, value in shown.items() if not key.startswith(TEACHERS_SETTINGS)]
+    return ", ".join(parts) + (f"; settings: {', '.join(settings)}" if settings else "")
+
+
+def _reference(thing: Mapping[str, Any]) -> str:
+    """Name and hash of data, an encoder or a bundle. Of a path only the last part: folders are nobody's business."""
+    files = thing.get("files", {})
+    sha256 = thing.get("sha256") or files.get("model.safetensors")
+    return f"`{_shown(thing)}`" + (f" ({_short(sha256)})" if sha256 else "")
+
+
+def _shown(thing: Mapping[str, Any]) -> str:
+    path = Path(thing["name"])
+    return path.name if path.is_absolute() or ".." in path.parts else str(path)
+
+
+def _short(sha256: str) -> str:
+    return f"SHA-256 {sha256[:16]}…"
+
+
+def _figures(chain: Sequence[Mapping[str, Any]]) -> str:
+    scored = [stage for stage in chain if "scores" in stage]
+    lines = ["## Figures", ""]
+    if "scores" not in chain[0]:
+        lines += [f"{chain[0]['name']} itself was not scored when it was made; `python -m qa.evaluate` does it.", ""]
+    if "grid" in chain[0]:
+        precision = chain[0]["grid"]["precision"]
+        lines += [f"Its weights are those of an {precision} export; its figures are with float activations.", ""]
+    if "parity" in chain[0]:
+        parity = chain[0]["parity"]
+        lines += [
+            f"On {parity['n_windows']} real windows its logits differed from those of its PyTorch parent by at most "
+            f"{parity['relative_difference']:.2g} of their deviation; {parity['equal_spans']:.1%} of the best spans were equal.",
+            "",
+        ]
+    if scored:
+        lines += ["| model | data | questions | articles | EM | F1 |", "| :-- | :-- | --: | --: | --: | --: |"]
+        lines += [_scores_row(stage["name"], stage["scores"]) for stage in scored]
+        lines += ["", "In percent, as the official script of SQuAD counts. Intervals: 95 %, bootstrap over articles."]
+    return "\n".join(lines).strip()
+
+
+def _scores_row(name: str, scores: Mapping[str, Any]) -> str:
+    cells = [name, _data_title(scores["data"]), f"{scores['total']:,}", str(scores.get("n_articles", "–"))]
+    for key in ("exact", "f1"):
+        ends = scores.get(f"{key}_interval")
+        cells.append(f"{scores[key]:.2f}" + (f" ({ends[0]:.1f} to {ends[1]:.1f})" if ends else ""))
+    return "| " + " | ".join(cells) + " |"
+
+
+def _origins(chain: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, Origin | None]]:
+    """All that a model was made of, in words, with its origin where that is known."""
+    for stage in chain:
+        if "encoder" in stage:
+            yield f"encoder {_reference(stage['encoder'])}", WEIGHTS.get(stage["encoder"]["sha256"])
+        if "source" in stage:
+            yield f"checkpoint {_reference(stage['source'])}, and what that was trained on", None
+        if "training_data" in stage:
+            data = stage["training_data"]
+            yield f"training data {_reference(data)}", DATA.get(data.get("dataset", ""))
+        teacher = stage.get("recovered_against")
+        if teacher and teacher["sha256"] not in [other.get("sha256") for other in chain]:
+            yield f"teacher {_reference(teacher)}", None
+    if not {"encoder", "source"} & chain[-1].keys():
+        yield f"what {chain[-1]['name']} started from", None
+
+
+def license_of(origins: Mapping[str, Origin | None]) -> str | None:
+    """The licence of the whole: that of the part which asks for the most; None when the licence of any part is not known."""
+    licenses = {origin.license if origin else None for origin in origins.values()}
+    strictest = ("cc-by-sa-4.0", "apache-2.0")
+    return None if None in licenses else next(name for name in strictest if name in licenses)
+
+
+WHOLE_KNOWN = "The whole has the licence of the part that asks for most: {}."
+WHOLE_UNKNOWN = """So no licence is given for the whole: find out what is unknown before you pass this model on. What was
+trained on SQuAD, or on questions made from it, is to name it (CC BY-SA 4.0)."""
+
+
+def _licence(origins: Mapping[str, Origin | None], has_probe: bool) -> str:
+    parts = dict(origins)
+    whole = license_of(parts)
+    if has_probe:
+        parts["windows in `probe.json`, as token ids"] = DATA["embedded"]
+    lines = ["## Licence and attribution", ""]
+    for part, origin in parts.items():
+        known = f"{origin.title}, {LICENSE_NAMES[origin.license]}: {origin.credit}" if origin else "licence unknown to PocketQA"
+        lines.append(f"- {part}: {known}")
+    return "\n".join([*lines, "", WHOLE_KNOWN.format(LICENSE_NAMES[whole]) if whole else WHOLE_UNKNOWN])

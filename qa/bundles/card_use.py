@@ -1,0 +1,104 @@
+"""The part of a model card that says how to use a bundle: in PocketQA, in other tools where they open it, on a phone."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from qa.formats.registry import CONFIG, WHY_NOT_IN_TRANSFORMERS
+
+POCKETQA = """In PocketQA (where this folder lies, or with its path), which cuts long passages into windows, and answers with the
+text as it stands in the passage:
+
+```sh
+python -m qa.ask --model {name} --question "Who wrote it?" --context passage.txt
+```
+
+```python
+from qa import load
+
+load("{name}").answer("Who wrote it?", passage).text
+```"""
+
+TRANSFORMERS = """In transformers:
+
+```python
+from transformers import AutoModelForQuestionAnswering, AutoTokenizer
+
+tokenizer = AutoTokenizer.from_pretrained("{name}")
+model = AutoModelForQuestionAnswering.from_pretrained("{name}")
+output = model(**tokenizer(question, passage, truncation="only_second", return_tensors="pt"))  # start_logits, end_logits
+```"""
+
+NOT_TRANSFORMERS = """transformers' `AutoModelForQuestionAnswering` does not open it: {reason}. An export to ONNX
+(`python -m export.onnx`) holds the whole graph and needs no such class."""
+
+OPTIMUM = """In optimum (`pip install optimum-onnx[onnxruntime]`):
+
+```python
+from optimum.onnxruntime import ORTModelForQuestionAnswering
+from transformers import AutoTokenizer
+
+tokenizer = AutoTokenizer.from_pretrained("{name}")
+model = ORTModelForQuestionAnswering.from_pretrained("{name}")
+output = model(**tokenizer(question, passage, truncation="only_second", return_tensors="pt"))  # start_logits, end_logits
+```"""
+
+JAVASCRIPT = """In transformers.js, with the options that say where the file lies, whatever its precision:
+
+```js
+import {{ pipeline }} from '@huggingface/transformers';
+
+const ask = await pipeline('question-answering', '{name}', {{ subfolder: '', dtype: 'fp32' }});
+const {{ answer }} = await ask(question, passage);
+```
+
+It answers with the tokens put together again (in lower case where the tokenizer lowers it), and takes a `[SEP]` written in a
+text for a separator."""
+
+# Its tokenizer of byte pairs gives no token types by itself in transformers.js, and some heads read them.
+JAVASCRIPT_BYTE_PAIRS = """In transformers.js, with the options that say where the file lies, whatever its precision, and with
+token types, which its pipeline leaves out:
+
+```js
+import {{ AutoModelForQuestionAnswering, AutoTokenizer }} from '@huggingface/transformers';
+
+const tokenizer = await AutoTokenizer.from_pretrained('{name}');
+const model = await AutoModelForQuestionAnswering.from_pretrained('{name}', {{ subfolder: '', dtype: 'fp32' }});
+const inputs = tokenizer(question, {{ text_pair: passage, return_token_type_ids: true }});
+const {{ start_logits, end_logits }} = await model(inputs);
+```"""
+
+WHOLE_ONNX = """optimum and transformers.js have no class for this model; `model.onnx` itself runs in any ONNX Runtime:
+`input_ids`, `attention_mask`, `token_type_ids` (batch, tokens) int64 to `start_logits`, `end_logits`."""
+
+ANDROID = """On Android: sideload `model.tflite` into PocketQA's app. It needs nothing beside that file, which holds vocabulary
+and settings (`unzip -l model.tflite` shows them)."""
+
+
+def how_to_use(kind: str, folder: Path, name: str) -> str:
+    """The section on use, of a bundle of this kind and name with these files."""
+    texts = [POCKETQA]
+    if kind == "tflite":
+        texts.append(ANDROID)
+    elif kind == "onnx":
+        byte_pairs = _read(folder / "tokenizer_config.json").get("tokenizer_class") == "PreTrainedTokenizerFast"
+        javascript = JAVASCRIPT_BYTE_PAIRS if byte_pairs else JAVASCRIPT
+        texts += [OPTIMUM, javascript] if (folder / CONFIG).is_file() else [WHOLE_ONNX]
+    elif kind == "pytorch":
+        texts.append(TRANSFORMERS if in_transformers(kind, folder) else NOT_TRANSFORMERS)
+    reason = _read(folder / CONFIG).get(WHY_NOT_IN_TRANSFORMERS, "its config.json names no class of transformers")
+    return "## Use\n\n" + "\n\n".join(text.format(name=name, reason=reason) for text in texts)
+
+
+def word_table_form(folder: Path) -> str | None:
+    """The form that a PyTorch bundle's word table is compressed in, if it is."""
+    return _read(folder / CONFIG).get("word_table")
+
+
+def in_transformers(kind: str, folder: Path) -> bool:
+    """Whether transformers' AutoModelForQuestionAnswering opens the bundle."""
+    return kind == "pytorch" and "architectures" in _read(folder / CONFIG)
+
+
+def _read(path: Path) -> dict[str, Any]:
+    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}

@@ -1,0 +1,154 @@
+"""Models from outside: a transformers question-answering checkpoint, of a local folder or the Hugging Face hub, as a bundle.
+
+    python -m qa.bundles.hf_import --model deepset/minilm-uncased-squad2 --out runs/minilm
+
+Every stage does the same by itself where it is given a checkpoint; the bundle then lies in the cache, keyed by the files it was
+made of. Of a checkpoint only config.json, safetensors and tokenizer files are read, and no code of its own is run.
+"""
+
+import hashlib
+import re
+import shutil
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from qa.base.cli import run_command
+from qa.base.errors import BundleError, OptionError
+from qa.base.files import file_sha256
+from qa.bundles.bundle import MANIFEST, SETTINGS, Bundle, new_bundle, open_bundle, refuse_existing
+from qa.bundles.shipped import is_shipped
+from qa.data.datasets import cache_folder
+from qa.text.settings import QASettings
+from qa.text.tokenization import load_tokenizer
+
+HUB_NAME = re.compile(r"[\w.-]+(/[\w.-]+)?")
+STAGE = "checkpoint"
+# Counted up when the same files would make another bundle.
+CACHE_VERSION = 1
+
+
+@dataclass(frozen=True)
+class CheckpointConfig:
+    """Make a bundle of a question-answering checkpoint of Hugging Face transformers."""
+
+    model: str
+    """Checkpoint: a folder with config.json, model.safetensors and the tokenizer's files, or a hub name."""
+    out: Path
+    """Bundle to create."""
+    max_length: int | None = None
+    """Longest window in tokens; by default 384, or what the model has positions for."""
+    doc_stride: int | None = None
+    """Step from one window of a long passage to the next, in tokens; by default 128."""
+    max_question_length: int | None = None
+    """A longer question is cut here, in tokens; by default 64."""
+    null_threshold: float | None = None
+    """Leave a question unanswered when its null score - best score exceeds this: 0 is usual for a model trained on SQuAD 2.0.
+    Without one it always answers."""
+
+    def __post_init__(self) -> None:
+        QASettings(**self.given())
+
+    def given(self) -> dict[str, Any]:
+        """The settings that were given."""
+        names = ("max_length", "doc_stride", "max_question_length", "null_threshold")
+        return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+
+
+def open_model(name: str | Path, kind: str | None = None) -> Bundle:
+    """The bundle at a path, or what becomes of a checkpoint there or on the hub; `kind` is the weights' that are wanted.
+
+    BundleError or OptionError when it is neither, or of another kind; DownloadError when the hub cannot be reached.
+    """
+    if not is_checkpoint(name):
+        return open_bundle(Path(name), kind)
+    bundle = cached_bundle(str(name))
+    return bundle if kind in (None, bundle.kind) else open_bundle(bundle.path, kind)
+
+
+def is_checkpoint(name: str | Path) -> bool:
+    """Whether a name may be a checkpoint's: a folder with a config.json that is no bundle, or, where nothing is, a hub name."""
+    path = Path(name)
+    if path.exists():
+        return (path / "config.json").is_file() and not any((path / own).is_file() for own in (MANIFEST, SETTINGS))
+    in_a_folder_here = path.parent != Path() and path.parent.is_dir()  # a slip in a path is not to fetch a stranger's model
+    return HUB_NAME.fullmatch(str(name)) is not None and not in_a_folder_here
+
+
+def output_beside(name: str | Path, suffix: str) -> Path:
+    """Where a stage puts what it makes of a model, by default: beside it, or in runs, of a hub name and of a shipped model."""
+    path = Path(name)
+    if is_shipped(path) or (not path.exists() and is_checkpoint(name)):
+        return Path("runs") / f"{path.name}-{suffix}"
+    path = path if path.name not in ("", "..") else path.resolve()  # the current folder or its parent: a name is wanted
+    if not path.name:
+        raise OptionError(f"--model {name}: the root of a disk is no model; give a model's folder")
+    return path.with_name(f"{path.name}-{suffix}")
+
+
+def cached_bundle(name: str) -> Bundle:
+    """The bundle of a checkpoint in the cache, made there when it is not."""
+    from qa.models.pretrained import checkpoint_folder
+
+    folder = checkpoint_folder(name)
+    key = [CACHE_VERSION, sorted(source_files(folder).items())]
+    cached = cache_folder() / "checkpoints" / hashlib.sha256(repr(key).encode()).hexdigest()[:16] / Path(name).resolve().name
+    if cached.exists():
+        with suppress(BundleError):
+            return open_bundle(cached)
+        shutil.rmtree(cached, ignore_errors=True)  # damaged
+    try:
+        return import_checkpoint(name, folder, cached, {})
+    except BundleError:
+        if not cached.exists():
+            raise
+        return open_bundle(cached)  # another process, of torchrun for one, was faster
+
+
+def source_files(folder: Path) -> dict[str, str]:
+    """SHA-256 of the files that decide what a checkpoint computes, by name."""
+    from qa.models.pretrained import CHECKPOINT_FILES
+
+    return {path.name: file_sha256(path) for path in sorted(folder.iterdir()) if path.name in CHECKPOINT_FILES}
+
+
+def import_checkpoint(name: str, folder: Path, out: Path, settings: dict[str, Any]) -> Bundle:
+    """Write a bundle of the checkpoint in `folder`; `settings` override BERT's for SQuAD. OptionError when it is not usable."""
+    from qa.models.model import QAModel
+    from qa.models.pretrained import import_tokenizer, load_question_answering
+
+    refuse_existing(out)
+    encoder, head = load_question_answering(name, folder)
+    model = QAModel(encoder, "linear")
+    model.head.load_state_dict({f"output.{key}": tensor for key, tensor in head.items()})
+    own = QASettings(**({"max_length": min(QASettings().max_length, encoder.max_length)} | settings))
+    encoder.check_length(own.max_length)
+    manifest = {
+        "kind": "pytorch", "precision": "fp32", "stage": STAGE, "parent": None,
+        "source": {"name": name, "files": source_files(folder)},
+        "parameters": asdict(model.count_parameters()),
+    }  # fmt: skip
+    with new_bundle(out, manifest) as draft:
+        model.save_pretrained(draft.path)
+        import_tokenizer(folder, draft.path, own.max_length, encoder.architecture.inputs)
+        n_tokens, n_rows = load_tokenizer(draft.path).get_vocab_size(), encoder.model.get_input_embeddings().num_embeddings
+        if n_tokens > n_rows:
+            raise OptionError(f"model {name!r}: its tokenizer has {n_tokens:,} tokens, its word table {n_rows:,} rows")
+        own.save(draft.path / SETTINGS)
+    return open_bundle(out)
+
+
+def main(config: CheckpointConfig) -> Bundle:
+    """Make the bundle and say what it is."""
+    from qa.models.pretrained import checkpoint_folder
+
+    refuse_existing(config.out)
+    bundle = import_checkpoint(config.model, checkpoint_folder(config.model), config.out, config.given())
+    parameters = bundle.manifest["parameters"]
+    print(f"{bundle.path}: {parameters['total']:,} parameters ({parameters['without_embeddings']:,} without embeddings)")
+    return bundle
+
+
+if __name__ == "__main__":
+    run_command(main)

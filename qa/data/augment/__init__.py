@@ -1,0 +1,1 @@
+"""Unanswerable questions made from answerable ones, as QeRMIT proposes."""

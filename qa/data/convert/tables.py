@@ -1,0 +1,95 @@
+"""Comma-separated tables as the SANTO annotation tool exports them: `# Name, Name` on top, `, ` between fields, texts quoted.
+
+SANTO (Hartung et al. 2018) does not escape quotation marks inside a text: one closes the text only in front of a comma or the
+line's end. So Python's csv module cannot read it; escaped and doubled ones are read as one. A record is one line.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from qa.base.errors import SquadFormatError
+
+# One field and the comma or line end behind it.
+_FIELD = re.compile(r'\s*+(?:"(?P<quoted>.*?)"|(?P<bare>[^",][^,]*|))\s*(?P<end>,|$)')
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One record: its file and line, for messages, and its fields by column."""
+
+    file: Path
+    line: int
+    fields: Mapping[str, str]
+
+    def __getitem__(self, column: str) -> str:
+        return self.fields[column]
+
+    def fault(self, message: str) -> SquadFormatError:
+        """An error that names this row."""
+        return SquadFormatError(f"{self.file}: row {self.line}: {message}")
+
+    def number(self, column: str) -> int:
+        """A field as a whole number, 0 or more."""
+        text = self.fields[column].strip()
+        if not text.isdecimal():
+            raise self.fault(f"{column} must be a whole number, got {text!r}")
+        return int(text)
+
+
+def read_table(path: Path, columns: Mapping[str, Sequence[str]], *, may_be_empty: bool = False) -> list[Row]:
+    """Read the wanted columns, given as {name: other spellings}; upper and lower case and further columns do not matter.
+
+    Rows are counted from 1, the header included. Raises SquadFormatError with file and row for a file that is absent, empty,
+    not UTF-8, without a wanted column, or (unless `may_be_empty`) without a record, and for a record that does not fit the
+    header.
+    """
+    lines = [(n, line) for n, line in enumerate(_read_lines(path), 1) if line.strip()]
+    if not lines:
+        raise SquadFormatError(f"{path}: the file is empty; expected the columns {', '.join(columns)}")
+    first, header = lines[0]
+    names = [field.strip().lstrip("#").strip().lower() for field in _split(header) or []]
+    places = {}
+    for column, others in columns.items():
+        place = next((names.index(n.lower()) for n in (column, *others) if n.lower() in names), None)
+        if place is None:
+            wanted, seen = ", ".join(columns), ", ".join(names)
+            raise SquadFormatError(f"{path}: row {first}: no column {column!r}; expected {wanted} (commas between), found {seen}")
+        places[column] = place
+    rows = []
+    for n, line in lines[1:]:
+        fields = _split(line)
+        if fields is None or not max(places.values()) < len(fields) <= len(names):
+            found = "a quotation mark that does not close" if fields is None else f"{len(fields)} fields"
+            raise SquadFormatError(
+                f"{path}: row {n}: {found} where the header names {len(names)}; put texts that hold commas in quotation marks"
+            )
+        rows.append(Row(path, n, {column: fields[place] for column, place in places.items()}))
+    if not rows and not may_be_empty:
+        raise SquadFormatError(f"{path}: row {first + 1}: no records below the header")
+    return rows
+
+
+def _read_lines(path: Path) -> list[str]:
+    if not path.is_file():
+        raise SquadFormatError(f"{path}: no such file; give a comma-separated table")
+    raw = path.read_bytes()
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        row = raw.count(b"\n", 0, error.start) + 1
+        raise SquadFormatError(f"{path}: row {row}: not UTF-8 text; save the table as UTF-8") from None
+    return [line.removesuffix("\r") for line in text.split("\n")]  # not splitlines: a text may hold other line separators
+
+
+def _split(line: str) -> list[str] | None:
+    """The fields of a line; None where a quotation mark does not close."""
+    fields, place = [], 0
+    while match := _FIELD.match(line, place):
+        quoted = match["quoted"]
+        fields.append(match["bare"].rstrip() if quoted is None else re.sub(r'[\\"]"', '"', quoted))
+        place = match.end()
+        if not match["end"]:
+            return fields
+    return None

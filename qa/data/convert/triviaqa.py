@@ -1,0 +1,199 @@
+"""TriviaQA (Joshi et al. 2017), the reading comprehension version: its published JSON and evidence files as SQuAD 2.0.
+
+The questions say what the answer is, in many spellings, not where it stands. As in the paper's distant supervision, every pair
+of a question and an evidence document becomes one SQuAD question, `QuestionId--Filename`, whose answer is the first place in
+the document where any alias stands: word by word, whatever the case and the punctuation between the words; of aliases that
+begin at the same place, the longest. Only the first words of a document are kept (800 by default, as in the authors' own
+training), and a pair without an alias there is dropped, not called unanswerable: the rest of the document may answer it.
+
+One answer is given, for training. TriviaQA's own evaluation accepts every alias, so scores on a converted file lie below its.
+"""
+
+import os
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from qa.base.cli import check_option
+from qa.base.errors import SquadFormatError
+from qa.data.convert.report import Report, check_out, finish
+from qa.data.squad import read_json
+
+FOLDERS = {"EntityPages": "wikipedia", "SearchResults": "web"}  # key of a question -> folder of the evidence
+
+_WORD = re.compile(r"[^\W_]+")
+_GAP = re.compile(r"[^\n]{1,3}")  # between the words of one alias: "St. Louis", "T-shirt", but not two lines
+
+_KINDS = {"str": "a text", "dict": "an object", "list": "a list"}
+
+Place = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class TriviaQAConfig:
+    """Convert a question file of TriviaQA (wikipedia-train.json, web-dev.json, ...) to SQuAD 2.0."""
+
+    questions: Path
+    """Question file, from the folder qa of triviaqa-rc.tar.gz."""
+    evidence: Path
+    """Folder evidence of the same archive, with the folders wikipedia and web inside."""
+    out: Path
+    """SQuAD 2.0 JSON file to write; OUT.dropped.tsv beside it lists what was left out."""
+    max_words: int = 800
+    """Words of each document that are kept, from its beginning."""
+
+    def __post_init__(self) -> None:
+        check_option(self.max_words >= 1, "--max-words", self.max_words, "at least 1")
+        found = self.evidence.is_dir() and any((self.evidence / folder).is_dir() for folder in FOLDERS.values())
+        check_option(found, "--evidence", self.evidence, "a folder that holds the folders wikipedia or web")
+        check_out(self.out, [self.questions])
+
+
+def words_of(text: str) -> list[tuple[str, int, int]]:
+    """(word in lower case, start, end) of every run of letters and digits."""
+    return [(m[0].lower(), m.start(), m.end()) for m in _WORD.finditer(text)]
+
+
+def first_words(text: str, n: int) -> str:
+    """The text up to the end of its n-th word, words parted by white space."""
+    for i, match in enumerate(re.finditer(r"\S+", text), 1):
+        if i == n:
+            return text[: match.end()]
+    return text
+
+
+def first_mention(aliases: Iterable[str], context: str, words: list[tuple[str, int, int]]) -> Place | None:
+    """Where the first alias stands in the context, whose words `words` are: (start, end) in characters, or None."""
+    wanted: dict[str, set[tuple[str, ...]]] = {}
+    for alias in aliases:
+        if parts := tuple(word for word, _, _ in words_of(alias)):
+            wanted.setdefault(parts[0], set()).add(parts)
+    for i, (word, start, _) in enumerate(words):
+        for parts in sorted(wanted.get(word, ()), key=len, reverse=True):
+            found = words[i : i + len(parts)]
+            gaps = (context[a[2] : b[1]] for a, b in pairwise(found))
+            if tuple(w for w, _, _ in found) == parts and all(map(_GAP.fullmatch, gaps)):
+                return start, found[-1][2]
+    return None
+
+
+@cache
+def _names(folder: Path) -> dict[str, str]:
+    """Names of a folder's files as they are, by names without regard to case and to how accents are composed."""
+    return {_plain(name): name for name in os.listdir(folder)} if folder.is_dir() else {}
+
+
+def _plain(name: str) -> str:
+    return unicodedata.normalize("NFC", name).lower()
+
+
+def find_evidence(folder: Path, name: str) -> Path | None:
+    """The evidence file of a name; the published names differ from the files' in case and accents here and there."""
+    path = folder / name
+    if not path.is_file():
+        path = path.with_name(_names(path.parent).get(_plain(path.name), path.name))
+    return path if path.is_file() else None
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A question and one of its documents. `row` is its place in the question file, `folder` wikipedia or web."""
+
+    row: str
+    id: str
+    question: str
+    aliases: frozenset[str]
+    folder: str
+    filename: str
+
+
+def read_pairs(path: Path, report: Report) -> Iterator[Pair]:
+    """Every pair of a question file. Raises SquadFormatError with file and row where a field is not as published."""
+    root = read_json(path, "TriviaQA")
+    if not isinstance(root, dict) or not isinstance(root.get("Data"), list) or not root["Data"]:
+        raise SquadFormatError(f"{path}: expected an object with a list 'Data' of questions, as TriviaQA's files have it")
+    verified = root.get("VerifiedEval") is True
+    for i, datum in enumerate(root["Data"]):
+        row = f"Data[{i}]"
+        qid, question = _field(datum, "QuestionId", str, path, row), _field(datum, "Question", str, path, row)
+        row = f"{row} {qid}"
+        if "Answer" not in datum:
+            raise SquadFormatError(f"{path}: {row}: no 'Answer'; a test file without answers cannot be converted")
+        if verified and datum.get("QuestionPartOfVerifiedEval") is False:
+            report.drop(path, row, qid, "question is not part of the verified set")
+            continue
+        aliases = _aliases(_field(datum, "Answer", dict, path, row), path, row)
+        pages = [(key, page) for key in FOLDERS if key in datum for page in _field(datum, key, list, path, row)]
+        if not pages:
+            report.drop(path, row, qid, "question has no document")
+        for key, page in pages:
+            filename = _field(page, "Filename", str, path, f"{row} {key}")
+            if PurePosixPath(filename).is_absolute() or ".." in PurePosixPath(filename).parts or "\0" in filename:
+                raise SquadFormatError(f"{path}: {row}: 'Filename' {filename!r} leads out of the evidence folder")
+            if verified and page.get("DocPartOfVerifiedEval") is False:
+                report.drop(path, row, filename, "document is not part of the verified set")
+                continue
+            yield Pair(row, f"{qid}--{filename}", question, aliases, FOLDERS[key], filename)
+
+
+def _field(owner: object, key: str, kind: type, path: Path, row: str) -> Any:
+    if not isinstance(owner, dict) or not isinstance(owner.get(key), kind):
+        raise SquadFormatError(f"{path}: {row}: expected {_KINDS[kind.__name__]} {key!r}, as TriviaQA's files have it")
+    return owner[key]
+
+
+def _aliases(answer: dict[str, Any], path: Path, row: str) -> frozenset[str]:
+    names = [_field(answer, "Value", str, path, row)]
+    for key in ("Aliases", "NormalizedAliases", "HumanAnswers"):
+        names += _field(answer, key, list, path, row) if key in answer else []
+    return frozenset(name for name in names if isinstance(name, str))
+
+
+def read_context(config: TriviaQAConfig, folder: str, filename: str) -> str | None:
+    """The first words of a document, or None when there is no such file. Raises UnicodeDecodeError."""
+    path = find_evidence(config.evidence / folder, filename)
+    return None if path is None else first_words(path.read_bytes().decode("utf-8-sig"), config.max_words)
+
+
+def convert(config: TriviaQAConfig, report: Report) -> list[dict[str, Any]]:
+    """SQuAD articles, one for each document, with the questions it answers."""
+    articles: dict[tuple[str, str], dict[str, Any]] = {}
+    seen: set[str] = set()
+    for pair in read_pairs(config.questions, report):
+        if pair.id in seen:
+            report.drop(config.questions, pair.row, pair.filename, "question and document listed twice")
+            continue
+        seen.add(pair.id)
+        try:
+            context = read_context(config, pair.folder, pair.filename)
+        except UnicodeDecodeError as error:
+            detail = f"byte {error.start}"
+            report.drop(config.questions, pair.row, pair.filename, "document is not UTF-8", detail)
+            continue
+        place = first_mention(pair.aliases, context, words_of(context)) if context is not None else None
+        if context is None or place is None:
+            reason = "document is missing" if context is None else f"no alias in the document's first {config.max_words:,} words"
+            report.drop(config.questions, pair.row, pair.filename, reason, pair.question)
+            continue
+        start, end = place
+        answers = [{"text": context[start:end], "answer_start": start}]
+        entry = {"id": pair.id, "question": pair.question, "answers": answers, "is_impossible": False}
+        title = str(PurePosixPath(pair.filename).with_suffix(""))
+        article = articles.setdefault(
+            (pair.folder, pair.filename), {"title": title, "paragraphs": [{"context": context, "qas": []}]}
+        )
+        article["paragraphs"][0]["qas"].append(entry)
+        report.converted[f"with a document from {pair.folder}"] += 1
+    return list(articles.values())
+
+
+def main(config: TriviaQAConfig) -> Report:
+    """Convert every pair, write the file and its log, and print what became of the pairs."""
+    report = Report()
+    finish(config.out, convert(config, report), "TriviaQA as SQuAD 2.0", report)
+    return report

@@ -1,0 +1,88 @@
+"""Where questions come from: the excerpt that ships with the project, SQuAD by name (downloaded and checked), or a file."""
+
+import gzip
+import hashlib
+import http.client
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+from qa.base.errors import DownloadError, OptionError, SquadFormatError
+from qa.base.files import file_sha256, write_whole
+
+EMBEDDED = "embedded"
+EXCERPT = Path(__file__).parent / "excerpt"
+SQUAD_URL = "https://rajpurkar.github.io/SQuAD-explorer/dataset/"
+DOWNLOAD_TIMEOUT_S = 20
+
+# The official files by name: (file, SHA-256).
+SQUAD_FILES = {
+    "squad": {
+        "train": ("train-v1.1.json", "3527663986b8295af4f7fcdff1ba1ff3f72d07d61a20f487cb238a6ef92fd955"),
+        "dev": ("dev-v1.1.json", "95aa6a52d5d6a735563366753ca50492a658031da74f301ac5238b03966972c9"),
+    },
+    "squad_v2": {
+        "train": ("train-v2.0.json", "68dcfbb971bd3e96d5b46c7177b16c1a4e7d4bdef19fb204502738552dede002"),
+        "dev": ("dev-v2.0.json", "80a5225e94905956a6446d296ca1093975c4d3b3260f1d6c8f68bc2ab77182d8"),
+    },
+}
+# What other files hold, by the SHA-256 of their content. The published training part of SQuAD 2.0 cannot be had everywhere; this
+# one has the questions of 1.1 and, put back on their passages, the unanswerable ones of 2.0.
+KNOWN_FILES = {"fbabfb09eaea62389b59f726515d0ffdcf37cfac9a8233ba001a35432e0058fa": "squad_v2_reconstructed"}
+
+
+def cache_folder() -> Path:
+    """Where downloads are kept. OptionError for a user without a home folder."""
+    try:
+        return Path.home() / ".cache" / "pocketqa"
+    except RuntimeError:
+        raise OptionError("no home folder to keep downloads in; set HOME") from None
+
+
+def resolve(data: str, split: str) -> Path:
+    """The file for `data` ("embedded", "squad", "squad_v2", or a path) and `split` ("train" or "dev").
+
+    A path stands for itself, whatever the split. Named data sets are downloaded once and their hash is checked.
+    """
+    if data == EMBEDDED:
+        return EXCERPT / f"squad-excerpt-{split}.json.gz"
+    if data in SQUAD_FILES:
+        return _download(*SQUAD_FILES[data][split], data)
+    path = Path(data)
+    if not path.is_file():
+        known, what = ", ".join([EMBEDDED, *SQUAD_FILES]), "is a folder" if path.is_dir() else "no such file"
+        raise SquadFormatError(f"{path}: {what}; give a SQuAD JSON file (plain or gzip) or one of: {known}")
+    return path
+
+
+def data_reference(path: Path) -> dict[str, str]:
+    """How a manifest names a data file: name, SHA-256, and `dataset` where its content is one of those known by name."""
+    names = KNOWN_FILES | {sha256: name for name, files in SQUAD_FILES.items() for _, sha256 in files.values()}
+    names |= {_content_sha256(excerpt): EMBEDDED for excerpt in EXCERPT.glob("*.json.gz")}
+    dataset = names.get(_content_sha256(path))
+    return {"name": path.name, "sha256": file_sha256(path), **({"dataset": dataset} if dataset else {})}
+
+
+def _content_sha256(path: Path) -> str:
+    raw = path.read_bytes()
+    return hashlib.sha256(gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw).hexdigest()
+
+
+def _download(name: str, sha256: str, data: str) -> Path:
+    path = cache_folder() / name
+    if path.is_file() and file_sha256(path) == sha256:
+        return path
+    try:
+        with urllib.request.urlopen(SQUAD_URL + name, timeout=DOWNLOAD_TIMEOUT_S) as response:
+            content = response.read()
+    except (urllib.error.URLError, http.client.HTTPException, TimeoutError, OSError) as error:
+        reason = getattr(error, "reason", error)
+        raise DownloadError(
+            f"--data {data}: cannot download {SQUAD_URL + name} ({reason}); offline, give the file itself or --data {EMBEDDED}"
+        ) from None
+    seen = hashlib.sha256(content).hexdigest()
+    if seen != sha256:
+        raise DownloadError(f"--data {data}: {SQUAD_URL + name} has SHA-256 {seen}, expected {sha256}; nothing was kept")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(path, content)
+    return path

@@ -1,0 +1,1 @@
+"""The SQuAD excerpt that ships with the project (see NOTICE.md)."""

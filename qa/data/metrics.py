@@ -1,0 +1,102 @@
+"""Exact match, F1 and the no-answer threshold, equal to the official SQuAD 2.0 evaluation (Rajpurkar et al. 2018).
+
+On SQuAD 1.1 files the same numbers equal those of the 1.1 script. One departure from the 2.0 script: a question without a
+prediction counts 0, as in the 1.1 script; the 2.0 script leaves it out of the mean.
+"""
+
+import re
+import string
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from qa.data.squad import Example
+
+_ARTICLES = re.compile(r"\b(a|an|the)\b", re.UNICODE)
+_PUNCTUATION = str.maketrans("", "", string.punctuation)
+
+
+def normalize_answer(text: str) -> str:
+    """Lower-case, without ASCII punctuation, English articles and extra white space."""
+    return " ".join(_ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION)).split())
+
+
+def exact_match(gold: str, predicted: str) -> float:
+    """1.0 when both normalize to the same text."""
+    return float(normalize_answer(gold) == normalize_answer(predicted))
+
+
+def token_f1(gold: str, predicted: str) -> float:
+    """Harmonic mean of precision and recall over normalized tokens; with an empty side, 1.0 only if both are empty."""
+    gold_tokens, predicted_tokens = normalize_answer(gold).split(), normalize_answer(predicted).split()
+    if not gold_tokens or not predicted_tokens:
+        return float(gold_tokens == predicted_tokens)
+    n_same = sum((Counter(gold_tokens) & Counter(predicted_tokens)).values())
+    if n_same == 0:
+        return 0.0
+    precision, recall = n_same / len(predicted_tokens), n_same / len(gold_tokens)
+    return 2 * precision * recall / (precision + recall)
+
+
+def gold_texts(example: Example) -> list[str]:
+    """The answers to compare with: those that do not normalize to nothing, or the empty answer if none is left."""
+    return [a.text for a in example.answers if normalize_answer(a.text)] or [""]
+
+
+def has_answer(example: Example) -> bool:
+    """Whether the question counts as answerable, as the official script decides it (answers present)."""
+    return bool(example.answers)
+
+
+def question_scores(example: Example, predicted: str) -> tuple[float, float]:
+    """Best exact match and best F1 (each 0 to 1) of one prediction over the gold answers."""
+    golds = gold_texts(example)
+    return max(exact_match(g, predicted) for g in golds), max(token_f1(g, predicted) for g in golds)
+
+
+def evaluate_predictions(examples: Sequence[Example], predictions: Mapping[str, str]) -> dict[str, float]:
+    """The official script's result object, in percent: exact, f1, total, and HasAns_*, NoAns_* where there are such.
+
+    Questions of the data without a prediction count 0, and `missing` is added with their number.
+    """
+    rows = []
+    for example in examples:
+        predicted = predictions.get(example.id)
+        rows.append((has_answer(example), *((0.0, 0.0) if predicted is None else question_scores(example, predicted))))
+    result: dict[str, float] = _summary(rows, "")
+    for prefix, wanted in (("HasAns_", True), ("NoAns_", False)):
+        part = [row for row in rows if row[0] == wanted]
+        if part:
+            result |= _summary(part, prefix)
+    n_missing = sum(example.id not in predictions for example in examples)
+    return result | ({"missing": n_missing} if n_missing else {})
+
+
+def _summary(rows: list[tuple[bool, float, float]], prefix: str) -> dict[str, float]:
+    n = len(rows)
+    return {
+        f"{prefix}exact": 100.0 * sum(row[1] for row in rows) / n,
+        f"{prefix}f1": 100.0 * sum(row[2] for row in rows) / n,
+        f"{prefix}total": n,
+    }
+
+
+def best_f1_threshold(
+    examples: Sequence[Example], answers: Mapping[str, str], null_differences: Mapping[str, float]
+) -> tuple[float, float]:
+    """The threshold on (null score - best answer's score) that maximizes F1: (F1 in percent, threshold).
+
+    `answers` are the best non-empty answers. A question is left unanswered when its difference exceeds the threshold.
+    Sweeps the questions from surely answerable to surely not, as the official script does.
+    """
+    current = best = float(sum(not has_answer(e) for e in examples))
+    threshold = 0.0
+    for example in sorted(examples, key=lambda e: null_differences[e.id]):
+        current += gain_of_answering(example, answers[example.id])
+        if current > best:
+            best, threshold = current, null_differences[example.id]
+    return 100.0 * best / len(examples), threshold
+
+
+def gain_of_answering(example: Example, answer: str) -> float:
+    """What F1 (0 to 1) gains when `answer` is given instead of none: -1 where there is no answer to give."""
+    return question_scores(example, answer)[1] if has_answer(example) else -float(bool(answer))

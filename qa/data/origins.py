@@ -1,0 +1,45 @@
+"""What models are made of, as far as it is known for certain: weights and data by SHA-256, with licence and authors."""
+
+from dataclasses import dataclass
+
+MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Published weights or data."""
+
+    title: str
+    hub_name: str
+    """Its name on the Hugging Face hub."""
+    license: str
+    """As the hub abbreviates it."""
+    credit: str
+    """Whom to name, and where it comes from."""
+
+
+LICENSE_NAMES = {
+    "apache-2.0": "[Apache-2.0](https://www.apache.org/licenses/LICENSE-2.0)",
+    "cc-by-sa-4.0": "[CC BY-SA 4.0](https://creativecommons.org/licenses/by-sa/4.0/)",
+}
+
+_FROM = "<https://rajpurkar.github.io/SQuAD-explorer/>; passages from English Wikipedia"
+_SQUAD_1 = f"Rajpurkar, Zhang, Lopyrev and Liang (2016), {_FROM}"
+_SQUAD_2 = f"Rajpurkar, Jia and Liang (2018), {_FROM}"
+
+# By SHA-256 of model.safetensors.
+WEIGHTS = {
+    MINILM_SHA256: Origin(
+        "MiniLM-L6 (all-MiniLM-L6-v2)",
+        "sentence-transformers/all-MiniLM-L6-v2",
+        "apache-2.0",
+        "sentence-transformers, from Wang et al. (2020), <https://huggingface.co/sentence-transformers/all-MiniLM-L6-v2>",
+    )
+}
+# By name, see qa.data.datasets.data_reference.
+DATA = {
+    "squad": Origin("SQuAD 1.1", "rajpurkar/squad", "cc-by-sa-4.0", _SQUAD_1),
+    "squad_v2": Origin("SQuAD 2.0", "rajpurkar/squad_v2", "cc-by-sa-4.0", _SQUAD_2),
+    "squad_v2_reconstructed": Origin("SQuAD 2.0, training part reconstructed", "rajpurkar/squad_v2", "cc-by-sa-4.0", _SQUAD_2),
+    "embedded": Origin("PocketQA's excerpt of SQuAD 1.1", "rajpurkar/squad", "cc-by-sa-4.0", _SQUAD_1),
+}

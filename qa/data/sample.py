@@ -1,0 +1,61 @@
+"""A smaller data file: questions evenly spaced over all articles of a larger one.
+
+    python -m qa.data.sample --data squad --questions 2000 --out dev-2000.json
+
+Where all questions would take hours, all models are scored on the same file of fewer. The file is the same wherever it is made.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from qa.base.cli import check_option, run_command
+from qa.base.files import check_not_an_input, check_writable
+from qa.base.sampling import evenly
+from qa.data.datasets import resolve
+from qa.data.squad import read_json, read_squad, write_squad
+
+
+@dataclass(frozen=True)
+class SampleConfig:
+    """Write some of a data file's questions as a data file."""
+
+    out: Path
+    """SQuAD JSON file to write."""
+    questions: int
+    """How many questions to take; of fewer, all."""
+    data: str = "embedded"
+    """SQuAD JSON file (plain or gzip), or embedded, squad, squad_v2 (their dev part)."""
+
+    def __post_init__(self) -> None:
+        check_option(self.questions >= 1, "--questions", self.questions, "at least 1")
+        check_writable(self.out, "--out")
+
+
+def sample(articles: list[dict[str, Any]], n_all: int, n: int) -> list[dict[str, Any]]:
+    """The articles with `n` of their `n_all` questions, evenly spaced; passages and articles without any are left out."""
+    chosen, number, kept = set(evenly(n_all, n)), 0, []
+    for article in articles:
+        paragraphs = []
+        for paragraph in article["paragraphs"]:
+            questions = [one for place, one in enumerate(paragraph["qas"], start=number) if place in chosen]
+            number += len(paragraph["qas"])
+            if questions:
+                paragraphs.append({**paragraph, "qas": questions})
+        if paragraphs:
+            kept.append({**article, "paragraphs": paragraphs})
+    return kept
+
+
+def main(config: SampleConfig) -> None:
+    """Read, choose, write, and say what came of it."""
+    path = resolve(config.data, "dev")
+    check_not_an_input(config.out, "--out", [path])
+    n_all = len(read_squad(path))  # which checks the whole file
+    data = read_json(path)
+    found = write_squad(config.out, sample(data["data"], n_all, config.questions), data.get("version", ""))
+    print(f"{config.out}: {len(found):,} of {n_all:,} questions")
+
+
+if __name__ == "__main__":
+    run_command(main)

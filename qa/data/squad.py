@@ -1,0 +1,144 @@
+"""SQuAD 1.1 and 2.0 JSON, plain or gzip, read into examples; a faulty file is refused with the place of the fault."""
+
+import gzip
+import json
+import re
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from qa.base.errors import SquadFormatError
+from qa.base.files import write_whole
+
+ESCAPED_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One human answer: its text and where it starts in the context, in characters (code points)."""
+
+    text: str
+    start: int
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """One question on one passage. `answers` is empty when `is_impossible`; `category` is a data set's own sort of question."""
+
+    id: str
+    title: str
+    context: str
+    question: str
+    answers: tuple[Answer, ...]
+    is_impossible: bool
+    category: str | None = None
+
+
+def read_json(path: Path, kind: str = "SQuAD") -> Any:
+    """Parse a JSON file, gzip or plain (told apart by content, not by name); errors ask for a file of this `kind`."""
+    if not path.is_file():
+        raise SquadFormatError(f"{path}: no such file; give a {kind} JSON file, plain or gzip")
+    raw = path.read_bytes()
+    if not raw:
+        raise SquadFormatError(f"{path}: the file is empty; give a {kind} JSON file, plain or gzip")
+    if raw[:2] == b"\x1f\x8b":
+        try:
+            raw = gzip.decompress(raw)
+        except (OSError, EOFError, zlib.error) as error:
+            raise SquadFormatError(f"{path}: broken gzip ({error}); copy or download it again") from None
+    try:
+        root = json.loads(raw)
+        if ESCAPED_SURROGATE.search(raw):
+            json.dumps(root, ensure_ascii=False).encode()
+        return root
+    except UnicodeDecodeError:
+        raise SquadFormatError(f"{path}: not UTF-8 text; give a {kind} JSON file, plain or gzip") from None
+    except json.JSONDecodeError as error:
+        raise SquadFormatError(
+            f"{path}: not valid JSON at line {error.lineno}, column {error.colno} ({error.msg}); give a {kind} JSON file, whole"
+        ) from None
+    except (ValueError, RecursionError) as error:  # half a surrogate pair; a number or a depth beyond Python's limits
+        raise SquadFormatError(f"{path}: not valid JSON ({error}); correct it") from None
+
+
+def read_squad(path: Path) -> list[Example]:
+    """Read every question of a SQuAD file.
+
+    Contexts are shared between the examples of a paragraph. Raises SquadFormatError with file, article, paragraph and
+    question id when the schema is wrong, an answer does not stand at its offset, an id repeats, or nothing is asked.
+    """
+    examples: list[Example] = []
+    seen: set[str] = set()
+    root = read_json(path)
+    for a, article in enumerate(_list(root, "data", str(path))):
+        title = _text(article, "title", f"{path}: article {a}") if isinstance(article, dict) and "title" in article else ""
+        where_article = f"{path}: article {a} {title!r}"
+        for p, paragraph in enumerate(_list(article, "paragraphs", where_article)):
+            where = f"{where_article}, paragraph {p}"
+            context = _text(paragraph, "context", where)
+            for q, entry in enumerate(_list(paragraph, "qas", where)):
+                example = _read_question(entry, title, context, f"{where}, question {q}")
+                if example.id in seen:
+                    raise SquadFormatError(f"{where}: question id {example.id!r} occurs twice; ids must be unique")
+                seen.add(example.id)
+                examples.append(example)
+    if not examples:
+        raise SquadFormatError(f"{path}: no questions at all; expected data[].paragraphs[].qas[]")
+    return examples
+
+
+def _read_question(entry: object, title: str, context: str, where: str) -> Example:
+    qid = _text(entry, "id", where)
+    where = f"{where}, id {qid!r}"
+    assert isinstance(entry, dict)  # _text has seen that it is one
+    impossible = entry.get("is_impossible", False)
+    if not isinstance(impossible, bool):
+        raise SquadFormatError(f"{where}: 'is_impossible' must be true or false, got {impossible!r}")
+    answers = []
+    for item in [] if impossible else _list(entry, "answers", where):
+        text = _text(item, "text", where)
+        start = item.get("answer_start")
+        if not isinstance(start, int) or isinstance(start, bool):
+            raise SquadFormatError(f"{where}: 'answer_start' must be a whole number, got {start!r}")
+        found = context[start : start + len(text)] if start >= 0 else ""
+        if found != text:
+            raise SquadFormatError(
+                f"{where}: answer {text!r} is not at offset {start} of its context (found {found!r}); correct answer_start"
+            )
+        answers.append(Answer(text, start))
+    category = entry.get("category")
+    if category is not None and not isinstance(category, str):
+        raise SquadFormatError(f"{where}: 'category' must be a text where there is one, got {category!r}")
+    return Example(qid, title, context, _text(entry, "question", where), tuple(answers), impossible, category)
+
+
+def _list(owner: object, key: str, where: str) -> list[Any]:
+    if not isinstance(owner, dict) or not isinstance(owner.get(key), list):
+        raise SquadFormatError(f"{where}: expected an object with a list {key!r}, as SQuAD JSON has it")
+    return owner[key]
+
+
+def _text(owner: object, key: str, where: str) -> str:
+    if not isinstance(owner, dict) or not isinstance(owner.get(key), str):
+        raise SquadFormatError(f"{where}: expected a text {key!r}, as SQuAD JSON has it")
+    return owner[key]
+
+
+def write_squad(path: Path, articles: list[dict[str, Any]], version: str) -> list[Example]:
+    """Write articles as SQuAD JSON and return what `read_squad` makes of them; what it refuses is not kept."""
+    read: list[Example] = []
+    raw = json.dumps({"version": version, "data": articles}, ensure_ascii=False).encode()
+    write_whole(path, raw, check=lambda partial: read.extend(read_squad(partial)))
+    return read
+
+
+def read_predictions(path: Path) -> dict[str, str]:
+    """Read a prediction file in the official format, one JSON object {question id: answer text}."""
+    predictions = read_json(path, "prediction")
+    if not isinstance(predictions, dict):
+        raise SquadFormatError(f"{path}: expected one JSON object of question id -> answer text")
+    for qid, text in predictions.items():
+        if not isinstance(text, str):
+            raise SquadFormatError(f"{path}: the answer to {qid!r} must be a text, got {text!r}")
+    return predictions

@@ -1,0 +1,1 @@
+"""Scores of a model, its no-answer threshold, and intervals of both."""

@@ -1,0 +1,92 @@
+"""Answers of a loaded model to many questions, and their scores."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from tqdm import tqdm
+
+from qa.base.journal import Journal
+from qa.bundles.bundle import ModelFolder
+from qa.data.metrics import best_f1_threshold, evaluate_predictions
+from qa.data.squad import Example
+from qa.formats.tensors import Logits
+from qa.runtime.runtimes import Runtime, run_windows
+from qa.text.answers import Candidate, Prediction, decode
+from qa.text.features import Window, make_windows
+from qa.text.settings import QASettings
+
+AT_ONCE = 250_000  # characters of passages, some 350 windows of SQuAD's: few enough for memory, enough to batch like lengths
+
+
+def predict(
+    examples: Sequence[Example], windows: Sequence[Window], logits: Sequence[Logits], settings: QASettings
+) -> list[Prediction]:
+    """Decode every example from the logits of its windows; windows stand in the order of the examples."""
+    grouped: list[tuple[list[Window], list[Logits]]] = [([], []) for _ in examples]
+    for window, pair in zip(windows, logits, strict=True):
+        grouped[window.example][0].append(window)
+        grouped[window.example][1].append(pair)
+    return [decode(group, pairs, settings) for group, pairs in grouped]
+
+
+def answer_text(example: Example, prediction: Prediction, null_threshold: float | None) -> str:
+    """The answer as text, cut from the original context; empty for no answer."""
+    best = prediction.best(null_threshold)
+    return example.context[best.start : best.end] if best else ""
+
+
+def score(examples: Sequence[Example], predictions: Sequence[Prediction], null_threshold: float | None) -> dict[str, Any]:
+    """The official keys, and the best F1 any threshold reaches with the threshold that reaches it."""
+    answers = {e.id: answer_text(e, p, null_threshold) for e, p in zip(examples, predictions, strict=True)}
+    raw = {e.id: answer_text(e, p, None) for e, p in zip(examples, predictions, strict=True)}
+    differences = {e.id: p.null_difference for e, p in zip(examples, predictions, strict=True)}
+    best_f1, threshold = best_f1_threshold(examples, raw, differences)
+    return evaluate_predictions(examples, answers) | {"best_f1": best_f1, "best_f1_thresh": threshold}
+
+
+def parts(examples: Sequence[Example], first: int = 0) -> Iterator[Sequence[Example]]:
+    """The examples from `first` on, in stretches whose passages have AT_ONCE characters together, or of one example."""
+    n_characters = 0
+    for last, example in enumerate(examples[first:], start=first):
+        if last > first and n_characters + len(example.context) > AT_ONCE:
+            yield examples[first:last]
+            first, n_characters = last, 0
+        n_characters += len(example.context)
+    if first < len(examples):
+        yield examples[first:]
+
+
+def evaluate_runtime(
+    runtime: Runtime, model: ModelFolder, examples: Sequence[Example], *, progress: bool = False, journal: Journal | None = None
+) -> tuple[dict[str, Any], list[Prediction]]:
+    """Run a loaded model over examples: (scores with n_windows, predictions, each with its best candidate alone).
+
+    Windows and logits are those of a part of the examples at a time, so that memory does not grow with their number. What the
+    `journal` has is not computed again.
+    """
+    tokenizer, entries = model.tokenizer(), list(journal.entries) if journal else []
+    predictions = [_prediction(row) for entry in entries for row in entry["predictions"]]
+    n_windows = sum(entry["n_windows"] for entry in entries)
+    n_done = len(predictions)
+    with tqdm(total=len(examples), initial=n_done, desc=runtime.name, unit="question", disable=not progress, delay=1.0) as bar:
+        for part in parts(examples, n_done):
+            windows = make_windows(part, tokenizer, model.settings)
+            found = predict(part, windows, run_windows(runtime, windows), model.settings)
+            predictions += [Prediction(prediction.candidates[:1], prediction.null_score) for prediction in found]
+            n_windows += len(windows)
+            if journal is not None:
+                journal.add({"predictions": [_row(prediction) for prediction in found], "n_windows": len(windows)})
+            bar.update(len(part))
+    return score(examples, predictions, model.settings.null_threshold) | {"n_windows": n_windows}, predictions
+
+
+def _row(prediction: Prediction) -> list[float]:
+    """A prediction as a journal has it: null score and, where there is one, score, start and end of the best candidate."""
+    return [prediction.null_score, *(value for best in prediction.candidates[:1] for value in (best.score, best.start, best.end))]
+
+
+def _prediction(row: Sequence[Any]) -> Prediction:
+    null_score, *best = row
+    return Prediction((Candidate(*best),) if best else (), null_score)
+
+

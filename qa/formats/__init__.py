@@ -1,0 +1,1 @@
+"""Facts about formats and precisions, and the tensors that every runtime takes and gives."""

@@ -1,0 +1,152 @@
+"""ONNX Runtime and LiteRT, each a class that loads a weights file and computes with it.
+
+Benchmarks copy this file, with those that it imports and `qa/formats/registry.py`, to boards that have nothing else of this project: it takes any
+Python from 3.9 on with numpy.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import sys
+from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from qa.base.errors import BundleError, OptionError
+from qa.formats.tensors import OUTPUTS, Inputs, Logits
+
+# The names LiteRT's interpreter has been published under: (package, module), newest first.
+LITERT_PACKAGES = (
+    ("ai-edge-litert", "ai_edge_litert.interpreter"),
+    ("tensorflow", "tensorflow.lite.python.interpreter"),
+    ("tflite-runtime", "tflite_runtime.interpreter"),
+)
+# Without TF32, fp32 is on a GPU what it is elsewhere, and in PyTorch.
+PROVIDER_OPTIONS: dict[str, dict[str, str]] = {"CPUExecutionProvider": {}, "CUDAExecutionProvider": {"use_tf32": "0"}}
+
+
+class OnnxRuntime:
+    """ONNX Runtime, on the CPU unless another provider is named.
+
+    Batch 1: dynamic int8 takes its ranges over the whole batch, so a batch would change answers.
+    """
+
+    package = "onnxruntime"
+    lengths: tuple[int, ...] | None = None
+    max_batch = 1
+
+    @staticmethod
+    def library() -> Any:
+        """The module; OptionError when it is not installed."""
+        try:
+            return importlib.import_module("onnxruntime")
+        except ImportError:
+            raise not_installed("an ONNX bundle", "onnxruntime") from None
+
+    def __init__(self, weights: Path, threads: int, provider: str = "CPUExecutionProvider") -> None:
+        ort = self.library()
+        options = ort.SessionOptions()
+        options.intra_op_num_threads = threads
+        options.log_severity_level = 3
+        # Threads that spin between calls would take time from the other runtimes measured in the same run.
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        # Attention gives padding weights that are denormal numbers, which Softmax would take several times as long to compute.
+        options.add_session_config_entry("session.set_denormal_as_zero", "1")
+        try:
+            self._session = ort.InferenceSession(str(weights), options, providers=[(provider, PROVIDER_OPTIONS[provider])])
+        except Exception as error:  # onnxruntime's own exception types share no public base
+            raise BundleError(f"{weights}: ONNX Runtime cannot load it ({str(error).splitlines()[0]})") from None
+        if provider not in self._session.get_providers():  # without CUDA's libraries it computes on the CPU, and says nothing
+            raise OptionError(f"ONNX Runtime cannot use its {provider} here; install the CUDA and cuDNN that its version needs")
+        self.version = ort.__version__
+        self.name = f"{self.package} {self.version}"
+
+    def __call__(self, inputs: Inputs) -> Logits:
+        """Logits of a batch, (B, T) each."""
+        start, end = self._session.run(OUTPUTS, inputs)
+        return start, end
+
+
+class LiteRTRuntime:
+    """LiteRT, one window at a time, through the signature of the window's length: qa128 and so on.
+
+    The first call of a signature allocates its tensors, and fails where LiteRT lacks an operator: a bundle's probe makes it.
+    """
+
+    max_batch = 1
+
+    @staticmethod
+    def library() -> tuple[str, Any]:
+        """(package name, Interpreter class) of the first LiteRT this machine has; OptionError when it has none."""
+        for package, module in LITERT_PACKAGES:
+            with contextlib.suppress(ImportError):
+                return package, importlib.import_module(module).Interpreter
+        raise not_installed("a TFLite bundle", LITERT_PACKAGES[0][0])
+
+    def __init__(self, weights: Path, threads: int, *, xnnpack: bool = True) -> None:
+        """Without `xnnpack` it computes with LiteRT's own kernels, as phones do on which XNNPACK fails."""
+        self.package, interpreter_class = self.library()
+        options: dict[str, Any] = {"model_path": str(weights), "num_threads": threads}
+        if not xnnpack:
+            resolvers = sys.modules[interpreter_class.__module__].OpResolverType
+            options["experimental_op_resolver_type"] = resolvers.BUILTIN_WITHOUT_DEFAULT_DELEGATES
+        try:
+            with _stderr_to_null():
+                self._interpreter = interpreter_class(**options)
+                names = list(self._interpreter.get_signature_list())
+                self._runners = {int(name[len("qa") :]): self._interpreter.get_signature_runner(name) for name in names}
+        except (ValueError, RuntimeError) as error:
+            raise BundleError(f"{weights}: {self.package} cannot load it ({str(error).splitlines()[0]})") from None
+        self.lengths: tuple[int, ...] | None = tuple(sorted(self._runners))
+        self._silent = set(self._runners)  # signatures not yet run: at their first run XNNPACK takes them, and says so
+        self.version = installed_version(self.package)
+        self.name = f"{self.package} {self.version}"
+
+    def __call__(self, inputs: Inputs) -> Logits:
+        """Logits of a batch, (B, T) each."""
+        length = inputs["input_ids"].shape[1]
+        with _stderr_to_null() if length in self._silent else contextlib.nullcontext():
+            output = self._runners[length](**{name: array.astype(np.int32) for name, array in inputs.items()})
+        self._silent.discard(length)
+        return output["start_logits"], output["end_logits"]
+
+
+def not_installed(what: str, package: str) -> OptionError:
+    """The error of a runtime that is missing."""
+    return OptionError(f"{what} needs {package}, which is not installed for {sys.executable}; pip install {package}")
+
+
+def installed_version(package: str) -> str:
+    """Version of an installed package."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "unknown version"
+
+
+@contextlib.contextmanager
+def _stderr_to_null() -> Iterator[None]:
+    """Keep LiteRT's C++ start-up notes off the user's terminal; its errors come as exceptions."""
+    saved, null = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(null, 2)
+        yield
+    finally:
+        os.dup2(saved, 2)
+        os.close(saved)
+        os.close(null)
+
+
+def run_length(runtime: Any, n_tokens: int) -> int:
+    """The length at which a runtime computes a window of `n_tokens`: its smallest that fits, or just that many."""
+    if runtime.lengths is None:
+        return n_tokens
+    fitting = [length for length in runtime.lengths if length >= n_tokens]
+    if not fitting:
+        raise BundleError(f"a window of {n_tokens} tokens does not fit the model's lengths {runtime.lengths}")
+    return fitting[0]

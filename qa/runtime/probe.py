@@ -1,0 +1,94 @@
+"""The probe: real windows with the logits PyTorch gave, to catch a runtime that computes a model wrongly.
+
+Old runtimes load a file of newer operators without complaint and return garbage; only computing shows it. Where a model has
+signatures of fixed lengths, each is a graph of its own, and the probe has a window for each.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from qa.base.errors import BundleError
+from qa.formats.precision import PRECISIONS
+
+
+@dataclass(frozen=True)
+class ProbeWindow:
+    """One recorded window: its tokens, where its context begins, and PyTorch's logits, each (T,)."""
+
+    input_ids: np.ndarray
+    context_begin: int
+    start_logits: np.ndarray
+    end_logits: np.ndarray
+
+
+@dataclass(frozen=True)
+class Probe:
+    """What a bundle carries: windows, and how far from their logits a runtime's may be."""
+
+    windows: Sequence[ProbeWindow]
+    tolerance: Mapping[str, float]
+    """By precision: largest root-mean-square difference, relative to the logits' own deviation within a window."""
+
+    def allowed(self, precision: str) -> float:
+        """The tolerance for a file of this precision, never above the precision's own."""
+        most = PRECISIONS[precision].probe_tolerance
+        return min(most, self.tolerance.get(precision, most))
+
+
+def write_probe(windows: Sequence[ProbeWindow], tolerance: Mapping[str, float] | None = None) -> str:
+    """The probe as JSON, logits to six digits; without a `tolerance` by precision, those of the precisions."""
+    rows = [
+        {
+            "input_ids": w.input_ids.tolist(),
+            "context_begin": w.context_begin,
+            "start_logits": [float(f"{x:.6g}") for x in w.start_logits],
+            "end_logits": [float(f"{x:.6g}") for x in w.end_logits],
+        }
+        for w in windows
+    ]
+    tolerance = tolerance or {name: precision.probe_tolerance for name, precision in PRECISIONS.items()}
+    return json.dumps({"tolerance": tolerance, "windows": rows})
+
+
+def read_probe(text: str | bytes, where: str) -> Probe:
+    """Parse what `write_probe` wrote; BundleError names `where` when it is something else."""
+    try:
+        probe: dict[str, Any] = json.loads(text)
+        windows = [
+            ProbeWindow(
+                np.array(row["input_ids"], np.int32),
+                int(row["context_begin"]),
+                np.array(row["start_logits"], np.float32),
+                np.array(row["end_logits"], np.float32),
+            )
+            for row in probe["windows"]
+        ]
+        tolerance = {name: float(value) for name, value in probe.get("tolerance", {}).items()}
+        if not windows or any(not (w.input_ids.shape == w.start_logits.shape == w.end_logits.shape) for w in windows):
+            raise ValueError("no windows, or lengths that differ")
+        if not all(value > 0 for value in tolerance.values()):
+            raise ValueError("a tolerance that is not above 0")
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
+        raise BundleError(f"{where}: not a valid probe ({error!r}); make the bundle again") from None
+    return Probe(windows, tolerance)
+
+
+def check_covers(windows: Sequence[ProbeWindow], lengths: Sequence[int], where: str) -> None:
+    """BundleError unless each of a model's lengths is the smallest that fits one of the windows."""
+    fitting = {min((length for length in lengths if length >= len(w.input_ids)), default=None) for w in windows}
+    missing = [length for length in lengths if length not in fitting]
+    if missing:
+        raise BundleError(
+            f"{where}: has no window for the signature of {missing[0]} tokens, so nothing shows that it is computed rightly; "
+            "export the model again"
+        )
+
+
+def relative_difference(reference: np.ndarray, seen: np.ndarray) -> float:
+    """Root-mean-square difference divided by the reference's standard deviation; infinite when `seen` has NaN."""
+    difference = float(np.sqrt(np.mean((np.asarray(seen, np.float64) - reference) ** 2)))
+    return difference / max(float(np.std(reference)), 1e-6) if np.isfinite(difference) else float("inf")

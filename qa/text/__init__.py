@@ -1,0 +1,1 @@
+"""Text to windows of tokens, and logits back to answers."""

@@ -1,0 +1,96 @@
+"""Start and end logits of a question's windows -> n-best answers and a no-answer score. numpy only; Android mirrors it.
+
+Rules, in order: a span starts and ends in the context, starts where this window has the most context, has at most
+`max_answer_length` tokens; its score is start logit + end logit. Equal scores go to the earlier start, then the earlier end.
+Each window gives spans between its `n_best` starts and ends among the tokens of the context; BERT's run_squad.py takes those
+among all tokens, question included, and so may be left with fewer.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from qa.text.features import Window
+from qa.text.settings import QASettings
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One answer: characters [start, end) of the context, and its score (a sum of two logits)."""
+
+    score: float
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """The n-best answers of one question, best first, and its null score (start[CLS] + end[CLS], least over windows)."""
+
+    candidates: tuple[Candidate, ...]
+    null_score: float
+
+    @property
+    def null_difference(self) -> float:
+        """Null score minus the best answer's score; the larger, the less answerable. Infinite without any candidate."""
+        return self.null_score - self.candidates[0].score if self.candidates else float("inf")
+
+    def best(self, null_threshold: float | None) -> Candidate | None:
+        """The answer to give, or None: there is no candidate, or the null difference exceeds the threshold."""
+        if not self.candidates or (null_threshold is not None and self.null_difference > null_threshold):
+            return None
+        return self.candidates[0]
+
+    def options(self, null_threshold: float | None) -> list[tuple[Candidate | None, float]]:
+        """All that can be given, with probabilities, most probable first: the candidates and no answer (None).
+
+        Probabilities are the softmax of the scores over these options: they compare what one question was given and are not
+        calibrated. No answer takes part only where it can be given: with a threshold, at null score - threshold, or without
+        any candidate, alone. So the first option is `best`.
+        """
+        if not self.candidates:
+            return [(None, 1.0)]
+        top = self.candidates[0].score
+        options: list[tuple[Candidate | None, float]] = [(c, c.score - top) for c in self.candidates]
+        if null_threshold is not None:
+            options.append((None, self.null_difference - null_threshold))
+        options.sort(key=lambda option: -option[1])  # stable: no answer stands behind a candidate it equals, as in `best`
+        weights = np.exp([difference - options[0][1] for _, difference in options])
+        return [(option, float(weight)) for (option, _), weight in zip(options, weights / weights.sum(), strict=True)]
+
+
+def _top(values: np.ndarray, n: int) -> np.ndarray:
+    """Indices of the n largest values, largest first, the earlier of equals first."""
+    return np.argsort(-values, kind="stable")[:n]
+
+
+def window_candidates(window: Window, start_logits: np.ndarray, end_logits: np.ndarray, settings: QASettings) -> list[Candidate]:
+    """The best spans of one window, unsorted; logits are (T,) over the window's tokens, padding allowed."""
+    n = len(window.char_starts)
+    begin = window.context_begin
+    start = np.asarray(start_logits[begin : begin + n], np.float64)
+    end = np.asarray(end_logits[begin : begin + n], np.float64)
+    starts, ends = _top(start, settings.n_best), _top(end, settings.n_best)
+    if n == 0:
+        return []
+    first, last = starts[:, None], ends[None, :]
+    allowed = (last >= first) & (last - first < settings.max_answer_length) & window.max_context[first]
+    return [
+        Candidate(float(start[i] + end[j]), int(window.char_starts[i]), int(window.char_ends[j]))
+        for i, j in ((starts[row], ends[column]) for row, column in np.argwhere(allowed))
+    ]
+
+
+def decode(windows: Sequence[Window], logits: Sequence[tuple[np.ndarray, np.ndarray]], settings: QASettings) -> Prediction:
+    """Join the windows of one question. `logits` holds (start (T,), end (T,)) for each window."""
+    pool: dict[tuple[int, int], Candidate] = {}
+    null_score = float("inf")
+    for window, (start, end) in zip(windows, logits, strict=True):
+        null_score = min(null_score, float(np.float64(start[0]) + np.float64(end[0])))
+        for candidate in window_candidates(window, start, end, settings):
+            key = (candidate.start, candidate.end)
+            if key not in pool or candidate.score > pool[key].score:
+                pool[key] = candidate
+    ranked = sorted(pool.values(), key=lambda c: (-c.score, c.start, c.end))
+    return Prediction(tuple(ranked[: settings.n_best]), null_score)

@@ -1,0 +1,55 @@
+"""Which windows of a long text are read: those that share most with the question, by BM25 (Robertson and Zaragoza 2009).
+
+The question's tokens are the terms, windows the documents. All windows but the last have one length, so there is no
+normalization by length (b = 0). android_demo's Preselection.java chooses the same windows, to the last.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import groupby
+from operator import attrgetter
+
+import numpy as np
+
+from qa.text.features import Window, max_contexts
+from qa.text.settings import QASettings
+
+MOST_WINDOWS = 16
+"""Of a text with more, only this many are read."""
+K1 = 1.2
+
+
+def preselect(windows: Sequence[Window], settings: QASettings) -> list[Window]:
+    """The windows to read of questions that follow each other: of each all, or of more than MOST_WINDOWS the best, in order.
+
+    A token then counts in that window, of those read, that sees it with the most context.
+    """
+    return [window for _, own in groupby(windows, key=attrgetter("example")) for window in _of_one(list(own), settings)]
+
+
+def _of_one(windows: list[Window], settings: QASettings) -> list[Window]:
+    if len(windows) <= MOST_WINDOWS:
+        return windows
+    rows = best_windows([_parts(window)[1] for window in windows], _parts(windows[0])[0], MOST_WINDOWS)
+    step = min(len(windows[0].char_starts), settings.doc_stride)
+    spans = [(row * step, len(windows[row].char_starts)) for row in rows]
+    return [replace(windows[row], max_context=own) for row, own in zip(rows, max_contexts(spans), strict=True)]
+
+
+def _parts(window: Window) -> tuple[np.ndarray, np.ndarray]:
+    """Token ids of the question and of the context, without the special ones around them."""
+    begin, n = window.context_begin, len(window.char_starts)
+    return window.input_ids[1:begin], window.input_ids[begin : begin + n]
+
+
+def best_windows(documents: Sequence[np.ndarray], question: np.ndarray, most: int) -> list[int]:
+    """Indices of the `most` windows with the best scores, ascending; of equal scores the earlier windows."""
+    scores = np.zeros(len(documents))
+    for term in dict.fromkeys(question.tolist()):  # in the question's order: sums of doubles depend on it
+        counts = np.array([np.count_nonzero(document == term) for document in documents], float)
+        n_with = int(np.count_nonzero(counts))
+        # Logarithms of Java and C may differ in the last bit of a double, but not of a float.
+        idf = float(np.float32(math.log(1 + (len(documents) - n_with + 0.5) / (n_with + 0.5))))
+        scores += idf * (counts / (counts + K1))
+    return sorted(np.argsort(-scores, kind="stable")[:most].tolist())

@@ -1,0 +1,125 @@
+"""The one tokenizer of a model: a `tokenizers` file, loaded so that it neither pads nor truncates.
+
+It is written with a tokenizer_config.json, so that transformers and transformers.js join a question and a passage as we do.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tokenizers import Tokenizer, processors
+
+from qa.base.errors import BundleError
+from qa.formats.tensors import INPUTS
+
+
+@dataclass(frozen=True)
+class SpecialTokens:
+    """How a family of tokenizers names its special tokens, and how its models join question and passage."""
+
+    cls: str
+    sep: str
+    pad: str
+    unk: str
+    n_separators: int = 1
+    """Separators between question and passage; one more ends the passage."""
+    wordpiece: bool = False
+    """Whether it cuts words after white space was taken away, so that no token has any."""
+    tokenizer_class: str = "PreTrainedTokenizerFast"
+    """Its name in transformers, and in transformers.js, which gives token types to tokenizers of some names alone."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The tokens a tokenizer must have."""
+        return self.cls, self.sep, self.pad, self.unk
+
+
+# WordPiece: also DistilBERT, MobileBERT, ELECTRA, MiniLM
+BERT = SpecialTokens("[CLS]", "[SEP]", "[PAD]", "[UNK]", wordpiece=True, tokenizer_class="BertTokenizer")
+ALBERT = SpecialTokens("[CLS]", "[SEP]", "<pad>", "<unk>", tokenizer_class="AlbertTokenizer")  # SentencePiece
+ROBERTA = SpecialTokens("<s>", "</s>", "<pad>", "<unk>", n_separators=2)  # byte pairs
+MPNET = SpecialTokens("<s>", "</s>", "<pad>", "[UNK]", n_separators=2, wordpiece=True)  # RoBERTa's, over BERT's words
+FAMILIES = (MPNET, BERT, ALBERT, ROBERTA)  # the first that fits: MPNet's vocabulary has the names of BERT's and RoBERTa's, too
+
+
+def load_tokenizer(folder: Path) -> Tokenizer:
+    """Read `tokenizer.json`; BundleError when it is absent, broken, or of no known family."""
+    path = folder / "tokenizer.json"
+    if not path.is_file():
+        raise BundleError(f"{path}: no such file; a model folder needs its fast tokenizer")
+    try:
+        tokenizer = Tokenizer.from_file(str(path))
+    except Exception as error:  # the Rust side raises a bare Exception
+        raise BundleError(f"{path}: not a tokenizer file ({error})") from None
+    if not _families(tokenizer):
+        known = "; ".join(" ".join(family.names) for family in FAMILIES)
+        raise BundleError(f"{path}: lacks special tokens; it must have all of one family, MPNet, BERT, ALBERT or RoBERTa: {known}")
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    # A "[SEP]" that somebody wrote is text. By default it becomes the real separator, and question and passage shift.
+    tokenizer.encode_special_tokens = True
+    return tokenizer
+
+
+def _families(tokenizer: Tokenizer) -> list[SpecialTokens]:
+    return [f for f in FAMILIES if all(tokenizer.token_to_id(token) is not None for token in f.names)]
+
+
+def special_tokens(tokenizer: Tokenizer) -> SpecialTokens:
+    """The family that `load_tokenizer` has found a tokenizer to be of."""
+    return _families(tokenizer)[0]
+
+
+def token_id(tokenizer: Tokenizer, token: str) -> int:
+    """The id of a special token that `load_tokenizer` has seen to be there."""
+    found = tokenizer.token_to_id(token)
+    assert found is not None
+    return found
+
+
+def save_tokenizer(tokenizer: Tokenizer, folder: Path, max_length: int, inputs: Sequence[str] = INPUTS) -> None:
+    """Write tokenizer.json and tokenizer_config.json, for other tools too: they cut texts at `max_length` tokens.
+
+    `inputs` are those that the model of the folder takes: transformers' DistilBERT and RoBERTa know no token types.
+    """
+    family = special_tokens(tokenizer)
+    between = " ".join([family.sep] * family.n_separators)
+    joined: Any = processors.TemplateProcessing(
+        single=f"{family.cls} $A {family.sep}",
+        pair=f"{family.cls} $A {between} $B:1 {family.sep}:1",
+        special_tokens=[(token, token_id(tokenizer, token)) for token in (family.cls, family.sep)],
+    )
+    if family is ROBERTA:  # its tokens begin with a space, which is no part of an answer
+        joined = processors.Sequence([processors.ByteLevel(trim_offsets=True), joined])
+    tokenizer.post_processor = joined
+    (folder / "tokenizer.json").write_text(tokenizer.to_str(pretty=False), encoding="utf-8")  # not pretty: a third smaller
+    config = _hub_config(tokenizer, family) | {"model_max_length": max_length, "model_input_names": list(inputs)}
+    (folder / "tokenizer_config.json").write_text(json.dumps(config, indent=1) + "\n", encoding="utf-8")
+
+
+def _hub_config(tokenizer: Tokenizer, family: SpecialTokens) -> dict[str, Any]:
+    """What tokenizer_config.json says of the tokenizer itself."""
+    config: dict[str, Any] = {"tokenizer_class": family.tokenizer_class}
+    if family is BERT:  # transformers makes a BertTokenizer's normalizer anew, of these
+        names = {"do_lower_case": "lowercase", "strip_accents": "strip_accents", "tokenize_chinese_chars": "handle_chinese_chars"}
+        settings = normalizer_settings(tokenizer)
+        if settings.keys() >= set(names.values()):
+            config |= {name: settings[ours] for name, ours in names.items()}
+        else:
+            config["tokenizer_class"] = SpecialTokens.tokenizer_class
+    config |= {"cls_token": family.cls, "sep_token": family.sep, "pad_token": family.pad, "unk_token": family.unk}
+    return config | {"split_special_tokens": True}  # a "[SEP]" that somebody wrote is text
+
+
+def vocabulary(tokenizer: Tokenizer) -> list[str]:
+    """The tokens in the order of their ids, one for each line of a `vocab.txt`."""
+    by_id = {index: token for token, index in tokenizer.get_vocab(with_added_tokens=True).items()}
+    return [by_id[index] for index in range(len(by_id))]
+
+
+def normalizer_settings(tokenizer: Tokenizer) -> dict[str, object]:
+    """BertNormalizer's switches (lowercase, strip_accents, clean_text, handle_chinese_chars), for other languages' copies."""
+    normalizer = json.loads(tokenizer.to_str())["normalizer"] or {}
+    return {key: value for key, value in normalizer.items() if key != "type"}

@@ -7,9 +7,10 @@
     python benchmarks/compare.py runs/student-tflite-int8 --phone-log pixel8.log --phone "Pixel 8, Android 16, Tensor G3"
     python benchmarks/compare.py --report --rows benchmarks/results/amd-epyc-2core.jsonl --data dev-v1.1.json.gz
 
-Every measurement is appended to a file of results; tables go to stdout and an HTML page beside the file. --target has exported
-bundles computed on another machine. The last two forms measure nothing: one takes what was measured on a phone as results, logs
-of LiteRT's benchmark tool or the JSON that the app's benchmark shares, the other writes the page again.
+Every measurement is appended to a file of results; tables go to stdout and an HTML page beside the file.
+--target has exported bundles computed on another machine. The last two forms measure nothing: one takes what
+was measured on a phone as results, logs of LiteRT's benchmark tool or the JSON that the app's benchmark
+shares, the other writes the page again.
 """
 
 import sys
@@ -95,7 +96,8 @@ def check_lengths(config: CompareConfig, models: Sequence[ModelUnderTest]) -> No
 
 
 def check_names(models: Sequence[ModelUnderTest]) -> None:
-    """OptionError when two models have one name: other precisions and peers are called after the bundle that they are of."""
+    """OptionError when two models have one name: other precisions and peers are called after the bundle that
+    they are of."""
     names = [model.name for model in models]
     twice = [name for name in names if names.count(name) > 1]
     if twice:
@@ -125,7 +127,9 @@ def prepare(config: CompareConfig) -> Run:
         chosen = None if baseline is None else baseline.sha256
         baseline = next((model for model in models if model.sha256 == chosen), None)
         if chosen is not None and baseline is None:
-            raise OptionError(f"--baseline {config.baseline}: no runtime here computes it on a GPU; name a PyTorch bundle")
+            raise OptionError(
+                f"--baseline {config.baseline}: no runtime here computes it on a GPU; name a PyTorch bundle"
+            )
     check_names(models)
     # The baseline first and parents before their children: F1 retained and agreement look back.
     models.sort(key=lambda m: (m is not baseline, n_ancestors(m, models)))
@@ -134,13 +138,17 @@ def prepare(config: CompareConfig) -> Run:
 
 
 def take_phone_logs(config: CompareConfig) -> ResultFile:
-    """Append a result for each run in the logs, print the phone's table and write the report over all results.
+    """Append a result for each run in the logs, print the phone's table and write the report over all
+    results.
 
     Nothing is appended when any log is refused.
     """
     models = [m for m in find_models(config.bundles) if m.bundle.kind == "tflite"]
     if not models:
-        raise BundleError("--phone-log: none of the bundles is a TFLite export; name the one whose model.tflite is on the phone")
+        raise BundleError(
+            "--phone-log: none of the bundles is a TFLite export; name the one whose model.tflite is on the "
+            "phone"
+        )
     file = find_rows(config)
     run: dict[str, Any] = {"command": command_line(config), "date": now()}
     if config.phone is not None:
@@ -158,22 +166,28 @@ def _results_of_log(path: Path, models: Sequence[ModelUnderTest], run: dict[str,
     if is_report(path):
         return report_results(path, models, run)
     if "machine" not in run:
-        raise OptionError(f"--phone must be given with {path}, which does not name its phone: {PHONE_EXAMPLE}")
+        raise OptionError(
+            f"--phone must be given with {path}, which does not name its phone: {PHONE_EXAMPLE}"
+        )
     return phone_results(path, models, run)
 
 
 def measure_on_target(config: CompareConfig) -> ResultFile:
-    """Have the exports computed on another target, append the results, print its table and write the report over all results."""
+    """Have the exports computed on another target, append the results, print its table and write the report
+    over all results."""
     target = open_target(config.target)
     models = [m for m in find_models(config.bundles) if m.bundle.kind != "pytorch"]
     if not models:
         raise BundleError(
-            f"--target {target.name}: none of the bundles is an export; name one that export.tflite.stage or export.onnx.stage made"
+            f"--target {target.name}: none of the bundles is an export; name one that export.tflite.stage "
+            "or export.onnx.stage made"
         )
     data, questions = read_data(config)
     n = config.questions or (EMULATED_QUESTIONS if target.emulated else len(questions))
     examples = [questions[i] for i in evenly(len(questions), n)]
-    run = Run(find_rows(config), examples, data, models, target.name, unknown_machine(target), command_line(config))
+    run = Run(
+        find_rows(config), examples, data, models, target.name, unknown_machine(target), command_line(config)
+    )
     measure_elsewhere(run, target, None if target.emulated or config.skip_latency else plan_of(config))
     groups = collect(run.file.all, newest_order(run.file.all))
     own = [group for group in groups if group.target == target.name]
@@ -216,7 +230,8 @@ def _lengths(text: str) -> Any:
 
 
 def shown_results(run: Run) -> list[AnyResult]:
-    """Old and new results of the models compared: on this data and machine, on phones, and on other targets with this data."""
+    """Old and new results of the models compared: on this data and machine, on phones, and on other targets
+    with this data."""
     measured = {model.sha256 for model in run.models}
     found = [r for r in run.file.all if r.bundle_sha256 in measured]
     found = [r for r in found if r.data is None or r.data.sha256 == run.data.sha256]
@@ -224,10 +239,11 @@ def shown_results(run: Run) -> list[AnyResult]:
 
 
 def report_from_rows(config: CompareConfig) -> list[str]:
-    """Write the page from the results that exist, measuring nothing. Returns a line about each result or bundle left out.
+    """Write the page from the results that exist, measuring nothing. Returns a line about each result or
+    bundle left out.
 
-    Raises ResultsError without any sound result, BundleError when no bundle named has results, OptionError for a data file that
-    is not the results'; then nothing is written.
+    Raises ResultsError without any sound result, BundleError when no bundle named has results, OptionError
+    for a data file that is not the results'; then nothing is written.
     """
     # The page repeats what is said of it, and shows no absolute path.
     results, faults = sound_results(Path(relative(rows_file(config))))
@@ -239,11 +255,14 @@ def report_from_rows(config: CompareConfig) -> list[str]:
     return left_out
 
 
-def results_of_bundles(results: Sequence[AnyResult], paths: Sequence[Path]) -> tuple[list[AnyResult], list[str]]:
-    """The results of these bundles and of what other tools made of them, and a line about each bundle that is broken or has
-    changed since. BundleError when none is left.
+def results_of_bundles(
+    results: Sequence[AnyResult], paths: Sequence[Path]
+) -> tuple[list[AnyResult], list[str]]:
+    """The results of these bundles and of what other tools made of them, and a line about each bundle that is
+    broken or has changed since. BundleError when none is left.
     """
-    unchanged, faults = set(), []
+    unchanged = set()
+    faults = []
     for path in paths:
         try:
             bundle = open_model(path)
@@ -274,7 +293,8 @@ def _changed(bundle: Bundle, results: Sequence[AnyResult]) -> str:
 def write_page(
     config: CompareConfig, groups: Sequence[Group], bundles: Sequence[Path] = (), left_out: Sequence[str] = ()
 ) -> None:
-    """Write the page, and say on stderr what it lacks. `bundles` are those that the groups are limited to, if they are."""
+    """Write the page, and say on stderr what it lacks. `bundles` are those that the groups are limited to, if
+    they are."""
     rows_path = rows_file(config)
     path = config.page or rows_path.with_name("report.html")
     check_not_an_input(path, "--page", [rows_path, Path(config.data)])
@@ -287,7 +307,9 @@ def write_page(
     print(f"rows: {rows_path}\nreport: {path}")
 
 
-def show(config: CompareConfig, groups: Sequence[Group], tables: Sequence[Table], bundles: Sequence[Path] = ()) -> None:
+def show(
+    config: CompareConfig, groups: Sequence[Group], tables: Sequence[Table], bundles: Sequence[Path] = ()
+) -> None:
     """Print the tables and write the page."""
     for table in tables:
         print(as_text(table))
@@ -295,7 +317,8 @@ def show(config: CompareConfig, groups: Sequence[Group], tables: Sequence[Table]
 
 
 def command(config: CompareConfig) -> None:
-    """`main`, or with --report the page alone, for the command line: exit code 1 when a bundle failed or was left out."""
+    """`main`, or with --report the page alone, for the command line: exit code 1 when a bundle failed or was
+    left out."""
     if not config.report:
         exit_if_failed(main(config))
     elif report_from_rows(config):

@@ -22,7 +22,8 @@ class CompareConfig:
     """What to compare, on which data, and where the results go."""
 
     bundles: tyro.conf.Positional[tuple[Path, ...]] = ()
-    """Bundles or transformers checkpoints (folders or hub names) to compare; without any, all finished bundles in runs/demo."""
+    """Bundles or transformers checkpoints (folders or hub names) to compare; without any, all finished
+    bundles in runs/demo."""
     data: str = EMBEDDED
     """SQuAD JSON file (plain or gzip), or embedded, squad, squad_v2 (their dev part)."""
     baseline: Path | None = None
@@ -30,32 +31,38 @@ class CompareConfig:
     rows: Path | None = None
     """File the result rows are appended to; by default rows.jsonl beside the first bundle."""
     report: bool = False
-    """Only write the page, from rows that exist: of the bundles named, without any of all rows. Nothing is measured."""
+    """Only write the page, from rows that exist: of the bundles named, without any of all rows. Nothing is
+    measured."""
     page: Path | None = None
     """HTML page to write; by default report.html beside the rows."""
     quick: bool = False
-    """Time 64 windows, which shows the order of magnitude, instead of 1,024 for at least a minute; the rows say so."""
+    """Time 64 windows, which shows the order of magnitude, instead of 1,024 for at least a minute; the rows
+    say so."""
     lengths: tuple[str, ...] = (UNPADDED, PADDED)
-    """Window lengths to time at: real (as short as the runtime allows), padded (to the model's longest), numbers such as 128."""
+    """Window lengths to time at: real (as short as the runtime allows), padded (to the model's longest),
+    numbers such as 128."""
     threads: tuple[int, ...] | None = None
     """Numbers of threads to time with; by default 1 and all cores."""
     batch: tuple[int, ...] = (1,)
     """Windows given at once: 1 is latency, more is throughput."""
     peers: Path | None = None
-    """PyTorch bundle to measure in other tools too (make peers installs them): torch.compile, torchao, OpenVINO and others."""
+    """PyTorch bundle to measure in other tools too (make peers installs them): torch.compile, torchao,
+    OpenVINO and others."""
     skip_latency: bool = False
     """Measure accuracy only."""
     target: str = CPU
-    """Where to compute: cpu (here), cuda (this machine's GPU), ssh:USER@HOST (numpy and LiteRT or ONNX Runtime must be there), or
-    qemu:CPU (an emulated ARM64 CPU such as qemu:neoverse-n1, set up by benchmarks/measure/arm64_python.sh: instructions, no times; with
-    /litert-1.4.0 behind the CPU in the Android app's release line of LiteRT)."""
+    """Where to compute: cpu (here), cuda (this machine's GPU), ssh:USER@HOST (numpy and LiteRT or ONNX
+    Runtime must be there), or qemu:CPU (an emulated ARM64 CPU such as qemu:neoverse-n1, set up by
+    benchmarks/measure/arm64_python.sh: instructions, no times; with /litert-1.4.0 behind the CPU in the
+    Android app's release line of LiteRT)."""
     questions: int | None = None
     """Questions computed on another --target, evenly spaced over the data; by default all, under QEMU 20."""
     phone_log: tuple[Path, ...] = ()
-    """Logs of LiteRT's benchmark_model, run on a phone, or JSON that the app's benchmark shared: their runs become rows. Nothing
-    is measured on this machine."""
+    """Logs of LiteRT's benchmark_model, run on a phone, or JSON that the app's benchmark shared: their runs
+    become rows. Nothing is measured on this machine."""
     phone: str | None = None
-    """The phone of --phone-log in one line: model, Android version, processor. The app's JSON names its own."""
+    """The phone of --phone-log in one line: model, Android version, processor. The app's JSON names its own.
+    """
 
     def __post_init__(self) -> None:
         self._check_settings()
@@ -68,17 +75,28 @@ class CompareConfig:
         if elsewhere:
             check_option(not self.phone_log, "--phone-log", self.phone_log, "left out with --target")
             check_option(
-                self.baseline is None, "--baseline", self.baseline, "left out with --target, whose reference is this CPU"
+                self.baseline is None,
+                "--baseline",
+                self.baseline,
+                "left out with --target, whose reference is this CPU",
             )
-            self._refuse(f"--target {self.target}, which times single windows", "lengths", "threads", "batch", "peers")
+            self._refuse(
+                f"--target {self.target}, which times single windows", "lengths", "threads", "batch", "peers"
+            )
         if not self.phone_log:
             check_option(self.phone is None, "--phone", self.phone, "left out without --phone-log")
         else:
-            named = self.phone is None or (self.phone.isprintable() and self.phone == self.phone.strip() != "")
+            named = self.phone is None or (
+                self.phone.isprintable() and self.phone == self.phone.strip() != ""
+            )
             check_option(named, "--phone", repr(self.phone), PHONE_EXAMPLE)
-            self._refuse("--phone-log, which measures nothing on this machine", "data", "report", *ONLY_MEASURING)
+            self._refuse(
+                "--phone-log, which measures nothing on this machine", "data", "report", *ONLY_MEASURING
+            )
         if self.report:
-            self._refuse("--report, which measures nothing on this machine", "target", "questions", *ONLY_MEASURING)
+            self._refuse(
+                "--report, which measures nothing on this machine", "target", "questions", *ONLY_MEASURING
+            )
 
     def _check_settings(self) -> None:
         for lengths in self.lengths:
@@ -87,10 +105,17 @@ class CompareConfig:
             check_option(lengths in (UNPADDED, PADDED) or number, "--lengths", lengths, wanted)
         counts = (1,) if self.threads is None else self.threads
         for name, values in (("--lengths", self.lengths), ("--threads", counts), ("--batch", self.batch)):
-            check_option(0 < len(values) == len(set(values)), name, " ".join(map(str, values)), "one value or several, each once")
+            check_option(
+                0 < len(values) == len(set(values)),
+                name,
+                " ".join(map(str, values)),
+                "one value or several, each once",
+            )
         cores = available_cores()
         for threads in self.threads or ():
-            check_option(1 <= threads <= cores, "--threads", threads, f"between 1 and {cores}, the cores there are")
+            check_option(
+                1 <= threads <= cores, "--threads", threads, f"between 1 and {cores}, the cores there are"
+            )
         for batch in self.batch:
             check_option(batch >= 1, "--batch", batch, "at least 1")
 

@@ -1,6 +1,7 @@
-"""How the losses of distillation fell over the steps of one or several runs, from the TensorBoard curves that a run keeps.
+"""How the losses of distillation fell over the steps of one or several runs, from the TensorBoard curves that
+a run keeps.
 
-    python -m benchmarks.curves runs/whole/bidaf runs/whole/qanet --plot benchmarks/results/whole-models.svg
+python -m benchmarks.curves runs/whole/bidaf runs/whole/qanet --plot benchmarks/results/whole-models.svg
 """
 
 from collections.abc import Mapping, Sequence
@@ -41,7 +42,8 @@ class CurvesConfig:
 
 
 def curves(run: Path) -> dict[str, Curve]:
-    """(steps done, mean loss) of every term, over PARTS equal parts of the run; OptionError where there are none.
+    """(steps done, mean loss) of every term, over PARTS equal parts of the run; OptionError where there are
+    none.
 
     What a resumed run did again counts once: it tells TensorBoard from which step on.
     """
@@ -51,12 +53,19 @@ def curves(run: Path) -> dict[str, Curve]:
         events.Reload()
     tags = {term: f"{STAGE}/{term}" for term in TERMS}
     if not set(tags.values()) <= set(events.Tags()["scalars"]):
-        raise OptionError(f"{run}: holds no curves of distillation in training/{STAGE}; give a folder of python -m distill.run")
-    return {term: averaged([(one.step, one.value) for one in events.Scalars(tag)]) for term, tag in tags.items()}
+        raise OptionError(
+            f"{run}: holds no curves of distillation in training/{STAGE}; give a folder of python -m "
+            "distill.run"
+        )
+    return {
+        term: averaged([(one.step, one.value) for one in events.Scalars(tag)]) for term, tag in tags.items()
+    }
 
 
 def averaged(points: Sequence[tuple[int, float]]) -> Curve:
-    """(steps done, mean value) of at most PARTS parts with equally many points, in the order of their steps."""
+    """(steps done, mean value) of at most PARTS parts with equally many points, in the order of their
+    steps.
+    """
     steps, values = np.array(sorted(dict(points).items())).T
     parts = np.array_split(np.arange(len(steps)), min(PARTS, len(steps)))
     return [(float(steps[part[-1]]) + 1, float(values[part].mean())) for part in parts]

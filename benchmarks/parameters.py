@@ -1,7 +1,8 @@
-"""Parameter counts of every encoder, head and whole model, as tables. Nothing is downloaded: sizes follow from configurations.
+"""Parameter counts of every encoder, head and whole model, as tables. Nothing is downloaded: sizes follow
+from configurations.
 
-    python -m benchmarks.parameters
-    python -m benchmarks.parameters --write docs/models.md
+python -m benchmarks.parameters
+python -m benchmarks.parameters --write docs/models.md
 """
 
 from dataclasses import dataclass
@@ -21,7 +22,8 @@ from qa.models.model import QAModel
 from qa.models.pretrained import EMBEDDED
 
 MARKERS_NAME = "parameters"
-# Hub names, with what their published configurations say of sizes; transformers' defaults are bert-base's and so on.
+# Hub names, with what their published configurations say of sizes; transformers' defaults are bert-base's and
+# so on.
 MINILM: dict[str, Any] = {"hidden_size": 384, "num_attention_heads": 12, "intermediate_size": 1536}
 ENCODER_CONFIGS = {
     "bert-base-uncased": BertConfig(),
@@ -59,15 +61,27 @@ def model_table() -> Table:
     for name, config in ENCODER_CONFIGS.items():
         counts = QAModel(Encoder(config), "linear").count_parameters()
         head = count(build_head("linear", config.hidden_size))
-        total, inside = counts.total - head, counts.without_embeddings - head
-        layers, width = str(config.num_hidden_layers), str(config.hidden_size)
+        total = counts.total - head
+        inside = counts.without_embeddings - head
+        layers = str(config.num_hidden_layers)
+        width = str(config.hidden_size)
         cells.append((name, config.model_type, layers, width, millions(total), millions(inside)))
     for name in WHOLE_MODELS:
         config = ENCODERS[name].config_class()
         counts = QAModel(Encoder(config), name).count_parameters()
-        cells.append((f"{name} (whole)", name, "–", str(config.width), millions(counts.total), f"{counts.without_embeddings:,}"))
+        cells.append(
+            (
+                f"{name} (whole)",
+                name,
+                "–",
+                str(config.width),
+                millions(counts.total),
+                f"{counts.without_embeddings:,}",
+            )
+        )
     notes = (
-        "non-emb.: without word, character, position and token-type tables; encoders without the pooler, which no head reads",
+        "non-emb.: without word, character, position and token-type tables; encoders without the pooler, "
+        "which no head reads",
         "whole models with the word table of a MiniLM teacher (30,522 vectors of 384)",
     )
     headings = ("model", "type", "layers", "width", "params", "non-emb.")
@@ -76,7 +90,9 @@ def model_table() -> Table:
 
 def head_table() -> Table:
     """A line for each head: what it adds to an encoder of MiniLM's and of BERT-base's width."""
-    cells = [(name, *(f"{count(build_head(name, width)):,}" for width in HEAD_WIDTHS.values())) for name in HEADS]
+    cells = [
+        (name, *(f"{count(build_head(name, width)):,}" for width in HEAD_WIDTHS.values())) for name in HEADS
+    ]
     headings = ("head", *(f"on {name}, {width} wide" for name, width in HEAD_WIDTHS.items()))
     return text_table("Parameters of the heads", headings, cells)
 

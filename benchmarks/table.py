@@ -4,7 +4,8 @@
     python -m benchmarks.table benchmarks/results/intel-xeon-2core.jsonl --view latency --markdown
     python -m benchmarks.table benchmarks/results/intel-xeon-2core.jsonl --view family --write docs/results/x86.md
 
-The last replaces what stands between <!-- results:begin family --> and <!-- results:end family --> in that file.
+The last replaces what stands between <!-- results:begin family --> and <!-- results:end family --> in that
+file.
 """
 
 from dataclasses import dataclass
@@ -36,9 +37,10 @@ class TableConfig:
     rows: tyro.conf.Positional[Path]
     """File of results."""
     view: str = "summary"
-    """summary (a line for each model), short (its main columns), family (summary without peers), padding (what exact lengths
-    gain), latency (a line for each setting; phones are here), accuracy, peers (our best export against what other tools made of
-    the same model), arm (results of --target), or training (results of benchmarks.experiments.training_speed)."""
+    """summary (a line for each model), short (its main columns), family (summary without peers), padding
+    (what exact lengths gain), latency (a line for each setting; phones are here), accuracy, peers (our best
+    export against what other tools made of the same model), arm (results of --target), or training (results
+    of benchmarks.experiments.training_speed)."""
     data: str | None = None
     """Only results of this data file, by its name; all when not given."""
     models: tuple[str, ...] | None = None
@@ -63,7 +65,9 @@ class TableConfig:
 
 def main(config: TableConfig) -> str:
     """Print the tables, or write them into a file. Returns them as text."""
-    results = [r for r in read_results(config.rows) if config.data is None or (r.data and r.data.name == config.data)]
+    results = [
+        r for r in read_results(config.rows) if config.data is None or (r.data and r.data.name == config.data)
+    ]
     if config.view == FAMILY:
         results = [r for r in results if r.peer is None]
     if config.models is not None:
@@ -75,7 +79,9 @@ def main(config: TableConfig) -> str:
     tables = view_tables(groups, "summary" if config.view == FAMILY else config.view)
     if not tables:
         wanted = f"{config.view}{f' of {config.data}' if config.data else ''}"
-        hint = HINTS.get(config.view, "; a phone's are in --view latency" if any(g.on_phone for g in groups) else "")
+        hint = HINTS.get(
+            config.view, "; a phone's are in --view latency" if any(g.on_phone for g in groups) else ""
+        )
         raise OptionError(f"{config.rows}: has no rows for the view {wanted}{hint}")
     if config.plot is not None:
         write_latency_plot(groups[0], config.plot)

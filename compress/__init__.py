@@ -1,1 +1,3 @@
-"""Compression: pruning, training on the integers of an export, and what each precision means on each runtime."""
+"""Compression: pruning, training on the integers of an export, and what each precision means on each
+runtime.
+"""

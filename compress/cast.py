@@ -1,9 +1,10 @@
-"""Store a PyTorch bundle in fewer bytes: its weights in fp16, or its matrices in int8 rows. It is opened in fp32 as ever.
+"""Store a PyTorch bundle in fewer bytes: its weights in fp16, or its matrices in int8 rows. It is opened in
+fp32 as ever.
 
     python -m compress.cast --model runs/demo/student --weights int8-weights
 
-For passing a model on: it can be asked, trained, cut and exported as the one it was made of. No export gets smaller by it.
-Of a model that was trained on the int8 grid (compress.qat.stage) int8 keeps the very integers.
+For passing a model on: it can be asked, trained, cut and exported as the one it was made of. No export gets
+smaller by it. Of a model that was trained on the int8 grid (compress.qat.stage) int8 keeps the very integers.
 """
 
 from dataclasses import dataclass
@@ -21,12 +22,23 @@ from qa.evaluation.scores import load_eval
 from qa.formats.precision import PRECISIONS
 from qa.models.model import QAModel
 
-STORED = tuple(name for name, precision in PRECISIONS.items() if name != "fp32" and "pytorch" in precision.meaning)
+STORED = tuple(
+    name for name, precision in PRECISIONS.items() if name != "fp32" and "pytorch" in precision.meaning
+)
 # What a bundle's manifest says of its model, however that is stored.
 KEPT = (
-    "stage", "config", "encoder", "source", "training_data", "parameters", "embeddings", "width", "pruning", "recovered_against",
+    "stage",
+    "config",
+    "encoder",
+    "source",
+    "training_data",
+    "parameters",
+    "embeddings",
+    "width",
+    "pruning",
+    "recovered_against",
     "averaged",
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True)
@@ -51,8 +63,11 @@ def main(config: StoreConfig) -> Bundle:
     refuse_existing(out)
     eval_data = load_eval(config.eval_data)
     parent = open_model(config.model, kind="pytorch")
-    facts = {key: parent.manifest[key] for key in KEPT if key in parent.manifest} | {"precision": config.weights}
-    model, columns = QAModel.from_pretrained(parent.path), None
+    facts = {key: parent.manifest[key] for key in KEPT if key in parent.manifest} | {
+        "precision": config.weights
+    }
+    model = QAModel.from_pretrained(parent.path)
+    columns = None
     if config.weights == "int8-weights" and parent.manifest.get("grid", {}).get("precision") == "int8":
         facts["grid"], columns = parent.manifest["grid"], grid_columns(model)
     bundle = derive(model, out, parent, facts, columns, eval_data)

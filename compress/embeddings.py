@@ -1,8 +1,10 @@
-"""Compress a model's word table by product quantization, to a third or a quarter of its int8 bytes; tokens stay as they are.
+"""Compress a model's word table by product quantization, to a third or a quarter of its int8 bytes; tokens
+stay as they are.
 
     python -m compress.embeddings --model runs/demo/student --embeddings pq3
 
-The codebooks of the new bundle train on as other weights do (python -m distill.finetune --model ...); the codes stay.
+The codebooks of the new bundle train on as other weights do (python -m distill.finetune --model ...); the
+codes stay.
 """
 
 import sys
@@ -40,14 +42,21 @@ class TablesConfig:
     embeddings: str = "pq3"
     """pq3 or pq4: a byte for each 3 or 4 values of a word vector."""
     data: str = EMBEDDED
-    """Whose tokens are counted, so that frequent ones are kept more exactly: SQuAD JSON file, or embedded, squad, squad_v2."""
+    """Whose tokens are counted, so that frequent ones are kept more exactly: SQuAD JSON file, or embedded,
+    squad, squad_v2."""
 
     def __post_init__(self) -> None:
-        check_option(self.embeddings in GROUP_SIZES, "--embeddings", self.embeddings, f"one of {', '.join(GROUP_SIZES)}")
+        check_option(
+            self.embeddings in GROUP_SIZES,
+            "--embeddings",
+            self.embeddings,
+            f"one of {', '.join(GROUP_SIZES)}",
+        )
 
 
 def token_counts(bundle: Bundle, n_tokens: int, data: str = EMBEDDED) -> np.ndarray:
-    """How often each of the `n_tokens` of a bundle's word table occurs in its windows of some training data, (V,)."""
+    """How often each of the `n_tokens` of a bundle's word table occurs in its windows of some training data,
+    (V,)."""
     windows = make_windows(read_squad(resolve(data, "train")), bundle.tokenizer(), bundle.settings)
     return np.bincount(np.concatenate([window.input_ids for window in windows]), minlength=n_tokens)
 
@@ -55,15 +64,19 @@ def token_counts(bundle: Bundle, n_tokens: int, data: str = EMBEDDED) -> np.ndar
 def compress_words(model: QAModel, form: str, counts: np.ndarray | None) -> None:
     """Product-quantize the model's word table, in place; `form` is a key of GROUP_SIZES.
 
-    `counts` (V,) says how often each token occurs in training text; without it all weigh the same. OptionError for an unknown
-    form, or when the table is compressed in another one; in the same form it stays as it is.
+    `counts` (V,) says how often each token occurs in training text; without it all weigh the same.
+    OptionError for an unknown form, or when the table is compressed in another one; in the same form it stays
+    as it is.
     """
     if form not in GROUP_SIZES:
         raise OptionError(f"word table {form!r}: known forms are {', '.join(GROUP_SIZES)}")
     words = model.encoder.words
     if isinstance(words, ProductQuantizedEmbedding):
         if words.form != form:
-            raise OptionError(f"the word table is compressed as {words.form} already; make {form} of the model it was made of")
+            raise OptionError(
+                f"the word table is compressed as {words.form} already; make {form} of the model it was "
+                "made of"
+            )
         return
     model.encoder.set_words(product_quantized(words, form, counts))
 
@@ -74,9 +87,11 @@ def product_quantized(words: nn.Embedding, form: str, counts: np.ndarray | None)
     n_groups, _, width = table.codebooks.shape
     values = np.zeros((words.num_embeddings, n_groups * width), np.float32)
     values[:, : words.embedding_dim] = words.weight.detach().float().cpu().numpy()
-    # Between all tokens alike and as often as they occur; those never seen, names above all, count as seen once.
+    # Between all tokens alike and as often as they occur; those never seen, names above all, count as seen
+    # once.
     weights = np.ones(len(values)) if counts is None else np.sqrt(counts + 1.0)
-    codes, codebooks = table.get_buffer("codes").numpy(), table.codebooks.detach().numpy()
+    codes = table.get_buffer("codes").numpy()
+    codebooks = table.codebooks.detach().numpy()
     groups = np.split(values, n_groups, axis=1)
     print(f"product-quantizing {words.num_embeddings:,} word vectors as {form}", file=sys.stderr)
     for number, group in enumerate(tqdm(groups, unit="group", disable=not sys.stderr.isatty())):
@@ -87,8 +102,10 @@ def product_quantized(words: nn.Embedding, form: str, counts: np.ndarray | None)
 
 
 def k_means(points: np.ndarray, weights: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Points (V, W) and their weights (V,) -> for each the number of its nearest centre (V,), and at most 256 centres."""
-    random, share = np.random.default_rng(seed), weights / weights.sum()
+    """Points (V, W) and their weights (V,) -> for each the number of its nearest centre (V,), and at most 256
+    centres."""
+    random = np.random.default_rng(seed)
+    share = weights / weights.sum()
     n_centres = min(N_ENTRIES, len(points))
     centres = points[random.choice(len(points), n_centres, replace=False, p=share)]
     for _ in range(ROUNDS):
@@ -106,7 +123,9 @@ def nearest_centres(points: np.ndarray, centres: np.ndarray) -> np.ndarray:
     # |p - c|^2 is least where p . c - |c|^2 / 2 is greatest.
     towards = np.concatenate([centres, -0.5 * np.square(centres).sum(axis=1, keepdims=True)], axis=1).T
     with_one = np.concatenate([points, np.ones_like(points[:, :1])], axis=1)
-    return np.concatenate([(with_one[at : at + CHUNK] @ towards).argmax(axis=1) for at in range(0, len(points), CHUNK)])
+    return np.concatenate(
+        [(with_one[at : at + CHUNK] @ towards).argmax(axis=1) for at in range(0, len(points), CHUNK)]
+    )
 
 
 def main(config: TablesConfig) -> Bundle:
@@ -115,11 +134,17 @@ def main(config: TablesConfig) -> Bundle:
     refuse_existing(out)
     parent = open_model(config.model, kind="pytorch")
     model = QAModel.from_pretrained(parent.path)
-    compress_words(model, config.embeddings, token_counts(parent, model.encoder.words.num_embeddings, config.data))
+    compress_words(
+        model, config.embeddings, token_counts(parent, model.encoder.words.num_embeddings, config.data)
+    )
     facts = {
-        "precision": "fp32", "stage": "compress", "config": asdict(config), "embeddings": config.embeddings,
-        "parameters": asdict(model.count_parameters()), "counted_data": data_reference(resolve(config.data, "train")),
-    }  # fmt: skip
+        "precision": "fp32",
+        "stage": "compress",
+        "config": asdict(config),
+        "embeddings": config.embeddings,
+        "parameters": asdict(model.count_parameters()),
+        "counted_data": data_reference(resolve(config.data, "train")),
+    }
     bundle = derive(model, out, parent, facts)
     sizes = [f"{b.weights.stat().st_size / 1e6:.1f} MB in {b.precision}" for b in (parent, bundle)]
     print(f"{out}: word table as {config.embeddings}, {' -> '.join(sizes)}")

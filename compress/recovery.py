@@ -1,4 +1,5 @@
-"""What the stages share that change a finished model and train it against its teacher: options, and opening what they need."""
+"""What the stages share that change a finished model and train it against its teacher: options, and opening
+what they need."""
 
 import os
 from dataclasses import dataclass
@@ -14,10 +15,12 @@ from qa.bundles.hf_import import open_model, output_beside
 
 @dataclass(frozen=True, kw_only=True)
 class RecoveryFlags(DistillationFlags):
-    """Options of every stage that compresses a model and lets it recover; `epochs` and `learning_rate` are each stage's own."""
+    """Options of every stage that compresses a model and lets it recover; `epochs` and `learning_rate` are
+    each stage's own."""
 
     model: Path
-    """PyTorch bundle to start from, or a transformers checkpoint (folder or hub name); it is left as it is."""
+    """PyTorch bundle to start from, or a transformers checkpoint (folder or hub name); it is left as it is.
+    """
     out: Path | None = None
     """Bundle to create; by default beside the parent, named after it and what was done."""
     teacher: Path | None = None
@@ -32,7 +35,12 @@ class RecoveryFlags(DistillationFlags):
     def options(self) -> TrainingOptions:
         """How it trains."""
         return TrainingOptions(
-            self.learning_rate, self.batch_size, self.epochs, precision=self.precision, seed=self.seed, optimizer=self.optimizer
+            self.learning_rate,
+            self.batch_size,
+            self.epochs,
+            precision=self.precision,
+            seed=self.seed,
+            optimizer=self.optimizer,
         )
 
     @property
@@ -49,10 +57,13 @@ class RecoveryFlags(DistillationFlags):
 def finished_before(config: RecoveryFlags, stage: str) -> Bundle | None:
     """The bundle that an interrupted run had finished, printed; None where there is work to do.
 
-    OptionError when torchrun started several processes, BundleError when the result exists and is not to be gone on with.
+    OptionError when torchrun started several processes, BundleError when the result exists and is not to be
+    gone on with.
     """
     if int(os.environ.get("WORLD_SIZE", "1")) > 1:
-        raise OptionError(f"{stage} runs as one process, on one GPU where there is one; start it without torchrun")
+        raise OptionError(
+            f"{stage} runs as one process, on one GPU where there is one; start it without torchrun"
+        )
     refuse_unless_resumed(config.target, config.resume)
     if not config.target.exists():
         config.check_cache()
@@ -68,7 +79,8 @@ def open_with_teacher(config: RecoveryFlags) -> tuple[Bundle, Bundle]:
     teacher = open_model(config.teacher, kind="pytorch") if config.teacher else parent
     if not same_tokens(teacher.tokenizer(), parent.tokenizer()):
         raise OptionError(
-            f"--teacher {config.teacher}: its tokenizer differs from that of {config.model}, so their logits cannot be compared; "
+            f"--teacher {config.teacher}: its tokenizer differs from that of {config.model}, so their "
+            "logits cannot be compared; "
             "give the model's own teacher, or none"
         )
     return parent, teacher

@@ -7,16 +7,20 @@ SHARES = np.linspace(0.2, 1, 41, dtype=np.float32)
 
 
 def least_squares_bounds(weight: np.ndarray, bits: int) -> np.ndarray:
-    """Where to clip each row of (R, C), so that its symmetric integers of `bits` have the least squared error: (R, 1) float32.
+    """Where to clip each row of (R, C), so that its symmetric integers of `bits` have the least squared
+    error: (R, 1) float32.
 
-    A row's scale is its bound / (2 ** (bits - 1) - 1): the min/max scale of the clipped row. A row of zeros has the bound 0.
+    A row's scale is its bound / (2 ** (bits - 1) - 1): the min/max scale of the clipped row. A row of zeros
+    has the bound 0.
     """
     steps = np.float32(2 ** (bits - 1) - 1)
     largest = np.abs(weight).max(axis=1, keepdims=True)
-    best, least = largest, np.full_like(largest, np.inf)
+    best = largest
+    least = np.full_like(largest, np.inf)
     for bound in (share * largest for share in SHARES[::-1]):
         scale = np.where(bound > 0, bound / steps, 1)
         rounded = np.clip(np.round(weight / scale), -steps, steps) * scale
         error = np.square(rounded - weight).sum(axis=1, keepdims=True)
-        best, least = np.where(error < least, bound, best), np.minimum(error, least)
+        best = np.where(error < least, bound, best)
+        least = np.minimum(error, least)
     return best

@@ -1,4 +1,5 @@
-"""One model of several that were trained from one another, or from the same weights: the mean of their weights.
+"""One model of several that were trained from one another, or from the same weights: the mean of their
+weights.
 
     python -m distill.average --models runs/first runs/second runs/third --out runs/teacher
 
@@ -34,13 +35,20 @@ class AverageConfig:
 
 
 def mean_model(bundles: list[Bundle]) -> QAModel:
-    """A model with the mean of the bundles' weights. OptionError, naming the first that differs, unless all are of one shape."""
+    """A model with the mean of the bundles' weights. OptionError, naming the first that differs, unless all
+    are of one shape."""
     models = [QAModel.from_pretrained(bundle.path) for bundle in bundles]
-    first, tensors = models[0], [model.state_dict() for model in models]
+    first = models[0]
+    tensors = [model.state_dict() for model in models]
     for bundle, model, own in zip(bundles[1:], models[1:], tensors[1:], strict=True):
-        codes_differ = any(not t.is_floating_point() and not torch.equal(t, tensors[0][name]) for name, t in own.items())
+        codes_differ = any(
+            not t.is_floating_point() and not torch.equal(t, tensors[0][name]) for name, t in own.items()
+        )
         if model.config() != first.config() or codes_differ:
-            raise OptionError(f"--models {bundle.path}: is not of the shape of {bundles[0].path}, so their weights have no mean")
+            raise OptionError(
+                f"--models {bundle.path}: is not of the shape of {bundles[0].path}, so their weights have "
+                "no mean"
+            )
     means = {
         name: torch.stack([own[name] for own in tensors]).mean(0) if tensor.is_floating_point() else tensor
         for name, tensor in tensors[0].items()
@@ -58,10 +66,13 @@ def main(config: AverageConfig) -> Bundle:
             raise OptionError(f"--models {bundle.path}: its tokenizer differs from that of {bundles[0].path}")
     ancestors = {one["sha256"]: one for bundle in bundles for one in bundle.lineage()}
     facts = {
-        "precision": "fp32", "stage": "average", "config": {"models": [path.name for path in config.models]},
-        "averaged": [bundle.reference() for bundle in bundles], "ancestors": list(ancestors.values()),
+        "precision": "fp32",
+        "stage": "average",
+        "config": {"models": [path.name for path in config.models]},
+        "averaged": [bundle.reference() for bundle in bundles],
+        "ancestors": list(ancestors.values()),
         "parameters": bundles[0].manifest["parameters"],
-    }  # fmt: skip
+    }
     model = derive(mean_model(bundles), config.out, bundles[0], facts)
     print(f"{model.path}: the mean of {len(bundles)} models")
     return model

@@ -1,4 +1,5 @@
-"""A bundle made of another without training: the same tokenizer and held-out questions, a threshold of its own."""
+"""A bundle made of another without training: the same tokenizer and held-out questions, a threshold of its
+own."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -24,7 +25,8 @@ def derive(
 ) -> Bundle:
     """Save the model as the bundle `out`; `facts` for the manifest hold at least precision and stage.
 
-    `columns` are factors of matrices whose integers are to be kept (qa.models.storage). It is scored on `eval_data`.
+    `columns` are factors of matrices whose integers are to be kept (qa.models.storage). It is scored on
+    `eval_data`.
     """
     facts = {"kind": "pytorch", "parent": parent.reference(), "ancestors": parent.lineage(), **facts}
     with new_bundle(out, facts) as draft:

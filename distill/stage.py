@@ -1,4 +1,5 @@
-"""What every stage that trains shares: its options, reading the questions, distilling, saving the trained model as a bundle."""
+"""What every stage that trains shares: its options, reading the questions, distilling, saving the trained
+model as a bundle."""
 
 import json
 import os
@@ -34,13 +35,16 @@ class TrainingFlags:
     """Options of every stage that trains."""
 
     data: str = "embedded"
-    """Training questions: embedded (ships with the project), squad or squad_v2 (downloaded), or a SQuAD JSON file."""
+    """Training questions: embedded (ships with the project), squad or squad_v2 (downloaded), or a SQuAD JSON
+    file."""
     eval_data: str | None = None
     """Questions to score the result on; by default the dev part of a named --data, nothing for a file."""
     precision: str = "auto"
-    """bf16 (autocast), fp32, or auto: bf16 where the GPU, or without one the CPU, computes in it, else fp32."""
+    """bf16 (autocast), fp32, or auto: bf16 where the GPU, or without one the CPU, computes in it, else fp32.
+    """
     optimizer: str = "adamw"
-    """adamw, or adafactor (less memory; transformers' settings for fine-tuning, published for rates of about 1e-3)."""
+    """adamw, or adafactor (less memory; transformers' settings for fine-tuning, published for rates of about
+    1e-3)."""
     seed: int = 0
     """Seed of fresh weights, of chosen windows, batches and dropout."""
     resume: bool = False
@@ -99,7 +103,8 @@ class DataSplits:
 
 
 def load_splits(data: str, eval_data: str | None) -> DataSplits:
-    """Read and check all data before anything is trained; a named data set is scored on its own dev part by default."""
+    """Read and check all data before anything is trained; a named data set is scored on its own dev part by
+    default."""
     if eval_data is None and data in (EMBEDDED, *SQUAD_FILES):
         eval_data = data
     train_file = resolve(data, "train")
@@ -108,9 +113,15 @@ def load_splits(data: str, eval_data: str | None) -> DataSplits:
 
 
 def fresh_model(
-    encoder: str, folder: Path, head: str, activation: str = "gelu", seed: int = 0, n_layers: int | None = None
+    encoder: str,
+    folder: Path,
+    head: str,
+    activation: str = "gelu",
+    seed: int = 0,
+    n_layers: int | None = None,
 ) -> QAModel:
-    """A pre-trained encoder, or `n_layers` of its layers evenly chosen, with a fresh head, ready to be fine-tuned."""
+    """A pre-trained encoder, or `n_layers` of its layers evenly chosen, with a fresh head, ready to be
+    fine-tuned."""
     model = QAModel(load_encoder(encoder, folder), head, activation, seed)
     if n_layers is not None:
         model = student_from_layers(model, n_layers, head, seed)
@@ -119,7 +130,8 @@ def fresh_model(
 
 
 def disable_attention_dropout(model: QAModel) -> None:
-    """Set it to 0 in place: it needs (B, heads, T, T) arrays, which halve the speed, and no gain in F1 was measured."""
+    """Set it to 0 in place: it needs (B, heads, T, T) arrays, which halve the speed, and no gain in F1 was
+    measured."""
     for parts in model.encoder.layer_parts():
         parts.attention_dropout.p = 0.0
 
@@ -147,19 +159,38 @@ def distil(
 ) -> Trainer:
     """A trainer that distils `teacher` into `student` on `windows`, which were cut from `data`.
 
-    A checkpoint goes on only with the same teacher, data, loss and `depends_on`. The student learns without dropout: it is to
-    match given logits and states, which noise in its own would bias. Attention then needs no (B, heads, T, T) array either,
-    which halves the memory of a step.
+    A checkpoint goes on only with the same teacher, data, loss and `depends_on`. The student learns without
+    dropout: it is to match given logits and states, which noise in its own would bias. Attention then needs
+    no (B, heads, T, T) array either, which halves the memory of a step.
     """
     disable_dropout(student)
     teacher_model = QAModel.from_pretrained(teacher.path)
     check_same_width(teacher_model, student, weights.hidden_weight)
-    depends_on = {"teacher": teacher.sha256, "data": file_sha256(data), "loss": asdict(weights), **(depends_on or {})}
+    depends_on = {
+        "teacher": teacher.sha256,
+        "data": file_sha256(data),
+        "loss": asdict(weights),
+        **(depends_on or {}),
+    }
     accelerator = make_accelerator(options.precision)
     # Hidden states are not kept, so with them the teacher runs each time, and needs no room for its logits.
-    folder = None if weights.hidden_weight > 0 else cache / cache_key(teacher, windows, resolve_precision(options.precision))
+    folder = (
+        None
+        if weights.hidden_weight > 0
+        else cache / cache_key(teacher, windows, resolve_precision(options.precision))
+    )
     loss = Distillation(TeacherLogits(teacher_model, windows, folder, accelerator), weights)
-    return Trainer(student, windows, loss, options, work, name, depends_on, accelerator=accelerator, after_step=after_step)
+    return Trainer(
+        student,
+        windows,
+        loss,
+        options,
+        work,
+        name,
+        depends_on,
+        accelerator=accelerator,
+        after_step=after_step,
+    )
 
 
 def save_model(
@@ -174,10 +205,12 @@ def save_model(
     settings: QASettings,
     **facts: Any,
 ) -> Bundle:
-    """Write a trained model as a bundle, with its threshold when the data has unanswerable questions, and its scores.
+    """Write a trained model as a bundle, with its threshold when the data has unanswerable questions, and its
+    scores.
 
-    `config` is the stage's dataclass, `tokenizer` the folder to copy the tokenizer from, `facts` more for the manifest.
-    `settings` are those of the windows it was trained on; their threshold stays where there is nothing to tune one on.
+    `config` is the stage's dataclass, `tokenizer` the folder to copy the tokenizer from, `facts` more for the
+    manifest. `settings` are those of the windows it was trained on; their threshold stays where there is
+    nothing to tune one on.
     """
     facts = {
         "kind": "pytorch",
@@ -215,15 +248,21 @@ def is_first_process() -> bool:
 
 
 def refuse_unless_resumed(out: Path, resume: bool) -> None:
-    """BundleError when `out`, or what a stopped run had learnt of it, exists and the run is not to be gone on with."""
+    """BundleError when `out`, or what a stopped run had learnt of it, exists and the run is not to be gone on
+    with."""
     # Only the first process looks: by the time the others do, it may have made the folder itself.
     if resume or not is_first_process():
         return
     if out.exists():
-        raise BundleError(f"{out}: exists already; choose another --out, remove it, or go on with it by --resume")
+        raise BundleError(
+            f"{out}: exists already; choose another --out, remove it, or go on with it by --resume"
+        )
     checkpoint = work_folder(out) / CHECKPOINT
     if checkpoint.is_file():
-        raise BundleError(f"{checkpoint}: a stopped run left it; go on with that run by --resume, or remove it to begin again")
+        raise BundleError(
+            f"{checkpoint}: a stopped run left it; go on with that run by --resume, or remove it to begin "
+            "again"
+        )
 
 
 def work_folder(out: Path) -> Path:
@@ -235,27 +274,42 @@ ANY_VALUE = ("resume", "cache", "out", "eval_data")  # options that a finished m
 
 
 def finished(config: Any, out: Path, teacher: Path | None = None) -> Bundle:
-    """The bundle that an interrupted run of this stage has finished. BundleError when its options were not those of `config`.
+    """The bundle that an interrupted run of this stage has finished. BundleError when its options were not
+    those of `config`.
 
     `teacher` is what the stage takes where `config` names none.
     """
     bundle = open_bundle(out, kind="pytorch")
-    now, then = (json.loads(json.dumps(of, default=str)) for of in (asdict(config), bundle.manifest.get("config") or {}))
-    then = {name: getattr(type(config), name, None) for name in now} | then  # an older bundle has the default of a new option
-    changed = [name for name in now if name not in ANY_VALUE and last_part(now[name]) != last_part(then.get(name))]
+    now, then = (
+        json.loads(json.dumps(of, default=str))
+        for of in (asdict(config), bundle.manifest.get("config") or {})
+    )
+    then = {
+        name: getattr(type(config), name, None) for name in now
+    } | then  # an older bundle has the default of a new option
+    changed = [
+        name for name in now if name not in ANY_VALUE and last_part(now[name]) != last_part(then.get(name))
+    ]
     if changed:
         flag = "--" + changed[0].replace("_", "-")
-        raise BundleError(f"{out}: made with {flag} {then.get(changed[0])}, not {now[changed[0]]}; choose another --out")
+        raise BundleError(
+            f"{out}: made with {flag} {then.get(changed[0])}, not {now[changed[0]]}; choose another --out"
+        )
     if bundle.manifest.get("training_data", {}).get("sha256") != file_sha256(resolve(config.data, "train")):
         raise BundleError(f"{out}: made of another --data than {config.data} is now; choose another --out")
-    ancestors, recovered_against = bundle.manifest.get("ancestors", []), bundle.manifest.get("recovered_against")
+    ancestors = bundle.manifest.get("ancestors", [])
+    recovered_against = bundle.manifest.get("recovered_against")
     made_of = {one["sha256"] for one in (*ancestors, *filter(None, [recovered_against]))}
     for name, default in (("model", None), ("teacher", teacher)):  # by content: a folder's name says little
         given = getattr(config, name, None) or default
         manifest = Path(given or "") / MANIFEST
         if given and manifest.is_file() and file_sha256(manifest) not in made_of:
-            raise BundleError(f"{out}: made of another --{name} than {manifest.parent} is now; choose another --out")
-    (work_folder(out) / CHECKPOINT).unlink(missing_ok=True)  # of a run that was killed once the bundle was there
+            raise BundleError(
+                f"{out}: made of another --{name} than {manifest.parent} is now; choose another --out"
+            )
+    (work_folder(out) / CHECKPOINT).unlink(
+        missing_ok=True
+    )  # of a run that was killed once the bundle was there
     return bundle
 
 
@@ -266,7 +320,8 @@ def last_part(value: Any) -> Any:
 
 def summary(bundle: Bundle) -> str:
     """One line about a finished bundle: parameters, and scores where it has some."""
-    parameters, scores = bundle.manifest["parameters"], bundle.manifest.get("scores")
+    parameters = bundle.manifest["parameters"]
+    scores = bundle.manifest.get("scores")
     line = f"{bundle.path}: {parameters['total']:,} parameters ({parameters['without_embeddings']:,} without embeddings)"
     if scores:
         line += f", EM {scores['exact']:.2f}, F1 {scores['f1']:.2f} on {scores['total']} questions of {scores['data']['name']}"

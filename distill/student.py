@@ -1,4 +1,5 @@
-"""A smaller student out of the teacher: evenly chosen layers, with embeddings and head copied; or another encoder."""
+"""A smaller student out of the teacher: evenly chosen layers, with embeddings and head copied; or another
+encoder."""
 
 import copy
 import json
@@ -16,17 +17,27 @@ from qa.models.surgery import shrink_to
 
 
 def kept_layers(n_student: int, n_teacher: int) -> list[int]:
-    """Which teacher layers (from 0) a student keeps: evenly spaced, always the last; of 6, 3 keep [1, 3, 5]."""
+    """Which teacher layers (from 0) a student keeps: evenly spaced, always the last; of 6, 3 keep [1, 3,
+    5].
+    """
     return [matching_layer(index, n_student, n_teacher) - 1 for index in range(1, n_student + 1)]
 
 
-def student_from_layers(teacher: QAModel, n_layers: int, head_name: str | None = None, seed: int = 0) -> QAModel:
+def student_from_layers(
+    teacher: QAModel, n_layers: int, head_name: str | None = None, seed: int = 0
+) -> QAModel:
     """A student with `n_layers` of the teacher's layers; weights are copied, the teacher stays as it is.
 
-    The head is copied too when it is the teacher's; another one starts fresh. OptionError when the teacher has fewer layers.
+    The head is copied too when it is the teacher's; another one starts fresh. OptionError when the teacher
+    has fewer layers.
     """
     layers = teacher.encoder.layers
-    check_option(1 <= n_layers <= len(layers), "--student-layers", n_layers, f"between 1 and the teacher's {len(layers)}")
+    check_option(
+        1 <= n_layers <= len(layers),
+        "--student-layers",
+        n_layers,
+        f"between 1 and the teacher's {len(layers)}",
+    )
     chosen = [layers[index] for index in kept_layers(n_layers, len(layers))]
     config = copy.deepcopy(teacher.encoder.config)
     config.num_hidden_layers = n_layers  # DistilBERT's n_layers is an alias of it
@@ -42,7 +53,8 @@ def student_from_layers(teacher: QAModel, n_layers: int, head_name: str | None =
 
 
 def copy_outside_layers(teacher: Encoder, student: Encoder) -> None:
-    """Give the student all that the teacher has before its layers: embeddings, and what maps them to the layers' width."""
+    """Give the student all that the teacher has before its layers: embeddings, and what maps them to the
+    layers' width."""
     inside = {parameter for layer in student.layers for parameter in layer.parameters()}
     with torch.no_grad():
         for name, parameter in student.model.named_parameters():
@@ -51,7 +63,8 @@ def copy_outside_layers(teacher: Encoder, student: Encoder) -> None:
 
 
 def standalone_student(name: str, teacher: QAModel, tokenizer: Tokenizer, seed: int, **sizes: int) -> QAModel:
-    """A fresh whole model that reads the teacher's tokens and starts from its word vectors; `sizes` override its config's."""
+    """A fresh whole model that reads the teacher's tokens and starts from its word vectors; `sizes` override
+    its config's."""
     words = teacher.encoder.model.get_input_embeddings().weight
     config = ENCODERS[name].config_class(vocab_size=words.shape[0], word_size=words.shape[1], **sizes)
     with torch.random.fork_rng(devices=[]):
@@ -63,7 +76,8 @@ def standalone_student(name: str, teacher: QAModel, tokenizer: Tokenizer, seed: 
 
 def copy_head(teacher: QAModel, student: QAModel) -> bool:
     """Start the student's head from the teacher's where both are alike; whether it was so."""
-    ours, theirs = student.head.state_dict(), teacher.head.state_dict()
+    ours = student.head.state_dict()
+    theirs = teacher.head.state_dict()
     shapes = [{name: tensor.shape for name, tensor in state.items()} for state in (ours, theirs)]
     alike = student.head_name == teacher.head_name and shapes[0] == shapes[1]
     if alike:
@@ -86,16 +100,24 @@ def check_same_tokens(teacher: Tokenizer, student: Tokenizer) -> None:
     """OptionError unless both cut a text into the same token ids, without which logits cannot be compared."""
     if not same_tokens(teacher, student):
         raise OptionError(
-            "--student-encoder: its tokenizer differs from the teacher's (vocabulary, merges or normalization), so their logits "
-            "cannot be compared; choose a student encoder with the teacher's vocabulary, or use --student-layers"
+            "--student-encoder: its tokenizer differs from the teacher's (vocabulary, merges or "
+            "normalization), so their logits "
+            "cannot be compared; choose a student encoder with the teacher's vocabulary, or use "
+            "--student-layers"
         )
 
 
 def check_same_width(teacher: QAModel, student: QAModel, hidden_weight: float) -> None:
-    """OptionError when hidden states are to be compared but differ in width, or one of the models has no layers."""
+    """OptionError when hidden states are to be compared but differ in width, or one of the models has no
+    layers."""
     if hidden_weight > 0 and not (student.encoder.layers and teacher.encoder.layers):
-        raise OptionError(f"--hidden-weight {hidden_weight}: a whole model has no layers to compare; give --hidden-weight 0")
-    ours, theirs = student.encoder.hidden_size, teacher.encoder.hidden_size
+        raise OptionError(
+            f"--hidden-weight {hidden_weight}: a whole model has no layers to compare; give --hidden-weight 0"
+        )
+    ours = student.encoder.hidden_size
+    theirs = teacher.encoder.hidden_size
     if hidden_weight > 0 and ours != theirs:
-        raise OptionError(f"--hidden-weight {hidden_weight}: student is {ours} wide and teacher {theirs}; give --hidden-weight 0")
-
+        raise OptionError(
+            f"--hidden-weight {hidden_weight}: student is {ours} wide and teacher {theirs}; give "
+            "--hidden-weight 0"
+        )

@@ -1,4 +1,5 @@
-"""Windows on which ranges of activations are measured: training questions, never those that a model is scored on."""
+"""Windows on which ranges of activations are measured: training questions, never those that a model is scored
+on."""
 
 from qa.base.sampling import evenly
 from qa.bundles.bundle import Bundle

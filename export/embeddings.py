@@ -1,9 +1,12 @@
-"""The word table as an exported file stores it: a module of plain look-ups and arithmetic, which every converter writes as it is.
+"""The word table as an exported file stores it: a module of plain look-ups and arithmetic, which every
+converter writes as it is.
 
-A quantizer that works on files would store twelve bytes of scale and zero point for each row in TFLite, and has no form for
-codes and for int4 in ONNX. Here the look-ups are of bytes, and what they give is scaled afterwards.
+A quantizer that works on files would store twelve bytes of scale and zero point for each row in TFLite, and
+has no form for codes and for int4 in ONNX. Here the look-ups are of bytes, and what they give is scaled
+afterwards.
 
-Letters: B batch, T tokens, V tokens of the vocabulary, D width of a word vector, G groups and W values of a group.
+Letters: B batch, T tokens, V tokens of the vocabulary, D width of a word vector, G groups and W values of a
+group.
 """
 
 from collections.abc import Callable
@@ -37,12 +40,15 @@ class Int8Rows(nn.Module):
 
     def forward(self, input_ids: Tensor) -> Tensor:
         """(B, T) -> (B, T, D)."""
-        rows, scales = (functional.embedding(input_ids, self.get_buffer(name)) for name in ("table", "scales"))
+        rows, scales = (
+            functional.embedding(input_ids, self.get_buffer(name)) for name in ("table", "scales")
+        )
         return self.integers(rows) * scales
 
 
 class Int4Rows(Int8Rows):
-    """Rows of int4, clipped for the least squared error: in each byte of (V, D / 2) one of a row's first half, one of its second.
+    """Rows of int4, clipped for the least squared error: in each byte of (V, D / 2) one of a row's first
+    half, one of its second.
 
     A byte is 16 high + low, both -7 to 7.
     """
@@ -64,19 +70,26 @@ class Int4Rows(Int8Rows):
 
 
 class Int8Codebooks(nn.Module):
-    """A product-quantized table whose codebooks are int8 too, (256 G, W), with a scale for each place of a word vector."""
+    """A product-quantized table whose codebooks are int8 too, (256 G, W), with a scale for each place of a
+    word vector."""
 
     def __init__(self, words: ProductQuantizedEmbedding) -> None:
         super().__init__()
-        self.words, self.num_embeddings, self.embedding_dim = words, words.num_embeddings, words.embedding_dim
+        self.words = words
+        self.num_embeddings = words.num_embeddings
+        self.embedding_dim = words.embedding_dim
         codebooks = words.codebooks.detach()
         scales = row_scales(codebooks.abs().amax(dim=1, keepdim=True).numpy(), 127)  # (G, 1, W)
-        self.register_buffer("codebooks", torch.from_numpy(np.round(codebooks.numpy() / scales).astype(np.int8)).flatten(0, 1))
+        self.register_buffer(
+            "codebooks", torch.from_numpy(np.round(codebooks.numpy() / scales).astype(np.int8)).flatten(0, 1)
+        )
         self.register_buffer("scales", torch.from_numpy(scales.reshape(-1)[: words.embedding_dim]))  # (D,)
 
     def forward(self, input_ids: Tensor) -> Tensor:
         """(B, T) -> (B, T, D)."""
-        groups = functional.embedding(self.words.entries(input_ids), self.get_buffer("codebooks"))  # (B, T, G, W)
+        groups = functional.embedding(
+            self.words.entries(input_ids), self.get_buffer("codebooks")
+        )  # (B, T, G, W)
         return groups.flatten(-2)[..., : self.words.embedding_dim].float() * self.get_buffer("scales")
 
 
@@ -105,20 +118,26 @@ def bytes_saved(words: WordTable) -> int:
 
 
 def check_form(form: str | None, precision: str) -> None:
-    """OptionError unless a file of this precision may store its word table in this form; None is the precision's own."""
+    """OptionError unless a file of this precision may store its word table in this form; None is the
+    precision's own."""
     if form is None:
         return
     if form not in TABLE_FORMS:
         raise OptionError(f"--embeddings must be one of {', '.join(TABLE_FORMS)}, got {form}")
     if precision not in INTEGER_BITS:
-        raise OptionError(f"--embeddings {form} goes with --quantize {' or '.join(INTEGER_BITS)}, not with {precision}")
+        raise OptionError(
+            f"--embeddings {form} goes with --quantize {' or '.join(INTEGER_BITS)}, not with {precision}"
+        )
 
 
-def store_words(model: QAModel, precision: str, form: str | None, counts: Callable[[], np.ndarray]) -> str | None:
-    """Put the word table, in place, into the form that a file of this precision stores: which one; None, as other weights are.
+def store_words(
+    model: QAModel, precision: str, form: str | None, counts: Callable[[], np.ndarray]
+) -> str | None:
+    """Put the word table, in place, into the form that a file of this precision stores: which one; None, as
+    other weights are.
 
-    `counts` gives how often each token occurs in training text, where product quantization is to be found. OptionError when the
-    model's table is compressed in another form than the one that is asked for.
+    `counts` gives how often each token occurs in training text, where product quantization is to be found.
+    OptionError when the model's table is compressed in another form than the one that is asked for.
     """
     words = model.encoder.words
     if precision in INTEGER_BITS:
@@ -126,9 +145,13 @@ def store_words(model: QAModel, precision: str, form: str | None, counts: Callab
         if form in GROUP_SIZES:
             compress_words(model, form, counts() if isinstance(words, nn.Embedding) else None)
         elif isinstance(words, ProductQuantizedEmbedding):
-            raise OptionError(f"--embeddings {form}: the model's word table is {words.form} already; leave --embeddings out")
+            raise OptionError(
+                f"--embeddings {form}: the model's word table is {words.form} already; leave --embeddings out"
+            )
         elif form == "int4" and words.embedding_dim % 2:
-            raise OptionError(f"--embeddings int4: word vectors of {words.embedding_dim} values have no halves; use int8")
+            raise OptionError(
+                f"--embeddings int4: word vectors of {words.embedding_dim} values have no halves; use int8"
+            )
         else:
             rows = Int8Rows if form == "int8" else Int4Rows
             model.encoder.set_words(rows(words.weight.detach().numpy()))

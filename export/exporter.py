@@ -15,7 +15,16 @@ from export.embeddings import check_form, store_words
 from export.parity import check_parity, limits_of, probe_tolerance, probe_windows, real_windows, window_logits
 from qa.base.cli import check_option
 from qa.base.errors import PocketQAError
-from qa.bundles.bundle import MANIFEST, PROBE, SETTINGS, Bundle, ModelFolder, new_bundle, open_bundle, refuse_existing
+from qa.bundles.bundle import (
+    MANIFEST,
+    PROBE,
+    SETTINGS,
+    Bundle,
+    ModelFolder,
+    new_bundle,
+    open_bundle,
+    refuse_existing,
+)
 from qa.bundles.hf_import import open_model, output_beside
 from qa.bundles.shipped import STUDENT, shipped
 from qa.evaluation.scores import load_eval, scores_of
@@ -40,7 +49,8 @@ a byte for so many values). By default as the weights, or as the model's own tab
 WriteFile = Callable[[QAModel, Bundle, Path, str], dict[str, Any]]
 # Adds to the model file of a draft what goes into it once the settings are known.
 Finish = Callable[[Bundle, Path, QASettings], None]
-# The other kernels, beside those that are its default, by which a runtime may compute a model on another machine.
+# The other kernels, beside those that are its default, by which a runtime may compute a model on another
+# machine.
 OtherKernels = Callable[[ModelFolder, int], Sequence[Runtime]]
 # From the settings to the sizes of the probe's windows, in tokens.
 ProbeSizes = Callable[[QASettings], Sequence[int]]
@@ -51,15 +61,17 @@ class ExportConfig:
     """Export a PyTorch bundle."""
 
     model: Path | None = None
-    """PyTorch bundle to export, or a transformers checkpoint (folder or hub name); without it the demo's newest student, and
-    before there is one the student that comes with the project."""
+    """PyTorch bundle to export, or a transformers checkpoint (folder or hub name); without it the demo's
+    newest student, and before there is one the student that comes with the project."""
     out: Path | None = None
-    """Bundle to create; by default beside the model, of a shipped one in runs, named after runtime and precision."""
+    """Bundle to create; by default beside the model, of a shipped one in runs, named after runtime and
+    precision."""
     quantize: Annotated[str, arg(help=QUANTIZE_HELP)] = "none"
     embeddings: Annotated[str | None, arg(help=EMBEDDINGS_HELP)] = None
     null_threshold: float | None = None
-    """The file says that there is no answer where null score - best score exceeds this, as `qa.evaluate` finds it for your own
-    questions (best_f1_thresh); by default it is searched on training questions that were held out."""
+    """The file says that there is no answer where null score - best score exceeds this, as `qa.evaluate`
+    finds it for your own questions (best_f1_thresh); by default it is searched on training questions that
+    were held out."""
     eval_data: str | None = None
     """Questions to score the file on, for its card: embedded, squad, squad_v2, or a SQuAD JSON file."""
 
@@ -76,7 +88,8 @@ class ExportConfig:
 
 
 def newest_student(folder: Path = DEMO) -> Path:
-    """The student, pruned or trained for a precision or neither, that was finished last in a run folder; else the shipped one."""
+    """The student, pruned or trained for a precision or neither, that was finished last in a run folder; else
+    the shipped one."""
     students = []
     for manifest in folder.glob(f"*/{MANIFEST}"):
         try:
@@ -96,15 +109,18 @@ def export_bundle(
     finish: Finish = lambda parent, draft, settings: None,
     other_kernels: OtherKernels = lambda model, threads: (),
 ) -> Bundle:
-    """Export one PyTorch bundle to `kind` ("onnx" or "tflite"), check it against PyTorch on real windows, and seal it.
+    """Export one PyTorch bundle to `kind` ("onnx" or "tflite"), check it against PyTorch on real windows, and
+    seal it.
 
-    A no-answer threshold is searched again with the exported model's own logits, on the questions the parent holds out, and
-    `finish` then completes a model file that carries its settings.
+    A no-answer threshold is searched again with the exported model's own logits, on the questions the parent
+    holds out, and `finish` then completes a model file that carries its settings.
     """
     source = config.model or newest_student()
     if config.model is None:
         print(f"exporting {source}", file=sys.stderr)
-    out = config.out or output_beside(source, "-".join([kind, config.precision, *filter(None, [config.embeddings])]))
+    out = config.out or output_beside(
+        source, "-".join([kind, config.precision, *filter(None, [config.embeddings])])
+    )
     refuse_existing(out)
     eval_data = load_eval(config.eval_data)
     parent = open_model(source, kind="pytorch")
@@ -122,14 +138,18 @@ def export_bundle(
     }
     with new_bundle(out, facts) as draft:
         copy_tokenizer(parent.path, draft.path, parent.settings.max_length)
-        model, words = reference.model, reference.model.encoder.words
+        model = reference.model
+        words = reference.model.encoder.words
         counts = partial(token_counts, parent, words.num_embeddings)
         form = store_words(model, config.precision, config.embeddings, counts)
         if form is not None:
             draft.record(embeddings=form)
-        # A runtime is to compute what PyTorch computes with the table as it is stored; parity is with the parent's own table.
+        # A runtime is to compute what PyTorch computes with the table as it is stored; parity is with the
+        # parent's own table.
         probed = probe_windows(parent, probe_sizes(parent.settings))
-        recorded = [ProbeWindow(w.input_ids, w.context_begin, *window_logits(reference, w, 0)) for w in probed]
+        recorded = [
+            ProbeWindow(w.input_ids, w.context_begin, *window_logits(reference, w, 0)) for w in probed
+        ]
         draft.record(structure=write_file(model, parent, draft.path, config.precision))
         model.encoder.set_words(words)
         exported = load_runtime(draft.model(parent.settings), threads, probe=False)
@@ -137,8 +157,12 @@ def export_bundle(
         limits = limits_of(config.precision, form)
         report = check_parity(reference, exported, windows, parent.settings, name=out.name, limits=limits)
         kernels = [exported, *other_kernels(draft.model(parent.settings), threads)]
-        tolerance = probe_tolerance(config.precision, max(probe_difference(runtime, recorded) for runtime in kernels))
-        (draft.path / PROBE).write_text(write_probe(recorded, {config.precision: tolerance}), encoding="utf-8")
+        tolerance = probe_tolerance(
+            config.precision, max(probe_difference(runtime, recorded) for runtime in kernels)
+        )
+        (draft.path / PROBE).write_text(
+            write_probe(recorded, {config.precision: tolerance}), encoding="utf-8"
+        )
         draft.record(parity=asdict(report))
         print(report)
         if config.null_threshold is None:
@@ -151,8 +175,11 @@ def export_bundle(
         finish(parent, draft.path, settings)
     bundle = open_bundle(out)
     structure = bundle.manifest["structure"]
-    n_operators, share = sum(structure["operators"].values()), structure["quantized_share_of_bytes"]
+    n_operators = sum(structure["operators"].values())
+    share = structure["quantized_share_of_bytes"]
     size_mb = bundle.weights.stat().st_size / 1e6
-    print(f"{bundle.weights}: {size_mb:.1f} MB, {n_operators} operators, {share:.1%} of the constants' bytes are int8 or int4")
+    print(
+        f"{bundle.weights}: {size_mb:.1f} MB, {n_operators} operators, {share:.1%} of the constants' bytes "
+        "are int8 or int4"
+    )
     return bundle
-

@@ -1,4 +1,6 @@
-"""Parity: does an exported model compute what its PyTorch parent computes, on real windows, padded and not?"""
+"""Parity: does an exported model compute what its PyTorch parent computes, on real windows, padded and
+not?
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -20,23 +22,29 @@ from qa.text.features import Window, collate, make_windows
 from qa.text.settings import QASettings
 
 PARITY_WINDOWS = 40
-PADDING = 128  # tokens added the second time: where lengths are fixed, most windows then take a longer signature
-# A file's own tolerance is twice what was seen of it here. LiteRT's two kinds of kernels round activations otherwise: of 13 files
-# one was up to 2.7 times as far from PyTorch as the other. What other CPUs make of either differs from it by 0.01 at most.
+PADDING = (
+    128  # tokens added the second time: where lengths are fixed, most windows then take a longer signature
+)
+# A file's own tolerance is twice what was seen of it here. LiteRT's two kinds of kernels round activations
+# otherwise: of 13 files one was up to 2.7 times as far from PyTorch as the other. What other CPUs make of
+# either differs from it by 0.01 at most.
 SPREAD = 2
 LEAST_TOLERANCE = 0.1
 
 
 def limits_of(precision: str, embeddings: str | None) -> Precision:
-    """Whose limits hold for a file. A word table of few bits moves logits too, of an untrained model as int4 does.
+    """Whose limits hold for a file. A word table of few bits moves logits too, of an untrained model as int4
+    does.
 
-    Of a trained one by less: int4 rows and pq3 in an int8 file 0.11 to 0.13 (LiteRT) and 0.19 (ONNX Runtime) of their deviation.
+    Of a trained one by less: int4 rows and pq3 in an int8 file 0.11 to 0.13 (LiteRT) and 0.19 (ONNX Runtime)
+    of their deviation.
     """
     return PRECISIONS["int4" if embeddings not in (None, "int8") else precision]
 
 
 def probe_tolerance(precision: str, worst: float) -> float:
-    """How far a runtime's logits may be from PyTorch's on a probe of which they were `worst` away here, by any kernels."""
+    """How far a runtime's logits may be from PyTorch's on a probe of which they were `worst` away here, by
+    any kernels."""
     return min(PRECISIONS[precision].probe_tolerance, max(LEAST_TOLERANCE, float(f"{SPREAD * worst:.3g}")))
 
 
@@ -55,26 +63,31 @@ class ParityReport:
     def __str__(self) -> str:
         return (
             f"parity of {self.name} with PyTorch on {self.n_windows} real windows: "
-            f"logits differ by {self.max_difference:.3g} at most, by {self.relative_difference:.3g} of their deviation "
+            f"logits differ by {self.max_difference:.3g} at most, by {self.relative_difference:.3g} of "
+            "their deviation "
             f"(tolerance {self.relative_tolerance:g}); "
             f"equal spans {self.equal_spans:.1%} (at least {self.equal_spans_wanted:.1%})"
         )
 
 
 def real_windows(bundle: Bundle, n: int = PARITY_WINDOWS) -> list[Window]:
-    """`n` windows of the shipped dev excerpt, evenly chosen by length, the shortest first and the longest last."""
+    """`n` windows of the shipped dev excerpt, evenly chosen by length, the shortest first and the longest
+    last."""
     windows = make_windows(read_squad(resolve(EMBEDDED, "dev")), bundle.tokenizer(), bundle.settings)
     windows.sort(key=lambda w: len(w.input_ids))
     return [windows[i] for i in evenly(len(windows), n, ends=True)]
 
 
 def probe_windows(bundle: Bundle, sizes: Sequence[int]) -> list[Window]:
-    """For each size a window of just so many tokens, or the few more that a question and one token of a passage take.
+    """For each size a window of just so many tokens, or the few more that a question and one token of a
+    passage take.
 
-    Each asks another question of the shipped dev excerpt, of its passage and all that follow it: some 15,000 tokens, cut.
+    Each asks another question of the shipped dev excerpt, of its passage and all that follow it: some 15,000
+    tokens, cut.
     """
     examples = read_squad(resolve(EMBEDDED, "dev"))
-    contexts, tokenizer = list(dict.fromkeys(example.context for example in examples)), bundle.tokenizer()
+    contexts = list(dict.fromkeys(example.context for example in examples))
+    tokenizer = bundle.tokenizer()
     chosen = []
     for size, row in zip(sizes, evenly(len(examples), len(sizes), ends=True), strict=True):
         at = contexts.index(examples[row].context)
@@ -98,17 +111,27 @@ def best_span(window: Window, logits: Logits, settings: QASettings) -> tuple[int
 
 
 def window_logits(runtime: Runtime, window: Window, padding: int) -> Logits:
-    """One window's logits, (T,) each, computed with room for `padding` more tokens, as far as the runtime's lengths go."""
+    """One window's logits, (T,) each, computed with room for `padding` more tokens, as far as the runtime's
+    lengths go."""
     n = len(window.input_ids)
-    length = n + padding if runtime.lengths is None else run_length(runtime, min(n + padding, runtime.lengths[-1]))
+    length = (
+        n + padding if runtime.lengths is None else run_length(runtime, min(n + padding, runtime.lengths[-1]))
+    )
     start, end = runtime(collate([window], length))
     return start[0, :n], end[0, :n]
 
 
 def check_parity(
-    reference: Runtime, exported: Runtime, windows: Sequence[Window], settings: QASettings, *, name: str, limits: Precision
+    reference: Runtime,
+    exported: Runtime,
+    windows: Sequence[Window],
+    settings: QASettings,
+    *,
+    name: str,
+    limits: Precision,
 ) -> ParityReport:
-    """Compare on every window, as it is and padded. ParityError, with the figures, when they exceed the limits."""
+    """Compare on every window, as it is and padded. ParityError, with the figures, when they exceed the
+    limits."""
     equal = []
     max_difference = relative = 0.0
     for window in windows:
@@ -120,7 +143,13 @@ def check_parity(
                 relative = max(relative, relative_difference(a, b))
             equal.append(best_span(window, wanted, settings) == best_span(window, seen, settings))
     report = ParityReport(
-        name, len(windows), max_difference, relative, limits.probe_tolerance, float(np.mean(equal)), limits.equal_spans
+        name,
+        len(windows),
+        max_difference,
+        relative,
+        limits.probe_tolerance,
+        float(np.mean(equal)),
+        limits.equal_spans,
     )
     if not (relative <= limits.probe_tolerance and report.equal_spans >= limits.equal_spans):
         raise ParityError(f"{report}; the exported file was not kept")

@@ -1,7 +1,7 @@
 """Ask a bundle about a passage of any length.
 
-    python -m qa.ask --question "Who wrote it?" --context passage.txt
-    pdftotext paper.pdf - | python -m qa.ask --model runs/demo/student --question "Who wrote it?" --question "When?"
+python -m qa.ask --question "Who wrote it?" --context passage.txt pdftotext paper.pdf - | python -m qa.ask
+--model runs/demo/student --question "Who wrote it?" --question "When?"
 """
 
 import json
@@ -23,7 +23,8 @@ from qa.runtime.runtimes import available_cores
 STDIN = Path("-")
 SNIPPET_SIDE = 60  # characters of the passage shown on each side of an answer
 SHOWN_LENGTH = 300  # of an answer: 30 tokens can be more, a token has no limit
-SHOWN_ALTERNATIVES, ALTERNATIVE_LENGTH = 3, 50
+SHOWN_ALTERNATIVES = 3
+ALTERNATIVE_LENGTH = 50
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,23 +32,25 @@ class AskConfig:
     """Ask a model about a passage of any length."""
 
     model: Path | None = None
-    """Bundle to ask, of any runtime and precision, or a transformers checkpoint (folder or hub name); without it the student that
-    comes with the project, in TFLite and int8."""
+    """Bundle to ask, of any runtime and precision, or a transformers checkpoint (folder or hub name); without
+    it the student that comes with the project, in TFLite and int8."""
     question: tyro.conf.UseAppendAction[tuple[str, ...]]
     """The question; give the flag again for more."""
     context: Path = STDIN
     """UTF-8 text file with the passage; - is standard input."""
     read_all: bool = False
-    """Read all of a text however long it is, where otherwise the 16 windows that share most with the question are read."""
+    """Read all of a text however long it is, where otherwise the 16 windows that share most with the question
+    are read."""
     json: bool = False
     """Print JSON, with all n-best answers and milliseconds; a list where there are several questions."""
     threads: int | None = None
     """Threads; all cores when not given."""
     null_threshold: float | None = None
-    """Say that there is no answer where null score - best score exceeds this; by default the model's own. The higher, the more
-    questions are answered."""
+    """Say that there is no answer where null score - best score exceeds this; by default the model's own. The
+    higher, the more questions are answered."""
     isolated: bool = False
-    """Compute in a process of its own, for a model that you do not trust: a file that crashes its runtime is then an error."""
+    """Compute in a process of its own, for a model that you do not trust: a file that crashes its runtime is
+    then an error."""
 
     def __post_init__(self) -> None:
         check_option(len(self.question) >= 1, "--question", "none", "given")
@@ -70,7 +73,9 @@ def read_passage(path: Path) -> str:
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise OptionError(f"--context {path}: not UTF-8 text (byte {error.start}); convert it to UTF-8") from None
+        raise OptionError(
+            f"--context {path}: not UTF-8 text (byte {error.start}); convert it to UTF-8"
+        ) from None
 
 
 def _read_stdin() -> bytes:
@@ -82,7 +87,8 @@ def _read_stdin() -> bytes:
 
 
 def as_json(reading: Reading, number: int, question: str) -> dict[str, Any]:
-    """One question's result. `score` is null without an answer; `n_best` has the spans, without the option of no answer."""
+    """One question's result. `score` is null without an answer; `n_best` has the spans, without the option of
+    no answer."""
     best = reading.answers[number]
     options = [best, *best.alternatives]
     return {
@@ -107,11 +113,13 @@ def as_json(reading: Reading, number: int, question: str) -> dict[str, Any]:
 def as_text(question: str, best: Answer, passage: str, source: str) -> str:
     """One question's result to read: the answer, where it stands, and in short what else it could be."""
     lines = [_one_line(question), f"  {_named(best)}"]
-    span, others = best, best.alternatives
+    span = best
+    others = best.alternatives
     if best.start is None:
         if not others:
             return "\n".join([*lines, f"  {source} holds no words"])
-        span, others = others[0], others[1:]
+        span = others[0]
+        others = others[1:]
         lines += [f"  most likely otherwise: {_named(span)}"]
     assert span.start is not None
     assert span.end is not None
@@ -119,13 +127,17 @@ def as_text(question: str, best: Answer, passage: str, source: str) -> str:
     lines.append(f"  {source}:{line}, characters {span.start}-{span.end}")
     lines.append(f"  {snippet(passage, span.start, span.end)}")
     if others:
-        lines.append("  or: " + "; ".join(_named(other, ALTERNATIVE_LENGTH) for other in others[:SHOWN_ALTERNATIVES]))
+        lines.append(
+            "  or: " + "; ".join(_named(other, ALTERNATIVE_LENGTH) for other in others[:SHOWN_ALTERNATIVES])
+        )
     return "\n".join(lines)
 
 
 def left_out_note(reading: Reading, number: int, max_question_length: int) -> str:
     """A line on what of the question and of the text was not read; nothing where all was."""
-    n_read, n_in_text, n_tokens = (of[number] for of in (reading.n_windows, reading.n_windows_in_text, reading.n_question_tokens))
+    n_read, n_in_text, n_tokens = (
+        of[number] for of in (reading.n_windows, reading.n_windows_in_text, reading.n_question_tokens)
+    )
     note = ""
     if n_tokens > max_question_length:
         note += f"\n  read {max_question_length} of the question's {n_tokens} tokens, not its end; ask more shortly"
@@ -136,7 +148,8 @@ def left_out_note(reading: Reading, number: int, max_question_length: int) -> st
 
 def snippet(passage: str, start: int, end: int) -> str:
     """The answer marked in its surroundings, on one line and of whole words where there are any."""
-    before, after = _one_line(passage[max(0, start - SNIPPET_SIDE) : start]), _one_line(passage[end : end + SNIPPET_SIDE])
+    before = _one_line(passage[max(0, start - SNIPPET_SIDE) : start])
+    after = _one_line(passage[end : end + SNIPPET_SIDE])
     if start > SNIPPET_SIDE:
         before = "... " + (before.partition(" ")[2] or before)
     if end + SNIPPET_SIDE < len(passage):
@@ -150,7 +163,8 @@ def _named(answer: Answer, length: int = SHOWN_LENGTH) -> str:
 
 
 def _one_line(text: str, length: int | None = None) -> str:
-    """On one line, cut to a length, and without what could steer a terminal: control characters, changes of direction."""
+    """On one line, cut to a length, and without what could steer a terminal: control characters, changes of
+    direction."""
     line = "".join(c for c in re.sub(r"\s+", " ", text) if c.isprintable())
     return line if length is None or len(line) <= length else line[:length].rstrip() + "..."
 
@@ -159,18 +173,26 @@ def main(config: AskConfig) -> list[Answer]:
     """Answer every question and print the results."""
     passage = read_passage(config.context)
     began = time.perf_counter()
-    model = load(config.model, threads=config.threads, isolated=config.isolated, null_threshold=config.null_threshold)
+    model = load(
+        config.model, threads=config.threads, isolated=config.isolated, null_threshold=config.null_threshold
+    )
     load_ms = 1e3 * (time.perf_counter() - began)
     pairs = [(question, passage) for question in config.question]
     reading = model.read(pairs, read_all=config.read_all, progress=sys.stderr.isatty())
     if config.json:
         shared = _shared(model, reading, load_ms)
-        results = [as_json(reading, number, question) | shared for number, question in enumerate(config.question)]
+        results = [
+            as_json(reading, number, question) | shared for number, question in enumerate(config.question)
+        ]
         print(json.dumps(results if len(results) > 1 else results[0], indent=1, ensure_ascii=False))
     else:
         source = "(standard input)" if config.context == STDIN else str(config.context)
-        texts = [as_text(q, a, passage, source) for q, a in zip(config.question, reading.answers, strict=True)]
-        left_out = (left_out_note(reading, number, model.settings.max_question_length) for number in range(len(texts)))
+        texts = [
+            as_text(q, a, passage, source) for q, a in zip(config.question, reading.answers, strict=True)
+        ]
+        left_out = (
+            left_out_note(reading, number, model.settings.max_question_length) for number in range(len(texts))
+        )
         print("\n\n".join(text + note for text, note in zip(texts, left_out, strict=True)))
     return reading.answers
 

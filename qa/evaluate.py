@@ -1,7 +1,7 @@
 """EM and F1 of a bundle or of a prediction file, as one JSON object with the official script's keys.
 
-    python -m qa.evaluate --data dev-v1.1.json --model runs/demo/student
-    python -m qa.evaluate --data dev-v1.1.json --predictions predictions.json
+python -m qa.evaluate --data dev-v1.1.json --model runs/demo/student
+python -m qa.evaluate --data dev-v1.1.json --predictions predictions.json
 """
 
 import json
@@ -35,7 +35,8 @@ class EvaluateConfig:
     predictions: Path | None = None
     """Prediction file to score instead: {question id: answer}."""
     out: Path | None = None
-    """Write the model's answers here, in the official prediction format; the same command then goes on after a stop."""
+    """Write the model's answers here, in the official prediction format; the same command then goes on after
+    a stop."""
     null_threshold: float | None = None
     """Instead of the model's own: it gives no answer where null score - best score exceeds this."""
 
@@ -48,15 +49,20 @@ class EvaluateConfig:
             check_writable(self.out, "--out")
 
 
-def evaluate_bundle(config: EvaluateConfig, bundle: Bundle, data: Path, examples: Sequence[Example]) -> dict[str, Any]:
+def evaluate_bundle(
+    config: EvaluateConfig, bundle: Bundle, data: Path, examples: Sequence[Example]
+) -> dict[str, Any]:
     """The scores of a bundle, whose answers go to --out; stopped, the same command goes on."""
-    runtime, progress = load_runtime(bundle), sys.stderr.isatty()
+    runtime = load_runtime(bundle)
+    progress = sys.stderr.isatty()
     if config.out is None:
         return evaluate_runtime(runtime, bundle, examples, progress=progress)[0]
     run = {"bundle": bundle.sha256, "runtime": runtime.name, "data": file_sha256(data)}
     with closing(Journal(config.out, run)) as journal:
         try:
-            result, predictions = evaluate_runtime(runtime, bundle, examples, progress=progress, journal=journal)
+            result, predictions = evaluate_runtime(
+                runtime, bundle, examples, progress=progress, journal=journal
+            )
         except KeyboardInterrupt:
             if journal.entries:
                 print(f"\nstopped; the same command goes on from {journal.path}", file=sys.stderr)

@@ -22,8 +22,8 @@ from qa.text.preselection import preselect
 class Answer:
     """An answer, cut from the passage: `context[start:end] == text`, in characters (code points).
 
-    No answer has the text "" and the place None. A model trained on answerable questions alone gives it only where the
-    passage has no words.
+    No answer has the text "" and the place None. A model trained on answerable questions alone gives it only
+    where the passage has no words.
     """
 
     text: str
@@ -32,14 +32,17 @@ class Answer:
     score: float
     """Start logit + end logit; of no answer, the null score (`qa.text.answers.Prediction`)."""
     probability: float
-    """Share among this answer and its alternatives, by the softmax of scores (`qa.text.answers.Prediction.options`)."""
+    """Share among this answer and its alternatives, by the softmax of scores
+    (`qa.text.answers.Prediction.options`)."""
     alternatives: tuple["Answer", ...] = field(default=(), repr=False)
-    """What else it could be, most probable first; where the model has a threshold, "no answer" is one of the options."""
+    """What else it could be, most probable first; where the model has a threshold, "no answer" is one of the
+    options."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What came of one call, in the order of its questions, and the milliseconds that all of them took together."""
+    """What came of one call, in the order of its questions, and the milliseconds that all of them took
+    together."""
 
     answers: list[Answer]
     null_scores: list[float]
@@ -55,18 +58,37 @@ class Reading:
 
 
 class Reader:
-    """A bundle with its runtime and tokenizer loaded. Python threads may share it; its runtime computes for one at a time.
+    """A bundle with its runtime and tokenizer loaded. Python threads may share it; its runtime computes for
+    one at a time.
 
     `null_threshold` stands for the bundle's own: there is no answer where null score - best score exceeds it.
     """
 
     def __init__(
-        self, bundle: Bundle, threads: int | None = None, *, isolated: bool = False, null_threshold: float | None = None
+        self,
+        bundle: Bundle,
+        threads: int | None = None,
+        *,
+        isolated: bool = False,
+        null_threshold: float | None = None,
     ) -> None:
-        check_option(threads is None or (type(threads) is int and threads >= 1), "threads", threads, "a whole number >= 1")
-        self.bundle, self.threads, self._computing = bundle, threads or available_cores(), threading.Lock()
-        self.settings = bundle.settings if null_threshold is None else replace(bundle.settings, null_threshold=null_threshold)
-        self.runtime: Runtime = IsolatedRuntime(bundle, self.threads) if isolated else load_runtime(bundle, self.threads)
+        check_option(
+            threads is None or (type(threads) is int and threads >= 1),
+            "threads",
+            threads,
+            "a whole number >= 1",
+        )
+        self.bundle = bundle
+        self.threads = threads or available_cores()
+        self._computing = threading.Lock()
+        self.settings = (
+            bundle.settings
+            if null_threshold is None
+            else replace(bundle.settings, null_threshold=null_threshold)
+        )
+        self.runtime: Runtime = (
+            IsolatedRuntime(bundle, self.threads) if isolated else load_runtime(bundle, self.threads)
+        )
         self.tokenizer = bundle.tokenizer()
 
     def __repr__(self) -> str:
@@ -75,17 +97,21 @@ class Reader:
     def answer(self, question: str, context: str, *, read_all: bool = False) -> Answer:
         """The best answer to one question about a passage. Raises OptionError for what is no text.
 
-        Of a text of more than 16 windows the 16 that share most with the question are read, with `read_all` all.
+        Of a text of more than 16 windows the 16 that share most with the question are read, with `read_all`
+        all.
         """
         return self.answer_all([(question, context)], read_all=read_all)[0]
 
     def answer_all(
         self, pairs: Iterable[tuple[str, str]], *, read_all: bool = False, progress: bool = False
     ) -> list[Answer]:
-        """The best answer to each (question, context), in order; equal contexts are tokenized once, windows run in batches."""
+        """The best answer to each (question, context), in order; equal contexts are tokenized once, windows
+        run in batches."""
         return self.read(pairs, read_all=read_all, progress=progress).answers
 
-    def read(self, pairs: Iterable[tuple[str, str]], *, read_all: bool = False, progress: bool = False) -> Reading:
+    def read(
+        self, pairs: Iterable[tuple[str, str]], *, read_all: bool = False, progress: bool = False
+    ) -> Reading:
         """As `answer_all`, with null scores, numbers of windows and times."""
         examples = _examples(pairs)
         began = time.perf_counter()
@@ -96,11 +122,16 @@ class Reader:
         if not read_all:
             windows = preselect(windows, self.settings)
         tokenized = time.perf_counter()
-        with self._computing:  # LiteRT's interpreter and the pipe to an isolated process have room for one call
+        with (
+            self._computing
+        ):  # LiteRT's interpreter and the pipe to an isolated process have room for one call
             logits = run_windows(self.runtime, windows, progress=progress)
         computed = time.perf_counter()
         predictions = predict(examples, windows, logits, self.settings)
-        answers = [_answer(e.context, p, self.settings.null_threshold) for e, p in zip(examples, predictions, strict=True)]
+        answers = [
+            _answer(e.context, p, self.settings.null_threshold)
+            for e, p in zip(examples, predictions, strict=True)
+        ]
         decoded = time.perf_counter()
         return Reading(
             answers,
@@ -151,4 +182,6 @@ def check_text(text: object, name: str) -> None:
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        raise OptionError(f"{name} must be text, got half of a surrogate pair at character {error.start}") from None
+        raise OptionError(
+            f"{name} must be text, got half of a surrogate pair at character {error.start}"
+        ) from None

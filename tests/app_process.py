@@ -1,4 +1,5 @@
-"""The Android app behind its screens on the real LiteRT 1.4, as a process; `make android-test` compiles it and fetches LiteRT."""
+"""The Android app behind its screens on the real LiteRT 1.4, as a process; `make android-test` compiles it
+and fetches LiteRT."""
 
 import os
 import shutil
@@ -9,12 +10,18 @@ from pathlib import Path
 from export.android.core_process import CoreAnswer, CoreProcess, packed
 
 BUILD = Path(__file__).parents[1] / "android_demo" / "build"
-CLASSES = (BUILD / "app-test" / "litert", BUILD / "core" / "main", BUILD / "core" / "tools", Path("/usr/share/java/jna.jar"))
+CLASSES = (
+    BUILD / "app-test" / "litert",
+    BUILD / "core" / "main",
+    BUILD / "core" / "tools",
+    Path("/usr/share/java/jna.jar"),
+)
 LITERT = BUILD / "litert" / "libLiteRtRuntimeCApi.so"
 
 
 class AppProcess(CoreProcess):
-    """The app on a phone with one pushed model, taken into use; BundleError, in the app's own words, when it refuses the file."""
+    """The app on a phone with one pushed model, taken into use; BundleError, in the app's own words, when it
+    refuses the file."""
 
     def __init__(self, model: Path) -> None:
         missing = [path for path in (*CLASSES, LITERT) if not path.exists()]

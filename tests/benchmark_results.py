@@ -2,7 +2,9 @@
 
 from benchmarks.results.rows import Accuracy, Data, Failure, Latency, Machine, PhoneLatency, Runtime
 
-TORCH, LITERT, ORT = Runtime("torch", "2.13.0+cpu"), Runtime("ai-edge-litert", "2.3.0"), Runtime("onnxruntime", "1.31.1")
+TORCH = Runtime("torch", "2.13.0+cpu")
+LITERT = Runtime("ai-edge-litert", "2.3.0")
+ORT = Runtime("onnxruntime", "1.31.1")
 Z80 = Machine("Z80", 1)
 PIXEL = Machine("Pixel 8, Android 16, Tensor G3")
 DATA = Data("dev.json", "data")
@@ -22,10 +24,20 @@ def records(table):
 def facts(model, **more):
     """What all results of a model of this run have; the teacher's unless said otherwise."""
     return {
-        "model": model, "bundle_sha256": f"sha of {model}", "stage": "teacher", "precision": "fp32", "runtime": TORCH,
-        "target": "cpu", "machine": Z80, "data": DATA, "params": 23_501_826, "params_without_embeddings": 11_584_002,
-        "size_bytes": 94_000_000, "command": "python benchmarks/compare.py", "date": "2025-01-01T00:00:00Z",
-    } | more  # fmt: skip
+        "model": model,
+        "bundle_sha256": f"sha of {model}",
+        "stage": "teacher",
+        "precision": "fp32",
+        "runtime": TORCH,
+        "target": "cpu",
+        "machine": Z80,
+        "data": DATA,
+        "params": 23_501_826,
+        "params_without_embeddings": 11_584_002,
+        "size_bytes": 94_000_000,
+        "command": "python benchmarks/compare.py",
+        "date": "2025-01-01T00:00:00Z",
+    } | more
 
 
 def scored(model="teacher", f1=80.0, **more):
@@ -35,7 +47,8 @@ def scored(model="teacher", f1=80.0, **more):
 
 
 def timed(model="teacher", ms=100.0, lengths=384, *, rounds=None, **more):
-    """Times of single windows at one thread whose mean is `ms`; with `rounds` the mean of each, times that of `rounds`."""
+    """Times of single windows at one thread whose mean is `ms`; with `rounds` the mean of each, times that of
+    `rounds`."""
     own = {"threads": 1, "batch": 1, "lengths": lengths, "n_warmup": 9, "n_runs": 6, "latency_ms_mean": ms}
     own |= {"latency_ms_p50": 0.9 * ms, "latency_ms_p90": 1.2 * ms, "latency_ms_p99": 1.5 * ms}
     own |= {"round_ms": tuple(ms * share for share in rounds)} if rounds else {}
@@ -55,8 +68,21 @@ def failure(model, error="cannot load it", **more):
 
 def on_phone(model="int8", ms=18.0, **more):
     """A run of LiteRT's benchmark tool."""
-    values = facts(model, stage="export", precision="int8", runtime=Runtime("LiteRT", variant="+ XNNPACK"), target="phone")
-    values |= {"machine": PIXEL, "data": None, "threads": 1, "lengths": 384, "size_bytes": 18_934_161, "n_runs": 50}
+    values = facts(
+        model,
+        stage="export",
+        precision="int8",
+        runtime=Runtime("LiteRT", variant="+ XNNPACK"),
+        target="phone",
+    )
+    values |= {
+        "machine": PIXEL,
+        "data": None,
+        "threads": 1,
+        "lengths": 384,
+        "size_bytes": 18_934_161,
+        "n_runs": 50,
+    }
     values |= {"latency_ms_p50": ms, "latency_ms_p95": ms + 1, "latency_ms_mean": ms + 0.5}
     return PhoneLatency(**(values | more))
 
@@ -83,9 +109,14 @@ def peer(name, unpadded, padded, **more):
 
 
 def run(*results_of_models):
-    """A run with the teacher and the student first; the teacher takes 100 ms padded to 384 and 50 unpadded."""
+    """A run with the teacher and the student first; the teacher takes 100 ms padded to 384 and 50
+    unpadded.
+    """
     student = {"stage": "student", "parent_sha256": "sha of teacher"}
-    first = [scored(), *(timed("teacher", ms, n, rounds=EVEN) for n, ms in ((384, 100), (128, 30), ("real", 50)))]
+    first = [
+        scored(),
+        *(timed("teacher", ms, n, rounds=EVEN) for n, ms in ((384, 100), (128, 30), ("real", 50))),
+    ]
     times = (timed("student", ms, n, rounds=EVEN, **student) for n, ms in ((384, 60), ("real", 25)))
     first += [scored("student", 78.0, **student), *times]
     return first + [one for results in results_of_models for one in results]

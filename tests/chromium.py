@@ -14,12 +14,18 @@ TIMEOUT_S = 60  # of a whole browser's life: a hanging one is killed, and the pi
 
 
 class Page:
-    """One tab. `errors`: uncaught exceptions, console errors and violations of the page's policy; `requests`: addresses asked."""
+    """One tab. `errors`: uncaught exceptions, console errors and violations of the page's policy; `requests`:
+    addresses asked."""
 
     def __init__(self, to_browser, from_browser):
-        self._to, self._from = to_browser, from_browser
-        self._n_sent, self._session, self._received = 0, None, b""
-        self.errors, self.requests, self._loaded = [], [], False
+        self._to = to_browser
+        self._from = from_browser
+        self._n_sent = 0
+        self._session = None
+        self._received = b""
+        self.errors = []
+        self.requests = []
+        self._loaded = False
         target = self.send("Target.createTarget", url="about:blank")["targetId"]
         self._session = self.send("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
@@ -53,7 +59,9 @@ class Page:
             case "Page.loadEventFired":
                 self._loaded = True
             case "Runtime.exceptionThrown":
-                self.errors.append(parameters["exceptionDetails"].get("exception", {}).get("description", "exception"))
+                self.errors.append(
+                    parameters["exceptionDetails"].get("exception", {}).get("description", "exception")
+                )
             case "Runtime.consoleAPICalled" if parameters["type"] in ("error", "warning", "assert"):
                 self.errors.append(str(parameters["args"]))
             case "Log.entryAdded" if parameters["entry"]["level"] in ("error", "warning"):
@@ -63,8 +71,17 @@ class Page:
 
     def open(self, path, *, width=1200, height=900, dark=False, scripts=True):
         """Load a file in a window of this size (CSS pixels)."""
-        self.send("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600)
-        self.send("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
+        self.send(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=1,
+            mobile=width < 600,
+        )
+        self.send(
+            "Emulation.setEmulatedMedia",
+            features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}],
+        )
         self.send("Emulation.setScriptExecutionDisabled", value=not scripts)
         self._loaded = False
         self.send("Page.navigate", url=Path(path).absolute().as_uri())
@@ -80,7 +97,9 @@ class Page:
 
     def screenshot(self, path):
         """The whole page as a PNG."""
-        Path(path).write_bytes(base64.b64decode(self.send("Page.captureScreenshot", captureBeyondViewport=True)["data"]))
+        Path(path).write_bytes(
+            base64.b64decode(self.send("Page.captureScreenshot", captureBeyondViewport=True)["data"])
+        )
 
 
 @contextmanager
@@ -89,15 +108,27 @@ def chromium():
     program = shutil.which("chromium") or shutil.which("google-chrome")
     assert program, "the page is tested in Chromium: apt-get install chromium"
     pipes = [*os.pipe(), *os.pipe()]
-    # Chromium reads from descriptor 3 and writes to 4; numbers far from these keep the shell from closing one for another.
-    browser_in, to_browser, from_browser, browser_out = (fcntl.fcntl(pipe, fcntl.F_DUPFD_CLOEXEC, 10) for pipe in pipes)
+    # Chromium reads from descriptor 3 and writes to 4; numbers far from these keep the shell from closing one
+    # for another.
+    browser_in, to_browser, from_browser, browser_out = (
+        fcntl.fcntl(pipe, fcntl.F_DUPFD_CLOEXEC, 10) for pipe in pipes
+    )
     for pipe in pipes:
         os.close(pipe)
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         words = [
-            "timeout", str(TIMEOUT_S), program, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
-            "--disable-background-networking", "--no-first-run", "--remote-debugging-pipe", f"--user-data-dir={profile}",
-        ]  # fmt: skip
+            "timeout",
+            str(TIMEOUT_S),
+            program,
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-dev-shm-usage",
+            "--disable-background-networking",
+            "--no-first-run",
+            "--remote-debugging-pipe",
+            f"--user-data-dir={profile}",
+        ]
         shell = ["bash", "-c", f'exec "$@" 3<&{browser_in} 4>&{browser_out}', "bash", *words]
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
         process = subprocess.Popen(shell, pass_fds=(browser_in, browser_out), **quiet)

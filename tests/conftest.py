@@ -13,9 +13,16 @@ import pytest
 import torch
 from accelerate.state import AcceleratorState
 from made_tokenizers import byte_pairs
-from tflite_exports import bare_tflite, exported_tflite  # noqa: F401  fixtures
+from tflite_exports import bare_tflite, exported_tflite  # noqa: F401, fixtures
 from torch import nn
-from transformers import AlbertConfig, BertConfig, DistilBertConfig, ElectraConfig, MobileBertConfig, RobertaConfig
+from transformers import (
+    AlbertConfig,
+    BertConfig,
+    DistilBertConfig,
+    ElectraConfig,
+    MobileBertConfig,
+    RobertaConfig,
+)
 
 from distill.student import standalone_student
 from qa.bundles.bundle import SETTINGS, new_bundle, open_bundle
@@ -34,15 +41,22 @@ ENCODER_CONFIGS = {
     "bert": lambda: BertConfig(**SIZES, num_hidden_layers=2),
     "bert-1-layer": lambda: BertConfig(**SIZES, num_hidden_layers=1),
     "albert": lambda: AlbertConfig(**SIZES, num_hidden_layers=2, embedding_size=32),
-    "roberta": lambda: RobertaConfig(**SIZES, num_hidden_layers=2, type_vocab_size=1, max_position_embeddings=514),
-    "mobilebert": lambda: MobileBertConfig(**SIZES, num_hidden_layers=1, embedding_size=64, intra_bottleneck_size=32),
+    "roberta": lambda: RobertaConfig(
+        **SIZES, num_hidden_layers=2, type_vocab_size=1, max_position_embeddings=514
+    ),
+    "mobilebert": lambda: MobileBertConfig(
+        **SIZES, num_hidden_layers=1, embedding_size=64, intra_bottleneck_size=32
+    ),
     "electra": lambda: ElectraConfig(**SIZES, num_hidden_layers=2, embedding_size=32),
-    "distilbert": lambda: DistilBertConfig(vocab_size=VOCABULARY_SIZE, dim=64, n_layers=2, n_heads=4, hidden_dim=128),
+    "distilbert": lambda: DistilBertConfig(
+        vocab_size=VOCABULARY_SIZE, dim=64, n_layers=2, n_heads=4, hidden_dim=128
+    ),
 }
 
 
 def tiny_model(encoder, head, pruned, seed):
-    """A random model whose logits have a deviation of 1 or so: differences would be lost in the usual tiny ones."""
+    """A random model whose logits have a deviation of 1 or so: differences would be lost in the usual tiny
+    ones."""
     torch.manual_seed(seed)
     model = QAModel(Encoder(ENCODER_CONFIGS[encoder]()), head, seed=seed).eval()
     for module in model.modules():
@@ -81,9 +95,12 @@ def make_bundle(tmp_path_factory):
             model = tiny_model(*key)
             counts = model.count_parameters()
             manifest = {
-                "kind": "pytorch", "precision": "fp32", "stage": "distill", "parent": None,
+                "kind": "pytorch",
+                "precision": "fp32",
+                "stage": "distill",
+                "parent": None,
                 "parameters": {"total": counts.total, "without_embeddings": counts.without_embeddings},
-            }  # fmt: skip
+            }
             name = "-".join(["tiny", encoder, head, *(["pruned"] if pruned else []), str(seed)])
             path = tmp_path_factory.mktemp("bundles") / name
             with new_bundle(path, manifest) as draft:
@@ -106,7 +123,8 @@ WHOLE_SIZES = {"qanet": {"width": 32, "n_heads": 4, "n_blocks": 1}, "bidaf": {"w
 @pytest.fixture(scope="session")
 def make_whole(make_bundle):
     """A function that makes a fresh small whole model, by name, with the words of a tiny BERT."""
-    teacher, tokenizer = QAModel.from_pretrained(make_bundle()), load_tokenizer(embedded_folder())
+    teacher = QAModel.from_pretrained(make_bundle())
+    tokenizer = load_tokenizer(embedded_folder())
     return lambda name: standalone_student(name, teacher, tokenizer, 0, **WHOLE_SIZES[name]).eval()
 
 
@@ -117,11 +135,15 @@ def make_whole_bundle(make_bundle, make_whole, tmp_path_factory):
 
     def make(name):
         if name not in made:
-            model, path = make_whole(name), tmp_path_factory.mktemp("whole") / name
+            model = make_whole(name)
+            path = tmp_path_factory.mktemp("whole") / name
             manifest = {
-                "kind": "pytorch", "precision": "fp32", "stage": "distill", "parent": None,
+                "kind": "pytorch",
+                "precision": "fp32",
+                "stage": "distill",
+                "parent": None,
                 "parameters": asdict(model.count_parameters()),
-            }  # fmt: skip
+            }
             with new_bundle(path, manifest) as draft:
                 model.save_pretrained(draft.path)
                 copy_tokenizer(embedded_folder(), draft.path)
@@ -134,11 +156,13 @@ def make_whole_bundle(make_bundle, make_whole, tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def converted_once():
-    """The converter to TFLite, remembering what it has converted: it takes seconds, and every precision starts from fp32."""
+    """The converter to TFLite, remembering what it has converted: it takes seconds, and every precision
+    starts from fp32."""
     from export import exporter as stage
     from export.tflite import stage as tflite
 
-    convert, made = tflite.convert, {}
+    convert = tflite.convert
+    made = {}
 
     def convert_once(model, lengths):
         weights = hashlib.sha256()
@@ -151,7 +175,9 @@ def converted_once():
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tflite, "convert", convert_once)
-        patch.setattr(stage, "available_cores", lambda: 1)  # threads only wait for each other on models this small
+        patch.setattr(
+            stage, "available_cores", lambda: 1
+        )  # threads only wait for each other on models this small
         yield convert_once
 
 
@@ -169,7 +195,10 @@ def _write_squad(path, examples):
         qa["answers"] = [{"text": a.text, "answer_start": a.start} for a in e.answers]
         articles.setdefault(e.title, {}).setdefault(e.context, []).append(qa)
     data = [
-        {"title": title, "paragraphs": [{"context": context, "qas": qas} for context, qas in paragraphs.items()]}
+        {
+            "title": title,
+            "paragraphs": [{"context": context, "qas": qas} for context, qas in paragraphs.items()],
+        }
         for title, paragraphs in articles.items()
     ]
     path.write_text(json.dumps({"version": "test", "data": data}), encoding="utf-8")
@@ -179,17 +208,22 @@ def _write_squad(path, examples):
 @pytest.fixture(scope="session")
 def small_squad(tmp_path_factory):
     """24 real questions of the shipped excerpt as a file."""
-    return _write_squad(tmp_path_factory.mktemp("data") / "small.json", read_squad(resolve("embedded", "train"))[:24])
+    return _write_squad(
+        tmp_path_factory.mktemp("data") / "small.json", read_squad(resolve("embedded", "train"))[:24]
+    )
 
 
 @pytest.fixture(scope="session")
 def small_squad_v2(tmp_path_factory):
-    """40 real questions of several articles, every third moved to a passage of another article, so without an answer."""
+    """40 real questions of several articles, every third moved to a passage of another article, so without an
+    answer."""
     examples = read_squad(resolve("embedded", "train"))
     by_title = {e.title: e for e in examples}
     chosen = [e for title in list(by_title)[:8] for e in [x for x in examples if x.title == title][:5]]
     moved = [
-        replace(e, title=other.title, context=other.context, answers=(), is_impossible=True) if i % 3 == 0 else e
+        replace(e, title=other.title, context=other.context, answers=(), is_impossible=True)
+        if i % 3 == 0
+        else e
         for i, (e, other) in enumerate(zip(chosen, chosen[5:] + chosen[:5], strict=True))
     ]
     return _write_squad(tmp_path_factory.mktemp("data") / "small2.json", moved)
@@ -197,10 +231,20 @@ def small_squad_v2(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def bare_site(tmp_path_factory):
-    """A folder with numpy, LiteRT and ONNX Runtime and nothing else: PYTHONPATH of a Python started with -S."""
+    """A folder with numpy, LiteRT and ONNX Runtime and nothing else: PYTHONPATH of a Python started with
+    -S.
+    """
     site = tmp_path_factory.mktemp("site")
     installed = Path(np.__file__).parents[1]
-    for pattern in ("numpy", "numpy.libs", "numpy-*", "ai_edge_litert", "ai_edge_litert-*", "onnxruntime", "onnxruntime-*"):
+    for pattern in (
+        "numpy",
+        "numpy.libs",
+        "numpy-*",
+        "ai_edge_litert",
+        "ai_edge_litert-*",
+        "onnxruntime",
+        "onnxruntime-*",
+    ):
         for path in installed.glob(pattern):
             (site / path.name).symlink_to(path)
     return site
@@ -235,7 +279,12 @@ def make_export(make_bundle, tmp_path):
 
     def make(name, n_bytes):
         parent = open_bundle(make_bundle())
-        manifest = {"kind": "tflite", "precision": "int8", "stage": "export", "parameters": parent.manifest["parameters"]}
+        manifest = {
+            "kind": "tflite",
+            "precision": "int8",
+            "stage": "export",
+            "parameters": parent.manifest["parameters"],
+        }
         with new_bundle(tmp_path / "run" / name, manifest) as draft:
             (draft.path / "qa.json").write_bytes((parent.path / "qa.json").read_bytes())
             (draft.path / "model.tflite").write_bytes(bytes(n_bytes))

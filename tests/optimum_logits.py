@@ -1,4 +1,5 @@
-"""Opens bundles with optimum, in its own environment, and prints what each computes: see open_elsewhere.py, which starts this."""
+"""Opens bundles with optimum, in its own environment, and prints what each computes: see open_elsewhere.py,
+which starts this."""
 
 import json
 import sys

@@ -11,7 +11,8 @@ from qa.text.features import make_windows
 
 
 def sixteen_questions(path):
-    """On four short passages, one window each, as the bundle at `path` cuts them: (examples, windows, settings)."""
+    """On four short passages, one window each, as the bundle at `path` cuts them: (examples, windows,
+    settings)."""
     bundle = open_bundle(path)
     examples = [e for e in read_squad(resolve("embedded", "train")) if len(e.context) < 350][:16]
     windows = make_windows(examples, bundle.tokenizer(), bundle.settings)

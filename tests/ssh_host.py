@@ -31,8 +31,12 @@ class Board:
     """A host named `board` to an ssh client in `path`; its home and its programs are folders of the test."""
 
     def __init__(self, folder, site):
-        self.folder, self.site, self.home = folder, site, folder / "home"
-        self.path, self.tmp, self.port = folder / "client", self.home / "tmp", free_port()
+        self.folder = folder
+        self.site = site
+        self.home = folder / "home"
+        self.path = folder / "client"
+        self.tmp = self.home / "tmp"
+        self.port = free_port()
         for made in (self.path, self.tmp, self.home / "bin", self.home / "pocketqa" / "bin"):
             made.mkdir(parents=True)
         for tool in TOOLS:
@@ -42,7 +46,10 @@ class Board:
             subprocess.run(command, check=True)
         shutil.copy(folder / "user.pub", folder / "authorized_keys")
         (folder / "ssh_config").write_text(self._client_config())
-        self.script(self.path / "ssh", f'exec {shlex.quote(program("ssh"))} -F {shlex.quote(str(folder / "ssh_config"))} "$@"')
+        self.script(
+            self.path / "ssh",
+            f'exec {shlex.quote(program("ssh"))} -F {shlex.quote(str(folder / "ssh_config"))} "$@"',
+        )
         self.python()
 
     @staticmethod
@@ -51,7 +58,8 @@ class Board:
         path.chmod(0o755)
 
     def python(self, before="", site=None):
-        """What the board takes for its Python: this one with numpy and the runtimes only; `before` runs first."""
+        """What the board takes for its Python: this one with numpy and the runtimes only; `before` runs
+        first."""
         run = f'PYTHONPATH={shlex.quote(str(site or self.site))}:$PYTHONPATH exec {shlex.quote(sys.executable)} -S -s -P "$@"'
         self.script(self.home / "pocketqa" / "bin" / "python", f"{before}\n{run}")
 
@@ -65,7 +73,8 @@ class Board:
             "unknown": (self.port, "user", "yes\n  GlobalKnownHostsFile none\n  HostKeyAlias never-seen"),
         }
         return "".join(
-            f"Host {name}\n{common}  Port {port}\n  IdentityFile {self.folder}/{key}\n  StrictHostKeyChecking {checking}\n"
+            f"Host {name}\n{common}  Port {port}\n  IdentityFile {self.folder}/{key}\n  "
+            f"StrictHostKeyChecking {checking}\n"
             for name, (port, key, checking) in hosts.items()
         )
 
@@ -80,11 +89,15 @@ class Board:
     @contextlib.contextmanager
     def running(self):
         """sshd runs meanwhile."""
-        config, log = self.folder / "sshd_config", self.folder / "sshd.log"
+        config = self.folder / "sshd_config"
+        log = self.folder / "sshd.log"
         config.write_text(self._server_config())
         if os.geteuid() == 0:
             Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)  # where root's sshd puts away its privileges
-        with open(log, "wb") as errors, subprocess.Popen([program("sshd"), "-D", "-e", "-f", config], stderr=errors) as server:
+        with (
+            open(log, "wb") as errors,
+            subprocess.Popen([program("sshd"), "-D", "-e", "-f", config], stderr=errors) as server,
+        ):
             try:
                 began = time.monotonic()
                 while not self._answers():

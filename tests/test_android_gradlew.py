@@ -16,7 +16,8 @@ pytestmark = pytest.mark.jvm
 
 @pytest.fixture
 def project(tmp_path):
-    """A function that makes a project whose properties name a small Gradle, with the given SHA-256 or its own; and its runner."""
+    """A function that makes a project whose properties name a small Gradle, with the given SHA-256 or its
+    own; and its runner."""
     distribution = tmp_path / "gradle-9.9-bin.zip"
     script = zipfile.ZipInfo("gradle-9.9/bin/gradle")
     script.external_attr = 0o755 << 16
@@ -32,7 +33,12 @@ def project(tmp_path):
         (folder / "gradle" / "wrapper" / "gradle-wrapper.properties").write_text(properties)
         environment = {**os.environ, "GRADLE_USER_HOME": str(tmp_path / "home")}
         return subprocess.run(
-            [folder / "gradlew", *arguments], capture_output=True, text=True, check=False, env=environment, cwd=tmp_path
+            [folder / "gradlew", *arguments],
+            capture_output=True,
+            text=True,
+            check=False,
+            env=environment,
+            cwd=tmp_path,
         )
 
     return run, distribution, folder, tmp_path / "home" / "pocketqa"
@@ -51,7 +57,9 @@ def test_another_file_is_refused_and_nothing_is_left(project):
     run, _, _, home = project
     done = run("help", sha256="0" * 64)
     assert done.returncode == 1
-    assert done.stderr.splitlines()[1:] == [f"error: file:{project[1]} is not the file whose SHA-256 the project records"]
+    assert done.stderr.splitlines()[1:] == [
+        f"error: file:{project[1]} is not the file whose SHA-256 the project records"
+    ]
     assert list(home.iterdir()) == []
 
 
@@ -61,6 +69,12 @@ def test_the_pinned_gradle_is_named(project):
 
 
 def test_what_the_app_says_of_its_litert_is_what_it_is_built_with():
-    built = re.search(r'^litert = "(.+)"$', (PROJECT / "gradle" / "libs.versions.toml").read_text(encoding="utf-8"), re.MULTILINE)
-    strings = (PROJECT / "app" / "src" / "main" / "res" / "values" / "strings.xml").read_text(encoding="utf-8")
+    built = re.search(
+        r'^litert = "(.+)"$',
+        (PROJECT / "gradle" / "libs.versions.toml").read_text(encoding="utf-8"),
+        re.MULTILINE,
+    )
+    strings = (PROJECT / "app" / "src" / "main" / "res" / "values" / "strings.xml").read_text(
+        encoding="utf-8"
+    )
     assert f'<string name="litert_version" translatable="false">{built[1]}</string>' in strings

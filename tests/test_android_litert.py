@@ -1,4 +1,5 @@
-"""The Android app behind its screens, on LiteRT 1.4 itself: it answers as Python does, and refuses what it must."""
+"""The Android app behind its screens, on LiteRT 1.4 itself: it answers as Python does, and refuses what it
+must."""
 
 from dataclasses import replace
 
@@ -21,9 +22,9 @@ from qa.text.preselection import MOST_WINDOWS
 pytestmark = pytest.mark.jvm
 
 N_QUESTIONS = 500
-# The app has LiteRT 1.4, Python 2.3. Sums in another order move a score by some 1e-5; in int8 such a difference can also round a
-# value to the next of 255 steps, which moves the largest scores here by several hundredths. Python on LiteRT 1.4.0 gives the
-# app's scores to the last digit.
+# The app has LiteRT 1.4, Python 2.3. Sums in another order move a score by some 1e-5; in int8 such a
+# difference can also round a value to the next of 255 steps, which moves the largest scores here by several
+# hundredths. Python on LiteRT 1.4.0 gives the app's scores to the last digit.
 SCORE_TOLERANCE = {"none": 1e-4, "int8": 0.2}
 
 
@@ -35,9 +36,18 @@ def test_500_real_questions_have_pythons_answers(precision, exported_tflite):
     with AppProcess(bundle.weights) as app:
         seen = [app.ask(example.context, example.question) for example in examples]
     assert [answer.n_windows for answer in seen] == [n for _, n in wanted]
-    best = [(answer.prediction.candidates[0], there.candidates[0]) for answer, (there, _) in zip(seen, wanted, strict=True)]
-    assert np.allclose(*zip(*[(a.score, b.score) for a, b in best], strict=True), rtol=0, atol=SCORE_TOLERANCE[precision])
-    others = [(a, there) for (a, b), (there, _) in zip(best, wanted, strict=True) if (a.start, a.end) != (b.start, b.end)]
+    best = [
+        (answer.prediction.candidates[0], there.candidates[0])
+        for answer, (there, _) in zip(seen, wanted, strict=True)
+    ]
+    assert np.allclose(
+        *zip(*[(a.score, b.score) for a, b in best], strict=True), rtol=0, atol=SCORE_TOLERANCE[precision]
+    )
+    others = [
+        (a, there)
+        for (a, b), (there, _) in zip(best, wanted, strict=True)
+        if (a.start, a.end) != (b.start, b.end)
+    ]
     assert len(others) <= (0 if precision == "none" else len(examples) // 10)
     for a, there in others:  # near ties, which another release's rounding turns
         (same,) = (c for c in there.candidates if (c.start, c.end) == (a.start, a.end))
@@ -71,7 +81,9 @@ def test_what_the_app_shares_of_a_benchmark_is_read(exported_tflite, tmp_path):
     assert report.model.size_bytes == bundle.weights.stat().st_size
     assert report.failures == []
     counts = [n for n in (1, 2, 4) if n <= report.phone.cores]
-    assert [(part.threads, part.length) for part in report.windows] == [(n, length) for n in counts for length in LENGTHS]
+    assert [(part.threads, part.length) for part in report.windows] == [
+        (n, length) for n in counts for length in LENGTHS
+    ]
     assert [part.threads for part in report.questions] == counts
 
 
@@ -96,7 +108,10 @@ def test_swapped_tensors_are_refused(pair, exported_tflite, tmp_path):
         for definition in definitions:
             swap(definition.inputs if pair[0] in INPUTS else definition.outputs, *pair)
 
-    with pytest.raises(BundleError, match=r"refuses it: (This phone's runtime computes this fp32 model wrongly|runtime_fails)"):
+    with pytest.raises(
+        BundleError,
+        match=r"refuses it: (This phone's runtime computes this fp32 model wrongly|runtime_fails)",
+    ):
         AppProcess(changed(bundle, tmp_path / "swapped", change).weights)
 
 
@@ -118,7 +133,10 @@ def test_a_graph_that_is_not_what_its_package_says_is_refused(exported_tflite, t
         definitions[0].inputs[0].name = b"pixel_values"
 
     def other_lengths(definitions):
-        definitions[0].signatureKey, definitions[1].signatureKey = definitions[1].signatureKey, definitions[0].signatureKey
+        definitions[0].signatureKey, definitions[1].signatureKey = (
+            definitions[1].signatureKey,
+            definitions[0].signatureKey,
+        )
 
     refusals = {
         other_key: r"signature_missing\[.*serving_default.*, qa\d+\]",

@@ -1,4 +1,5 @@
-"""Comparing tiny bundles from end to end: rows, reuse, failures, and what is refused before anything is measured."""
+"""Comparing tiny bundles from end to end: rows, reuse, failures, and what is refused before anything is
+measured."""
 
 import json
 import os
@@ -52,7 +53,9 @@ def write_data(path, paragraphs):
 def rebundle(source, out, **manifest):
     """The same model under another name, with other facts in its manifest."""
     old = json.loads((source / MANIFEST).read_text())
-    with new_bundle(out, {key: old[key] for key in ("kind", "precision", "stage", "parent", "parameters")} | manifest) as draft:
+    with new_bundle(
+        out, {key: old[key] for key in ("kind", "precision", "stage", "parent", "parameters")} | manifest
+    ) as draft:
         for name in old["files"]:
             shutil.copy(source / name, draft.path)
     return out
@@ -65,16 +68,22 @@ def teacher(make_bundle, tmp_path):
 
 @pytest.fixture
 def student(make_bundle, teacher, tmp_path):
-    return rebundle(make_bundle(seed=1), tmp_path / "run" / "student", parent=open_bundle(teacher).reference())
+    return rebundle(
+        make_bundle(seed=1), tmp_path / "run" / "student", parent=open_bundle(teacher).reference()
+    )
 
 
 @pytest.fixture
 def broken(teacher, tmp_path):
     """A finished bundle whose model no runtime can load."""
-    files = {name: (teacher / name).read_bytes() for name in ("qa.json", "tokenizer.json", "tokenizer_config.json")}
+    files = {
+        name: (teacher / name).read_bytes() for name in ("qa.json", "tokenizer.json", "tokenizer_config.json")
+    }
     out = tmp_path / "run" / "broken"
     parameters = open_bundle(teacher).manifest["parameters"]
-    with new_bundle(out, {"kind": "onnx", "precision": "int8", "stage": "export", "parameters": parameters}) as draft:
+    with new_bundle(
+        out, {"kind": "onnx", "precision": "int8", "stage": "export", "parameters": parameters}
+    ) as draft:
         (draft.path / "model.onnx").write_bytes(b"garbage")
         for name, content in files.items():
             (draft.path / name).write_bytes(content)
@@ -83,7 +92,8 @@ def broken(teacher, tmp_path):
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):
-    """Seconds go into drawing, and into starting PyTorch for each number of threads; one test for each does it."""
+    """Seconds go into drawing, and into starting PyTorch for each number of threads; one test for each does
+    it."""
     monkeypatch.setattr(compare, "write_report", lambda path, page: None)
     monkeypatch.setattr(compare, "available_cores", lambda: 1)
 
@@ -110,9 +120,15 @@ def test_end_to_end(teacher, student, data, tmp_path, monkeypatch, capsys):
     captured = capsys.readouterr()
     assert code == 0, captured.err
     rows = read_results(tmp_path / "run" / "rows.jsonl")
-    scores, latency = rows[:2], rows[2:]
+    scores = rows[:2]
+    latency = rows[2:]
     settings = {(row.model, row.lengths, row.threads) for row in latency}
-    assert settings == {(m, lengths, threads) for m in ("teacher", "student") for lengths in ("real", 128) for threads in (1, 2)}
+    assert settings == {
+        (m, lengths, threads)
+        for m in ("teacher", "student")
+        for lengths in ("real", 128)
+        for threads in (1, 2)
+    }
     for row in latency:
         assert row.n_runs >= 64
         assert row.runtime.package == "torch"
@@ -138,7 +154,9 @@ def test_end_to_end(teacher, student, data, tmp_path, monkeypatch, capsys):
     assert re.search(r"student +PyTorch +fp32", captured.out)
 
 
-def test_the_command_on_a_page_makes_the_page_again(teacher, student, make_bundle, data, tmp_path, monkeypatch):
+def test_the_command_on_a_page_makes_the_page_again(
+    teacher, student, make_bundle, data, tmp_path, monkeypatch
+):
     monkeypatch.chdir(tmp_path)
     pages = []
     monkeypatch.setattr(compare, "write_report", lambda path, page: pages.append(page))
@@ -146,13 +164,17 @@ def test_the_command_on_a_page_makes_the_page_again(teacher, student, make_bundl
     words = ("--data", data, "--skip-latency")
     assert run_cli(monkeypatch, other, teacher, *words) == 0
     assert run_cli(monkeypatch, student, "--baseline", teacher, *words) == 0
-    assert pages[1].command.startswith("python benchmarks/compare.py run/teacher run/student --data questions.json --rows")
+    assert pages[1].command.startswith(
+        "python benchmarks/compare.py run/teacher run/student --data questions.json --rows"
+    )
     assert run_cli(monkeypatch, *shlex.split(pages[1].command)[2:]) == 0
     assert pages[2].render() == pages[1].render()
     assert [e.model for e in pages[1].groups[0].entries] == ["teacher", "student"]
 
 
-def test_accuracy_is_reused_for_the_same_bundle_data_and_runtime_only(teacher, data, tmp_path, measured, monkeypatch, capsys):
+def test_accuracy_is_reused_for_the_same_bundle_data_and_runtime_only(
+    teacher, data, tmp_path, measured, monkeypatch, capsys
+):
     config = CompareConfig((teacher,), str(data), skip_latency=True)
     first = compare.main(config)
     assert measured == ["teacher"]
@@ -186,7 +208,8 @@ def test_answers_are_compared_with_those_of_the_parent_across_runs(teacher, make
 
 
 def test_what_a_threshold_costs_where_all_questions_have_an_answer_is_in_the_row(tiny_export, data):
-    bundle, examples = tiny_export("onnx"), read_squad(data)
+    bundle = tiny_export("onnx")
+    examples = read_squad(data)
     runtime = load_runtime(bundle)
 
     def evaluated(threshold):
@@ -225,12 +248,18 @@ def test_a_failure_while_timing_is_a_row_too(teacher, student, data, tmp_path, m
     monkeypatch.setattr(compare, "find_models", failing)
     rows = compare.main(CompareConfig((teacher, student), str(data), quick=True))
     assert [(row.model, type(row)) for row in rows] == [
-        ("teacher", Accuracy), ("student", Accuracy), ("teacher", Latency), ("teacher", Latency), ("student", Failure),
-    ]  # fmt: skip
+        ("teacher", Accuracy),
+        ("student", Accuracy),
+        ("teacher", Latency),
+        ("teacher", Latency),
+        ("student", Failure),
+    ]
     assert (rows[-1].error, rows[-1].threads) == ("out of memory", 1)
 
 
-def test_a_stopped_comparison_goes_on_and_no_row_comes_twice(tiny_export, data, tmp_path, monkeypatch, capsys):
+def test_a_stopped_comparison_goes_on_and_no_row_comes_twice(
+    tiny_export, data, tmp_path, monkeypatch, capsys
+):
     rows_path = tmp_path / "run" / "rows.jsonl"
     config = CompareConfig((tiny_export("onnx").path,), str(data), rows=rows_path, quick=True)
     monkeypatch.setattr(compare, "available_cores", lambda: 2)
@@ -258,7 +287,8 @@ def test_a_stopped_comparison_goes_on_and_no_row_comes_twice(tiny_export, data, 
 
 
 def test_lengths_and_batches_are_settings_of_their_own(tiny_export, data, tmp_path, monkeypatch, capsys):
-    export, rows_path = tiny_export("onnx").path, tmp_path / "run" / "rows.jsonl"
+    export = tiny_export("onnx").path
+    rows_path = tmp_path / "run" / "rows.jsonl"
     words = ("--lengths", 96, "padded", "--batch", 1, 3, "--threads", 1, "--rows", rows_path)
     assert run_cli(monkeypatch, export, "--data", data, "--quick", *words) == 0
     timed = [row for row in read_results(rows_path) if isinstance(row, Latency)]
@@ -272,7 +302,10 @@ def test_lengths_and_batches_are_settings_of_their_own(tiny_export, data, tmp_pa
         for name in ("tokenize_ms_p50", "decode_ms_p50", "load_ms", "latency_ms_first", "load_average"):
             assert getattr(row, name) is not None
     assert run_cli(monkeypatch, export, "--data", data, "--quick", "--lengths", 256) == 2
-    assert "--lengths must be at most 128, as long as windows of tiny-onnx are, got 256" in capsys.readouterr().err
+    assert (
+        "--lengths must be at most 128, as long as windows of tiny-onnx are, got 256"
+        in capsys.readouterr().err
+    )
 
 
 @pytest.mark.parametrize(
@@ -308,7 +341,9 @@ def test_without_arguments_the_demo_is_compared(teacher, data, tmp_path, monkeyp
     assert rows[0].command == "python benchmarks/compare.py --data questions.json --skip-latency"
 
 
-def test_bad_input_is_refused_before_anything_is_measured(teacher, data, tmp_path, measured, monkeypatch, capsys):
+def test_bad_input_is_refused_before_anything_is_measured(
+    teacher, data, tmp_path, measured, monkeypatch, capsys
+):
     empty = tmp_path / "empty"
     empty.mkdir()
     for words in ((teacher, empty), (teacher, tmp_path / "nowhere"), (teacher, "--baseline", empty)):
@@ -351,8 +386,11 @@ def test_names_are_as_long_as_it_takes(tmp_path):
 
 def test_command_line_has_no_absolute_paths(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    bundles, data = (tmp_path / "runs" / "my student",), str(tmp_path / "dev.json")
+    bundles = (tmp_path / "runs" / "my student",)
+    data = str(tmp_path / "dev.json")
     config = CompareConfig(bundles, data, lengths=("real", "128"), skip_latency=True)
-    wanted = "python benchmarks/compare.py 'runs/my student' --data dev.json --lengths real 128 --skip-latency"
+    wanted = (
+        "python benchmarks/compare.py 'runs/my student' --data dev.json --lengths real 128 --skip-latency"
+    )
     assert command_line(config) == wanted
     assert command_line(CompareConfig()) == "python benchmarks/compare.py"

@@ -1,4 +1,5 @@
-"""The GPU as a target, as far as a machine without one goes: what is measured, at which precision, and how it is refused."""
+"""The GPU as a target, as far as a machine without one goes: what is measured, at which precision, and how it
+is refused."""
 
 import shutil
 
@@ -40,7 +41,10 @@ def test_a_pytorch_bundle_is_measured_in_three_precisions(make_bundle, tiny_expo
         bundles = find_models(paths)
         capsys.readouterr()
         found = gpu_models(bundles)
-        left_out = [f"{b.name}: skipped, no runtime here computes {b.bundle.kind} in fp32 on a GPU" for b in bundles[1:]]
+        left_out = [
+            f"{b.name}: skipped, no runtime here computes {b.bundle.kind} in fp32 on a GPU"
+            for b in bundles[1:]
+        ]
         assert capsys.readouterr().err.splitlines() == left_out[has_cuda:]
         assert [model.metadata["precision"] for model in found] == wanted
         assert len({model.sha256 for model in found}) == len(found)
@@ -54,7 +58,9 @@ def test_a_pytorch_bundle_is_measured_in_three_precisions(make_bundle, tiny_expo
 @pytest.mark.parametrize("weights", STORED)
 def test_a_bundle_stored_in_fewer_bytes_is_itself_in_fp32(make_bundle, tmp_path, weights):
     """As on the CPU: so it can be the baseline of what was made of it."""
-    (model,) = find_models((store(StoreConfig(model=make_bundle(), out=tmp_path / "stored", weights=weights)).path,))
+    (model,) = find_models(
+        (store(StoreConfig(model=make_bundle(), out=tmp_path / "stored", weights=weights)).path,)
+    )
     found = gpu_models([model])
     assert (found[0].name, found[0].sha256) == ("stored", model.sha256)
     assert len({one.sha256 for one in found}) == len({one.name for one in found}) == 3
@@ -77,27 +83,42 @@ def gpu(monkeypatch):
 def test_a_baseline_that_no_gpu_computes_is_refused(gpu, make_bundle, tiny_export, tmp_path):
     export = tiny_export("tflite").path
     config = CompareConfig((make_bundle(),), target="cuda", rows=tmp_path / "rows.jsonl", baseline=export)
-    with pytest.raises(OptionError, match=f"--baseline {export}: no runtime here computes it on a GPU; name a PyTorch bundle"):
+    with pytest.raises(
+        OptionError, match=f"--baseline {export}: no runtime here computes it on a GPU; name a PyTorch bundle"
+    ):
         compare.main(config)
 
 
 def test_two_models_of_one_name_are_refused(gpu, make_bundle, tmp_path):
     other = tmp_path / f"{make_bundle().name}-fp16"
     shutil.copytree(make_bundle(seed=1), other)
-    with pytest.raises(OptionError, match=f"two models would be called {other.name}; rename the folder of that name"):
+    with pytest.raises(
+        OptionError, match=f"two models would be called {other.name}; rename the folder of that name"
+    ):
         compare.main(CompareConfig((make_bundle(), other), target="cuda", rows=tmp_path / "rows.jsonl"))
 
 
-@pytest.mark.skipif("CUDAExecutionProvider" in ort.get_available_providers(), reason="this ONNX Runtime has CUDA")
+@pytest.mark.skipif(
+    "CUDAExecutionProvider" in ort.get_available_providers(), reason="this ONNX Runtime has CUDA"
+)
 def test_onnx_runtime_does_not_fall_back_to_the_cpu_unsaid(tiny_export):
     with pytest.raises(OptionError, match="cannot use its CUDAExecutionProvider here"):
         OnnxRuntime(tiny_export("onnx").weights, 1, "CUDAExecutionProvider")
 
 
 def test_other_precisions_are_compared_with_fp32_and_fp32_with_no_answers_of_its_own(make_bundle, tmp_path):
-    answers, examples = {"q": "a"}, [Example("q", "t", "a b", "what?", (Answer("a", 0),), False)]
+    answers = {"q": "a"}
+    examples = [Example("q", "t", "a b", "what?", (Answer("a", 0),), False)]
     found = gpu_models(find_models((make_bundle(),)))
-    run = Run(ResultFile(tmp_path / "rows.jsonl"), examples, Data("d", "d" * 64), found, "cuda", Machine("a GPU"), "a command")
+    run = Run(
+        ResultFile(tmp_path / "rows.jsonl"),
+        examples,
+        Data("d", "d" * 64),
+        found,
+        "cuda",
+        Machine("a GPU"),
+        "a command",
+    )
     for model in found:
         model.runtime = Runtime("torch")
         model.accuracy = Accuracy(**run.common(model), n=1, exact=100.0, f1=100.0)

@@ -53,7 +53,9 @@ def test_points_and_curves_stand_where_their_values_are():
     circles = panels_svg([Panel("", "", axis, axis, values)])
     assert re.findall(r'cx="([\d.]+)" cy="([\d.]+)"', circles) == [("0.0", "230.0"), ("320.0", "115.0")]
     many = {str(number): [(0.0, 0.0)] for number in range(12)}
-    assert panels_svg([Panel("", "", axis, axis, many)]).count('r="5"') == 2 * 12, "and each stands in the legend"
+    assert panels_svg([Panel("", "", axis, axis, many)]).count('r="5"') == 2 * 12, (
+        "and each stands in the legend"
+    )
     assert 'd="M0.0 230.0L320.0 115.0"' in panels_svg([Panel("", "", axis, axis, values, joined=True)])
 
 

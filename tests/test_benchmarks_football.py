@@ -29,7 +29,9 @@ NAMES = [f"{start}-{length}" for start in ("squad", "football", "squad-football"
 def report(title, home, guest, scorer):
     """One article as the match reports have it: some 700 tokens, the goal in the last third."""
     opening = f"{home} received {guest} on a cold evening."
-    quiet = " ".join(f"Minute {minute}: {guest} kept the ball and nothing came of it." for minute in range(1, 46))
+    quiet = " ".join(
+        f"Minute {minute}: {guest} kept the ball and nothing came of it." for minute in range(1, 46)
+    )
     context = f"{opening} {quiet} Minute 46: {scorer} scored for {home}. The referee ended the match."
 
     def question(number, category, text, answer=None):
@@ -48,7 +50,10 @@ def report(title, home, guest, scorer):
 
 
 def write_reports(path, change=lambda qa: qa):
-    articles = [report("one", "Larkfield", "Port Ellen", "Ada Quill"), report("two", "Moorgate", "Saint Bride", "Tom Reave")]
+    articles = [
+        report("one", "Larkfield", "Port Ellen", "Ada Quill"),
+        report("two", "Moorgate", "Saint Bride", "Tom Reave"),
+    ]
     for article in articles:
         article["paragraphs"][0]["qas"] = [change(qa) for qa in article["paragraphs"][0]["qas"]]
     path.write_text(json.dumps({"version": "test", "data": articles}))
@@ -62,7 +67,9 @@ def encoders(tmp_path_factory):
     for width in (32, 48):
         torch.manual_seed(0)
         folder = tmp_path_factory.mktemp(f"encoder{width}")
-        config = BertConfig(hidden_size=width, num_hidden_layers=2, num_attention_heads=2, intermediate_size=64)
+        config = BertConfig(
+            hidden_size=width, num_hidden_layers=2, num_attention_heads=2, intermediate_size=64
+        )
         BertModel(config, add_pooling_layer=False).save_pretrained(folder)
         copy_tokenizer(embedded_folder(), folder)
         made.append(folder)
@@ -89,9 +96,16 @@ def make_config(encoders, squad, tmp_path):
 
     def make(**changes):
         given = {
-            "squad": squad, "data": data, "eval_data": data, "encoder": str(encoders[0]), "layers": 1, "epochs": 1,
-            "batch_size": 8, "learning_rate": 1e-3, "out": tmp_path / "football",
-        }  # fmt: skip
+            "squad": squad,
+            "data": data,
+            "eval_data": data,
+            "encoder": str(encoders[0]),
+            "layers": 1,
+            "epochs": 1,
+            "batch_size": 8,
+            "learning_rate": 1e-3,
+            "out": tmp_path / "football",
+        }
         return FootballConfig(**(given | changes))
 
     return make
@@ -126,15 +140,19 @@ def test_three_starts_at_two_lengths_are_trained_scored_and_taken_again(
 
     given = open_bundle(squad)
     for name in NAMES[2:]:
-        bundle, length = open_bundle(config.out / name), int(name[-3:])
+        bundle = open_bundle(config.out / name)
+        length = int(name[-3:])
         assert (bundle.settings.max_length, bundle.settings.doc_stride) == (length, 100)
         assert bundle.settings.null_threshold is not None, "tuned on the questions on the second report"
         assert bundle.manifest["parent"] == (given.reference() if name.startswith("squad") else None)
     for row in rows:
         assert row.training["max_length"] == int(row.model[-3:])
         assert {name: part["total"] for name, part in row.by_category.items()} == {
-            "Aggregation": 2, "Multiple": 2, "Simple": 4, "Temporal": 2,
-        }  # fmt: skip
+            "Aggregation": 2,
+            "Multiple": 2,
+            "Simple": 4,
+            "Temporal": 2,
+        }
         whole = sum(part["f1"] * part["total"] for part in row.by_category.values()) / 10
         assert whole == pytest.approx(row.f1)
     assert [row.NoAns_f1 for row in rows[:2]] == [0, 0], "a model without a threshold always answers"
@@ -144,7 +162,10 @@ def test_three_starts_at_two_lengths_are_trained_scored_and_taken_again(
 
     table = (config.out / "football.md").read_text()
     assert f"begin football -->\n{table.strip()}\n<!-- results:end football" in readme.read_text()
-    assert "SQuAD: trained on answerable questions alone, so without a threshold; always answers, and No Ans is 0" in table
+    assert (
+        "SQuAD: trained on answerable questions alone, so without a threshold; always answers, and No Ans "
+        "is 0" in table
+    )
     assert "| SQuAD first - football alone, 512 tokens |" in table
     assert "| 512 - 384 tokens, SQuAD, then football |" in table
     assert "tuned on 1 questions on held-out training reports" in table
@@ -155,7 +176,9 @@ def test_three_starts_at_two_lengths_are_trained_scored_and_taken_again(
     assert (config.out / "football.md").read_text() == table
 
 
-def test_training_after_squad_starts_from_its_weights_and_alone_from_the_encoder(make_config, squad, monkeypatch):
+def test_training_after_squad_starts_from_its_weights_and_alone_from_the_encoder(
+    make_config, squad, monkeypatch
+):
     started = {}
 
     def looking(fresh, out, model, *rest):
@@ -165,26 +188,46 @@ def test_training_after_squad_starts_from_its_weights_and_alone_from_the_encoder
     monkeypatch.setattr(football, "train", looking)
     main(make_config(lengths=(384,)))
     given = load_file(squad / "model.safetensors")
-    assert all(torch.equal(tensor, given[name]) for name, tensor in started["squad-football"].items() if name in given)
-    differing = [name for name, tensor in started["football"].items() if name in given and not torch.equal(tensor, given[name])]
+    assert all(
+        torch.equal(tensor, given[name])
+        for name, tensor in started["squad-football"].items()
+        if name in given
+    )
+    differing = [
+        name
+        for name, tensor in started["football"].items()
+        if name in given and not torch.equal(tensor, given[name])
+    ]
     assert differing
-    assert all(name.startswith("head.") for name in differing), "the tiny SQuAD model has the encoder's own layers"
+    assert all(name.startswith("head.") for name in differing), (
+        "the tiny SQuAD model has the encoder's own layers"
+    )
 
 
 @pytest.mark.parametrize(
     ("fault", "error", "message"),
     [
-        ("no category", SquadFormatError, r"plain\.json: question id 'one-3' has no 'category'; give match reports"),
+        (
+            "no category",
+            SquadFormatError,
+            r"plain\.json: question id 'one-3' has no 'category'; give match reports",
+        ),
         ("no file", SquadFormatError, r"absent\.json: no such file"),
         ("no bundle", BundleError, "no such bundle folder"),
-        ("layers", OptionError, "student: layers 1, but 2 of --encoder .*; choose the bundle's own encoder and layers"),
+        (
+            "layers",
+            OptionError,
+            "student: layers 1, but 2 of --encoder .*; choose the bundle's own encoder and layers",
+        ),
         ("width", OptionError, "student: width 32, but 48 of --encoder .* --layers 1"),
         ("too many layers", OptionError, "--layers must be at most the encoder's 2, got 3"),
         ("too long", OptionError, "--lengths must be at most 512, the encoder's positions, got 640"),
         ("too short", OptionError, "max_length must be at least 69, got 60"),
     ],
 )
-def test_what_cannot_work_is_said_before_anything_is_written(make_config, encoders, tmp_path, fault, error, message):
+def test_what_cannot_work_is_said_before_anything_is_written(
+    make_config, encoders, tmp_path, fault, error, message
+):
     def uncategorized(qa):
         return {key: value for key, value in qa.items() if key != "category" or qa["id"] != "one-3"}
 
@@ -201,7 +244,9 @@ def test_what_cannot_work_is_said_before_anything_is_written(make_config, encode
     config = make_config(**changes)
     with pytest.raises(error, match=message) as caught:
         main(config)
-    assert isinstance(caught.value, PocketQAError), "which the command line turns into one line and exit code 2"
+    assert isinstance(caught.value, PocketQAError), (
+        "which the command line turns into one line and exit code 2"
+    )
     assert "\n" not in str(caught.value)
     assert not config.out.exists()
 
@@ -220,10 +265,14 @@ def test_options_that_cannot_work_are_refused(make_config, changes, message):
         make_config(**changes)
 
 
-def test_other_training_for_models_that_are_there_is_refused_other_scoring_is_not(make_config, squad, tmp_path):
+def test_other_training_for_models_that_are_there_is_refused_other_scoring_is_not(
+    make_config, squad, tmp_path
+):
     config = make_config(lengths=(384,))
     main(config)
-    with pytest.raises(BundleError, match="football-384: made with epochs 1, not 2; choose another --out, or remove it"):
+    with pytest.raises(
+        BundleError, match="football-384: made with epochs 1, not 2; choose another --out, or remove it"
+    ):
         main(make_config(epochs=2))
     other = tmp_path / "moved"
     shutil.copytree(squad, other)

@@ -1,4 +1,5 @@
-"""Heads compared from end to end on a tiny encoder: results, tables, a stop and what follows, failures, and what is refused."""
+"""Heads compared from end to end on a tiny encoder: results, tables, a stop and what follows, failures, and
+what is refused."""
 
 import json
 
@@ -38,10 +39,19 @@ def encoder(tmp_path_factory):
 def make_config(encoder, small_squad, tmp_path):
     def make(**changes):
         given = {
-            "encoder": str(encoder), "layers": 1, "heads": ("linear", "2l-tanh"), "data": str(small_squad),
-            "eval_data": str(small_squad), "train_windows": 8 * N_STEPS, "batch_size": 8, "dev_questions": 10,
-            "learning_rate": 1e-3, "precision": "fp32", "out": tmp_path / "zoo", "skip_exports": True,
-        }  # fmt: skip
+            "encoder": str(encoder),
+            "layers": 1,
+            "heads": ("linear", "2l-tanh"),
+            "data": str(small_squad),
+            "eval_data": str(small_squad),
+            "train_windows": 8 * N_STEPS,
+            "batch_size": 8,
+            "dev_questions": 10,
+            "learning_rate": 1e-3,
+            "precision": "fp32",
+            "out": tmp_path / "zoo",
+            "skip_exports": True,
+        }
         return HeadsConfig(**(given | changes))
 
     return make
@@ -65,7 +75,9 @@ def test_heads_are_trained_alike_scored_exported_and_timed(make_config, batches,
 
     def cannot(config):
         if config.model.name.startswith("2l-tanh"):
-            raise UnsupportedExport("TFLite cannot express this model (for the test); try python -m export.onnx")
+            raise UnsupportedExport(
+                "TFLite cannot express this model (for the test); try python -m export.onnx"
+            )
         return convert(config)
 
     monkeypatch.setattr(export.tflite.stage, "main", cannot)
@@ -87,9 +99,13 @@ def test_heads_are_trained_alike_scored_exported_and_timed(make_config, batches,
         assert np.mean(list(scores["exact"].values())) * 100 == pytest.approx(row.exact)
     timed = {row.model for row in rows if isinstance(row, Latency)}
     exports = {f"{kind}-{precision}" for kind in ("onnx", "tflite") for precision in ("fp32", "int8")}
-    assert timed == {f"linear-seed0-{e}" for e in exports} | {f"2l-tanh-seed0-{e}" for e in exports if "onnx" in e}
+    assert timed == {f"linear-seed0-{e}" for e in exports} | {
+        f"2l-tanh-seed0-{e}" for e in exports if "onnx" in e
+    }
     in_int8 = {row.model: row.n for row in rows if isinstance(row, Accuracy) and row.stage == "export"}
-    assert in_int8 == {f"{name}-int8": 10 for name in ("linear-seed0-onnx", "2l-tanh-seed0-onnx", "linear-seed0-tflite")}
+    assert in_int8 == {
+        f"{name}-int8": 10 for name in ("linear-seed0-onnx", "2l-tanh-seed0-onnx", "linear-seed0-tflite")
+    }
     unsupported = [row for row in rows if isinstance(row, Failure)]
     assert {row.model for row in unsupported} == {"2l-tanh-seed0-tflite-fp32", "2l-tanh-seed0-tflite-int8"}
     assert all(row.unsupported and row.error.startswith("TFLite cannot") for row in unsupported)
@@ -97,7 +113,10 @@ def test_heads_are_trained_alike_scored_exported_and_timed(make_config, batches,
     assert read_results(config.out / "rows.jsonl") == rows
 
     table = (config.out / "zoo.md").read_text()
-    assert readme.read_text() == f"before\n<!-- results:begin zoo -->\n{table.strip()}\n<!-- results:end zoo -->\nafter\n"
+    assert (
+        readme.read_text()
+        == f"before\n<!-- results:begin zoo -->\n{table.strip()}\n<!-- results:end zoo -->\nafter\n"
+    )
     line = next(line for line in table.splitlines() if line.startswith("| 2l-tanh | 1"))
     assert line.count("not supported") == 2
     assert "Differences from linear" in table
@@ -113,7 +132,9 @@ def test_heads_are_trained_alike_scored_exported_and_timed(make_config, batches,
     assert (config.out / "zoo.md").read_text() == table
 
 
-def test_a_whole_model_starts_from_the_encoders_words_and_only_repeated_heads_get_more_seeds(make_config, encoder, monkeypatch):
+def test_a_whole_model_starts_from_the_encoders_words_and_only_repeated_heads_get_more_seeds(
+    make_config, encoder, monkeypatch
+):
     seen = {}
 
     def recording(model, batch, indices):
@@ -129,7 +150,9 @@ def test_a_whole_model_starts_from_the_encoders_words_and_only_repeated_heads_ge
     assert torch.equal(seen["words"], words)
     table = (config.out / "zoo.md").read_text()
     assert "qanet: whole models of fresh weights" in table
-    assert "qanet<" not in (config.out / "zoo.svg").read_text(), "it has no head whose parameters could be shown"
+    assert "qanet<" not in (config.out / "zoo.svg").read_text(), (
+        "it has no head whose parameters could be shown"
+    )
 
 
 def test_a_stopped_run_goes_on_with_the_model_under_way(make_config, batches, monkeypatch, tmp_path):
@@ -150,7 +173,9 @@ def test_a_stopped_run_goes_on_with_the_model_under_way(make_config, batches, mo
     assert [row.model for row in rows] == ["2l-tanh-seed0"]
     straight = make_config(out=tmp_path / "straight")
     main(straight)
-    resumed, whole = (load_file(out / "2l-tanh-seed0" / "model.safetensors") for out in (make_config().out, straight.out))
+    resumed, whole = (
+        load_file(out / "2l-tanh-seed0" / "model.safetensors") for out in (make_config().out, straight.out)
+    )
     assert all(torch.equal(tensor, whole[name]) for name, tensor in resumed.items())
 
 
@@ -182,14 +207,18 @@ def test_a_head_that_fails_is_a_row_and_the_others_go_on(make_config, monkeypatc
 
 
 def test_unknown_heads_list_the_known_ones(make_config):
-    with pytest.raises(OptionError, match=f"--heads must be one of {', '.join(HEADS)}, qanet.*, got quadratic"):
+    with pytest.raises(
+        OptionError, match=f"--heads must be one of {', '.join(HEADS)}, qanet.*, got quadratic"
+    ):
         make_config(heads=("linear", "quadratic"))
 
 
 def test_other_options_for_models_that_are_there_are_refused(make_config):
     config = make_config(heads=("linear",))
     main(config)
-    with pytest.raises(BundleError, match="linear-seed0: made with windows 24, not 25; choose another --out, or remove it"):
+    with pytest.raises(
+        BundleError, match="linear-seed0: made with windows 24, not 25; choose another --out, or remove it"
+    ):
         main(make_config(train_windows=25))
 
 

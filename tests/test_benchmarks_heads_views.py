@@ -12,28 +12,46 @@ from qa.data.squad import Example
 from qa.evaluation.bootstrap import Interval
 
 TRAINING = {
-    "encoder": "tiny", "layers": 3, "data": {"name": "train.json"}, "windows": 100, "learning_rate": 1e-4, "batch_size": 8,
-    "optimizer": "adamw", "freeze_encoder": False,
-}  # fmt: skip
-DATA, MACHINE = Data("dev.json", "d"), Machine("m")
+    "encoder": "tiny",
+    "layers": 3,
+    "data": {"name": "train.json"},
+    "windows": 100,
+    "learning_rate": 1e-4,
+    "batch_size": 8,
+    "optimizer": "adamw",
+    "freeze_encoder": False,
+}
+DATA = Data("dev.json", "d")
+MACHINE = Machine("m")
 
 
 def results(f1_by_head, **columns):
     """Of every head and seed, F1 of 100 questions that are right (1) or wrong (0), the right ones first."""
     examples = [Example(str(i), "", "c", "q", (), False) for i in range(100)]
-    rows, scores = [], {}
+    rows = []
+    scores = {}
     for head, values in f1_by_head.items():
         for seed, f1 in enumerate(values):
             right = {e.id: float(i < f1) for i, e in enumerate(examples)}
             scores[f"{head}-seed{seed}"] = QuestionScores(f"{head}{seed}", "d", right, right)
-            own = {"bundle_sha256": f"{head}{seed}", "data": DATA, "n": 100, "exact": float(f1), "head": head, "seed": seed}
-            rows.append(scored(f"{head}-seed{seed}", float(f1), head_params=770, machine=MACHINE, **own, **columns))
+            own = {
+                "bundle_sha256": f"{head}{seed}",
+                "data": DATA,
+                "n": 100,
+                "exact": float(f1),
+                "head": head,
+                "seed": seed,
+            }
+            rows.append(
+                scored(f"{head}-seed{seed}", float(f1), head_params=770, machine=MACHINE, **own, **columns)
+            )
     n_seeds = max(map(len, f1_by_head.values()))
     return HeadsResults(list(f1_by_head), range(n_seeds), rows, scores, DATA, examples, TRAINING)
 
 
 def test_differences_margin_and_spread_by_hand():
-    """Squares about the means: 1 + 1 of linear, 4 + 4 of the other, over 2 degrees: deviation sqrt(5), t 4.30, two seeds each."""
+    """Squares about the means: 1 + 1 of linear, 4 + 4 of the other, over 2 degrees: deviation sqrt(5), t
+    4.30, two seeds each."""
     found = results({"linear": (70, 72), "pointer": (80, 84)})
     assert found.seed_deviation == (pytest.approx(5**0.5), 2)
     one = found.comparisons["pointer"]
@@ -82,7 +100,12 @@ def test_tables_show_answerable_and_not_where_the_data_has_both():
     found = results({"linear": (70, 72)}, HasAns_f1=60.0, HasAns_exact=50.0, NoAns_exact=90.0)
     table = main_table(found)
     (cells,) = records(table)
-    assert (cells["F1"], cells["HasAns F1"], cells["NoAns"], cells["seeds"]) == ("71.00", "60.00", "90.00", "2")
+    assert (cells["F1"], cells["HasAns F1"], cells["NoAns"], cells["seeds"]) == (
+        "71.00",
+        "60.00",
+        "90.00",
+        "2",
+    )
     assert cells["ONNX fp32"] == "–"
     assert "3 layers of tiny" in table.title
     assert "HasAns F1" not in main_table(results({"linear": (70,)})).headings
@@ -97,7 +120,8 @@ def test_the_interval_of_f1_is_that_of_a_share_of_right_answers():
 
 def test_what_int8_changes_is_of_the_export_that_is_there(monkeypatch):
     monkeypatch.setattr(heads_views, "machine", lambda: MACHINE)
-    found, own = results({"linear": (70,)}), {"data": DATA, "n": 100, "machine": MACHINE}
+    found = results({"linear": (70,)})
+    own = {"data": DATA, "n": 100, "machine": MACHINE}
     found.results.append(scored("linear-seed0-onnx-int8", 69.0, bundle_sha256="old", **own))
     assert found.change("linear", "onnx-int8") == pytest.approx(-1)
     found.results.append(scored("linear-seed0-onnx-int8", 71.0, bundle_sha256="new", **own))

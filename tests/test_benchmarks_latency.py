@@ -1,4 +1,5 @@
-"""What is timed: percentiles by hand, windows by quantile, rounds that together compute every window once, columns by hand."""
+"""What is timed: percentiles by hand, windows by quantile, rounds that together compute every window once,
+columns by hand."""
 
 import re
 import subprocess
@@ -39,17 +40,25 @@ def test_percentiles_by_hand():
     # Of 10, 20, ..., 110 the first that 50, 90 and 99 % do not exceed are the sixth, the tenth and the last.
     times = np.array([[110.0], *([float(t)] for t in range(10, 110, 10))])
     assert percentiles([times]) == {
-        "latency_ms_p50": 60.0, "latency_ms_p90": 100.0, "latency_ms_p99": 110.0, "latency_ms_mean": pytest.approx(60.0),
-    }  # fmt: skip
-    assert percentiles([np.array([[7.0]])]) == {f"latency_ms_{name}": 7.0 for name in ("p50", "p90", "p99", "mean")}
+        "latency_ms_p50": 60.0,
+        "latency_ms_p90": 100.0,
+        "latency_ms_p99": 110.0,
+        "latency_ms_mean": pytest.approx(60.0),
+    }
+    assert percentiles([np.array([[7.0]])]) == {
+        f"latency_ms_{name}": 7.0 for name in ("p50", "p90", "p99", "mean")
+    }
 
 
 def test_a_quiet_round_with_more_passes_weighs_as_much_as_a_busy_one():
-    quiet, busy = np.full((8, 4), 5.0), np.full((2, 4), 20.0)
+    quiet = np.full((8, 4), 5.0)
+    busy = np.full((2, 4), 20.0)
     more_quiet = np.full((9, 4), 5.0)
     figures = percentiles([quiet, busy, busy])
     assert figures == percentiles([more_quiet, busy, busy])
-    assert (figures["latency_ms_p50"], figures["latency_ms_mean"]) == (20.0, 15.0), "of two thirds of the rounds"
+    assert (figures["latency_ms_p50"], figures["latency_ms_mean"]) == (20.0, 15.0), (
+        "of two thirds of the rounds"
+    )
 
 
 def test_windows_are_taken_at_even_quantiles_of_length():
@@ -63,14 +72,18 @@ def test_windows_are_taken_at_even_quantiles_of_length():
 
 
 def test_what_keeps_a_machine_from_being_idle():
-    """Here it is what others do now, a busy process or none; of another machine the load of its last minute."""
+    """Here it is what others do now, a busy process or none; of another machine the load of its last
+    minute.
+    """
     here = this_host()
     assert replace(here, here=False, cores=(0, 1), load_average=0.7).not_idle() == "load 0.7"
     assert replace(here, here=False, cores=(0, 1), load_average=0.5).not_idle() is None
     assert replace(here, here=False, load_average=None).not_idle() is None
     with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as other:
         try:
-            assert re.fullmatch(r"other processes keep \d+\.\d cores busy", replace(here, load_average=0.0).not_idle())
+            assert re.fullmatch(
+                r"other processes keep \d+\.\d cores busy", replace(here, load_average=0.0).not_idle()
+            )
         finally:
             other.kill()
 
@@ -91,7 +104,8 @@ def test_rounds_compute_every_window_once(batch):
 
 
 def test_single_windows_of_a_round_have_all_lengths_and_batches_like_ones():
-    single, batches = rounds(6, 8, 1), rounds(6, 8, 4)
+    single = rounds(6, 8, 1)
+    batches = rounds(6, 8, 4)
     # Of 48 windows by length each round has one of the six shortest, one of the next six, and so on.
     assert all([row // 6 for row in one] == list(range(8)) for one in single)
     assert all(max(one) - min(one) == 7 for one in batches)
@@ -100,12 +114,17 @@ def test_single_windows_of_a_round_have_all_lengths_and_batches_like_ones():
 
 def test_columns_of_single_windows_by_hand():
     plan = Plan(n_rounds=2, n_windows=2, min_s=0, quick=True)
-    turns = [{"times_ms": [[10.0, 30.0], [20.0, 40.0]], "n_warmup": 3}, {"times_ms": [[5.0, 15.0]], "n_warmup": 3}]
+    turns = [
+        {"times_ms": [[10.0, 30.0], [20.0, 40.0]], "n_warmup": 3},
+        {"times_ms": [[5.0, 15.0]], "n_warmup": 3},
+    ]
     found = latency_figures(turns, Setting("real"), plan)
     assert found["round_ms"] == (25.0, 10.0)  # means of a window; the first round had two passes
     assert (found["n_runs"], found["n_warmup"], found["timed_s"]) == (6, 6, 0.1)
     assert found["latency_ms_mean"] == 17.5  # of rounds, not of calls
-    assert found["latency_ms_p50"] == 15.0  # 5 and 15 weigh a quarter each, 10, 20, 30 and 40 an eighth: half are up to 15
+    assert (
+        found["latency_ms_p50"] == 15.0
+    )  # 5 and 15 weigh a quarter each, 10, 20, 30 and 40 an eighth: half are up to 15
     assert "windows_per_s" not in found
 
 

@@ -39,7 +39,9 @@ def test_the_docs_have_the_tables_of_today(tmp_path):
     copy = tmp_path / "models.md"
     copy.write_bytes(page.read_bytes())
     main(ParametersConfig(write=copy))
-    assert copy.read_bytes() == page.read_bytes(), "run python -m benchmarks.parameters --write docs/models.md"
+    assert copy.read_bytes() == page.read_bytes(), (
+        "run python -m benchmarks.parameters --write docs/models.md"
+    )
 
 
 def test_a_file_without_the_markers_is_left_as_it_is(tmp_path):

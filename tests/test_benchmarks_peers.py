@@ -79,14 +79,19 @@ def test_a_peer_that_is_not_installed_is_named(bundle, calibration, tmp_path):
     peer = Peer("elsewhere-fp32", "benchmarks.toolchains.openvino", "fp32", "elsewhere")
     with pytest.raises(PeerError) as caught:
         make_peer(peer, bundle, calibration, tmp_path / "peers")
-    assert str(caught.value) == "peers/elsewhere: its environment .venv-peers/elsewhere does not exist; run make peers"
+    assert (
+        str(caught.value)
+        == "peers/elsewhere: its environment .venv-peers/elsewhere does not exist; run make peers"
+    )
     assert not (tmp_path / "peers").exists()
 
 
 def test_a_missing_package_is_named(bundle, calibration, tmp_path):
     """OpenVINO's adapter in this environment, which has no OpenVINO."""
     peer = Peer("openvino-here", "benchmarks.toolchains.openvino", "fp32")
-    with pytest.raises(PeerError, match=r"^peers/openvino-here: .*openvino is not installed for .*run make peers$"):
+    with pytest.raises(
+        PeerError, match=r"^peers/openvino-here: .*openvino is not installed for .*run make peers$"
+    ):
         make_peer(peer, bundle, calibration, tmp_path / "peers")
 
 
@@ -94,12 +99,18 @@ def test_without_a_compiler_nothing_half_made_stays(bundle, calibration, tmp_pat
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(PeerError) as caught:
         make_peer(PEERS["torch-compile"], bundle, calibration, tmp_path / "peers")
-    assert str(caught.value) == "peers/torch-compile: torch.compile needs a C++ compiler, and there is none; install g++"
+    assert (
+        str(caught.value)
+        == "peers/torch-compile: torch.compile needs a C++ compiler, and there is none; install g++"
+    )
     assert list((tmp_path / "peers").iterdir()) == []
 
 
-def test_an_artefact_is_kept_for_its_bundle_and_made_again_for_another(make_bundle, bundle, calibration, tmp_path):
-    peer, folder = PEERS["torch-compile"], tmp_path / "peers"
+def test_an_artefact_is_kept_for_its_bundle_and_made_again_for_another(
+    make_bundle, bundle, calibration, tmp_path
+):
+    peer = PEERS["torch-compile"]
+    folder = tmp_path / "peers"
     first = make_peer(peer, bundle, calibration, folder)
     made = (first.path / "model.safetensors").stat()
     assert first.size_bytes == bundle.weights.stat().st_size
@@ -115,7 +126,9 @@ def test_an_artefact_is_kept_for_its_bundle_and_made_again_for_another(make_bund
 
 def largest_difference(wanted, found):
     """The larger of the relative differences of start and end logits, all windows together."""
-    sides = ([np.concatenate([logits[side] for logits in both]) for both in (wanted, found)] for side in (0, 1))
+    sides = (
+        [np.concatenate([logits[side] for logits in both]) for both in (wanted, found)] for side in (0, 1)
+    )
     return max(relative_difference(reference, seen) for reference, seen in sides)
 
 
@@ -126,7 +139,9 @@ def test_ort_documented_from_bundle_to_served_logits(head, make_bundle, calibrat
     assert prepared.python == Path(sys.executable)
     assert {"onnxruntime", "torch"} <= prepared.versions.keys()
     assert prepared.size_bytes < 0.35 * bundle.weights.stat().st_size
-    with closing(Worker(on_this_machine(prepared.path, prepared.peer.module, prepared.python), 1, cores_for(1))) as worker:
+    with closing(
+        Worker(on_this_machine(prepared.path, prepared.peer.module, prepared.python), 1, cores_for(1))
+    ) as worker:
         found = run_windows(worker, windows)
         three = [(ids.tolist(), begin) for ids, begin in read_windows(calibration)[:3]]
         assert np.shape(worker.time(three, 1, 2, 0)["times_ms"]) == (1, 2)
@@ -136,14 +151,18 @@ def test_ort_documented_from_bundle_to_served_logits(head, make_bundle, calibrat
 
 
 @pytest.mark.system
-@pytest.mark.parametrize(("precision", "least", "most"), [("fp32", 0, 1e-5), ("int8", 1e-3, PRECISIONS["int8"].probe_tolerance)])
+@pytest.mark.parametrize(
+    ("precision", "least", "most"), [("fp32", 0, 1e-5), ("int8", 1e-3, PRECISIONS["int8"].probe_tolerance)]
+)
 def test_executorch_from_bundle_to_served_logits(precision, least, most, make_bundle, calibration, tmp_path):
     """Pruned, so that layers differ; windows of several lengths, unpadded, through one program."""
     bundle = open_bundle(make_bundle(pruned=True))
     windows = real_windows(bundle, 6)
     assert len({len(window.input_ids) for window in windows}) > 1
     prepared = make_peer(PEERS[f"executorch-{precision}"], bundle, calibration, tmp_path / "peers")
-    with closing(Worker(on_this_machine(prepared.path, prepared.peer.module, prepared.python), 1, cores_for(1))) as worker:
+    with closing(
+        Worker(on_this_machine(prepared.path, prepared.peer.module, prepared.python), 1, cores_for(1))
+    ) as worker:
         found = run_windows(worker, windows)
     assert str(worker.runtime) == f"executorch {prepared.versions['executorch']} XNNPACK"
     assert worker.lengths is None
@@ -152,6 +171,8 @@ def test_executorch_from_bundle_to_served_logits(precision, least, most, make_bu
 
 def test_a_model_that_is_no_bert_is_refused_in_one_line(make_bundle, calibration, tmp_path):
     bundle = open_bundle(make_bundle("distilbert"))
-    with pytest.raises(PeerError, match=r"^peers/ort-documented-int8: .*recipe for BERT.*distilbert.*leave it out$"):
+    with pytest.raises(
+        PeerError, match=r"^peers/ort-documented-int8: .*recipe for BERT.*distilbert.*leave it out$"
+    ):
         make_peer(PEERS["ort-documented-int8"], bundle, calibration, tmp_path / "peers")
     assert [path.name for path in (tmp_path / "peers").iterdir()] == [registry.PLAIN_ONNX.name]

@@ -42,7 +42,9 @@ def nothing_is_measured(monkeypatch):
 
 
 @pytest.mark.usefixtures("nothing_is_measured")
-def test_a_log_becomes_rows_a_table_and_part_of_the_report(student, make_export, rows_path, tmp_path, monkeypatch, capsys):
+def test_a_log_becomes_rows_a_table_and_part_of_the_report(
+    student, make_export, rows_path, tmp_path, monkeypatch, capsys
+):
     teacher = make_export("teacher-tflite-int8", 245_678)
     append_result(rows_path, scored())
     before = rows_path.read_bytes()
@@ -55,17 +57,32 @@ def test_a_log_becomes_rows_a_table_and_part_of_the_report(student, make_export,
     assert rows_path.read_bytes().startswith(before)
     first, second, third = read_results(rows_path)[1:]
     assert [(r.model, r.lengths, r.threads) for r in (first, second, third)] == [
-        ("student-tflite-int8", 128, 1), ("student-tflite-int8", 384, 4), ("teacher-tflite-int8", 128, 1),
-    ]  # fmt: skip
+        ("student-tflite-int8", 128, 1),
+        ("student-tflite-int8", 384, 4),
+        ("teacher-tflite-int8", 128, 1),
+    ]
     assert isinstance(first, PhoneLatency)
-    assert (first.bundle_sha256, first.precision, first.size_bytes) == (open_bundle(student).sha256, "int8", 184_321)
+    assert (first.bundle_sha256, first.precision, first.size_bytes) == (
+        open_bundle(student).sha256,
+        "int8",
+        184_321,
+    )
     assert (first.target, first.machine, first.data) == ("phone", Machine(PIXEL), None)
     assert first.command.endswith(f"--rows rows.jsonl --phone-log pixel8.log t.log --phone '{PIXEL}'")
-    line = next(line for line in captured.out.splitlines() if line.startswith("student-tflite-int8") and " 128 " in line)
-    assert " ".join(line.split()) == "student-tflite-int8 LiteRT + XNNPACK 0.2 128 1 18.1 18.9 18.2 24.9 55 41 51 45"
+    line = next(
+        line
+        for line in captured.out.splitlines()
+        if line.startswith("student-tflite-int8") and " 128 " in line
+    )
+    assert (
+        " ".join(line.split())
+        == "student-tflite-int8 LiteRT + XNNPACK 0.2 128 1 18.1 18.9 18.2 24.9 55 41 51 45"
+    )
     assert "dev.json" not in captured.out  # the CPU's table is not printed
     page = (tmp_path / "report.html").read_text()
-    assert page.index("<h1>1 model on dev.json</h1>") < page.index("<h2>2 models on Pixel 8, Android 16, Tensor G3</h2>")
+    assert page.index("<h1>1 model on dev.json</h1>") < page.index(
+        "<h2>2 models on Pixel 8, Android 16, Tensor G3</h2>"
+    )
 
 
 @pytest.mark.usefixtures("nothing_is_measured")
@@ -80,8 +97,11 @@ def test_a_failed_run_is_a_row_and_the_exit_code_says_so(student, rows_path, tmp
 
 
 @pytest.mark.usefixtures("nothing_is_measured")
-def test_nothing_is_appended_when_a_log_is_refused(student, make_bundle, rows_path, tmp_path, monkeypatch, capsys):
-    good, other = log_of(student, tmp_path / "good.log"), write(tmp_path / "other.log", CURRENT)
+def test_nothing_is_appended_when_a_log_is_refused(
+    student, make_bundle, rows_path, tmp_path, monkeypatch, capsys
+):
+    good = log_of(student, tmp_path / "good.log")
+    other = write(tmp_path / "other.log", CURRENT)
     start = ("--phone", PIXEL, "--rows", rows_path, "--phone-log")
     for logs, message in (
         ((good, other), "other.log: line 2: "),
@@ -107,9 +127,18 @@ def test_the_phone_is_named_in_one_line(phone):
 
 
 def test_options_that_only_a_measurement_has_are_refused_with_a_log():
-    given = {"data": "squad", "baseline": Path("x"), "quick": True, "threads": (1,), "peers": Path("x"), "skip_latency": True}
+    given = {
+        "data": "squad",
+        "baseline": Path("x"),
+        "quick": True,
+        "threads": (1,),
+        "peers": Path("x"),
+        "skip_latency": True,
+    }
     for option, value in given.items():
-        with pytest.raises(OptionError, match=rf"--{option.replace('_', '-')} must be left out with --phone-log"):
+        with pytest.raises(
+            OptionError, match=rf"--{option.replace('_', '-')} must be left out with --phone-log"
+        ):
             CompareConfig(phone_log=(Path("a.log"),), phone=PIXEL, **{option: value})
     with pytest.raises(OptionError, match="--phone must be left out without --phone-log"):
         CompareConfig(phone=PIXEL)
@@ -117,10 +146,14 @@ def test_options_that_only_a_measurement_has_are_refused_with_a_log():
 
 def test_command_line_repeats_all_logs():
     config = CompareConfig((Path("s"),), phone_log=(Path("a.log"), Path("b c.log")), phone="Pixel 8")
-    assert command_line(config) == "python benchmarks/compare.py s --phone-log a.log 'b c.log' --phone 'Pixel 8'"
+    assert (
+        command_line(config) == "python benchmarks/compare.py s --phone-log a.log 'b c.log' --phone 'Pixel 8'"
+    )
 
 
-def test_an_ordinary_comparison_goes_on_beside_rows_of_a_phone(make_bundle, small_squad, rows_path, monkeypatch, capsys):
+def test_an_ordinary_comparison_goes_on_beside_rows_of_a_phone(
+    make_bundle, small_squad, rows_path, monkeypatch, capsys
+):
     bundle = make_bundle()
     append_result(rows_path, on_phone(bundle_sha256=open_bundle(bundle).sha256))
     append_result(rows_path, on_phone("elsewhere"))

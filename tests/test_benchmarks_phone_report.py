@@ -1,4 +1,6 @@
-"""The app's benchmark as results: the example is JSON that the app wrote on a JVM with LiteRT 1.4 (golden/)."""
+"""The app's benchmark as results: the example is JSON that the app wrote on a JVM with LiteRT 1.4
+(golden/).
+"""
 
 import json
 from pathlib import Path
@@ -19,11 +21,20 @@ from benchmarks.measure.phone_report import (
     report_machine,
     report_results,
 )
-from benchmarks.results.rows import Failure, Machine, PhoneLatency, PhoneQuestions, Runtime, append_result, read_results
+from benchmarks.results.rows import (
+    Failure,
+    Machine,
+    PhoneLatency,
+    PhoneQuestions,
+    Runtime,
+    append_result,
+    read_results,
+)
 
 EXAMPLE = Path(__file__).parent / "golden" / "phone_report.json"
 RUN = {"command": "c", "date": "2026-11-22T00:00:00Z"}
-N_RUNS, N_WARMUP = 50, 5
+N_RUNS = 50
+N_WARMUP = 5
 
 
 @pytest.fixture
@@ -51,7 +62,9 @@ def test_every_signature_and_number_of_threads_is_a_result(example):
     windows = [one for one in found if isinstance(one, PhoneLatency)]
     asked = [one for one in found if isinstance(one, PhoneQuestions)]
     assert len(found) == len(windows) + len(asked)
-    assert [(one.lengths, one.threads) for one in windows] == [(part["length"], part["threads"]) for part in example["windows"]]
+    assert [(one.lengths, one.threads) for one in windows] == [
+        (part["length"], part["threads"]) for part in example["windows"]
+    ]
     assert [one.threads for one in asked] == [1, 2]
     assert {one.model for one in found} == {"student-tflite-int8"}
     assert found[0].machine == report_machine(read_report(EXAMPLE))
@@ -60,7 +73,8 @@ def test_every_signature_and_number_of_threads_is_a_result(example):
 
 def test_figures_are_those_of_the_runs(example):
     found = results(EXAMPLE, example["model"]["sha256"])
-    part, one = example["windows"][0], found[0]
+    part = example["windows"][0]
+    one = found[0]
     times = sorted(part["times_ns"])
     assert (one.n_runs, one.n_warmup, len(times)) == (N_RUNS, N_WARMUP, N_RUNS)
     assert one.latency_ms_p50 == round(times[24] / 1e6, 4)  # the 25th of 50
@@ -68,9 +82,12 @@ def test_figures_are_those_of_the_runs(example):
     assert one.latency_ms_mean == pytest.approx(sum(times) / 50e6, abs=1e-4)
     assert one.latency_ms_first == round(part["warmup_ns"][0] / 1e6, 4)
     assert one.load_ms == pytest.approx(part["load_ns"] / 1e6, abs=1e-4)
-    assert one.memory_growth_mb == round((part["memory_bytes_after"] - part["memory_bytes_before_load"]) / 1e6, 1)
+    assert one.memory_growth_mb == round(
+        (part["memory_bytes_after"] - part["memory_bytes_before_load"]) / 1e6, 1
+    )
     assert one.thermal_status is None  # a JVM has none
-    part, asked = example["questions"][0], next(r for r in found if isinstance(r, PhoneQuestions))
+    part = example["questions"][0]
+    asked = next(r for r in found if isinstance(r, PhoneQuestions))
     assert asked.n == len(part["times_ns"]) == 28
     assert asked.n_windows == part["windows"] >= 28
     parts = asked.tokenize_ms_mean + asked.inference_ms_mean + asked.decode_ms_mean
@@ -98,7 +115,9 @@ def test_a_number_of_threads_that_failed_is_a_failure(example, tmp_path):
 
 
 def test_a_report_of_another_file_is_refused(example):
-    with pytest.raises(PhoneReportError, match=r"SHA-256 \w{12}\) was measured, which is not .* of teacher, student"):
+    with pytest.raises(
+        PhoneReportError, match=r"SHA-256 \w{12}\) was measured, which is not .* of teacher, student"
+    ):
         results(EXAMPLE, "1" * 64)
 
 
@@ -131,9 +150,12 @@ def test_a_report_that_was_cut_off_is_refused(tmp_path):
         read_report(path)
 
 
-def test_rows_are_kept_and_shown_by_the_command_that_takes_logs(example, make_export, tmp_path, monkeypatch, capsys):
+def test_rows_are_kept_and_shown_by_the_command_that_takes_logs(
+    example, make_export, tmp_path, monkeypatch, capsys
+):
     monkeypatch.setattr(compare, "write_report", lambda path, page: None)
-    bundle, rows = make_export("student-tflite-int8", 1234), tmp_path / "rows.jsonl"
+    bundle = make_export("student-tflite-int8", 1234)
+    rows = tmp_path / "rows.jsonl"
     sha256 = json.loads((bundle / "manifest.json").read_bytes())["files"]["model.tflite"]
     path = changed(tmp_path / "pixel.json", example, model=example["model"] | {"sha256": sha256})
     assert run_cli(monkeypatch, bundle, "--phone-log", path, "--rows", rows) == 0

@@ -1,4 +1,5 @@
-"""The report stands alone, says what was found, and shows every model; its plots' fronts and axes on hand-made values."""
+"""The report stands alone, says what was found, and shows every model; its plots' fronts and axes on
+hand-made values."""
 
 import re
 import tomllib
@@ -37,18 +38,31 @@ from benchmarks.show.plots import (
 )
 from benchmarks.show.report import Page, best_entry, headline, why_best, write_report
 
-KNOWN = {"f1_low": 77.25, "f1_high": 78.75, "f1_retained_low": 0.968, "f1_retained_high": 0.981, "resampled": "questions"}
+KNOWN = {
+    "f1_low": 77.25,
+    "f1_high": 78.75,
+    "f1_retained_low": 0.968,
+    "f1_retained_high": 0.981,
+    "resampled": "questions",
+}
 
 
 def comparison():
     """The teacher takes 100 ms padded and 50 unpadded; good keeps its F1, rapid is faster and does not."""
     small = {"size_bytes": 23_500_000}
     return [
-        scored(), timed(ms=100.0), timed(ms=50.0, lengths="real"), scored("slow", 78.0, **small), scored("good", 78.0, **small),
-        timed("slow", 50.0, "real", **small), timed("good", 20.0, **small), timed("good", 10.0, "real", **small),
-        scored("rapid", 60.0, **small), timed("rapid", 2.0, "real", **small),
+        scored(),
+        timed(ms=100.0),
+        timed(ms=50.0, lengths="real"),
+        scored("slow", 78.0, **small),
+        scored("good", 78.0, **small),
+        timed("slow", 50.0, "real", **small),
+        timed("good", 20.0, **small),
+        timed("good", 10.0, "real", **small),
+        scored("rapid", 60.0, **small),
+        timed("rapid", 2.0, "real", **small),
         failure("<b>broken</b>", "onnxruntime computes this model wrongly"),
-    ]  # fmt: skip
+    ]
 
 
 def test_page_loads_nothing_and_names_no_absolute_path():
@@ -115,7 +129,8 @@ def test_a_headline_of_padded_times_alone_and_none_where_the_baseline_failed():
 def test_the_models_of_all_targets_share_a_table_and_only_one_line_is_the_best():
     there = [one for one in comparison()]
     for one in there:
-        one.target, one.machine = "ssh:pi", Machine("Pi", 4)
+        one.target = "ssh:pi"
+        one.machine = Machine("Pi", 4)
     page = Page(collect([*comparison(), *there])).render()
     models = page[page.index("<h2>Models") :].split("</section>")[0]
     assert models.count('<tr class="best') == 1
@@ -148,7 +163,9 @@ def test_the_verdict_is_the_first_line_of_its_section(group):
     page = Page([group]).render()
     section = page[page.index("<h2>Against other tools") :].split("</section>")[0]
     verdict = re.search(r"<p><strong>(.*?)</strong></p>", section)[1]
-    assert verdict.startswith("Unpadded, student-openvino-int8 is the fastest at equal F1: 1.25 times as fast")
+    assert verdict.startswith(
+        "Unpadded, student-openvino-int8 is the fastest at equal F1: 1.25 times as fast"
+    )
     assert "Padded to 384, our student-onnx-int8 is the fastest at equal F1" in verdict
     assert section.count("<table>") == 3  # unpadded, padded to 128 and to 384
     assert section.count("OpenVINO (openvino 2026.1.0, nncf 3.0.0)") == 1  # what all tables say stands once
@@ -159,7 +176,11 @@ def test_peers_are_neither_the_headline_nor_the_best_line_and_are_drawn_hollow(g
     assert best_entry(group).model == "student-onnx-int8"
     sentence, cards = headline(group)
     assert "5.0 times faster unpadded" in sentence
-    assert [("quick" in what, "95 %: " in what) for _, what in cards[3:]] == [(True, True), (True, True), (False, True)]
+    assert [("quick" in what, "95 %: " in what) for _, what in cards[3:]] == [
+        (True, True),
+        (True, True),
+        (False, True),
+    ]
     page = Page([group]).render()
     assert page.count('class="whisker') == 2 * 2  # of two models in two plots
     assert len(re.findall(r'class="mark c\d+ peer"', page)) == 2 * 2
@@ -189,7 +210,8 @@ def test_the_front_holds_what_nothing_beats_in_both(places, front):
 def test_axes_end_in_round_values_and_hold_all_points():
     assert linear_axis(74.2, 80.9).ticks == (76.0, 78.0, 80.0)
     assert linear_axis(0, 1).ticks == pytest.approx((0, 0.2, 0.4, 0.6, 0.8, 1))
-    near, far = log_or_zero_axis([10, 25]), log_or_zero_axis([4, 40])
+    near = log_or_zero_axis([10, 25])
+    far = log_or_zero_axis([4, 40])
     assert (near.log, near.low, far.log) == (False, 0, True)
     assert far.ticks == (5, 10, 20)
     assert far.place(4) + far.place(40) == pytest.approx(100)  # as much room on both sides
@@ -203,8 +225,10 @@ def test_a_plot_of_latency_shows_single_unpadded_windows_on_the_fewest_threads()
         results += [timed(ms=10.0 * threads, lengths=n, threads=threads) for n in (384, "real")]
     (_, size), (key, latency) = group_plots(collect([*results, batched()])[0])
     assert (key, [p.x for p in latency.points], latency.axis_title) == (
-        "latency", [10.0], "mean ms for one window, unpadded, 1 thread",
-    )  # fmt: skip
+        "latency",
+        [10.0],
+        "mean ms for one window, unpadded, 1 thread",
+    )
     assert dict(size.points[0].details)["bundle"] == "sha of teacher"[:16]
     assert dict(latency.points[0].details)["setting"] == "1 thread, unpadded, batch 1"
 
@@ -217,7 +241,9 @@ def test_every_point_of_a_drawing_is_numbered_and_named_and_marks_at_one_spot_ar
     numbers = re.findall(r'<text x="([\d.]+)" y="([\d.]+)" text-anchor="middle">(\d)</text>', svg)
     assert [number for *_, number in numbers][-5:] == ["1", "2", "3", "4", "5"]
     places = [(float(x), float(y)) for x, y, _ in numbers[-5:]]
-    assert all(abs(a - c) > 11 or abs(b - d) > 11 for i, (a, b) in enumerate(places) for c, d in places[i + 1 :])
+    assert all(
+        abs(a - c) > 11 or abs(b - d) > 11 for i, (a, b) in enumerate(places) for c, d in places[i + 1 :]
+    )
     assert svg.count('class="mark"') == 5
     assert "&lt;a&gt;" in svg
     assert "log scale" in svg
@@ -235,11 +261,20 @@ def test_runtimes_of_results_have_their_colours():
 
 
 def test_rows_of_training_alone_make_a_page():
-    shared = facts("fine-tune-fp32", stage="training", target="cpu") | {"params": None, "params_without_embeddings": None}
+    shared = facts("fine-tune-fp32", stage="training", target="cpu") | {
+        "params": None,
+        "params_without_embeddings": None,
+    }
     speed = TrainingSpeed(
-        **shared, threads=1, batch=16, lengths="real", objective="gold answers", windows_per_s=5.0, round_windows_per_s=(5.0,),
+        **shared,
+        threads=1,
+        batch=16,
+        lengths="real",
+        objective="gold answers",
+        windows_per_s=5.0,
+        round_windows_per_s=(5.0,),
         n_runs=12,
-    )  # fmt: skip
+    )
     page = Page(collect([speed]), command="python again").render()
     assert "Z80" in page
     assert "python again" in page

@@ -1,4 +1,5 @@
-"""The page in a browser: no errors, no requests, the numbers of the rows; tables sort and filter, and it fits a phone."""
+"""The page in a browser: no errors, no requests, the numbers of the rows; tables sort and filter, and it fits
+a phone."""
 
 import json
 import sys
@@ -51,7 +52,10 @@ def column(page, table, heading, *, shown=False):
 
 
 def click(page, table, heading):
-    page.run(f"[...{OF_TABLE}[{table}].querySelectorAll('th button')].find(b => b.textContent === {json.dumps(heading)}).click()")
+    page.run(
+        f"[...{OF_TABLE}[{table}].querySelectorAll('th button')].find(b => b.textContent === "
+        f"{json.dumps(heading)}).click()"
+    )
 
 
 def test_it_opens_without_an_error_and_asks_for_nothing(page, material):
@@ -60,7 +64,10 @@ def test_it_opens_without_an_error_and_asks_for_nothing(page, material):
     assert {url for url in page.requests if not url.startswith("data:")} == {material[0].as_uri()}
     assert page.run("document.scripts.length") == 1
     # Were there anything to fetch, the page's own policy would refuse it.
-    page.run("(() => { const image = new Image(); image.src = 'http://127.0.0.1:9/x.png'; document.body.append(image); })()")
+    page.run(
+        "(() => { const image = new Image(); image.src = 'http://127.0.0.1:9/x.png'; "
+        "document.body.append(image); })()"
+    )
     assert page.run("document.querySelectorAll('img').length") == 1
     assert any("Content Security Policy" in error for error in page.errors)
 
@@ -68,14 +75,18 @@ def test_it_opens_without_an_error_and_asks_for_nothing(page, material):
 def test_numbers_equal_the_results(page, material):
     results = material[1]
     newest = {(r.model, r.target): r for r in results if isinstance(r, Accuracy | Failure)}
-    names, targets = column(page, 0, "model")[0], column(page, 0, "target")[0]
+    names = column(page, 0, "model")[0]
+    targets = column(page, 0, "target")[0]
     assert set(zip(names, targets, strict=True)) == set(newest)
     wanted = [newest[key] for key in zip(names, targets, strict=True)]
     for heading, key, form, scale, unit in (
-        ("F1", "f1", ".2f", 1, ""), ("EM", "exact", ".2f", 1, ""), ("MB", "size_bytes", ".1f", 1e-6, ""),
-        ("retained", "f1_retained", ".1f", 100, "%"), ("agreement", "same_answers", ".1f", 100, "%"),
+        ("F1", "f1", ".2f", 1, ""),
+        ("EM", "exact", ".2f", 1, ""),
+        ("MB", "size_bytes", ".1f", 1e-6, ""),
+        ("retained", "f1_retained", ".1f", 100, "%"),
+        ("agreement", "same_answers", ".1f", 100, "%"),
         ("M instr.", "instructions_per_window", ",.1f", 1e-6, ""),
-    ):  # fmt: skip
+    ):
         texts, values = column(page, 0, heading)
         figures = [getattr(result, key, None) for result in wanted]
         pairs = zip(wanted, figures, strict=True)
@@ -84,7 +95,12 @@ def test_numbers_equal_the_results(page, material):
         shown = [text.split(" (")[0] for text in texts]
         assert shown == ["–" if figure is None else f"{figure * scale:{form}}{unit}" for figure in figures]
     timed = [r for r in results if isinstance(r, Latency)]
-    for heading, key in (("p50 ms", "latency_ms_p50"), ("p99 ms", "latency_ms_p99"), ("runs", "n_runs"), ("threads", "threads")):
+    for heading, key in (
+        ("p50 ms", "latency_ms_p50"),
+        ("p99 ms", "latency_ms_p99"),
+        ("runs", "n_runs"),
+        ("threads", "threads"),
+    ):
         assert sorted(column(page, 1, heading)[1]) == sorted(float(getattr(row, key)) for row in timed)
 
 
@@ -110,14 +126,18 @@ def test_a_click_on_a_heading_sorts_by_value_and_another_turns_it(page):
     click(page, 0, "model")
     names = column(page, 0, "model")[0]
     assert names.index("broken") < names.index("student") < names.index("teacher")
-    assert page.run("[...document.querySelectorAll('[aria-sort]')].map(th => th.textContent + th.ariaSort)") == ["modelascending"]
+    assert page.run(
+        "[...document.querySelectorAll('[aria-sort]')].map(th => th.textContent + th.ariaSort)"
+    ) == ["modelascending"]
     assert page.errors == []
 
 
 def test_the_filter_leaves_the_lines_of_one_target(page):
     def choose(target):
-        page.run(f"(() => {{ const s = document.querySelector('#target'); s.value = {json.dumps(target)};"
-                 "s.dispatchEvent(new Event('change')); })()")  # fmt: skip
+        page.run(
+            f"(() => {{ const s = document.querySelector('#target'); s.value = {json.dumps(target)};"
+            "s.dispatchEvent(new Event('change')); })()"
+        )
         return [set(column(page, table, "target", shown=True)[0]) for table in (0, 1)]
 
     options = page.run("[...document.querySelectorAll('#target option')].map(o => o.textContent)")
@@ -129,7 +149,9 @@ def test_the_filter_leaves_the_lines_of_one_target(page):
 
 def test_text_of_rows_and_data_stays_text(page):
     assert ODD_NAME in column(page, 0, "model")[0]
-    assert page.run("[...document.querySelectorAll('td b, th b, h4 i, dd b, blockquote i, li b')].length") == 0
+    assert (
+        page.run("[...document.querySelectorAll('td b, th b, h4 i, dd b, blockquote i, li b')].length") == 0
+    )
     questions = page.run("[...document.querySelectorAll('.example h4')].map(h => h.textContent)")
     assert "Whose <i>tag</i> & which \u202eway?" in questions
     assert "broken failed: cannot load <it>" in page.run("document.querySelector('header').textContent")
@@ -139,8 +161,17 @@ def test_every_mark_says_what_it_is_to_pointer_keyboard_and_reader(page):
     labels = page.run("[...document.querySelectorAll('.mark')].map(m => m.getAttribute('aria-label'))")
     assert len(labels) == 4 + 4 + 2 + 2  # size and latency on the CPU, size and instructions on ARM
     of_latency = next(label for label in labels if "model student-int8" in label and "latency" in label)
-    for part in ("latency 9.1 ms", "precision int8", "runtime ai-edge-litert 2.3.0", f"target cpu: {CPU}", f"bundle {INT8[:16]}",
-                 "1 thread, unpadded, batch 1", "F1 66.67", "95 %", "7 questions"):  # fmt: skip
+    for part in (
+        "latency 9.1 ms",
+        "precision int8",
+        "runtime ai-edge-litert 2.3.0",
+        f"target cpu: {CPU}",
+        f"bundle {INT8[:16]}",
+        "1 thread, unpadded, batch 1",
+        "F1 66.67",
+        "95 %",
+        "7 questions",
+    ):
         assert part in of_latency
     of_arm = next(label for label in labels if "instructions 1,234.6 M" in label)
     assert f"target qemu:neoverse-n1: {ARM}" in of_arm
@@ -177,7 +208,9 @@ def test_it_fits_a_phone(page, material, dark):
         return boxes.length > 1 && boxes.every((a, i) => boxes.slice(i + 1).every(b =>
             a.right <= b.left || b.right <= a.left || a.bottom <= b.top || b.bottom <= a.top)); }))"""
     assert page.run(apart)
-    ink, paper = page.run("(({color, backgroundColor}) => [color, backgroundColor])(getComputedStyle(document.body))")
+    ink, paper = page.run(
+        "(({color, backgroundColor}) => [color, backgroundColor])(getComputedStyle(document.body))"
+    )
     brightness = [sum(map(int, colour[4:-1].split(","))) / 3 for colour in (ink, paper)]
     assert (brightness[0] > brightness[1]) == dark
     assert abs(brightness[0] - brightness[1]) > 150
@@ -194,15 +227,22 @@ def test_without_scripts_nothing_but_sorting_is_missing(page, material):
 
 
 def test_bars_and_examples_show_the_three_models(page):
-    bars = page.run("[...document.querySelectorAll('.retained .row')].map(r => r.innerText.replace(/\\s+/g, ' '))")
+    bars = page.run(
+        "[...document.querySelectorAll('.retained .row')].map(r => r.innerText.replace(/\\s+/g, ' '))"
+    )
     assert any(bar.startswith("student-int8 77.8%") for bar in bars)  # 66.67 of 85.71
     assert page.run("document.querySelectorAll('.retained u').length") == 2  # the odd model's row has none
-    who = page.run("[...document.querySelectorAll('.bin')].find(b => b.innerText.startsWith('who')).innerText")
+    who = page.run(
+        "[...document.querySelectorAll('.bin')].find(b => b.innerText.startsWith('who')).innerText"
+    )
     assert who.split()[:3] == ["who", "2", "questions"]  # whose and whom
     assert next(line for line in who.split("\n") if line[:1].isdigit()).startswith("100.0")
     example = page.run("document.querySelector('.example').innerText")
     assert "When did it rain?" in example
-    marked = page.run("[...document.querySelector('.example').querySelectorAll('mark')].map(m => [m.className, m.textContent])")
+    marked = page.run(
+        "[...document.querySelector('.example').querySelectorAll('mark')].map(m => [m.className, "
+        "m.textContent])"
+    )
     assert marked == [["s2", "Paris"], ["gold s0", "Monday"]]
     commands = page.run("[...document.querySelectorAll('pre')].map(p => p.textContent)")
     assert commands[0].startswith("python benchmarks/compare.py --data ")
@@ -214,10 +254,21 @@ def test_bars_and_examples_show_the_three_models(page):
 def test_a_measuring_run_and_the_page_alone_write_the_same(material, tmp_path, monkeypatch, capsys):
     """`show` is what every measuring run ends in."""
     folder = material[0].parent
-    config = CompareConfig(data=str(folder / "data.json"), rows=folder / "rows.jsonl", page=tmp_path / "a.html")
+    config = CompareConfig(
+        data=str(folder / "data.json"), rows=folder / "rows.jsonl", page=tmp_path / "a.html"
+    )
     results = read_results(config.rows)
     compare.show(config, compare.collect(results, compare.newest_order(results)), [])
-    words = ["compare", "--report", "--rows", str(config.rows), "--data", config.data, "--page", str(tmp_path / "b.html")]
+    words = [
+        "compare",
+        "--report",
+        "--rows",
+        str(config.rows),
+        "--data",
+        config.data,
+        "--page",
+        str(tmp_path / "b.html"),
+    ]
     monkeypatch.setattr(sys, "argv", words)
     run_command(compare.command)
     capsys.readouterr()

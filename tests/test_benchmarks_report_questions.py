@@ -65,7 +65,13 @@ def test_the_first_question_word_decides(question, word):
 
 @pytest.mark.parametrize(
     ("n_words", "name"),
-    [(1, "up to 75 words"), (75, "up to 75 words"), (76, "76–100 words"), (200, "151–200 words"), (201, "over 200 words")],
+    [
+        (1, "up to 75 words"),
+        (75, "up to 75 words"),
+        (76, "76–100 words"),
+        (200, "151–200 words"),
+        (201, "over 200 words"),
+    ],
 )
 def test_passages_are_binned_by_words(n_words, name):
     assert passage_length(ask("", n_words)) == name
@@ -75,14 +81,23 @@ def test_passages_are_binned_by_words(n_words, name):
 def test_scores_are_those_of_each_answer(kept):
     assert kept.f1[TEACHER].tolist() == [100, 100, 100, 100, 100, 100, 0]
     assert kept.f1[STUDENT].tolist() == [100, 0, 100, 100, 100, 100, 0]
-    assert kept.f1[INT8].tolist() == pytest.approx([100, 0, 0, 100, 100, 100, 200 / 3])  # "wrote" of "wrote it"
+    assert kept.f1[INT8].tolist() == pytest.approx(
+        [100, 0, 0, 100, 100, 100, 200 / 3]
+    )  # "wrote" of "wrote it"
 
 
 def test_slices_hold_the_mean_of_their_questions(kept, material):
     three = chosen_three(kept, material[2][0])
     assert [e.model for e in three] == ["teacher", "student", "student-int8"]
     by_word = {one.name: one for one in slices(kept, three, question_type, TYPES)}
-    assert {name: one.n for name, one in by_word.items()} == {"what": 1, "who": 2, "when": 1, "where": 1, "how": 1, "other": 1}
+    assert {name: one.n for name, one in by_word.items()} == {
+        "what": 1,
+        "who": 2,
+        "when": 1,
+        "where": 1,
+        "how": 1,
+        "other": 1,
+    }
     assert [f1.mean for f1 in by_word["who"].f1] == [100, 100, 50]
     assert (by_word["who"].f1[2].low, by_word["who"].f1[2].high) == (0, 100)
     by_length = slices(kept, three, passage_length, LENGTHS)
@@ -118,18 +133,22 @@ def test_the_student_is_what_the_int8_file_was_made_of_and_smaller_than_the_teac
     page = Page([group], kept).render()
     assert "int8: <strong>student-int8<" in page
     assert "student: <strong>" not in page
-    student.newest.params, int8.newest.params, int8.newest.parent_sha256 = 1000, 1000, None
+    student.newest.params = 1000
+    int8.newest.params = 1000
+    int8.newest.parent_sha256 = None
     assert chosen_three(kept, group) == [teacher, int8]  # nothing says what it was made of
     int8.newest.precision = "fp16"
     assert chosen_three(kept, group) == []
-    int8.newest.precision, int8.newest.peer = "int8", "torchao-int8"
+    int8.newest.precision = "int8"
+    int8.newest.peer = "torchao-int8"
     assert chosen_three(kept, group) == []  # another tool's is not the student's
 
 
 def test_figures_against_another_baseline_are_left_out_and_the_page_says_so(material):
     (group, *_) = material[2]
     other = entry_of(group, INT8)
-    other.accuracy.baseline, other.accuracy.baseline_sha256 = "t", "9" * 64
+    other.accuracy.baseline = "t"
+    other.accuracy.baseline_sha256 = "9" * 64
     assert best_entry(group).newest.bundle_sha256 == STUDENT
     kept, _ = read_kept(material[1], material[0], [group])
     assert chosen_three(kept, group) == []
@@ -145,7 +164,10 @@ def test_answers_that_are_not_those_of_the_row_do_not_count(material):
     answers_path(rows_path, STUDENT, sha256).write_text("{", encoding="utf-8")
     kept, faults = read_kept(data, rows_path, groups)
     assert [e.model for e in groups[0].entries if kept.holds(e)] == ["teacher"]
-    assert [fault.split(" left out: ")[0] for fault in faults] == ["answers of student", "answers of student-int8"]
+    assert [fault.split(" left out: ")[0] for fault in faults] == [
+        "answers of student",
+        "answers of student-int8",
+    ]
     assert "has F1 85.71, its row 66.67; measure it again" in faults[1]
 
 
@@ -154,12 +176,12 @@ def test_a_data_file_that_is_not_the_rows_is_refused_when_chosen(material, tmp_p
     kept, notices = read_kept(EMBEDDED, rows_path, groups)
     assert kept is None
     (line,) = notices
-    assert line.startswith(
-        "no single questions without their data file; give it: --data data.json (SHA-256"
-    )
+    assert line.startswith("no single questions without their data file; give it: --data data.json (SHA-256")
     other = tmp_path / "other.json"
     other.write_text(Path(data).read_text() + " ")
-    with pytest.raises(OptionError, match=r"other\.json: has SHA-256 [0-9a-f]{16}…, but the rows were measured on data\.json"):
+    with pytest.raises(
+        OptionError, match=r"other\.json: has SHA-256 [0-9a-f]{16}…, but the rows were measured on data\.json"
+    ):
         read_kept(str(other), rows_path, groups)
     assert read_kept(EMBEDDED, rows_path, [group for group in groups if group.on_phone]) == (None, [])
 
@@ -172,7 +194,11 @@ def test_the_nearest_of_several_places_is_marked():
 
 
 def test_marks_may_overlap_and_far_text_is_cut():
-    assert pieces("a <b> c", [(0, 5, "gold"), (2, 7, "s0")]) == [("a ", "gold"), ("<b>", "gold s0"), (" c", "s0")]
+    assert pieces("a <b> c", [(0, 5, "gold"), (2, 7, "s0")]) == [
+        ("a ", "gold"),
+        ("<b>", "gold s0"),
+        (" c", "s0"),
+    ]
     context = "start " + "x " * 300 + "answer" + " y" * 300 + " far"
     at = context.index("answer")
     first, before, marked, after, last = pieces(context, [(at, at + 6, "gold")])

@@ -1,4 +1,5 @@
-"""The page from rows that exist: what is left out is named in one line, the rest is shown, and nothing is measured."""
+"""The page from rows that exist: what is left out is named in one line, the rest is shown, and nothing is
+measured."""
 
 import json
 from pathlib import Path
@@ -38,7 +39,10 @@ def test_the_page_is_written_beside_the_rows_and_they_stay(material, monkeypatch
     before = rows_path.read_bytes()
     assert run_cli(monkeypatch, "--report", "--rows", rows_path, "--data", data) == 0
     captured = capsys.readouterr()
-    assert captured.out.splitlines() == [f"rows: {rows_path}", f"report: {rows_path.with_name('report.html')}"]
+    assert captured.out.splitlines() == [
+        f"rows: {rows_path}",
+        f"report: {rows_path.with_name('report.html')}",
+    ]
     assert captured.err == ""
     assert "student-int8" in rows_path.with_name("report.html").read_text()
     assert rows_path.read_bytes() == before
@@ -95,7 +99,9 @@ def test_another_data_file_is_refused_and_an_old_page_stays(material, tmp_path, 
     assert run_cli(monkeypatch, "--report", "--rows", rows_path, "--data", data, "--page", data) == 2
     assert "is an input of this command" in capsys.readouterr().err
     assert page.read_text() == "old"
-    assert run_cli(monkeypatch, "--report", "--rows", rows_path) == 0  # the default data is another file: said, and no fault
+    assert (
+        run_cli(monkeypatch, "--report", "--rows", rows_path) == 0
+    )  # the default data is another file: said, and no fault
     assert "give it: --data data.json" in capsys.readouterr().err
     assert "give it: --data data.json" in page.read_text()
 
@@ -106,7 +112,8 @@ def test_a_bundle_changed_since_its_row_is_left_out(material, make_bundle, tmp_p
     rows_path.unlink()
     for result in rows:
         if result.model == "student":
-            result.model, result.bundle_sha256 = bundle.name, open_bundle(bundle).sha256
+            result.model = bundle.name
+            result.bundle_sha256 = open_bundle(bundle).sha256
         append_result(rows_path, result)
     words = ("--report", "--rows", rows_path, "--data", data)
     assert run_cli(monkeypatch, bundle, *words) == 0
@@ -125,7 +132,9 @@ def test_a_bundle_changed_since_its_row_is_left_out(material, make_bundle, tmp_p
     damaged.mkdir()
     assert run_cli(monkeypatch, changed, damaged, bundle, *words) == 1
     first, second = capsys.readouterr().err.splitlines()
-    assert first.startswith(f"left out: {changed.relative_to(tmp_path)}: has changed since it was measured (its hash is ")
+    assert first.startswith(
+        f"left out: {changed.relative_to(tmp_path)}: has changed since it was measured (its hash is "
+    )
     assert first.endswith("compare it again, without --report")
     assert second.startswith("left out: damaged: no manifest.json")
     assert page.read_text().count('data-target="cpu"') == 1 + 2
@@ -137,17 +146,26 @@ def test_a_bundle_changed_since_its_row_is_left_out(material, make_bundle, tmp_p
 
 
 def test_a_bundle_brings_what_other_tools_made_of_it(material, make_bundle):
-    results, sha256 = material[2], open_bundle(make_bundle()).sha256
+    results = material[2]
+    sha256 = open_bundle(make_bundle()).sha256
     own = replace(results[1], bundle_sha256=sha256)
     peer = replace(results[2], model="student-peer", peer="openvino-int8", bundle_sha256="9" * 64)
-    of_it, of_another = replace(peer, parent_sha256=sha256), replace(peer, parent_sha256="8" * 64)
+    of_it = replace(peer, parent_sha256=sha256)
+    of_another = replace(peer, parent_sha256="8" * 64)
     assert results_of_bundles([*results, own, of_it], [make_bundle()]) == ([own, of_it], [])
     assert results_of_bundles([*results, own, of_another], [make_bundle()]) == ([own], [])
 
 
 def test_options_of_a_measurement_are_refused():
-    for option, value in (("baseline", rows_path_of("x")), ("quick", True), ("lengths", ("128",)), ("skip_latency", True)):
-        with pytest.raises(OptionError, match=rf"--{option.replace('_', '-')} must be left out with --report"):
+    for option, value in (
+        ("baseline", rows_path_of("x")),
+        ("quick", True),
+        ("lengths", ("128",)),
+        ("skip_latency", True),
+    ):
+        with pytest.raises(
+            OptionError, match=rf"--{option.replace('_', '-')} must be left out with --report"
+        ):
             CompareConfig(report=True, **{option: value})
     with pytest.raises(OptionError, match="--report must be left out with --phone-log"):
         CompareConfig(report=True, phone_log=(rows_path_of("a.log"),), phone="Pixel 8")

@@ -31,14 +31,30 @@ from qa.evaluation.bootstrap import Interval
 def some():
     """One of each class."""
     shared = {name: getattr(scored(), name) for name in Accuracy.__struct_fields__}
-    speed = {"threads": 1, "batch": 4, "lengths": "real", "objective": "loss", "windows_per_s": 2.0, "n_runs": 5}
+    speed = {
+        "threads": 1,
+        "batch": 4,
+        "lengths": "real",
+        "objective": "loss",
+        "windows_per_s": 2.0,
+        "n_runs": 5,
+    }
     names = [name for name in TrainingSpeed.__struct_fields__ if name in shared]
     return [
-        scored("s", embeddings="pq3", by_category={"Simple": {"f1": 1.5, "total": 2}}), timed(quick=True), on_phone(),
+        scored("s", embeddings="pq3", by_category={"Simple": {"f1": 1.5, "total": 2}}),
+        timed(quick=True),
+        on_phone(),
         failure("f", unsupported=True),
-        TargetAccuracy(**shared, reference="r", reference_f1=1.0, parity_max_abs=0.1, same_spans=1.0, instructions_per_window=7),
+        TargetAccuracy(
+            **shared,
+            reference="r",
+            reference_f1=1.0,
+            parity_max_abs=0.1,
+            same_spans=1.0,
+            instructions_per_window=7,
+        ),
         TrainingSpeed(**{name: shared[name] for name in names}, **speed, round_windows_per_s=(1.0, 3.0)),
-    ]  # fmt: skip
+    ]
 
 
 def test_what_was_appended_is_read_as_it_was(tmp_path):
@@ -59,17 +75,27 @@ def test_what_was_appended_is_read_as_it_was(tmp_path):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"latency_ms_mean": 0.0}, "latency_ms_mean"), ({"latency_ms_mean": "9"}, "latency_ms_mean"), ({"threads": 0}, "threads"),
-        ({"round_ms": [1.0, 0.0]}, "round_ms"), ({"lengths": "long"}, "lengths"), ({"quick": "yes"}, "quick"),
-        ({"affinity": "0-1"}, "affinity"), ({"machine": "Z80"}, "machine"), ({"speed": 3}, "speed"), ({"kind": "row"}, "row"),
-        ({"data": None}, "data"), ({"runtime": {"package": 3}}, "runtime"),
+        ({"latency_ms_mean": 0.0}, "latency_ms_mean"),
+        ({"latency_ms_mean": "9"}, "latency_ms_mean"),
+        ({"threads": 0}, "threads"),
+        ({"round_ms": [1.0, 0.0]}, "round_ms"),
+        ({"lengths": "long"}, "lengths"),
+        ({"quick": "yes"}, "quick"),
+        ({"affinity": "0-1"}, "affinity"),
+        ({"machine": "Z80"}, "machine"),
+        ({"speed": 3}, "speed"),
+        ({"kind": "row"}, "row"),
+        ({"data": None}, "data"),
+        ({"runtime": {"package": 3}}, "runtime"),
     ],
-)  # fmt: skip
+)
 def test_a_line_that_breaks_its_class_is_named_and_left_out(tmp_path, change, said):
     path = tmp_path / "rows.jsonl"
     good = msgspec.json.encode(timed())
     path.write_bytes(good + b"\n" + json.dumps(json.loads(good) | change).encode() + b"\n" + good[:40])
-    with pytest.raises(ResultsError, match=rf"rows\.jsonl: line 2 is not a result \(.*{said}.*\); remove that line"):
+    with pytest.raises(
+        ResultsError, match=rf"rows\.jsonl: line 2 is not a result \(.*{said}.*\); remove that line"
+    ):
         read_results(path)
     results, faults = sound_results(path)
     assert results == [timed()]
@@ -78,7 +104,9 @@ def test_a_line_that_breaks_its_class_is_named_and_left_out(tmp_path, change, sa
 
 def test_zero_seconds_are_refused_where_subnormal_numbers_are_flushed_to_zero(tmp_path):
     path = tmp_path / "rows.jsonl"
-    path.write_bytes(json.dumps(json.loads(msgspec.json.encode(timed())) | {"latency_ms_mean": 0.0}).encode() + b"\n")
+    path.write_bytes(
+        json.dumps(json.loads(msgspec.json.encode(timed())) | {"latency_ms_mean": 0.0}).encode() + b"\n"
+    )
     torch.set_flush_denormal(True)
     try:
         with pytest.raises(ResultsError, match="latency_ms_mean"):
@@ -142,7 +170,8 @@ def test_articles_are_drawn_whole():
     """20 articles of 5 questions that all agree: 20 independent draws, not 100."""
     scores = np.repeat(np.arange(20) % 2, 5) * 100.0
     articles = [f"a{n}" for n in np.repeat(np.arange(20), 5)]
-    by_article, by_question = score_interval(scores, articles), score_interval(scores, ["one"] * 100)
+    by_article = score_interval(scores, articles)
+    by_question = score_interval(scores, ["one"] * 100)
     assert by_article.mean == by_question.mean == 50
     # Deviations: 50 / sqrt(20) = 11.2 and 50 / sqrt(100) = 5 points.
     assert (by_article.low, by_article.high) == pytest.approx((50 - 1.96 * 11.2, 50 + 1.96 * 11.2), abs=2.5)
@@ -156,12 +185,15 @@ def test_ratios_are_paired_and_the_baselines_own_has_no_width():
     assert over == "articles"
     assert [round(one.mean, 6) for one in own] == [75, 67.5]
     assert (ratios[0].low, ratios[0].high) == (1, 1)
-    assert (ratios[1].low, ratios[1].mean, ratios[1].high) == pytest.approx((0.9, 0.9, 0.9))  # what both find hard moves neither
+    assert (ratios[1].low, ratios[1].mean, ratios[1].high) == pytest.approx(
+        (0.9, 0.9, 0.9)
+    )  # what both find hard moves neither
     assert score_intervals(np.zeros((9, 2)), list("abcdefghi"), 0)[1:] == ([None, None], "questions")
 
 
 def test_speedups_are_of_one_run_by_means_and_paired_by_round():
-    base, own = timed(ms=100.0, rounds=(0.8, 1.2, 1.0, 1.0, 1.0)), timed("s", 20.0, rounds=(0.8, 1.2, 1.0, 1.0, 1.0))
+    base = timed(ms=100.0, rounds=(0.8, 1.2, 1.0, 1.0, 1.0))
+    own = timed("s", 20.0, rounds=(0.8, 1.2, 1.0, 1.0, 1.0))
     assert speedup(base, own) == Interval(pytest.approx(5), pytest.approx(5), pytest.approx(5))
     assert speedup(timed(ms=100.0), timed("s", 20.0)) == 5
     assert speedup(base, timed("s", 20.0, date="2025-01-02T00:00:00Z")) is None
@@ -174,4 +206,3 @@ def test_speedups_are_of_one_run_by_means_and_paired_by_round():
 
 def test_quantiles_take_the_fewer_degrees_between_two():
     assert [t_quantile(n) for n in (1, 7, 13, 1000)] == [12.71, 2.45, 2.23, 2.04]
-

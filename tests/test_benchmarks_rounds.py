@@ -1,4 +1,5 @@
-"""Rounds in turns with real processes: equal work for all, one that fails drops out alone, a stopped run goes on."""
+"""Rounds in turns with real processes: equal work for all, one that fails drops out alone, a stopped run goes
+on."""
 
 import json
 from contextlib import closing
@@ -42,8 +43,12 @@ def contender(tmp_path, monkeypatch):
     windows = [(list(range(1, n + 1)), 2) for n in (2, 3, 4, 5, 6, 7)]
 
     def make(name):
-        timed = {setting: TimedWindows(windows, 1 if setting.lengths == "real" else 8) for setting in SETTINGS}
-        return TimedModel(name, Runtime("logging", "1.0"), on_this_machine(tmp_path / name, "logging_adapter"), timed)
+        timed = {
+            setting: TimedWindows(windows, 1 if setting.lengths == "real" else 8) for setting in SETTINGS
+        }
+        return TimedModel(
+            name, Runtime("logging", "1.0"), on_this_machine(tmp_path / name, "logging_adapter"), timed
+        )
 
     return make
 
@@ -73,16 +78,23 @@ def test_all_compute_the_same_windows_in_every_round(contender, journal, tmp_pat
     assert len(shapes(tmp_path, "a")) == PLAN.n_rounds * CALLS_OF_A_ROUND
     timed = [shape for first in range(0, 30, 10) for shape in shapes(tmp_path, "a")[first + 3 : first + 5]]
     assert sorted(timed) == [(1, n) for n in (2, 3, 4, 5, 6, 7)]  # each window once
-    assert all(shape == (1, 8) for first in range(0, 30, 10) for shape in shapes(tmp_path, "a")[first + 5 : first + 10])
+    assert all(
+        shape == (1, 8)
+        for first in range(0, 30, 10)
+        for shape in shapes(tmp_path, "a")[first + 5 : first + 10]
+    )
     for one in both:
-        assert {setting: len(turns) for setting, turns in one.turns.items()} == {setting: 3 for setting in SETTINGS}
+        assert {setting: len(turns) for setting, turns in one.turns.items()} == {
+            setting: 3 for setting in SETTINGS
+        }
         assert one.process_metrics.keys() >= {"load_ms", "latency_ms_first", "peak_memory_mb"}
         assert one.error is None
 
 
 @pytest.mark.parametrize(("name", "n_rounds"), [("fails0", 0), ("fails12", 1)])
 def test_one_that_fails_drops_out_alone(contender, journal, tmp_path, name, n_rounds):
-    bad, good = contender(name), contender("good")
+    bad = contender(name)
+    good = contender("good")
     run_interleaved_rounds([bad, good], SETTINGS, PLAN, 1, cores_for(1), journal(), progress=False)
     assert bad.error == "out of memory"
     assert len(bad.turns.get(SETTINGS[0], [])) == n_rounds
@@ -92,10 +104,14 @@ def test_one_that_fails_drops_out_alone(contender, journal, tmp_path, name, n_ro
 
 def test_a_stopped_run_goes_on_with_the_rounds_it_lacks(contender, journal, tmp_path):
     whole = journal()
-    run_interleaved_rounds([contender("a"), contender("b")], SETTINGS, PLAN, 1, cores_for(1), whole, progress=False)
+    run_interleaved_rounds(
+        [contender("a"), contender("b")], SETTINGS, PLAN, 1, cores_for(1), whole, progress=False
+    )
     lines = whole.path.read_bytes().splitlines(keepends=True)
     whole.close()
-    whole.path.write_bytes(b"".join(lines[:3]) + lines[3][:50])  # two rounds, and a third that was being written
+    whole.path.write_bytes(
+        b"".join(lines[:3]) + lines[3][:50]
+    )  # two rounds, and a third that was being written
     for name in "ab":
         (tmp_path / f"{name}.log").unlink()
     resumed = Journal(tmp_path / "rows.jsonl", {"models": "a b"}, "2027-01-01T00:00:00Z")
@@ -115,21 +131,32 @@ def test_a_stopped_run_goes_on_with_the_rounds_it_lacks(contender, journal, tmp_
 
 
 def test_another_runtime_than_the_answers_were_measured_with_is_not_timed(contender, journal, tmp_path):
-    changed, other = contender("a"), contender("b")
+    changed = contender("a")
+    other = contender("b")
     changed.runtime = Runtime("logging", "0.9")
     run_interleaved_rounds([changed, other], SETTINGS, PLAN, 1, cores_for(1), journal(), progress=False)
-    assert changed.error == "its accuracy was measured with logging 0.9, but it now runs with logging 1.0; measure it again"
+    assert (
+        changed.error
+        == "its accuracy was measured with logging 0.9, but it now runs with logging 1.0; measure it again"
+    )
     assert not (tmp_path / "a.log").exists()
     assert other.error is None
 
 
 def test_a_lost_connection_ends_the_run_and_keeps_its_rounds(contender, journal, tmp_path):
-    adapter = (tmp_path / "logging_adapter.py").read_text().replace('raise RuntimeError("out of memory")', "os._exit(255)")
+    adapter = (
+        (tmp_path / "logging_adapter.py")
+        .read_text()
+        .replace('raise RuntimeError("out of memory")', "os._exit(255)")
+    )
     (tmp_path / "logging_adapter.py").write_text("import os\n" + adapter)
-    lost, good = contender(f"fails{CALLS_OF_A_ROUND + 2}"), contender("good")
+    lost = contender(f"fails{CALLS_OF_A_ROUND + 2}")
+    good = contender("good")
     lost.deployment = replace(lost.deployment, exit_when_lost=255)  # as ssh ends when the network is gone
     kept = journal()
-    with pytest.raises(LostError, match=r"the connection was lost half-way \(exit code 255: .*\); the same command goes on"):
+    with pytest.raises(
+        LostError, match=r"the connection was lost half-way \(exit code 255: .*\); the same command goes on"
+    ):
         run_interleaved_rounds([lost, good], SETTINGS, PLAN, 1, cores_for(1), kept, progress=False)
     assert len(kept.entries) == len(journal().entries) == 1
     (tmp_path / f"{lost.key}.log").unlink()  # the network is there again
@@ -142,7 +169,13 @@ def test_a_lost_connection_ends_the_run_and_keeps_its_rounds(contender, journal,
 
 def test_other_numbers_of_threads_and_other_runs_are_apart(contender, journal, tmp_path):
     first = journal()
-    first.add({"threads": 2, "turns": {"a": {s.name: {"times_ms": [[1.0, 1.0]], "n_warmup": 3} for s in SETTINGS}}, "failed": {}})
+    first.add(
+        {
+            "threads": 2,
+            "turns": {"a": {s.name: {"times_ms": [[1.0, 1.0]], "n_warmup": 3} for s in SETTINGS}},
+            "failed": {},
+        }
+    )
     run_interleaved_rounds([one := contender("a")], SETTINGS, PLAN, 1, cores_for(1), first, progress=False)
     assert len(one.turns[SETTINGS[0]]) == PLAN.n_rounds
     other = Journal(tmp_path / "rows.jsonl", {"models": "a c"}, "2026-01-01T00:00:00Z")
@@ -153,7 +186,9 @@ def test_other_numbers_of_threads_and_other_runs_are_apart(contender, journal, t
 def test_the_same_run_is_measured_by_one_process_at_a_time(journal, tmp_path):
     first = journal()
     first.add({"threads": 1})
-    with pytest.raises(OptionError, match=r"rows\.jsonl: another process is at work on the same; let it end first"):
+    with pytest.raises(
+        OptionError, match=r"rows\.jsonl: another process is at work on the same; let it end first"
+    ):
         Journal(tmp_path / "rows.jsonl", {"models": "a b"}, "2027-01-01T00:00:00Z")
     first.add({"threads": 2})
     again = journal()

@@ -1,4 +1,5 @@
-"""Tables out of hand-made results: what is compared with what, newest first, unknown as a dash, and Markdown markers."""
+"""Tables out of hand-made results: what is compared with what, newest first, unknown as a dash, and Markdown
+markers."""
 
 import re
 
@@ -44,27 +45,52 @@ def notes(results, view="summary"):
 
 
 def test_like_is_divided_by_like_and_the_gain_of_exact_lengths_stands_apart():
-    """Student padded: 20 of the teacher's 100 ms; unpadded 8 of 50. Unpadded for padded: 2.5 times, the teacher 2 times."""
+    """Student padded: 20 of the teacher's 100 ms; unpadded 8 of 50. Unpadded for padded: 2.5 times, the
+    teacher 2 times."""
     results = [
-        scored(), timed(ms=100.0), timed(ms=50.0, lengths="real"),
+        scored(),
+        timed(ms=100.0),
+        timed(ms=50.0, lengths="real"),
         scored("s", 78.0, size_bytes=20_900_000, same_answers=0.968, **INT8),
-        timed("s", 20.0, size_bytes=20_900_000, **INT8), timed("s", 8.0, "real", size_bytes=20_900_000, **INT8),
-    ]  # fmt: skip
+        timed("s", 20.0, size_bytes=20_900_000, **INT8),
+        timed("s", 8.0, "real", size_bytes=20_900_000, **INT8),
+    ]
     teacher, student = lines(results)
     assert student == {
-        "model": "s", "runtime": "LiteRT", "precision": "int8", "params": "23.5M", "non-emb.": "11.6M", "MB": "20.9",
-        "EM": "70.00", "F1": "78.00", "retained": "97.5%", "agreement": "96.8%",
-        "ms padded": "20.0", "x padded": "5.00x", "ms unpadded": "8.0", "x unpadded": "6.25x",
-    }  # fmt: skip
+        "model": "s",
+        "runtime": "LiteRT",
+        "precision": "int8",
+        "params": "23.5M",
+        "non-emb.": "11.6M",
+        "MB": "20.9",
+        "EM": "70.00",
+        "F1": "78.00",
+        "retained": "97.5%",
+        "agreement": "96.8%",
+        "ms padded": "20.0",
+        "x padded": "5.00x",
+        "ms unpadded": "8.0",
+        "x unpadded": "6.25x",
+    }
     assert (teacher["x padded"], teacher["x unpadded"], teacher["agreement"]) == ("1.00x", "1.00x", UNKNOWN)
-    assert "unpadded instead of padded to 384: 2.00x for teacher, 2.00x to 2.50x over all models" in notes(results)
+    assert "unpadded instead of padded to 384: 2.00x for teacher, 2.00x to 2.50x over all models" in notes(
+        results
+    )
     assert [line["gain"] for line in lines(results, "padding")] == ["2.00x", "2.50x"]
-    (latency,) = [line for line in lines(results, "latency") if line["model"] == "s" and line["padded to"] == "384"]
+    (latency,) = [
+        line for line in lines(results, "latency") if line["model"] == "s" and line["padded to"] == "384"
+    ]
     assert (latency["x"], latency["p50 ms"], latency["mean ms"]) == ("5.00x", "18.0", "20.0")
 
 
 def test_threads_and_batches_are_divided_by_their_like_too():
-    results = [timed(ms=40.0, threads=2), timed("s", 10.0, threads=2), timed("s", 10.0), scored(), scored("s", 78.0)]
+    results = [
+        timed(ms=40.0, threads=2),
+        timed("s", 10.0, threads=2),
+        timed("s", 10.0),
+        scored(),
+        scored("s", 78.0),
+    ]
     results += [batched(windows_per_s=50.0, round_ms=(20.0,) * 8), batched("s", 200.0, round_ms=(5.0,) * 8)]
     found = {(line["model"], line["threads"], line["batch"]): line["x"] for line in lines(results, "latency")}
     assert found["s", "2", "1"] == "4.00x"
@@ -76,10 +102,19 @@ def test_threads_and_batches_are_divided_by_their_like_too():
 
 def test_times_of_another_run_are_marked_and_their_ratio_is_of_their_own_run():
     old = "2024-12-31T00:00:00Z"
-    results = [timed(ms=120.0, date=old), timed("s", 30.0, date=old), scored(), scored("s", 78.0), timed(ms=100.0)]
+    results = [
+        timed(ms=120.0, date=old),
+        timed("s", 30.0, date=old),
+        scored(),
+        scored("s", 78.0),
+        timed(ms=100.0),
+    ]
     teacher, student = lines(results)
     assert (teacher["ms padded"], student["ms padded"], student["x padded"]) == ("100.0", "30.0‡", "4.00x")
-    assert "‡ from another run than the times of teacher above; in that run teacher took 120.0 ms padded to 384" in notes(results)
+    assert (
+        "‡ from another run than the times of teacher above; in that run teacher took 120.0 ms padded to 384"
+        in notes(results)
+    )
     alone = [scored(), timed(ms=100.0), timed("s", 20.0, date=old)]
     assert [line["x padded"] for line in lines(alone)] == ["1.00x", UNKNOWN]
 
@@ -97,7 +132,11 @@ def test_without_a_baseline_nothing_is_retained_and_the_table_says_so():
     assert lines(results)[0]["retained"] == UNKNOWN
     assert "no baseline" in notes(results)
     other = [scored(), scored("s", 78.0, baseline="t", baseline_sha256="sha of t"), scored("u", 78.0)]
-    assert {line["model"]: line["retained"] for line in lines(other)} == {"teacher": "100.0%", "s": UNKNOWN, "u": "97.5%"}
+    assert {line["model"]: line["retained"] for line in lines(other)} == {
+        "teacher": "100.0%",
+        "s": UNKNOWN,
+        "u": "97.5%",
+    }
     assert "– where compared with another model" in notes(other)
 
 
@@ -110,11 +149,18 @@ def test_a_failed_model_is_listed_with_its_error_and_without_older_figures():
 
 def test_agreement_with_the_baseline_for_want_of_the_parents_answers_is_not_the_parents():
     made = {"same_answers": 0.672, **INT8, "parent_sha256": "sha of pruned"}
-    results = [scored(), scored("a", same_answers_as="teacher", **made), scored("b", same_answers_as="pruned", **made)]
+    results = [
+        scored(),
+        scored("a", same_answers_as="teacher", **made),
+        scored("b", same_answers_as="pruned", **made),
+    ]
     results.append(scored("c", same_answers_as="teacher", **(made | {"parent_sha256": "sha of teacher"})))
     assert {line["model"]: line["agreement"] for line in lines(results)} == {
-        "teacher": UNKNOWN, "a": UNKNOWN, "b": "67.2%", "c": "67.2%",
-    }  # fmt: skip
+        "teacher": UNKNOWN,
+        "a": UNKNOWN,
+        "b": "67.2%",
+        "c": "67.2%",
+    }
     assert "(– where the parent's were not kept)" in notes(results)
     assert {line["model"]: line["with"] for line in lines(results, "accuracy")}["a"] == "teacher"
 
@@ -122,21 +168,46 @@ def test_agreement_with_the_baseline_for_want_of_the_parents_answers_is_not_the_
 def test_data_sets_and_machines_are_not_mixed():
     groups = collect([scored(), scored(data=Data("other.json", "other")), scored(machine=Machine("6502", 1))])
     assert [(group.data, group.machine) for group in groups] == [
-        ("dev.json", "Z80, 1 core"), ("other.json", "Z80, 1 core"), ("dev.json", "6502, 1 core"),
-    ]  # fmt: skip
+        ("dev.json", "Z80, 1 core"),
+        ("other.json", "Z80, 1 core"),
+        ("dev.json", "6502, 1 core"),
+    ]
 
 
 def test_a_model_is_one_line_under_its_newest_name_and_another_of_its_old_name_is_another():
-    mine, other = {"bundle_sha256": "mine", "precision": "int8"}, {"bundle_sha256": "other", "precision": "fp16"}
+    mine = {"bundle_sha256": "mine", "precision": "int8"}
+    other = {"bundle_sha256": "other", "precision": "fp16"}
     alone = [scored(), scored("student", 78.0, **mine)]
     beside = [timed(), timed("models/student", 20.0, **mine), scored("runs/student", 76.0, **other)]
     shown = [(line["model"], line["F1"], line["ms padded"]) for line in lines(alone + beside)]
-    assert shown == [("teacher", "80.00", "100.0"), ("models/student", "78.00", "20.0"), ("runs/student", "76.00", UNKNOWN)]
-    again = [(line["model"], line["F1"], line["ms padded"]) for line in lines([*alone, *beside, timed("student", 19.0, **mine)])]
-    assert again == [("teacher", "80.00", "100.0"), ("student", "78.00", "19.0"), ("runs/student", "76.00", UNKNOWN)]
-    assert [line["model"] for line in lines([*alone, scored("student", 76.0, **other)])] == ["teacher", "student"]
-    twice = [*alone, scored("student", 76.0, **other), scored("old/student", 78.0, **mine), scored("old/student", 77.0, **other)]
-    assert [(line["model"], line["F1"]) for line in lines(twice)] == [("teacher", "80.00"), ("old/student", "77.00")]
+    assert shown == [
+        ("teacher", "80.00", "100.0"),
+        ("models/student", "78.00", "20.0"),
+        ("runs/student", "76.00", UNKNOWN),
+    ]
+    again = [
+        (line["model"], line["F1"], line["ms padded"])
+        for line in lines([*alone, *beside, timed("student", 19.0, **mine)])
+    ]
+    assert again == [
+        ("teacher", "80.00", "100.0"),
+        ("student", "78.00", "19.0"),
+        ("runs/student", "76.00", UNKNOWN),
+    ]
+    assert [line["model"] for line in lines([*alone, scored("student", 76.0, **other)])] == [
+        "teacher",
+        "student",
+    ]
+    twice = [
+        *alone,
+        scored("student", 76.0, **other),
+        scored("old/student", 78.0, **mine),
+        scored("old/student", 77.0, **other),
+    ]
+    assert [(line["model"], line["F1"]) for line in lines(twice)] == [
+        ("teacher", "80.00"),
+        ("old/student", "77.00"),
+    ]
 
 
 def test_models_stand_in_families_whatever_was_measured_last():
@@ -149,8 +220,9 @@ def test_models_stand_in_families_whatever_was_measured_last():
         scored("teacher-onnx", stage="export", parent_sha256="sha of teacher", runtime=ORT),
         scored("student-onnx-fp32", runtime=ORT, **made),
         scored("student-tflite-int8", precision="int8", runtime=LITERT, **made),
-        scored(), scored("student", stage="student", parent_sha256="sha of teacher"),
-    ]  # fmt: skip
+        scored(),
+        scored("student", stage="student", parent_sha256="sha of teacher"),
+    ]
     student = ["student", "student-tflite-int8", "student-onnx-fp32", "student-onnx-int8", "student-peer"]
     (table,) = view_tables(collect(results, newest_order(results)), "summary")
     names = [line["model"] for line in records(table)]
@@ -158,18 +230,31 @@ def test_models_stand_in_families_whatever_was_measured_last():
 
 
 def test_intervals_stand_beside_what_they_are_of_and_say_what_was_drawn():
-    known = {"f1_low": 77.04, "f1_high": 78.96, "f1_retained_low": 0.968, "f1_retained_high": 0.981, "null_threshold": -1.25}
+    known = {
+        "f1_low": 77.04,
+        "f1_high": 78.96,
+        "f1_retained_low": 0.968,
+        "f1_retained_high": 0.981,
+        "null_threshold": -1.25,
+    }
     results = [scored(), scored("s", 78.0, resampled="articles", **known)]
     assert [line["retained"] for line in lines(results)] == ["100.0%", "97.5% (96.8–98.1)"]
     student = lines(results, "accuracy")[1]
     assert (student["F1"], student["own threshold"]) == ("78.00 (77.04–78.96)", "-1.25")
-    assert "intervals: 95%, bootstrap, paired with the baseline, of F1 and its ratio over articles" in notes(results, "accuracy")
-    assert "over questions" in notes([scored(), scored("s", 78.0, resampled="questions", **known)], "accuracy")
+    assert "intervals: 95%, bootstrap, paired with the baseline, of F1 and its ratio over articles" in notes(
+        results, "accuracy"
+    )
+    assert "over questions" in notes(
+        [scored(), scored("s", 78.0, resampled="questions", **known)], "accuracy"
+    )
 
 
 def test_optional_columns_appear_where_results_have_them():
     assert "embeddings" not in lines([scored()])[0]
-    assert [line["embeddings"] for line in lines([scored(), scored("s", 78.0, embeddings="pq3")])] == [UNKNOWN, "pq3"]
+    assert [line["embeddings"] for line in lines([scored(), scored("s", 78.0, embeddings="pq3")])] == [
+        UNKNOWN,
+        "pq3",
+    ]
     squad2 = scored(HasAns_exact=60.0, HasAns_f1=66.0, NoAns_exact=81.5)
     assert lines([squad2], "accuracy")[0]["NoAns"] == "81.50"
     assert "NoAns" not in lines([scored()], "accuracy")[0]
@@ -180,8 +265,11 @@ def test_quick_figures_are_marked_and_named():
     results = [scored(), timed(ms=100.0), scored("s", 78.0), timed("s", 20.0, quick=True)]
     teacher, student = lines(results)
     assert (teacher["ms padded"], student["ms padded"], student["x padded"], student["F1"]) == (
-        "100.0", "20.0†", "5.00x†", "78.00",
-    )  # fmt: skip
+        "100.0",
+        "20.0†",
+        "5.00x†",
+        "78.00",
+    )
     for view in ("summary", "latency"):
         assert "† quick: fewer than 1,024 windows or less than 60 s were timed: s" in notes(results, view)
     assert "were timed: all models" in notes([timed(quick=True)])
@@ -197,8 +285,15 @@ def test_a_machine_that_was_not_idle_is_mentioned():
     assert "1.8 cores busy" in notes([timed(other_load=1.84)], "latency")
     assert "busy" not in notes([timed(other_load=0.02)], "latency")
     one = {"governor": "performance", "load_average": 0.1}
-    found = notes([timed(affinity=(1,), **one), timed(threads=2, affinity=(0, 1), **(one | {"load_average": 0.25}))], "latency")
-    for wanted in ("governor: performance", "pinned to cores: 1 (threads: 1); 0, 1 (threads: 2)", "start: 0.10 to 0.25"):
+    found = notes(
+        [timed(affinity=(1,), **one), timed(threads=2, affinity=(0, 1), **(one | {"load_average": 0.25}))],
+        "latency",
+    )
+    for wanted in (
+        "governor: performance",
+        "pinned to cores: 1 (threads: 1); 0, 1 (threads: 2)",
+        "start: 0.10 to 0.25",
+    ):
         assert wanted in found
 
 
@@ -211,7 +306,9 @@ def test_the_fastest_of_equal_f1_and_what_each_peer_shows():
     peers = [*peer("openvino-int8", 8, 44), *peer("torchao-int8", 4, 40, f1=60.0), *late]
     (group,) = collect(run(ours, peers))
     unpadded, short, padded = standings(group)
-    assert unpadded.verdict().startswith("Unpadded, student-openvino-int8 is the fastest at equal F1: 1.25 times as fast (1.2")
+    assert unpadded.verdict().startswith(
+        "Unpadded, student-openvino-int8 is the fastest at equal F1: 1.25 times as fast (1.2"
+    )
     verdict = "Padded to 384, our student-onnx-int8 is the fastest at equal F1: the next, student-openvino"
     assert padded.verdict().startswith(verdict)
     torchao, openvino, late = unpadded.peers
@@ -222,16 +319,24 @@ def test_the_fastest_of_equal_f1_and_what_each_peer_shows():
     assert "shows no difference beyond noise" in padded.sentence(level)
     first, second, *_ = records(view_tables([group], "peers")[0])
     assert (first["x ours"], first["ms"], first["F1 - ours"]) == ("1.00x†", "10.0†", UNKNOWN)
-    assert (second["model"], second["tool"], second["F1 - ours"]) == ("student-torchao-int8", "torchao (peer)", "-18.00")
+    assert (second["model"], second["tool"], second["F1 - ours"]) == (
+        "student-torchao-int8",
+        "torchao (peer)",
+        "-18.00",
+    )
     assert overall_verdict([unpadded, short]).startswith(unpadded.verdict())
 
 
 def test_without_an_interval_nothing_is_noise_and_without_an_equal_nobody_is_ahead():
-    (group,) = collect(run(export("ours", 10, 40, rounds=(1.0,) * 4), peer("near", 9.9, 44, rounds=(1.0,) * 4)))
+    (group,) = collect(
+        run(export("ours", 10, 40, rounds=(1.0,) * 4), peer("near", 9.9, 44, rounds=(1.0,) * 4))
+    )
     unpadded, *_ = standings(group)
     assert unpadded.peers[0].times == "1.01 times as fast (no interval)"
     (group,) = collect(run(export("ours", 10, 40), peer("weak", 1, 1, f1=70.0)))
-    assert standings(group)[0].verdict() == "Unpadded, no peer of equal F1 was timed in the same run as our ours"
+    assert (
+        standings(group)[0].verdict() == "Unpadded, no peer of equal F1 was timed in the same run as our ours"
+    )
     (group,) = collect(run(export("ours", 10, 40, rounds=UNEVEN), peer("level", 10, 40, rounds=EVEN)))
     level = "our ours and student-level are the fastest at equal F1, without a difference beyond noise"
     assert standings(group)[0].verdict().endswith(level)
@@ -239,7 +344,9 @@ def test_without_an_interval_nothing_is_noise_and_without_an_equal_nobody_is_ahe
 
 
 def test_ours_is_the_fastest_export_near_the_best_f1():
-    rapid, good, best = export("rapid", 1, 1, f1=77.0), export("good", 5, 5, f1=77.6), export("best", 9, 9, f1=78.0)
+    rapid = export("rapid", 1, 1, f1=77.0)
+    good = export("good", 5, 5, f1=77.6)
+    best = export("best", 9, 9, f1=78.0)
     (group,) = collect(run(rapid, good, best, peer("p", 9, 9)))
     assert standings(group)[0].ours.entry.model == "good"
 
@@ -248,25 +355,52 @@ def test_ours_is_the_fastest_export_near_the_best_f1():
 
 
 def there(model, precision, instructions, **more):
-    own = {"reference": "litert here", "reference_f1": 90.0, "parity_max_abs": 0.1, "same_spans": 0.995, **more}
-    base = {name: getattr(scored(), name) for name in ("n", "n_windows", "exact", "f1", "data", "command", "date")}
-    facts = {"model": model, "bundle_sha256": model, "stage": "export", "precision": precision, "parent_sha256": "p"}
+    own = {
+        "reference": "litert here",
+        "reference_f1": 90.0,
+        "parity_max_abs": 0.1,
+        "same_spans": 0.995,
+        **more,
+    }
+    base = {
+        name: getattr(scored(), name) for name in ("n", "n_windows", "exact", "f1", "data", "command", "date")
+    }
+    facts = {
+        "model": model,
+        "bundle_sha256": model,
+        "stage": "export",
+        "precision": precision,
+        "parent_sha256": "p",
+    }
     facts |= {"runtime": LITERT, "machine": Machine("N1 under QEMU"), "target": "qemu:n1"}
     return TargetAccuracy(**(base | facts | own), instructions_per_window=instructions)
 
 
 def test_a_target_is_compared_with_its_own_fp32_file():
     rows = lines([there("fp32", "fp32", 600_000_000), there("int8", "int8", 240_000_000)], "arm")
-    assert [(line["M instructions"], line["x fp32"], line["max diff"], line["same spans"]) for line in rows] == [
-        ("600.0", "1.00x", "0.1", "99.5%"), ("240.0", "2.50x", "0.1", "99.5%"),
-    ]  # fmt: skip
-    other = [there("fp32", "fp32", 600, n_windows=99), there("int8", "int8", 240), there("ort", "int8", 9, runtime=ORT)]
+    assert [
+        (line["M instructions"], line["x fp32"], line["max diff"], line["same spans"]) for line in rows
+    ] == [
+        ("600.0", "1.00x", "0.1", "99.5%"),
+        ("240.0", "2.50x", "0.1", "99.5%"),
+    ]
+    other = [
+        there("fp32", "fp32", 600, n_windows=99),
+        there("int8", "int8", 240),
+        there("ort", "int8", 9, runtime=ORT),
+    ]
     assert [line["x fp32"] for line in lines(other, "arm")] == ["1.00x", UNKNOWN, UNKNOWN]
     pi = {"target": "ssh:pi", "machine": Machine("Pi", 4)}
     on_pi = [there("fp32", "fp32", None, **pi), there("int8", "int8", None, **pi)]
     own = {"runtime": LITERT, "stage": "export", "rounds": EVEN, **pi}
-    on_pi += [timed("fp32", 90.0, "real", bundle_sha256="fp32", **own), timed("int8", 30.0, "real", bundle_sha256="int8", **own)]
-    assert [(line["ms"], line["x fp32"]) for line in lines(on_pi, "arm")] == [("90.0", "1.00x"), ("30.0", "3.00x (3.00–3.00)")]
+    on_pi += [
+        timed("fp32", 90.0, "real", bundle_sha256="fp32", **own),
+        timed("int8", 30.0, "real", bundle_sha256="int8", **own),
+    ]
+    assert [(line["ms"], line["x fp32"]) for line in lines(on_pi, "arm")] == [
+        ("90.0", "1.00x"),
+        ("30.0", "3.00x (3.00–3.00)"),
+    ]
     (table,) = view_tables(collect([*on_pi, failure("bad", **pi)]), "arm")
     assert "bad on ssh:pi failed: cannot load it" in table.notes
     assert "ssh:pi: Pi, 4 cores" in table.notes
@@ -276,24 +410,41 @@ def test_a_target_is_compared_with_its_own_fp32_file():
 
 
 def speed(case, rounds, date="2026-01-02", **more):
-    facts = {name: getattr(scored(), name) for name in ("bundle_sha256", "precision", "target", "machine", "data", "command")}
+    facts = {
+        name: getattr(scored(), name)
+        for name in ("bundle_sha256", "precision", "target", "machine", "data", "command")
+    }
     own = {"model": case, "stage": "training", "runtime": Runtime("torch"), "threads": 1, "affinity": (1,)}
     own |= {"batch": 4, "lengths": 384}
-    own |= {"objective": "loss", "windows_per_s": sum(rounds) / len(rounds), "round_windows_per_s": rounds, "n_runs": 10}
+    own |= {
+        "objective": "loss",
+        "windows_per_s": sum(rounds) / len(rounds),
+        "round_windows_per_s": rounds,
+        "n_runs": 10,
+    }
     return TrainingSpeed(**(facts | own | {"date": date} | more))
 
 
 def test_training_is_divided_by_what_each_case_names_round_by_round():
     old = [speed("theirs", (9.0,) * 5, "2026-01-01")]
     cost = speed("with dropout", (1.0,) * 5, attention_dropout=0.1, reference="theirs")
-    new = [speed("theirs", (2.0,) * 5), speed("ours", (4.0, 4.0, 6.0, 6.0, 10.0), reference="theirs", lengths="real"), cost]
+    new = [
+        speed("theirs", (2.0,) * 5),
+        speed("ours", (4.0, 4.0, 6.0, 6.0, 10.0), reference="theirs", lengths="real"),
+        cost,
+    ]
     theirs, ours, dropout = lines(old + new, "training")
     assert (theirs["x"], theirs["windows/s"], theirs["padded to"]) == (UNKNOWN, "2.0", "384")
     low, high = map(float, re.fullmatch(r"3\.00x \((.*)–(.*)\)", ours["x"]).groups())
     assert 2 <= low < 3 < high <= 5
     assert (ours["padded to"], ours["over"]) == ("batch's longest", "theirs")
     assert (dropout["x"], dropout["of attention"]) == ("0.50x (0.50–0.50)", "0.1")
-    assert lines([speed("theirs", (2.0,) * 4), speed("ours", (4.0,) * 4, reference="theirs")], "training")[1]["x"] == "2.00x"
+    assert (
+        lines([speed("theirs", (2.0,) * 4), speed("ours", (4.0,) * 4, reference="theirs")], "training")[1][
+            "x"
+        ]
+        == "2.00x"
+    )
     assert "x" not in lines([speed("theirs", (2.0,)), speed("ours", (4.0,))], "training")[0]
 
 
@@ -304,18 +455,28 @@ def test_results_of_a_phone_do_not_change_the_tables_of_the_cpu():
     cpu = [scored(), timed(), timed("int8", 20.0, "real"), scored("student", 78.0)]
     mixed = [on_phone(), cpu[0], on_phone("teacher", lengths=128), *cpu[1:], on_phone()]
     for view in ("summary", "latency", "accuracy"):
-        with_phone, without = (view_tables(collect(results, newest_order(results)), view)[0] for results in (mixed, cpu))
+        with_phone, without = (
+            view_tables(collect(results, newest_order(results)), view)[0] for results in (mixed, cpu)
+        )
         assert (records(with_phone), with_phone.notes) == (records(without), without.notes)
-    assert [table.title for table in view_tables(collect(mixed), "latency")] == ["dev.json, 1,000 questions", str(PIXEL)]
+    assert [table.title for table in view_tables(collect(mixed), "latency")] == [
+        "dev.json, 1,000 questions",
+        str(PIXEL),
+    ]
 
 
 def test_the_newest_result_of_a_phones_setting_counts_and_runtimes_stand_side_by_side():
     slow = on_phone(ms=90.0, runtime=Runtime("LiteRT", variant="+ built-in kernels"))
-    seen = lines([on_phone(), on_phone(ms=17.0), slow, on_phone(ms=9.0, threads=4), on_phone(ms=4.0, lengths=128)], "latency")
+    seen = lines(
+        [on_phone(), on_phone(ms=17.0), slow, on_phone(ms=9.0, threads=4), on_phone(ms=4.0, lengths=128)],
+        "latency",
+    )
     assert [(line["runtime"], line["lengths"], line["threads"], line["p50 ms"]) for line in seen] == [
-        ("LiteRT + XNNPACK", "128", "1", "4.0"), ("LiteRT + XNNPACK", "384", "1", "17.0"),
-        ("LiteRT + built-in kernels", "384", "1", "90.0"), ("LiteRT + XNNPACK", "384", "4", "9.0"),
-    ]  # fmt: skip
+        ("LiteRT + XNNPACK", "128", "1", "4.0"),
+        ("LiteRT + XNNPACK", "384", "1", "17.0"),
+        ("LiteRT + built-in kernels", "384", "1", "90.0"),
+        ("LiteRT + XNNPACK", "384", "4", "9.0"),
+    ]
     again = lines([on_phone(), on_phone(ms=5.0, lengths=128, bundle_sha256="another")], "latency")
     assert [line["p50 ms"] for line in again] == ["5.0"]
     old = lines([on_phone(latency_ms_p50=None, latency_ms_p95=None, threads=None)], "latency")[0]
@@ -328,7 +489,10 @@ def test_a_phones_failure_is_listed_until_a_run_of_that_setting_succeeds():
     (table,) = view_tables(collect([on_phone(), broken]), "latency")
     assert "int8 (lengths 384, threads 4) failed: out of memory" in table.notes
     assert "int8 failed: out of memory" in Page(collect([on_phone(), broken])).render()
-    assert newest_on_phone(collect([on_phone(), broken, on_phone(threads=4)])[0]) == [on_phone(), on_phone(threads=4)]
+    assert newest_on_phone(collect([on_phone(), broken, on_phone(threads=4)])[0]) == [
+        on_phone(),
+        on_phone(threads=4),
+    ]
     untold = failure("int8", "no signature", **phone)
     assert newest_on_phone(collect([untold, on_phone()])[0]) == [on_phone()]
     assert len(newest_on_phone(collect([on_phone(), untold])[0])) == 2
@@ -350,7 +514,8 @@ def test_text_is_aligned_and_markdown_escapes():
 
 
 def test_markers_are_replaced_and_nothing_else(tmp_path):
-    path, text = tmp_path / "README.md", "# Title\n<!-- results:begin dev -->\nold\n<!-- results:end dev -->\ntail\n"
+    path = tmp_path / "README.md"
+    text = "# Title\n<!-- results:begin dev -->\nold\n<!-- results:end dev -->\ntail\n"
     path.write_text(text)
     for _ in range(2):
         write_marked(path, "dev", "\nnew\n")
@@ -374,7 +539,9 @@ def test_missing_or_wrong_markers_are_refused(text, tmp_path):
 
 
 def test_the_command_writes_prints_draws_and_refuses(tmp_path, capsys):
-    rows, readme, svg = tmp_path / "rows.jsonl", tmp_path / "README.md", tmp_path / "family.svg"
+    rows = tmp_path / "rows.jsonl"
+    readme = tmp_path / "README.md"
+    svg = tmp_path / "family.svg"
     for one in (*run(), *peer("openvino-int8", 9, 9)):
         append_result(rows, one)
     readme.write_text("a\n<!-- results:begin dev -->\n<!-- results:end dev -->\nb\n")

@@ -1,4 +1,5 @@
-"""Bundles computed on other targets: over ssh with a real sshd, under an emulator's stand-in, and all that can go wrong."""
+"""Bundles computed on other targets: over ssh with a real sshd, under an emulator's stand-in, and all that
+can go wrong."""
 
 import json
 import re
@@ -68,7 +69,9 @@ def data(tmp_path):
 
 
 @pytest.mark.system
-def test_over_ssh_answers_and_times_are_those_of_the_board(client, export, data, tmp_path, monkeypatch, capsys):
+def test_over_ssh_answers_and_times_are_those_of_the_board(
+    client, export, data, tmp_path, monkeypatch, capsys
+):
     rows_path = tmp_path / "rows.jsonl"
     words = (export, "--target", "ssh:board", "--data", data, "--rows", rows_path, "--quick")
     assert run_cli(monkeypatch, *words) == 0
@@ -101,7 +104,9 @@ def test_over_ssh_answers_and_times_are_those_of_the_board(client, export, data,
 
 
 @pytest.mark.system
-def test_over_ssh_bundles_take_turns_and_a_stopped_run_goes_on(client, export, data, tmp_path, monkeypatch, capsys):
+def test_over_ssh_bundles_take_turns_and_a_stopped_run_goes_on(
+    client, export, data, tmp_path, monkeypatch, capsys
+):
     other = rebundle(export, tmp_path / "other", stage="other")
     rows_path = tmp_path / "rows.jsonl"
     config = compare.CompareConfig((export, other), str(data), rows=rows_path, quick=True, target="ssh:board")
@@ -133,7 +138,16 @@ def test_over_ssh_bundles_take_turns_and_a_stopped_run_goes_on(client, export, d
 
 @pytest.mark.system
 def test_one_question_is_a_sample(client, export, data, tmp_path, monkeypatch):
-    words = (export, "--target", "ssh:board", "--data", data, "--rows", tmp_path / "rows.jsonl", "--skip-latency")
+    words = (
+        export,
+        "--target",
+        "ssh:board",
+        "--data",
+        data,
+        "--rows",
+        tmp_path / "rows.jsonl",
+        "--skip-latency",
+    )
     assert run_cli(monkeypatch, *words, "--questions", 1) == 0
     (only,) = read_results(tmp_path / "rows.jsonl")
     assert only.n == 1
@@ -142,7 +156,11 @@ def test_one_question_is_a_sample(client, export, data, tmp_path, monkeypatch):
 @pytest.mark.system
 @pytest.mark.parametrize(
     ("host", "wanted"),
-    [("closed", "Connection refused"), ("stranger", "Permission denied"), ("unknown", "Host key verification failed")],
+    [
+        ("closed", "Connection refused"),
+        ("stranger", "Permission denied"),
+        ("unknown", "Host key verification failed"),
+    ],
 )
 def test_a_host_that_refuses_is_one_line_and_nothing_is_written(
     host, wanted, client, export, data, monkeypatch, capsys, tmp_path
@@ -150,7 +168,9 @@ def test_a_host_that_refuses_is_one_line_and_nothing_is_written(
     rows = tmp_path / "rows.jsonl"
     assert run_cli(monkeypatch, export, "--target", f"ssh:{host}", "--data", data, "--rows", rows) == 2
     said = capsys.readouterr().err
-    assert re.fullmatch(rf"error: ssh:{host}: .*{wanted}.*; 'ssh {host} true' must work without a password\n", said), said
+    assert re.fullmatch(
+        rf"error: ssh:{host}: .*{wanted}.*; 'ssh {host} true' must work without a password\n", said
+    ), said
     assert not rows.exists()
 
 
@@ -162,7 +182,9 @@ def test_a_host_without_python_is_one_line(client, export, data, monkeypatch, ca
 
 
 @pytest.mark.system
-def test_a_host_without_the_runtime_is_a_row_that_says_what_to_install(client, export, data, tmp_path, bare_site, monkeypatch):
+def test_a_host_without_the_runtime_is_a_row_that_says_what_to_install(
+    client, export, data, tmp_path, bare_site, monkeypatch
+):
     poor = tmp_path / "site"
     poor.mkdir()
     for name in ("numpy", "numpy.libs"):
@@ -180,7 +202,9 @@ def test_a_host_without_the_runtime_is_a_row_that_says_what_to_install(client, e
 
 
 @pytest.mark.system
-def test_a_connection_lost_half_way_leaves_the_other_rows(client, export, data, tmp_path, monkeypatch, capsys):
+def test_a_connection_lost_half_way_leaves_the_other_rows(
+    client, export, data, tmp_path, monkeypatch, capsys
+):
     other = rebundle(export, tmp_path / "other", stage="other")
     rows = tmp_path / "rows.jsonl"
     append_result(rows, scored())
@@ -196,7 +220,8 @@ def test_a_connection_lost_half_way_leaves_the_other_rows(client, export, data, 
 
 @pytest.fixture
 def emulator(tmp_path, bare_site, monkeypatch):
-    """A set-up whose emulator is this machine's Python, and whose counter adds 1,000 instructions from mark to mark."""
+    """A set-up whose emulator is this machine's Python, and whose counter adds 1,000 instructions from mark
+    to mark."""
     setup = tmp_path / "arm64"
     (setup / "cpus" / "neoverse-n1").mkdir(parents=True)
     (setup / "versions.txt").write_text("QEMU 1:7.2\nnumpy 2\n")
@@ -210,7 +235,8 @@ def emulator(tmp_path, bare_site, monkeypatch):
         "os.getppid = mark\n"
         "request = sys.stdin.readline()\n"
         "sys.stdin = itertools.chain([request], sys.stdin)\n"
-        "open(sys.argv[0] + '.log', 'w').write(' '.join(sys.argv[1:]) + ' ' + os.environ['LITERT'] + '\\n' + request)\n"
+        "open(sys.argv[0] + '.log', 'w').write(' '.join(sys.argv[1:]) + ' ' + os.environ['LITERT'] + '\\n' "
+        "+ request)\n"
         "runpy.run_module(sys.argv[3], run_name='__main__', alter_sys=True)\n"
     )
     words = shlex.join([sys.executable, "-S", "-s", "-P", str(setup / "python.py")])
@@ -219,7 +245,9 @@ def emulator(tmp_path, bare_site, monkeypatch):
     return setup
 
 
-def test_under_qemu_instructions_are_counted_and_never_time(emulator, export, data, tmp_path, monkeypatch, capsys):
+def test_under_qemu_instructions_are_counted_and_never_time(
+    emulator, export, data, tmp_path, monkeypatch, capsys
+):
     rows = tmp_path / "rows.jsonl"
     assert run_cli(monkeypatch, export, "--target", "qemu:neoverse-n1", "--data", data, "--rows", rows) == 0
     (only,) = read_results(rows)
@@ -234,7 +262,8 @@ def test_under_qemu_instructions_are_counted_and_never_time(emulator, export, da
 
 def test_under_qemu_litert_may_be_of_the_apps_release_line(emulator, export, data, tmp_path, monkeypatch):
     (emulator / "litert-1.4.0").mkdir()
-    rows, target = tmp_path / "rows.jsonl", "qemu:neoverse-n1/litert-1.4.0"
+    rows = tmp_path / "rows.jsonl"
+    target = "qemu:neoverse-n1/litert-1.4.0"
     assert run_cli(monkeypatch, export, "--target", target, "--data", data, "--rows", rows) == 0
     assert (emulator / "python.py.log").read_text().splitlines()[0] == f"neoverse-n1 -m {WORKER} 1.4.0"
     (only,) = read_results(rows)
@@ -262,7 +291,10 @@ def test_a_worker_that_dies_or_marks_too_little_is_a_row(emulator, export, data,
     assert run_cli(monkeypatch, *words) == 1
     text = (emulator / "python.py").read_text()
     (emulator / "python.py").write_text(text.replace("marks.append", "marks or marks.append"))
-    Board.script(emulator / "python-arm64", f'exec {sys.executable} -S -s -P {shlex.quote(str(emulator / "python.py"))} "$@"')
+    Board.script(
+        emulator / "python-arm64",
+        f'exec {sys.executable} -S -s -P {shlex.quote(str(emulator / "python.py"))} "$@"',
+    )
     assert run_cli(monkeypatch, *words) == 1
     died, unmarked = read_results(rows)
     assert died.error == "qemu:neoverse-n1: Illegal instruction"
@@ -346,7 +378,9 @@ def test_the_line_that_says_what_went_wrong():
 
 
 def test_an_arm_board_is_described_by_what_its_kernel_tells():
-    cpuinfo = "processor\t: 0\nFeatures\t: fp asimd asimdhp asimddp\nCPU implementer\t: 0x41\nCPU part\t: 0xd0b\n"
+    cpuinfo = (
+        "processor\t: 0\nFeatures\t: fp asimd asimdhp asimddp\nCPU implementer\t: 0x41\nCPU part\t: 0xd0b\n"
+    )
     system = {"cpuinfo": cpuinfo, "cores": 4, "architecture": "aarch64", "board": "Raspberry Pi 5 Model B"}
     wanted = "Raspberry Pi 5 Model B, aarch64 (implementer 0x41, part 0xd0b), 4 cores, asimddp asimdhp"
     assert str(describe(system)) == wanted

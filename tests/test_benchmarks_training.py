@@ -1,4 +1,5 @@
-"""Measuring training: what is measured is what it says, ratios by hand, and failures cost only their own case."""
+"""Measuring training: what is measured is what it says, ratios by hand, and failures cost only their own
+case."""
 
 import json
 from pathlib import Path
@@ -20,7 +21,9 @@ REFERENCE = "transformers-bf16"
 
 @pytest.fixture
 def make_case(make_bundle):
-    return lambda name, **changes: CaseConfig(**({"name": name, "teacher": make_bundle(), "student_layers": 1} | SIZES | changes))
+    return lambda name, **changes: CaseConfig(
+        **({"name": name, "teacher": make_bundle(), "student_layers": 1} | SIZES | changes)
+    )
 
 
 SIZES = {"data": "embedded", "batch_size": 2, "steps": 2, "cores": (0,)}
@@ -38,7 +41,10 @@ def test_fixed_batches_are_as_long_as_the_longest_window():
     seen = {}
 
     def loss(model, batch, indices):
-        seen.update({name: tuple(tensor.shape) for name, tensor in batch.items()}, mask=batch["attention_mask"].sum().item())
+        seen.update(
+            {name: tuple(tensor.shape) for name, tensor in batch.items()},
+            mask=batch["attention_mask"].sum().item(),
+        )
         return {}
 
     batch = {"attention_mask": torch.ones(2, 5, dtype=torch.int32), "start_positions": torch.zeros(2)}
@@ -49,7 +55,9 @@ def test_fixed_batches_are_as_long_as_the_longest_window():
 def test_the_windows_are_those_of_the_steps_and_too_few_are_refused(make_case):
     assert len(chosen_windows(make_case(REFERENCE))) == 2 * (2 + 2)
     many = make_case(REFERENCE, steps=10**6)
-    with pytest.raises(OptionError, match=r"--data embedded: has .* windows, 2000004 are needed; give fewer --steps"):
+    with pytest.raises(
+        OptionError, match=r"--data embedded: has .* windows, 2000004 are needed; give fewer --steps"
+    ):
         chosen_windows(many)
 
 
@@ -63,7 +71,9 @@ def test_rows_and_table_of_a_run_with_a_failing_case(make_bundle, monkeypatch, t
 
     monkeypatch.setattr(training_speed, "measure_case", measure_case)
     cases = (REFERENCE, "fine-tune-bf16", "distil-bf16")
-    config = TrainingConfig(make_bundle(), student_layers=1, cases=cases, rounds=2, rows=tmp_path / "rows.jsonl")
+    config = TrainingConfig(
+        make_bundle(), student_layers=1, cases=cases, rounds=2, rows=tmp_path / "rows.jsonl"
+    )
     with pytest.raises(SystemExit) as stop:
         training_speed.command(config)
     assert stop.value.code == 1
@@ -85,8 +95,15 @@ def test_every_case_is_divided_by_one_of_the_same_loss_and_dropout_or_tells_its_
     for name, case in CASES.items():
         if case.reference is not None:
             base = CASES[case.reference]
-            assert (base.objective, base.precision, base.hidden_dropout) == (case.objective, case.precision, case.hidden_dropout)
-            costs = case.attention_dropout > 0 and (base.transformers, base.bucketed) == (case.transformers, case.bucketed)
+            assert (base.objective, base.precision, base.hidden_dropout) == (
+                case.objective,
+                case.precision,
+                case.hidden_dropout,
+            )
+            costs = case.attention_dropout > 0 and (base.transformers, base.bucketed) == (
+                case.transformers,
+                case.bucketed,
+            )
             assert base.attention_dropout == 0
             assert case.attention_dropout == 0 or costs, name
 
@@ -102,7 +119,9 @@ def test_ctrl_c_keeps_the_whole_rounds(make_bundle, monkeypatch, tmp_path):
 
     monkeypatch.setattr(training_speed, "measure_case", measure_case)
     cases = (REFERENCE, "fine-tune-bf16")
-    config = TrainingConfig(make_bundle(), student_layers=1, cases=cases, rounds=3, rows=tmp_path / "rows.jsonl")
+    config = TrainingConfig(
+        make_bundle(), student_layers=1, cases=cases, rounds=3, rows=tmp_path / "rows.jsonl"
+    )
     assert [row.round_windows_per_s for row in training_speed.main(config)] == [(10.0,), (20.0,)]
 
 

@@ -40,7 +40,11 @@ def load(path, threads):
     return Model(("counting", "1.0", ""), [8, 16], call, 2)
 """
 WINDOWS = [(list(range(1, n + 1)), 2) for n in (3, 5, 9, 4)]
-IDS = {"input_ids": np.array([[1, 2, 3]]), "attention_mask": np.ones((1, 3)), "token_type_ids": np.zeros((1, 3))}
+IDS = {
+    "input_ids": np.array([[1, 2, 3]]),
+    "attention_mask": np.ones((1, 3)),
+    "token_type_ids": np.zeros((1, 3)),
+}
 
 
 @pytest.fixture
@@ -140,7 +144,9 @@ def ask(requests, board, site):
     """The replies of a worker in a bare Python, and its exit code."""
     told = "".join(json.dumps(request) + "\n" for request in requests)
     env = environment(board, site)
-    done = subprocess.run(BARE, input=told, capture_output=True, text=True, env=env, cwd=board, check=False, timeout=120)
+    done = subprocess.run(
+        BARE, input=told, capture_output=True, text=True, env=env, cwd=board, check=False, timeout=120
+    )
     return [json.loads(line) for line in done.stdout.splitlines()], done
 
 
@@ -157,7 +163,9 @@ def test_on_a_board_logits_are_those_of_pytorch_and_of_the_runtime_here(
     runtime = load_runtime(bundle, 1)
     assert (worker.name, worker.lengths) == (runtime.name, runtime.lengths)
     reference = run_windows(TorchRuntime(open_bundle(make_bundle()).weights, 1), windows)
-    for own, here, torch in zip(run_windows(worker, windows), run_windows(runtime, windows), reference, strict=True):
+    for own, here, torch in zip(
+        run_windows(worker, windows), run_windows(runtime, windows), reference, strict=True
+    ):
         for a, b, c in zip(own, here, torch, strict=True):
             np.testing.assert_array_equal(a, b)  # the same runtime on the same inputs: not one bit differs
             np.testing.assert_allclose(a, c, atol=1e-4)
@@ -177,7 +185,11 @@ def test_what_a_board_cannot_do_is_one_line(tiny_export, tmp_path, bare_site, bo
         (loading(torn), bare_site, "ONNX Runtime"),
         (loading(tmp_path / "none.txt"), bare_site, "not the weights of a bundle"),
         (loading(bundle.weights), poor, "an ONNX bundle needs onnxruntime, which is not installed for"),
-        (loading(tmp_path / "model.tflite"), poor, "a TFLite bundle needs ai-edge-litert, which is not installed for"),
+        (
+            loading(tmp_path / "model.tflite"),
+            poor,
+            "a TFLite bundle needs ai-edge-litert, which is not installed for",
+        ),
         ({"compute": {}}, bare_site, "nothing is loaded yet"),
     ):
         (reply,), done = ask([request], board, site)
@@ -186,7 +198,9 @@ def test_what_a_board_cannot_do_is_one_line(tiny_export, tmp_path, bare_site, bo
     empty = tmp_path / "empty"
     empty.mkdir()
     _, done = ask([], board, empty)
-    assert done.stderr == f"error: numpy is not installed for {sys.executable}; python3 -m pip install numpy\n"
+    assert (
+        done.stderr == f"error: numpy is not installed for {sys.executable}; python3 -m pip install numpy\n"
+    )
 
 
 def test_what_is_copied_to_a_board_is_python_3_9_and_imports_numpy_and_itself_alone():
@@ -198,4 +212,3 @@ def test_what_is_copied_to_a_board_is_python_3_9_and_imports_numpy_and_itself_al
         modules |= {a.name for n in ast.walk(tree) if isinstance(n, ast.Import) for a in n.names}
         assert {m for m in modules if m.split(".")[0] not in sys.stdlib_module_names} <= {"numpy", *copied}
     assert system_information()["usable_cores"] == sorted(os.sched_getaffinity(0))
-

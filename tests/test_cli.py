@@ -45,40 +45,117 @@ def command(tmp_path, monkeypatch, capsys):
     [
         (["qa.evaluate", "--data", "absent.json", "--predictions", "p.json"], "absent.json: no such file"),
         (["qa.evaluate", "--data", "embedded"], "--model / --predictions must be exactly one of the two"),
-        (["qa.ask", "--model", "absent", "--question", "?", "--context", "absent.txt"], "absent.txt: no such file"),
-        (["qa.data.convert", "olp", "--tokens", "t.csv", "--questions", "q.csv", "--annotations", "a.csv", "--out", "o"], "t.csv: no"),
-        (["qa.data.convert", "triviaqa", "--questions", "q.json", "--evidence", "e", "--out", "o"], "--evidence must be a folder"),
+        (
+            ["qa.ask", "--model", "absent", "--question", "?", "--context", "absent.txt"],
+            "absent.txt: no such file",
+        ),
+        (
+            [
+                "qa.data.convert",
+                "olp",
+                "--tokens",
+                "t.csv",
+                "--questions",
+                "q.csv",
+                "--annotations",
+                "a.csv",
+                "--out",
+                "o",
+            ],
+            "t.csv: no",
+        ),
+        (
+            ["qa.data.convert", "triviaqa", "--questions", "q.json", "--evidence", "e", "--out", "o"],
+            "--evidence must be a folder",
+        ),
         (["qa.data.augment.stage", "--data", "absent.json", "--out", "o.json"], "absent.json: no such file"),
-        (["qa.data.augment.stage", "--out", "\udcff.json"], "'\\udcff.json': is not UTF-8; give it, or the file it names, another name"),
-        (["qa.data.augment.stage", "--out", "absent/o.json"], "--out absent/o.json: its folder does not exist"),
+        (
+            ["qa.data.augment.stage", "--out", "\udcff.json"],
+            "'\\udcff.json': is not UTF-8; give it, or the file it names, another name",
+        ),
+        (
+            ["qa.data.augment.stage", "--out", "absent/o.json"],
+            "--out absent/o.json: its folder does not exist",
+        ),
         (["qa.data.augment.stage", "--out", ""], "--out .: is a folder; give a file"),
         (["qa.data.augment.stage", "--out", "/"], "--out /: is a folder; give a file"),
-        (["qa.data.augment.stage", "--out", "/dev/null"], "--out /dev/null: is a device or a pipe; give a file"),
-        (["qa.ask", "--model", "m", "--question", "?", "--threads", "100000"], "the cores there are, got 100000"),
+        (
+            ["qa.data.augment.stage", "--out", "/dev/null"],
+            "--out /dev/null: is a device or a pipe; give a file",
+        ),
+        (
+            ["qa.ask", "--model", "m", "--question", "?", "--threads", "100000"],
+            "the cores there are, got 100000",
+        ),
         (["benchmarks.table", "rows.jsonl", "--plot", ""], "--plot .: is a folder; give a file"),
-        (["export.onnx.stage", "--model", "/"], "--model /: the root of a disk is no model; give a model's folder"),
-        (["compress.prune.stage", "--model", "/"], "--model /: the root of a disk is no model; give a model's folder"),
+        (
+            ["export.onnx.stage", "--model", "/"],
+            "--model /: the root of a disk is no model; give a model's folder",
+        ),
+        (
+            ["compress.prune.stage", "--model", "/"],
+            "--model /: the root of a disk is no model; give a model's folder",
+        ),
         (["distill.run", "--recipe", "thesis-9"], "unknown recipe 'thesis-9'"),
-        (["distill.run", "--teacher-head", "linear"], "--teacher-head is of a new teacher: give --teacher-encoder too"),
-        (["distill.run", "--teacher", "m", "--teacher-encoder", "e"], "--teacher-encoder must be left out when --teacher is"),
-        (["distill.run", *NEW, "--teacher-head", "deep"], f"unknown head 'deep'; known heads: {', '.join(HEADS)}"),
+        (
+            ["distill.run", "--teacher-head", "linear"],
+            "--teacher-head is of a new teacher: give --teacher-encoder too",
+        ),
+        (
+            ["distill.run", "--teacher", "m", "--teacher-encoder", "e"],
+            "--teacher-encoder must be left out when --teacher is",
+        ),
+        (
+            ["distill.run", *NEW, "--teacher-head", "deep"],
+            f"unknown head 'deep'; known heads: {', '.join(HEADS)}",
+        ),
         (["distill.run", "--temperature", "0"], "--temperature must be above 0 and finite, got 0"),
         (["distill.run", "--seed", "-1"], "--seed must be at least 0, got -1"),
         (["distill.run", "--epochs", "inf"], "--epochs must be above 0 and finite, got inf"),
         (["distill.run", "--student-layers", "0"], "--student-layers must be at least 1, got 0"),
-        (["distill.run", "--student-layers", "2", "--target-mb", "9"], "--student-layers must be left out when --keep-... or"),
-        (["distill.run", "--target-mb", "9", "--keep-ffn", "0.5"], "--keep-ffn must be left out when a target is given, got 0.5"),
+        (
+            ["distill.run", "--student-layers", "2", "--target-mb", "9"],
+            "--student-layers must be left out when --keep-... or",
+        ),
+        (
+            ["distill.run", "--target-mb", "9", "--keep-ffn", "0.5"],
+            "--keep-ffn must be left out when a target is given, got 0.5",
+        ),
         (["distill.run", "--target-ms", "9"], "--target-ms must be given together with --times FILE"),
-        (["distill.run", *NEW, "--target-mb", "12"], "--target-mb must be at least 13.90, the cost of all that is not cut with"),
-        (["distill.run", *NEW, "--student-layers", "9"], "--student-layers must be between 1 and the teacher's 6, got 9"),
+        (
+            ["distill.run", *NEW, "--target-mb", "12"],
+            "--target-mb must be at least 13.90, the cost of all that is not cut with",
+        ),
+        (
+            ["distill.run", *NEW, "--student-layers", "9"],
+            "--student-layers must be between 1 and the teacher's 6, got 9",
+        ),
         (["distill.run", "--precision", "int3"], "--precision must be one of auto, bf16, fp32"),
         (["distill.run", "--data", "absent.json"], "absent.json: no such file"),
-        (["distill.run", "--teacher", "absent"], "'absent': no such folder here, and the hub did not give it"),
-        (["distill.run", "--hidden-weight", "0", "--cache", "/dev/null/c"], "--cache /dev/null/c: /dev/null is no folder"),
-        (["compress.prune.stage", "--model", "absent", "--keep-ffn", "2"], "--keep-ffn must be in (0, 1], got 2"),
-        (["compress.prune.stage", "--model", "absent"], "'absent': no such folder here, and the hub did not give it"),
-        (["compress.qat.stage", "--model", "absent", "--quantize", "fp16"], "--quantize must be one of int8, int4, got"),
-        (["export.tflite.stage", "--quantize", "int9"], "--quantize must be one of none, fp16, int8, int8-weights, int4"),
+        (
+            ["distill.run", "--teacher", "absent"],
+            "'absent': no such folder here, and the hub did not give it",
+        ),
+        (
+            ["distill.run", "--hidden-weight", "0", "--cache", "/dev/null/c"],
+            "--cache /dev/null/c: /dev/null is no folder",
+        ),
+        (
+            ["compress.prune.stage", "--model", "absent", "--keep-ffn", "2"],
+            "--keep-ffn must be in (0, 1], got 2",
+        ),
+        (
+            ["compress.prune.stage", "--model", "absent"],
+            "'absent': no such folder here, and the hub did not give it",
+        ),
+        (
+            ["compress.qat.stage", "--model", "absent", "--quantize", "fp16"],
+            "--quantize must be one of int8, int4, got",
+        ),
+        (
+            ["export.tflite.stage", "--quantize", "int9"],
+            "--quantize must be one of none, fp16, int8, int8-weights, int4",
+        ),
         (["export.onnx.stage", "--quantize", "int4"], "--quantize int4 is for TFLite alone"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
@@ -98,7 +175,9 @@ def test_data_are_not_overwritten_with_answers(tmp_path, command):
 def test_a_fresh_process_says_no_more_than_the_error(tmp_path):
     arguments = [sys.executable, "-m", "export.tflite", "--model", "absent"]
     result = subprocess.run(arguments, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
-    assert "'absent': no such folder here, and the hub did not give it" in one_error(result.returncode, result.stderr)
+    assert "'absent': no such folder here, and the hub did not give it" in one_error(
+        result.returncode, result.stderr
+    )
     assert result.stdout == ""
 
 
@@ -151,7 +230,9 @@ run_command(main, [])
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_signal_that_comes_while_an_object_is_deleted_is_not_lost(number, code):
     began = time.monotonic()
-    done = subprocess.run([sys.executable, "-c", DELETED, str(int(number))], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", DELETED, str(int(number))], capture_output=True, text=True, check=False
+    )
     assert (done.returncode, done.stderr, done.stdout) == (code, "interrupted\n", "")
     assert time.monotonic() - began < 15
 
@@ -169,7 +250,8 @@ def test_a_command_that_is_stopped_leaves_nothing_half_made(tmp_path, number, co
 
 
 def test_help_names_every_head():
-    # From the imported class: help texts are read from a module's source, which a module run within pytest has none of.
+    # From the imported class: help texts are read from a module's source, which a module run within pytest
+    # has none of.
     shown = tyro.extras.get_parser(DistillConfig).format_help()
     assert f"Headofanewteacher:{','.join(HEADS)}." in "".join(shown.replace("│", "").split())
 
@@ -205,8 +287,12 @@ def test_full_disk_is_said_in_words():
 
 
 def test_a_user_without_a_home_is_told_so_only_where_one_is_needed(command, monkeypatch):
-    monkeypatch.setattr("qa.data.datasets.Path.home", Mock(side_effect=RuntimeError("Could not determine home directory.")))
-    assert "no home folder to keep downloads in; set HOME" in one_error(*command("distill.run", "--data", "squad_v2"))
+    monkeypatch.setattr(
+        "qa.data.datasets.Path.home", Mock(side_effect=RuntimeError("Could not determine home directory."))
+    )
+    assert "no home folder to keep downloads in; set HOME" in one_error(
+        *command("distill.run", "--data", "squad_v2")
+    )
 
 
 def test_unreachable_data_names_the_offline_way(command, monkeypatch):

@@ -1,4 +1,5 @@
-"""The command line `pocketqa`: the same commands as `python -m`, listed and completed without loading what they need."""
+"""The command line `pocketqa`: the same commands as `python -m`, listed and completed without loading what
+they need."""
 
 import os
 import re
@@ -22,7 +23,9 @@ def help_of(run, capsys):
     with pytest.raises(SystemExit) as caught:
         run()
     assert caught.value.code == 0
-    return re.match(r"(usage: .*? \[-h\])(?: \[[A-Z0-9_. -]+ OPTIONS\])?(.*)", " ".join(capsys.readouterr().out.split())).groups()
+    return re.match(
+        r"(usage: .*? \[-h\])(?: \[[A-Z0-9_. -]+ OPTIONS\])?(.*)", " ".join(capsys.readouterr().out.split())
+    ).groups()
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -50,7 +53,9 @@ print(sorted({"torch", "numpy", "tyro", "distill.run", "export.exporter"} & set(
 
 def test_all_commands_are_listed_with_a_line_each_and_nothing_is_loaded_for_it():
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "300"}
-    done = subprocess.run([sys.executable, "-c", LISTED], capture_output=True, text=True, check=True, env=environment)
+    done = subprocess.run(
+        [sys.executable, "-c", LISTED], capture_output=True, text=True, check=True, env=environment
+    )
     lines = done.stdout.splitlines()
     assert [line[:27].strip() for line in lines[2:-1]] == list(COMMANDS)
     assert "  prune                      Prune a model, then let it recover against its teacher." in lines
@@ -70,7 +75,9 @@ finally:
 
 def test_asking_loads_no_training_code():
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run([sys.executable, "-c", ASKED], capture_output=True, text=True, check=True, env=environment)
+    done = subprocess.run(
+        [sys.executable, "-c", ASKED], capture_output=True, text=True, check=True, env=environment
+    )
     assert done.stdout.startswith("usage: pocketqa ask ")
 
 
@@ -78,7 +85,10 @@ def test_asking_loads_no_training_code():
     ("words", "says"),
     [
         ("frobnicate", f"pocketqa frobnicate: no such command; there are {', '.join(COMMANDS)}"),
-        ("export", "pocketqa export: no such command; there are export onnx, export tflite, export android, "),
+        (
+            "export",
+            "pocketqa export: no such command; there are export onnx, export tflite, export android, ",
+        ),
         ("sample --questions 0 --out x.json", "--questions must be at least 1, got 0"),
     ],
 )
@@ -107,7 +117,14 @@ def test_a_package_that_is_not_installed_is_named(monkeypatch, capsys):
 def test_a_package_that_a_command_imports_late_is_named_too(make_bundle, monkeypatch, capsys, tmp_path):
     monkeypatch.setitem(sys.modules, "qa.models.model", None)
     (tmp_path / "passage.txt").write_text("Rain fell.")
-    words = ["--model", str(make_bundle()), "--question", "What fell?", "--context", str(tmp_path / "passage.txt")]
+    words = [
+        "--model",
+        str(make_bundle()),
+        "--question",
+        "What fell?",
+        "--context",
+        str(tmp_path / "passage.txt"),
+    ]
     with pytest.raises(SystemExit) as caught:
         run_command(ask, words)
     assert caught.value.code == 2
@@ -132,28 +149,45 @@ def completion(tmp_path_factory):
     ],
 )
 def test_bash_completes_commands_and_their_flags(completion, words, offered):
-    complete = f'source {completion}; COMP_WORDS=({words}); COMP_CWORD=$(({len(words.split())} - 1)); '
+    complete = f"source {completion}; COMP_WORDS=({words}); COMP_CWORD=$(({len(words.split())} - 1)); "
     complete += '_shtab_pocketqa; printf "%s\\n" "${COMPREPLY[@]}"'
     found = subprocess.run(["bash", "-c", complete], capture_output=True, text=True, check=True).stdout
     assert sorted(found.split()) == sorted(offered)
 
 
 def test_an_installed_wheel_has_the_command(tmp_path):
-    source, venv = tmp_path / "source", tmp_path / "venv"
+    source = tmp_path / "source"
+    venv = tmp_path / "venv"
     ignored = shutil.ignore_patterns(
-        ".*", "runs", "build", "*.egg-info", "tests", "android_demo", "results", "__pycache__", "model.[ost]*",
-    )  # fmt: skip
+        ".*",
+        "runs",
+        "build",
+        "*.egg-info",
+        "tests",
+        "android_demo",
+        "results",
+        "__pycache__",
+        "model.[ost]*",
+    )
     shutil.copytree(ROOT, source, ignore=ignored)
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}  # which may name the source
+    environment = {
+        name: value for name, value in os.environ.items() if name != "PYTHONPATH"
+    }  # which may name the source
     pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
     subprocess.run([*pip, "wheel", "--no-deps", "--no-build-isolation", "-w", tmp_path, source], check=True)
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", venv], check=True)
     (wheel,) = tmp_path.glob("pocketqa-*.whl")
-    subprocess.run([*pip, "--python", venv / "bin" / "python", "install", "--no-deps", wheel], check=True, env=environment)
+    subprocess.run(
+        [*pip, "--python", venv / "bin" / "python", "install", "--no-deps", wheel],
+        check=True,
+        env=environment,
+    )
 
     def say(*words):
         command = [venv / "bin" / "pocketqa", *words]
-        return subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path, env=environment).stdout
+        return subprocess.run(
+            command, capture_output=True, text=True, check=True, cwd=tmp_path, env=environment
+        ).stdout
 
     assert "distill" in say()  # without any other package
     (site_packages,) = (venv / "lib").glob("python3*/site-packages")

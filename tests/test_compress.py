@@ -8,7 +8,13 @@ from dataclasses import replace
 import pytest
 import torch
 
-from compress.prune.magnitude import IterativePruning, linear_weights, magnitude_masks, share_of_zeros, sparsity_at
+from compress.prune.magnitude import (
+    IterativePruning,
+    linear_weights,
+    magnitude_masks,
+    share_of_zeros,
+    sparsity_at,
+)
 from compress.prune.stage import PruneConfig, compressed_bytes, main
 from distill.prune_plan.allocation import keep_best
 from distill.prune_plan.importance import kept_importance, measure_importance
@@ -28,7 +34,9 @@ pytestmark = pytest.mark.usefixtures("fresh_accelerate")
 @pytest.fixture(scope="module")
 def windows(make_bundle):
     bundle = open_bundle(make_bundle())
-    return make_windows(read_squad(resolve("embedded", "train"))[:16], bundle.tokenizer(), bundle.settings)[:16]
+    return make_windows(read_squad(resolve("embedded", "train"))[:16], bundle.tokenizer(), bundle.settings)[
+        :16
+    ]
 
 
 @pytest.fixture
@@ -53,14 +61,17 @@ def test_units_that_put_nothing_out_score_zero_and_go_first(model, windows, tmp_
         assert (neurons[64:] == 0).all()
         assert (neurons[:64] > 0).all()
     before = logits(model, windows)
-    facts = narrow(model, model, windows, WidthFlags(keep_ffn=0.5, keep_heads=0.75), max_length=128, work=tmp_path)
+    facts = narrow(
+        model, model, windows, WidthFlags(keep_ffn=0.5, keep_heads=0.75), max_length=128, work=tmp_path
+    )
     assert facts["heads_per_layer"] == [3, 3]
     assert facts["neurons_per_layer"] == [64, 64]
     assert (logits(model, windows) - before).abs().max() < 1e-5
 
 
 def test_importance_is_the_squared_derivative_of_a_mask(model, windows):
-    """Against autograd on an explicit mask: multiply one head's output by m = 1 and differentiate the loss by m."""
+    """Against autograd on an explicit mask: multiply one head's output by m = 1 and differentiate the loss by
+    m."""
     one = windows[:1]
     importance = measure_importance(model, one, progress=False)
     parts = model.encoder.layer_parts()[1]
@@ -76,7 +87,8 @@ def test_importance_is_the_squared_derivative_of_a_mask(model, windows):
 
 
 def test_measuring_importance_keeps_no_batch_in_memory(model, windows):
-    """Without Python's cycle collector: it does not see autograd's side of a cycle, so what needs it is never freed."""
+    """Without Python's cycle collector: it does not see autograd's side of a cycle, so what needs it is never
+    freed."""
     batches = []
     parts = model.encoder.layer_parts()[0]
     handle = parts.down.register_forward_pre_hook(lambda _, args: batches.append(weakref.ref(args[0])))
@@ -90,11 +102,15 @@ def test_measuring_importance_keeps_no_batch_in_memory(model, windows):
     assert len(batches) == 2
 
 
-def test_importance_is_measured_once_for_the_same_model_and_windows(make_bundle, model, windows, tmp_path, monkeypatch):
+def test_importance_is_measured_once_for_the_same_model_and_windows(
+    make_bundle, model, windows, tmp_path, monkeypatch
+):
     path = tmp_path / "new" / "importance.safetensors"
     first = kept_importance(model, windows[:4], path)
     counted = []
-    monkeypatch.setattr("distill.prune_plan.importance.measure_importance", lambda *_: counted.append(1) or first)
+    monkeypatch.setattr(
+        "distill.prune_plan.importance.measure_importance", lambda *_: counted.append(1) or first
+    )
     again = kept_importance(model, windows[:4], path)
     assert counted == []
     for kind in ("heads", "neurons"):
@@ -119,7 +135,10 @@ def test_choice_is_over_all_layers_rounded_to_whole_tiles():
     assert [len(k) for k in kept] == [64, 32]  # the second layer keeps its one tile, the best of it
     assert kept[1].tolist() == list(range(32, 64))
     assert [len(k) for k in keep_best(scores, 1.0, 32)] == [64, 64]
-    assert [len(k) for k in keep_best([torch.tensor([1.0, 5, 3]), torch.tensor([4.0, 2, 0])], 0.5, 1)] == [2, 1]
+    assert [len(k) for k in keep_best([torch.tensor([1.0, 5, 3]), torch.tensor([4.0, 2, 0])], 0.5, 1)] == [
+        2,
+        1,
+    ]
 
 
 @pytest.mark.parametrize("sparsity", [0.3, 0.8])
@@ -152,18 +171,30 @@ def test_iterative_sparsity_rises_to_its_end_and_zeros_stay_zero(model):
 
 
 @pytest.mark.parametrize("method", ["structured", "magnitude"])
-def test_stage_makes_a_pruned_bundle_beside_its_untouched_parent(make_bundle, small_squad, tmp_path, method, capsys):
+def test_stage_makes_a_pruned_bundle_beside_its_untouched_parent(
+    make_bundle, small_squad, tmp_path, method, capsys
+):
     parent = open_bundle(make_bundle())
     config = PruneConfig(
-        model=parent.path, out=tmp_path / "p", method=method, data=str(small_squad), keep_ffn=0.25, keep_heads=0.5, sparsity=0.7,
-        iterations=2, epochs=2, batch_size=8, cache=tmp_path / "c",
-    )  # fmt: skip
+        model=parent.path,
+        out=tmp_path / "p",
+        method=method,
+        data=str(small_squad),
+        keep_ffn=0.25,
+        keep_heads=0.5,
+        sparsity=0.7,
+        iterations=2,
+        epochs=2,
+        batch_size=8,
+        cache=tmp_path / "c",
+    )
     bundle = main(config)
     printed = capsys.readouterr().out
     assert "times as fast" in printed
     assert "compressed" in printed
     assert open_bundle(parent.path).sha256 == parent.sha256 == bundle.manifest["parent"]["sha256"]
-    before, after = parent.manifest["parameters"]["total"], bundle.manifest["parameters"]["total"]
+    before = parent.manifest["parameters"]["total"]
+    after = bundle.manifest["parameters"]["total"]
     if method == "structured":
         assert after < before
         assert sum(bundle.manifest["pruning"]["heads_per_layer"]) == 4
@@ -183,14 +214,18 @@ def test_stage_makes_a_pruned_bundle_beside_its_untouched_parent(make_bundle, sm
         main(replace(config, resume=True, seed=1))
 
 
-def test_windows_longer_than_the_models_positions_are_refused_before_any_work(make_bundle, small_squad, tmp_path):
+def test_windows_longer_than_the_models_positions_are_refused_before_any_work(
+    make_bundle, small_squad, tmp_path
+):
     source = open_bundle(make_bundle())
     manifest = {key: source.manifest[key] for key in ("kind", "precision", "stage", "parameters")}
     with new_bundle(tmp_path / "long", manifest) as draft:
         for name in source.manifest["files"]:
             shutil.copy(source.path / name, draft.path)
         replace(source.settings, max_length=513).save(draft.path / SETTINGS)
-    with pytest.raises(OptionError, match="--max-length must be at most 512, the positions of the encoder, got 513"):
+    with pytest.raises(
+        OptionError, match="--max-length must be at most 512, the positions of the encoder, got 513"
+    ):
         main(PruneConfig(model=tmp_path / "long", out=tmp_path / "p", data=str(small_squad)))
 
 
@@ -199,18 +234,32 @@ def test_speed_is_compared_in_the_same_precision(make_bundle, small_squad, tmp_p
 
     def record(before, after, windows):
         batch = model_inputs(to_tensors(windows[:2]))
-        seen.extend(model.eval()(**batch, hidden_states=True)["hidden_states"][-1].dtype for model in (before, after))
-        inner = [m.register_forward_hook(lambda _, __, out: seen.append(out.dtype)) for m in (before.head, after.head)]
+        seen.extend(
+            model.eval()(**batch, hidden_states=True)["hidden_states"][-1].dtype for model in (before, after)
+        )
+        inner = [
+            m.register_forward_hook(lambda _, __, out: seen.append(out.dtype))
+            for m in (before.head, after.head)
+        ]
         before(**batch), after(**batch)
         for handle in inner:
             handle.remove()
         return 1.0
 
     monkeypatch.setattr("compress.prune.stage.speed_ratio", record)
-    out, cache = tmp_path / "p", tmp_path / "c"
-    main(PruneConfig(
-        model=make_bundle(), out=out, data=str(small_squad), epochs=1, batch_size=8, cache=cache, precision="bf16",
-    ))  # fmt: skip
+    out = tmp_path / "p"
+    cache = tmp_path / "c"
+    main(
+        PruneConfig(
+            model=make_bundle(),
+            out=out,
+            data=str(small_squad),
+            epochs=1,
+            batch_size=8,
+            cache=cache,
+            precision="bf16",
+        )
+    )
     assert seen == [torch.float32] * 4
 
 
@@ -232,13 +281,20 @@ def test_impossible_options_name_the_flag(tmp_path, wrong):
 
 
 def test_a_teacher_of_other_tokens_is_refused(make_bundle, small_squad, tmp_path):
-    config = PruneConfig(model=make_bundle(), teacher=make_bundle("roberta"), data=str(small_squad), out=tmp_path / "o")
-    with pytest.raises(OptionError, match=r"--teacher .*: its tokenizer differs from that of .*; give the model's own teacher"):
+    config = PruneConfig(
+        model=make_bundle(), teacher=make_bundle("roberta"), data=str(small_squad), out=tmp_path / "o"
+    )
+    with pytest.raises(
+        OptionError,
+        match=r"--teacher .*: its tokenizer differs from that of .*; give the model's own teacher",
+    ):
         main(config)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_several_processes_are_refused_before_any_work(make_bundle, tmp_path, monkeypatch):
     monkeypatch.setenv("WORLD_SIZE", "2")
-    with pytest.raises(OptionError, match="runs as one process, on one GPU where there is one; start it without torchrun"):
+    with pytest.raises(
+        OptionError, match="runs as one process, on one GPU where there is one; start it without torchrun"
+    ):
         main(PruneConfig(model=make_bundle(), out=tmp_path / "o"))

@@ -42,14 +42,20 @@ def test_groups_hold_four_heads_at_most_and_none_alone():
 
 @pytest.mark.parametrize(
     ("kind", "groups"),
-    [({}, [4, 4]), ({"pruned": True}, [3]), ({"encoder": "albert"}, [4, 4]), ({"encoder": "distilbert"}, [4, 4])],
+    [
+        ({}, [4, 4]),
+        ({"pruned": True}, [3]),
+        ({"encoder": "albert"}, [4, 4]),
+        ({"encoder": "distilbert"}, [4, 4]),
+    ],
 )
 def test_rewritten_weights_compute_the_same(prepared, kind, groups):
     before, after, scales, inputs = prepared(**kind)
     assert [of.n_heads for of in scales] == groups
     assert not torch.equal(before.encoder.layer_parts()[0].key.bias, after.encoder.layer_parts()[0].key.bias)
     with torch.no_grad():
-        wanted, seen = before(**inputs), after(**inputs)
+        wanted = before(**inputs)
+        seen = after(**inputs)
     for name in wanted:
         assert (wanted[name] - seen[name]).abs().max() < 1e-4
 
@@ -68,7 +74,8 @@ def test_a_layer_that_int8_would_spoil_stays_float(make_bundle):
 
 def test_one_scale_holds_query_key_and_value(prepared):
     _, model, scales, inputs = prepared()
-    seen, parts = [], model.encoder.layer_parts()[0]
+    seen = []
+    parts = model.encoder.layer_parts()[0]
     for linear in (parts.query, parts.key, parts.value):
         linear.register_forward_hook(lambda module, args, output: seen.append(float(output.abs().max())))
     with torch.no_grad():
@@ -87,7 +94,9 @@ def test_only_groups_with_scales_are_multiplied_in_int8(exported_tflite, bare_tf
     # The Linear's output and the softmax are quantized, the scores and the heads' output restored.
     assert (operators["QUANTIZE"], operators["DEQUANTIZE"]) == (2, 2)
     assert read_structure(bare_tflite).operators["TRANSPOSE"] - operators["TRANSPOSE"] == 1, "the key's"
-    assert read_structure(edit(bare_tflite, lambda graph: int8_attention(graph, [None, None]))).products == {"FLOAT32": 4}
+    assert read_structure(edit(bare_tflite, lambda graph: int8_attention(graph, [None, None]))).products == {
+        "FLOAT32": 4
+    }
 
 
 def test_other_groups_than_were_measured_are_refused(bare_tflite, prepared):
@@ -102,13 +111,17 @@ def test_sliced_positions_are_those_looked_up(bare_tflite):
     sliced = edit(int8, slice_positions)
     assert read_structure(sliced).operators["EMBEDDING_LOOKUP"] == 1
     for length in LENGTHS:
-        before, after = compute(int8, length), compute(sliced, length)
+        before = compute(int8, length)
+        after = compute(sliced, length)
         assert all(np.abs(before[name] - after[name]).max() < 1e-5 for name in before)
 
 
 def test_fp32_keeps_its_look_ups(exported_tflite):
     bare = bare_model(exported_tflite("bert")[1])
-    assert read_structure(edit(bare, lambda graph: in_int8(graph, []))).operators == read_structure(bare).operators
+    assert (
+        read_structure(edit(bare, lambda graph: in_int8(graph, []))).operators
+        == read_structure(bare).operators
+    )
 
 
 def test_a_type_step_gives_the_rows_of_both_types():

@@ -1,4 +1,5 @@
-"""Training on the grid: it is what LiteRT computes, what is trained is what is stored, and rounding makes up for its errors."""
+"""Training on the grid: it is what LiteRT computes, what is trained is what is stored, and rounding makes up
+for its errors."""
 
 from dataclasses import replace
 
@@ -10,7 +11,15 @@ from torch import nn
 
 from compress.cast import StoreConfig
 from compress.cast import main as store
-from compress.qat.fake_quant import Grid, bits_of, float_modules, grid_integers, integers, norms_before, round_tokens
+from compress.qat.fake_quant import (
+    Grid,
+    bits_of,
+    float_modules,
+    grid_integers,
+    integers,
+    norms_before,
+    round_tokens,
+)
 from compress.qat.gptq import feed_back, input_groups, round_with_feedback
 from compress.qat.stage import QuantizeAwareConfig, main
 from distill.stage import work_folder
@@ -33,7 +42,9 @@ pytestmark = pytest.mark.usefixtures("fresh_accelerate")
 @pytest.fixture(scope="module")
 def windows(make_bundle):
     bundle = open_bundle(make_bundle())
-    return make_windows(read_squad(resolve("embedded", "train"))[:16], bundle.tokenizer(), bundle.settings)[:16]
+    return make_windows(read_squad(resolve("embedded", "train"))[:16], bundle.tokenizer(), bundle.settings)[
+        :16
+    ]
 
 
 @pytest.fixture
@@ -48,7 +59,8 @@ def logits(model, windows):
 
 
 def test_a_token_is_rounded_over_a_range_with_zero():
-    """[0, 255] and [-255, 0] have scale 1; [-1, 254] too, and its zero point is an integer; the others have none."""
+    """[0, 255] and [-255, 0] have scale 1; [-1, 254] too, and its zero point is an integer; the others have
+    none."""
     states = torch.tensor([[0.4, 255, 100.6], [-255, -0.6, -3.2], [-1, 254, 0.5], [0, 0, 0], [10, 10, 5]])
     assert round_tokens(states)[:4].tolist() == [[0, 255, 101], [-255, -1, -3], [-1, 254, 0], [0, 0, 0]]
     assert torch.allclose(round_tokens(states)[4], torch.tensor([10, 10, 128 * 10 / 255]))
@@ -66,7 +78,8 @@ def test_a_linear_computes_what_litert_computes(precision):
     linear = pair[1]
     grid = Grid(pair, precision, {})
     with torch.no_grad():
-        ours, exact = linear(states), linear.weight @ states.T + linear.bias[:, None]
+        ours = linear(states)
+        exact = linear.weight @ states.T + linear.bias[:, None]
     grid.settle()
     with quietly():
         job = quantizer.Quantizer(bytearray(litert_torch.convert(linear, (states,)).model_content()))
@@ -91,17 +104,25 @@ def test_int4_is_for_linears_and_the_word_table(model):
     assert "encoder.model.embeddings.token_type_embeddings" not in names, "two of them are floats in a file"
     assert set(bits_of(model, "int8").values()) == {8}
     assert float_modules(model) == []
-    assert float_modules(nn.Sequential(nn.Conv1d(2, 2, 3), nn.LSTM(2, 2), nn.Linear(2, 2))) == ["Conv1d", "LSTM"]
+    assert float_modules(nn.Sequential(nn.Conv1d(2, 2, 3), nn.LSTM(2, 2), nn.Linear(2, 2))) == [
+        "Conv1d",
+        "LSTM",
+    ]
 
 
 @pytest.mark.parametrize("precision", ["int8", "int4"])
 def test_gradients_pass_rounding_and_those_of_clipped_weights_stop(precision):
     torch.manual_seed(0)
     pair = nn.ModuleList([nn.Embedding(30, 8), nn.Linear(16, 4)])
-    part, states = Grid(pair, precision, {}).linears["1"], torch.randn(5, 16, requires_grad=True)
+    part = Grid(pair, precision, {}).linears["1"]
+    states = torch.randn(5, 16, requires_grad=True)
     assert (part.grid.bound is None) == (precision == "int8")
     largest = part.original.detach().abs().amax(1, keepdim=True)
-    clipped = part.original.detach().abs() == largest if precision == "int4" else torch.zeros(4, 16, dtype=torch.bool)
+    clipped = (
+        part.original.detach().abs() == largest
+        if precision == "int4"
+        else torch.zeros(4, 16, dtype=torch.bool)
+    )
     if part.grid.bound is not None:
         part.grid.bound.data = 0.999 * largest
     pair[1](states).sum().backward()
@@ -110,7 +131,8 @@ def test_gradients_pass_rounding_and_those_of_clipped_weights_stop(precision):
 
 
 def test_the_gradient_of_a_bound_is_its_derivative_where_nothing_rounds_anew():
-    """Clipped weights move with the bound by 1; a rounded one by (integer - weight / scale) / 7, as if it did not round."""
+    """Clipped weights move with the bound by 1; a rounded one by (integer - weight / scale) / 7, as if it did
+    not round."""
     pair = nn.ModuleList([nn.Embedding(30, 8), nn.Linear(3, 1, bias=False)])
     grid = Grid(pair, "int4", {}).linears["1"]
     with torch.no_grad():
@@ -123,7 +145,8 @@ def test_the_gradient_of_a_bound_is_its_derivative_where_nothing_rounds_anew():
 
 def test_settled_weights_give_the_same_model_with_float_activations(model, windows):
     grid = Grid(model, "int4", norms_before(model))
-    before, weights = logits(model, windows), {name: part.linear.weight.detach().clone() for name, part in grid.linears.items()}
+    before = logits(model, windows)
+    weights = {name: part.linear.weight.detach().clone() for name, part in grid.linears.items()}
     words = model.encoder.model.embeddings.word_embeddings(torch.arange(2000)).detach()
     names = set(QAModel.from_config(model.config()).state_dict())
     grid.settle()
@@ -133,8 +156,12 @@ def test_settled_weights_give_the_same_model_with_float_activations(model, windo
     difference = (logits(model, windows) - before).abs().mean()
     assert 0 < difference < 0.05
     again = Grid(model, "int4", norms_before(model))
-    assert all(torch.allclose(part.linear.weight, weights[name], atol=1e-6) for name, part in again.linears.items())
-    assert (logits(model, windows) - before).abs().mean() < 0.1 * difference, "a float's last bit may turn an integer"
+    assert all(
+        torch.allclose(part.linear.weight, weights[name], atol=1e-6) for name, part in again.linears.items()
+    )
+    assert (logits(model, windows) - before).abs().mean() < 0.1 * difference, (
+        "a float's last bit may turn an integer"
+    )
 
 
 def test_what_is_off_the_grid_is_refused():
@@ -145,7 +172,9 @@ def test_what_is_off_the_grid_is_refused():
 
 
 def test_error_feedback_has_less_error_on_what_it_saw():
-    """Against plain rounding, for inputs that depend on each other; where they do not, it is plain rounding."""
+    """Against plain rounding, for inputs that depend on each other; where they do not, it is plain
+    rounding.
+    """
     generator = torch.Generator().manual_seed(0)
     weight = torch.randn(12, 64, generator=generator)
     scale = weight.abs().amax(1, keepdim=True) / 7
@@ -164,14 +193,17 @@ def test_linears_that_share_an_input_are_taken_together(model, windows):
     groups = input_groups(model, windows[0])
     assert [n for _, n in groups] == [1] * len(groups)
     assert [name.rsplit(".", 1)[-1] for name in groups[0][0]] == ["query", "key", "value"]
-    assert len({name for names, _ in groups for name in names}) == sum(isinstance(m, nn.Linear) for m in model.modules())
+    assert len({name for names, _ in groups for name in names}) == sum(
+        isinstance(m, nn.Linear) for m in model.modules()
+    )
 
 
 def test_rounding_with_feedback_comes_nearer_to_the_model(model, windows):
     reference = QAModel.from_config(model.config()).eval()
     reference.load_state_dict(model.state_dict())
     grid = Grid(model, "int4", norms_before(model))
-    wanted, plain = logits(reference, windows), logits(model, windows)
+    wanted = logits(reference, windows)
+    plain = logits(model, windows)
     scales = {name: part.grid.scaled(part.linear.weight).abs().amax(1) for name, part in grid.linears.items()}
     round_with_feedback(model, grid, reference, windows)
     assert (logits(model, windows) - wanted).square().mean() < 0.5 * (plain - wanted).square().mean()
@@ -186,8 +218,13 @@ def test_error_feedback_leaves_rows_of_zeros_and_counts_no_padding(model, window
         pruned.weight[3] = 0
     reference.load_state_dict(model.state_dict())
     grid = Grid(model, "int8", norms_before(model))
-    seen, forward = [], QAModel.forward
-    monkeypatch.setattr(QAModel, "forward", lambda self, *args, **inputs: seen.append(inputs) or forward(self, *args, **inputs))
+    seen = []
+    forward = QAModel.forward
+    monkeypatch.setattr(
+        QAModel,
+        "forward",
+        lambda self, *args, **inputs: seen.append(inputs) or forward(self, *args, **inputs),
+    )
     round_with_feedback(model, grid, reference, windows[:2])
     assert all(inputs["attention_mask"].all() for inputs in seen)
     assert not pruned.weight[3].any()
@@ -196,16 +233,28 @@ def test_error_feedback_leaves_rows_of_zeros_and_counts_no_padding(model, window
 @pytest.fixture
 def config(make_bundle, small_squad, tmp_path):
     return QuantizeAwareConfig(
-        model=make_bundle(), out=tmp_path / "grid", quantize="int4", data=str(small_squad), calibration_windows=4, epochs=0.5,
-        learning_rate=1e-3, batch_size=4, precision="fp32", cache=tmp_path / "cache",
-    )  # fmt: skip
+        model=make_bundle(),
+        out=tmp_path / "grid",
+        quantize="int4",
+        data=str(small_squad),
+        calibration_windows=4,
+        epochs=0.5,
+        learning_rate=1e-3,
+        batch_size=4,
+        precision="fp32",
+        cache=tmp_path / "cache",
+    )
 
 
 @pytest.mark.parametrize(("precision", "other"), [("int4", "int8"), ("int8", "fp16")])
 def test_the_export_stores_the_integers_that_were_trained(config, precision, other, tmp_path, capsys):
     parent = QAModel.from_pretrained(config.model)
     bundle = main(replace(config, quantize=precision))
-    assert (bundle.stage, bundle.manifest["grid"], bundle.precision) == ("quantize", {"precision": precision}, "fp32")
+    assert (bundle.stage, bundle.manifest["grid"], bundle.precision) == (
+        "quantize",
+        {"precision": precision},
+        "fp32",
+    )
     model = QAModel.from_pretrained(bundle.path)
     linears, words, others = grid_integers(model, precision)
     steps = 7 if precision == "int4" else 127
@@ -213,7 +262,9 @@ def test_the_export_stores_the_integers_that_were_trained(config, precision, oth
     assert all((matrix.abs().amax(1) == 127).all() for matrix in others)
     biases = [m.encoder.layer_parts()[0].query.bias for m in (model, parent)]
     assert not torch.equal(*biases), "it learnt"
-    exported = export(TFLiteConfig(model=bundle.path, out=tmp_path / "tflite", quantize=precision, lengths=(96, 128)))
+    exported = export(
+        TFLiteConfig(model=bundle.path, out=tmp_path / "tflite", quantize=precision, lengths=(96, 128))
+    )
     assert exported.manifest["ancestors"][0]["grid"] == {"precision": precision}
     assert exported.manifest["parity"]["relative_difference"] < 0.05, "nothing but activations is rounded"
     assert f"weights on the {precision} grid" in (bundle.path / "README.md").read_text()
@@ -241,7 +292,9 @@ def test_a_checkpoint_that_is_not_gone_on_with_leaves_rounding_as_it_is(config, 
     checkpoint = work_folder(again.target) / CHECKPOINT
     checkpoint.parent.mkdir(parents=True)
     checkpoint.write_bytes(b"of a run with epochs")
-    assert main(again).manifest["files"]["model.safetensors"] == straight.manifest["files"]["model.safetensors"]
+    assert (
+        main(again).manifest["files"]["model.safetensors"] == straight.manifest["files"]["model.safetensors"]
+    )
 
 
 def test_a_checkpoint_of_another_model_is_refused(config, make_bundle, tmp_path, monkeypatch):

@@ -1,4 +1,5 @@
-"""Quantizing an ONNX graph: the arithmetic of balancing and rounding, and the check that a graph is what it claims."""
+"""Quantizing an ONNX graph: the arithmetic of balancing and rounding, and the check that a graph is what it
+claims."""
 
 import numpy as np
 import onnxruntime
@@ -54,7 +55,8 @@ def test_balancing_changes_no_product(fp32):
     ranges[first.input[0]] = np.abs(states).max(axis=0)
     scale = balance(fp32, ranges)[first.input[0]]
     assert np.allclose((states / scale) @ (weight * scale[:, None]), states @ weight, atol=1e-5)
-    balanced, plain = np.abs(states / scale).max(axis=0), np.abs(states).max(axis=0)
+    balanced = np.abs(states / scale).max(axis=0)
+    plain = np.abs(states).max(axis=0)
     assert balanced.max() / np.median(balanced) < 0.7 * plain.max() / np.median(plain)
 
 
@@ -97,7 +99,9 @@ def test_int8_that_multiplies_never_overflows_16_bits_in_pairs_and_rounds_to_hal
 def test_every_matrix_that_multiplies_in_an_int8_graph_is_so(fp32, make_bundle):
     graph = quantize(fp32, "int8", calibration_windows(open_bundle(make_bundle()), 16)).graph
     constants = {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer}
-    matrices = [constants[node.input[1]].astype(int) for node in graph.node if node.op_type == "MatMulInteger"]
+    matrices = [
+        constants[node.input[1]].astype(int) for node in graph.node if node.op_type == "MatMulInteger"
+    ]
     assert len(matrices) == 15
     assert max(np.abs(matrix[::2] + matrix[1::2]).max() for matrix in matrices) <= 128
 

@@ -59,8 +59,13 @@ def weights(model):
     """(tensor, bytes of its data) of every weight of the first signature, in the order of its operators."""
     tree = schema.ModelT.InitFromObj(schema.Model.GetRootAs(model, 0))
     wanted = (schema.BuiltinOperator.FULLY_CONNECTED, schema.BuiltinOperator.EMBEDDING_LOOKUP)
-    graph, codes = tree.subgraphs[0], [code.builtinCode for code in tree.operatorCodes]
-    tensors = [graph.tensors[operator.inputs[1]] for operator in graph.operators if codes[operator.opcodeIndex] in wanted]
+    graph = tree.subgraphs[0]
+    codes = [code.builtinCode for code in tree.operatorCodes]
+    tensors = [
+        graph.tensors[operator.inputs[1]]
+        for operator in graph.operators
+        if codes[operator.opcodeIndex] in wanted
+    ]
     return [(tensor, tree.buffers[tensor.buffer].data) for tensor in tensors]
 
 
@@ -72,7 +77,9 @@ def test_int4_holds_the_integers_of_least_squared_error(bare_tflite):
         if stored.type != schema.TensorType.INT8:
             assert stored.type == schema.TensorType.INT4
             weight = data.view(np.float32).reshape(tensor.shape)
-            integers = np.stack([packed & 15, packed >> 4], axis=1).reshape(weight.shape).astype(np.int8)  # low bits first
+            integers = (
+                np.stack([packed & 15, packed >> 4], axis=1).reshape(weight.shape).astype(np.int8)
+            )  # low bits first
             integers -= 16 * (integers > 7)
             bounds = least_squares_bounds(weight, 4)
             assert (stored.quantization.scale == bounds[:, 0] / 7).all()

@@ -1,4 +1,5 @@
-"""The search: what it predicts is what the export makes, nothing on its front is beaten, and the best is what was written."""
+"""The search: what it predicts is what the export makes, nothing on its front is beaten, and the best is what
+was written."""
 
 import json
 import re
@@ -28,22 +29,29 @@ pytestmark = pytest.mark.usefixtures("fresh_accelerate")
 
 @pytest.mark.parametrize(("precision", "form"), [("int8", "int8"), ("int8", "pq4"), ("int4", "int4")])
 def test_a_simulation_is_nearer_to_the_file_than_floats(make_bundle, precision, form):
-    """Not equal: where floats differ in their last digit, rounding goes either way, and the next layers make more of it."""
+    """Not equal: where floats differ in their last digit, rounding goes either way, and the next layers make
+    more of it."""
     model = QAModel.from_pretrained(make_bundle()).eval()
     words = word_forms(model, lambda: np.ones(model.encoder.words.num_embeddings))[form]
     simulation = simulated(model, precision, words)
     model.encoder.set_words(words)
     with quietly():
-        file = Interpreter(model_content=quantize(convert(model, (96,)), precision), num_threads=1).get_signature_runner("qa96")
+        file = Interpreter(
+            model_content=quantize(convert(model, (96,)), precision), num_threads=1
+        ).get_signature_runner("qa96")
     errors = np.zeros((20, 2))
     for row, ids in zip(errors, np.random.default_rng(0).integers(1000, 30000, (20, 1, 96)), strict=True):
         inputs = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
         wanted = file(**{name: array.astype(np.int32) for name, array in inputs.items()})["start_logits"]
         for i, computing in enumerate((simulation, model)):  # the second has only its words rounded
             with torch.no_grad():
-                seen = computing(**{name: torch.from_numpy(array) for name, array in inputs.items()})["start_logits"]
+                seen = computing(**{name: torch.from_numpy(array) for name, array in inputs.items()})[
+                    "start_logits"
+                ]
             row[i] = np.square(seen.numpy() - wanted).mean()
-    assert errors[:, 0].mean() < 0.8 * errors[:, 1].mean(), "as large a noise of its own would make it twice as much"
+    assert errors[:, 0].mean() < 0.8 * errors[:, 1].mean(), (
+        "as large a noise of its own would make it twice as much"
+    )
 
 
 def test_the_best_within_the_target_is_written(make_bundle, tmp_path, capsys, monkeypatch):
@@ -79,7 +87,9 @@ def test_widths_learn_from_other_passages_than_they_are_scored_on(make_bundle):
 
 
 def test_data_of_one_passage_is_refused_at_once(make_bundle, tmp_path):
-    with pytest.raises(OptionError, match="all its questions are on one passage, so none can be held out to score on"):
+    with pytest.raises(
+        OptionError, match="all its questions are on one passage, so none can be held out to score on"
+    ):
         main(SearchConfig(make_bundle(), 1.15, out=tmp_path / "found", data=str(one_passage(tmp_path))))
     with pytest.raises(OptionError, match="--seed must be at least 0, got -1"):
         SearchConfig(make_bundle(), 1.15, seed=-1)
@@ -87,7 +97,9 @@ def test_data_of_one_passage_is_refused_at_once(make_bundle, tmp_path):
 
 def one_passage(folder):
     answers = [{"text": "Rain", "answer_start": 0}]
-    asked = [{"id": str(i), "question": "What fell?", "answers": answers, "is_impossible": False} for i in range(4)]
+    asked = [
+        {"id": str(i), "question": "What fell?", "answers": answers, "is_impossible": False} for i in range(4)
+    ]
     path = folder / "one.json"
     data = [{"title": "T", "paragraphs": [{"context": "Rain fell.", "qas": asked}]}]
     path.write_text(json.dumps({"version": "2", "data": data}))

@@ -1,4 +1,6 @@
-"""Bundles stored in fewer bytes: rows of integers, what opening them gives, and what may be done with them."""
+"""Bundles stored in fewer bytes: rows of integers, what opening them gives, and what may be done with
+them.
+"""
 
 import json
 
@@ -20,7 +22,9 @@ from qa.models.storage import SCALE, opened, stored
 
 
 def test_rows_are_integers_of_their_own_scale():
-    weight = torch.tensor([[1.27, -0.634, 0.0], [0.0, 0.0, 0.0], [-254.0, 3.0, 126.9], *[[1.27, 0.0, 0.0]] * 5])
+    weight = torch.tensor(
+        [[1.27, -0.634, 0.0], [0.0, 0.0, 0.0], [-254.0, 3.0, 126.9], *[[1.27, 0.0, 0.0]] * 5]
+    )
     codes = torch.tensor([[3, -128]], dtype=torch.int8)
     found = stored({"w": weight, "b": weight[0], "small": weight[:7], "codes": codes}, "int8-weights")
     assert found["w"].tolist()[:3] == [[127, -63, 0], [0, 0, 0], [-127, 2, 63]]
@@ -35,7 +39,8 @@ def test_rows_are_integers_of_their_own_scale():
 
 def test_columns_multiplied_before_rounding_come_back():
     """In the first row 1.27 * 2 and 0.5 * -0.2 are 2.54 and -0.1, in steps of 0.02 127 and -5."""
-    weight, columns = torch.tensor([[1.27, 0.5]] * 8), torch.tensor([2.0, -0.2])
+    weight = torch.tensor([[1.27, 0.5]] * 8)
+    columns = torch.tensor([2.0, -0.2])
     found = stored({"w": weight}, "int8-weights", {"w": columns})
     assert found["w"].tolist() == [[127, -5]] * 8
     assert torch.allclose(opened(found)["w"], weight)
@@ -43,7 +48,9 @@ def test_columns_multiplied_before_rounding_come_back():
 
 @pytest.mark.parametrize(("weights", "share", "largest"), [("fp16", 0.51, 0.01), ("int8-weights", 0.28, 0.1)])
 @pytest.mark.parametrize("head", ["linear", "4l-gelu-skip"])
-def test_a_stored_bundle_is_small_and_computes_as_its_parent(weights, share, largest, head, make_bundle, tmp_path):
+def test_a_stored_bundle_is_small_and_computes_as_its_parent(
+    weights, share, largest, head, make_bundle, tmp_path
+):
     parent = open_bundle(make_bundle(head=head))
     bundle = main(StoreConfig(parent.path, tmp_path / "stored", weights))
     assert bundle.weights.stat().st_size < share * parent.weights.stat().st_size
@@ -52,11 +59,15 @@ def test_a_stored_bundle_is_small_and_computes_as_its_parent(weights, share, lar
     ids = torch.randint(1000, 3000, (1, 40), generator=torch.Generator().manual_seed(0))
     inputs = ids, torch.ones_like(ids), torch.zeros_like(ids)
     with torch.no_grad():
-        ours, theirs = (QAModel.from_pretrained(one.path)(*inputs)["start_logits"] for one in (bundle, parent))
+        ours, theirs = (
+            QAModel.from_pretrained(one.path)(*inputs)["start_logits"] for one in (bundle, parent)
+        )
     assert 0 < (ours - theirs).abs().max() < largest, "of logits with a deviation of 1"
     assert all(p.dtype == torch.float32 for p in QAModel.from_pretrained(bundle.path).parameters())
     config = json.loads((bundle.path / "config.json").read_text())
-    assert (config["model_type"] == "bert") == (head == "linear" and weights == "fp16"), "transformers opens floats alone"
+    assert (config["model_type"] == "bert") == (head == "linear" and weights == "fp16"), (
+        "transformers opens floats alone"
+    )
 
 
 def test_codes_of_a_word_table_are_kept(make_bundle, tmp_path):
@@ -71,7 +82,10 @@ def test_it_is_scored_with_its_own_threshold_where_questions_are_given(make_bund
     bundle = main(StoreConfig(make_bundle(), tmp_path / "stored", eval_data=str(small_squad)))
     found = evaluate(EvaluateConfig(str(small_squad), bundle.path))
     n_articles = len({e.title for e in read_squad(small_squad)})
-    assert bundle.manifest["scores"] == found | {"data": data_reference(small_squad), "n_articles": n_articles}
+    assert bundle.manifest["scores"] == found | {
+        "data": data_reference(small_squad),
+        "n_articles": n_articles,
+    }
 
 
 def test_what_cannot_be_stored_is_refused(make_bundle, tmp_path):

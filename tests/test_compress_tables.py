@@ -1,4 +1,6 @@
-"""Product-quantized word tables: k-means, every encoder, gradients, what bundles store, and what they refuse."""
+"""Product-quantized word tables: k-means, every encoder, gradients, what bundles store, and what they
+refuse.
+"""
 
 import json
 
@@ -49,14 +51,19 @@ def test_points_in_few_places_are_met_exactly():
 
 def test_centres_are_the_weighted_means_of_their_points():
     random = np.random.default_rng(1)
-    points, weights = random.normal(size=(3000, 2)).astype(np.float32), random.integers(1, 50, 3000).astype(float)
+    points = random.normal(size=(3000, 2)).astype(np.float32)
+    weights = random.integers(1, 50, 3000).astype(float)
     nearest, centres = k_means(points, weights, seed=3)
     assert np.array_equal(nearest, nearest_centres(points, centres))
-    assert (np.square(points[:, None] - centres).sum(-1).argmin(1) == nearest).mean() > 0.999, "but for ties in rounding"
+    assert (np.square(points[:, None] - centres).sum(-1).argmin(1) == nearest).mean() > 0.999, (
+        "but for ties in rounding"
+    )
     again = k_means(points, weights, seed=3)
     assert np.array_equal(nearest, again[0])
     assert np.array_equal(centres, again[1])
-    means = np.stack([np.average(points[nearest == k], axis=0, weights=weights[nearest == k]) for k in np.unique(nearest)])
+    means = np.stack(
+        [np.average(points[nearest == k], axis=0, weights=weights[nearest == k]) for k in np.unique(nearest)]
+    )
     assert np.abs(means - centres[np.unique(nearest)]).max() < 0.1, "near the fixed point of Lloyd's rounds"
 
 
@@ -100,12 +107,14 @@ def test_as_many_entries_as_tokens_change_nothing(form):
 
 @pytest.mark.parametrize("kind", ENCODER_CONFIGS)
 def test_every_encoder_computes_with_the_table_that_its_codes_stand_for(kind, tmp_path):
-    model, reference = tiny(kind), tiny(kind)
+    model = tiny(kind)
+    reference = tiny(kind)
     counts = model.count_parameters()
     compress_words(model, "pq3", None)
     with torch.no_grad():
         reference.encoder.words.weight.copy_(model.encoder.words.weight)
-        wanted, seen = reference(**inputs())["end_logits"], model(**inputs())["end_logits"]
+        wanted = reference(**inputs())["end_logits"]
+        seen = model(**inputs())["end_logits"]
     assert (seen - wanted).abs().max() < 1e-5
     assert model.count_parameters() == counts
     model.save_pretrained(tmp_path)
@@ -115,7 +124,9 @@ def test_every_encoder_computes_with_the_table_that_its_codes_stand_for(kind, tm
 
 def test_a_whole_models_words_are_compressed_too(make_bundle, tmp_path):
     teacher = QAModel.from_pretrained(make_bundle())
-    model = standalone_student("qanet", teacher, load_tokenizer(embedded_folder()), 0, width=32, n_heads=4, n_blocks=1).eval()
+    model = standalone_student(
+        "qanet", teacher, load_tokenizer(embedded_folder()), 0, width=32, n_heads=4, n_blocks=1
+    ).eval()
     compress_words(model, "pq4", None)
     model.save_pretrained(tmp_path)
     with torch.no_grad():
@@ -127,7 +138,8 @@ def test_codebooks_train_and_codes_stay():
     model = tiny()
     compress_words(model, "pq3", None)
     words = model.encoder.words
-    codes, codebooks = words.get_buffer("codes").clone(), words.codebooks.detach().clone()
+    codes = words.get_buffer("codes").clone()
+    codebooks = words.codebooks.detach().clone()
     optimizer = torch.optim.SGD(model.parameters(), lr=1.0)
     model(**inputs())["start_logits"].square().sum().backward()
     optimizer.step()
@@ -176,7 +188,8 @@ WORDS = "encoder.model.embeddings.word_embeddings"
 
 
 def test_a_byte_is_stored_for_each_group(saved):
-    tensors, config = load_file(saved / "model.safetensors"), json.loads((saved / "config.json").read_text())
+    tensors = load_file(saved / "model.safetensors")
+    config = json.loads((saved / "config.json").read_text())
     assert tensors[f"{WORDS}.codes"].dtype == torch.int8
     assert tensors[f"{WORDS}.codes"].shape == (400, 22)  # 64 values in groups of 3
     assert tensors[f"{WORDS}.codebooks"].shape == (22, 256, 3)

@@ -1,4 +1,5 @@
-"""The mean of models: of their weights, with a threshold and an origin of its own, and only where they have one shape."""
+"""The mean of models: of their weights, with a threshold and an origin of its own, and only where they have
+one shape."""
 
 import json
 import re
@@ -30,9 +31,16 @@ def models(make_bundle, small_squad, tmp_path):
     first = shutil.copytree(make_bundle(), tmp_path / "first")
     as_stage(first, "finetune")
     further = finetune(
-        FinetuneConfig(model=str(first), data=str(small_squad), out=tmp_path / "further", epochs=0.5, batch_size=4,
-                       precision="fp32", learning_rate=1e-3)
-    )  # fmt: skip
+        FinetuneConfig(
+            model=str(first),
+            data=str(small_squad),
+            out=tmp_path / "further",
+            epochs=0.5,
+            batch_size=4,
+            precision="fp32",
+            learning_rate=1e-3,
+        )
+    )
     return first, further.path
 
 
@@ -44,7 +52,9 @@ def test_weights_are_the_mean_and_both_are_named(models, tmp_path):
         assert torch.allclose(tensor, (first[name] + second[name]) / 2, atol=1e-7), name
     assert made.stage == "average"
     assert made.is_teacher
-    assert [one["sha256"] for one in made.manifest["averaged"]] == [open_bundle(path).sha256 for path in models]
+    assert [one["sha256"] for one in made.manifest["averaged"]] == [
+        open_bundle(path).sha256 for path in models
+    ]
     assert {one["name"] for one in made.manifest["ancestors"]} == {path.name for path in models}
     card = (store(StoreConfig(made.path, tmp_path / "stored")).path / "README.md").read_text()
     (line,) = (line for line in card.splitlines() if "the mean of" in line)

@@ -1,4 +1,5 @@
-"""Fine-tuning as a stage: from an encoder and from a bundle, with windows of one's own, gone on with after a stop."""
+"""Fine-tuning as a stage: from an encoder and from a bundle, with windows of one's own, gone on with after a
+stop."""
 
 import json
 import shutil
@@ -26,7 +27,8 @@ def test_a_bundle_learns_on_and_keeps_its_head_tokenizer_and_windows(make_bundle
     assert tuned.stage == "finetune"
     assert tuned.manifest["parent"] == start.reference()
     assert tuned.settings == start.settings
-    before, after = QAModel.from_pretrained(start.path), QAModel.from_pretrained(tuned.path)
+    before = QAModel.from_pretrained(start.path)
+    after = QAModel.from_pretrained(tuned.path)
     assert before.config() == after.config()
     changed = [not torch.equal(a, b) for a, b in zip(before.parameters(), after.parameters(), strict=True)]
     assert all(changed)
@@ -35,7 +37,9 @@ def test_a_bundle_learns_on_and_keeps_its_head_tokenizer_and_windows(make_bundle
 
 def test_an_encoder_gets_a_head_and_windows_as_wanted(small_squad_v2, tmp_path):
     lengths = {"max_length": 96, "doc_stride": 40, "max_question_length": 24}
-    tuned = main(FinetuneConfig(head="linear", data=str(small_squad_v2), out=tmp_path / "tuned", **lengths, **FEW))
+    tuned = main(
+        FinetuneConfig(head="linear", data=str(small_squad_v2), out=tmp_path / "tuned", **lengths, **FEW)
+    )
     own = {name: getattr(tuned.settings, name) for name in lengths}
     assert own == lengths
     assert tuned.settings.null_threshold is not None  # tuned on passages held out
@@ -47,20 +51,33 @@ def test_an_encoder_gets_a_head_and_windows_as_wanted(small_squad_v2, tmp_path):
 def test_a_student_inherits_its_teachers_windows_unless_told_otherwise(make_bundle, small_squad, tmp_path):
     def student(name, **lengths):
         config = DistillConfig(
-            out=tmp_path / name, teacher=make_bundle(), data=str(small_squad), student_layers=1, **FEW, **lengths
+            out=tmp_path / name,
+            teacher=make_bundle(),
+            data=str(small_squad),
+            student_layers=1,
+            **FEW,
+            **lengths,
         )
         return distil_main(config).settings
 
     assert student("inherits") == open_bundle(make_bundle()).settings
-    assert student("shorter", max_length=80) == QASettings(max_length=80, doc_stride=48, max_question_length=32)
+    assert student("shorter", max_length=80) == QASettings(
+        max_length=80, doc_stride=48, max_question_length=32
+    )
 
 
 def test_the_teacher_of_distill_run_is_made_by_this_stage(small_squad, tmp_path):
     out = tmp_path / "run"
     config = DistillConfig(
-        out=out, data=str(small_squad), teacher_encoder="minilm-l6", max_length=100, teacher_head="linear", teacher_epochs=0.1,
-        student_layers=1, **FEW,
-    )  # fmt: skip
+        out=out,
+        data=str(small_squad),
+        teacher_encoder="minilm-l6",
+        max_length=100,
+        teacher_head="linear",
+        teacher_epochs=0.1,
+        student_layers=1,
+        **FEW,
+    )
     distil_main(config)
     teacher = open_bundle(out / "teacher")
     assert (teacher.stage, teacher.settings.max_length) == ("finetune", 100)
@@ -87,7 +104,9 @@ def test_a_finished_run_is_taken_on_resume_and_only_with_its_own_options(make_bu
 
 def test_a_finished_run_is_of_its_data_wherever_they_lie(make_bundle, small_squad, tmp_path):
     def config(data, **changes):
-        return FinetuneConfig(**({"model": str(make_bundle()), "data": str(data), "out": tmp_path / "t"} | FEW | changes))
+        return FinetuneConfig(
+            **({"model": str(make_bundle()), "data": str(data), "out": tmp_path / "t"} | FEW | changes)
+        )
 
     first = main(config(small_squad))
     for folder in ("same", "other"):
@@ -96,7 +115,9 @@ def test_a_finished_run_is_of_its_data_wherever_they_lie(make_bundle, small_squa
     assert main(config(tmp_path / "same" / small_squad.name, resume=True)).sha256 == first.sha256
     other = tmp_path / "other" / small_squad.name
     other.write_bytes(other.read_bytes() + b"\n")
-    with pytest.raises(BundleError, match=r"t: made of another --data than .*other/.* is now; choose another --out"):
+    with pytest.raises(
+        BundleError, match=r"t: made of another --data than .*other/.* is now; choose another --out"
+    ):
         main(config(other, resume=True))
 
 
@@ -105,7 +126,10 @@ def test_what_a_stopped_run_had_learnt_is_not_overwritten(make_bundle, small_squ
     checkpoint = tmp_path / "training" / "t" / CHECKPOINT
     checkpoint.parent.mkdir(parents=True)
     checkpoint.write_bytes(b"a night's work")
-    with pytest.raises(BundleError, match=r"training/t/.*: a stopped run left it; go on with that run by --resume, or remove it"):
+    with pytest.raises(
+        BundleError,
+        match=r"training/t/.*: a stopped run left it; go on with that run by --resume, or remove it",
+    ):
         main(config)
     assert checkpoint.read_bytes() == b"a night's work"
 
@@ -132,7 +156,9 @@ def test_bad_options_are_refused_before_anything_is_trained(small_squad, tmp_pat
 
 
 def test_the_manifest_says_what_was_done(small_squad, tmp_path):
-    tuned = main(FinetuneConfig(model=str(embedded_folder()), data=str(small_squad), out=tmp_path / "t", seed=3, **FEW))
+    tuned = main(
+        FinetuneConfig(model=str(embedded_folder()), data=str(small_squad), out=tmp_path / "t", seed=3, **FEW)
+    )
     config = json.loads((tuned.path / "manifest.json").read_text())["config"]
     assert (config["seed"], config["epochs"], config["max_length"]) == (3, 0.1, None)
     assert tuned.manifest["training_data"]["name"] == small_squad.name

@@ -1,4 +1,5 @@
-"""Every head and encoder learns: the project's own training brings 16 real questions to F1 100. And every head can be pruned."""
+"""Every head and encoder learns: the project's own training brings 16 real questions to F1 100. And every
+head can be pruned."""
 
 import pytest
 import torch
@@ -56,7 +57,9 @@ def test_the_encoder_under_a_head_can_be_pruned(make_bundle, questions, tmp_path
             parts.down.weight[:, 64:] = 0  # half of the 128 neurons
     batch = model_inputs(to_tensors(questions[1]))
     before = model(**batch)["end_logits"]
-    facts = narrow(model, model, questions[1], WidthFlags(keep_ffn=0.5, keep_heads=1.0), max_length=128, work=tmp_path)
+    facts = narrow(
+        model, model, questions[1], WidthFlags(keep_ffn=0.5, keep_heads=1.0), max_length=128, work=tmp_path
+    )
     assert facts["neurons_per_layer"] == [64, 64]
     assert (model(**batch)["end_logits"] - before).abs().max() < 1e-4
 

@@ -23,7 +23,8 @@ def random_logits(seed, shape=(2, 4)):
 def test_soft_loss_of_two_positions_by_hand():
     # teacher (0, 0) -> 1/2, 1/2; student (ln 3, 0) -> 3/4, 1/4; KL = 1/2 ln(2/3) + 1/2 ln 2 = 1/2 ln(4/3)
     valid = torch.tensor([[True, True]])
-    teacher, student = torch.zeros(1, 2), torch.tensor([[math.log(3), 0.0]])
+    teacher = torch.zeros(1, 2)
+    student = torch.tensor([[math.log(3), 0.0]])
     loss = soft_loss((student, student), (teacher, teacher), valid, 1.0)
     assert loss.item() == pytest.approx(0.5 * math.log(4 / 3), rel=1e-6)
     # at T = 2 with logits twice as large the distributions are the same, and the factor is 4
@@ -45,22 +46,28 @@ def test_student_equal_to_teacher_is_the_minimum(temperature):
 
 
 def test_padding_and_question_do_not_move_any_loss():
-    student, teacher = random_logits(0), random_logits(1)
+    student = random_logits(0)
+    teacher = random_logits(1)
     positions = torch.tensor([2, 0]), torch.tensor([3, 0])
     padded = torch.cat([VALID, torch.zeros(2, 5, dtype=torch.bool)], dim=1)
 
     def pad(pair, value):
-        return tuple(torch.cat([torch.where(VALID, t, value), torch.full((2, 5), value)], dim=1) for t in pair)
+        return tuple(
+            torch.cat([torch.where(VALID, t, value), torch.full((2, 5), value)], dim=1) for t in pair
+        )
 
     for value in (-50.0, 77.0):
         soft = soft_loss(pad(student, value), pad(teacher, -value), padded, 2.0)
         assert torch.equal(soft, soft_loss(student, teacher, VALID, 2.0))
-        assert torch.equal(hard_loss(*pad(student, value), *positions, padded), hard_loss(*student, *positions, VALID))
+        assert torch.equal(
+            hard_loss(*pad(student, value), *positions, padded), hard_loss(*student, *positions, VALID)
+        )
 
 
 def test_hard_loss_by_hand():
     # three valid positions with equal logits: ln 3 for start; end has the answer ahead by ln 2: 2/4
-    start, end = torch.zeros(1, 4), torch.tensor([[0.0, 9.0, math.log(2), 0.0]])
+    start = torch.zeros(1, 4)
+    end = torch.tensor([[0.0, 9.0, math.log(2), 0.0]])
     loss = hard_loss(start, end, torch.tensor([2]), torch.tensor([2]), VALID[:1])
     assert loss.item() == pytest.approx((math.log(3) + math.log(2)) / 2, rel=1e-6)
 

@@ -1,4 +1,5 @@
-"""Options of training: each optimizer resumes exactly, a frozen encoder is left bit for bit, curves stand in the run's folder."""
+"""Options of training: each optimizer resumes exactly, a frozen encoder is left bit for bit, curves stand in
+the run's folder."""
 
 import math
 
@@ -25,11 +26,19 @@ pytestmark = pytest.mark.usefixtures("fresh_accelerate")
 @pytest.fixture(scope="module")
 def windows(make_bundle):
     bundle = open_bundle(make_bundle())
-    return make_windows(read_squad(resolve("embedded", "train"))[:12], bundle.tokenizer(), bundle.settings)[:12]
+    return make_windows(read_squad(resolve("embedded", "train"))[:12], bundle.tokenizer(), bundle.settings)[
+        :12
+    ]
 
 
 def options(**changes):
-    given = {"precision": "fp32", "checkpoint_minutes": 0, "learning_rate": 1e-3, "batch_size": 4, "epochs": 2}
+    given = {
+        "precision": "fp32",
+        "checkpoint_minutes": 0,
+        "learning_rate": 1e-3,
+        "batch_size": 4,
+        "epochs": 2,
+    }
     return TrainingOptions(**(given | changes))
 
 
@@ -76,7 +85,8 @@ def test_a_frozen_encoder_gets_no_gradient_and_no_dropout(make_bundle, windows, 
 
 
 def test_adafactors_first_step_is_the_learning_rate_in_the_sign_of_the_gradient():
-    """Worked by hand: at step 1 the decay is 0, so a vector's update is g / |g|, of size 1, which the clip at 1 leaves."""
+    """Worked by hand: at step 1 the decay is 0, so a vector's update is g / |g|, of size 1, which the clip at
+    1 leaves."""
     parameter = torch.nn.Parameter(torch.tensor([3.0, -5.0, 2.0]))
     optimizer = build_optimizer("adafactor", [parameter], 0.25, weight_decay=0.5)
     parameter.grad = torch.tensor([0.5, -4.0, 100.0])
@@ -88,7 +98,9 @@ def test_adafactor_learns_and_keeps_less_than_adamw(make_bundle, windows, tmp_pa
     sizes = {}
     for optimizer in ("adamw", "adafactor"):
         model = QAModel.from_pretrained(make_bundle())
-        chosen = options(optimizer=optimizer, learning_rate=3e-3, batch_size=12, epochs=60, checkpoint_minutes=5)
+        chosen = options(
+            optimizer=optimizer, learning_rate=3e-3, batch_size=12, epochs=60, checkpoint_minutes=5
+        )
         losses = []
 
         def recording(*arguments, kept=losses):
@@ -113,7 +125,10 @@ def test_curves_of_loss_rate_and_speed_stand_in_the_runs_folder(make_bundle, win
 
 
 def test_unknown_optimizer_lists_the_known_ones(tmp_path):
-    for config in (lambda: DistillConfig(optimizer="sgd"), lambda: PruneConfig(model=tmp_path, optimizer="sgd")):
+    for config in (
+        lambda: DistillConfig(optimizer="sgd"),
+        lambda: PruneConfig(model=tmp_path, optimizer="sgd"),
+    ):
         with pytest.raises(OptionError, match="--optimizer must be one of adamw, adafactor, got sgd"):
             config()
 
@@ -122,10 +137,17 @@ def test_the_stage_leaves_a_frozen_students_encoder_bit_identical(make_bundle, s
     teacher = make_bundle()
     student = main(
         DistillConfig(
-            out=tmp_path / "r", data=str(small_squad), teacher=teacher, student_layers=2, epochs=1, batch_size=8,
-            cache=tmp_path / "c", freeze_encoder=True, optimizer="adafactor",
+            out=tmp_path / "r",
+            data=str(small_squad),
+            teacher=teacher,
+            student_layers=2,
+            epochs=1,
+            batch_size=8,
+            cache=tmp_path / "c",
+            freeze_encoder=True,
+            optimizer="adafactor",
         )
-    )  # fmt: skip
+    )
     ours, theirs = (QAModel.from_pretrained(path).state_dict() for path in (student.path, teacher))
     same = {name for name in ours if torch.equal(ours[name], theirs[name])}
     assert {name for name in ours if name.startswith("encoder.")} <= same

@@ -1,4 +1,5 @@
-"""Training computes in bf16 where the hardware does, and in fp32 elsewhere, whatever machine a checkpoint came from."""
+"""Training computes in bf16 where the hardware does, and in fp32 elsewhere, whatever machine a checkpoint
+came from."""
 
 from pathlib import Path
 
@@ -46,7 +47,11 @@ def test_auto_agrees_with_the_kernel_about_this_cpu(monkeypatch):
 
 @pytest.mark.parametrize(
     ("flags", "precision"),
-    [({}, "fp32"), ({"avx2": True, "avx512_f": True, "avx512_bf16": False}, "fp32"), ({"avx512_bf16": True}, "bf16")],
+    [
+        ({}, "fp32"),
+        ({"avx2": True, "avx512_f": True, "avx512_bf16": False}, "fp32"),
+        ({"avx512_bf16": True}, "bf16"),
+    ],
 )
 def test_auto_follows_the_cpu(flags, precision, cpu):
     cpu(**flags)
@@ -59,7 +64,9 @@ def test_auto_follows_the_gpu_where_there_is_one(major, precision, cpu, monkeypa
     cpu(avx512_bf16=major == 7)  # the opposite, which must not matter
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "current_device", lambda: 0)
-    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda _: type("Properties", (), {"major": major}))
+    monkeypatch.setattr(
+        torch.cuda, "get_device_properties", lambda _: type("Properties", (), {"major": major})
+    )
     assert resolve_precision("auto") == precision
 
 

@@ -1,4 +1,5 @@
-"""What a training step does: the loss it minimizes and where, its rate, decay and clipping, what it draws; what is cut."""
+"""What a training step does: the loss it minimizes and where, its rate, decay and clipping, what it draws;
+what is cut."""
 
 from itertools import pairwise
 from types import SimpleNamespace
@@ -31,7 +32,9 @@ OPTIONS = TrainingOptions(1e-3, 4, 2, precision="fp32")
 @pytest.fixture(scope="module")
 def windows(make_bundle):
     bundle = open_bundle(make_bundle())
-    return make_windows(read_squad(resolve("embedded", "train"))[:12], bundle.tokenizer(), bundle.settings)[:12]
+    return make_windows(read_squad(resolve("embedded", "train"))[:12], bundle.tokenizer(), bundle.settings)[
+        :12
+    ]
 
 
 def tiny(make_bundle, seed=0):
@@ -42,7 +45,9 @@ def tiny(make_bundle, seed=0):
 
 
 def test_the_loss_is_the_weighted_sum_of_its_terms(make_bundle, windows, tmp_path):
-    teacher, student, batch = tiny(make_bundle), tiny(make_bundle, seed=1), to_tensors(windows)
+    teacher = tiny(make_bundle)
+    student = tiny(make_bundle, seed=1)
+    batch = to_tensors(windows)
     inputs = {name: batch[name] for name in ("input_ids", "attention_mask", "token_type_ids")}
     with torch.no_grad():
         ours, theirs = (model(**inputs, hidden_states=True) for model in (student, teacher))
@@ -64,9 +69,14 @@ def test_the_loss_is_the_weighted_sum_of_its_terms(make_bundle, windows, tmp_pat
 def test_an_answer_may_stand_in_the_passage_or_nowhere(windows):
     batch = to_tensors(windows)
     states = torch.zeros(1)
-    assert torch.equal(batch["valid"], answer_tokens(states, batch["attention_mask"], batch["token_type_ids"]).bool())
+    assert torch.equal(
+        batch["valid"], answer_tokens(states, batch["attention_mask"], batch["token_type_ids"]).bool()
+    )
     for row, window in zip(batch["valid"], windows, strict=True):
-        assert row.nonzero().flatten().tolist() == [0, *range(window.context_begin, len(window.input_ids) - 1)]
+        assert row.nonzero().flatten().tolist() == [
+            0,
+            *range(window.context_begin, len(window.input_ids) - 1),
+        ]
     for name in ("start_positions", "end_positions"):
         assert batch["valid"].gather(1, batch[name][:, None]).all()
 
@@ -89,9 +99,11 @@ def test_the_rate_of_a_step_is_that_of_all_parameters(make_bundle, windows, tmp_
 
 
 def test_matrices_decay_and_vectors_do_not():
-    matrix, vector = nn.Parameter(torch.ones(2, 2)), nn.Parameter(torch.ones(2))
+    matrix = nn.Parameter(torch.ones(2, 2))
+    vector = nn.Parameter(torch.ones(2))
     optimizer = build_optimizer("adamw", [matrix, vector], 0.1, 0.01)
-    matrix.grad, vector.grad = torch.zeros(2, 2), torch.zeros(2)
+    matrix.grad = torch.zeros(2, 2)
+    vector.grad = torch.zeros(2)
     optimizer.step()
     assert matrix.tolist() == [[pytest.approx(1 - 0.1 * 0.01)] * 2] * 2
     assert vector.tolist() == [1, 1]
@@ -109,7 +121,8 @@ def gradients(model, windows, folder, options, scale=1.0):
     for module in model.modules():
         if isinstance(module, nn.Dropout):
             module.p = 0.0
-    trainer, found = Trainer(model, windows, scaled, options, folder, "t"), []
+    trainer = Trainer(model, windows, scaled, options, folder, "t")
+    found = []
 
     def look():
         found.extend(p.grad.clone() for p in model.parameters() if p.grad is not None)
@@ -132,7 +145,8 @@ def test_long_gradients_are_cut_to_length_one_and_keep_their_direction(make_bund
 
 def test_the_gradient_of_accumulated_batches_is_that_of_one(make_bundle, windows, tmp_path):
     same = [w for w in windows if len(w.input_ids) == max(len(v.input_ids) for v in windows)][:4] * 3
-    once, thrice = TrainingOptions(1e-3, 12, 1, precision="fp32"), TrainingOptions(1e-3, 4, 1, accumulation=3, precision="fp32")
+    once = TrainingOptions(1e-3, 12, 1, precision="fp32")
+    thrice = TrainingOptions(1e-3, 4, 1, accumulation=3, precision="fp32")
     wanted, found = (
         gradients(tiny(make_bundle), same, tmp_path / str(o.accumulation), o, 1e-2) for o in (once, thrice)
     )
@@ -140,7 +154,9 @@ def test_the_gradient_of_accumulated_batches_is_that_of_one(make_bundle, windows
     torch.testing.assert_close(found, wanted, rtol=1e-3, atol=1e-6)
 
 
-def test_no_two_steps_epochs_or_processes_draw_alike_and_a_run_draws_as_it_did(make_bundle, windows, tmp_path):
+def test_no_two_steps_epochs_or_processes_draw_alike_and_a_run_draws_as_it_did(
+    make_bundle, windows, tmp_path
+):
     def drawn(process=0):
         found = []
 
@@ -151,8 +167,11 @@ def test_no_two_steps_epochs_or_processes_draw_alike_and_a_run_draws_as_it_did(m
         trainer = Trainer(tiny(make_bundle), windows, drawing, OPTIONS, tmp_path / f"{process}", "t")
         if process:
             of_one = trainer.accelerator
-            stand_in = SimpleNamespace(num_processes=2, process_index=1, backward=of_one.backward, device=of_one.device)
-            stand_in.clip_grad_norm_, stand_in.no_sync = of_one.clip_grad_norm_, of_one.no_sync
+            stand_in = SimpleNamespace(
+                num_processes=2, process_index=1, backward=of_one.backward, device=of_one.device
+            )
+            stand_in.clip_grad_norm_ = of_one.clip_grad_norm_
+            stand_in.no_sync = of_one.no_sync
             trainer.accelerator = stand_in
             trainer._step(0)
         else:
@@ -179,7 +198,10 @@ def test_a_gradient_that_is_not_finite_ends_the_run_before_it_is_learnt(make_bun
 
     for optimizer in ("adamw", "adafactor"):
         options = TrainingOptions(1e-3, 4, 2, precision="fp32", optimizer=optimizer)
-        with pytest.raises(OptionError, match=r"t: at step 0 the loss is \d.* and its gradient nan long; lower --learning-rate"):
+        with pytest.raises(
+            OptionError,
+            match=r"t: at step 0 the loss is \d.* and its gradient nan long; lower --learning-rate",
+        ):
             Trainer(model, windows, infinite_gradient, options, tmp_path / optimizer, "t").train()
     assert all(p.isfinite().all() for p in model.parameters())
 
@@ -200,12 +222,16 @@ def test_importance_adds_up_over_windows(make_bundle, windows):
     alone = [measure_importance(model, [window], progress=False) for window in windows[:3]]
     for kind in ("heads", "neurons"):
         for layer, scores in enumerate(getattr(together, kind)):
-            torch.testing.assert_close(scores, sum(getattr(one, kind)[layer] for one in alone), rtol=1e-2, atol=1e-6)
+            torch.testing.assert_close(
+                scores, sum(getattr(one, kind)[layer] for one in alone), rtol=1e-2, atol=1e-6
+            )
 
 
 def test_layers_are_compared_by_scores_divided_by_the_root_of_their_sum():
-    """Eight heads of 2.0 to 2.7 share their layer's 18.8; plain scores would keep two of these and one of the others."""
-    first, second = torch.arange(8) / 10 + 2.0, torch.tensor([1.5, 1.2, 0, 0, 0, 0, 0, 0])
+    """Eight heads of 2.0 to 2.7 share their layer's 18.8; plain scores would keep two of these and one of the
+    others."""
+    first = torch.arange(8) / 10 + 2.0
+    second = torch.tensor([1.5, 1.2, 0, 0, 0, 0, 0, 0])
     importance = SimpleNamespace(heads=[first, second], neurons=[torch.ones(32), torch.ones(32)])
     width = choose_width(importance, [], WidthFlags(keep_heads=2 / 16, keep_ffn=1.0))
     assert [heads.tolist() for heads in width.heads] == [[7], [0, 1]]

@@ -1,4 +1,5 @@
-"""Training: it learns, a stopped run continues exactly, the teacher's cache holds what it computed, the stage makes a student."""
+"""Training: it learns, a stopped run continues exactly, the teacher's cache holds what it computed, the stage
+makes a student."""
 
 import errno
 import os
@@ -37,7 +38,9 @@ pytestmark = pytest.mark.usefixtures("fresh_accelerate")
 @pytest.fixture(scope="module")
 def windows(make_bundle):
     bundle = open_bundle(make_bundle())
-    return make_windows(read_squad(resolve("embedded", "train"))[:12], bundle.tokenizer(), bundle.settings)[:12]
+    return make_windows(read_squad(resolve("embedded", "train"))[:12], bundle.tokenizer(), bundle.settings)[
+        :12
+    ]
 
 
 def tiny(make_bundle):
@@ -48,7 +51,9 @@ def test_training_learns_real_questions(make_bundle, windows, tmp_path):
     model = tiny(make_bundle)
     batch = to_tensors(windows)
     before = supervised(model, batch, np.arange(12))["loss"].item()
-    Trainer(model, windows, supervised, TrainingOptions(3e-3, 12, 60, precision="fp32"), tmp_path, "t").train()
+    Trainer(
+        model, windows, supervised, TrainingOptions(3e-3, 12, 60, precision="fp32"), tmp_path, "t"
+    ).train()
     assert supervised(model, batch, np.arange(12))["loss"].item() < 0.1 * before
 
 
@@ -56,7 +61,8 @@ def test_stop_and_resume_equals_straight_through(make_bundle, windows, tmp_path)
     straight = tiny(make_bundle)
     Trainer(straight, windows, supervised, OPTIONS, tmp_path / "a", "t").train()
 
-    stopped, calls = tiny(make_bundle), []
+    stopped = tiny(make_bundle)
+    calls = []
 
     def fails_at_fourth(*arguments):
         calls.append(1)
@@ -90,18 +96,23 @@ def test_checkpoint_of_other_options_is_refused(make_bundle, windows, tmp_path):
 def test_accumulated_batches_equal_one_large_batch(make_bundle, windows, tmp_path):
     # equal lengths, so that the mean over 12 is the mean of the means over 4
     same = [w for w in windows if len(w.input_ids) == max(len(v.input_ids) for v in windows)][:4] * 3
-    once, thrice = tiny(make_bundle), tiny(make_bundle)
+    once = tiny(make_bundle)
+    thrice = tiny(make_bundle)
     for model in (once, thrice):
         for module in model.modules():
             if isinstance(module, torch.nn.Dropout):
                 module.p = 0.0
-    Trainer(once, same, supervised, TrainingOptions(1e-3, 12, 1, precision="fp32"), tmp_path / "a", "t").train()
+    Trainer(
+        once, same, supervised, TrainingOptions(1e-3, 12, 1, precision="fp32"), tmp_path / "a", "t"
+    ).train()
     accumulating = TrainingOptions(1e-3, 4, 1, accumulation=3, precision="fp32")
     trainer = Trainer(thrice, same, supervised, accumulating, tmp_path / "b", "t")
     assert trainer.n_steps == 1
     trainer.train()
     batch = to_tensors(same)
-    untrained, a, b = (supervised(m.eval(), batch, np.arange(12))["loss"].item() for m in (tiny(make_bundle), once, thrice))
+    untrained, a, b = (
+        supervised(m.eval(), batch, np.arange(12))["loss"].item() for m in (tiny(make_bundle), once, thrice)
+    )
     assert abs(a - b) < 1e-3 < abs(a - untrained)
 
 
@@ -134,7 +145,9 @@ def test_weights_that_are_not_masked_yet_are_not_kept(make_bundle, windows, tmp_
             raise KeyboardInterrupt
 
     options = TrainingOptions(1e-3, 4, 2, precision="fp32", checkpoint_minutes=60)
-    trainer = Trainer(tiny(make_bundle), windows, supervised, options, tmp_path, "t", after_step=stops_at_third)
+    trainer = Trainer(
+        tiny(make_bundle), windows, supervised, options, tmp_path, "t", after_step=stops_at_third
+    )
     assert trainer.n_steps > 3
     with pytest.raises(KeyboardInterrupt):
         trainer.train()
@@ -143,7 +156,13 @@ def test_weights_that_are_not_masked_yet_are_not_kept(make_bundle, windows, tmp_
 
 def test_checkpoint_of_another_teacher_or_loss_is_refused(make_bundle, small_squad, tmp_path):
     def config(**changes):
-        given = {"teacher": make_bundle(), "student_layers": 1, "epochs": 1, "batch_size": 8, "cache": tmp_path / "c"}
+        given = {
+            "teacher": make_bundle(),
+            "student_layers": 1,
+            "epochs": 1,
+            "batch_size": 8,
+            "cache": tmp_path / "c",
+        }
         return DistillConfig(out=tmp_path / "r", data=str(small_squad), **(given | changes))
 
     main(config())
@@ -189,7 +208,9 @@ def test_cache_returns_what_the_teacher_computed(make_bundle, windows, tmp_path)
 
 
 def test_a_teacher_without_a_folder_keeps_nothing(make_bundle, windows, tmp_path):
-    kept, alone = (TeacherLogits(tiny(make_bundle), windows, f, make_accelerator("fp32")) for f in (tmp_path / "c", None))
+    kept, alone = (
+        TeacherLogits(tiny(make_bundle), windows, f, make_accelerator("fp32")) for f in (tmp_path / "c", None)
+    )
     indices = np.arange(3)
     batch = to_tensors([windows[i] for i in indices])
     for _ in range(2):
@@ -199,15 +220,20 @@ def test_a_teacher_without_a_folder_keeps_nothing(make_bundle, windows, tmp_path
 
 def test_cache_key_follows_teacher_windows_and_precision(make_bundle, small_squad):
     teachers = [open_bundle(make_bundle(seed=seed)) for seed in (0, 1)]
-    tokenizer, settings, examples = teachers[0].tokenizer(), teachers[0].settings, read_squad(small_squad)
+    tokenizer = teachers[0].tokenizer()
+    settings = teachers[0].settings
+    examples = read_squad(small_squad)
     windows = make_windows(examples, tokenizer, settings)
     shorter = make_windows(examples, tokenizer, replace(settings, max_length=100))
     longer_step = make_windows(examples, tokenizer, replace(settings, doc_stride=64))
     keys = [
-        cache_key(teachers[0], windows, "fp32"), cache_key(teachers[1], windows, "fp32"),
-        cache_key(teachers[0], shorter, "fp32"), cache_key(teachers[0], longer_step, "fp32"),
-        cache_key(teachers[0], windows[1:], "fp32"), cache_key(teachers[0], windows, "bf16"),
-    ]  # fmt: skip
+        cache_key(teachers[0], windows, "fp32"),
+        cache_key(teachers[1], windows, "fp32"),
+        cache_key(teachers[0], shorter, "fp32"),
+        cache_key(teachers[0], longer_step, "fp32"),
+        cache_key(teachers[0], windows[1:], "fp32"),
+        cache_key(teachers[0], windows, "bf16"),
+    ]
     assert len(set(keys)) == len(keys)
     assert cache_key(teachers[0], make_windows(examples, tokenizer, settings), "fp32") == keys[0]
 
@@ -215,21 +241,30 @@ def test_cache_key_follows_teacher_windows_and_precision(make_bundle, small_squa
 def test_student_keeps_layers_embeddings_and_head(make_bundle):
     teacher = tiny(make_bundle)
     student = student_from_layers(teacher, 1)
-    ours, theirs = student.state_dict(), teacher.state_dict()
+    ours = student.state_dict()
+    theirs = teacher.state_dict()
     for name, tensor in ours.items():
-        assert torch.equal(tensor, theirs[name.replace("encoder.model.encoder.layer.0.", "encoder.model.encoder.layer.1.")]), name
+        assert torch.equal(
+            tensor, theirs[name.replace("encoder.model.encoder.layer.0.", "encoder.model.encoder.layer.1.")]
+        ), name
     full = student_from_layers(teacher, 2).eval()
     ids = torch.randint(1, 999, (1, 20))
-    batch = {"input_ids": ids, "attention_mask": torch.ones_like(ids), "token_type_ids": torch.zeros_like(ids)}
+    batch = {
+        "input_ids": ids,
+        "attention_mask": torch.ones_like(ids),
+        "token_type_ids": torch.zeros_like(ids),
+    }
     assert torch.equal(full(**batch)["end_logits"], teacher(**batch)["end_logits"])
     with pytest.raises(OptionError, match="--student-layers must be between 1 and the teacher's 2, got 3"):
         student_from_layers(teacher, 3)
 
 
 def test_identical_student_starts_at_zero_soft_and_hidden_loss(make_bundle, windows, tmp_path):
-    teacher, student = tiny(make_bundle), tiny(make_bundle)
+    teacher = tiny(make_bundle)
+    student = tiny(make_bundle)
     distillation = Distillation(
-        TeacherLogits(teacher, windows, tmp_path, make_accelerator("fp32")), DistillationWeights(0.1, 2.0, 1.0)
+        TeacherLogits(teacher, windows, tmp_path, make_accelerator("fp32")),
+        DistillationWeights(0.1, 2.0, 1.0),
     )
     terms = distillation(student, to_tensors(windows), np.arange(12))
     assert terms["soft"].item() == pytest.approx(0, abs=1e-5)
@@ -250,30 +285,50 @@ def stopped_at(monkeypatch, number):
 
 
 @pytest.mark.parametrize("stage", ["distill", "magnitude", "grid"])
-def test_a_stopped_run_goes_on_with_its_own_teacher_and_loss_alone(make_bundle, small_squad, tmp_path, monkeypatch, stage):
+def test_a_stopped_run_goes_on_with_its_own_teacher_and_loss_alone(
+    make_bundle, small_squad, tmp_path, monkeypatch, stage
+):
     shutil.copytree(make_bundle(seed=1), tmp_path / "other")
     config, run = {
         "distill": (DistillConfig(out=tmp_path / "r", teacher=make_bundle(), student_layers=1), main),
-        "magnitude": (PruneConfig(model=make_bundle(), out=tmp_path / "r", method="magnitude", iterations=2), prune),
-        "grid": (QuantizeAwareConfig(model=make_bundle(), out=tmp_path / "r", calibration_windows=0), on_grid),
+        "magnitude": (
+            PruneConfig(model=make_bundle(), out=tmp_path / "r", method="magnitude", iterations=2),
+            prune,
+        ),
+        "grid": (
+            QuantizeAwareConfig(model=make_bundle(), out=tmp_path / "r", calibration_windows=0),
+            on_grid,
+        ),
     }[stage]
-    config = replace(config, data=str(small_squad), epochs=1, batch_size=8, cache=tmp_path / "c", precision="fp32")
+    config = replace(
+        config, data=str(small_squad), epochs=1, batch_size=8, cache=tmp_path / "c", precision="fp32"
+    )
     begin_again = stopped_at(monkeypatch, 2)
     with pytest.raises(KeyboardInterrupt):
         run(config)
     begin_again()
     changes = {"distill": {}, "magnitude": {"sparsity": 0.31}, "grid": {"quantize": "int4"}}[stage]
     for change in ({"alpha": 0.5}, {"teacher": tmp_path / "other"}, *([changes] if changes else [])):
-        with pytest.raises(OptionError, match="made with other options, data or model; use the same ones, or remove it"):
+        with pytest.raises(
+            OptionError, match="made with other options, data or model; use the same ones, or remove it"
+        ):
             run(replace(config, resume=True, **change))
-    assert run(replace(config, resume=True)).path == (tmp_path / "r" / "student" if stage == "distill" else tmp_path / "r")
+    assert run(replace(config, resume=True)).path == (
+        tmp_path / "r" / "student" if stage == "distill" else tmp_path / "r"
+    )
 
 
 def test_stage_makes_a_student_beside_its_untouched_teacher(make_bundle, small_squad, tmp_path):
     teacher = make_bundle()
     before = open_bundle(teacher).sha256
     config = DistillConfig(
-        out=tmp_path / "r", data=str(small_squad), teacher=teacher, student_layers=1, epochs=1, batch_size=8, cache=tmp_path / "c"
+        out=tmp_path / "r",
+        data=str(small_squad),
+        teacher=teacher,
+        student_layers=1,
+        epochs=1,
+        batch_size=8,
+        cache=tmp_path / "c",
     )
     student = main(config)
     assert open_bundle(teacher).sha256 == before
@@ -292,19 +347,27 @@ def test_a_threshold_of_other_data_is_not_the_students(make_bundle, small_squad,
             shutil.copy(source.path / name, draft.path)
         replace(source.settings, null_threshold=-1.5).save(draft.path / SETTINGS)
     config = DistillConfig(
-        out=tmp_path / "r", data=str(small_squad), teacher=tmp_path / "teacher", student_layers=1, epochs=0.01, batch_size=4,
+        out=tmp_path / "r",
+        data=str(small_squad),
+        teacher=tmp_path / "teacher",
+        student_layers=1,
+        epochs=0.01,
+        batch_size=4,
         cache=tmp_path / "c",
-    )  # fmt: skip
+    )
     assert main(config).settings.null_threshold is None
     assert not (tmp_path / "c").exists()  # with hidden states to compare no logits are kept
 
 
 @pytest.mark.parametrize(("n_windows", "n_processes"), [(8, 2), (12, 8), (2, 3)])
-def test_parts_of_a_batch_weigh_as_many_windows_as_they_have(make_bundle, windows, tmp_path, n_windows, n_processes):
+def test_parts_of_a_batch_weigh_as_many_windows_as_they_have(
+    make_bundle, windows, tmp_path, n_windows, n_processes
+):
     options = TrainingOptions(1e-3, n_windows, 1, precision="fp32")
     trainer = Trainer(tiny(make_bundle), windows[:n_windows], supervised, options, tmp_path, "t")
     losses = np.random.default_rng(0).random(len(windows))
-    mean_of_processes, seen = 0.0, []
+    mean_of_processes = 0.0
+    seen = []
     for process in range(n_processes):
         trainer.accelerator = SimpleNamespace(num_processes=n_processes, process_index=process)
         indices, weight, _ = trainer._batch(0)
@@ -321,8 +384,11 @@ def test_a_run_stopped_between_steps_keeps_them(make_bundle, windows, tmp_path):
 
     options = replace(OPTIONS, checkpoint_minutes=60)
     with pytest.raises(KeyboardInterrupt):
-        Trainer(tiny(make_bundle), windows, supervised, options, tmp_path / "b", "t", after_step=stopped).train()
-    resumed, straight = tiny(make_bundle), tiny(make_bundle)
+        Trainer(
+            tiny(make_bundle), windows, supervised, options, tmp_path / "b", "t", after_step=stopped
+        ).train()
+    resumed = tiny(make_bundle)
+    straight = tiny(make_bundle)
     Trainer(resumed, windows, supervised, options, tmp_path / "b", "t").train(resume=True)
     Trainer(straight, windows, supervised, options, tmp_path / "a", "t").train()
     for name, tensor in straight.state_dict().items():
@@ -339,16 +405,24 @@ def test_a_full_gpu_is_said_in_words(make_bundle, windows, tmp_path):
 
 def test_unanswerable_training_questions_give_a_threshold(make_bundle, small_squad_v2, tmp_path):
     config = DistillConfig(
-        out=tmp_path / "r", data=str(small_squad_v2), teacher=make_bundle(), student_layers=1, epochs=1, batch_size=8,
-        cache=tmp_path / "c", eval_data=str(small_squad_v2),
-    )  # fmt: skip
+        out=tmp_path / "r",
+        data=str(small_squad_v2),
+        teacher=make_bundle(),
+        student_layers=1,
+        epochs=1,
+        batch_size=8,
+        cache=tmp_path / "c",
+        eval_data=str(small_squad_v2),
+    )
     student = main(config)
     assert student.settings.null_threshold is not None
     assert "held_out.json.gz" in student.manifest["files"]
     assert student.manifest["scores"]["NoAns_total"] > 0
 
 
-def test_cache_on_a_full_disk_leaves_no_file_that_passes_for_whole(make_bundle, windows, tmp_path, monkeypatch):
+def test_cache_on_a_full_disk_leaves_no_file_that_passes_for_whole(
+    make_bundle, windows, tmp_path, monkeypatch
+):
     def full(*_):
         raise OSError(errno.ENOSPC, "No space left on device")
 

@@ -1,4 +1,5 @@
-"""Students cut in width: within a size or a time, the best for their cost first; what cannot work is said before any work."""
+"""Students cut in width: within a size or a time, the best for their cost first; what cannot work is said
+before any work."""
 
 import json
 from dataclasses import replace
@@ -27,18 +28,28 @@ def model_of(make_bundle, *names):
 
 
 def importance(heads, neurons):
-    return Importance([torch.tensor(h) for h in heads], [torch.tensor(n).repeat_interleave(32) for n in neurons])
+    return Importance(
+        [torch.tensor(h) for h in heads], [torch.tensor(n).repeat_interleave(32) for n in neurons]
+    )
 
 
 def test_the_best_for_its_cost_is_kept_first():
-    """By hand. A head costs as much as two tiles: after the best of each come tile 5, head 6, tile 2.5, head 4, tile 1."""
+    """By hand. A head costs as much as two tiles: after the best of each come tile 5, head 6, tile 2.5, head
+    4, tile 1."""
     scores = importance([[6.0, 4.0, 9.0]], [[1.0 / 32, 2.5 / 32, 5.0 / 32, 7.0 / 32]])
     costs = UnitCosts(rest=10.0, head=2.0, neuron=1 / 32)
-    for limit, heads, tiles in ((13.0, [2], [3]), (14.0, [2], [2, 3]), (16.0, [0, 2], [2, 3]), (17.0, [0, 2], [1, 2, 3])):
+    for limit, heads, tiles in (
+        (13.0, [2], [3]),
+        (14.0, [2], [2, 3]),
+        (16.0, [0, 2], [2, 3]),
+        (17.0, [0, 2], [1, 2, 3]),
+    ):
         width = best_within(scores, [Target("mb", limit, costs)])
         assert width.heads[0].tolist() == heads
         assert (width.neurons[0][::32] // 32).tolist() == tiles
-    with pytest.raises(OptionError, match=r"--target-mb must be at least 13\.00, .* 32 neurons a layer, got 12\.9"):
+    with pytest.raises(
+        OptionError, match=r"--target-mb must be at least 13\.00, .* 32 neurons a layer, got 12\.9"
+    ):
         best_within(scores, [Target("mb", 12.9, costs)])
 
 
@@ -46,31 +57,40 @@ def test_heads_go_for_time_and_neurons_for_bytes_and_both_targets_hold():
     generator = torch.Generator().manual_seed(0)
     heads = [torch.rand(12, generator=generator) * 100 for _ in range(6)]
     scores = Importance(heads, [torch.rand(1536, generator=generator)] * 6)
-    in_mb, in_ms = UnitCosts(5.0, 0.064, 0.001), UnitCosts(1.0, 0.25, 0.001)
+    in_mb = UnitCosts(5.0, 0.064, 0.001)
+    in_ms = UnitCosts(1.0, 0.25, 0.001)
 
     def kept(*targets):
         width = best_within(scores, targets)
-        n_heads, n_neurons = sum(map(len, width.heads)), sum(map(len, width.neurons))
+        n_heads = sum(map(len, width.heads))
+        n_neurons = sum(map(len, width.neurons))
         costs = [t.costs.rest + n_heads * t.costs.head + n_neurons * t.costs.neuron for t in targets]
         for target, cost in zip(targets, costs, strict=True):
             assert cost <= target.limit
-        assert any(target.limit - cost < target.costs.head for target, cost in zip(targets, costs, strict=True))
+        assert any(
+            target.limit - cost < target.costs.head for target, cost in zip(targets, costs, strict=True)
+        )
         return n_heads, n_neurons
 
-    small, fast = kept(Target("mb", 11.5, in_mb)), kept(Target("ms", 12.0, in_ms))
+    small = kept(Target("mb", 11.5, in_mb))
+    fast = kept(Target("ms", 12.0, in_ms))
     assert small[0] > fast[0]
     assert small[1] < fast[1]
     kept(Target("mb", 11.5, in_mb), Target("ms", 12.0, in_ms))
 
 
 def test_layers_are_compared_by_the_root_of_their_sums():
-    scaled = between_layers(Importance([torch.tensor([12.0, 4.0]), torch.tensor([0.0, 0.0])], [torch.tensor([0.09])]))
+    scaled = between_layers(
+        Importance([torch.tensor([12.0, 4.0]), torch.tensor([0.0, 0.0])], [torch.tensor([0.09])])
+    )
     assert scaled.heads[0].tolist() == [3, 1]
     assert scaled.heads[1].tolist() == [0, 0]
     assert scaled.neurons[0].tolist() == pytest.approx([0.3])
 
 
-@pytest.mark.parametrize(("quantize", "name"), [("int8", "bert"), ("int4", "bert"), ("int8", "distilbert"), ("int8", "pruned")])
+@pytest.mark.parametrize(
+    ("quantize", "name"), [("int8", "bert"), ("int4", "bert"), ("int8", "distilbert"), ("int8", "pruned")]
+)
 def test_bytes_are_those_of_exported_files(exported_tflite, quantize, name):
     parent, exported = exported_tflite(name, quantize)
     predicted = file_bytes(QAModel.from_pretrained(parent.path), quantize, quantize, n_signatures=2)
@@ -79,7 +99,8 @@ def test_bytes_are_those_of_exported_files(exported_tflite, quantize, name):
 
 def test_units_cost_what_their_removal_saves(make_bundle):
     for quantize, embeddings in (("int8", "pq3"), ("int4", "int4")):
-        whole, narrower = model_of(make_bundle), model_of(make_bundle, "bert", "4l-gelu-skip", True)
+        whole = model_of(make_bundle)
+        narrower = model_of(make_bundle, "bert", "4l-gelu-skip", True)
         costs = file_costs(whole, quantize, embeddings)
         assert costs.of(whole) == pytest.approx(file_bytes(whole, quantize, embeddings) / 1e6)
         assert costs.of(narrower) == pytest.approx(file_bytes(narrower, quantize, embeddings) / 1e6)
@@ -88,13 +109,19 @@ def test_units_cost_what_their_removal_saves(make_bundle):
 def table(tmp_path, **changes):
     ms = {"rest": 0.5, "layer": 0.25, "head": 0.125, "neuron": 0.0078125}
     path = tmp_path / "times.json"
-    path.write_text(json.dumps({"hidden_size": 64, "head_size": 16, "ms": {"96": ms, "128": {**ms, "head": 0.5}}} | changes))
+    path.write_text(
+        json.dumps(
+            {"hidden_size": 64, "head_size": 16, "ms": {"96": ms, "128": {**ms, "head": 0.5}}} | changes
+        )
+    )
     return path
 
 
 def test_times_add_up(make_bundle, tmp_path):
-    """By hand: 2 layers, 8 heads, 256 neurons; the head's 64-1024-64-384-2 has as many weights as 1,222 neurons."""
-    model, path = model_of(make_bundle), table(tmp_path)
+    """By hand: 2 layers, 8 heads, 256 neurons; the head's 64-1024-64-384-2 has as many weights as 1,222
+    neurons."""
+    model = model_of(make_bundle)
+    path = table(tmp_path)
     head_weights = 64 * 1024 + 1024 * 64 + 64 * 384 + 384 * 2
     beside_heads = 0.5 + 2 * 0.25 + 256 * 0.0078125 + head_weights / 128 * 0.0078125
     assert time_costs(model, path, 90).of(model) == pytest.approx(beside_heads + 8 * 0.125)
@@ -106,7 +133,10 @@ def test_times_add_up(make_bundle, tmp_path):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"hidden_size": 384}, "measured on models 384 wide with heads of 16, this one is 64 wide with heads of 16"),
+        (
+            {"hidden_size": 384},
+            "measured on models 384 wide with heads of 16, this one is 64 wide with heads of 16",
+        ),
         ({"ms": {}}, "no length of at least 128"),
         ({"ms": {"128": {"rest": 0.1}}}, "not a table that python -m export.tflite.times makes"),
         ({"ms": {"128": {"rest": 0.1, "layer": 1, "head": -1, "neuron": 1}}}, "not a table"),
@@ -130,7 +160,8 @@ def test_the_fit_finds_the_terms_of_a_sum(make_bundle):
 
 
 def test_the_bytes_of_product_quantized_tables():
-    """By hand: 10 rows of 384 in groups of 3 are 128 codes each; 128 codebooks have 256 entries of 3; and 384 scales."""
+    """By hand: 10 rows of 384 in groups of 3 are 128 codes each; 128 codebooks have 256 entries of 3; and 384
+    scales."""
     assert words_bytes(10, 384, "pq3") == 10 * 128 + 128 * 256 * 3 + 4 * 384
     assert words_bytes(10, 385, "pq4") == 10 * 97 + 97 * 256 * 4 + 4 * 385
 
@@ -163,7 +194,12 @@ def test_a_measured_table_serves_as_a_target(make_bundle, tmp_path, monkeypatch)
 def test_the_default_student_is_as_deep_as_its_teacher_and_narrower(make_bundle, small_squad, tmp_path):
     teacher = open_bundle(make_bundle())
     config = DistillConfig(
-        out=tmp_path / "r", data=str(small_squad), teacher=teacher.path, epochs=1, batch_size=8, cache=tmp_path / "c"
+        out=tmp_path / "r",
+        data=str(small_squad),
+        teacher=teacher.path,
+        epochs=1,
+        batch_size=8,
+        cache=tmp_path / "c",
     )
     student = main(config)
     kept = student.manifest["width"]
@@ -179,13 +215,22 @@ class Stopped(KeyboardInterrupt):
     """Of the test's own: the interrupt of another process, at some other moment, does not pass for it."""
 
 
-def test_a_target_is_kept_and_an_interrupted_run_goes_on(make_bundle, small_squad, tmp_path, monkeypatch, capsys):
+def test_a_target_is_kept_and_an_interrupted_run_goes_on(
+    make_bundle, small_squad, tmp_path, monkeypatch, capsys
+):
     teacher = make_bundle()
     limit = file_bytes(model_of(make_bundle), "int8", "pq3") / 1e6 - 0.03
     config = DistillConfig(
-        out=tmp_path / "r", data=str(small_squad), teacher=teacher, epochs=2, batch_size=8, cache=tmp_path / "c",
-        target_mb=limit, target_embeddings="pq3", precision="fp32",
-    )  # fmt: skip
+        out=tmp_path / "r",
+        data=str(small_squad),
+        teacher=teacher,
+        epochs=2,
+        batch_size=8,
+        cache=tmp_path / "c",
+        target_mb=limit,
+        target_embeddings="pq3",
+        precision="fp32",
+    )
     straight = main(replace(config, out=tmp_path / "straight"))
     step = Trainer._step
 

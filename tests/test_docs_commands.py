@@ -1,5 +1,5 @@
-"""What README and docs say can be typed: every command exists, with its options, every example of one parses, cheap ones run
-as they stand, and every link leads somewhere."""
+"""What README and docs say can be typed: every command exists, with its options, every example of one parses,
+cheap ones run as they stand, and every link leads somewhere."""
 
 import contextlib
 import io
@@ -21,9 +21,19 @@ PAGES = [
     *sorted((ROOT / "docs").rglob("*.md")),
 ]
 COMMAND = re.compile(r"python (-m [a-z_.]+|benchmarks/compare\.py)((?: (?!&&|->)[^\s`#]+)*)")
-EXAMPLE = re.compile(r"^    (?:\.venv/bin/)?python (-m [a-z_.]+|benchmarks/compare\.py)([^#\n]*)", re.MULTILINE)
-# Examples of these take seconds on a tiny model. Those that train are what `make demo` runs, and their tests run `main`.
-CHEAP = ("qa.ask", "qa.evaluate", "export.onnx.stage", "export.tflite.stage", "export.android.stage", "compress.embeddings")
+EXAMPLE = re.compile(
+    r"^    (?:\.venv/bin/)?python (-m [a-z_.]+|benchmarks/compare\.py)([^#\n]*)", re.MULTILINE
+)
+# Examples of these take seconds on a tiny model. Those that train are what `make demo` runs, and their tests
+# run `main`.
+CHEAP = (
+    "qa.ask",
+    "qa.evaluate",
+    "export.onnx.stage",
+    "export.tflite.stage",
+    "export.android.stage",
+    "compress.embeddings",
+)
 HUB = "deepset/"  # no test has a network
 
 
@@ -40,7 +50,9 @@ def commands(pattern):
 
 
 def main_of(module):
-    (target,) = {target for target in COMMANDS.values() if target.partition(":")[0].removesuffix(".__main__") == module}
+    (target,) = {
+        target for target in COMMANDS.values() if target.partition(":")[0].removesuffix(".__main__") == module
+    }
     return resolve_name(target)
 
 
@@ -65,17 +77,25 @@ def test_a_documented_command_exists_with_its_options(page, module, arguments):
 
 
 @pytest.mark.parametrize(("page", "module", "arguments"), commands(EXAMPLE))
-def test_an_example_has_all_that_its_command_needs_and_values_that_it_takes(page, module, arguments, tmp_path, monkeypatch):
+def test_an_example_has_all_that_its_command_needs_and_values_that_it_takes(
+    page, module, arguments, tmp_path, monkeypatch
+):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "FOLDER" / "wikipedia").mkdir(parents=True)  # which qa.data.convert looks for
-    given = [a for a in arguments if not (a.startswith("[") or a.endswith("]"))]  # without what may be left out
+    given = [
+        a for a in arguments if not (a.startswith("[") or a.endswith("]"))
+    ]  # without what may be left out
     tyro.cli(options_of(main_of(module)), args=given)
 
 
 @pytest.fixture
 def place(make_bundle, tiny_export, small_squad, tmp_path, monkeypatch):
     """A folder with what the examples name, tiny."""
-    made = {"teacher": make_bundle(seed=1), "student": make_bundle(), "student-pruned": make_bundle(pruned=True)}
+    made = {
+        "teacher": make_bundle(seed=1),
+        "student": make_bundle(),
+        "student-pruned": make_bundle(pruned=True),
+    }
     for name, bundle in {**made, "student-pruned-tflite-int8": tiny_export("tflite").path}.items():
         for run in ("demo", "mine"):
             shutil.copytree(bundle, tmp_path / "runs" / run / name)
@@ -87,7 +107,11 @@ def place(make_bundle, tiny_export, small_squad, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(
     ("page", "module", "arguments"),
-    [one for one in commands(EXAMPLE) if one[1] in CHEAP and "--push" not in one[2] and not any(HUB in a for a in one[2])],
+    [
+        one
+        for one in commands(EXAMPLE)
+        if one[1] in CHEAP and "--push" not in one[2] and not any(HUB in a for a in one[2])
+    ],
 )
 def test_cheap_examples_run_as_they_stand(page, module, arguments, place, converted_once):
     demo = place / "runs" / "demo"
@@ -107,7 +131,11 @@ def test_links_lead_somewhere():
             if path.startswith("http"):
                 continue
             file = page.parent / path if path else page
-            headings = re.findall(r"^#+ (.*)$", file.read_text(encoding="utf-8"), re.MULTILINE) if file.suffix == ".md" else []
+            headings = (
+                re.findall(r"^#+ (.*)$", file.read_text(encoding="utf-8"), re.MULTILINE)
+                if file.suffix == ".md"
+                else []
+            )
             names = [re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings]
             if not file.exists() or (anchor and anchor not in names):
                 broken.append(f"{page.name}: {target}")

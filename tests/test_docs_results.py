@@ -13,16 +13,33 @@ from benchmarks.table import main as write_table
 from qa.evaluation.bootstrap import Interval
 
 ROOT = Path(__file__).parent.parent
-RESULTS, DOCS = ROOT / "benchmarks" / "results", ROOT / "docs" / "results"
-BESIDE = ("thin", "thin-tflite-int8", "thin-openvino-int8", "thin-executorch-int8", "thin-ort-documented-int8")
+RESULTS = ROOT / "benchmarks" / "results"
+DOCS = ROOT / "docs" / "results"
+BESIDE = (
+    "thin",
+    "thin-tflite-int8",
+    "thin-openvino-int8",
+    "thin-executorch-int8",
+    "thin-ort-documented-int8",
+)
 TIMED = (
-    "teacher-tflite-int8", "teacher-grid-int4-tflite-int4", "thin-tflite-int8", "thin-tflite-int8-words-pq3",
-    "thin-pq3-grid-int8-tflite-int8", "thin-pq4-grid-int4-tflite-int4", "thin-onnx-int8", "thin-onnx-int8-words-pq3",
-)  # fmt: skip
+    "teacher-tflite-int8",
+    "teacher-grid-int4-tflite-int4",
+    "thin-tflite-int8",
+    "thin-tflite-int8-words-pq3",
+    "thin-pq3-grid-int8-tflite-int8",
+    "thin-pq4-grid-int4-tflite-int4",
+    "thin-onnx-int8",
+    "thin-onnx-int8-words-pq3",
+)
 SMALL = (
-    "teacher", "teacher-tflite-int8", "teacher-grid-int4-tflite-int4", "thin-pq3-grid-int8-tflite-int8",
-    "thin-pq3-grid-int8-onnx-int8", "thin-pq4-grid-int4-tflite-int4",
-)  # fmt: skip
+    "teacher",
+    "teacher-tflite-int8",
+    "teacher-grid-int4-tflite-int4",
+    "thin-pq3-grid-int8-tflite-int8",
+    "thin-pq3-grid-int8-onnx-int8",
+    "thin-pq4-grid-int4-tflite-int4",
+)
 
 
 def marked_tables(path, name):
@@ -31,19 +48,31 @@ def marked_tables(path, name):
     part = text.split(f"<!-- results:begin {name} -->")[1].split(f"<!-- results:end {name} -->")[0]
     tables = []
     for block in part.split("\n\n"):
-        lines = [[cell.strip() for cell in line.strip("|").split("|")] for line in block.splitlines() if line.startswith("|")]
+        lines = [
+            [cell.strip() for cell in line.strip("|").split("|")]
+            for line in block.splitlines()
+            if line.startswith("|")
+        ]
         if lines:
             tables.append([dict(zip(lines[0], line, strict=True)) for line in lines[2:]])
     return tables
 
 
-COMPRESSION, DEV, QUICK = "compression", "dev-v1.1.json.gz", "dev-v1.1-1000.json"
-FLAGSHIP, WHOLE, DEV2 = "flagship", "whole-models", "dev-v2.0.json.gz"
+COMPRESSION = "compression"
+DEV = "dev-v1.1.json.gz"
+QUICK = "dev-v1.1-1000.json"
+FLAGSHIP = "flagship"
+WHOLE = "whole-models"
+DEV2 = "dev-v2.0.json.gz"
 RELEASED = ("teacher", "student", "student-tflite-int8", "student-onnx-int8")
 SCORED = {
-    "dev2": DEV2, "dev1": DEV, "wiki": "squadshifts-new-wiki.json.gz", "policy": "policyqa-dev.json.gz", "nq": "nq-dev.json.gz",
+    "dev2": DEV2,
+    "dev1": DEV,
+    "wiki": "squadshifts-new-wiki.json.gz",
+    "policy": "policyqa-dev.json.gz",
+    "nq": "nq-dev.json.gz",
     "football": "biquad-dev-500.json",
-}  # fmt: skip
+}
 TABLES = [
     ("docs/results/x86.md", "intel-xeon-2core", {"view": "family"}),
     ("docs/results/x86.md", "intel-xeon-2core", {"view": "peers"}),
@@ -53,16 +82,31 @@ TABLES = [
     ("docs/results/training.md", "training-amd-epyc", {"view": "training"}),
     ("docs/results/compression.md", COMPRESSION, {"view": "short", "data": DEV, "models": SMALL}),
     ("docs/results/compression.md", COMPRESSION, {"name": "goals", "view": "accuracy", "data": DEV}),
-    ("docs/results/compression.md", COMPRESSION, {"name": "steps", "view": "accuracy", "data": "dev-v1.1-2000.json"}),
-    ("docs/results/compression.md", COMPRESSION, {"name": "times", "view": "summary", "data": QUICK, "models": TIMED}),
-    ("docs/results/compression.md", COMPRESSION, {"name": "tools", "view": "peers", "data": QUICK, "models": BESIDE}),
+    (
+        "docs/results/compression.md",
+        COMPRESSION,
+        {"name": "steps", "view": "accuracy", "data": "dev-v1.1-2000.json"},
+    ),
+    (
+        "docs/results/compression.md",
+        COMPRESSION,
+        {"name": "times", "view": "summary", "data": QUICK, "models": TIMED},
+    ),
+    (
+        "docs/results/compression.md",
+        COMPRESSION,
+        {"name": "tools", "view": "peers", "data": QUICK, "models": BESIDE},
+    ),
     ("docs/results/compression.md", "compression-arm64-qemu", {"view": "arm"}),
     ("docs/results/whole-models.md", WHOLE, {"view": "accuracy"}),
     ("docs/results/whole-models.md", WHOLE, {"view": "latency"}),
     ("README.md", FLAGSHIP, {"view": "short", "data": DEV2, "models": RELEASED}),
     (f"docs/results/{FLAGSHIP}.md", FLAGSHIP, {"view": "short", "data": DEV2, "models": RELEASED}),
     (f"docs/results/{FLAGSHIP}.md", FLAGSHIP, {"view": "short", "name": "forms", "data": DEV2}),
-    *((f"docs/results/{FLAGSHIP}.md", FLAGSHIP, {"view": "accuracy", "name": n, "data": d}) for n, d in SCORED.items()),
+    *(
+        (f"docs/results/{FLAGSHIP}.md", FLAGSHIP, {"view": "accuracy", "name": n, "data": d})
+        for n, d in SCORED.items()
+    ),
 ]
 
 
@@ -111,12 +155,24 @@ def test_the_zoos_figures_are_those_of_its_rows():
             continue
         assert line["seeds"] == str(len(scored))
         for heading, key in (("EM", "exact"), ("F1", "f1")):
-            assert float(line[heading]) == pytest.approx(np.mean([getattr(row, key) for row in scored]), abs=0.006)
-        for heading, name in (("ONNX fp32", "onnx-fp32"), ("ONNX int8", "onnx-int8"), ("TFLite int8", "tflite-int8")):
-            timed = [row for row in mine if row.model.endswith(name) and isinstance(row, Latency) and row.lengths == "real"]
+            assert float(line[heading]) == pytest.approx(
+                np.mean([getattr(row, key) for row in scored]), abs=0.006
+            )
+        for heading, name in (
+            ("ONNX fp32", "onnx-fp32"),
+            ("ONNX int8", "onnx-int8"),
+            ("TFLite int8", "tflite-int8"),
+        ):
+            timed = [
+                row
+                for row in mine
+                if row.model.endswith(name) and isinstance(row, Latency) and row.lengths == "real"
+            ]
             shown = [f"{row.latency_ms_mean:.1f}" for row in timed[-1:]] or ["–", "not supported"]
             assert line[heading] in shown
-    by_seed = {(row.head, row.seed): row.f1 for row in rows if isinstance(row, Accuracy) and row.stage != "export"}
+    by_seed = {
+        (row.head, row.seed): row.f1 for row in rows if isinstance(row, Accuracy) and row.stage != "export"
+    }
     for line in differences:
         found = [float(value) for value in line["by seed"].split(", ")]
         seeds = [seed for head, seed in by_seed if head == line["head"] and ("linear", seed) in by_seed]
@@ -128,7 +184,10 @@ def test_the_plot_of_the_zoo_is_that_of_its_table():
     heads = {}
     for line in marked_tables(DOCS / "heads.md", "zoo")[0]:
         low, high = map(float, line["95% of F1"].split(" to "))
-        heads[line["head"]] = int(line["head params"].replace(",", "")), Interval(float(line["F1"]), low, high)
+        heads[line["head"]] = (
+            int(line["head params"].replace(",", "")),
+            Interval(float(line["F1"]), low, high),
+        )
     assert as_svg(plot_of(heads)) == (RESULTS / "zoo.svg").read_text(encoding="utf-8")
 
 
@@ -139,5 +198,10 @@ def test_the_football_figures_are_those_of_its_rows():
     assert len(lines) == len(rows) == 6
     for line in lines:
         row = rows[f"{starts[line['trained on']]}-{line['tokens']}"]
-        for heading, key in (("F1", "f1"), ("EM", "exact"), ("Ans F1", "HasAns_f1"), ("No Ans F1 (= EM)", "NoAns_f1")):
+        for heading, key in (
+            ("F1", "f1"),
+            ("EM", "exact"),
+            ("Ans F1", "HasAns_f1"),
+            ("No Ans F1 (= EM)", "NoAns_f1"),
+        ):
             assert float(line[heading]) == pytest.approx(getattr(row, key), abs=0.006)

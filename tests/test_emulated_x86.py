@@ -1,4 +1,5 @@
-"""int8 on x86 without VNNI, whose instruction for uint8 by int8 adds pairs of products into 16 bits: on an emulated Haswell."""
+"""int8 on x86 without VNNI, whose instruction for uint8 by int8 adds pairs of products into 16 bits: on an
+emulated Haswell."""
 
 import json
 import shutil

@@ -1,4 +1,5 @@
-"""The Android app's Java core, run on the JVM: it must accept, refuse, tokenize and answer exactly as Python does."""
+"""The Android app's Java core, run on the JVM: it must accept, refuse, tokenize and answer exactly as Python
+does."""
 
 import json
 import os
@@ -63,7 +64,9 @@ def exported(make_bundle, tmp_path_factory):
 def cased(make_bundle, tmp_path_factory):
     """The same, cased, and with a no-answer threshold that splits its answers."""
     folder = tmp_path_factory.mktemp("android")
-    parent = with_settings(make_bundle(), folder / "cased", CASED, null_threshold=-7.0, n_best=7, max_answer_length=5)
+    parent = with_settings(
+        make_bundle(), folder / "cased", CASED, null_threshold=-7.0, n_best=7, max_answer_length=5
+    )
     with quietly():
         return export_tflite(TFLiteConfig(model=parent, out=folder / "cased-tflite", lengths=(128,)))
 
@@ -108,7 +111,9 @@ def test_a_runtime_that_computes_garbage_is_refused_by_the_core(exported):
     runtime = load_runtime(exported, 1)
 
     class Shifted:
-        name, lengths, max_batch = runtime.name, runtime.lengths, runtime.max_batch
+        name = runtime.name
+        lengths = runtime.lengths
+        max_batch = runtime.max_batch
 
         def __call__(self, inputs):
             start, end = runtime(inputs)
@@ -116,7 +121,9 @@ def test_a_runtime_that_computes_garbage_is_refused_by_the_core(exported):
 
     with CoreProcess(exported.weights) as core:
         assert core.check_probe(runtime) < 0.25
-        with pytest.raises(BundleError, match=r"the app refuses this model: .* wrongly: its logits differ from PyTorch's"):
+        with pytest.raises(
+            BundleError, match=r"the app refuses this model: .* wrongly: its logits differ from PyTorch's"
+        ):
             core.check_probe(Shifted())
         assert core.check_probe(runtime) < 0.25  # and the process goes on
 
@@ -169,7 +176,9 @@ FAULTS = {
     "not a model": lambda source, out: out.write_text("This is a note.\n" * 20),
     "empty": lambda source, out: out.write_bytes(b""),
     "cut off": lambda source, out: out.write_bytes(source.read_bytes()[:-2000]),
-    "bare model": lambda source, out: out.write_bytes(source.read_bytes()[: read_package(source).info["model"]["bytes"]]),
+    "bare model": lambda source, out: out.write_bytes(
+        source.read_bytes()[: read_package(source).info["model"]["bytes"]]
+    ),
     "changed weight": lambda source, out: out.write_bytes(flipped(source.read_bytes(), 200_000)),
     "no vocabulary": lambda source, out: rewritten(source, out, **{"vocab.txt": None}),
     "no tables": lambda source, out: rewritten(source, out, **{"characters.json": None}),
@@ -212,7 +221,9 @@ def test_settings_come_from_the_file(exported, tmp_path):
     settings = asdict(replace(exported.settings, doc_stride=5))
     rewritten(exported.weights, path, **edited(exported.weights, settings=settings))
     runtime = load_runtime(exported, 1)
-    long = next(e for e in choose_examples(read_squad(resolve("embedded", "dev")), 1) if e.id.startswith("joined"))
+    long = next(
+        e for e in choose_examples(read_squad(resolve("embedded", "dev")), 1) if e.id.startswith("joined")
+    )
     with CoreProcess(exported.weights) as core:
         few = core.ask(long.context, long.question, runtime, read_all=True).n_windows
     with CoreProcess(path) as core:
@@ -237,15 +248,25 @@ def test_a_path_that_the_locale_cannot_spell(exported, tmp_path, monkeypatch):
     path.mkdir()
     shutil.copy(exported.weights, path / "m.tflite")
     done = subprocess.run(
-        [sys.executable, "-c", "import sys, pathlib; from export.android.core_process import CoreProcess as C; "
-         "p = C(pathlib.Path(sys.argv[1])); print(p.encode('a')[0]); p.close()", str(path / "m.tflite")],
-        capture_output=True, text=True, check=False, env={**os.environ, "LC_ALL": "C", "TMPDIR": str(path)},
-    )  # fmt: skip
+        [
+            sys.executable,
+            "-c",
+            "import sys, pathlib; from export.android.core_process import CoreProcess as C; "
+            "p = C(pathlib.Path(sys.argv[1])); print(p.encode('a')[0]); p.close()",
+            str(path / "m.tflite"),
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "LC_ALL": "C", "TMPDIR": str(path)},
+    )
     assert (done.returncode, done.stdout) == (0, "[1037]\n"), done.stderr
 
 
 def test_a_bundle_of_another_kind_is_refused(make_bundle):
-    with pytest.raises(BundleError, match=r"a bundle of kind pytorch; the app takes TFLite: python -m export.tflite"):
+    with pytest.raises(
+        BundleError, match=r"a bundle of kind pytorch; the app takes TFLite: python -m export.tflite"
+    ):
         android.main(AndroidConfig(make_bundle()))
 
 
@@ -258,7 +279,10 @@ def test_without_a_jdk_one_line_says_what_to_install(exported, monkeypatch, tmp_
 
 def test_questions_must_be_a_number_above_zero():
     done = subprocess.run(
-        [sys.executable, "-m", "export.android", "--model", "x", "--questions", "0"], capture_output=True, text=True, check=False
+        [sys.executable, "-m", "export.android", "--model", "x", "--questions", "0"],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 2
     assert done.stderr == "error: --questions must be at least 1, got 0\n"
@@ -274,10 +298,13 @@ def test_what_the_app_would_not_read_is_not_packaged(make_bundle, exported, tmp_
     greedy = open_bundle(with_settings(make_bundle(), tmp_path / "greedy", n_best=1000))
     with pytest.raises(UnsupportedExport, match="n_best is 1000; a packaged model may have 256"):
         describe(greedy, "int8", (128,))
-    package, bare = read_package(exported.weights), tmp_path / "bare.tflite"
+    package = read_package(exported.weights)
+    bare = tmp_path / "bare.tflite"
     content = exported.weights.read_bytes()[: package.info["model"]["bytes"]]
     bare.write_bytes(content)
-    with pytest.raises(UnsupportedExport, match=r"probe.json takes 500001 bytes; a packaged model may have 500000"):
+    with pytest.raises(
+        UnsupportedExport, match=r"probe.json takes 500001 bytes; a packaged model may have 500000"
+    ):
         append_package(bare, package.info, package.vocabulary, " " * 500_001)
     assert bare.read_bytes() == content
 

@@ -1,4 +1,5 @@
-"""Pushing a model to a phone: an adb that replays what real ones print, for success by each way and for each failure."""
+"""Pushing a model to a phone: an adb that replays what real ones print, for success by each way and for each
+failure."""
 
 import json
 import stat
@@ -21,11 +22,19 @@ APP = "org.pocketqa.app"
 SHARED = f"/sdcard/Android/data/{APP}/files"
 DEVICES = ("devices", f"List of devices attached\n{S}\tdevice\n\n")
 INSTALLED = (f"-s {S} shell pm path {APP}", f"package:/data/app/~~k3/{APP}-4w==/base.apk\n")
-OPENED = (f"-s {S} shell am start -n {APP}/.MainActivity", f"Starting: Intent {{ cmp={APP}/.MainActivity }}\n")
+OPENED = (
+    f"-s {S} shell am start -n {APP}/.MainActivity",
+    f"Starting: Intent {{ cmp={APP}/.MainActivity }}\n",
+)
 SEEN = (f"-s {S} shell ls -d {SHARED}", f"{SHARED}\n")
 READY = (DEVICES, INSTALLED, OPENED, SEEN)
-ON_MODEL = (OPENED[0] + f" --es model {NAME}", f"Starting: Intent {{ cmp={APP}/.MainActivity (has extras) }}\n")
-COPY = f"mkdir -p files/inbox && cat > files/inbox/{NAME}.part && mv files/inbox/{NAME}.part files/inbox/{NAME}"
+ON_MODEL = (
+    OPENED[0] + f" --es model {NAME}",
+    f"Starting: Intent {{ cmp={APP}/.MainActivity (has extras) }}\n",
+)
+COPY = (
+    f"mkdir -p files/inbox && cat > files/inbox/{NAME}.part && mv files/inbox/{NAME}.part files/inbox/{NAME}"
+)
 
 
 @pytest.fixture(scope="module")
@@ -41,14 +50,17 @@ def named(monkeypatch):
 
 @pytest.fixture
 def replay(tmp_path, monkeypatch, bundle):
-    """A function that pushes the bundle while adb replays the given steps: (call, stdout[, stderr, exit code])."""
+    """A function that pushes the bundle while adb replays the given steps: (call, stdout[, stderr, exit
+    code])."""
 
     def run(*steps, serial=None):
         keys = ("called", "stdout", "stderr", "code")
         script = [dict(zip(keys, (*step, *("", 0)[len(step) - 2 :]), strict=True)) for step in steps]
         (tmp_path / "transcript.json").write_text(json.dumps(script), encoding="utf-8")
         adb = tmp_path / "adb"
-        adb.write_text(f"#!{sys.executable}\n" + Path(__file__).with_name("scripted_adb.py").read_text(encoding="utf-8"))
+        adb.write_text(
+            f"#!{sys.executable}\n" + Path(__file__).with_name("scripted_adb.py").read_text(encoding="utf-8")
+        )
         adb.chmod(adb.stat().st_mode | stat.S_IXUSR)
         monkeypatch.setenv("PATH", str(tmp_path))
         try:
@@ -76,7 +88,9 @@ def shell(command, stdout="", stderr="", code=0):
     return f"-s {S} shell {command}", stdout, stderr, code
 
 
-PART, DOWNLOAD, TMP = f"{SHARED}/{NAME}.part", f"/sdcard/Download/{NAME}.part", f"/data/local/tmp/{NAME}"
+PART = f"{SHARED}/{NAME}.part"
+DOWNLOAD = f"/sdcard/Download/{NAME}.part"
+TMP = f"/data/local/tmp/{NAME}"
 FCHOWN = "remote fchown failed: Operation not permitted"
 DENIED = "remote couldn't create file: Permission denied"
 RUN_AS = f"cat {TMP} | run-as {APP} sh -c '{COPY}' && rm -f {TMP}"
@@ -106,10 +120,15 @@ def blocked(bundle):
     """Neither its folder nor Download: what phones of some makers do."""
     denied = f"mv: bad '{SHARED}/{NAME}': Permission denied\n"
     return (
-        not_pushed(bundle, PART, DENIED), shell(f"rm -f {PART}"),
-        pushed(bundle, DOWNLOAD), hashed(bundle, DOWNLOAD), shell(f"mv {DOWNLOAD} {SHARED}/{NAME}", "", denied, 1),
-        shell(f"rm -f {DOWNLOAD}"), pushed(bundle, TMP), hashed(bundle, TMP),
-    )  # fmt: skip
+        not_pushed(bundle, PART, DENIED),
+        shell(f"rm -f {PART}"),
+        pushed(bundle, DOWNLOAD),
+        hashed(bundle, DOWNLOAD),
+        shell(f"mv {DOWNLOAD} {SHARED}/{NAME}", "", denied, 1),
+        shell(f"rm -f {DOWNLOAD}"),
+        pushed(bundle, TMP),
+        hashed(bundle, TMP),
+    )
 
 
 def test_by_run_as_where_neither_works(replay, bundle, capsys):
@@ -119,7 +138,9 @@ def test_by_run_as_where_neither_works(replay, bundle, capsys):
 
 def test_a_release_build_that_takes_nothing_names_the_picker(replay, bundle):
     refused = shell(RUN_AS, "", f"run-as: package not debuggable: {APP}\n", 1)
-    with pytest.raises(DeviceError, match=r"could not put .*: .*Permission denied.*not debuggable.*choose it in"):
+    with pytest.raises(
+        DeviceError, match=r"could not put .*: .*Permission denied.*not debuggable.*choose it in"
+    ):
         replay(*READY, *blocked(bundle), refused, shell(f"rm -f {TMP}"))
 
 
@@ -142,7 +163,9 @@ def test_a_phone_that_goes_away(replay, bundle):
 
 
 def test_an_app_that_is_not_installed(replay):
-    with pytest.raises(DeviceError, match=rf"{APP} is not installed on {S}; install it: cd android_demo && ./gradlew"):
+    with pytest.raises(
+        DeviceError, match=rf"{APP} is not installed on {S}; install it: cd android_demo && ./gradlew"
+    ):
         replay(DEVICES, (INSTALLED[0], "", "", 1))
 
 
@@ -169,7 +192,10 @@ def test_no_phone_to_choose(listing, replay):
 
 
 def test_serial_chooses_or_is_refused(replay, bundle):
-    two = ("devices", f"* daemon started successfully\nList of devices attached\nemulator-5554\toffline\n{S}\tdevice\n\n")
+    two = (
+        "devices",
+        f"* daemon started successfully\nList of devices attached\nemulator-5554\toffline\n{S}\tdevice\n\n",
+    )
     steps = (pushed(bundle, PART), hashed(bundle, PART), shell(f"mv {PART} {SHARED}/{NAME}"), ON_MODEL)
     replay(two, *READY[1:], *steps, serial=S)
     with pytest.raises(OptionError, match="--serial must be given with --push, got X"):
@@ -184,10 +210,16 @@ def test_a_serial_that_is_not_there(replay):
 def test_without_adb_one_line_says_what_to_install(bundle, tmp_path):
     done = subprocess.run(
         [sys.executable, "-m", "export.android", "--model", str(bundle.path), "--push"],
-        capture_output=True, text=True, check=False, env={"PATH": str(tmp_path), "PYTHONPATH": str(Path(__file__).parents[1])},
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=False,
+        env={"PATH": str(tmp_path), "PYTHONPATH": str(Path(__file__).parents[1])},
+    )
     assert done.returncode == 2
-    assert done.stderr == "error: adb not found; install Android's platform tools (on Debian: apt-get install adb)\n"
+    assert (
+        done.stderr
+        == "error: adb not found; install Android's platform tools (on Debian: apt-get install adb)\n"
+    )
 
 
 def test_the_name_has_nothing_that_a_shell_reads(monkeypatch, bundle):

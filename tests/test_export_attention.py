@@ -11,7 +11,9 @@ from qa.models.architectures import MASKED
 from qa.models.encoders import Encoder
 from qa.models.model import QAModel
 
-HEAD_SIZE, TOKENS, REAL_TOKENS = 8, 11, 7
+HEAD_SIZE = 8
+TOKENS = 11
+REAL_TOKENS = 7
 
 
 def made_states(n_heads: int) -> tuple[torch.Tensor, ...]:
@@ -26,7 +28,9 @@ def test_equals_the_attention_of_pytorch(n_heads: int, scaling: float) -> None:
     query, key, value = made_states(n_heads)
     mask = torch.zeros(2, 1, 1, TOKENS)
     mask[1, ..., REAL_TOKENS:] = MASKED
-    wanted = nn.functional.scaled_dot_product_attention(query, key, value, attn_mask=mask, scale=scaling).transpose(1, 2)
+    wanted = nn.functional.scaled_dot_product_attention(
+        query, key, value, attn_mask=mask, scale=scaling
+    ).transpose(1, 2)
     found, _ = grouped_attention(nn.Module(), query, key, value, mask, scaling=scaling)
     torch.testing.assert_close(found, wanted)
     found, _ = fused_attention(nn.Module(), torch.cat([query * scaling, key, value], dim=1), key, value, mask)
@@ -43,11 +47,15 @@ def test_one_linear_gives_the_scaled_query_the_key_and_the_value() -> None:
 
 def test_no_head_of_five_is_computed_alone() -> None:
     config = BertConfig(
-        vocab_size=64, hidden_size=40, num_hidden_layers=1, num_attention_heads=5, intermediate_size=48,
+        vocab_size=64,
+        hidden_size=40,
+        num_hidden_layers=1,
+        num_attention_heads=5,
+        intermediate_size=48,
         max_position_embeddings=96,
-    )  # fmt: skip
+    )
     structure = read_structure(convert(QAModel(Encoder(config), "linear").eval(), (96,)))
-    # Two groups, each with one softmax and two products; no product became a FULLY_CONNECTED beside the Linears, of which one
-    # gives query, key and value.
+    # Two groups, each with one softmax and two products; no product became a FULLY_CONNECTED beside the
+    # Linears, of which one gives query, key and value.
     products = {name: structure.operators[name] for name in ("SOFTMAX", "BATCH_MATMUL", "FULLY_CONNECTED")}
     assert products == {"SOFTMAX": 2, "BATCH_MATMUL": 4, "FULLY_CONNECTED": 5}

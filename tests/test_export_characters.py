@@ -17,9 +17,24 @@ N_TEXTS = 24_000
 SWITCHES = {  # as BERT's tokenizers are made, and every switch alone
     "uncased": {"clean_text": True, "handle_chinese_chars": True, "strip_accents": None, "lowercase": True},
     "cased": {"clean_text": True, "handle_chinese_chars": True, "strip_accents": None, "lowercase": False},
-    "cased without accents": {"clean_text": True, "handle_chinese_chars": True, "strip_accents": True, "lowercase": False},
-    "lowercase with accents": {"clean_text": True, "handle_chinese_chars": True, "strip_accents": False, "lowercase": True},
-    "accents only": {"clean_text": False, "handle_chinese_chars": False, "strip_accents": True, "lowercase": False},
+    "cased without accents": {
+        "clean_text": True,
+        "handle_chinese_chars": True,
+        "strip_accents": True,
+        "lowercase": False,
+    },
+    "lowercase with accents": {
+        "clean_text": True,
+        "handle_chinese_chars": True,
+        "strip_accents": False,
+        "lowercase": True,
+    },
+    "accents only": {
+        "clean_text": False,
+        "handle_chinese_chars": False,
+        "strip_accents": True,
+        "lowercase": False,
+    },
 }
 
 
@@ -30,7 +45,8 @@ class Reference:
         self.sets = {name: {c for a, b in tables[name] for c in range(a, b + 1)} for name in RANGES}
         self.decompositions = {c: parts for c, *parts in tables["decompositions"]}
         self.lowercase = {c: parts for c, *parts in tables["lowercase"]}
-        self.firsts, self.combining = [first for first, _, _ in tables["combining"]], tables["combining"]
+        self.firsts = [first for first, _, _ in tables["combining"]]
+        self.combining = tables["combining"]
 
     def combining_class(self, c):
         at = bisect_right(self.firsts, c) - 1
@@ -44,7 +60,8 @@ class Reference:
         return self.decompositions.get(c, [c])
 
     def nfd(self, points):
-        points, classes = [part for c in points for part in self.decomposed(c)], []
+        points = [part for c in points for part in self.decomposed(c)]
+        classes = []
         for i, c in enumerate(points):
             starter = classes[-1][0] if classes else 0
             n = self.combining_class(c)
@@ -54,9 +71,13 @@ class Reference:
     def normalize(self, text, clean_text, handle_chinese_chars, strip_accents, lowercase):
         points = list(map(ord, text))
         if clean_text:
-            points = [0x20 if c in self.sets["spaces"] else c for c in points if c not in self.sets["removed"]]
+            points = [
+                0x20 if c in self.sets["spaces"] else c for c in points if c not in self.sets["removed"]
+            ]
         if handle_chinese_chars:
-            points = [part for c in points for part in ([0x20, c, 0x20] if c in self.sets["ideographs"] else [c])]
+            points = [
+                part for c in points for part in ([0x20, c, 0x20] if c in self.sets["ideographs"] else [c])
+            ]
         if lowercase if strip_accents is None else strip_accents:
             points = [c for c in self.nfd(points) if c not in self.sets["marks"]]
         if lowercase:
@@ -64,7 +85,8 @@ class Reference:
         return "".join(map(chr, points))
 
     def words(self, text):
-        words, begin = [], 0
+        words = []
+        begin = 0
         for i, c in enumerate([*map(ord, text), 0x20]):
             if c in self.sets["whitespace"] or c in self.sets["punctuation"]:
                 words += [(begin, i)] * (begin < i) + [(i, i + 1)] * (c in self.sets["punctuation"])
@@ -85,7 +107,9 @@ def texts():
 @pytest.mark.parametrize("name", SWITCHES)
 def test_the_tables_followed_in_order_normalize_as_the_tokenizer_does(reference, texts, name):
     normalizer = normalizers.BertNormalizer(**SWITCHES[name])
-    wrong = [ascii(t) for t in texts if reference.normalize(t, **SWITCHES[name]) != normalizer.normalize_str(t)]
+    wrong = [
+        ascii(t) for t in texts if reference.normalize(t, **SWITCHES[name]) != normalizer.normalize_str(t)
+    ]
     assert wrong == []
 
 
@@ -94,7 +118,11 @@ def test_every_code_point_comes_out_as_the_tokenizer_has_it(reference):
     random.Random(0).shuffle(every)  # so that marks meet letters and each other
     normalizer = normalizers.BertNormalizer(**SWITCHES["uncased"])
     texts = ["".join(every[i : i + 200]) for i in range(0, len(every), 200)]
-    wrong = [ascii(t) for t in texts if reference.normalize(t, **SWITCHES["uncased"]) != normalizer.normalize_str(t)]
+    wrong = [
+        ascii(t)
+        for t in texts
+        if reference.normalize(t, **SWITCHES["uncased"]) != normalizer.normalize_str(t)
+    ]
     assert wrong == []
 
 
@@ -106,34 +134,58 @@ def test_the_tables_give_nfd(reference, texts):
 
 def test_hangul_syllables_decompose_by_arithmetic(reference):
     nfd = normalizers.NFD()
-    assert all("".join(map(chr, reference.decomposed(c))) == nfd.normalize_str(chr(c)) for c in range(0xAC00, 0xD7A4))
+    assert all(
+        "".join(map(chr, reference.decomposed(c))) == nfd.normalize_str(chr(c)) for c in range(0xAC00, 0xD7A4)
+    )
 
 
 def test_marks_of_all_classes_are_ordered_as_the_tokenizer_does(reference):
     marks = [c for first, last, _ in character_tables()["combining"] for c in range(first, last + 1)]
-    rng, nfd = random.Random(0), normalizers.NFD()
+    rng = random.Random(0)
+    nfd = normalizers.NFD()
     runs = [rng.choices(marks, k=rng.randint(2, 8)) for _ in range(20_000)]
-    assert all("".join(map(chr, reference.nfd(run))) == nfd.normalize_str("".join(map(chr, run))) for run in runs)
+    assert all(
+        "".join(map(chr, reference.nfd(run))) == nfd.normalize_str("".join(map(chr, run))) for run in runs
+    )
 
 
 def test_the_tables_split_as_the_tokenizer_does(reference, texts):
     splitter = pre_tokenizers.BertPreTokenizer()
-    wrong = [ascii(t) for t in texts if reference.words(t) != [offsets for _, offsets in splitter.pre_tokenize_str(t)]]
+    wrong = [
+        ascii(t)
+        for t in texts
+        if reference.words(t) != [offsets for _, offsets in splitter.pre_tokenize_str(t)]
+    ]
     assert wrong == []
 
 
 def test_the_tables_hold_what_is_known_of_unicode(reference):
     tables = character_tables()
-    assert {"\u200b", "\ufeff", "\u00ad", "\x0b", "\ue000", "\ufffd"} <= {chr(c) for c in reference.sets["removed"]}
+    assert {"\u200b", "\ufeff", "\u00ad", "\x0b", "\ue000", "\ufffd"} <= {
+        chr(c) for c in reference.sets["removed"]
+    }
     assert [c for a, b in tables["spaces"] for c in range(a, b + 1)][:4] == [0x09, 0x0A, 0x0D, 0xA0]
     assert reference.decompositions[ord("ế")] == [ord("e"), 0x0302, 0x0301]
     assert reference.lowercase[ord("Σ")] == [ord("σ")]
     assert reference.lowercase[ord("İ")] == [ord("i"), 0x0307]
     assert ord("ß") not in reference.lowercase
-    assert (0x20000 in reference.sets["ideographs"], ord("か") in reference.sets["ideographs"]) == (True, False)
+    assert (0x20000 in reference.sets["ideographs"], ord("か") in reference.sets["ideographs"]) == (
+        True,
+        False,
+    )
     assert {ord("$"), ord("¿"), ord("、")} <= reference.sets["punctuation"]
     assert ord("€") not in reference.sets["punctuation"]
-    classes = {0x0334: 1, 0x093C: 7, 0x3099: 8, 0x094D: 9, 0x0327: 202, 0x0323: 220, 0x0301: 230, 0x0360: 234, 0x0345: 240}
+    classes = {
+        0x0334: 1,
+        0x093C: 7,
+        0x3099: 8,
+        0x094D: 9,
+        0x0327: 202,
+        0x0323: 220,
+        0x0301: 230,
+        0x0360: 234,
+        0x0345: 240,
+    }
     assert {c: reference.combining_class(c) for c in classes} == classes
 
 
@@ -165,7 +217,9 @@ def broken(name, entries):
     ],
 )
 def test_broken_tables_are_refused_by_name(name, entries):
-    with pytest.raises(BundleError, match=rf"model\.tflite: characters\.json: .*{name}.*export the model again"):
+    with pytest.raises(
+        BundleError, match=rf"model\.tflite: characters\.json: .*{name}.*export the model again"
+    ):
         check_tables(broken(name, entries), "model.tflite: characters.json")
 
 
@@ -194,7 +248,8 @@ def test_generated_texts_are_hard_ones(reference, texts):
     points = set(map(ord, everything))
     assert {c >> 16 for c in points} == set(range(17))
     for name, share in {"spaces": 1, "ideographs": 0.1, "marks": 0.6, "punctuation": 0.6}.items():
-        found, wanted = len(points & reference.sets[name]), len(reference.sets[name])
+        found = len(points & reference.sets[name])
+        wanted = len(reference.sets[name])
         assert found >= share * wanted, f"{name}: {found} of {wanted}"
     classes = {n for _, _, n in character_tables()["combining"]}
     assert {reference.combining_class(c) for first, last in MARKS for c in range(first, last + 1)} >= classes

@@ -1,4 +1,5 @@
-"""Exported bundles opened by optimum and by transformers.js: the same logits as with our own runtime, and their own tokens."""
+"""Exported bundles opened by optimum and by transformers.js: the same logits as with our own runtime, and
+their own tokens."""
 
 from dataclasses import replace
 from types import SimpleNamespace
@@ -26,7 +27,8 @@ MODELS = {
     "electra": ("electra", "linear", False, "none"),
     "mobilebert": ("mobilebert", "linear", False, "none"),
 }
-# Another build of ONNX Runtime rounds otherwise in the last digit, and int8 may then fall on the next of its steps.
+# Another build of ONNX Runtime rounds otherwise in the last digit, and int8 may then fall on the next of its
+# steps.
 TOLERANCE = {"fp32": 1e-5, "int8": 0.02}
 
 
@@ -54,7 +56,9 @@ def tasks(make_bundle, tmp_path_factory):
     made = {}
     for name, (encoder, head, pruned, quantize) in MODELS.items():
         out = tmp_path_factory.mktemp("elsewhere") / name
-        made[name] = task(main(OnnxConfig(model=make_bundle(encoder, head, pruned), out=out, quantize=quantize)))
+        made[name] = task(
+            main(OnnxConfig(model=make_bundle(encoder, head, pruned), out=out, quantize=quantize))
+        )
     return made
 
 
@@ -62,7 +66,9 @@ def tasks(make_bundle, tmp_path_factory):
 def opened(tasks):
     """By tool and model, what the tool computed."""
     found = {tool: open_elsewhere(tool, [as_json(t) for t in tasks.values()]) for tool in COMMANDS}
-    return {(tool, name): result for tool in COMMANDS for name, result in zip(tasks, found[tool], strict=True)}
+    return {
+        (tool, name): result for tool in COMMANDS for name, result in zip(tasks, found[tool], strict=True)
+    }
 
 
 def differences(task, windows, logits):
@@ -83,19 +89,23 @@ def test_real_windows_get_the_same_logits(tasks, opened, tool, name):
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("tool", COMMANDS)
 def test_their_own_tokenizer_makes_our_window(tasks, opened, tool, name):
-    task, found = tasks[name], opened[tool, name]
+    task = tasks[name]
+    found = opened[tool, name]
     ours = collate([task.asked])
     assert found["input_ids"] == ours["input_ids"][0].tolist()
     assert found["token_type_ids"] == ours["token_type_ids"][0].tolist()
     assert max(differences(task, [task.asked], [found["logits"]])) <= TOLERANCE[task.bundle.precision]
 
 
-# Its tokenizer of byte pairs gives token types only when asked, and its pipeline does not ask; `pointer` reads them.
+# Its tokenizer of byte pairs gives token types only when asked, and its pipeline does not ask; `pointer`
+# reads them.
 @pytest.mark.parametrize("name", [name for name in MODELS if name != "roberta"])
 def test_the_pipeline_of_transformers_js_answers_with_the_best_span(tasks, opened, name):
     """By its own rule: the largest product of probabilities, of any length."""
     task = tasks[name]
-    start, end = (logits[0].astype(np.float64) for logits in load_runtime(task.bundle, 1)(collate([task.asked])))
+    start, end = (
+        logits[0].astype(np.float64) for logits in load_runtime(task.bundle, 1)(collate([task.asked]))
+    )
     passage = slice(task.asked.context_begin, len(task.asked.input_ids) - 1)
     scores = np.triu(start[passage, None] + end[None, passage])
     scores[np.tril_indices(len(scores), -1)] = -np.inf

@@ -1,4 +1,5 @@
-"""Encoders through the real exporters, in fp32 and int8: ALBERT's layer is stored once, RoBERTa has no vocab.txt."""
+"""Encoders through the real exporters, in fp32 and int8: ALBERT's layer is stored once, RoBERTa has no
+vocab.txt."""
 
 import numpy as np
 import onnx
@@ -24,8 +25,11 @@ def to_onnx(make_bundle, tmp_path_factory):
     """A function: (parent, export). The exporter checks parity on 40 real windows, padded and not, itself."""
 
     def export_encoder(encoder, flag):
-        parent, out = make_bundle(encoder=encoder, head="linear"), tmp_path_factory.mktemp("exports") / "out"
-        return open_bundle(parent), export.onnx.stage.main(export.onnx.stage.OnnxConfig(model=parent, out=out, quantize=flag))
+        parent = make_bundle(encoder=encoder, head="linear")
+        out = tmp_path_factory.mktemp("exports") / "out"
+        return open_bundle(parent), export.onnx.stage.main(
+            export.onnx.stage.OnnxConfig(model=parent, out=out, quantize=flag)
+        )
 
     return export_encoder
 
@@ -35,7 +39,8 @@ def to_tflite(make_bundle, tmp_path_factory):
     """As `to_onnx`, to TFLite with one signature."""
 
     def export_encoder(encoder, flag):
-        parent, out = make_bundle(encoder=encoder, head="linear"), tmp_path_factory.mktemp("exports") / "out"
+        parent = make_bundle(encoder=encoder, head="linear")
+        out = tmp_path_factory.mktemp("exports") / "out"
         config = export.tflite.stage.TFLiteConfig(model=parent, out=out, quantize=flag, lengths=(LENGTH,))
         return open_bundle(parent), export.tflite.stage.main(config)
 
@@ -43,11 +48,15 @@ def to_tflite(make_bundle, tmp_path_factory):
 
 
 def largest_difference(parent, bundle, length=None):
-    windows, worst = real_windows(parent), 0.0
-    reference, runtime = TorchRuntime(parent.weights, 1), load_runtime(bundle, 1)
+    windows = real_windows(parent)
+    worst = 0.0
+    reference = TorchRuntime(parent.weights, 1)
+    runtime = load_runtime(bundle, 1)
     for window in (windows[0], windows[20]):
         n = len(window.input_ids)
-        for wanted, seen in zip(reference(collate([window])), runtime(collate([window], length)), strict=True):
+        for wanted, seen in zip(
+            reference(collate([window])), runtime(collate([window], length)), strict=True
+        ):
             worst = max(worst, float(np.abs(wanted[0] - seen[0, :n]).max()))
     return worst
 
@@ -82,7 +91,11 @@ def test_tflite_int8(to_tflite, encoder):
 @pytest.mark.parametrize(("flag", "stored"), [("none", "FLOAT"), ("int8", "INT8"), ("int8-weights", "INT8")])
 def test_onnx_stores_alberts_layer_once(to_onnx, flag, stored):
     graph = onnx.load(to_onnx("albert", flag)[1].weights).graph
-    shapes = [tuple(t.dims) for t in graph.initializer if t.data_type == getattr(onnx.TensorProto, stored) and len(t.dims) == 2]
+    shapes = [
+        tuple(t.dims)
+        for t in graph.initializer
+        if t.data_type == getattr(onnx.TensorProto, stored) and len(t.dims) == 2
+    ]
     assert [shapes.count(shape) for shape in ((64, 64), (64, 128), (128, 64))] == [4, 1, 1]
 
 

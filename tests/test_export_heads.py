@@ -1,4 +1,5 @@
-"""Every head through the real exporters, in fp32 and int8: a tiny encoder with it converts, agrees with PyTorch, and is int8."""
+"""Every head through the real exporters, in fp32 and int8: a tiny encoder with it converts, agrees with
+PyTorch, and is int8."""
 
 import numpy as np
 import onnx
@@ -24,10 +25,12 @@ pytestmark = pytest.mark.usefixtures("converted_once")
 
 @pytest.fixture(scope="module")
 def exported(make_bundle, tmp_path_factory):
-    """A function: (parent, export) of a head on one layer of BERT. The exporters check parity on 40 real windows themselves."""
+    """A function: (parent, export) of a head on one layer of BERT. The exporters check parity on 40 real
+    windows themselves."""
 
     def export_head(head, kind, flag):
-        parent, out = make_bundle(encoder="bert-1-layer", head=head), tmp_path_factory.mktemp("exports") / f"{head}-{kind}-{flag}"
+        parent = make_bundle(encoder="bert-1-layer", head=head)
+        out = tmp_path_factory.mktemp("exports") / f"{head}-{kind}-{flag}"
         if kind == "onnx":
             config = export.onnx.stage.OnnxConfig(model=parent, out=out, quantize=flag)
             return open_bundle(parent), export.onnx.stage.main(config)
@@ -38,8 +41,10 @@ def exported(make_bundle, tmp_path_factory):
 
 
 def linear_calls(bundle):
-    """(calls of Linears in one run, those of them with two sides large enough for ONNX's int8); the pointer's run twice."""
-    model, calls = TorchRuntime(bundle.weights, 1).model, []
+    """(calls of Linears in one run, those of them with two sides large enough for ONNX's int8); the pointer's
+    run twice."""
+    model = TorchRuntime(bundle.weights, 1).model
+    calls = []
     for module in model.modules():
         if isinstance(module, nn.Linear):
             module.register_forward_hook(lambda linear, *_: calls.append(min(linear.weight.shape)))
@@ -55,7 +60,9 @@ def test_onnx_fp32_takes_a_batch_of_any_length(exported, head):
     chosen = [windows[0], windows[20], next(w for w in windows if len(w.input_ids) == LENGTH)]
     for batch in (collate(chosen), collate(chosen[:1])):
         mask = batch["attention_mask"] == 1
-        for wanted, seen in zip(TorchRuntime(parent.weights, 1)(batch), load_runtime(bundle, 1)(batch), strict=True):
+        for wanted, seen in zip(
+            TorchRuntime(parent.weights, 1)(batch), load_runtime(bundle, 1)(batch), strict=True
+        ):
             assert np.abs(wanted - seen)[mask].max() < 1e-4
 
 
@@ -74,10 +81,13 @@ def test_onnx_int8_multiplies_every_large_matrix_in_int8(exported, head):
 def test_tflite_fp32_equals_pytorch(exported, head):
     parent, bundle = exported(head, "tflite", "none")
     windows = real_windows(parent)
-    reference, runtime = TorchRuntime(parent.weights, 1), load_runtime(bundle, 1)
+    reference = TorchRuntime(parent.weights, 1)
+    runtime = load_runtime(bundle, 1)
     for window in (windows[0], next(w for w in windows if len(w.input_ids) == LENGTH)):
         n = len(window.input_ids)
-        for wanted, seen in zip(reference(collate([window])), runtime(collate([window], LENGTH)), strict=True):
+        for wanted, seen in zip(
+            reference(collate([window])), runtime(collate([window], LENGTH)), strict=True
+        ):
             assert np.abs(wanted[0] - seen[0, :n]).max() < 1e-4
 
 
@@ -85,22 +95,49 @@ def test_tflite_fp32_equals_pytorch(exported, head):
 def test_tflite_int8_stores_every_matrix_as_int8_and_needs_plain_operators(exported, head):
     parent, bundle = exported(head, "tflite", "int8")
     structure = read_structure(bundle.weights.read_bytes())
-    assert structure.weight_types["FULLY_CONNECTED", "INT8", False] == linear_calls(parent)[0] - 2  # query, key and value
+    assert (
+        structure.weight_types["FULLY_CONNECTED", "INT8", False] == linear_calls(parent)[0] - 2
+    )  # query, key and value
     assert {key[1:] for key in structure.weight_types if key != ROW_SCALES} == {("INT8", False)}
     scales = 4 * parent.tokenizer().get_vocab_size()  # one for each row of the word table
     assert structure.constant_bytes["INT8"] > 0.98 * (structure.constant_bytes.total() - scales)
     plain = {
-        "ADD", "BATCH_MATMUL", "CAST", "CONCATENATION", "DEQUANTIZE", "EMBEDDING_LOOKUP", "FULLY_CONNECTED", "GELU", "LOGISTIC",
-        "MEAN", "MINIMUM", "MUL", "PAD", "QUANTIZE", "REDUCE_MAX", "RELU", "RESHAPE", "RSQRT", "SLICE", "SOFTMAX", "SPLIT",
-        "SQUARED_DIFFERENCE", "SUB", "SUM", "TANH", "TRANSPOSE",
-    }  # fmt: skip
+        "ADD",
+        "BATCH_MATMUL",
+        "CAST",
+        "CONCATENATION",
+        "DEQUANTIZE",
+        "EMBEDDING_LOOKUP",
+        "FULLY_CONNECTED",
+        "GELU",
+        "LOGISTIC",
+        "MEAN",
+        "MINIMUM",
+        "MUL",
+        "PAD",
+        "QUANTIZE",
+        "REDUCE_MAX",
+        "RELU",
+        "RESHAPE",
+        "RSQRT",
+        "SLICE",
+        "SOFTMAX",
+        "SPLIT",
+        "SQUARED_DIFFERENCE",
+        "SUB",
+        "SUM",
+        "TANH",
+        "TRANSPOSE",
+    }
     assert structure.all_operators <= plain
 
 
 def test_a_question_head_on_an_encoder_without_token_types(make_bundle, tmp_path):
     """DistilBERT ignores the input, the head does not: it must stay one in the exported graph, and matter."""
     parent = make_bundle(encoder="distilbert", head="qermit-maxpool")
-    runtime = load_runtime(export.onnx.stage.main(export.onnx.stage.OnnxConfig(model=parent, out=tmp_path / "out")), 1)
+    runtime = load_runtime(
+        export.onnx.stage.main(export.onnx.stage.OnnxConfig(model=parent, out=tmp_path / "out")), 1
+    )
     batch = collate([real_windows(open_bundle(parent))[0]])
     moved = batch | {"token_type_ids": np.roll(batch["token_type_ids"], 2, axis=1)}
     assert np.abs(runtime(batch)[0] - runtime(moved)[0]).max() > 1e-3

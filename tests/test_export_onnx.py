@@ -1,4 +1,6 @@
-"""ONNX export of tiny random models: parity, precision, structure, and what happens when something is wrong."""
+"""ONNX export of tiny random models: parity, precision, structure, and what happens when something is
+wrong.
+"""
 
 import ast
 import hashlib
@@ -29,15 +31,18 @@ from qa.text.features import collate
 
 MODELS = {"bert": {}, "distilbert": {"encoder": "distilbert", "head": "linear"}, "pruned": {"pruned": True}}
 FLAGS = ["none", "fp16", "int8", "int8-weights"]
-# The tiny models have 4 projections and 2 feed-forward matrices in each of 2 layers; all but the last of the 4 in the head
-# 4l-gelu-skip are large enough to quantize, the one of the linear head is not. DistilBERT has no token types.
+# The tiny models have 4 projections and 2 feed-forward matrices in each of 2 layers; all but the last of the
+# 4 in the head 4l-gelu-skip are large enough to quantize, the one of the linear head is not. DistilBERT has
+# no token types.
 N_LINEARS = {"bert": 15, "distilbert": 12, "pruned": 15}
 
 
 @pytest.fixture(autouse=True, scope="module")
 def _one_thread():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(stage, "available_cores", lambda: 1)  # threads only wait for each other on models this small
+        patch.setattr(
+            stage, "available_cores", lambda: 1
+        )  # threads only wait for each other on models this small
         yield
 
 
@@ -48,7 +53,8 @@ def exported(make_bundle, tmp_path_factory):
 
     def export(name, flag="none"):
         if (name, flag) not in made:
-            parent, out = make_bundle(**MODELS[name]), tmp_path_factory.mktemp("exports") / f"{name}-{flag}"
+            parent = make_bundle(**MODELS[name])
+            out = tmp_path_factory.mktemp("exports") / f"{name}-{flag}"
             made[name, flag] = open_bundle(parent), main(OnnxConfig(model=parent, out=out, quantize=flag))
         return made[name, flag]
 
@@ -73,24 +79,33 @@ def folder_hash(path):
 @pytest.mark.parametrize("name", MODELS)
 def test_fp32_equals_pytorch_padded_and_not(exported, name):
     parent, bundle = exported(name)
-    reference, runtime = TorchRuntime(parent.weights, 1), load_runtime(bundle, 1)
+    reference = TorchRuntime(parent.weights, 1)
+    runtime = load_runtime(bundle, 1)
     windows = real_windows(parent)
     for window in (windows[0], windows[-1]):
         n = len(window.input_ids)
         for length in (n, n + 1, n + 40):
-            for wanted, seen in zip(reference(collate([window])), runtime(collate([window], length)), strict=True):
+            for wanted, seen in zip(
+                reference(collate([window])), runtime(collate([window], length)), strict=True
+            ):
                 assert seen.shape == (1, length)
                 assert seen.dtype == np.float32
                 assert np.abs(wanted[0] - seen[0, :n]).max() < 1e-4
 
 
-@pytest.mark.parametrize(("name", "flag"), [*(("bert", flag) for flag in FLAGS), ("distilbert", "int8"), ("pruned", "int8")])
+@pytest.mark.parametrize(
+    ("name", "flag"), [*(("bert", flag) for flag in FLAGS), ("distilbert", "int8"), ("pruned", "int8")]
+)
 def test_a_batch_of_three_works_and_stays_near_pytorch(exported, name, flag):
     parent, bundle = exported(name, flag)
     windows = real_windows(parent)
     batch = collate([windows[0], windows[20], windows[-1]])
-    largest = {"none": 1e-4, "fp16": 0.05, "int8": 1.0, "int8-weights": 0.3}[flag]  # of logits with a deviation of 1
-    for wanted, seen in zip(TorchRuntime(parent.weights, 1)(batch), load_runtime(bundle, 1)(batch), strict=True):
+    largest = {"none": 1e-4, "fp16": 0.05, "int8": 1.0, "int8-weights": 0.3}[
+        flag
+    ]  # of logits with a deviation of 1
+    for wanted, seen in zip(
+        TorchRuntime(parent.weights, 1)(batch), load_runtime(bundle, 1)(batch), strict=True
+    ):
         mask = batch["attention_mask"] == 1
         assert seen.shape == wanted.shape
         assert np.abs(wanted - seen)[mask].max() < largest
@@ -99,7 +114,10 @@ def test_a_batch_of_three_works_and_stays_near_pytorch(exported, name, flag):
 def test_an_encoder_without_token_types_takes_and_ignores_them(exported):
     runtime = load_runtime(exported("distilbert")[1], 1)
     ids = np.arange(2000, 2050)[None]
-    first, second = (runtime({"input_ids": ids, "attention_mask": ids * 0 + 1, "token_type_ids": ids * 0 + t}) for t in (0, 1))
+    first, second = (
+        runtime({"input_ids": ids, "attention_mask": ids * 0 + 1, "token_type_ids": ids * 0 + t})
+        for t in (0, 1)
+    )
     assert all((a == b).all() for a, b in zip(first, second, strict=True))
 
 
@@ -108,7 +126,8 @@ def test_one_file_takes_any_batch_and_length_by_name(exported, flag):
     bundle = exported("bert", flag)[1]
     session = onnxruntime.InferenceSession(bundle.weights)
     assert [(i.name, i.type, i.shape) for i in session.get_inputs()] == [
-        (name, "tensor(int64)", ["batch", "tokens"]) for name in ("input_ids", "attention_mask", "token_type_ids")
+        (name, "tensor(int64)", ["batch", "tokens"])
+        for name in ("input_ids", "attention_mask", "token_type_ids")
     ]
     assert [(o.name, o.type, o.shape) for o in session.get_outputs()] == [
         (name, "tensor(float)", ["batch", "tokens"]) for name in ("start_logits", "end_logits")
@@ -125,12 +144,21 @@ def test_int8_is_int8(exported, name):
     counts = operators(graph)
     assert counts["MatMulInteger"] == N_LINEARS[name]
     assert counts["DequantizeLinear"] == 0
-    assert counts["DynamicQuantizeLinear"] == N_LINEARS[name] - 4  # of two layers: query, key and value share theirs
-    assert [n for n in graph.graph.node if n.op_type == "MatMul" and types.get(n.input[1]) == TensorProto.FLOAT] == [
-        n for n in graph.graph.node if n.op_type == "MatMul" and n.input[1] in types
-    ]
-    assert [list(t.dims) for t in graph.graph.initializer if t.name in float_matrices(graph)] in ([[384, 2]], [[64, 2]])
-    words = next(n for n in graph.graph.node if n.op_type == "Gather" and n.input[1] == "input_ids" and "table" in n.input[0])
+    assert (
+        counts["DynamicQuantizeLinear"] == N_LINEARS[name] - 4
+    )  # of two layers: query, key and value share theirs
+    assert [
+        n for n in graph.graph.node if n.op_type == "MatMul" and types.get(n.input[1]) == TensorProto.FLOAT
+    ] == [n for n in graph.graph.node if n.op_type == "MatMul" and n.input[1] in types]
+    assert [list(t.dims) for t in graph.graph.initializer if t.name in float_matrices(graph)] in (
+        [[384, 2]],
+        [[64, 2]],
+    )
+    words = next(
+        n
+        for n in graph.graph.node
+        if n.op_type == "Gather" and n.input[1] == "input_ids" and "table" in n.input[0]
+    )
     assert types[words.input[0]] == TensorProto.INT8
     fp32_bytes, int8_bytes = (exported(name, flag)[1].weights.stat().st_size for flag in ("none", "int8"))
     assert int8_bytes < 0.3 * fp32_bytes
@@ -144,7 +172,8 @@ def float_matrices(graph):
 
 def test_int8_weights_are_restored_by_column_and_gathered_by_row(exported):
     graph = graph_of(exported("bert", "int8-weights")[1])
-    counts, constants = operators(graph), {t.name: t for t in graph.graph.initializer}
+    counts = operators(graph)
+    constants = {t.name: t for t in graph.graph.initializer}
     assert counts["DequantizeLinear"] == N_LINEARS["bert"]
     assert counts["MatMulInteger"] == counts["DynamicQuantizeLinear"] == 0
     for node in graph.graph.node:
@@ -154,13 +183,17 @@ def test_int8_weights_are_restored_by_column_and_gathered_by_row(exported):
     tables = {t.name for t in constants.values() if t.data_type == TensorProto.INT8} - {
         n.input[0] for n in graph.graph.node if n.op_type == "DequantizeLinear"
     }
-    assert {n.op_type for n in graph.graph.node if set(n.input) & tables} == {"Gather"}, "no whole table becomes float"
+    assert {n.op_type for n in graph.graph.node if set(n.input) & tables} == {"Gather"}, (
+        "no whole table becomes float"
+    )
 
 
 def test_fp16_is_half(exported):
     sizes = [exported("bert", flag)[1].weights.stat().st_size for flag in ("none", "fp16")]
     assert sizes[1] < 0.55 * sizes[0]
-    assert not {t.data_type for t in graph_of(exported("bert", "fp16")[1]).graph.initializer} & {TensorProto.FLOAT}
+    assert not {t.data_type for t in graph_of(exported("bert", "fp16")[1]).graph.initializer} & {
+        TensorProto.FLOAT
+    }
 
 
 @pytest.mark.parametrize(("flag", "stored"), [("none", TensorProto.FLOAT), ("int8", TensorProto.INT8)])
@@ -168,7 +201,16 @@ def test_a_pruned_graph_has_the_smaller_shapes(exported, flag, stored):
     graph = graph_of(exported("pruned", flag)[1])
     shapes = Counter(tuple(t.dims) for t in large_constants(graph).values() if t.data_type == stored)
     # Heads of 16: 3 are left in the first layer and 1 in the second; 100 and 61 neurons.
-    wanted = {(64, 48): 3, (48, 64): 1, (64, 16): 3, (16, 64): 1, (64, 100): 1, (100, 64): 1, (64, 61): 1, (61, 64): 1}
+    wanted = {
+        (64, 48): 3,
+        (48, 64): 1,
+        (64, 16): 3,
+        (16, 64): 1,
+        (64, 100): 1,
+        (100, 64): 1,
+        (64, 61): 1,
+        (61, 64): 1,
+    }
     assert {shape: n for shape, n in shapes.items() if shape in wanted} == wanted
     assert not shapes.keys() & {(64, 64), (64, 128), (128, 64)}
 
@@ -180,11 +222,19 @@ def test_the_file_is_plain_onnx_and_tells_nothing_of_this_machine(exported, flag
     assert [(o.domain, o.version) for o in graph.opset_import] == [("", 20)]
     assert {n.domain for n in graph.graph.node} <= {"", "ai.onnx"}
     assert {p.key: p.value for p in graph.metadata_props} == {"pocketqa.precision": bundle.precision}
-    assert not re.search(rb"/(home|root|work|tmp|usr)/|\.py", bundle.weights.read_bytes().replace(b"tmp_", b""))
+    assert not re.search(
+        rb"/(home|root|work|tmp|usr)/|\.py", bundle.weights.read_bytes().replace(b"tmp_", b"")
+    )
     assert sorted(p.name for p in bundle.path.iterdir()) == [
-        "README.md", "config.json", "manifest.json", "model.onnx", "probe.json", "qa.json", "tokenizer.json",
+        "README.md",
+        "config.json",
+        "manifest.json",
+        "model.onnx",
+        "probe.json",
+        "qa.json",
+        "tokenizer.json",
         "tokenizer_config.json",
-    ]  # fmt: skip
+    ]
     structure = bundle.manifest["structure"]
     assert structure["opset"] == {"ai.onnx": 20}
     assert structure["operators"] == dict(operators(graph))
@@ -211,7 +261,9 @@ def test_a_wrong_export_is_refused_and_leaves_nothing(make_bundle, tmp_path, mon
     def trace_another(model):
         graph = trace(model)
         tensor = max(graph.graph.initializer, key=lambda t: np.prod(t.dims))
-        tensor.CopyFrom(numpy_helper.from_array(np.roll(numpy_helper.to_array(tensor), 1, axis=0), tensor.name))
+        tensor.CopyFrom(
+            numpy_helper.from_array(np.roll(numpy_helper.to_array(tensor), 1, axis=0), tensor.name)
+        )
         return graph
 
     monkeypatch.setattr(onnx_export, "trace", trace_another)
@@ -230,19 +282,23 @@ def test_a_tolerance_that_is_not_met_is_an_error(make_bundle, tmp_path, monkeypa
 class Disturbed:
     """A sound runtime whose logits of some windows are changed."""
 
-    lengths, max_batch = None, 1
+    lengths = None
+    max_batch = 1
 
     def __init__(self, sound, change):
-        self.sound, self.change = sound, change
+        self.sound = sound
+        self.change = change
 
     def __call__(self, inputs):
-        n, length = int(inputs["attention_mask"].sum()), inputs["input_ids"].shape[1]
+        n = int(inputs["attention_mask"].sum())
+        length = inputs["input_ids"].shape[1]
         return [self.change(side.copy(), n, length) for side in self.sound(inputs)]
 
 
 def test_parity_is_of_every_window_padded_or_not_and_of_its_best_span(exported):
     parent = exported("bert")[0]
-    sound, windows = TorchRuntime(parent.weights, 1), real_windows(parent, 4)
+    sound = TorchRuntime(parent.weights, 1)
+    windows = real_windows(parent, 4)
     first = len(windows[0].input_ids)
 
     def check(change, **limits):
@@ -275,7 +331,9 @@ def test_only_a_pytorch_bundle_can_be_exported(exported, tmp_path):
 
 
 def test_an_unknown_precision_is_refused_with_the_known_ones():
-    with pytest.raises(OptionError, match=r"--quantize must be one of none, fp16, int8, int8-weights, int4, got int9"):
+    with pytest.raises(
+        OptionError, match=r"--quantize must be one of none, fp16, int8, int8-weights, int4, got int9"
+    ):
         OnnxConfig(quantize="int9")
 
 

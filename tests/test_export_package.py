@@ -46,7 +46,8 @@ def test_a_packaged_file_computes_what_the_bare_one_does(bare_tflite, tmp_path):
     path.write_bytes(bare_tflite)
     append_package(path, {}, ["[PAD]"], "{}")
     assert path.read_bytes().startswith(bare_tflite)
-    before, after = compute(bare_tflite), compute(path.read_bytes())
+    before = compute(bare_tflite)
+    after = compute(path.read_bytes())
     assert all((before[name] == after[name]).all() for name in before)
     with pytest.raises(BundleError, match="not a bare"):
         append_package(path, {}, ["[PAD]"], "{}")
@@ -59,7 +60,10 @@ def test_the_same_parent_gives_the_same_bytes(exported_tflite, tmp_path):
 
 
 def test_a_threshold_tuned_at_export_is_in_the_package(make_bundle, converted_once, tmp_path, monkeypatch):
-    monkeypatch.setattr("export.exporter.tune_for_bundle", lambda _, __, settings, ___: replace(settings, null_threshold=-1.25))
+    monkeypatch.setattr(
+        "export.exporter.tune_for_bundle",
+        lambda _, __, settings, ___: replace(settings, null_threshold=-1.25),
+    )
     bundle = main(TFLiteConfig(model=make_bundle(), out=tmp_path / "out", quantize="int8", lengths=LENGTHS))
     assert read_package(bundle.weights).settings == bundle.settings
     assert bundle.settings.null_threshold == -1.25
@@ -103,8 +107,12 @@ def test_broken_character_tables_are_refused(exported_tflite, tmp_path, text, wa
 def test_a_file_of_format_1_is_named_as_such(exported_tflite, tmp_path):
     bundle = exported_tflite("bert", "int8")[1]
     info = json.dumps({**read_package(bundle.weights).info, "format": 1})
-    path = repackaged(tmp_path / "model.tflite", bundle.weights.read_bytes(), qa_json=info, characters_json=None)
-    with pytest.raises(BundleError, match=r"model\.tflite: package format 1, this version reads 2; export the model again"):
+    path = repackaged(
+        tmp_path / "model.tflite", bundle.weights.read_bytes(), qa_json=info, characters_json=None
+    )
+    with pytest.raises(
+        BundleError, match=r"model\.tflite: package format 1, this version reads 2; export the model again"
+    ):
         read_package(path)
 
 
@@ -112,7 +120,10 @@ class OtherTokenizer:
     """A bundle with its tokenizer changed."""
 
     def __init__(self, parent, change):
-        self.path, self.manifest, self.settings, self.reference = parent.path, parent.manifest, parent.settings, parent.reference
+        self.path = parent.path
+        self.manifest = parent.manifest
+        self.settings = parent.settings
+        self.reference = parent.reference
         self._tokenizer = change(parent.tokenizer())
 
     def tokenizer(self):
@@ -139,7 +150,9 @@ def with_model(**changes):
 def renamed(old, new):
     def change(tokenizer):
         parts = json.loads(tokenizer.to_str())
-        parts["model"]["vocab"] = {new if token == old else token: index for token, index in parts["model"]["vocab"].items()}
+        parts["model"]["vocab"] = {
+            new if token == old else token: index for token, index in parts["model"]["vocab"].items()
+        }
         return Tokenizer.from_str(json.dumps(parts))
 
     return change
@@ -149,8 +162,14 @@ def renamed(old, new):
     ("change", "wanted"),
     [
         (with_added(AddedToken("New York")), "'New York' was added"),
-        (with_added(AddedToken("the", normalized=False)), "'the' was added"),  # known, but found inside of words too
-        (with_added(AddedToken("qqq", special=True)), "'qqq' was added"),  # the vocabulary would have it, WordPiece has not
+        (
+            with_added(AddedToken("the", normalized=False)),
+            "'the' was added",
+        ),  # known, but found inside of words too
+        (
+            with_added(AddedToken("qqq", special=True)),
+            "'qqq' was added",
+        ),  # the vocabulary would have it, WordPiece has not
         (with_model(unk_token="[MASK]"), r"unknown words become '\[MASK\]'"),
         (renamed("the", " the"), "' the' has a space"),
         (renamed("the", "the\u3000"), "has a space"),

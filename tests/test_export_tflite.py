@@ -38,22 +38,28 @@ def folder_hash(path):
 @pytest.mark.parametrize("name", MODELS)
 def test_fp32_equals_pytorch_padded_and_not(exported_tflite, name):
     parent, bundle = exported_tflite(name)
-    reference, runtime = TorchRuntime(parent.weights, 1), load_runtime(bundle, 1)
+    reference = TorchRuntime(parent.weights, 1)
+    runtime = load_runtime(bundle, 1)
     windows = real_windows(parent)
     full = [w for w in windows if len(w.input_ids) == 128]
     assert full, "windows without padding"
     for window in (windows[0], full[0]):
         n = len(window.input_ids)
         for length in (length for length in LENGTHS if length >= n):
-            for wanted, seen in zip(reference(collate([window])), runtime(collate([window], length)), strict=True):
+            for wanted, seen in zip(
+                reference(collate([window])), runtime(collate([window], length)), strict=True
+            ):
                 assert np.abs(wanted[0] - seen[0, :n]).max() < 1e-4
 
 
 @pytest.mark.parametrize("name", MODELS)
 def test_every_signature_has_all_inputs_and_outputs_by_name(exported_tflite, name):
     signatures = Interpreter(model_path=str(exported_tflite(name)[1].weights)).get_signature_list()
-    inputs, outputs = {"input_ids", "attention_mask", "token_type_ids"}, {"start_logits", "end_logits"}
-    seen = {key: (set(signature["inputs"]), set(signature["outputs"])) for key, signature in signatures.items()}
+    inputs = {"input_ids", "attention_mask", "token_type_ids"}
+    outputs = {"start_logits", "end_logits"}
+    seen = {
+        key: (set(signature["inputs"]), set(signature["outputs"])) for key, signature in signatures.items()
+    }
     assert seen == {f"qa{length}": (inputs, outputs) for length in LENGTHS}
 
 
@@ -61,7 +67,10 @@ def test_an_encoder_without_token_types_ignores_them(exported_tflite):
     model = exported_tflite("distilbert")[1].weights.read_bytes()
     runner = Interpreter(model_content=model, num_threads=1).get_signature_runner("qa96")
     ids = np.arange(2000, 2096, dtype=np.int32)[None]
-    same = [runner(input_ids=ids, attention_mask=np.ones_like(ids), token_type_ids=np.full_like(ids, t)) for t in (0, 1)]
+    same = [
+        runner(input_ids=ids, attention_mask=np.ones_like(ids), token_type_ids=np.full_like(ids, t))
+        for t in (0, 1)
+    ]
     assert all((same[0][name] == same[1][name]).all() for name in same[0])
 
 
@@ -80,7 +89,9 @@ def test_int8_is_int8(exported_tflite, name):
     parent, bundle = exported_tflite(name, "int8")
     structure = read_structure(bundle.weights.read_bytes())
     model = TorchRuntime(parent.weights, 1).model
-    n_linear = sum(isinstance(m, nn.Linear) for m in model.modules()) - 2 * len(model.encoder.layers)  # one gives all three
+    n_linear = sum(isinstance(m, nn.Linear) for m in model.modules()) - 2 * len(
+        model.encoder.layers
+    )  # one gives all three
     assert structure.weight_types == {
         ("FULLY_CONNECTED", "INT8", False): n_linear * len(LENGTHS),
         ("EMBEDDING_LOOKUP", "INT8", False): len(LENGTHS),
@@ -97,12 +108,16 @@ def test_int8_is_int8(exported_tflite, name):
 def test_int4_is_int4_but_for_the_small_tables(exported_tflite):
     parent, bundle = exported_tflite("bert", "int4")
     structure = read_structure(bundle.weights.read_bytes())
-    n_linear = sum(isinstance(m, nn.Linear) for m in TorchRuntime(parent.weights, 1).model.modules()) - 4  # one gives all three
+    n_linear = (
+        sum(isinstance(m, nn.Linear) for m in TorchRuntime(parent.weights, 1).model.modules()) - 4
+    )  # one gives all three
     assert structure.products == {"INT8": 4}
     assert structure.weight_types["FULLY_CONNECTED", "INT4", False] == n_linear * len(LENGTHS)
     # Two values in each byte of the first, and their scales.
     shapes = {(30522, 32): "INT8", (30522, 1): "FLOAT32", (512, 64): "INT8"}
-    assert sorted(structure.tables) == sorted((shape, type_name, False) for shape, type_name in shapes.items())
+    assert sorted(structure.tables) == sorted(
+        (shape, type_name, False) for shape, type_name in shapes.items()
+    )
     assert bundle.manifest["embeddings"] == "int4"
     assert bundle.manifest["structure"]["quantized_share_of_bytes"] > 0.85
 
@@ -125,7 +140,8 @@ def test_compact_changes_no_logit(bare_tflite, precision):
     small = compact(quantized)
     assert len(small) < len(quantized)
     for length in LENGTHS:
-        before, after = compute(quantized, length), compute(small, length)
+        before = compute(quantized, length)
+        after = compute(small, length)
         assert all((before[name] == after[name]).all() for name in before)
 
 
@@ -152,25 +168,34 @@ def test_no_operator_is_custom_or_new(exported_tflite):
 
 
 def test_a_file_that_is_not_what_it_should_be_is_refused(bare_tflite):
-    structure, words = read_structure(bare_tflite), nn.Embedding(30522, 64)
+    structure = read_structure(bare_tflite)
+    words = nn.Embedding(30522, 64)
     fp32_bytes = structure.constant_bytes.total()
     check_structure(structure, fp32_bytes, "fp32", LENGTHS, words)
     with pytest.raises(ParityError, match="not a int8 model"):
         check_structure(structure, fp32_bytes, "int8", LENGTHS, words)
     int8 = read_structure(compact(quantize(bare_tflite, "int8")))
     check_structure(int8, fp32_bytes, "int8", LENGTHS, words)
-    linears_int4 = Counter({(name, "INT4", restored): n for (name, _, restored), n in int8.weight_types.items()})
+    linears_int4 = Counter(
+        {(name, "INT4", restored): n for (name, _, restored), n in int8.weight_types.items()}
+    )
     words_int4 = Int4Rows(words.weight.detach().numpy())
     others = [table for table in int8.tables if table[0] != (30522, 64)]
     stored = [((30522, 32), "INT8", False), ((30522, 1), "FLOAT32", False)]
     for types, tables, says in (
         (int8.weight_types, stored + others, r"'FULLY_CONNECTED', 'INT8', False"),
         (linears_int4, int8.tables, r"its tables are .* wanted \[.*30522, 32.*for the words"),
-        (linears_int4, [*stored, *others, ((9, 9), "FLOAT32", False)], r"its tables are .*no others but INT8"),
+        (
+            linears_int4,
+            [*stored, *others, ((9, 9), "FLOAT32", False)],
+            r"its tables are .*no others but INT8",
+        ),
         (linears_int4, [*stored, *others, stored[0]], "its constants take 25% of fp32's bytes"),
     ):
         with pytest.raises(ParityError, match=f"not a int4 model: .*{says}"):
-            check_structure(replace(int8, weight_types=types, tables=tables), fp32_bytes, "int4", LENGTHS, words_int4)
+            check_structure(
+                replace(int8, weight_types=types, tables=tables), fp32_bytes, "int4", LENGTHS, words_int4
+            )
     with pytest.raises(ParityError, match="0 products of activations are int8, wanted 2"):
         check_structure(int8, fp32_bytes, "int8", LENGTHS, words, 2)
     with pytest.raises(ParityError, match="signatures"):
@@ -200,7 +225,9 @@ def test_bad_lengths_are_refused_at_once(lengths):
         TFLiteConfig(lengths=lengths)
 
 
-@pytest.mark.parametrize(("lengths", "wanted"), [((30, 128), "at least 36"), ((96,), "ending in 128"), ((96, 384), "in 128")])
+@pytest.mark.parametrize(
+    ("lengths", "wanted"), [((30, 128), "at least 36"), ((96,), "ending in 128"), ((96, 384), "in 128")]
+)
 def test_lengths_must_suit_the_model(exported_tflite, tmp_path, lengths, wanted):
     with pytest.raises(OptionError, match=wanted):
         main(TFLiteConfig(model=exported_tflite("bert")[0].path, out=tmp_path / "out", lengths=lengths))
@@ -209,7 +236,9 @@ def test_lengths_must_suit_the_model(exported_tflite, tmp_path, lengths, wanted)
 
 def test_default_lengths_end_with_the_models_longest(exported_tflite):
     settings = exported_tflite("bert")[0].settings
-    chosen = {n: tflite.window_lengths(TFLiteConfig(), replace(settings, max_length=n)) for n in (96, 128, 200, 384)}
+    chosen = {
+        n: tflite.window_lengths(TFLiteConfig(), replace(settings, max_length=n)) for n in (96, 128, 200, 384)
+    }
     assert chosen == {96: (96,), 128: (128,), 200: (128, 192, 200), 384: (128, 192, 256, 384)}
 
 

@@ -1,4 +1,5 @@
-"""The word table in files: each form's arithmetic, what TFLite and ONNX files hold of it, and what is refused."""
+"""The word table in files: each form's arithmetic, what TFLite and ONNX files hold of it, and what is
+refused."""
 
 import numpy as np
 import onnx
@@ -64,7 +65,9 @@ def test_int4_rows_are_the_integers_of_least_squared_error(table):
 def test_every_pair_of_int4_values_fits_a_byte():
     high, low = np.meshgrid(np.arange(-7, 8), np.arange(-7, 8))
     pairs = np.stack([high.ravel(), low.ravel()], axis=1).astype(np.float32)
-    rows = Int4Rows(np.concatenate([pairs, np.full_like(pairs, 7)], axis=1)[:, [0, 2, 1, 3]])  # 7 in each row: its scale is 1
+    rows = Int4Rows(
+        np.concatenate([pairs, np.full_like(pairs, 7)], axis=1)[:, [0, 2, 1, 3]]
+    )  # 7 in each row: its scale is 1
     assert np.array_equal(rows.integers(rows.get_buffer("table")).numpy()[:, [0, 2]], pairs)
 
 
@@ -104,7 +107,9 @@ def test_the_form_is_the_precisions_the_models_or_the_one_that_is_asked_for(make
             stored("int8", form, "pq4")
 
 
-@pytest.mark.parametrize(("quantize", "form"), [("int8", "pq5"), ("none", "pq3"), ("fp16", "int8"), ("int8-weights", "int4")])
+@pytest.mark.parametrize(
+    ("quantize", "form"), [("int8", "pq5"), ("none", "pq3"), ("fp16", "int8"), ("int8-weights", "int4")]
+)
 def test_a_form_that_cannot_be_is_refused_at_once(quantize, form):
     for config in (TFLiteConfig, OnnxConfig):
         with pytest.raises(OptionError, match=f"--embeddings.*{form}"):
@@ -129,7 +134,9 @@ def words_as_stored(parent, precision, form):
 @pytest.mark.parametrize("form", TABLE_FORMS)
 def test_a_tflite_file_holds_the_table_in_its_form(make_bundle, converted_once, tmp_path, form):
     bundle = export_tflite(
-        TFLiteConfig(model=make_bundle(), out=tmp_path / "out", quantize="int8", embeddings=form, lengths=LENGTHS)
+        TFLiteConfig(
+            model=make_bundle(), out=tmp_path / "out", quantize="int8", embeddings=form, lengths=LENGTHS
+        )
     )
     assert bundle.manifest["embeddings"] == form
     assert f"| word embeddings | {EMBEDDINGS[form]} |" in (bundle.path / CARD).read_text()
@@ -138,24 +145,34 @@ def test_a_tflite_file_holds_the_table_in_its_form(make_bundle, converted_once, 
     shapes = {table[0] for table in read_structure(file).tables}
     assert {tuple(table.shape) for table in word_tables(words)} <= shapes
     if form in ROW_BITS:  # codes depend on the tokens counted
-        assert all(file.count(table.numpy().tobytes()) == 1 for table in word_tables(words)), "once for all signatures"
+        assert all(file.count(table.numpy().tobytes()) == 1 for table in word_tables(words)), (
+            "once for all signatures"
+        )
 
 
 @pytest.mark.parametrize("form", TABLE_FORMS)
 def test_an_onnx_file_holds_the_table_in_its_form(make_bundle, tmp_path, form):
-    bundle = export_onnx(OnnxConfig(model=make_bundle(), out=tmp_path / "out", quantize="int8", embeddings=form))
+    bundle = export_onnx(
+        OnnxConfig(model=make_bundle(), out=tmp_path / "out", quantize="int8", embeddings=form)
+    )
     assert bundle.manifest["embeddings"] == form
     graph = onnx.load(bundle.weights)
     assert {opset.domain for opset in graph.opset_import} == {""}, "standard operators alone"
     arrays = [numpy_helper.to_array(tensor) for tensor in graph.graph.initializer]
     for table in word_tables(words_as_stored(make_bundle(), "int8", form)):
-        same = [array for array in arrays if (array.shape, str(array.dtype)) == (tuple(table.shape), str(table.dtype)[6:])]
+        same = [
+            array
+            for array in arrays
+            if (array.shape, str(array.dtype)) == (tuple(table.shape), str(table.dtype)[6:])
+        ]
         assert same, f"no {table.dtype} {tuple(table.shape)}"
 
 
 @pytest.mark.parametrize("flag", ["none", "fp16", "int8-weights", "int8", "int4"])
 def test_a_compressed_model_is_exported_in_every_precision(compressed, converted_once, tmp_path, flag):
-    tflite = export_tflite(TFLiteConfig(model=compressed.path, out=tmp_path / "tflite", quantize=flag, lengths=LENGTHS))
+    tflite = export_tflite(
+        TFLiteConfig(model=compressed.path, out=tmp_path / "tflite", quantize=flag, lengths=LENGTHS)
+    )
     bundles = [tflite]
     if flag != "int4":
         bundles.append(export_onnx(OnnxConfig(model=compressed.path, out=tmp_path / "onnx", quantize=flag)))
@@ -167,7 +184,9 @@ def test_a_compressed_model_is_exported_in_every_precision(compressed, converted
 
 def test_a_contradicting_flag_leaves_nothing(compressed, tmp_path):
     with pytest.raises(OptionError, match="pq3 already"):
-        export_onnx(OnnxConfig(model=compressed.path, out=tmp_path / "out", quantize="int8", embeddings="pq4"))
+        export_onnx(
+            OnnxConfig(model=compressed.path, out=tmp_path / "out", quantize="int8", embeddings="pq4")
+        )
     assert list(tmp_path.iterdir()) == []
 
 
@@ -176,7 +195,11 @@ def test_a_contradicting_flag_leaves_nothing(compressed, tmp_path):
 
 def test_the_stage_makes_a_bundle_that_says_what_it_is(compressed, make_bundle):
     parent = open_bundle(make_bundle())
-    assert (compressed.stage, compressed.precision, compressed.manifest["embeddings"]) == ("compress", "fp32", "pq3")
+    assert (compressed.stage, compressed.precision, compressed.manifest["embeddings"]) == (
+        "compress",
+        "fp32",
+        "pq3",
+    )
     assert compressed.manifest["parameters"] == parent.manifest["parameters"]
     assert compressed.manifest["counted_data"]["dataset"] == "embedded"
     assert compressed.manifest["ancestors"][0]["sha256"] == parent.sha256

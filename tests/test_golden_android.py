@@ -1,4 +1,5 @@
-"""The files that the Android core's tests repeat still say what Python does: tokens, Unicode tables, windows, answers."""
+"""The files that the Android core's tests repeat still say what Python does: tokens, Unicode tables, windows,
+answers."""
 
 import gzip
 import json
@@ -40,7 +41,9 @@ def info():
 def tokenizer(info):
     """A tokenizer made of nothing but what the package says."""
     tokens = packaged("vocab.txt").removesuffix("\n").split("\n")
-    wordpiece = models.WordPiece({token: index for index, token in enumerate(tokens)}, unk_token="[UNK]", **info["wordpiece"])
+    wordpiece = models.WordPiece(
+        {token: index for index, token in enumerate(tokens)}, unk_token="[UNK]", **info["wordpiece"]
+    )
     tokenizer = Tokenizer(wordpiece)
     tokenizer.normalizer = normalizers.BertNormalizer(**info["normalizer"])
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
@@ -49,7 +52,8 @@ def tokenizer(info):
 
 def test_the_tables_are_the_installed_librarys():
     tables = json.loads(packaged("characters.json"))
-    versions = f"tokenizers {tables.pop('tokenizers')} recorded, {tokenizers.__version__} installed"  # may differ, tables not
+    # may differ, tables not
+    versions = f"tokenizers {tables.pop('tokenizers')} recorded, {tokenizers.__version__} installed"
     installed = {name: entries for name, entries in character_tables().items() if name != "tokenizers"}
     assert tables.keys() == installed.keys()
     changed = [name for name in tables if tables[name] != installed[name]]
@@ -73,7 +77,8 @@ def test_every_text_has_the_recorded_tokens(tokenizer, source):
     wrong = [
         ascii(row["text"])
         for row, encoding in zip(rows, encodings, strict=True)
-        if (encoding.ids, encoding.offsets) != (row["ids"], list(zip(row["starts"], row["ends"], strict=True)))
+        if (encoding.ids, encoding.offsets)
+        != (row["ids"], list(zip(row["starts"], row["ends"], strict=True)))
     ]
     assert wrong == [], AGAIN
 
@@ -87,7 +92,9 @@ def answers():
 def questions(answers, info, tokenizer):
     """(recorded question, its windows now)."""
     contexts = answers["contexts"]
-    examples = [Example(q["id"], "", contexts[q["context"]], q["question"], (), False) for q in answers["questions"]]
+    examples = [
+        Example(q["id"], "", contexts[q["context"]], q["question"], (), False) for q in answers["questions"]
+    ]
     windows = [[] for _ in examples]
     for window in make_windows(examples, tokenizer, QASettings(**info["settings"])):
         windows[window.example].append(window)
@@ -121,7 +128,9 @@ def test_of_long_passages_the_recorded_windows_are_read(answers, info, tokenizer
     assert all(len(text) > 20_000 for text in texts)
     assert sum(not text.isascii() for text in texts) >= 10
     asked = [row["question"] for row in rows]
-    examples = [Example("", "", text, question, (), False) for text, question in zip(texts, asked, strict=True)]
+    examples = [
+        Example("", "", text, question, (), False) for text, question in zip(texts, asked, strict=True)
+    ]
     windows = make_windows(examples, tokenizer, settings)
     for number, row in enumerate(rows):
         own = [window for window in windows if window.example == number]
@@ -132,12 +141,17 @@ def test_of_long_passages_the_recorded_windows_are_read(answers, info, tokenizer
 
 
 def test_the_recorded_questions_are_hard_enough(answers):
-    """Several windows, equal scores, questions without candidates, thresholds that part them, one met exactly."""
+    """Several windows, equal scores, questions without candidates, thresholds that part them, one met
+    exactly."""
     questions = answers["questions"]
     assert len(questions) >= 525
     assert sum(len(q["windows"]) > 1 for q in questions) >= 5
     assert any(q["candidates"] == [] for q in questions)
-    tied = [q for q in questions if any(a[0] == b[0] for a, b in zip(q["candidates"], q["candidates"][1:], strict=False))]
+    tied = [
+        q
+        for q in questions
+        if any(a[0] == b[0] for a, b in zip(q["candidates"], q["candidates"][1:], strict=False))
+    ]
     assert len(tied) >= 50
     n_answered = [sum(q["answered"][i] for q in questions) for i in range(len(answers["thresholds"]))]
     assert len(set(n_answered)) >= 5

@@ -23,7 +23,8 @@ CONTEXT = "Marie Curie was born in Warsaw in 1867. She died in 1934."
 def test_it_computes_the_same(kind, tiny_export, small_squad):
     bundle = tiny_export(kind)
     windows = make_windows(read_squad(small_squad)[:3], bundle.tokenizer(), bundle.settings)
-    here, there = load_runtime(bundle, 1), IsolatedRuntime(bundle, 1)
+    here = load_runtime(bundle, 1)
+    there = IsolatedRuntime(bundle, 1)
     assert (there.name, there.lengths, there.max_batch) == (here.name, here.lengths, here.max_batch)
     for one, other in zip(run_windows(here, windows), run_windows(there, windows), strict=True):
         np.testing.assert_array_equal(one, other)

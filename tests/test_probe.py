@@ -1,4 +1,5 @@
-"""The probe against recorded runtimes, one wrong and one right, and against files of which one signature is wrong."""
+"""The probe against recorded runtimes, one wrong and one right, and against files of which one signature is
+wrong."""
 
 import json
 from pathlib import Path
@@ -19,10 +20,14 @@ from qa.runtime.probe import Probe, ProbeWindow, check_covers, read_probe, relat
 from qa.runtime.runtimes import check_probe, load_runtime, probe_difference
 from qa.text.settings import QASettings
 
-# golden/record_old_runtime.py made it; tflite-runtime 2.14.0 takes the first scale of a weight for all its rows.
-RECORDED = json.loads((Path(__file__).parent / "golden" / "probe_old_runtime.json").read_text(encoding="utf-8"))
+# golden/record_old_runtime.py made it; tflite-runtime 2.14.0 takes the first scale of a weight for all its
+# rows.
+RECORDED = json.loads(
+    (Path(__file__).parent / "golden" / "probe_old_runtime.json").read_text(encoding="utf-8")
+)
 PROBE_TEXT = json.dumps(RECORDED["probe"])
-WRONG, RIGHT = "tflite-runtime 2.14.0", "ai-edge-litert 2.3.0"
+WRONG = "tflite-runtime 2.14.0"
+RIGHT = "ai-edge-litert 2.3.0"
 
 
 class Replay:
@@ -32,15 +37,20 @@ class Replay:
 
     def __init__(self, name):
         recording = RECORDED["recordings"][name]
-        self.name, self.lengths = name, tuple(recording["lengths"])
+        self.name = name
+        self.lengths = tuple(recording["lengths"])
         ids = [tuple(window["input_ids"]) for window in RECORDED["probe"]["windows"]]
         self.logits = dict(zip(ids, recording["logits"], strict=True))
 
     def __call__(self, inputs):
-        n, length = int(inputs["attention_mask"].sum()), inputs["input_ids"].shape[1]
+        n = int(inputs["attention_mask"].sum())
+        length = inputs["input_ids"].shape[1]
         assert length in self.lengths
         recorded = self.logits[tuple(inputs["input_ids"][0, :n].tolist())]
-        padded = [np.pad(np.array(recorded[k], np.float32), (0, length - n))[None] for k in ("start_logits", "end_logits")]
+        padded = [
+            np.pad(np.array(recorded[k], np.float32), (0, length - n))[None]
+            for k in ("start_logits", "end_logits")
+        ]
         return padded[0], padded[1]
 
 
@@ -49,7 +59,9 @@ def bundle(tmp_path_factory):
     """A TFLite bundle with the recorded probe; its weights are never opened."""
     path = tmp_path_factory.mktemp("probe") / "bundle"
     counts = {"total": 1, "without_embeddings": 1}
-    with new_bundle(path, {"kind": "tflite", "precision": "int8", "stage": "export", "parameters": counts}) as draft:
+    with new_bundle(
+        path, {"kind": "tflite", "precision": "int8", "stage": "export", "parameters": counts}
+    ) as draft:
         QASettings().save(draft.path / SETTINGS)
         (draft.path / PROBE).write_text(PROBE_TEXT)
         (draft.path / "model.tflite").write_bytes(b"")
@@ -72,15 +84,20 @@ def test_a_runtime_that_computes_rightly_may(bundle, monkeypatch):
 
 def test_a_runtime_that_fails_while_it_computes_the_probe_is_refused_in_one_line(bundle, monkeypatch):
     monkeypatch.setitem(RECORDED["recordings"][RIGHT], "logits", [{}] * len(RECORDED["probe"]["windows"]))
-    with pytest.raises(BundleError, match=r"model\.tflite: ai-edge-litert 2\.3\.0 cannot compute it \('start_logits'\)"):
+    with pytest.raises(
+        BundleError, match=r"model\.tflite: ai-edge-litert 2\.3\.0 cannot compute it \('start_logits'\)"
+    ):
         load_replay(bundle, RIGHT, monkeypatch)
 
 
 def test_right_and_wrong_are_far_apart():
-    probe, tolerance = read_probe(PROBE_TEXT, "recorded"), PRECISIONS["int8"].probe_tolerance
+    probe = read_probe(PROBE_TEXT, "recorded")
+    tolerance = PRECISIONS["int8"].probe_tolerance
     assert check_probe(Replay(RIGHT), probe, "int8") < tolerance / 3
     wrong = [
-        relative_difference(window.start_logits, Replay(WRONG).logits[tuple(window.input_ids.tolist())]["start_logits"])
+        relative_difference(
+            window.start_logits, Replay(WRONG).logits[tuple(window.input_ids.tolist())]["start_logits"]
+        )
         for window in probe.windows
     ]
     assert min(wrong) > 3 * tolerance
@@ -117,18 +134,21 @@ def test_a_probe_survives_writing():
     np.testing.assert_allclose(back.end_logits, end, rtol=1e-5)
 
 
-@pytest.mark.parametrize("change", [
-    lambda text: text[: len(text) // 2],
-    lambda text: "[]",
-    lambda text: "[" * 100_000,
-    lambda text: b"\xff" + text.encode(),
-    lambda text: '{"windows": []}',
-    lambda text: text.replace("context_begin", "begin"),
-    lambda text: text.replace('"tolerance"', '"tolerance": {"int8": 0}, "old"'),
-    lambda text: text.replace('"tolerance"', '"tolerance": {"int8": NaN}, "old"'),
-    lambda text: text.replace('"tolerance"', '"tolerance": [], "old"'),
-    lambda text: text.replace('"input_ids": [101, ', '"input_ids": ['),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda text: text[: len(text) // 2],
+        lambda text: "[]",
+        lambda text: "[" * 100_000,
+        lambda text: b"\xff" + text.encode(),
+        lambda text: '{"windows": []}',
+        lambda text: text.replace("context_begin", "begin"),
+        lambda text: text.replace('"tolerance"', '"tolerance": {"int8": 0}, "old"'),
+        lambda text: text.replace('"tolerance"', '"tolerance": {"int8": NaN}, "old"'),
+        lambda text: text.replace('"tolerance"', '"tolerance": [], "old"'),
+        lambda text: text.replace('"input_ids": [101, ', '"input_ids": ['),
+    ],
+)
 def test_broken_probes_are_refused(change):
     with pytest.raises(BundleError, match="here: not a valid probe"):
         read_probe(change(PROBE_TEXT), "here")
@@ -170,7 +190,9 @@ def test_probe_windows_are_questions_on_their_passages(make_bundle):
     assert [len(w.input_ids) for w in windows[1:]] == [40, 128]
     assert len(windows[0].char_starts) == 1, "the question stays whole, with a token of the passage"
     for window in windows:
-        question, passage, rest = tokenizer.decode(window.input_ids.tolist(), skip_special_tokens=False).split(" [SEP]")
+        question, passage, rest = tokenizer.decode(
+            window.input_ids.tolist(), skip_special_tokens=False
+        ).split(" [SEP]")
         assert question.startswith("[CLS] ")
         assert len(passage) > 1
         assert rest == ""
@@ -184,24 +206,34 @@ def test_one_wrong_signature_is_enough_to_be_refused(exported_tflite, tmp_path):
     assert load_runtime(sealed_again(bundle, tmp_path / "right", model), 1).lengths == LENGTHS
     for wrong, right in (LENGTHS, LENGTHS[::-1]):
         other = spoiled(model, wrong)
-        same = {n: (compute(other, n)["start_logits"] == compute(model, n)["start_logits"]).all() for n in LENGTHS}
+        same = {
+            n: (compute(other, n)["start_logits"] == compute(model, n)["start_logits"]).all() for n in LENGTHS
+        }
         assert same == {wrong: False, right: True}
         with pytest.raises(ProbeError, match="computes this int8 model wrongly"):
             load_runtime(sealed_again(bundle, tmp_path / f"wrong-{wrong}", other), 1)
 
 
 @pytest.mark.parametrize("length", LENGTHS)
-def test_a_file_is_held_to_what_was_seen_of_it_and_an_older_one_to_its_precision(exported_tflite, tmp_path, length):
-    """Weights a fifth too large in one Linear of one signature: within what any int8 file may differ, not this one."""
+def test_a_file_is_held_to_what_was_seen_of_it_and_an_older_one_to_its_precision(
+    exported_tflite, tmp_path, length
+):
+    """Weights a fifth too large in one Linear of one signature: within what any int8 file may differ, not
+    this one."""
     bundle = exported_tflite("bert", "int8")[1]
-    own, wrong = read_package(bundle.weights).probe, rescaled(bare_model(bundle), length, 1.2)
+    own = read_package(bundle.weights).probe
+    wrong = rescaled(bare_model(bundle), length, 1.2)
     assert own.allowed("int8") == 0.1 < PRECISIONS["int8"].probe_tolerance
     texts = write_older(own.windows), write_probe(own.windows), write_probe(own.windows, {"int8": 9})
     for number, text in enumerate(texts):
         passed = sealed_again(bundle, tmp_path / f"older-{number}", wrong, text)
         assert read_package(passed.weights).probe.allowed("int8") == PRECISIONS["int8"].probe_tolerance
-        assert 0.1 < probe_difference(load_runtime(passed, 1), own.windows) < PRECISIONS["int8"].probe_tolerance
-    with pytest.raises(ProbeError, match=r"differ from PyTorch's by 0\.1\d+ of their deviation, at most 0\.1 is allowed"):
+        assert (
+            0.1 < probe_difference(load_runtime(passed, 1), own.windows) < PRECISIONS["int8"].probe_tolerance
+        )
+    with pytest.raises(
+        ProbeError, match=r"differ from PyTorch's by 0\.1\d+ of their deviation, at most 0\.1 is allowed"
+    ):
         load_runtime(sealed_again(bundle, tmp_path / "own", wrong), 1)
 
 

@@ -62,8 +62,12 @@ def test_only_the_n_best_starts_and_ends_are_paired():
 
 
 def test_windows_are_joined_and_the_null_score_is_their_minimum():
-    a, b = window(), window(first_char=20)
-    pairs = [logits(a, [1, 0, 0, 0, 0], [1, 0, 0, 0, 0], cls=(4, 4)), logits(b, [0, 6, 0, 0, 0], [0, 1, 0, 0, 0], cls=(1, 2))]
+    a = window()
+    b = window(first_char=20)
+    pairs = [
+        logits(a, [1, 0, 0, 0, 0], [1, 0, 0, 0, 0], cls=(4, 4)),
+        logits(b, [0, 6, 0, 0, 0], [0, 1, 0, 0, 0], cls=(1, 2)),
+    ]
     prediction = decode([a, b], pairs, QASettings())
     assert (prediction.candidates[0].start, prediction.candidates[0].score) == (22, 7.0)
     assert prediction.null_score == 3.0
@@ -71,7 +75,8 @@ def test_windows_are_joined_and_the_null_score_is_their_minimum():
 
 
 def test_the_same_characters_seen_twice_are_one_answer_with_the_higher_score():
-    a, b = window(), window()
+    a = window()
+    b = window()
     prediction = decode([a, b], [logits(a, [1] * 5, [1] * 5), logits(b, [2] * 5, [1] * 5)], QASettings())
     spans = [(c.start, c.end) for c in prediction.candidates]
     assert len(spans) == len(set(spans))
@@ -101,7 +106,8 @@ def test_empty_context_has_a_null_score_and_no_answer():
     assert prediction.best(None) is None
 
 
-FIRST, SECOND = Candidate(math.log(3), 0, 2), Candidate(0.0, 4, 6)
+FIRST = Candidate(math.log(3), 0, 2)
+SECOND = Candidate(0.0, 4, 6)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,5 @@
-"""Asking and evaluating: any text is an ordinary input, offsets cut the answer out, and both outputs have what they promise."""
+"""Asking and evaluating: any text is an ordinary input, offsets cut the answer out, and both outputs have
+what they promise."""
 
 import io
 import json
@@ -48,8 +49,21 @@ def test_json_has_the_answers_at_their_offsets_in_the_file(make_bundle, tmp_path
         assert result["probability"] == result["n_best"][0]["probability"]
         assert sum(c["probability"] for c in result["n_best"]) == pytest.approx(1)
     else:
-        assert (result["answer"], result["start"], result["score"], result["probability"]) == ("", None, None, 1.0)
-    assert {"tokenize_ms", "inference_ms", "decode_ms", "load_ms", "null_score", "n_windows", "runtime"} <= result.keys()
+        assert (result["answer"], result["start"], result["score"], result["probability"]) == (
+            "",
+            None,
+            None,
+            1.0,
+        )
+    assert {
+        "tokenize_ms",
+        "inference_ms",
+        "decode_ms",
+        "load_ms",
+        "null_score",
+        "n_windows",
+        "runtime",
+    } <= result.keys()
 
 
 def test_several_questions_give_a_list_and_a_block_each(make_bundle, tmp_path, capsys):
@@ -69,7 +83,9 @@ def test_what_was_left_out_of_a_long_text_is_said(make_bundle, tmp_path, capsys)
     file = tmp_path / "passage.txt"
     file.write_text("Ada Lovelace wrote it in 1843. " * 700, encoding="utf-8")
     ask(AskConfig(model=make_bundle(), question=("Who?", "When?"), context=file, json=True, threads=1))
-    counts = [(result["n_windows"], result["n_windows_in_text"]) for result in json.loads(capsys.readouterr().out)]
+    counts = [
+        (result["n_windows"], result["n_windows_in_text"]) for result in json.loads(capsys.readouterr().out)
+    ]
     assert counts[0][0] == 16 < counts[0][1]
     ask(AskConfig(model=make_bundle(), question=("Who?",), context=file, threads=1))
     told = f"  read 16 of {counts[0][1]} windows, those that share most with the question; --read-all reads all\n"
@@ -101,14 +117,25 @@ def test_the_readme_shows_what_is_printed(capsys):
 def test_nothing_but_the_answer_is_printed(tiny_export, tmp_path):
     """Neither by libraries nor by LiteRT's C++, which writes past Python."""
     (tmp_path / "passage.txt").write_text(PASSAGE, encoding="utf-8")
-    words = ["-m", "qa.ask", "--model", tiny_export("tflite").path, "--question", "Who?", "--context", tmp_path / "passage.txt"]
+    words = [
+        "-m",
+        "qa.ask",
+        "--model",
+        tiny_export("tflite").path,
+        "--question",
+        "Who?",
+        "--context",
+        tmp_path / "passage.txt",
+    ]
     done = subprocess.run([sys.executable, *words], capture_output=True, text=True, check=True)
     assert done.stdout.startswith("Who?\n")
     assert done.stderr == ""
 
 
-LOVELACE, ADA = Answer("Lovelace", 22, 30, 4.0, 0.5), Answer("Ada Lovelace", 18, 30, 3.0, 0.125)
-YEAR, NOTHING = Answer("1843", 50, 54, 2.0, 0.0625), Answer("", None, None, 3.0, 0.3125)
+LOVELACE = Answer("Lovelace", 22, 30, 4.0, 0.5)
+ADA = Answer("Ada Lovelace", 18, 30, 3.0, 0.125)
+YEAR = Answer("1843", 50, 54, 2.0, 0.0625)
+NOTHING = Answer("", None, None, 3.0, 0.3125)
 
 
 def given(answer, *alternatives):
@@ -158,7 +185,9 @@ def test_the_passage_comes_from_standard_input_where_no_file_is_given(make_bundl
     stdin(PASSAGE.encode())
     piped = ask(AskConfig(model=make_bundle(), question=("Who?",), threads=1))
     assert "(standard input):" in capsys.readouterr().out
-    assert piped == ask(AskConfig(model=make_bundle(), question=("Who?",), context=tmp_path / "p.txt", threads=1))
+    assert piped == ask(
+        AskConfig(model=make_bundle(), question=("Who?",), context=tmp_path / "p.txt", threads=1)
+    )
 
 
 def test_a_passage_that_is_no_text_is_refused(make_bundle, stdin, tmp_path, monkeypatch):
@@ -177,7 +206,17 @@ def test_a_passage_that_is_no_text_is_refused(make_bundle, stdin, tmp_path, monk
 
 
 def test_the_command_takes_questions_again_and_again(make_bundle):
-    command = [sys.executable, "-m", "qa.ask", "--model", str(make_bundle()), "--question", "Who?", "--question", "When?"]
+    command = [
+        sys.executable,
+        "-m",
+        "qa.ask",
+        "--model",
+        str(make_bundle()),
+        "--question",
+        "Who?",
+        "--question",
+        "When?",
+    ]
     done = subprocess.run(command, input=PASSAGE, capture_output=True, text=True, timeout=120, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     who, when = done.stdout.split("\n\n")
@@ -190,7 +229,14 @@ def test_evaluate_prints_the_official_keys_and_writes_predictions(make_bundle, s
     result = evaluate(EvaluateConfig(data=str(small_squad), model=make_bundle(), out=out))
     assert json.loads(capsys.readouterr().out) == result
     assert list(result)[:3] == ["exact", "f1", "total"]
-    assert {"HasAns_exact", "HasAns_f1", "HasAns_total", "n_windows", "best_f1", "best_f1_thresh"} <= result.keys()
+    assert {
+        "HasAns_exact",
+        "HasAns_f1",
+        "HasAns_total",
+        "n_windows",
+        "best_f1",
+        "best_f1_thresh",
+    } <= result.keys()
     scored = evaluate(EvaluateConfig(data=str(small_squad), predictions=out))
     assert scored == {key: result[key] for key in scored}
 

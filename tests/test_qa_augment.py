@@ -1,4 +1,5 @@
-"""Added questions: unanswerable by construction, traceable to their source, the same for the same seed; the rest untouched."""
+"""Added questions: unanswerable by construction, traceable to their source, the same for the same seed; the
+rest untouched."""
 
 import json
 import random
@@ -11,7 +12,8 @@ from qa.data.augment.stage import AugmentConfig, alike, augment, holds_answer, m
 from qa.data.squad import Answer, Example, read_squad
 
 CASTLE = (
-    "The chapel was built by monks in 1190. The castle is above the harbour, and the Duke of Riga lived there. "
+    "The chapel was built by monks in 1190. The castle is above the harbour, and the Duke of Riga lived "
+    "there. "
     "Its chapels are ruins."
 )
 RIVER = "The river floods in March. Farmers keep goats on its banks."
@@ -25,7 +27,9 @@ def write(path, examples):
     paragraphs = {}
     for e in examples:
         answers = [{"text": a.text, "answer_start": a.start} for a in e.answers]
-        paragraphs.setdefault((e.title, e.context), []).append({"id": e.id, "question": e.question, "answers": answers})
+        paragraphs.setdefault((e.title, e.context), []).append(
+            {"id": e.id, "question": e.question, "answers": answers}
+        )
     data = [{"title": t, "paragraphs": [{"context": c, "qas": qas}]} for (t, c), qas in paragraphs.items()]
     path.write_text(json.dumps({"version": "1.1", "data": data}), encoding="utf-8")
     return path
@@ -47,7 +51,8 @@ def test_real_questions_are_kept_and_added_ones_are_as_told(tmp_path, small_squa
     assert sum(a.kind == "noun" for a in added) > 5
     assert len({a.source.id for a in added}) == len(added)
     for a in added:
-        made, source = new[a.id], originals[a.source.id]
+        made = new[a.id]
+        source = originals[a.source.id]
         assert made.is_impossible
         assert made.answers == ()
         assert source.answers
@@ -59,14 +64,19 @@ def test_real_questions_are_kept_and_added_ones_are_as_told(tmp_path, small_squa
             assert (made.id, made.context) == (f"{source.id}-noun", source.context)
             assert a.old in source.question
             assert a.new in made.context
-            assert made.question.replace(a.new, a.old).replace(" an ", " a ") == source.question.replace(" an ", " a ")
+            assert made.question.replace(a.new, a.old).replace(" an ", " a ") == source.question.replace(
+                " an ", " a "
+            )
     log = (tmp_path / "out.json.added.tsv").read_text(encoding="utf-8").splitlines()
     assert log[0].split("\t") == ["id", "kind", "source", "old", "new", "question"]
     assert [line.split("\t")[0] for line in log[1:]] == [a.id for a in added]
 
 
 def test_same_seed_same_file_other_seed_other_file(tmp_path, small_squad_v2):
-    files = [run(tmp_path, f"{i}.json", data=str(small_squad_v2), seed=seed)[2].read_bytes() for i, seed in enumerate([5, 5, 6])]
+    files = [
+        run(tmp_path, f"{i}.json", data=str(small_squad_v2), seed=seed)[2].read_bytes()
+        for i, seed in enumerate([5, 5, 6])
+    ]
     assert files[0] == files[1] != files[2]
 
 
@@ -76,19 +86,27 @@ def test_noun_is_replaced_by_one_from_a_sentence_without_the_answer():
         added = replace_noun(example("Who built the chapel?", "monks"), nouns(CASTLE), random.Random(seed))
         questions.add((added.question, added.old, added.new))
     # not chapels (alike), ruins (plural), Duke or Riga (names), monks or 1190 (the answer's sentence)
-    assert questions == {("Who built the castle?", "chapel", "castle"), ("Who built the harbour?", "chapel", "harbour")}
+    assert questions == {
+        ("Who built the castle?", "chapel", "castle"),
+        ("Who built the harbour?", "chapel", "harbour"),
+    }
 
 
 def test_noun_is_not_replaced_by_one_of_the_question():
     asked = example("Who built the chapel beside the castle?", "monks")
     questions = {replace_noun(asked, nouns(CASTLE), random.Random(seed)).question for seed in range(20)}
-    assert questions == {"Who built the harbour beside the castle?", "Who built the chapel beside the harbour?"}
+    assert questions == {
+        "Who built the harbour beside the castle?",
+        "Who built the chapel beside the harbour?",
+    }
 
 
 def test_article_fits_its_new_noun():
     context = "A guard watches the tower all night. In the yard an oven is lit."
     found = {
-        replace_noun(example("Who watches a tower?", "A guard", context), nouns(context), random.Random(s)).question
+        replace_noun(
+            example("Who watches a tower?", "A guard", context), nouns(context), random.Random(s)
+        ).question
         for s in range(9)
     }
     assert found == {"Who watches an oven?", "Who watches a yard?"}
@@ -141,11 +159,15 @@ def test_question_that_several_articles_are_asked_is_not_moved():
         example("Who built it?", "Farmers", RIVER, "River", "q2"),
         example("Who keeps goats?", "Farmers", RIVER, "River", "q3"),
     ]
-    assert {a.id for seed in range(5) for a in augment(data, 1.0, seed) if a.kind == "swapped"} == {"q3-swapped"}
+    assert {a.id for seed in range(5) for a in augment(data, 1.0, seed) if a.kind == "swapped"} == {
+        "q3-swapped"
+    }
 
 
 def test_fewer_than_wanted_is_said(tmp_path, capsys):
-    path = write(tmp_path / "in.json", [example("Who built the chapel?", "monks"), example("When?", "1190", qid="q2")])
+    path = write(
+        tmp_path / "in.json", [example("Who built the chapel?", "monks"), example("When?", "1190", qid="q2")]
+    )
     run(tmp_path, "out.json", data=str(path), share=1.0)
     assert "0 swapped between passages, 1 with one noun replaced, 2 wanted" in capsys.readouterr().out
 

@@ -1,4 +1,5 @@
-"""BiDAF: hand-worked attention flow, its LSTMs against torch's own, the passage as one text, and what exports make of it."""
+"""BiDAF: hand-worked attention flow, its LSTMs against torch's own, the passage as one text, and what exports
+make of it."""
 
 import runpy
 import sys
@@ -26,25 +27,34 @@ def test_attention_flow_by_hand():
         attention.context.weight.copy_(torch.tensor([[3.0, 0]]))
         attention.question.weight.copy_(torch.tensor([[0.0, 1]]))
         attention.product.copy_(torch.tensor([2.0, 1]))
-    passage, question = torch.tensor([[[1.0, 0], [0, 1]]]), torch.tensor([[[1.0, 1], [0, 2]]])
+    passage = torch.tensor([[[1.0, 0], [0, 1]]])
+    question = torch.tensor([[[1.0, 1], [0, 2]]])
     # S[1,1] = 3 + 1 + 2 = 6    S[1,2] = 3 + 2 + 0 = 5    largest 6
     # S[2,1] = 0 + 1 + 1 = 2    S[2,2] = 0 + 2 + 2 = 4    largest 4
-    e, h = np.exp, np.array([[1, 0], [0, 1]])
+    e = np.exp
+    h = np.array([[1, 0], [0, 1]])
     u = np.array([[1 / (1 + e(-1)), 1 / (1 + e(1))], [1 / (1 + e(2)), 1 / (1 + e(-2))]]) @ [[1, 1], [0, 2]]
     asked = np.array([1 / (1 + e(-2)), 1 / (1 + e(2))]) @ h
     wanted = np.concatenate([h, u, h * u, h * asked], axis=1)
-    ones, first = torch.ones(1, 2), torch.tensor([[1.0, 0]])
+    ones = torch.ones(1, 2)
+    first = torch.tensor([[1.0, 0]])
     assert np.abs(attention(passage, question, ones, ones)[0].detach().numpy() - wanted).max() < 1e-6
-    # Without the second token of the question, each of the passage finds the first; S[1, 1] = 6 and S[2, 1] = 2 are left.
+    # Without the second token of the question, each of the passage finds the first; S[1, 1] = 6 and S[2, 1] =
+    # 2 are left.
     seen = attention(passage, question, ones, first)[0]
     assert torch.allclose(seen[:, 2:4], torch.ones(2, 2))
-    assert torch.allclose(seen.diagonal(6), torch.tensor([1 / (1 + np.exp(-4)), 1 / (1 + np.exp(4))], dtype=torch.float))
+    assert torch.allclose(
+        seen.diagonal(6), torch.tensor([1 / (1 + np.exp(-4)), 1 / (1 + np.exp(4))], dtype=torch.float)
+    )
     # Without the second token of the passage, the question asks for the first.
-    assert torch.allclose(attention(passage, question, first, ones)[0, :, 6:], torch.tensor([[1.0, 0], [0, 0]]))
+    assert torch.allclose(
+        attention(passage, question, first, ones)[0, :, 6:], torch.tensor([[1.0, 0], [0, 0]])
+    )
 
 
 def test_an_lstm_equals_torchs_with_biases_on_each_row_alone():
-    ours, theirs = BiLSTM(5, 8, 0.2).eval(), nn.LSTM(5, 8, batch_first=True, bidirectional=True)
+    ours = BiLSTM(5, 8, 0.2).eval()
+    theirs = nn.LSTM(5, 8, batch_first=True, bidirectional=True)
     with torch.no_grad():
         for end in ("", "_reverse"):
             weights = getattr(ours.lstm, f"weight_ih_l0{end}")
@@ -52,14 +62,16 @@ def test_an_lstm_equals_torchs_with_biases_on_each_row_alone():
             getattr(theirs, f"bias_ih_l0{end}").copy_(weights[:, -1])
             getattr(theirs, f"bias_hh_l0{end}").zero_()
             getattr(theirs, f"weight_hh_l0{end}").copy_(getattr(ours.lstm, f"weight_hh_l0{end}"))
-    lengths, states = (9, 4, 1), torch.randn(3, 9, 5, generator=torch.Generator().manual_seed(0))
+    lengths = (9, 4, 1)
+    states = torch.randn(3, 9, 5, generator=torch.Generator().manual_seed(0))
     mask = (torch.arange(9) < torch.tensor(lengths)[:, None]).float()
     for row, n in enumerate(lengths):
         assert (ours(states, mask)[row, :n] - theirs(states[row : row + 1, :n])[0][0]).abs().max() < 1e-6
 
 
 def test_order_of_a_passage_by_hand():
-    """[CLS] q q [SEP] p p p [SEP] and padding; [CLS] q [SEP] p p [SEP] and more; and a window without any question."""
+    """[CLS] q q [SEP] p p p [SEP] and padding; [CLS] q [SEP] p p [SEP] and more; and a window without any
+    question."""
     mask = torch.tensor([[1] * 8 + [0] * 2, [1] * 6 + [0] * 4, [1] * 10])
     types = torch.tensor([[0] * 4 + [1] * 4 + [0] * 2, [0] * 3 + [1] * 3 + [0] * 4, [1] * 10])
     there, back = passage_order(mask, types, torch.arange(10)[None])
@@ -74,11 +86,13 @@ def test_a_window_equals_its_question_and_its_passage_read_apart(make_whole):
     model = make_whole("bidaf")
     generator = torch.Generator().manual_seed(0)
     question, passage = (torch.randint(1000, 30000, (1, n), generator=generator) for n in (5, 9))
-    cls, sep = torch.tensor([[101]]), torch.tensor([[102]])
+    cls = torch.tensor([[101]])
+    sep = torch.tensor([[102]])
     ids = torch.cat([cls, question, sep, passage, sep], dim=1)
     types = (torch.arange(17) > 6).long()[None]
     seen = model(ids, torch.ones_like(ids), types)["end_logits"][0]
-    parts, ones = model.encoder.model, torch.ones(1, 10)
+    parts = model.encoder.model
+    ones = torch.ones(1, 10)
     h = parts.contextual(parts.embedding(torch.cat([cls, passage], dim=1)), ones)
     u = parts.contextual(parts.embedding(torch.cat([cls, question, sep], dim=1)), ones[:, :7])
     g = parts.attend(h, u, ones, ones[:, :7])
@@ -103,10 +117,16 @@ def test_magnitude_pruning_reaches_its_matrices(make_whole):
 
 
 @pytest.mark.usefixtures("converted_once")
-@pytest.mark.parametrize(("flag", "operator"), [("none", "LSTM"), ("int8", "DynamicQuantizeLSTM"), ("int8-weights", "LSTM")])
-def test_onnx_has_lstms_of_any_length_and_stores_shared_weights_once(make_whole_bundle, tmp_path, flag, operator):
+@pytest.mark.parametrize(
+    ("flag", "operator"), [("none", "LSTM"), ("int8", "DynamicQuantizeLSTM"), ("int8-weights", "LSTM")]
+)
+def test_onnx_has_lstms_of_any_length_and_stores_shared_weights_once(
+    make_whole_bundle, tmp_path, flag, operator
+):
     out = tmp_path / "out"
-    exported = export.onnx.stage.main(export.onnx.stage.OnnxConfig(model=make_whole_bundle("bidaf").path, out=out, quantize=flag))
+    exported = export.onnx.stage.main(
+        export.onnx.stage.OnnxConfig(model=make_whole_bundle("bidaf").path, out=out, quantize=flag)
+    )
     graph = onnx.load(exported.weights).graph
     operators = Counter(node.op_type for node in graph.node)
     assert operators[operator] == 5
@@ -119,14 +139,20 @@ def test_onnx_has_lstms_of_any_length_and_stores_shared_weights_once(make_whole_
     assert {n: sizes[n] for n in set(wanted)} == Counter(wanted)
 
 
-def test_tflite_is_refused_before_converting_and_leaves_nothing(make_whole_bundle, tmp_path, monkeypatch, capsys):
+def test_tflite_is_refused_before_converting_and_leaves_nothing(
+    make_whole_bundle, tmp_path, monkeypatch, capsys
+):
     monkeypatch.setattr(export.tflite.stage, "convert", None)
     model = make_whole_bundle("bidaf").path
     with pytest.raises(UnsupportedExport, match=r"bidaf.*unrolls an LSTM.*384.*use python -m export\.onnx"):
-        export.tflite.stage.main(export.tflite.stage.TFLiteConfig(model=model, out=tmp_path / "out", lengths=(128,)))
+        export.tflite.stage.main(
+            export.tflite.stage.TFLiteConfig(model=model, out=tmp_path / "out", lengths=(128,))
+        )
     assert list(tmp_path.iterdir()) == []
     capsys.readouterr()
-    monkeypatch.setattr(sys, "argv", ["export.tflite.stage", "--model", str(model), "--out", str(tmp_path / "out")])
+    monkeypatch.setattr(
+        sys, "argv", ["export.tflite.stage", "--model", str(model), "--out", str(tmp_path / "out")]
+    )
     monkeypatch.delitem(sys.modules, "export.tflite.stage")
     with pytest.raises(SystemExit) as caught:
         runpy.run_module("export.tflite.stage", run_name="__main__")

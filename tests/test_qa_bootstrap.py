@@ -16,8 +16,10 @@ def test_a_constant_difference_has_an_interval_without_width():
 
 def test_swapping_the_sides_mirrors_the_interval():
     rng = np.random.default_rng(2)
-    ours, theirs = rng.random(300), rng.random(300)
-    one, other = paired_difference(ours, theirs), paired_difference(theirs, ours)
+    ours = rng.random(300)
+    theirs = rng.random(300)
+    one = paired_difference(ours, theirs)
+    other = paired_difference(theirs, ours)
     assert (other.mean, other.low, other.high) == pytest.approx((-one.mean, -one.high, -one.low), abs=1e-12)
 
 
@@ -26,14 +28,17 @@ def test_two_questions_give_the_four_draws_a_quarter_each():
     means = resampled_means(np.array([0.0, 1.0]))
     assert set(means) == {0.0, 0.5, 1.0}
     # 10,000 draws: the share has a deviation of 0.005
-    assert [float(np.mean(means == value)) for value in (0, 0.5, 1)] == pytest.approx([0.25, 0.5, 0.25], abs=0.02)
+    assert [float(np.mean(means == value)) for value in (0, 0.5, 1)] == pytest.approx(
+        [0.25, 0.5, 0.25], abs=0.02
+    )
     found = interval(np.array([0.0, 1.0]))
     assert (found.mean, found.low, found.high) == (0.5, 0.0, 1.0)
     assert found.holds_zero
 
 
 def test_the_width_is_that_of_the_standard_error():
-    """Half the questions 0, half 1: the mean of 400 has a deviation of 0.5 / 20, and 95 % lie within 1.96 of it."""
+    """Half the questions 0, half 1: the mean of 400 has a deviation of 0.5 / 20, and 95 % lie within 1.96 of
+    it."""
     found = interval(np.tile([0.0, 1.0], 200))
     assert (found.low, found.high) == pytest.approx((0.5 - 1.96 * 0.025, 0.5 + 1.96 * 0.025), abs=0.004)
 
@@ -41,9 +46,11 @@ def test_the_width_is_that_of_the_standard_error():
 def test_pairing_removes_what_both_find_hard():
     rng = np.random.default_rng(3)
     hardness = rng.random(400)
-    ours, theirs = hardness + 0.02 + 0.01 * rng.standard_normal(400), hardness + 0.01 * rng.standard_normal(400)
+    ours = hardness + 0.02 + 0.01 * rng.standard_normal(400)
+    theirs = hardness + 0.01 * rng.standard_normal(400)
     assert not paired_difference(ours, theirs).holds_zero
-    one, other = interval(ours), interval(theirs)
+    one = interval(ours)
+    other = interval(theirs)
     assert one.low < other.high, "the intervals of the two means overlap widely"
 
 
@@ -70,7 +77,10 @@ def test_ratios_are_paired_and_intervals_are_those_of_each_model_alone():
     base = np.random.default_rng(3).random(200) + 0.1
     values = np.stack([base, base / 2, base[::-1]], axis=1)
     means, ratios = intervals(values, baseline=0)
-    assert [(r.mean, r.low, r.high) for r in ratios[:2]] == [pytest.approx((1, 1, 1)), pytest.approx((0.5, 0.5, 0.5))]
+    assert [(r.mean, r.low, r.high) for r in ratios[:2]] == [
+        pytest.approx((1, 1, 1)),
+        pytest.approx((0.5, 0.5, 0.5)),
+    ]
     assert ratios[2].mean == pytest.approx(1)
     assert ratios[2].low < 0.97  # the same mean by other questions is not without noise
     assert ratios[2].high > 1.03
@@ -82,8 +92,10 @@ def test_ratios_are_paired_and_intervals_are_those_of_each_model_alone():
 
 
 def test_articles_are_drawn_whole():
-    """200 articles of 5 questions, alike within each: 5 times fewer independent values, so sqrt(5) times the width."""
-    values, articles = np.tile([0.0, 1.0], 100).repeat(5), [str(i) for i in range(200) for _ in range(5)]
+    """200 articles of 5 questions, alike within each: 5 times fewer independent values, so sqrt(5) times the
+    width."""
+    values = np.tile([0.0, 1.0], 100).repeat(5)
+    articles = [str(i) for i in range(200) for _ in range(5)]
     low, high = article_interval(values, articles)
     by_question = interval(values)
     assert (high - low) / (by_question.high - by_question.low) == pytest.approx(5**0.5, rel=0.1)
@@ -91,9 +103,10 @@ def test_articles_are_drawn_whole():
 
 
 def test_each_question_counts_alike_in_articles_of_any_size():
-    """One article of 90 questions that are all right, nine of one question that is wrong: the mean is 90 of 99, never a mean
-    of articles' means; a draw without the large article gives 0, one of it alone 1."""
-    values, articles = np.array([1.0] * 90 + [0.0] * 9), ["large"] * 90 + [str(i) for i in range(9)]
+    """One article of 90 questions that are all right, nine of one question that is wrong: the mean is 90 of
+    99, never a mean of articles' means; a draw without the large article gives 0, one of it alone 1."""
+    values = np.array([1.0] * 90 + [0.0] * 9)
+    articles = ["large"] * 90 + [str(i) for i in range(9)]
     low, high = article_interval(values, articles)
     assert low == 0  # the large one is left out in 0.9^10, a third, of the draws
     assert 0.97 < high <= 1

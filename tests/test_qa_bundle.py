@@ -10,7 +10,12 @@ from qa.base.errors import BundleError, OptionError
 from qa.bundles.bundle import MANIFEST, new_bundle, open_bundle
 from qa.text.settings import QASettings
 
-FACTS = {"kind": "pytorch", "precision": "fp32", "stage": "teacher", "parameters": {"total": 7, "without_embeddings": 7}}
+FACTS = {
+    "kind": "pytorch",
+    "precision": "fp32",
+    "stage": "teacher",
+    "parameters": {"total": 7, "without_embeddings": 7},
+}
 
 
 def fill(draft):
@@ -44,7 +49,13 @@ def test_written_bundle_opens_with_its_settings_and_a_hash(bundle):
 
 
 def test_a_manifest_does_not_tell_where_files_lay(tmp_path):
-    config = {"out": tmp_path / "b", "data": str(tmp_path / "train.json"), "model": "runs/teacher", "seed": 3, "cache": None}
+    config = {
+        "out": tmp_path / "b",
+        "data": str(tmp_path / "train.json"),
+        "model": "runs/teacher",
+        "seed": 3,
+        "cache": None,
+    }
     with new_bundle(tmp_path / "b", FACTS | {"config": config}) as draft:
         fill(draft)
     kept = {"out": "b", "data": "train.json", "model": "runs/teacher", "seed": 3, "cache": None}
@@ -72,7 +83,8 @@ def test_folder_without_manifest_is_unfinished(bundle):
 
 
 def test_what_a_killed_process_left_is_cleared_and_a_running_ones_is_not(tmp_path):
-    dead, alive = tmp_path / ".b.unfinished-999999999", tmp_path / f".b.unfinished-{os.getppid()}"
+    dead = tmp_path / ".b.unfinished-999999999"
+    alive = tmp_path / f".b.unfinished-{os.getppid()}"
     for draft in (dead, alive):
         draft.mkdir()
     with new_bundle(tmp_path / "b", FACTS) as draft:
@@ -94,7 +106,14 @@ def test_names_that_are_no_utf8_do_not_lose_a_bundle(tmp_path):
     assert open_bundle(tmp_path / "b").manifest["training_data"]["name"] == odd
 
 
-BROKEN = ["{", "[]", "[" * 100_000, '{"files": {}}', '{"files": {}, "kind": "pickle"}', '{"files": 3, "kind": "onnx"}']
+BROKEN = [
+    "{",
+    "[]",
+    "[" * 100_000,
+    '{"files": {}}',
+    '{"files": {}, "kind": "pickle"}',
+    '{"files": 3, "kind": "onnx"}',
+]
 
 
 @pytest.mark.parametrize("content", BROKEN)
@@ -134,7 +153,9 @@ def test_a_manifest_without_what_stages_rely_on_is_refused(bundle, wrong):
         open_bundle(bundle)
 
 
-@pytest.mark.parametrize("name", ["config.json", "tokenizer.json", "tokenizer_config.json", "probe.json", "held_out.json.gz"])
+@pytest.mark.parametrize(
+    "name", ["config.json", "tokenizer.json", "tokenizer_config.json", "probe.json", "held_out.json.gz"]
+)
 def test_a_file_that_the_manifest_does_not_list_is_not_read(bundle, name):
     (bundle / "notes.txt").write_text("of the user's own")
     open_bundle(bundle)
@@ -163,7 +184,9 @@ def test_existing_folder_is_never_overwritten(bundle):
     assert {p.name: p.read_bytes() for p in bundle.iterdir()} == before
 
 
-@pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "No space left on device"), KeyboardInterrupt(), ValueError("x")])
+@pytest.mark.parametrize(
+    "error", [OSError(errno.ENOSPC, "No space left on device"), KeyboardInterrupt(), ValueError("x")]
+)
 def test_nothing_stays_behind_when_writing_fails(tmp_path, error):
     def fails():
         with new_bundle(tmp_path / "b", FACTS) as draft:

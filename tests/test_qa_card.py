@@ -1,4 +1,5 @@
-"""The model card: what a hub validates, and that it says what the manifest holds and nothing it does not know."""
+"""The model card: what a hub validates, and that it says what the manifest holds and nothing it does not
+know."""
 
 import gzip
 import json
@@ -59,10 +60,13 @@ def seal(tmp_path):
 def test_the_stages_of_a_real_chain_tell_where_each_comes_from(small_squad, tmp_path):
     data = str(small_squad)
     teacher = finetune(FinetuneConfig(head="linear", data=data, eval_data=data, out=tmp_path / "t", **FEW))
-    student = distil(DistillConfig(out=tmp_path / "run", teacher=teacher.path, data=data, student_layers=1, **FEW))
+    student = distil(
+        DistillConfig(out=tmp_path / "run", teacher=teacher.path, data=data, student_layers=1, **FEW)
+    )
     exported = export(OnnxConfig(model=student.path, out=tmp_path / "s-onnx", quantize="int8"))
 
-    facts, text = card_of(exported).data, card_of(exported).text
+    facts = card_of(exported).data
+    text = card_of(exported).text
     assert [stage["name"] for stage in exported.manifest["ancestors"]] == ["student", "t"]
     for bundle in (student, teacher):
         assert f"bundle SHA-256 {bundle.sha256[:16]}" in text
@@ -72,7 +76,9 @@ def test_the_stages_of_a_real_chain_tell_where_each_comes_from(small_squad, tmp_
     assert "4l-gelu-skip" not in text, "the head of a new teacher, of which there was none"
     assert str(tmp_path) not in text, "folders of this machine are nobody's business"
     assert facts.base_model == ["sentence-transformers/all-MiniLM-L6-v2"]
-    assert (facts.license, facts.datasets, facts.language) == (None, None, None), "the data is a file that nobody knows"
+    assert (facts.license, facts.datasets, facts.language) == (None, None, None), (
+        "the data is a file that nobody knows"
+    )
     assert "licence unknown to PocketQA" in text
     # Scores are the teacher's, in PyTorch: the table may show them, the model index may not claim them.
     assert facts.eval_results is None
@@ -82,22 +88,30 @@ def test_the_stages_of_a_real_chain_tell_where_each_comes_from(small_squad, tmp_
     scored = export(OnnxConfig(model=student.path, out=tmp_path / "scored", quantize="int8", eval_data=data))
     found = evaluate(EvaluateConfig(data, scored.path))
     assert found.items() <= scored.manifest["scores"].items()
-    assert f"| scored | {small_squad.name} | 24 | {scored.manifest['scores']['n_articles']} | {found['exact']:.2f} |" in (
-        card_of(scored).text
+    assert (
+        f"| scored | {small_squad.name} | 24 | {scored.manifest['scores']['n_articles']} | "
+        f"{found['exact']:.2f} |" in (card_of(scored).text)
     )
-    assert [one.metric_value for one in card_of(scored).data.eval_results] == [round(found[key], 2) for key in ("exact", "f1")]
+    assert [one.metric_value for one in card_of(scored).data.eval_results] == [
+        round(found[key], 2) for key in ("exact", "f1")
+    ]
 
     (exact, f1) = card_of(teacher).data.eval_results
     scores = teacher.manifest["scores"]
     assert (exact.metric_type, exact.metric_value) == ("exact_match", round(scores["exact"], 2))
-    assert (f1.metric_type, f1.metric_value, f1.task_type) == ("f1", round(scores["f1"], 2), "question-answering")
+    assert (f1.metric_type, f1.metric_value, f1.task_type) == (
+        "f1",
+        round(scores["f1"], 2),
+        "question-answering",
+    )
     assert "f1_interval" not in scores, "24 questions on one or two articles say too little"
 
 
 def test_a_model_of_known_parts_has_the_licence_of_the_strictest(seal, embedded_reference):
     encoder = {"name": "minilm-l6", "sha256": MINILM_SHA256}
     bundle = seal(encoder=encoder, training_data=embedded_reference)
-    data, text = card_of(bundle).data, card_of(bundle).text
+    data = card_of(bundle).data
+    text = card_of(bundle).text
     assert (data.license, data.language, data.datasets) == ("cc-by-sa-4.0", "en", ["rajpurkar/squad"])
     assert "Rajpurkar, Zhang, Lopyrev and Liang (2016)" in text
     assert "sentence-transformers" in text
@@ -110,8 +124,14 @@ def test_a_model_of_known_parts_has_the_licence_of_the_strictest(seal, embedded_
         {},
         {"encoder": {"name": "/home/me/bert", "sha256": "0" * 64}},
         {"source": {"name": "deepset/some-squad", "files": {"model.safetensors": "1" * 64}}},
-        {"encoder": {"name": "minilm-l6", "sha256": MINILM_SHA256}, "training_data": {"name": "mine.json", "sha256": "2" * 64}},
-        {"encoder": {"name": "minilm-l6", "sha256": MINILM_SHA256}, "recovered_against": {"name": "t", "sha256": "3" * 64}},
+        {
+            "encoder": {"name": "minilm-l6", "sha256": MINILM_SHA256},
+            "training_data": {"name": "mine.json", "sha256": "2" * 64},
+        },
+        {
+            "encoder": {"name": "minilm-l6", "sha256": MINILM_SHA256},
+            "recovered_against": {"name": "t", "sha256": "3" * 64},
+        },
     ],
 )
 def test_where_a_part_is_unknown_no_licence_is_given(seal, embedded_reference, facts):
@@ -124,13 +144,17 @@ def test_where_a_part_is_unknown_no_licence_is_given(seal, embedded_reference, f
 def test_figures_with_intervals_and_without(seal, embedded_reference):
     scores = {"data": embedded_reference, "exact": 61.237, "f1": 70.5, "total": 1500, "n_articles": 40}
     text = card_of(seal(scores=scores)).text
-    assert "| made | squad-excerpt-train.json.gz (PocketQA's excerpt of SQuAD 1.1) | 1,500 | 40 | 61.24 | 70.50 |" in text
+    assert (
+        "| made | squad-excerpt-train.json.gz (PocketQA's excerpt of SQuAD 1.1) | 1,500 | 40 | 61.24 | "
+        "70.50 |" in text
+    )
     with_intervals = scores | {"exact_interval": [59.0, 63.04], "f1_interval": [68.96, 72.0]}
     assert "61.24 (59.0 to 63.0) | 70.50 (69.0 to 72.0)" in card_of(seal("other", scores=with_intervals)).text
 
 
 def test_it_says_how_it_answers_and_how_large_it_is(seal):
-    settings, counts = QASettings(max_length=256, null_threshold=-1.25), {"total": 1234, "without_embeddings": 9}
+    settings = QASettings(max_length=256, null_threshold=-1.25)
+    counts = {"total": 1234, "without_embeddings": 9}
     text = card_of(seal(settings=settings, parameters=counts)).text
     assert "256 tokens" in text
     assert "exceeds -1.25" in text
@@ -148,7 +172,9 @@ def test_use_is_that_of_the_runtime(seal):
         use = card_of(seal(kind, kind=kind)).text.split("## Use")[1].split("## Limits")[0]
         assert wanted in use
         assert absent not in use
-    use = card_of(seal("hub", kind="onnx", config={"model_type": "bert", "architectures": ["BertForQuestionAnswering"]})).text
+    use = card_of(
+        seal("hub", kind="onnx", config={"model_type": "bert", "architectures": ["BertForQuestionAnswering"]})
+    ).text
     assert 'ORTModelForQuestionAnswering.from_pretrained("hub")' in use
     assert "pipeline('question-answering', 'hub', { subfolder: '', dtype: 'fp32' })" in use
 
@@ -159,4 +185,7 @@ def test_known_data_is_known_by_content_packed_or_not(tmp_path, embedded_referen
     (tmp_path / "plain.json").write_bytes(gzip.decompress(packed.read_bytes()))
     assert data_reference(tmp_path / "plain.json")["dataset"] == "embedded"
     (tmp_path / "other.json").write_bytes(b"{}")
-    assert data_reference(tmp_path / "other.json") == {"name": "other.json", "sha256": file_sha256(tmp_path / "other.json")}
+    assert data_reference(tmp_path / "other.json") == {
+        "name": "other.json",
+        "sha256": file_sha256(tmp_path / "other.json"),
+    }

@@ -1,4 +1,5 @@
-"""Checkpoints of transformers become bundles that compute the same, wherever a bundle is taken; what is none is refused."""
+"""Checkpoints of transformers become bundles that compute the same, wherever a bundle is taken; what is none
+is refused."""
 
 import json
 import shutil
@@ -73,15 +74,21 @@ def real_windows(bundle, n=6):
 
 def largest_difference(theirs, bundle):
     """Of our logits from theirs, over real windows, the padded ones of a batch among them."""
-    windows, ours = real_windows(bundle), QAModel.from_pretrained(bundle.path)
-    pad_id = theirs.config.pad_token_id if theirs.config.model_type == "mobilebert" else 0  # it blanks its padding itself
+    windows = real_windows(bundle)
+    ours = QAModel.from_pretrained(bundle.path)
+    pad_id = (
+        theirs.config.pad_token_id if theirs.config.model_type == "mobilebert" else 0
+    )  # it blanks its padding itself
     inputs = {name: torch.from_numpy(array) for name, array in collate(windows, pad_id=pad_id).items()}
     untyped = theirs.config.model_type in ("roberta", "distilbert")
     taken = {key: tensor for key, tensor in inputs.items() if not (untyped and key == "token_type_ids")}
     with torch.no_grad():
-        wanted, seen = theirs(**taken), ours(**inputs)
+        wanted = theirs(**taken)
+        seen = ours(**inputs)
     keep = inputs["attention_mask"].bool()
-    differences = [(seen[name] - wanted[name])[keep].abs().max().item() for name in ("start_logits", "end_logits")]
+    differences = [
+        (seen[name] - wanted[name])[keep].abs().max().item() for name in ("start_logits", "end_logits")
+    ]
     assert wanted.start_logits[keep].std() > 0.05
     return max(differences)
 
@@ -109,7 +116,14 @@ def test_a_bundle_opens_in_transformers_and_comes_back_the_same(tmp_path, family
 
 def test_a_fine_tuned_model_goes_out_and_comes_in_again(small_squad, tmp_path):
     tuned = finetune(
-        FinetuneConfig(head="linear", data=str(small_squad), out=tmp_path / "tuned", epochs=0.5, batch_size=4, precision="fp32")
+        FinetuneConfig(
+            head="linear",
+            data=str(small_squad),
+            out=tmp_path / "tuned",
+            epochs=0.5,
+            batch_size=4,
+            precision="fp32",
+        )
     )
     theirs = AutoModelForQuestionAnswering.from_pretrained(tuned.path)
     theirs.save_pretrained(tmp_path / "outside")
@@ -146,7 +160,13 @@ def test_every_stage_takes_a_checkpoint(checkpoint, small_squad, tmp_path):
 
 
 def test_a_fresh_head_can_be_had_on_a_checkpoint(checkpoint, small_squad, tmp_path):
-    given = {"data": str(small_squad), "epochs": 0.1, "batch_size": 4, "precision": "fp32", "freeze_encoder": True}
+    given = {
+        "data": str(small_squad),
+        "epochs": 0.1,
+        "batch_size": 4,
+        "precision": "fp32",
+        "freeze_encoder": True,
+    }
     tuned = finetune(FinetuneConfig(model=str(checkpoint), head="2l-tanh", out=tmp_path / "tuned", **given))
     model, start = (QAModel.from_pretrained(path) for path in (tuned.path, open_model(checkpoint).path))
     assert model.head_name == "2l-tanh"
@@ -156,19 +176,24 @@ def test_a_fresh_head_can_be_had_on_a_checkpoint(checkpoint, small_squad, tmp_pa
 def test_the_command_writes_a_bundle_with_the_settings_wanted(checkpoint, tmp_path):
     out = tmp_path / "out"
     command = ["--model", str(checkpoint), "--out", str(out), "--max-length", "256", "--null-threshold", "0"]
-    run = subprocess.run([sys.executable, "-m", "qa.bundles.hf_import", *command], capture_output=True, text=True, check=False)
+    run = subprocess.run(
+        [sys.executable, "-m", "qa.bundles.hf_import", *command], capture_output=True, text=True, check=False
+    )
     assert (run.returncode, run.stdout.split(":")[0]) == (0, str(out)), run.stderr
     settings = open_model(out).settings
     assert (settings.max_length, settings.doc_stride, settings.null_threshold) == (256, 128, 0)
 
 
 def test_a_vocabulary_alone_makes_the_tokenizer(checkpoint):
-    (checkpoint / "vocab.txt").write_text("\n".join(vocabulary(load_tokenizer(checkpoint))) + "\n", encoding="utf-8")
+    (checkpoint / "vocab.txt").write_text(
+        "\n".join(vocabulary(load_tokenizer(checkpoint))) + "\n", encoding="utf-8"
+    )
     wanted = load_tokenizer(checkpoint)
     (checkpoint / "tokenizer.json").unlink()
     made = open_model(checkpoint).tokenizer()
     for example in read_squad(resolve("embedded", "dev"))[:50]:
-        ours, theirs = made.encode(example.context), wanted.encode(example.context)
+        ours = made.encode(example.context)
+        theirs = wanted.encode(example.context)
         assert (ours.ids, ours.offsets) == (theirs.ids, theirs.offsets)
 
 
@@ -182,7 +207,9 @@ def test_few_positions_shorten_the_windows(tmp_path):
 
 def drop(*prefixes):
     def spoil(folder):
-        tensors = {k: v for k, v in load_file(folder / "model.safetensors").items() if not k.startswith(prefixes)}
+        tensors = {
+            k: v for k, v in load_file(folder / "model.safetensors").items() if not k.startswith(prefixes)
+        }
         save_file(tensors, folder / "model.safetensors", {"format": "pt"})
 
     return spoil
@@ -227,7 +254,10 @@ def small_table(folder):
     ("spoil", "message"),
     [
         (drop("qa_outputs"), r"no question-answering head \(qa_outputs\).*distill\.finetune --model"),
-        (drop("bert.encoder.layer.1.output.dense.bias"), "lacks 1 weights, bert.encoder.layer.1.output.dense.bias for one"),
+        (
+            drop("bert.encoder.layer.1.output.dense.bias"),
+            "lacks 1 weights, bert.encoder.layer.1.output.dense.bias for one",
+        ),
         (three_labels, "its head has 3 labels; extractive question answering has 2"),
         (pickle_only, r"no model\.safetensors; pickle weights \(\.bin\) are never opened"),
         (several_parts, "it is in several parts: save it in one"),
@@ -251,7 +281,9 @@ def test_what_is_no_such_checkpoint_is_refused_in_one_line(checkpoint, cache, tm
 
 def test_a_hub_that_cannot_be_reached_says_what_to_put_where(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(DownloadError, match=r"'no-such/model-at-all': no such folder here.*model\.safetensors and tok"):
+    with pytest.raises(
+        DownloadError, match=r"'no-such/model-at-all': no such folder here.*model\.safetensors and tok"
+    ):
         open_model("no-such/model-at-all")
 
 

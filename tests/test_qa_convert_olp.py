@@ -1,4 +1,5 @@
-"""OLP to SQuAD: what the hand-written sample becomes, rule by rule, and the row that each fault is reported at."""
+"""OLP to SQuAD: what the hand-written sample becomes, rule by rule, and the row that each fault is reported
+at."""
 
 import shutil
 from pathlib import Path
@@ -12,9 +13,11 @@ from qa.data.squad import Answer, read_squad
 SAMPLES = Path(__file__).parent / "samples" / "olp"
 KINDS = ("tokens", "questions", "annotations")
 TEXT = (
-    "Harbour City edge Meadow United 2-1 Harbour City came from behind to beat Meadow United 2-1, after they had trailed 0-1 at "
+    "Harbour City edge Meadow United 2-1 Harbour City came from behind to beat Meadow United 2-1, after "
+    "they had trailed 0-1 at "
     'the break. Pavel Núñez put the visitors ahead in the 12th minute. "We slept," said the coach. Substitute Tom Okafor '
-    "levelled after 57 minutes and Ilya Brandt hit the winner in the 88th minute. Meadow's Sam Reyes was sent off on 70 minutes."
+    "levelled after 57 minutes and Ilya Brandt hit the winner in the 88th minute. Meadow's Sam Reyes was "
+    "sent off on 70 minutes."
 )
 
 
@@ -39,7 +42,9 @@ def test_sample_becomes_these_questions(folder):
     assert {e.context for e in examples.values() if e.title == "harbour-meadow"} == {TEXT}
     assert {qid: e.answers for qid, e in examples.items()} == {
         "harbour-meadow-A_1": (Answer("0-1", 116),),  # 0:1 in the table
-        "harbour-meadow-A_2": (Answer("2-1", 88),),  # 2:1 in the table; the headline's 2-1 at 32 is not annotated
+        "harbour-meadow-A_2": (
+            Answer("2-1", 88),
+        ),  # 2:1 in the table; the headline's 2-1 at 32 is not annotated
         "harbour-meadow-A_4": (Answer("Sam Reyes", 325),),  # Reyes Sam in the table
         "harbour-meadow-A_6": (Answer("57", 254),),  # without a valid annotation, but in the text once only
         "harbour-meadow-A_8": (),
@@ -110,23 +115,83 @@ def edit(path, old, new):
 @pytest.mark.parametrize(
     ("table", "old", "new", "says"),
     [
-        ("annotations", "DocCharOnset(Incl), ", "", "row 1: no column 'DocCharOnset(incl)'; expected AnnotationID, ClassType"),
+        (
+            "annotations",
+            "DocCharOnset(Incl), ",
+            "",
+            "row 1: no column 'DocCharOnset(incl)'; expected AnnotationID, ClassType",
+        ),
         ("questions", "Answerable, ", "", "row 1: no column 'Answerable'"),
-        ("annotations", "3, A_2, 69, 91", "3, A_2, 69, 910", "annotation 3 of A_2 at 69 to 910 lies outside its text of 362"),
-        ("annotations", "3, A_2, 69, 91", "3, A_2, 69, 69", "row 2: annotation 3 of A_2 at 69 to 69 lies outside"),
-        ("annotations", "3, A_2, 69, 91", "3, A_2, 6x, 91", "row 2: DocCharOnset(incl) must be a whole number, got '6x'"),
-        ("annotations", "3, A_2, 69, 91", "3, A_2, -1, 91", "row 2: DocCharOnset(incl) must be a whole number, got '-1'"),
-        ("annotations", '"beat Meadow United 2-1"', "beat Meadow, 2-1", "row 2: 8 fields where the header names 7"),
+        (
+            "annotations",
+            "3, A_2, 69, 91",
+            "3, A_2, 69, 910",
+            "annotation 3 of A_2 at 69 to 910 lies outside its text of 362",
+        ),
+        (
+            "annotations",
+            "3, A_2, 69, 91",
+            "3, A_2, 69, 69",
+            "row 2: annotation 3 of A_2 at 69 to 69 lies outside",
+        ),
+        (
+            "annotations",
+            "3, A_2, 69, 91",
+            "3, A_2, 6x, 91",
+            "row 2: DocCharOnset(incl) must be a whole number, got '6x'",
+        ),
+        (
+            "annotations",
+            "3, A_2, 69, 91",
+            "3, A_2, -1, 91",
+            "row 2: DocCharOnset(incl) must be a whole number, got '-1'",
+        ),
+        (
+            "annotations",
+            '"beat Meadow United 2-1"',
+            "beat Meadow, 2-1",
+            "row 2: 8 fields where the header names 7",
+        ),
         ("tokens", '"Harbour"', '"Harbour', "row 2: a quotation mark that does not close"),
-        ("annotations", ', 69, 91, "beat Meadow United 2-1", "", ', "", "row 2: 2 fields where the header names 7"),
-        ("questions", "A_7, TRUE", "A_6, TRUE", "row 8: Q_ID 'A_6' stands in row 7 already, with other contents"),
-        ("questions", "A_1, TRUE", "A_1, yes", "row 2: expected a Q_ID and TRUE or FALSE under Answerable, got 'A_1' and 'yes'"),
-        ("tokens", '0, 7, 0, 7, "Harbour"', '0, 7, 0, 6, "Harbour"', "row 2: token 'Harbour' has 7 characters, more than its"),
-        ("tokens", '8, 12, "City"', '6, 12, "City"', "row 3: token 'City' begins at 6, before the end of the token above at 7"),
-        ("tokens", '8, 12, "City"', '8888, 8892, "City"', "row 3: token 'City' at 8888 to 8892 lies more than 1000 characters"),
+        (
+            "annotations",
+            ', 69, 91, "beat Meadow United 2-1", "", ',
+            "",
+            "row 2: 2 fields where the header names 7",
+        ),
+        (
+            "questions",
+            "A_7, TRUE",
+            "A_6, TRUE",
+            "row 8: Q_ID 'A_6' stands in row 7 already, with other contents",
+        ),
+        (
+            "questions",
+            "A_1, TRUE",
+            "A_1, yes",
+            "row 2: expected a Q_ID and TRUE or FALSE under Answerable, got 'A_1' and 'yes'",
+        ),
+        (
+            "tokens",
+            '0, 7, 0, 7, "Harbour"',
+            '0, 7, 0, 6, "Harbour"',
+            "row 2: token 'Harbour' has 7 characters, more than its",
+        ),
+        (
+            "tokens",
+            '8, 12, "City"',
+            '6, 12, "City"',
+            "row 3: token 'City' begins at 6, before the end of the token above at 7",
+        ),
+        (
+            "tokens",
+            '8, 12, "City"',
+            '8888, 8892, "City"',
+            "row 3: token 'City' at 8888 to 8892 lies more than 1000 characters",
+        ),
         ("tokens", "237, 0, 1, 2", "238, 0, 1, 2", "row 3: DocID '238' in the table of '237'"),
     ],
-)  # fmt: skip
+)
 def test_fault_names_file_and_row_and_leaves_nothing(folder, table, old, new, says):
     path = folder / table / "harbour-meadow.csv"
     edit(path, old, new)
@@ -156,10 +221,16 @@ def test_unreadable_table_is_refused(folder, change, says):
 
 
 def test_spreadsheet_forms_are_read_too(folder):
-    """A byte order mark, Windows line ends, no blanks behind commas, quotation marks doubled, a token listed twice."""
+    """A byte order mark, Windows line ends, no blanks behind commas, quotation marks doubled, a token listed
+    twice."""
     expected = {e.id: e for e in convert(folder, "harbour-meadow", "peak-delta")[1].values()}
     for path in folder.rglob("*.csv"):
-        text = path.read_text(encoding="utf-8").replace('"""', '""""').replace('\\"', '""').replace(' "wall" ', ' ""wall"" ')
+        text = (
+            path.read_text(encoding="utf-8")
+            .replace('"""', '""""')
+            .replace('\\"', '""')
+            .replace(' "wall" ', ' ""wall"" ')
+        )
         text = "".join(line.replace(", ", ",") + "\r\n" for line in text.splitlines())
         path.write_bytes(b"\xef\xbb\xbf" + text.encode())
     questions = folder / "questions" / "harbour-meadow.csv"
@@ -181,7 +252,9 @@ def test_article_without_annotations_is_ordinary(folder):
 def test_questions_without_their_article_are_refused(folder):
     given = config(folder, "harbour-meadow", "peak-delta")
     settings = OLPConfig(given.tokens[:1], given.questions, given.annotations, given.out)
-    with pytest.raises(OptionError, match=r"--questions .*peak-delta.csv: no table called peak-delta among --tokens"):
+    with pytest.raises(
+        OptionError, match=r"--questions .*peak-delta.csv: no table called peak-delta among --tokens"
+    ):
         main(settings)
     with pytest.raises(OptionError, match="has the same name; one table for each article"):
         main(OLPConfig(given.tokens[:1] * 2, given.questions, given.annotations, given.out))
@@ -189,8 +262,12 @@ def test_questions_without_their_article_are_refused(folder):
 
 def test_nothing_convertible_is_an_error_with_the_reasons(folder):
     path = folder / "questions" / "peak-delta.csv"
-    path.write_text("# Q_ID, Answerable, Question, Answer\nA_1, TRUE, Who?, Moe Hart\nA_2, TRUE, , x\n", encoding="utf-8")
-    with pytest.raises(SquadFormatError, match=r"not written.*, nothing annotated \(1\), question or answer is empty \(1\)"):
+    path.write_text(
+        "# Q_ID, Answerable, Question, Answer\nA_1, TRUE, Who?, Moe Hart\nA_2, TRUE, , x\n", encoding="utf-8"
+    )
+    with pytest.raises(
+        SquadFormatError, match=r"not written.*, nothing annotated \(1\), question or answer is empty \(1\)"
+    ):
         convert(folder, "peak-delta")
     assert [p.name for p in folder.parent.iterdir()] == ["olp"]
 

@@ -1,4 +1,5 @@
-"""TriviaQA to SQuAD: where answers are found in the hand-written sample, and how faults of the published files are reported."""
+"""TriviaQA to SQuAD: where answers are found in the hand-written sample, and how faults of the published
+files are reported."""
 
 import json
 import shutil
@@ -22,7 +23,9 @@ def folder(tmp_path):
 
 
 def config(folder, **options):
-    return TriviaQAConfig(folder / "qa" / "web-train.json", folder / "evidence", folder.parent / "out.json", **options)
+    return TriviaQAConfig(
+        folder / "qa" / "web-train.json", folder / "evidence", folder.parent / "out.json", **options
+    )
 
 
 def convert(folder, **options):
@@ -42,7 +45,9 @@ def test_sample_becomes_these_questions(folder):
     report, examples = convert(folder)
     assert {qid: e.answers for qid, e in examples.items()} == {
         "tc_1--Lisbon.txt": (Answer("Tejo", 61),),  # before "River Tagus" and "The Tagus"
-        "tc_1--12/12_34.txt": (Answer("RIVER-TAGUS", 0),),  # the longest alias there, whatever its case and hyphen
+        "tc_1--12/12_34.txt": (
+            Answer("RIVER-TAGUS", 0),
+        ),  # the longest alias there, whatever its case and hyphen
         "qw_2--Cornwall.txt": (Answer("St. Ives", 88),),  # St Ives in the question file
     }
     assert not any(e.is_impossible for e in examples.values())
@@ -56,7 +61,11 @@ def test_everything_dropped_is_listed_with_row_and_reason(folder):
     assert [(d.row, d.item, d.reason) for d in report.dropped] == [
         ("Data[0] tc_1", "12/12_34.txt", "question and document listed twice"),
         ("Data[0] tc_1", "99/99_1.txt", "document is missing"),
-        ("Data[2] sfq_3", "12/12_34.txt", "no alias in the document's first 800 words"),  # Ann, but in annual only
+        (
+            "Data[2] sfq_3",
+            "12/12_34.txt",
+            "no alias in the document's first 800 words",
+        ),  # Ann, but in annual only
         ("Data[3] sfq_4", "sfq_4", "question has no document"),
     ]
     log = (folder.parent / "out.json.dropped.tsv").read_text(encoding="utf-8").splitlines()
@@ -69,7 +78,9 @@ def test_only_the_first_words_of_a_document_count(folder):
     assert list(examples) == ["tc_1--Lisbon.txt", "tc_1--12/12_34.txt"]
     report, examples = convert(folder, max_words=11)
     assert list(examples) == ["tc_1--12/12_34.txt"]
-    assert examples["tc_1--12/12_34.txt"].context.endswith("\r\n\r\nBoats leave Lisbon every hour. The annual pass is")
+    assert examples["tc_1--12/12_34.txt"].context.endswith(
+        "\r\n\r\nBoats leave Lisbon every hour. The annual pass is"
+    )
     assert report.dropped_by_reason()["no alias in the document's first 11 words"] == 3
 
 
@@ -98,7 +109,9 @@ def test_first_mention(aliases, text, expected):
 
 def test_documents_are_found_whatever_the_form_of_their_names(folder):
     written = unicodedata.normalize("NFD", "Évora.txt")
-    (folder / "evidence" / "wikipedia" / written).write_text("Évora lies far from the Tejo.", encoding="utf-8")
+    (folder / "evidence" / "wikipedia" / written).write_text(
+        "Évora lies far from the Tejo.", encoding="utf-8"
+    )
     edit(folder, lambda root: root["Data"][0]["EntityPages"].append({"Filename": "évora.txt"}))
     assert convert(folder)[1]["tc_1--évora.txt"].answers == (Answer("Tejo", 24),)
 
@@ -107,7 +120,9 @@ def test_document_in_another_encoding_is_dropped(folder):
     (folder / "evidence" / "wikipedia" / "Cornwall.txt").write_bytes("St Ives – café".encode("cp1252"))
     report, examples = convert(folder)
     assert "qw_2--Cornwall.txt" not in examples
-    assert ("Data[1] qw_2", "Cornwall.txt", "document is not UTF-8") in [(d.row, d.item, d.reason) for d in report.dropped]
+    assert ("Data[1] qw_2", "Cornwall.txt", "document is not UTF-8") in [
+        (d.row, d.item, d.reason) for d in report.dropped
+    ]
 
 
 def test_verified_files_keep_their_verified_part_only(folder):
@@ -130,11 +145,20 @@ def test_verified_files_keep_their_verified_part_only(folder):
     [
         (lambda root: root.update(Data={}), "expected an object with a list 'Data'"),
         (lambda root: root["Data"][1].pop("Question"), "Data[1]: expected a text 'Question'"),
-        (lambda root: root["Data"][1].pop("Answer"), "Data[1] qw_2: no 'Answer'; a test file without answers"),
+        (
+            lambda root: root["Data"][1].pop("Answer"),
+            "Data[1] qw_2: no 'Answer'; a test file without answers",
+        ),
         (lambda root: root["Data"][1]["Answer"].pop("Value"), "Data[1] qw_2: expected a text 'Value'"),
-        (lambda root: root["Data"][1]["EntityPages"][0].pop("Filename"), "Data[1] qw_2 EntityPages: expected a text 'Filename'"),
+        (
+            lambda root: root["Data"][1]["EntityPages"][0].pop("Filename"),
+            "Data[1] qw_2 EntityPages: expected a text 'Filename'",
+        ),
         (lambda root: root["Data"][1].update(EntityPages="x"), "Data[1] qw_2: expected a list 'EntityPages'"),
-        (lambda root: root["Data"][1]["EntityPages"][0].update(Filename="../../x"), "'../../x' leads out of the evidence folder"),
+        (
+            lambda root: root["Data"][1]["EntityPages"][0].update(Filename="../../x"),
+            "'../../x' leads out of the evidence folder",
+        ),
     ],
 )
 def test_fault_names_file_and_place_and_leaves_nothing(folder, change, says):
@@ -157,7 +181,9 @@ def test_unreadable_question_file_is_refused(folder):
 
 
 def test_wrong_evidence_folder_is_refused(folder):
-    with pytest.raises(OptionError, match="--evidence must be a folder that holds the folders wikipedia or web"):
+    with pytest.raises(
+        OptionError, match="--evidence must be a folder that holds the folders wikipedia or web"
+    ):
         TriviaQAConfig(folder / "qa" / "web-train.json", folder / "evidence" / "web", folder / "out.json")
 
 

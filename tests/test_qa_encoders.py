@@ -1,4 +1,5 @@
-"""ALBERT, ELECTRA, RoBERTa, MobileBERT and MiniLM: as transformers has them; shared layers, tokens, positions, pruning."""
+"""ALBERT, ELECTRA, RoBERTa, MobileBERT and MiniLM: as transformers has them; shared layers, tokens,
+positions, pruning."""
 
 import copy
 
@@ -31,7 +32,13 @@ from qa.text.features import collate, make_windows
 from qa.text.settings import QASettings
 from qa.text.tokenization import load_tokenizer
 
-TINY = {"vocab_size": 90, "hidden_size": 32, "num_hidden_layers": 3, "num_attention_heads": 4, "intermediate_size": 48}
+TINY = {
+    "vocab_size": 90,
+    "hidden_size": 32,
+    "num_hidden_layers": 3,
+    "num_attention_heads": 4,
+    "intermediate_size": 48,
+}
 CONFIGS = {
     "albert": lambda: AlbertConfig(**TINY, embedding_size=16),
     "electra": lambda: ElectraConfig(**TINY, embedding_size=16),
@@ -73,7 +80,9 @@ def test_linear_head_equals_transformers_own_model(kind):
     missing = getattr(reference, kind).load_state_dict(model.encoder.model.state_dict(), strict=False)
     assert missing == ([], [])
     reference.qa_outputs.load_state_dict(model.head.output.state_dict())
-    inputs = batch(reference.config.pad_token_id)  # whose embedding is 0 in MobileBERT here, as it is blanked in ours
+    inputs = batch(
+        reference.config.pad_token_id
+    )  # whose embedding is 0 in MobileBERT here, as it is blanked in ours
     wanted = reference(**{k: v for k, v in inputs.items() if kind != "roberta" or k != "token_type_ids"})
     keep = inputs["attention_mask"].bool()
     for name, seen in model(**inputs).items():
@@ -85,7 +94,11 @@ def test_linear_head_equals_transformers_own_model(kind):
     ("kind", "config", "total"),
     [
         ("albert", AlbertConfig(hidden_size=768, num_attention_heads=12, intermediate_size=3072), 11_094_530),
-        ("roberta", RobertaConfig(vocab_size=50265, type_vocab_size=1, max_position_embeddings=514), 124_056_578),
+        (
+            "roberta",
+            RobertaConfig(vocab_size=50265, type_vocab_size=1, max_position_embeddings=514),
+            124_056_578,
+        ),
         ("mobilebert", MobileBertConfig(), 24_582_914),
     ],
 )
@@ -110,7 +123,8 @@ def test_saved_model_computes_the_same(tmp_path, kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_padding_moves_nothing_whatever_stands_there(kind):
-    model, inputs = build(kind), batch()
+    model = build(kind)
+    inputs = batch()
     keep = inputs["attention_mask"].bool()
     wanted = model(**inputs)["end_logits"]
     longer = {name: nn.functional.pad(tensor, (0, 7)) for name, tensor in inputs.items()}
@@ -128,7 +142,8 @@ def test_albert_is_pruned_once_for_all_of_its_steps():
     with torch.no_grad():
         parts.down.weight[:, [0, 9, 47]] = 0
         parts.attention_output.weight[:, 8:16] = 0  # head 1 of size 8
-    before, n_before = model(**batch())["start_logits"], model.count_parameters().total
+    before = model(**batch())["start_logits"]
+    n_before = model.count_parameters().total
     keep_neurons(parts, torch.tensor([i for i in range(48) if i not in (0, 9, 47)]))
     keep_heads(parts, torch.tensor([0, 2, 3]))
     assert (model(**batch())["start_logits"] - before).abs().max() < 1e-6
@@ -159,7 +174,9 @@ def test_importance_of_a_shared_head_is_that_of_one_mask_for_all_steps(make_bund
 def test_structured_pruning(make_bundle, windows, tmp_path, kind):
     model = QAModel.from_pretrained(make_bundle(kind))
     n_stored = len(model.encoder.layer_parts())
-    facts = narrow(model, model, windows, WidthFlags(keep_ffn=0.5, keep_heads=0.75), max_length=128, work=tmp_path)
+    facts = narrow(
+        model, model, windows, WidthFlags(keep_ffn=0.5, keep_heads=0.75), max_length=128, work=tmp_path
+    )
     assert sum(facts["heads_per_layer"]) == 3 * n_stored
     assert len(facts["neurons_per_layer"]) == n_stored == (1 if kind == "albert" else 2)
     assert model(**model_inputs(to_tensors(windows)))["start_logits"].isfinite().all()
@@ -167,7 +184,9 @@ def test_structured_pruning(make_bundle, windows, tmp_path, kind):
 
 def test_mobilebert_says_why_it_cannot_be_pruned_and_what_can_be_done(make_bundle, small_squad, tmp_path):
     config = PruneConfig(model=make_bundle("mobilebert"), out=tmp_path / "out", data=str(small_squad))
-    with pytest.raises(OptionError, match=r"mobilebert encoder cannot be pruned.*bottleneck.*--method magnitude"):
+    with pytest.raises(
+        OptionError, match=r"mobilebert encoder cannot be pruned.*bottleneck.*--method magnitude"
+    ):
         prune(config)
     assert not (tmp_path / "out").exists()
 
@@ -178,7 +197,9 @@ def test_mobilebert_says_why_it_cannot_be_pruned_and_what_can_be_done(make_bundl
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_student_of_all_layers_is_its_teacher(kind):
     teacher = build(kind)
-    assert torch.equal(student_from_layers(teacher, 3).eval()(**batch())["end_logits"], teacher(**batch())["end_logits"])
+    assert torch.equal(
+        student_from_layers(teacher, 3).eval()(**batch())["end_logits"], teacher(**batch())["end_logits"]
+    )
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -198,11 +219,18 @@ def test_a_student_of_the_last_layer_starts_from_the_teachers_weights(kind):
 @pytest.mark.parametrize("kind", KINDS)
 def test_distillation_makes_a_student(make_bundle, small_squad, tmp_path, kind):
     config = DistillConfig(
-        out=tmp_path / "run", teacher=make_bundle(kind), student_layers=1, data=str(small_squad), epochs=0.5, cache=tmp_path / "c"
+        out=tmp_path / "run",
+        teacher=make_bundle(kind),
+        student_layers=1,
+        data=str(small_squad),
+        epochs=0.5,
+        cache=tmp_path / "c",
     )
     bundle = distil(config)
     assert QAModel.from_pretrained(bundle.path).encoder.config.num_hidden_layers == 1
-    assert (bundle.path / "tokenizer.json").read_bytes() == (make_bundle(kind) / "tokenizer.json").read_bytes()
+    assert (bundle.path / "tokenizer.json").read_bytes() == (
+        make_bundle(kind) / "tokenizer.json"
+    ).read_bytes()
 
 
 # Loading
@@ -224,7 +252,9 @@ def test_an_encoder_is_loaded_from_a_local_folder(tmp_path, kind):
     byte_pairs(tmp_path)
     encoder = load_encoder(str(tmp_path)).eval()
     ids, mask, types = batch(config.pad_token_id).values()
-    wanted = getattr(reference, kind)(ids, mask, **({} if kind == "roberta" else {"token_type_ids": types})).last_hidden_state
+    wanted = getattr(reference, kind)(
+        ids, mask, **({} if kind == "roberta" else {"token_type_ids": types})
+    ).last_hidden_state
     assert (encoder(ids, mask, types)[0] - wanted)[mask.bool()].abs().max() < 1e-5
 
 
@@ -235,7 +265,9 @@ def test_positions_before_the_first_do_not_count(tmp_path):
     byte_pairs(tmp_path)
     encoder = load_encoder(str(tmp_path))
     encoder.check_length(383)
-    with pytest.raises(OptionError, match="--max-length must be at most 383, the positions of the encoder, got 384"):
+    with pytest.raises(
+        OptionError, match="--max-length must be at most 383, the positions of the encoder, got 384"
+    ):
         encoder.check_length(384)
 
 
@@ -261,15 +293,21 @@ def test_byte_pair_window_has_two_separators_and_types_from_the_passage_on(token
     tokenizer = tokenizers["byte_pairs"]
     example = Example("q", "t", "Ada wrote it.", "Who?", (Answer("Ada", 0),), False)
     (window,) = make_windows([example], tokenizer, QASettings())
-    question, passage = (tokenizer.encode(text, add_special_tokens=False).ids for text in ("Who?", "Ada wrote it."))
+    question, passage = (
+        tokenizer.encode(text, add_special_tokens=False).ids for text in ("Who?", "Ada wrote it.")
+    )
     assert window.input_ids.tolist() == [0, *question, 2, 2, *passage, 2]
     assert window.input_ids.tolist() == tokenizer.encode("Who?", "Ada wrote it.").ids
     assert window.context_begin == len(question) + 3
-    assert collate([window])["token_type_ids"][0].tolist() == [0] * window.context_begin + [1] * (len(passage) + 1)
+    assert collate([window])["token_type_ids"][0].tolist() == [0] * window.context_begin + [1] * (
+        len(passage) + 1
+    )
 
 
 def test_sentence_piece_window_has_its_own_special_tokens(tokenizers):
-    (window,) = make_windows([Example("q", "t", "Ada.", "Who?", (), True)], tokenizers["sentence_pieces"], QASettings())
+    (window,) = make_windows(
+        [Example("q", "t", "Ada.", "Who?", (), True)], tokenizers["sentence_pieces"], QASettings()
+    )
     ids = window.input_ids.tolist()
     assert [ids[0], ids[window.context_begin - 1], ids[-1]] == [2, 3, 3]
 
@@ -279,29 +317,52 @@ def test_answers_are_cut_out_without_the_space_before_them(tokenizers, family):
     examples = read_squad(resolve("embedded", "train"))[:300]
     windows = make_windows(examples, tokenizers[family], QASettings())
     seen = [
-        (examples[w.example].answers[0].text, examples[w.example].context[
-            w.char_starts[w.start_position - w.context_begin] : w.char_ends[w.end_position - w.context_begin]
-        ])
-        for w in windows if w.start_position
-    ]  # fmt: skip
+        (
+            examples[w.example].answers[0].text,
+            examples[w.example].context[
+                w.char_starts[w.start_position - w.context_begin] : w.char_ends[
+                    w.end_position - w.context_begin
+                ]
+            ],
+        )
+        for w in windows
+        if w.start_position
+    ]
     assert len(seen) > 250
     assert all(wanted in text for wanted, text in seen)
-    assert np.mean([wanted == text for wanted, text in seen]) > 0.9  # the rest: tokens of the small vocabulary cross its ends
+    assert (
+        np.mean([wanted == text for wanted, text in seen]) > 0.9
+    )  # the rest: tokens of the small vocabulary cross its ends
 
 
 @pytest.mark.parametrize("family", ["byte_pairs", "sentence_pieces"])
 @pytest.mark.parametrize(
-    "text", ["<s> a </s></s>", "x<pad><mask>", "[CLS] [SEP]", " \n\t ", "", "👩‍👩‍👧‍👦 שלום 中文 e\u0301", "word " * 900]
+    "text",
+    [
+        "<s> a </s></s>",
+        "x<pad><mask>",
+        "[CLS] [SEP]",
+        " \n\t ",
+        "",
+        "👩‍👩‍👧‍👦 שלום 中文 e\u0301",
+        "word " * 900,
+    ],
 )
 def test_any_text_gives_whole_windows(tokenizers, family, text):
     tokenizer = tokenizers[family]
     separator = tokenizer.token_to_id("</s>" if family == "byte_pairs" else "[SEP]")
     for window in make_windows([Example("q", "t", text, text, (), True)], tokenizer, QASettings()):
         separators = [k for k, token in enumerate(window.input_ids) if token == separator]
-        between = [window.context_begin - 2, window.context_begin - 1] if family == "byte_pairs" else [window.context_begin - 1]
+        between = (
+            [window.context_begin - 2, window.context_begin - 1]
+            if family == "byte_pairs"
+            else [window.context_begin - 1]
+        )
         assert separators == [*between, len(window.input_ids) - 1]
         assert len(window.input_ids) <= 384
-        assert (window.char_starts <= window.char_ends).all()  # a byte-pair token of white space alone is trimmed to nothing
+        assert (
+            window.char_starts <= window.char_ends
+        ).all()  # a byte-pair token of white space alone is trimmed to nothing
         assert (window.char_ends <= len(text)).all()
 
 

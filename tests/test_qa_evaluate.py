@@ -32,7 +32,8 @@ def test_parts_have_so_many_characters_or_one_question(monkeypatch):
 
 def test_by_parts_it_scores_as_at_once(tiny_export, one_at_a_time):
     bundle = tiny_export("onnx")
-    examples, runtime = read_squad(resolve("embedded", "dev"))[::40], load_runtime(bundle, 1)
+    examples = read_squad(resolve("embedded", "dev"))[::40]
+    runtime = load_runtime(bundle, 1)
     windows = make_windows(examples, bundle.tokenizer(), bundle.settings)
     whole = predict(examples, windows, run_windows(runtime, windows), bundle.settings)
     scores, predictions = evaluate_runtime(runtime, bundle, examples)
@@ -64,17 +65,23 @@ def test_a_stopped_evaluation_goes_on(make_bundle, small_squad, one_at_a_time, t
 
 
 def test_named_data_are_scored_on_their_dev_part(make_bundle):
-    assert main(EvaluateConfig("embedded", make_bundle()))["total"] == len(read_squad(resolve("embedded", "dev")))
+    assert main(EvaluateConfig("embedded", make_bundle()))["total"] == len(
+        read_squad(resolve("embedded", "dev"))
+    )
 
 
 def test_a_threshold_of_ones_own_decides_what_is_answered(tiny_export, small_squad, tmp_path):
-    """As high as can be, all is answered, as low as can be, nothing; what is reported as the best gives the best F1."""
-    model, out = tiny_export("onnx").path, tmp_path / "answers.json"
+    """As high as can be, all is answered, as low as can be, nothing; what is reported as the best gives the
+    best F1."""
+    model = tiny_export("onnx").path
+    out = tmp_path / "answers.json"
     found = {t: main(EvaluateConfig(str(small_squad), model, out=out, null_threshold=t)) for t in (1e9, -1e9)}
     assert set(json.loads(out.read_text()).values()) == {""}
     best = found[1e9]["best_f1_thresh"]
     assert found[-1e9]["best_f1_thresh"] == best, "the best does not depend on the one that is used"
-    assert main(EvaluateConfig(str(small_squad), model, null_threshold=best))["f1"] == pytest.approx(found[1e9]["best_f1"])
+    assert main(EvaluateConfig(str(small_squad), model, null_threshold=best))["f1"] == pytest.approx(
+        found[1e9]["best_f1"]
+    )
     with pytest.raises(OptionError, match="--null-threshold must be given with --model only"):
         EvaluateConfig(str(small_squad), predictions=out, null_threshold=2.0)
 
@@ -82,7 +89,11 @@ def test_a_threshold_of_ones_own_decides_what_is_answered(tiny_export, small_squ
 def test_one_process_at_a_time_answers_into_a_file(make_bundle, small_squad, tmp_path):
     config = EvaluateConfig(str(small_squad), make_bundle(), out=tmp_path / "answers.json")
     bundle = open_bundle(make_bundle())
-    run = {"bundle": bundle.sha256, "runtime": load_runtime(bundle).name, "data": evaluate.file_sha256(small_squad)}
+    run = {
+        "bundle": bundle.sha256,
+        "runtime": load_runtime(bundle).name,
+        "data": evaluate.file_sha256(small_squad),
+    }
     other = Journal(config.out, run)
     with pytest.raises(OptionError, match=r"answers\.json: another process is at work on the same"):
         main(config)

@@ -44,18 +44,21 @@ def test_every_token_has_most_context_in_exactly_one_window(tokenizer):
 
 
 def test_middle_token_belongs_to_the_window_that_centres_it(tokenizer):
-    # 12 one-token words, windows of 8 words, step 4: word 5 is third from the left edge of the second window (context 1),
-    # and third from the right edge of the first (context 2).
+    # 12 one-token words, windows of 8 words, step 4: word 5 is third from the left edge of the second window
+    # (context 1), and third from the right edge of the first (context 2).
     example = ask(" ".join("abcdefghijkl"), question="")
-    windows = make_windows([example], tokenizer, QASettings(max_length=11, doc_stride=4, max_question_length=1))
+    windows = make_windows(
+        [example], tokenizer, QASettings(max_length=11, doc_stride=4, max_question_length=1)
+    )
     assert [len(w.char_starts) for w in windows] == [8, 8]
     assert windows[0].max_context.tolist() == [True] * 6 + [False] * 2
     assert windows[1].max_context.tolist() == [False] * 2 + [True] * 6
 
 
 def test_the_longer_window_has_the_token_where_contexts_differ_by_one(tokenizer):
-    # 12 tokens of question leave 369: windows of 369 and 242 tokens. Token 300 has 68 + 3.69 in the first and 69 + 2.42 in the
-    # second; without BERT's 1 % of the length the second would have it, and all from 249 to 368.
+    # 12 tokens of question leave 369: windows of 369 and 242 tokens. Token 300 has 68 + 3.69 in the first and
+    # 69 + 2.42 in the second; without BERT's 1 % of the length the second would have it, and all from 249 to
+    # 368.
     example = ask(" ".join(["a"] * 370), question=" ".join(["b"] * 12))
     first, second = make_windows([example], tokenizer, QASettings())
     assert first.max_context.tolist() == [True] * 369
@@ -99,8 +102,10 @@ def test_special_tokens_that_somebody_wrote_are_text(tokenizer, text):
         assert not special & set(encoding.ids)
     (window,) = make_windows([ask(text, text)], tokenizer, QASettings())
     assert [k for k, token in enumerate(window.input_ids) if token in special] == [
-        0, window.context_begin - 1, len(window.input_ids) - 1,
-    ]  # fmt: skip
+        0,
+        window.context_begin - 1,
+        len(window.input_ids) - 1,
+    ]
 
 
 def test_a_written_special_token_keeps_its_offsets(tokenizer):
@@ -132,7 +137,8 @@ def test_answer_outside_a_window_points_to_cls(tokenizer):
 
 
 def test_answer_tokens_cover_a_cut_word():
-    starts, ends = np.array([0, 4, 8]), np.array([3, 7, 11])
+    starts = np.array([0, 4, 8])
+    ends = np.array([3, 7, 11])
     assert answer_tokens(starts, ends, 5, 9) == (1, 2)
     assert answer_tokens(starts, ends, 3, 4) is None
 

@@ -1,4 +1,5 @@
-"""Heads: what each may see of a window, parameter counts, hand-worked numbers and references for feed-forward and pointer."""
+"""Heads: what each may see of a window, parameter counts, hand-worked numbers and references for feed-forward
+and pointer."""
 
 import math
 
@@ -55,12 +56,15 @@ def test_what_stands_in_padding_moves_nothing(head):
     mask, types = layout(4, 9, 5)
     states = random_states(21)
     n = int(mask.sum())
-    assert torch.equal(head(states, mask, types)[:, :n], head(with_other(states, slice(n, None)), mask, types)[:, :n])
+    assert torch.equal(
+        head(states, mask, types)[:, :n], head(with_other(states, slice(n, None)), mask, types)[:, :n]
+    )
 
 
 def test_more_padding_moves_nothing(head):
     """In double precision, where other shapes mean other rounding only in the last digits."""
-    head, states = head.double(), random_states(90).double()
+    head = head.double()
+    states = random_states(90).double()
     (mask, types), (padded_mask, padded_types) = layout(4, 9), layout(4, 9, 74)
     n = mask.shape[1]
     difference = head(states[:, :n], mask, types) - head(states, padded_mask, padded_types)[:, :n]
@@ -68,7 +72,8 @@ def test_more_padding_moves_nothing(head):
 
 
 def test_a_batch_is_its_rows(head):
-    head, states = head.double(), random_states(21, 2).double()
+    head = head.double()
+    states = random_states(21, 2).double()
     rows = [layout(4, 9, 5), layout(7, 11)]
     together = head(states, *(torch.cat(parts) for parts in zip(*rows, strict=True)))
     for index, (mask, types) in enumerate(rows):
@@ -96,7 +101,9 @@ def linear(n_in, n_out):
 def count(name, h):
     """Parameters of a head, layer by layer."""
     convolution = {k: linear(k * h, h) for k in (2, 3, 4, 5)}
-    multi, highway, width = sum(convolution.values()), 2 * linear(h, h), h // 2
+    multi = sum(convolution.values())
+    highway = 2 * linear(h, h)
+    width = h // 2
     return {
         "linear": linear(h, 2),
         "2l-tanh": linear(h, 384) + linear(384, 2),
@@ -152,7 +159,8 @@ def test_question_heads_see_segments_that_the_encoder_does_not():
     [("2l-tanh", torch.tanh), ("2l-gelu", functional.gelu), ("4l-relu", torch.relu)],
 )
 def test_layers_alternate_with_the_activation(name, activation):
-    head, states = build_head(name, H, seed=2), random_states(5)
+    head = build_head(name, H, seed=2)
+    states = random_states(5)
     wanted = states
     for number, layer in enumerate(head.layers):
         wanted = layer(activation(wanted) if number else wanted)
@@ -161,14 +169,23 @@ def test_layers_alternate_with_the_activation(name, activation):
 
 def test_gelu_heads_follow_the_activation_chosen():
     states = random_states(5)
-    exact, tanh = (build_head("2l-gelu", H, activation, seed=2)(states, *layout(1, 1)) for activation in ("gelu", "gelu_tanh"))
+    exact, tanh = (
+        build_head("2l-gelu", H, activation, seed=2)(states, *layout(1, 1))
+        for activation in ("gelu", "gelu_tanh")
+    )
     assert 0 < (exact - tanh).abs().max() < 1e-2
 
 
 def test_two_layer_skip_adds_the_encoder_output_after_the_relu():
     head = build_head("2l-relu-skip", 2)
-    weights = {"layers.0.weight": [[1, 0], [0, 1]], "layers.0.bias": [0, 0], "layers.1.weight": [[1, 0], [0, 1]]}
-    head.load_state_dict({k: torch.tensor(v).float() for k, v in (weights | {"layers.1.bias": [10, 20]}).items()})
+    weights = {
+        "layers.0.weight": [[1, 0], [0, 1]],
+        "layers.0.bias": [0, 0],
+        "layers.1.weight": [[1, 0], [0, 1]],
+    }
+    head.load_state_dict(
+        {k: torch.tensor(v).float() for k, v in (weights | {"layers.1.bias": [10, 20]}).items()}
+    )
     # ReLU(3, -4) + (3, -4) = (6, -4)
     assert head(torch.tensor([[[3.0, -4.0]]]), torch.ones(1, 1), torch.zeros(1, 1)).tolist() == [[[16, 16]]]
 
@@ -197,20 +214,28 @@ def test_pointer_by_hand():
 
 
 def test_pointer_equals_a_reference_on_torchs_lstm():
-    """The same weights in torch.nn.LSTM, and the attention over the passage cut out by index instead of masked."""
+    """The same weights in torch.nn.LSTM, and the attention over the passage cut out by index instead of
+    masked."""
     head = build_head("pointer", H, seed=3)
     lstm = nn.LSTM(H, H // 2, batch_first=True)
     cell = head.cell
-    lstm.load_state_dict({
-        "weight_ih_l0": cell.input_gates.weight, "weight_hh_l0": cell.hidden_gates.weight,
-        "bias_ih_l0": cell.input_gates.bias, "bias_hh_l0": torch.zeros(2 * H),
-    })  # fmt: skip
+    lstm.load_state_dict(
+        {
+            "weight_ih_l0": cell.input_gates.weight,
+            "weight_hh_l0": cell.hidden_gates.weight,
+            "bias_ih_l0": cell.input_gates.bias,
+            "bias_hh_l0": torch.zeros(2 * H),
+        }
+    )
     states = random_states(19)
     mask, types = layout(4, 9, 3)
     allowed = [0, *range(6, 15)]  # [CLS] and the passage without its [SEP]
 
     def scores(hidden):
-        return torch.tanh(states[0] @ head.token.weight.T + head.query(hidden)) @ head.output.weight[0] + head.output.bias
+        return (
+            torch.tanh(states[0] @ head.token.weight.T + head.query(hidden)) @ head.output.weight[0]
+            + head.output.bias
+        )
 
     first = states[:, 0]
     start = scores(lstm(first[:, None])[0][0, -1])
@@ -223,10 +248,13 @@ def test_pointer_equals_a_reference_on_torchs_lstm():
 
 
 def test_pointer_attends_to_where_an_answer_may_stand():
-    head, states = build_head("pointer", H, seed=4), random_states(16)
+    head = build_head("pointer", H, seed=4)
+    states = random_states(16)
     mask, types = layout(4, 9)
     before = head(states, mask, types)
-    question, passage, last_sep = slice(1, 6), slice(6, 15), slice(15, 16)
+    question = slice(1, 6)
+    passage = slice(6, 15)
+    last_sep = slice(15, 16)
     for unseen in (question, last_sep):
         after = head(with_other(states, unseen), mask, types)
         kept = [t for t in range(16) if t not in range(16)[unseen]]

@@ -1,4 +1,5 @@
-"""QeRMIT heads: hand-worked numbers, torch's own convolution and pooling on the question alone, and what they see of a window."""
+"""QeRMIT heads: hand-worked numbers, torch's own convolution and pooling on the question alone, and what they
+see of a window."""
 
 import pytest
 import torch
@@ -16,7 +17,9 @@ from qa.text.settings import QASettings
 
 
 def test_maxpool_by_hand():
-    """[CLS] q q [SEP] p [SEP]: the largest of the two question tokens in each dimension, negative ones too."""
+    """[CLS] q q [SEP] p [SEP]: the largest of the two question tokens in each dimension, negative ones
+    too.
+    """
     mask, types = layout(2, 1)
     states = torch.tensor([[[9.0, 9, 9], [1, -5, -3], [-2, -4, -3], [9, 9, 9], [9, 9, 9], [9, 9, 9]]])
     assert MaxPoolQuestion()(states, mask, types).tolist() == [[[1, -4, -3]]]
@@ -34,7 +37,12 @@ def test_skip_mapping_by_hand():
 
 @pytest.mark.parametrize(
     ("kernel", "wanted"),
-    [(2, [3, 5, 7, 9, 11, 6]), (3, [3, 6, 9, 12, 15, 11]), (4, [6, 10, 14, 18, 15, 11]), (5, [6, 10, 15, 20, 18, 15])],
+    [
+        (2, [3, 5, 7, 9, 11, 6]),
+        (3, [3, 6, 9, 12, 15, 11]),
+        (4, [6, 10, 14, 18, 15, 11]),
+        (5, [6, 10, 15, 20, 18, 15]),
+    ],
 )
 def test_convolution_windows_by_hand(kernel, wanted):
     convolution = Convolution(1, kernel)
@@ -54,18 +62,23 @@ def conv1d(convolution, states):
 @pytest.mark.parametrize("kernel", [2, 3, 4, 5])
 def test_convolution_equals_torchs(kernel):
     torch.manual_seed(0)
-    convolution, states = Convolution(H, kernel), random_states(11, 2)
+    convolution = Convolution(H, kernel)
+    states = random_states(11, 2)
     assert (convolution(states) - conv1d(convolution, states)).abs().max() < 1e-6
 
 
 def highway(layer, values):
     gate = torch.sigmoid(functional.linear(values, layer.gate.weight, layer.gate.bias))
-    return gate * functional.relu(functional.linear(values, layer.transform.weight, layer.transform.bias)) + (1 - gate) * values
+    return (
+        gate * functional.relu(functional.linear(values, layer.transform.weight, layer.transform.bias))
+        + (1 - gate) * values
+    )
 
 
 def test_cnn_question_equals_a_reference_on_the_question_alone():
     torch.manual_seed(0)
-    question, states = ConvolutionQuestion(H), random_states(21)
+    question = ConvolutionQuestion(H)
+    states = random_states(21)
     nn.init.constant_(question.convolution.linear.bias, -1.0)  # so that some maxima are below 0
     alone = functional.relu(conv1d(question.convolution, states[:, :6])).max(dim=1).values
     assert (question(states, *layout(4, 9, 5))[:, 0] - highway(question.highway, alone)).abs().max() < 1e-6
@@ -75,7 +88,8 @@ def test_cnn_question_equals_a_reference_on_the_question_alone():
 @pytest.mark.parametrize("with_highway", [False, True])
 def test_multi_cnn_question_equals_a_reference_on_the_question_alone(with_highway):
     torch.manual_seed(0)
-    question, states = MultiConvolutionQuestion(H, with_highway), random_states(21)
+    question = MultiConvolutionQuestion(H, with_highway)
+    states = random_states(21)
     for convolution in question.convolutions:
         nn.init.constant_(convolution.linear.bias, -1.5)
     pooled = [functional.relu(conv1d(c, states[:, :6])).max(dim=1).values for c in question.convolutions]
@@ -84,10 +98,13 @@ def test_multi_cnn_question_equals_a_reference_on_the_question_alone(with_highwa
     assert (question(states, *layout(4, 9, 5))[:, 0] - wanted).abs().max() < 1e-6
 
 
-@pytest.mark.parametrize("build", [ConvolutionQuestion, lambda h: MultiConvolutionQuestion(h, True)], ids=["one", "multi"])
+@pytest.mark.parametrize(
+    "build", [ConvolutionQuestion, lambda h: MultiConvolutionQuestion(h, True)], ids=["one", "multi"]
+)
 def test_convolutions_see_the_first_segment_and_nothing_else(build):
     torch.manual_seed(0)
-    question, states = build(H), random_states(21)
+    question = build(H)
+    states = random_states(21)
     mask, types = layout(4, 9, 5)
     before = question(states, mask, types)
     assert torch.equal(question(with_other(states, slice(6, None)), mask, types), before)
@@ -97,7 +114,8 @@ def test_convolutions_see_the_first_segment_and_nothing_else(build):
 
 def test_convolutions_cut_a_question_at_64_tokens():
     torch.manual_seed(0)
-    question, states = ConvolutionQuestion(H), random_states(90)
+    question = ConvolutionQuestion(H)
+    states = random_states(90)
     mask, types = layout(80, 5)
     before = question(states[:, :88], mask, types)
     assert torch.equal(question(with_other(states, slice(66, None))[:, :88], mask, types), before)
@@ -106,18 +124,26 @@ def test_convolutions_cut_a_question_at_64_tokens():
 
 @pytest.mark.parametrize("name", HEADS)
 def test_a_longer_question_is_refused_by_the_heads_that_would_cut_it(name):
-    encoder = Encoder(BertConfig(vocab_size=9, hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=8))
+    encoder = Encoder(
+        BertConfig(
+            vocab_size=9, hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=8
+        )
+    )
     model = QAModel(encoder, name)
     model.check_windows(QASettings(max_question_length=64))
     if name in ("qermit-cnn", "qermit-cnn-multi", "qermit-cnn-multi-highway", "qermit-concat"):
-        with pytest.raises(OptionError, match=f"--max-question-length must be at most 64, the longest that {name} reads, got 65"):
+        with pytest.raises(
+            OptionError,
+            match=f"--max-question-length must be at most 64, the longest that {name} reads, got 65",
+        ):
             model.check_windows(QASettings(max_question_length=65))
     else:
         model.check_windows(QASettings(max_question_length=300))
 
 
 def test_concat_equals_one_linear_over_both_vectors():
-    head, states = build_head("qermit-concat", H, seed=6), random_states(15)
+    head = build_head("qermit-concat", H, seed=6)
+    states = random_states(15)
     mask, types = layout(4, 8)
     question = head.question(states, mask, types).expand(-1, 15, -1)
     weight = torch.cat([head.from_token.weight, head.from_question.weight], dim=1)  # (H, 2 H)
@@ -127,5 +153,7 @@ def test_concat_equals_one_linear_over_both_vectors():
 
 
 def test_a_hidden_size_that_the_pool_does_not_divide_is_refused():
-    with pytest.raises(OptionError, match="qermit-cnn-multi head needs a hidden size that 4 divides, the encoder's is 30"):
+    with pytest.raises(
+        OptionError, match="qermit-cnn-multi head needs a hidden size that 4 divides, the encoder's is 30"
+    ):
         build_head("qermit-cnn-multi", 30)

@@ -1,4 +1,5 @@
-"""Bundles opened by transformers: the same logits and tokens where it has a class for a model, a refusal where it has none."""
+"""Bundles opened by transformers: the same logits and tokens where it has a class for a model, a refusal
+where it has none."""
 
 import numpy as np
 import pytest
@@ -19,11 +20,13 @@ def test_a_linear_head_on_a_whole_encoder_opens_in_transformers(make_bundle, enc
     theirs, info = AutoModelForQuestionAnswering.from_pretrained(bundle.path, output_loading_info=True)
     assert not info["missing_keys"]
     assert not info["unexpected_keys"]
-    ours, taken = QAModel.from_pretrained(bundle.path), AutoTokenizer.from_pretrained(bundle.path).model_input_names
+    ours = QAModel.from_pretrained(bundle.path)
+    taken = AutoTokenizer.from_pretrained(bundle.path).model_input_names
     for window in real_windows(bundle, 8):
         inputs = {name: torch.from_numpy(array) for name, array in collate([window]).items()}
         with torch.no_grad():
-            wanted, seen = ours(**inputs), theirs.eval()(**{name: inputs[name] for name in taken})
+            wanted = ours(**inputs)
+            seen = theirs.eval()(**{name: inputs[name] for name in taken})
         assert torch.allclose(wanted["start_logits"], seen.start_logits, atol=1e-5, rtol=0)
         assert torch.allclose(wanted["end_logits"], seen.end_logits, atol=1e-5, rtol=0)
     assert "AutoModelForQuestionAnswering.from_pretrained" in (bundle.path / CARD).read_text(encoding="utf-8")
@@ -47,7 +50,9 @@ def test_a_whole_model_is_refused_and_the_card_says_why(make_whole_bundle):
     bundle = make_whole_bundle("qanet")
     with pytest.raises(ValueError, match="pocketqa"):
         AutoModelForQuestionAnswering.from_pretrained(bundle.path)
-    assert "does not open it: qanet is a model of PocketQA's own." in (bundle.path / CARD).read_text(encoding="utf-8")
+    assert "does not open it: qanet is a model of PocketQA's own." in (bundle.path / CARD).read_text(
+        encoding="utf-8"
+    )
 
 
 @pytest.mark.parametrize("encoder", ["bert", "distilbert", "roberta"])
@@ -55,9 +60,13 @@ def test_transformers_tokenizer_makes_our_windows(make_bundle, encoder):
     """Also where a text has a separator written in it, which is text."""
     bundle = open_bundle(make_bundle(encoder, "linear"))
     tokenizer = AutoTokenizer.from_pretrained(bundle.path)
-    question, passage = "Which tram is it?", "Züri's [SEP] tram </s> is blue, 汉字 too."
-    (window,) = make_windows([Example("q", "", passage, question, (), False)], bundle.tokenizer(), bundle.settings)
-    ours, theirs = collate([window]), tokenizer(question, passage, return_offsets_mapping=True)
+    question = "Which tram is it?"
+    passage = "Züri's [SEP] tram </s> is blue, 汉字 too."
+    (window,) = make_windows(
+        [Example("q", "", passage, question, (), False)], bundle.tokenizer(), bundle.settings
+    )
+    ours = collate([window])
+    theirs = tokenizer(question, passage, return_offsets_mapping=True)
     assert theirs["input_ids"] == window.input_ids.tolist()
     assert ("token_type_ids" in theirs) == (encoder == "bert")
     if encoder == "bert":

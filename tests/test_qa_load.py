@@ -1,4 +1,5 @@
-"""`qa.load`: the answers of evaluation, one by one or many at once, from every runtime; cheap to import; clear about misuse."""
+"""`qa.load`: the answers of evaluation, one by one or many at once, from every runtime; cheap to import;
+clear about misuse."""
 
 import subprocess
 import sys
@@ -44,7 +45,10 @@ def test_answers_are_those_of_evaluation(bundle, examples):
 def test_one_by_one_equals_many(bundle, examples):
     model = load(str(bundle.path), threads=1)
     long = examples[0].context + " " + examples[-1].context
-    pairs = [(e.question, e.context) for e in examples[:6]] + [(examples[0].question, long), (examples[1].question, "")]
+    pairs = [(e.question, e.context) for e in examples[:6]] + [
+        (examples[0].question, long),
+        (examples[1].question, ""),
+    ]
     assert [model.read([pair]).n_windows[0] for pair in pairs] == model.read(pairs).n_windows
     for pair, answer in zip(pairs, model.answer_all(pair for pair in pairs), strict=True):
         alone = model.answer(*pair)
@@ -64,7 +68,9 @@ def test_threads_share_a_model(bundle, examples):
 def test_a_threshold_of_ones_own_stands_for_the_models(bundle, examples):
     pairs = [(e.question, e.context) for e in examples]
     always = load(bundle.path, threads=1).read(pairs)
-    differences = sorted(null - answer.score for null, answer in zip(always.null_scores, always.answers, strict=True))
+    differences = sorted(
+        null - answer.score for null, answer in zip(always.null_scores, always.answers, strict=True)
+    )
     model = load(bundle.path, threads=1, null_threshold=differences[9])
     assert sum(answer.start is not None for answer in model.answer_all(pairs)) == pytest.approx(10, abs=1)
     with pytest.raises(OptionError, match="null_threshold must be a finite number or null, got nan"):
@@ -75,7 +81,9 @@ def test_a_threshold_leaves_questions_unanswered(make_bundle, examples):
     bundle = open_bundle(make_bundle())
     pairs = [(e.question, e.context) for e in examples]
     always = Reader(bundle, 1).read(pairs)
-    differences = [null - answer.score for null, answer in zip(always.null_scores, always.answers, strict=True)]
+    differences = [
+        null - answer.score for null, answer in zip(always.null_scores, always.answers, strict=True)
+    ]
     threshold = sorted(differences)[len(differences) // 2]
     model = Reader(replace(bundle, settings=replace(bundle.settings, null_threshold=threshold)), 1)
     for answer, before, difference, null in zip(
@@ -84,7 +92,10 @@ def test_a_threshold_leaves_questions_unanswered(make_bundle, examples):
         options = (answer, *answer.alternatives)
         assert (answer.start is None) == (difference > threshold)
         assert [o.start for o in options].count(None) == 1
-        assert [o.text for o in options if o.start is not None] == [before.text, *[a.text for a in before.alternatives]]
+        assert [o.text for o in options if o.start is not None] == [
+            before.text,
+            *[a.text for a in before.alternatives],
+        ]
         assert [o.probability for o in options] == sorted((o.probability for o in options), reverse=True)
         assert sum(o.probability for o in options) == pytest.approx(1)
         if answer.start is None:
@@ -108,7 +119,10 @@ def test_no_questions_have_no_answers(make_bundle):
         ([("Who?", "Ada."), ("Who?",)], "pair 1 must be (question, context), got ('Who?',)"),
         ([("Who?", None)], "the context of pair 0 must be text (str), got NoneType"),
         ([(b"Who?", "Ada.")], "the question of pair 0 must be text (str), got bytes"),
-        ([("Who?", "Ada\ud83d")], "the context of pair 0 must be text, got half of a surrogate pair at character 3"),
+        (
+            [("Who?", "Ada\ud83d")],
+            "the context of pair 0 must be text, got half of a surrogate pair at character 3",
+        ),
         (7, "the questions must be (question, context) pairs, got int"),
     ],
 )
@@ -140,5 +154,7 @@ def test_what_is_no_bundle_is_refused(tmp_path):
 def test_importing_load_imports_no_library():
     heavy = {"torch", "transformers", "onnxruntime", "ai_edge_litert", "numpy", "tokenizers", "tyro", "tqdm"}
     program = f"import sys; from qa import load; print(sorted({heavy} & sys.modules.keys()))"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True
+    )
     assert done.stdout.strip() == "[]"

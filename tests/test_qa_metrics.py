@@ -1,4 +1,6 @@
-"""Metrics against scores of the official script on published systems' predictions, and on hand-worked cases."""
+"""Metrics against scores of the official script on published systems' predictions, and on hand-worked
+cases.
+"""
 
 import json
 from pathlib import Path

@@ -1,8 +1,14 @@
-"""Models: published parameter counts, saving and loading, parity with transformers' own question-answering class."""
+"""Models: published parameter counts, saving and loading, parity with transformers' own question-answering
+class."""
 
 import pytest
 import torch
-from transformers import BertConfig, BertForQuestionAnswering, DistilBertConfig, DistilBertForQuestionAnswering
+from transformers import (
+    BertConfig,
+    BertForQuestionAnswering,
+    DistilBertConfig,
+    DistilBertForQuestionAnswering,
+)
 
 from qa.base.errors import BundleError, OptionError
 from qa.models.encoders import Encoder
@@ -10,7 +16,13 @@ from qa.models.heads import HEADS, build_head
 from qa.models.model import QAModel
 from qa.models.surgery import keep_heads, keep_neurons
 
-TINY_BERT = {"vocab_size": 90, "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 48}
+TINY_BERT = {
+    "vocab_size": 90,
+    "hidden_size": 32,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "intermediate_size": 48,
+}
 TINY_DISTILBERT = {"vocab_size": 90, "dim": 32, "n_layers": 2, "n_heads": 4, "hidden_dim": 48}
 CONFIGS = {"bert": lambda: BertConfig(**TINY_BERT), "distilbert": lambda: DistilBertConfig(**TINY_DISTILBERT)}
 
@@ -42,7 +54,9 @@ def test_count_without_embeddings_leaves_out_the_lookup_tables():
     assert counts.total - counts.without_embeddings == (30522 + 512 + 2) * 768
 
 
-@pytest.mark.parametrize(("kind", "theirs"), [("bert", BertForQuestionAnswering), ("distilbert", DistilBertForQuestionAnswering)])
+@pytest.mark.parametrize(
+    ("kind", "theirs"), [("bert", BertForQuestionAnswering), ("distilbert", DistilBertForQuestionAnswering)]
+)
 def test_linear_head_equals_transformers_own_model(kind, theirs):
     torch.manual_seed(0)
     config = CONFIGS[kind]()
@@ -112,7 +126,9 @@ def test_skip_head_adds_the_encoder_output_after_the_second_gelu():
             layer.weight.zero_()
             layer.bias.zero_()
     states = torch.randn(1, 3, 16)
-    wanted = head.layers[3](torch.nn.functional.gelu(head.layers[2](states)))  # GELU(0) = 0, so only the skip is left
+    wanted = head.layers[3](
+        torch.nn.functional.gelu(head.layers[2](states))
+    )  # GELU(0) = 0, so only the skip is left
     assert torch.allclose(head(states, torch.ones(1, 3), torch.zeros(1, 3)), wanted)
 
 

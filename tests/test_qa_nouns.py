@@ -12,18 +12,28 @@ def test_common_nouns_plurals_and_whole_names():
     text = "In 1870 the monks sold two bells to Mr. John Smith of St. Louis, who gave the money away."
     found = nouns(text)
     assert [(n.text, n.tag) for n in found] == [
-        ("monks", "NNS"), ("bells", "NNS"), ("Mr. John Smith", "NNP"), ("St. Louis", "NNP"), ("money", "NN"),
-    ]  # fmt: skip
+        ("monks", "NNS"),
+        ("bells", "NNS"),
+        ("Mr. John Smith", "NNP"),
+        ("St. Louis", "NNP"),
+        ("money", "NN"),
+    ]
     assert all(text[n.start : n.end] == n.text for n in found)
 
 
 def test_what_is_asked_for_is_marked():
-    marked = [(n.text, n.is_asked_for) for n in nouns("Which old river crosses the valley, and how many boats are there?")]
+    marked = [
+        (n.text, n.is_asked_for)
+        for n in nouns("Which old river crosses the valley, and how many boats are there?")
+    ]
     assert marked == [("river", True), ("valley", False), ("boats", True)]
 
 
 def test_compounds_dates_and_sentence_openings_are_marked():
-    found = {n.text: n for n in nouns("Monks sang on 28 January. The hockey team of the village saw the rural areas.")}
+    found = {
+        n.text: n
+        for n in nouns("Monks sang on 28 January. The hockey team of the village saw the rural areas.")
+    }
     assert found["Monks"].opens_sentence
     assert found["January"].in_compound
     assert found["hockey"].in_compound

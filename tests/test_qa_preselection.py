@@ -1,4 +1,5 @@
-"""Which windows of a long text are read: worked out by hand, with the answers' places, and by the way in from Python."""
+"""Which windows of a long text are read: worked out by hand, with the answers' places, and by the way in from
+Python."""
 
 import math
 
@@ -13,7 +14,9 @@ from qa.text.preselection import K1, MOST_WINDOWS, best_windows, preselect
 from qa.text.settings import QASettings
 
 QUESTION = "Where is the harbour?"
-SENTENCES = [f"Sentence number {n} of this long text tells nothing of note to anyone at all." for n in range(400)]
+SENTENCES = [
+    f"Sentence number {n} of this long text tells nothing of note to anyone at all." for n in range(400)
+]
 
 
 def long_text(*, answer_at):
@@ -27,7 +30,8 @@ def idf(n, n_with):
 def test_scores_are_those_of_bm25():
     documents = [np.array(ids) for ids in ([7, 7, 1], [7, 8, 1], [8, 8, 8], [1, 1, 1])]
     question = np.array([7, 8, 7])  # a term counts once
-    seven, eight = idf(4, 2), idf(4, 2)
+    seven = idf(4, 2)
+    eight = idf(4, 2)
     scores = [seven * 2 / (2 + K1), seven / (1 + K1) + eight / (1 + K1), eight * 3 / (3 + K1), 0]
     order = sorted(range(4), key=lambda row: -scores[row])
     assert order == [1, 2, 0, 3]
@@ -43,7 +47,9 @@ def test_rare_terms_weigh_more_and_unknown_ones_nothing():
 
 
 def windows_of(texts, tokenizer, settings):
-    return make_windows([Example(str(n), "", text, QUESTION, (), False) for n, text in enumerate(texts)], tokenizer, settings)
+    return make_windows(
+        [Example(str(n), "", text, QUESTION, (), False) for n, text in enumerate(texts)], tokenizer, settings
+    )
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +66,9 @@ def test_short_texts_are_read_whole_and_each_question_for_itself(tokenizer):
     assert counts[1] > MOST_WINDOWS
     assert counts[3:] == [counts[0], MOST_WINDOWS, counts[2]]
     assert [w for w in read if w.example == 0] == [w for w in windows if w.example == 0]
-    assert any(b"harbour" in texts[1][w.char_starts[0] : w.char_ends[-1]].encode() for w in read if w.example == 1)
+    assert any(
+        b"harbour" in texts[1][w.char_starts[0] : w.char_ends[-1]].encode() for w in read if w.example == 1
+    )
     starts = [int(w.char_starts[0]) for w in read if w.example == 1]
     assert starts == sorted(starts)
 
@@ -68,7 +76,8 @@ def test_short_texts_are_read_whole_and_each_question_for_itself(tokenizer):
 def test_every_token_that_is_read_counts_in_one_window(tokenizer):
     settings = QASettings()
     read = preselect(windows_of([long_text(answer_at=123)], tokenizer, settings), settings)
-    seen, owned = set(), []
+    seen = set()
+    owned = []
     for window in read:
         seen |= set(window.char_starts.tolist())
         owned += window.char_starts[window.max_context].tolist()
@@ -80,7 +89,8 @@ def test_a_window_alone_owns_all_its_tokens():
     settings = QASettings(max_length=9, doc_stride=5, max_question_length=3)
     ids = [np.array([101, 7, 102, *([7] if n == 30 else [1]), 1, 1, 1, 1, 102]) for n in range(40)]
     windows = [
-        Window(0, own, 3, np.arange(5) + 5 * n, np.arange(5) + 5 * n + 1, np.zeros(5, bool), 0, 0) for n, own in enumerate(ids)
+        Window(0, own, 3, np.arange(5) + 5 * n, np.arange(5) + 5 * n + 1, np.zeros(5, bool), 0, 0)
+        for n, own in enumerate(ids)
     ]
     read = preselect(windows, settings)
     assert [int(w.char_starts[0]) // 5 for w in read] == [*range(15), 30]
@@ -90,7 +100,9 @@ def test_a_window_alone_owns_all_its_tokens():
 def test_the_way_in_from_python_says_what_it_left_out(make_bundle):
     model = load(make_bundle())
     text = long_text(answer_at=200)
-    some, everything = (model.read([(QUESTION, text), (QUESTION, "Kiel")], read_all=all_) for all_ in (False, True))
+    some, everything = (
+        model.read([(QUESTION, text), (QUESTION, "Kiel")], read_all=all_) for all_ in (False, True)
+    )
     assert some.n_windows_in_text == everything.n_windows_in_text == everything.n_windows
     assert some.n_windows == [MOST_WINDOWS, 1]
     assert some.n_windows_in_text[0] > MOST_WINDOWS

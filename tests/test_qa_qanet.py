@@ -1,4 +1,5 @@
-"""QANet: hand-worked attention, positions, and its way to TFLite; test_qa_whole.py has what it shares with others."""
+"""QANet: hand-worked attention, positions, and its way to TFLite; test_qa_whole.py has what it shares with
+others."""
 
 import numpy as np
 import pytest
@@ -24,12 +25,16 @@ def test_context_query_attention_by_hand():
         attention.context.weight.copy_(torch.tensor([[1.0, 0]]))
         attention.question.weight.copy_(torch.tensor([[0.0, 1]]))
         attention.product.copy_(torch.tensor([2.0, 1]))
-    context, question = torch.tensor([[[1.0, 0], [0, 1]]]), torch.tensor([[[1.0, 1], [0, 2]]])
+    context = torch.tensor([[[1.0, 0], [0, 1]]])
+    question = torch.tensor([[[1.0, 1], [0, 2]]])
     # S[1,1] = 1 + 1 + 2 = 4    S[1,2] = 1 + 2 + 0 = 3
     # S[2,1] = 0 + 1 + 1 = 2    S[2,2] = 0 + 2 + 2 = 4
     e = np.exp
     rows = [[1 / (1 + e(-1)), 1 / (1 + e(1))], [1 / (1 + e(2)), 1 / (1 + e(-2))]]
-    columns = [[1 / (1 + e(-2)), 1 / (1 + e(2))], [1 / (1 + e(1)), 1 / (1 + e(-1))]]  # by question token, over the context
+    columns = [
+        [1 / (1 + e(-2)), 1 / (1 + e(2))],
+        [1 / (1 + e(1)), 1 / (1 + e(-1))],
+    ]  # by question token, over the context
     a = np.array(rows) @ [[1, 1], [0, 2]]
     b = np.array(rows) @ np.array(columns) @ [[1, 0], [0, 1]]
     c = np.array([[1, 0], [0, 1]])
@@ -44,7 +49,9 @@ def test_context_query_attention_by_hand():
 def test_positions_by_hand():
     table = position_table(3, 4)
     assert torch.allclose(table[0], torch.tensor([0.0, 0, 1, 1]))
-    assert torch.allclose(table[2], torch.tensor([np.sin(2), np.sin(2e-4), np.cos(2), np.cos(2e-4)], dtype=torch.float))
+    assert torch.allclose(
+        table[2], torch.tensor([np.sin(2), np.sin(2e-4), np.cos(2), np.cos(2e-4)], dtype=torch.float)
+    )
 
 
 def test_parameter_count_of_the_papers_size():
@@ -62,12 +69,24 @@ def test_magnitude_pruning_reaches_its_matrices(make_whole):
 @pytest.mark.parametrize("flag", ["none", "fp16", "int8", "int8-weights", "int4"])
 def test_tflite(make_whole_bundle, tmp_path, flag):
     bundle = make_whole_bundle("qanet")
-    config = export.tflite.stage.TFLiteConfig(model=bundle.path, out=tmp_path / "out", quantize=flag, lengths=(LENGTH,))
+    config = export.tflite.stage.TFLiteConfig(
+        model=bundle.path, out=tmp_path / "out", quantize=flag, lengths=(LENGTH,)
+    )
     exported = export.tflite.stage.main(config)
     if flag == "none":
         windows = real_windows(bundle)[:5]
-        wanted, seen = (run_windows(runtime, windows) for runtime in (TorchRuntime(bundle.weights, 1), load_runtime(exported, 1)))
-        assert max(np.abs(a - b).max() for w, s in zip(wanted, seen, strict=True) for a, b in zip(w, s, strict=True)) < 1e-4
+        wanted, seen = (
+            run_windows(runtime, windows)
+            for runtime in (TorchRuntime(bundle.weights, 1), load_runtime(exported, 1))
+        )
+        assert (
+            max(
+                np.abs(a - b).max()
+                for w, s in zip(wanted, seen, strict=True)
+                for a, b in zip(w, s, strict=True)
+            )
+            < 1e-4
+        )
     if flag == "int8":
         types = read_structure(exported.weights.read_bytes()).weight_types
         assert {key[1:] for key in types if key != ROW_SCALES} == {("INT8", False)}

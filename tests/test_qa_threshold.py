@@ -23,9 +23,18 @@ from qa.text.features import make_windows
 def questions(n_articles, n_passages, n_asked, answerable=False):
     """In order; every second without an answer, unless all are answerable."""
     return [
-        Example(f"{a}-{p}-{q}", f"Title {a}", f"Passage {a}-{p}", "?", (Answer("P", 0),) if answerable or q % 2 else (), False)
-        for a in range(n_articles) for p in range(n_passages) for q in range(n_asked)
-    ]  # fmt: skip
+        Example(
+            f"{a}-{p}-{q}",
+            f"Title {a}",
+            f"Passage {a}-{p}",
+            "?",
+            (Answer("P", 0),) if answerable or q % 2 else (),
+            False,
+        )
+        for a in range(n_articles)
+        for p in range(n_passages)
+        for q in range(n_asked)
+    ]
 
 
 def test_questions_that_all_have_answers_need_no_threshold():
@@ -57,7 +66,10 @@ def test_no_part_is_held_out_that_is_far_too_large():
 
 
 def questions_on(passage, n):
-    return [Example(f"{passage}-{i}", "", passage, "?", (Answer("P", 0),) if i % 2 else (), False) for i in range(n)]
+    return [
+        Example(f"{passage}-{i}", "", passage, "?", (Answer("P", 0),) if i % 2 else (), False)
+        for i in range(n)
+    ]
 
 
 def test_the_only_passage_stays_to_train_on():
@@ -71,7 +83,8 @@ def predictions_of(bundle, examples):
 
 
 def as_answered(bundle, examples):
-    """The questions as if this model were right below a null difference, which is given, and nothing were an answer above it."""
+    """The questions as if this model were right below a null difference, which is given, and nothing were an
+    answer above it."""
     predictions = predictions_of(bundle, examples)
     border = sorted(p.null_difference for p in predictions)[len(predictions) // 2]
     found = []
@@ -89,12 +102,16 @@ def test_the_threshold_is_where_answers_stop_being_right(make_bundle, small_squa
     assert tuned == replace(bundle.settings, null_threshold=tuned.null_threshold)
     differences = sorted(p.null_difference for p in predictions_of(bundle, examples))
     place = differences.index(border)
-    assert differences[place - 3] < tuned.null_threshold <= border, "the last right answer is not in every draw"
+    assert differences[place - 3] < tuned.null_threshold <= border, (
+        "the last right answer is not in every draw"
+    )
 
 
 def judged(kinds):
-    """Questions with what a model says of each: "right", "wrong" or "none" for no answer to give, and the null difference."""
-    examples, predictions = [], []
+    """Questions with what a model says of each: "right", "wrong" or "none" for no answer to give, and the
+    null difference."""
+    examples = []
+    predictions = []
     for i, (kind, difference) in enumerate(kinds):
         answers = () if kind == "none" else (Answer("x" if kind == "right" else "y", 0),)
         examples.append(Example(str(i), "", "x y", "?", answers, not answers))
@@ -103,7 +120,8 @@ def judged(kinds):
 
 
 def test_both_kinds_weigh_alike_however_many_there_are():
-    """Of the answerable a quarter is found below 0, the rest at 2; of the others, half lie at 1 and half at 3."""
+    """Of the answerable a quarter is found below 0, the rest at 2; of the others, half lie at 1 and half at
+    3."""
     few = [*[("right", -1.0)] * 50, *[("right", 2.0)] * 150, *[("none", 1.0)] * 10, *[("none", 3.0)] * 10]
     many = [*few, *[("none", 1.0)] * 990, *[("none", 3.0)] * 990]
     assert steady_threshold(*judged(few)) == pytest.approx(2.0, abs=0.1)
@@ -120,10 +138,16 @@ def test_questions_of_one_kind_are_all_answered_or_leave_the_threshold_at_0():
 
 def test_the_threshold_moves_less_with_the_questions_than_the_highest_point():
     """The same model's answers, rightness and null difference with noise, on forty sets of 200 questions."""
-    rng, steady, highest = np.random.default_rng(0), [], []
+    rng = np.random.default_rng(0)
+    steady = []
+    highest = []
     for _ in range(40):
         ability = rng.normal(0, 1, 200)  # the lower, the more surely answerable
-        kinds = np.where(rng.random(200) < 0.5, "none", np.where(rng.random(200) < 1 / (1 + np.exp(ability)), "right", "wrong"))
+        kinds = np.where(
+            rng.random(200) < 0.5,
+            "none",
+            np.where(rng.random(200) < 1 / (1 + np.exp(ability)), "right", "wrong"),
+        )
         differences = np.where(kinds == "none", 0.5, -0.5) + 2 * ability
         examples, predictions = judged(zip(kinds, differences.tolist(), strict=True))
         steady.append(steady_threshold(examples, predictions))
@@ -132,7 +156,9 @@ def test_the_threshold_moves_less_with_the_questions_than_the_highest_point():
 
 
 @pytest.mark.parametrize("stage", ["onnx", "store"])
-def test_what_is_made_of_a_bundle_searches_again_with_its_own_logits(make_bundle, small_squad, tmp_path, stage):
+def test_what_is_made_of_a_bundle_searches_again_with_its_own_logits(
+    make_bundle, small_squad, tmp_path, stage
+):
     source = open_bundle(make_bundle())
     examples, border = as_answered(source, read_squad(small_squad))
     facts = {key: source.manifest[key] for key in ("kind", "precision", "stage", "parameters")}
@@ -147,7 +173,9 @@ def test_what_is_made_of_a_bundle_searches_again_with_its_own_logits(make_bundle
         made = store(StoreConfig(tmp_path / "parent", tmp_path / "made"))
         assert (made.path / HELD_OUT).read_bytes() == (tmp_path / "parent" / HELD_OUT).read_bytes()
     found = made.settings.null_threshold
-    assert found == pytest.approx(tune(load_runtime(made), made.tokenizer(), made.settings, examples).null_threshold, abs=1e-5)
+    assert found == pytest.approx(
+        tune(load_runtime(made), made.tokenizer(), made.settings, examples).null_threshold, abs=1e-5
+    )
     assert 1e-4 < abs(found - border) < 1, "its own, which rounding has moved a little"
 
 

@@ -62,7 +62,9 @@ def test_characters_of_a_token():
 def test_it_starts_from_its_teachers_words(make_bundle, make_whole, name):
     words = QAModel.from_pretrained(make_bundle()).encoder.model.get_input_embeddings().weight
     assert torch.equal(make_whole(name).encoder.model.embedding.words.weight, words)
-    assert torch.equal(make_whole(name).head.start.weight, make_whole(name).head.start.weight)  # the same seed
+    assert torch.equal(
+        make_whole(name).head.start.weight, make_whole(name).head.start.weight
+    )  # the same seed
 
 
 @whole_models
@@ -88,7 +90,8 @@ def test_padding_moves_nothing(make_whole, name):
 
 @whole_models
 def test_question_and_passage_both_matter_and_a_batch_is_its_rows(make_whole, name):
-    model, first = make_whole(name), inputs(n_padding=2)
+    model = make_whole(name)
+    first = inputs(n_padding=2)
     wanted = model(**first)["start_logits"]
     for position in (2, 8):
         changed = {**first, "input_ids": first["input_ids"].clone()}
@@ -103,7 +106,8 @@ def test_question_and_passage_both_matter_and_a_batch_is_its_rows(make_whole, na
 @whole_models
 @pytest.mark.usefixtures("fresh_accelerate")
 def test_it_learns_16_real_questions(make_bundle, make_whole, tmp_path, name):
-    model, questions = make_whole(name), sixteen_questions(make_bundle())
+    model = make_whole(name)
+    questions = sixteen_questions(make_bundle())
     assert f1(model, questions) < 50
     options = TrainingOptions(LEARNING_RATES[name], 16, 100, precision="fp32")
     Trainer(model, questions[1], supervised, options, tmp_path, "t").train()
@@ -119,10 +123,14 @@ def test_it_learns_16_real_questions(make_bundle, make_whole, tmp_path, name):
 def test_onnx(make_whole_bundle, tmp_path, name, flag):
     """The exporter compares 40 real windows, padded and not, itself."""
     bundle = make_whole_bundle(name)
-    exported = export.onnx.stage.main(export.onnx.stage.OnnxConfig(model=bundle.path, out=tmp_path / "out", quantize=flag))
+    exported = export.onnx.stage.main(
+        export.onnx.stage.OnnxConfig(model=bundle.path, out=tmp_path / "out", quantize=flag)
+    )
     if flag == "none":
         batch = collate(real_windows(bundle)[:3])
-        for wanted, seen in zip(TorchRuntime(bundle.weights, 1)(batch), load_runtime(exported, 1)(batch), strict=True):
+        for wanted, seen in zip(
+            TorchRuntime(bundle.weights, 1)(batch), load_runtime(exported, 1)(batch), strict=True
+        ):
             assert np.abs(wanted - seen)[batch["attention_mask"] == 1].max() < 1e-4
 
 
@@ -130,9 +138,14 @@ def test_onnx(make_whole_bundle, tmp_path, name, flag):
 @pytest.mark.usefixtures("fresh_accelerate")
 def test_a_bert_teaches_it(make_bundle, small_squad, tmp_path, name):
     config = DistillConfig(
-        out=tmp_path / "run", teacher=make_bundle(), student_encoder=name, hidden_weight=0, data=str(small_squad), epochs=0.5,
+        out=tmp_path / "run",
+        teacher=make_bundle(),
+        student_encoder=name,
+        hidden_weight=0,
+        data=str(small_squad),
+        epochs=0.5,
         cache=tmp_path / "cache",
-    )  # fmt: skip
+    )
     made = distil(config)
     model = QAModel.from_pretrained(made.path)
     assert model.config()["encoder"]["model_type"] == model.config()["head"]["name"] == name
@@ -142,15 +155,30 @@ def test_a_bert_teaches_it(make_bundle, small_squad, tmp_path, name):
 @whole_models
 def test_what_it_cannot_do_is_said(make_bundle, make_whole, make_whole_bundle, small_squad, tmp_path, name):
     with pytest.raises(OptionError, match="no layers to compare; give --hidden-weight 0"):
-        distil(DistillConfig(out=tmp_path / "r", teacher=make_bundle(), student_encoder=name, data=str(small_squad)))
-    with pytest.raises(OptionError, match=f"--max-question-length must be at most 64, the longest that {name} reads, got 65"):
-        distil(DistillConfig(
-            out=tmp_path / "r", teacher=make_bundle(), student_encoder=name, data=str(small_squad), max_question_length=65,
-        ))  # fmt: skip
+        distil(
+            DistillConfig(
+                out=tmp_path / "r", teacher=make_bundle(), student_encoder=name, data=str(small_squad)
+            )
+        )
+    with pytest.raises(
+        OptionError, match=f"--max-question-length must be at most 64, the longest that {name} reads, got 65"
+    ):
+        distil(
+            DistillConfig(
+                out=tmp_path / "r",
+                teacher=make_bundle(),
+                student_encoder=name,
+                data=str(small_squad),
+                max_question_length=65,
+            )
+        )
     assert not (tmp_path / "r").exists()
     with pytest.raises(OptionError, match="--student-head"):
         DistillConfig(student_encoder=name, student_head="linear")
-    with pytest.raises(OptionError, match=f"{name} is a whole model with an output layer of its own; it takes no head 'linear'"):
+    with pytest.raises(
+        OptionError,
+        match=f"{name} is a whole model with an output layer of its own; it takes no head 'linear'",
+    ):
         QAModel(Encoder(ENCODERS[name].config_class()), "linear")
     with pytest.raises(OptionError, match=f"unknown head '{name}'"):
         QAModel(Encoder(BertConfig(hidden_size=8, num_attention_heads=1, num_hidden_layers=1)), name)

@@ -35,16 +35,26 @@ print(json.dumps([before, state()]))
 
 
 def modules():
-    files = [path for package in ("qa", "distill", "compress", "export", "benchmarks") for path in (ROOT / package).rglob("*.py")]
+    files = [
+        path
+        for package in ("qa", "distill", "compress", "export", "benchmarks")
+        for path in (ROOT / package).rglob("*.py")
+    ]
     names = [".".join(path.relative_to(ROOT).with_suffix("").parts) for path in files]
     return [name.removesuffix(".__init__") for name in sorted(names) if not name.endswith("__main__")]
 
 
 def test_imports_change_nothing_that_the_libraries_do_not():
     """Those are imported first: some add warning filters and levels of their own."""
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("HF_", "TF_", "TOKEN", "TRANSFORM"))}
+    inherited = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("HF_", "TF_", "TOKEN", "TRANSFORM"))
+    }
     command = [sys.executable, "-c", IMPORT_OURS, *modules()]
-    done = subprocess.run(command, cwd=ROOT, env=inherited, capture_output=True, text=True, timeout=300, check=True)
+    done = subprocess.run(
+        command, cwd=ROOT, env=inherited, capture_output=True, text=True, timeout=300, check=True
+    )
     before, after = json.loads(done.stdout)
     assert after == before
 
@@ -63,7 +73,8 @@ def test_a_command_quiets_what_is_imported_already_unless_the_user_wants_to_hear
 
 
 def test_a_runtime_computes_with_its_threads_and_gives_the_process_its_own_back(make_bundle):
-    runtime, seen = TorchRuntime(open_bundle(make_bundle()).weights, 1), []
+    runtime = TorchRuntime(open_bundle(make_bundle()).weights, 1)
+    seen = []
     before = torch.get_num_threads()
     torch.set_num_threads(3)
     try:

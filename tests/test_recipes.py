@@ -17,8 +17,14 @@ ROOT = Path(__file__).parent.parent
 STEP = re.compile(r"\.venv/bin/python (?:-m torch\.distributed\.run .*?)?(?:-m )?([a-z]+[./][a-z_.]+)(.*)")
 GIVEN = {"TRAIN": "train.json", "DEV": "dev.json", "DEV1": "dev1.json", "MORE": "a.json b.json"}
 RECIPES = {
-    "flagship": (("rows", "forms"), {"distill.finetune", "distill.run", "compress.qat.stage", "benchmarks.compare"}),
-    "whole-models": (("rows",), {"distill.run", "export.onnx.stage", "benchmarks.compare", "benchmarks.curves"}),
+    "flagship": (
+        ("rows", "forms"),
+        {"distill.finetune", "distill.run", "compress.qat.stage", "benchmarks.compare"},
+    ),
+    "whole-models": (
+        ("rows",),
+        {"distill.run", "export.onnx.stage", "benchmarks.compare", "benchmarks.curves"},
+    ),
 }
 
 
@@ -28,9 +34,21 @@ def steps(request, tmp_path_factory):
     goals, wanted = RECIPES[request.param]
     folder = tmp_path_factory.mktemp("recipe")
     shutil.copy(ROOT / "recipes" / f"{request.param}.mk", folder / "recipe.mk")
-    words = ["make", "--dry-run", "-f", "recipe.mk", *goals, *(f"{name}={value}" for name, value in GIVEN.items())]
+    words = [
+        "make",
+        "--dry-run",
+        "-f",
+        "recipe.mk",
+        *goals,
+        *(f"{name}={value}" for name, value in GIVEN.items()),
+    ]
     planned = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=True).stdout
-    lines = [part for line in planned.splitlines() for part in line.split(" && ") if part.startswith((".venv", "OMP_"))]
+    lines = [
+        part
+        for line in planned.splitlines()
+        for part in line.split(" && ")
+        if part.startswith((".venv", "OMP_"))
+    ]
     found = [(m[1].removesuffix(".py").replace("/", "."), shlex.split(m[2])) for m in map(STEP.search, lines)]
     assert {module for module, _ in found} >= wanted
     return found

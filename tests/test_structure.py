@@ -9,11 +9,26 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 PACKAGES = ["qa", "distill", "compress", "export", "benchmarks"]
-# From the ground up. A module may import from its own floor and from those before it; the longest name that fits counts.
+# From the ground up. A module may import from its own floor and from those before it; the longest name that
+# fits counts.
 FLOORS = [
-    "qa.base", "qa.formats", "qa.data", "qa.text", "qa.models", "qa.bundles", "qa.runtime", "qa.evaluation", "qa",
-    "distill.training", "distill.prune_plan", "distill", "compress", "export.android", "export", "benchmarks",
-]  # fmt: skip
+    "qa.base",
+    "qa.formats",
+    "qa.data",
+    "qa.text",
+    "qa.models",
+    "qa.bundles",
+    "qa.runtime",
+    "qa.evaluation",
+    "qa",
+    "distill.training",
+    "distill.prune_plan",
+    "distill",
+    "compress",
+    "export.android",
+    "export",
+    "benchmarks",
+]
 # The list of commands names modules of every floor, and imports the one that is run.
 
 
@@ -38,7 +53,9 @@ def test_imports_run_one_way():
     wrong = []
     for path in sources():
         module = ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
-        wrong += [f"{module} imports {name}" for name in imported_modules(path) if floor(name) > floor(module)]
+        wrong += [
+            f"{module} imports {name}" for name in imported_modules(path) if floor(name) > floor(module)
+        ]
     assert wrong == []
 
 
@@ -49,12 +66,24 @@ UNSAFE = re.compile(
 
 def test_make_goes_by_what_is_finished_not_by_its_time(tmp_path):
     """On a machine whose clock was set back a student may be younger than what was made of it."""
-    for age, name in enumerate(["student-pruned-onnx-int8", "student-pruned-tflite-int8", "student-pruned", "student"]):
+    for age, name in enumerate(
+        ["student-pruned-onnx-int8", "student-pruned-tflite-int8", "student-pruned", "student"]
+    ):
         manifest = tmp_path / "runs" / "demo" / name / "manifest.json"
         manifest.parent.mkdir(parents=True)
         manifest.write_text("{}")
         os.utime(manifest, (age, age))
-    words = ["make", "--dry-run", "-C", str(tmp_path), "-f", str(ROOT / "Makefile"), "--old-file", "install", "demo"]
+    words = [
+        "make",
+        "--dry-run",
+        "-C",
+        str(tmp_path),
+        "-f",
+        str(ROOT / "Makefile"),
+        "--old-file",
+        "install",
+        "demo",
+    ]
     planned = subprocess.run(words, capture_output=True, text=True, check=True).stdout
     assert "benchmarks/compare.py --quick" in planned
     assert not re.findall("distill.run|compress.prune|export.onnx|export.tflite", planned)
@@ -68,10 +97,22 @@ def test_nothing_is_unpickled_and_no_remote_code_runs():
 
 
 def test_runtime_side_needs_no_torch():
-    """Decoding and running an exported model must not import torch at module level: phones' engineers install no trainer."""
-    runtime_side = [*("data", "text", "bundles", "runtime", "evaluation"), "reader.py", "ask.py", "evaluate.py"]
-    for path in [p for name in runtime_side for p in ((ROOT / "qa" / name).rglob("*.py") if "." not in name else [ROOT / "qa" / name])]:
+    """Decoding and running an exported model must not import torch at module level: phones' engineers install
+    no trainer."""
+    runtime_side = [
+        *("data", "text", "bundles", "runtime", "evaluation"),
+        "reader.py",
+        "ask.py",
+        "evaluate.py",
+    ]
+    for path in [
+        p
+        for name in runtime_side
+        for p in ((ROOT / "qa" / name).rglob("*.py") if "." not in name else [ROOT / "qa" / name])
+    ]:
         tree = ast.parse(path.read_text(encoding="utf-8"))
         top = {a.name for n in tree.body if isinstance(n, ast.Import) for a in n.names}
         top |= {n.module or "" for n in tree.body if isinstance(n, ast.ImportFrom)}
-        assert not {t for t in top if t.split(".")[0] in ("torch", "transformers") or t.startswith("qa.models")}, path
+        assert not {
+            t for t in top if t.split(".")[0] in ("torch", "transformers") or t.startswith("qa.models")
+        }, path

@@ -46,7 +46,8 @@ def test_a_short_part_of_every_sort_finds_nothing_and_is_not_tried_twice(tmp_pat
 
 
 def test_a_full_run_is_ten_thousand_cases_and_says_what_it_could_not_try(parts, monkeypatch):
-    sorts, run = parts["sorts"].SORTS, parts["run"]
+    sorts = parts["sorts"].SORTS
+    run = parts["run"]
     assert sum(sort.n_cases for sort in sorts.values()) >= 10_000
     assert sorts["kills"].n_cases >= 300
     monkeypatch.setenv("PATH", "")
@@ -102,6 +103,8 @@ def test_half_a_result_and_drafts_are_seen(parts, tmp_path, tiny_export):
     before = stages.written(tmp_path)
     (tmp_path / "made" / "qa.json").write_text("{}")
     assert "changed since it was made" in stages.half_finished(stage, tmp_path)
-    assert {name for name, value in stages.written(tmp_path).items() if before.get(name) != value} == {"made/qa.json"}
+    assert {name for name, value in stages.written(tmp_path).items() if before.get(name) != value} == {
+        "made/qa.json"
+    }
     (tmp_path / ".made.unfinished-1").mkdir()
     assert stages.drafts(tmp_path) == [".made.unfinished-1"]

@@ -1,4 +1,5 @@
-"""Tiny TFLite exports that several test files share, how to run one by hand, and how to spoil one of its signatures."""
+"""Tiny TFLite exports that several test files share, how to run one by hand, and how to spoil one of its
+signatures."""
 
 import shutil
 
@@ -27,8 +28,12 @@ def exported_tflite(make_bundle, tmp_path_factory, converted_once):
 
     def export(name, flag="none"):
         if (name, flag) not in made:
-            parent, out = make_bundle(**MODELS[name]), tmp_path_factory.mktemp("exports") / f"{name}-{flag}"
-            made[name, flag] = open_bundle(parent), main(TFLiteConfig(model=parent, out=out, quantize=flag, lengths=LENGTHS))
+            parent = make_bundle(**MODELS[name])
+            out = tmp_path_factory.mktemp("exports") / f"{name}-{flag}"
+            made[name, flag] = (
+                open_bundle(parent),
+                main(TFLiteConfig(model=parent, out=out, quantize=flag, lengths=LENGTHS)),
+            )
         return made[name, flag]
 
     return export
@@ -46,7 +51,8 @@ def bare_model(bundle):
 
 
 def spoiled(model, length):
-    """A bare .tflite whose signature of `length` tokens adds something else to its first sum; all the others are untouched."""
+    """A bare .tflite whose signature of `length` tokens adds something else to its first sum; all the others
+    are untouched."""
 
     def change(graph, added):
         added[0].inputs = [added[0].inputs[0]] * 2
@@ -55,7 +61,8 @@ def spoiled(model, length):
 
 
 def rescaled(model, length, factor):
-    """A bare .tflite whose signature of `length` tokens has the scales of its fourth Linear's weights times `factor`."""
+    """A bare .tflite whose signature of `length` tokens has the scales of its fourth Linear's weights times
+    `factor`."""
 
     def change(graph, linears):
         stored = graph.tensors[linears[3].inputs[1]].quantization
@@ -70,14 +77,23 @@ def _with_changed(model, length, kind, change):
     (definition,) = (d for d in tree.signatureDefs if d.signatureKey == f"qa{length}".encode())
     graph = tree.subgraphs[definition.subgraphIndex]
     codes = [code.builtinCode for code in tree.operatorCodes]
-    change(graph, [one for one in graph.operators if codes[one.opcodeIndex] == getattr(schema.BuiltinOperator, kind)])
+    change(
+        graph,
+        [one for one in graph.operators if codes[one.opcodeIndex] == getattr(schema.BuiltinOperator, kind)],
+    )
     return compact(bytes(flatbuffer_utils.convert_object_to_bytearray(tree)))
 
 
 def sealed_again(bundle, out, model, probe=None):
-    """A whole bundle, all hashes right, with another bare model or probe (other windows, or the text of one)."""
+    """A whole bundle, all hashes right, with another bare model or probe (other windows, or the text of
+    one).
+    """
     package = read_package(bundle.weights)
-    text = probe if isinstance(probe, str) else write_probe(probe or package.probe.windows, package.probe.tolerance)
+    text = (
+        probe
+        if isinstance(probe, str)
+        else write_probe(probe or package.probe.windows, package.probe.tolerance)
+    )
     manifest = {key: bundle.manifest[key] for key in ("kind", "precision", "stage", "parent", "parameters")}
     with new_bundle(out, manifest) as draft:
         for name in bundle.manifest["files"]:

@@ -1,4 +1,5 @@
-"""Compare the LiteRT stubs with the recorded public API of the real library: a stub may lack members, but has none of its own.
+"""Compare the LiteRT stubs with the recorded public API of the real library: a stub may lack members, but has
+none of its own.
 
 Without this the app could compile against a method that no phone has.
 
@@ -34,7 +35,9 @@ def compiled_stubs() -> str:
         sources = sorted((STUBS / "java").rglob("*.java"))
         subprocess.run(["javac", "--release", "8", "-Xlint:-options", "-d", folder, *sources], check=True)
         classes = sorted(Path(folder).rglob("*.class"))
-        return subprocess.run(["javap", "-public", *classes], check=True, stdout=subprocess.PIPE, text=True).stdout
+        return subprocess.run(
+            ["javap", "-public", *classes], check=True, stdout=subprocess.PIPE, text=True
+        ).stdout
 
 
 def main() -> str | None:

@@ -31,8 +31,25 @@ def main(dest: Path) -> str | None:
     with tempfile.TemporaryDirectory(dir=dest) as folder:
         pinned = Path(folder, "requirements.txt")
         pinned.write_text(f"ai-edge-litert=={VERSION} --hash=sha256:{WHEELS[machine]}\n", encoding="ascii")
-        wheel_of = ["--no-deps", "--only-binary=:all:", "--python-version=3.11", f"--platform=manylinux_2_17_{machine}"]
-        command = [sys.executable, "-m", "pip", "download", "--quiet", "--require-hashes", *wheel_of, "-d", folder, "-r", pinned]
+        wheel_of = [
+            "--no-deps",
+            "--only-binary=:all:",
+            "--python-version=3.11",
+            f"--platform=manylinux_2_17_{machine}",
+        ]
+        command = [
+            sys.executable,
+            "-m",
+            "pip",
+            "download",
+            "--quiet",
+            "--require-hashes",
+            *wheel_of,
+            "-d",
+            folder,
+            "-r",
+            pinned,
+        ]
         if subprocess.run(command, check=False).returncode:
             return f"error: pip could not download ai-edge-litert {VERSION}; its own message stands above"
         with zipfile.ZipFile(next(Path(folder).glob("*.whl"))) as archive:

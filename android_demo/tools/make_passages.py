@@ -1,4 +1,5 @@
-"""Write the app's bundled passages: a few paragraphs of the shipped SQuAD excerpt, each with its own questions as suggestions.
+"""Write the app's bundled passages: a few paragraphs of the shipped SQuAD excerpt, each with its own
+questions as suggestions.
 
 They come from the dev part, which no model here is trained on. The same excerpt gives the same bytes.
 
@@ -17,12 +18,16 @@ from qa.data.squad import read_squad
 PASSAGES = Path(__file__).resolve().parent.parent / "app" / "src" / "main" / "assets" / "passages.json"
 MOST_QUESTIONS = 5
 ATTRIBUTION = (
-    "Passages from the English Wikipedia, written by its contributors; the title names the article. Passages and questions as "
-    "published in the Stanford Question Answering Dataset (SQuAD) 1.1 by Pranav Rajpurkar, Jian Zhang, Konstantin Lopyrev and "
-    "Percy Liang (2016), rajpurkar.github.io/SQuAD-explorer; a small selection of them. Licence: Creative Commons "
+    "Passages from the English Wikipedia, written by its contributors; the title names the article. "
+    "Passages and questions as "
+    "published in the Stanford Question Answering Dataset (SQuAD) 1.1 by Pranav Rajpurkar, Jian Zhang, "
+    "Konstantin Lopyrev and "
+    "Percy Liang (2016), rajpurkar.github.io/SQuAD-explorer; a small selection of them. Licence: Creative "
+    "Commons "
     "Attribution-ShareAlike 4.0 International (CC BY-SA 4.0), creativecommons.org/licenses/by-sa/4.0"
 )
-# Article of the excerpt: how the chosen paragraph begins. Chosen for questions that stand alone; two texts go beyond ASCII.
+# Article of the excerpt: how the chosen paragraph begins. Chosen for questions that stand alone; two texts go
+# beyond ASCII.
 CHOSEN = {
     "Normans": "The Normans were in contact with England",
     "Amazon_rainforest": "In 2005, parts of the Amazon basin",
@@ -40,7 +45,9 @@ def make_passages() -> dict[str, Any]:
     for article, beginning in CHOSEN.items():
         asked = [e for e in examples if e.title == article and e.context.startswith(beginning)]
         if not asked:
-            raise ValueError(f"no paragraph of {article!r} in the excerpt begins with {beginning!r}; correct CHOSEN")
+            raise ValueError(
+                f"no paragraph of {article!r} in the excerpt begins with {beginning!r}; correct CHOSEN"
+            )
         questions = list(dict.fromkeys(e.question.strip() for e in asked))[:MOST_QUESTIONS]
         title = unquote(article).replace("_", " ")
         passages.append({"title": title, "text": asked[0].context, "questions": questions})

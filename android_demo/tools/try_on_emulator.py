@@ -1,8 +1,10 @@
-"""Install the app on the one device that adb sees, push a model, ask a question through the screen, keep a picture of each step.
+"""Install the app on the one device that adb sees, push a model, ask a question through the screen, keep a
+picture of each step.
 
     python android_demo/tools/try_on_emulator.py --apk APK --model BUNDLE --out FOLDER
 
-Exits with 1 unless an answer comes up. It finds what to tap by the ids of the app's views, as uiautomator lists them.
+Exits with 1 unless an answer comes up. It finds what to tap by the ids of the app's views, as uiautomator
+lists them.
 """
 
 import argparse
@@ -24,7 +26,8 @@ def adb(*arguments: str) -> bytes:
 
 
 def find(listing: str, name: str) -> tuple[int, int, str] | None:
-    """Middle and text of the view `name` in what uiautomator dumped, None when it is not on the screen, or not enabled."""
+    """Middle and text of the view `name` in what uiautomator dumped, None when it is not on the screen, or
+    not enabled."""
     for node in ET.fromstring(listing).iter("node") if listing else ():
         if node.get("resource-id") == f"{APP}:id/{name}" and node.get("enabled") == "true":
             left, top, right, bottom = map(int, re.findall(r"\d+", node.get("bounds", "")))
@@ -36,7 +39,8 @@ def wait_for(name: str) -> tuple[int, int, str]:
     """The same, as soon as the view is there and enabled; SystemExit when it does not come."""
     end = time.monotonic() + PATIENCE_S
     while time.monotonic() < end:
-        # While something moves on the screen nothing is dumped; of the last one there is nothing to read then.
+        # While something moves on the screen nothing is dumped; of the last one there is nothing to read
+        # then.
         adb("shell", "rm -f /sdcard/window.xml; uiautomator dump /sdcard/window.xml || true")
         seen = find(adb("exec-out", "cat /sdcard/window.xml 2>/dev/null || true").decode(), name)
         if seen is not None:
@@ -64,7 +68,9 @@ def main() -> None:
 
     adb("install", "-r", str(options.apk))
     try:
-        subprocess.run([sys.executable, "-m", "export.android", "--model", options.model, "--push"], check=True)
+        subprocess.run(
+            [sys.executable, "-m", "export.android", "--model", options.model, "--push"], check=True
+        )
         wait_for("suggestions")
         picture("1-ready")
         tap("question")

@@ -1,6 +1,8 @@
-"""What experiments that train many models share: options, bundles taken again, scores of every question, results appended.
+"""What experiments that train many models share: options, bundles taken again, scores of every question,
+results appended.
 
-An experiment goes on after a stop: what is finished is kept, and the model under way continues from its checkpoint.
+An experiment goes on after a stop: what is finished is kept, and the model under way continues from its
+checkpoint.
 """
 
 import json
@@ -94,31 +96,55 @@ def data_of(path: Path) -> Data:
 
 
 def take_bundle(path: Path, config: Any) -> Bundle | None:
-    """The PyTorch bundle at `path`, or None; BundleError when another `config` made it, a dataclass with `training` in it."""
+    """The PyTorch bundle at `path`, or None; BundleError when another `config` made it, a dataclass with
+    `training` in it."""
     if not path.exists():
         return None
     bundle = open_bundle(path, kind="pytorch")
-    then, now = ({**one, **one.get("training", {})} for one in (bundle.manifest.get("config") or {}, asdict(config)))
+    then, now = (
+        {**one, **one.get("training", {})} for one in (bundle.manifest.get("config") or {}, asdict(config))
+    )
     changed = [name for name in now if name != "training" and now[name] != then.get(name)]
     if changed:
         name = changed[0]
-        raise BundleError(f"{path}: made with {name} {then.get(name)}, not {now[name]}; choose another --out, or remove it")
+        raise BundleError(
+            f"{path}: made with {name} {then.get(name)}, not {now[name]}; choose another --out, or remove it"
+        )
     return bundle
 
 
 def train(
-    fresh: QAModel, out: Path, config: Any, windows: Sequence[Window], options: TrainingOptions, splits: DataSplits,
-    tokenizer: Path, settings: QASettings, parent: Bundle | None = None, **metadata: Any,
-) -> Bundle:  # fmt: skip
-    """Fine-tune a model on windows and save it, unscored, as a bundle with its threshold; goes on from its checkpoint.
+    fresh: QAModel,
+    out: Path,
+    config: Any,
+    windows: Sequence[Window],
+    options: TrainingOptions,
+    splits: DataSplits,
+    tokenizer: Path,
+    settings: QASettings,
+    parent: Bundle | None = None,
+    **metadata: Any,
+) -> Bundle:
+    """Fine-tune a model on windows and save it, unscored, as a bundle with its threshold; goes on from its
+    checkpoint.
 
     `config` is the dataclass that says which model of the experiment it is.
     """
-    trainer = Trainer(fresh, windows, supervised, options, out.parent / "training" / out.name, out.name, asdict(config))
+    trainer = Trainer(
+        fresh, windows, supervised, options, out.parent / "training" / out.name, out.name, asdict(config)
+    )
     trainer.train(resume=True)
     unscored = replace(splits, eval=None)
     bundle = save_model(
-        fresh, out, unscored, stage="finetune", config=config, tokenizer=tokenizer, parent=parent, settings=settings, **metadata
+        fresh,
+        out,
+        unscored,
+        stage="finetune",
+        config=config,
+        tokenizer=tokenizer,
+        parent=parent,
+        settings=settings,
+        **metadata,
     )
     trainer.finish()
     return bundle
@@ -138,7 +164,9 @@ class QuestionScores:
         return 100 * np.array([self.f1[e.id] for e in examples])
 
     def mean(self, examples: Sequence[Example]) -> dict[str, float]:
-        """EM and F1 in percent over these of the questions, and how many they are; empty when there are none."""
+        """EM and F1 in percent over these of the questions, and how many they are; empty when there are
+        none.
+        """
         ids = [e.id for e in examples]
         if not ids:
             return {}
@@ -166,7 +194,8 @@ def load_scores(path: Path) -> QuestionScores | None:
 
 @dataclass
 class Experiment:
-    """One run: questions to train and score on, where models, scores and results go, and the command that repeats it."""
+    """One run: questions to train and score on, where models, scores and results go, and the command that
+    repeats it."""
 
     out: Path
     file: ResultFile
@@ -186,20 +215,39 @@ class Experiment:
 
     def common(self) -> dict[str, Any]:
         """The fields that all results of the run have."""
-        return {"data": self.data, "target": CPU, "machine": machine(), "command": self.command, "date": self.date}
+        return {
+            "data": self.data,
+            "target": CPU,
+            "machine": machine(),
+            "command": self.command,
+            "date": self.date,
+        }
 
     def fail(self, metadata: Mapping[str, Any], error: Exception) -> None:
         """Append a failure; the other models go on."""
         unsupported = isinstance(error, UnsupportedExport)
         note(f"{metadata['model']}: {'' if unsupported else 'failed, '}{one_line(error)}")
-        self.file.append(Failure(**{**self.common(), **metadata}, error=one_line(error), unsupported=unsupported))
+        self.file.append(
+            Failure(**{**self.common(), **metadata}, error=one_line(error), unsupported=unsupported)
+        )
 
     def train_and_score(self, model: Planned) -> None:
-        """Train one model and score it, where that is not done yet. A failure becomes a result; the others go on."""
-        metadata = {"model": model.name, "bundle_sha256": model.made_from, "stage": "finetune", "precision": "fp32", **model.own}
+        """Train one model and score it, where that is not done yet. A failure becomes a result; the others go
+        on."""
+        metadata = {
+            "model": model.name,
+            "bundle_sha256": model.made_from,
+            "stage": "finetune",
+            "precision": "fp32",
+            **model.own,
+        }
         try:
             bundle = self.take(model) or self.make(model)
-            metadata = bundle_metadata(bundle, model.name) | model.own | {"head_params": bundle.manifest.get("head_parameters")}
+            metadata = (
+                bundle_metadata(bundle, model.name)
+                | model.own
+                | {"head_params": bundle.manifest.get("head_parameters")}
+            )
             if self.scores_of(model.name, bundle) is None:
                 accuracy, scores = self.score(metadata, bundle)
                 accuracy.by_category = scores.by_category(self.examples)
@@ -223,14 +271,20 @@ class Experiment:
         return newest(self.file.all, Accuracy, **wanted)
 
     def scores_of(self, name: str, bundle: Bundle) -> QuestionScores | None:
-        """A model's scores on just these questions, when an earlier run has both kept them and appended their result."""
+        """A model's scores on just these questions, when an earlier run has both kept them and appended their
+        result."""
         scores = load_scores(self.scores_path(name))
         if scores is None or (scores.bundle_sha256, scores.data_sha256) != (bundle.sha256, self.data.sha256):
             return None
-        return scores if scores.f1.keys() == {e.id for e in self.examples} and self.scored(bundle.sha256) else None
+        return (
+            scores
+            if scores.f1.keys() == {e.id for e in self.examples} and self.scored(bundle.sha256)
+            else None
+        )
 
     def score(self, metadata: Mapping[str, Any], bundle: Bundle) -> tuple[Accuracy, QuestionScores]:
-        """Score a bundle on this machine: its accuracy, still to be appended, and the scores of every question."""
+        """Score a bundle on this machine: its accuracy, still to be appended, and the scores of every
+        question."""
         runtime = load_runtime(bundle)
         fields, answers = evaluate(runtime, bundle, self.examples)
         pairs = {e.id: question_scores(e, answers[e.id]) for e in self.examples}
@@ -241,7 +295,8 @@ class Experiment:
 
 
 def show_tables(tables: Sequence[Table | None], config: ExperimentConfig, name: str) -> None:
-    """Print tables, write them into <out>/<name>.md and, where given, between a Markdown file's markers of that name."""
+    """Print tables, write them into <out>/<name>.md and, where given, between a Markdown file's markers of
+    that name."""
     shown = [table for table in tables if table is not None]
     markdown = "\n".join(map(as_markdown, shown))
     write_whole(config.out / f"{name}.md", markdown)

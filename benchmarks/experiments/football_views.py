@@ -15,7 +15,9 @@ from qa.data.squad import Example
 from qa.evaluation.bootstrap import LEVEL, N_RESAMPLES, Interval
 
 MARKERS_NAME = "football"
-SQUAD, FOOTBALL, SQUAD_FOOTBALL = "squad", "football", "squad-football"
+SQUAD = "squad"
+FOOTBALL = "football"
+SQUAD_FOOTBALL = "squad-football"
 # In the order they are trained and shown; the first is not trained here.
 STARTS = {SQUAD: "SQuAD", FOOTBALL: "football", SQUAD_FOOTBALL: "SQuAD, then football"}
 SHOWN = ("F1", "EM", "Ans F1", "Ans EM", "No Ans F1 (= EM)")
@@ -47,7 +49,12 @@ class FootballResults:
 
 def main_table(results: FootballResults) -> Table:
     """A line for each model and length: scores over all, with an answer, without, and by category."""
-    headings = ("trained on", "tokens", *SHOWN, *(f"{name} ({n:,})" for name, n in results.categories.items()))
+    headings = (
+        "trained on",
+        "tokens",
+        *SHOWN,
+        *(f"{name} ({n:,})" for name, n in results.categories.items()),
+    )
     answerable = [e for e in results.examples if has_answer(e)]
     impossible = [e for e in results.examples if not has_answer(e)]
     cells = []
@@ -57,17 +64,25 @@ def main_table(results: FootballResults) -> Table:
             if scores is None:
                 cells.append((title, str(length), *[UNKNOWN] * (len(headings) - 2)))
                 continue
-            every, with_answer, without = (scores.mean(part) for part in (results.examples, answerable, impossible))
+            every, with_answer, without = (
+                scores.mean(part) for part in (results.examples, answerable, impossible)
+            )
             parts = scores.by_category(results.examples)
             figures = [
-                every["f1"], every["exact"], with_answer.get("f1"), with_answer.get("exact"), without.get("f1"),
+                every["f1"],
+                every["exact"],
+                with_answer.get("f1"),
+                with_answer.get("exact"),
+                without.get("f1"),
                 *(parts[name]["f1"] for name in results.categories),
-            ]  # fmt: skip
+            ]
             cells.append((title, str(length), *map(number, figures)))
     notes = [
-        f"Ans: the {len(answerable):,} questions with an answer; No Ans: the {len(impossible):,} without, where F1 and EM are "
+        f"Ans: the {len(answerable):,} questions with an answer; No Ans: the {len(impossible):,} without, "
+        "where F1 and EM are "
         "the same; by category: F1, with the number of questions",
-        "some templates have many right answers and one gold answer, which lowers categories unequally: compare within a column",
+        "some templates have many right answers and one gold answer, which lowers categories unequally: "
+        "compare within a column",
         *results.conditions,
         *results.failures,
     ]
@@ -75,13 +90,17 @@ def main_table(results: FootballResults) -> Table:
 
 
 def comparisons(results: FootballResults) -> list[tuple[str, Interval]]:
-    """(what, difference of F1 in points): SQuAD first against football alone by length; longer windows against the shortest."""
+    """(what, difference of F1 in points): SQuAD first against football alone by length; longer windows
+    against the shortest."""
     shortest, *longer = sorted(results.lengths)
     pairs = [
-        (f"SQuAD first - football alone, {n} tokens", (SQUAD_FOOTBALL, n), (FOOTBALL, n)) for n in results.lengths
-    ]  # fmt: skip
+        (f"SQuAD first - football alone, {n} tokens", (SQUAD_FOOTBALL, n), (FOOTBALL, n))
+        for n in results.lengths
+    ]
     pairs += [
-        (f"{n} - {shortest} tokens, {title}", (start, n), (start, shortest)) for start, title in STARTS.items() for n in longer
+        (f"{n} - {shortest} tokens, {title}", (start, n), (start, shortest))
+        for start, title in STARTS.items()
+        for n in longer
     ]
     found = [(what, results.difference(ours, theirs)) for what, ours, theirs in pairs]
     return [(what, difference) for what, difference in found if difference is not None]
@@ -91,17 +110,22 @@ def comparison_table(results: FootballResults) -> Table | None:
     """Every comparison with its interval and in words; None when there is nothing to compare."""
     cells = [
         (
-            what, f"{one.mean:+.2f}", f"{one.low:+.2f} to {one.high:+.2f}",
-            "within the noise of questions" if one.holds_zero else "exceeds the noise of questions; seeds not tried",
+            what,
+            f"{one.mean:+.2f}",
+            f"{one.low:+.2f} to {one.high:+.2f}",
+            "within the noise of questions"
+            if one.holds_zero
+            else "exceeds the noise of questions; seeds not tried",
         )
         for what, one in comparisons(results)
-    ]  # fmt: skip
+    ]
     if not cells:
         return None
     articles = [e.title for e in results.examples]
     over = resampled_scores(np.zeros((len(articles), 1)), articles, 1)[1]
     notes = (
-        f"F1 over all questions, the same on both sides; interval: {LEVEL:.0%}, of a bootstrap over {over}, paired, "
+        f"F1 over all questions, the same on both sides; interval: {LEVEL:.0%}, of a bootstrap over {over}, "
+        "paired, "
         f"{N_RESAMPLES:,} resamples",
         f"{len(results.examples):,} questions on {len(set(articles)):,} reports",
     )

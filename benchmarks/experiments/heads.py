@@ -1,11 +1,13 @@
-"""Compare all heads on one encoder, and the whole models: train each alike, evaluate, export, and time the exports.
+"""Compare all heads on one encoder, and the whole models: train each alike, evaluate, export, and time the
+exports.
 
 The tables say which differences exceed noise.
 
     python -m benchmarks.experiments.heads --data squad --train-windows 20000 --dev-questions 2000 --seeds 0 1
     python -m benchmarks.experiments.heads --layers 3 --heads linear pointer --out runs/heads-small
 
-Every model sees the same number of windows, in the same order for the same seed. The same command goes on after a stop.
+Every model sees the same number of windows, in the same order for the same seed. The same command goes on
+after a stop.
 """
 
 from dataclasses import asdict, dataclass, field
@@ -15,7 +17,15 @@ from typing import Any
 
 import export.onnx.stage
 import export.tflite.stage
-from benchmarks.experiments.base import Experiment, ExperimentConfig, data_of, evenly, load_scores, show_tables, train
+from benchmarks.experiments.base import (
+    Experiment,
+    ExperimentConfig,
+    data_of,
+    evenly,
+    load_scores,
+    show_tables,
+    train,
+)
 from benchmarks.experiments.heads_views import (
     MARKERS_NAME,
     WHOLE_MODEL_RATE,
@@ -29,7 +39,17 @@ from benchmarks.measure.conditions import machine, this_host
 from benchmarks.measure.latency import Timing, measure_latency
 from benchmarks.measure.models import ModelUnderTest, Run, bundle_metadata, model_of
 from benchmarks.measure.plan import QUICK, Setting
-from benchmarks.results.rows import CPU, PADDED, UNPADDED, AnyResult, Failure, Latency, ResultFile, Runtime, exit_if_failed
+from benchmarks.results.rows import (
+    CPU,
+    PADDED,
+    UNPADDED,
+    AnyResult,
+    Failure,
+    Latency,
+    ResultFile,
+    Runtime,
+    exit_if_failed,
+)
 from distill.stage import fresh_model, load_splits
 from distill.student import standalone_student
 from distill.training.precision import resolve_precision
@@ -58,7 +78,8 @@ class HeadsConfig(ExperimentConfig):
     heads: tuple[str, ...] = (*HEADS, *WHOLE_MODELS)
     """Heads to train, and whole models; all are compared with linear, so it should be among them."""
     seeds: tuple[int, ...] = (0,)
-    """Seeds of fresh weights, order and dropout: each makes a model of every head. Exports are those of the first."""
+    """Seeds of fresh weights, order and dropout: each makes a model of every head. Exports are those of the
+    first."""
     repeat: tuple[str, ...] | None = None
     """Heads to train with the seeds after the first; all when not given."""
     data: str = EMBEDDED
@@ -72,16 +93,27 @@ class HeadsConfig(ExperimentConfig):
     freeze_encoder: bool = False
     """Train the heads alone."""
     precision: str = "auto"
-    """Of training: bf16 (autocast), fp32, or auto: bf16 where the GPU, or without one the CPU, computes in it, else fp32."""
+    """Of training: bf16 (autocast), fp32, or auto: bf16 where the GPU, or without one the CPU, computes in
+    it, else fp32."""
     skip_exports: bool = False
     """Train and score PyTorch only; the same command without this exports what was trained."""
     out: Path = Path("runs/zoo")
     """Folder of all models, their exports and scores, zoo.md and zoo.svg."""
 
     def __post_init__(self) -> None:
-        check_option(bool(self.heads) and len(set(self.heads)) == len(self.heads), "--heads", self.heads, "names, each once")
+        check_option(
+            bool(self.heads) and len(set(self.heads)) == len(self.heads),
+            "--heads",
+            self.heads,
+            "names, each once",
+        )
         for head in self.heads:
-            check_option(head in (*HEADS, *WHOLE_MODELS), "--heads", head, f"one of {', '.join((*HEADS, *WHOLE_MODELS))}")
+            check_option(
+                head in (*HEADS, *WHOLE_MODELS),
+                "--heads",
+                head,
+                f"one of {', '.join((*HEADS, *WHOLE_MODELS))}",
+            )
         for head in self.repeat or ():
             check_option(head in self.heads, "--repeat", head, "one of --heads")
         good = bool(self.seeds) and len(set(self.seeds)) == len(self.seeds) and min(self.seeds) >= 0
@@ -89,12 +121,15 @@ class HeadsConfig(ExperimentConfig):
         known = self.eval_data is not None or self.data in (EMBEDDED, *SQUAD_FILES)
         check_option(known, "--eval-data", self.eval_data, "given when --data is a file")
         self.check(MARKERS_NAME, "train_windows")
-        TrainingOptions(self.learning_rate, self.batch_size, 1, precision=self.precision, optimizer=self.optimizer)
+        TrainingOptions(
+            self.learning_rate, self.batch_size, 1, precision=self.precision, optimizer=self.optimizer
+        )
 
 
 @dataclass(frozen=True)
 class HeadModel:
-    """One model, before it is trained: a head on the encoder, or a whole model. `training` is the same for all compared."""
+    """One model, before it is trained: a head on the encoder, or a whole model. `training` is the same for
+    all compared."""
 
     head: str
     seed: int
@@ -117,19 +152,26 @@ class HeadModel:
 
     def options(self, n_windows: int) -> TrainingOptions:
         """For a training set of `n_windows`: as many epochs as give the windows to see."""
-        shared, whole = self.training, self.head in WHOLE_MODELS
+        shared = self.training
+        whole = self.head in WHOLE_MODELS
         n_steps, n_batches = (-(-n // shared["batch_size"]) for n in (shared["windows"], n_windows))
         return TrainingOptions(
-            WHOLE_MODEL_RATE if whole else shared["learning_rate"], shared["batch_size"], n_steps / n_batches,
-            precision=shared["precision"], seed=self.seed, optimizer=shared["optimizer"],
+            WHOLE_MODEL_RATE if whole else shared["learning_rate"],
+            shared["batch_size"],
+            n_steps / n_batches,
+            precision=shared["precision"],
+            seed=self.seed,
+            optimizer=shared["optimizer"],
             freeze_encoder=shared["freeze_encoder"] and not whole,
-        )  # fmt: skip
+        )
 
     def fresh(self, encoder_folder: Path) -> QAModel:
         """The untrained model; a whole one starts from the encoder's word vectors."""
         encoder = self.training["encoder"]
         if self.head not in WHOLE_MODELS:
-            return fresh_model(encoder, encoder_folder, self.head, seed=self.seed, n_layers=self.training["layers"])
+            return fresh_model(
+                encoder, encoder_folder, self.head, seed=self.seed, n_layers=self.training["layers"]
+            )
         words = QAModel(load_encoder(encoder, encoder_folder), "linear")
         return standalone_student(self.head, words, load_tokenizer(encoder_folder), self.seed)
 
@@ -147,21 +189,32 @@ class Heads(Experiment):
     def __post_init__(self) -> None:
         config = self.config
         more = config.heads if config.repeat is None else config.repeat
-        chosen = [(head, config.seeds[0]) for head in config.heads] + [(head, seed) for seed in config.seeds[1:] for head in more]
+        chosen = [(head, config.seeds[0]) for head in config.heads] + [
+            (head, seed) for seed in config.seeds[1:] for head in more
+        ]
         self.models = [HeadModel(head, seed, self.training) for head, seed in chosen]
 
     @cached_property
     def windows(self) -> list[Window]:
         """The training windows, cut when the first model needs them."""
-        return make_windows(self.splits.train, load_tokenizer(self.encoder_folder), QASettings(), progress=True)
+        return make_windows(
+            self.splits.train, load_tokenizer(self.encoder_folder), QASettings(), progress=True
+        )
 
     def make(self, model: HeadModel) -> Bundle:
         """Train a model."""
         fresh = model.fresh(self.encoder_folder)
         return train(
-            fresh, self.out / model.name, model, self.windows, model.options(len(self.windows)), self.splits,
-            self.encoder_folder, QASettings(), head_parameters=sum(p.numel() for p in fresh.head.parameters()),
-        )  # fmt: skip
+            fresh,
+            self.out / model.name,
+            model,
+            self.windows,
+            model.options(len(self.windows)),
+            self.splits,
+            self.encoder_folder,
+            QASettings(),
+            head_parameters=sum(p.numel() for p in fresh.head.parameters()),
+        )
 
 
 def plan(config: HeadsConfig) -> Heads:
@@ -171,7 +224,9 @@ def plan(config: HeadsConfig) -> Heads:
     encoder = load_encoder(config.encoder, encoder_folder)
     encoder.check_length(QASettings().max_length)
     n_layers = len(encoder.layers)
-    check_option((config.layers or 1) <= n_layers, "--layers", config.layers, f"at most the encoder's {n_layers}")
+    check_option(
+        (config.layers or 1) <= n_layers, "--layers", config.layers, f"at most the encoder's {n_layers}"
+    )
     splits = load_splits(config.data, config.eval_data)
     assert splits.eval is not None  # HeadsConfig has seen to it
     names = ("encoder", "layers", "learning_rate", "batch_size", "optimizer", "freeze_encoder")
@@ -180,10 +235,16 @@ def plan(config: HeadsConfig) -> Heads:
     training["encoder_sha256"] = file_sha256(encoder_folder / "model.safetensors")
     training["data"] = {"name": splits.train_file.name, "sha256": file_sha256(splits.train_file)}
     heads = Heads(
-        config.out, ResultFile(config.rows or config.out / "rows.jsonl"), evenly(splits.eval.examples, config.dev_questions),
-        data_of(splits.eval.file), command_line_of("-m benchmarks.experiments.heads", config), splits, config, training,
+        config.out,
+        ResultFile(config.rows or config.out / "rows.jsonl"),
+        evenly(splits.eval.examples, config.dev_questions),
+        data_of(splits.eval.file),
+        command_line_of("-m benchmarks.experiments.heads", config),
+        splits,
+        config,
+        training,
         encoder_folder,
-    )  # fmt: skip
+    )
     for model in heads.models:
         heads.take(model)
     return heads
@@ -205,7 +266,13 @@ def export_model(run: Heads, model: HeadModel, parent: Bundle, kind: str, flag: 
         made = model_of(open_bundle(path, kind=kind), path.name)
         runtime = load_runtime(made.bundle)
     except Exception as error:  # runtimes and converters raise their own types
-        metadata = {**bundle_metadata(parent, path.name), "stage": "export", "precision": precision, "size_bytes": None, **own}
+        metadata = {
+            **bundle_metadata(parent, path.name),
+            "stage": "export",
+            "precision": precision,
+            "size_bytes": None,
+            **own,
+        }
         run.fail(metadata, error)
         return None
     made.metadata |= own
@@ -214,7 +281,8 @@ def export_model(run: Heads, model: HeadModel, parent: Bundle, kind: str, flag: 
 
 
 def export_and_measure(run: Heads) -> None:
-    """Export the first seed's models, score those in int8, and time the same export of all models in turns, at one thread.
+    """Export the first seed's models, score those in int8, and time the same export of all models in turns,
+    at one thread.
 
     Exports in fp32 are not scored: each was compared with PyTorch when it was made.
     """
@@ -227,7 +295,9 @@ def export_and_measure(run: Heads) -> None:
             score_export(run, made)
         timed = {r.bundle_sha256 for r in run.file.all if isinstance(r, Latency) and r.machine == machine()}
         if any(made.sha256 not in timed for made in exports):
-            shared = Run(run.file, run.examples, run.data, exports, CPU, machine(), run.command, date=run.date)
+            shared = Run(
+                run.file, run.examples, run.data, exports, CPU, machine(), run.command, date=run.date
+            )
             measure_latency(Timing(shared, (Setting(UNPADDED), Setting(PADDED)), QUICK, (1,), this_host()))
 
 
@@ -242,7 +312,8 @@ def score_export(run: Heads, made: ModelUnderTest) -> None:
 
 
 def main(config: HeadsConfig) -> list[AnyResult]:
-    """Train, score, export, time; write zoo.md and zoo.svg and print the tables. Returns the results of this run."""
+    """Train, score, export, time; write zoo.md and zoo.svg and print the tables. Returns the results of this
+    run."""
     run = plan(config)
     for model in run.models:
         run.train_and_score(model)

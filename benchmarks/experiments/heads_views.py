@@ -1,8 +1,10 @@
-"""The tables and the plot of the heads out of results and of every question's scores. Nothing is measured here.
+"""The tables and the plot of the heads out of results and of every question's scores. Nothing is measured
+here.
 
-A difference from the reference head is called more than noise when it passes both of these: the paired bootstrap's interval over
-articles leaves out 0, and, where heads were trained with several seeds, the difference exceeds what seeds alone do: Student's t
-times s sqrt(2 / k), with s the deviation between seeds pooled over all heads and k the seeds behind each of the two means.
+A difference from the reference head is called more than noise when it passes both of these: the paired
+bootstrap's interval over articles leaves out 0, and, where heads were trained with several seeds, the
+difference exceeds what seeds alone do: Student's t times s sqrt(2 / k), with s the deviation between seeds
+pooled over all heads and k the seeds behind each of the two means.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,9 +29,15 @@ from qa.models.architectures import WHOLE_MODELS
 
 REFERENCE = "linear"
 MARKERS_NAME = "zoo"
-# Whole models start from fresh weights, which the rate of a pre-trained encoder would hardly move (Yu et al. 2018 took 1e-3).
+# Whole models start from fresh weights, which the rate of a pre-trained encoder would hardly move (Yu et al.
+# 2018 took 1e-3).
 WHOLE_MODEL_RATE = 1e-3
-EXPORTS = {"onnx-fp32": "ONNX fp32", "onnx-int8": "ONNX int8", "tflite-fp32": "TFLite fp32", "tflite-int8": "TFLite int8"}
+EXPORTS = {
+    "onnx-fp32": "ONNX fp32",
+    "onnx-int8": "ONNX int8",
+    "tflite-fp32": "TFLite fp32",
+    "tflite-int8": "TFLite int8",
+}
 CHANGES = {export: f"{EXPORTS[export]} F1" for export in ("onnx-int8", "tflite-int8")}
 PARTS = {"HasAns_exact": "HasAns EM", "HasAns_f1": "HasAns F1", "NoAns_exact": "NoAns"}
 
@@ -60,7 +68,8 @@ class HeadDifference:
 
 @dataclass(frozen=True)
 class HeadsResults:
-    """What was measured: results of all models, and their scores by the model's name; `training` is what they share."""
+    """What was measured: results of all models, and their scores by the model's name; `training` is what they
+    share."""
 
     heads: Sequence[str]
     seeds: Sequence[int]
@@ -77,7 +86,8 @@ class HeadsResults:
 
     @cached_property
     def accuracy(self) -> dict[str, dict[int, Accuracy]]:
-        """By head and seed the newest accuracy of the bundle the scores are of; heads without any are left out."""
+        """By head and seed the newest accuracy of the bundle the scores are of; heads without any are left
+        out."""
         found: dict[str, dict[int, Accuracy]] = {}
         wanted = {(name, scores.bundle_sha256) for name, scores in self.scores.items()}
         for one in self.results:
@@ -104,10 +114,15 @@ class HeadsResults:
 
     @cached_property
     def seed_deviation(self) -> tuple[float, int] | None:
-        """(deviation of F1 between seeds pooled over heads, degrees of freedom), or None when no head has several seeds."""
+        """(deviation of F1 between seeds pooled over heads, degrees of freedom), or None when no head has
+        several seeds."""
         values = [np.array([one.f1 for one in found.values()]) for found in self.accuracy.values()]
         freedom = sum(len(v) - 1 for v in values)
-        return (float(np.sqrt(sum(((v - v.mean()) ** 2).sum() for v in values) / freedom)), freedom) if freedom else None
+        return (
+            (float(np.sqrt(sum(((v - v.mean()) ** 2).sum() for v in values) / freedom)), freedom)
+            if freedom
+            else None
+        )
 
     @cached_property
     def comparisons(self) -> dict[str, HeadDifference]:
@@ -117,14 +132,18 @@ class HeadsResults:
             shared = [seed for seed in self.accuracy[head] if seed in self.accuracy[REFERENCE]]
             if head == REFERENCE or not shared:
                 continue
-            own, base = self.accuracy[head], self.accuracy[REFERENCE]
-            all_f1, margin = [one.f1 for one in own.values()], None
+            own = self.accuracy[head]
+            base = self.accuracy[REFERENCE]
+            all_f1 = [one.f1 for one in own.values()]
+            margin = None
             if self.seed_deviation is not None:
                 deviation, freedom = self.seed_deviation
                 margin = t_quantile(freedom) * deviation * float(np.sqrt(2 / len(shared)))
             difference = score_interval(self.f1(head, shared) - self.f1(REFERENCE, shared), self.articles)
             by_seed = tuple(own[seed].f1 - base[seed].f1 for seed in shared)
-            found[head] = HeadDifference(difference, by_seed, max(all_f1) - min(all_f1) if len(all_f1) > 1 else None, margin)
+            found[head] = HeadDifference(
+                difference, by_seed, max(all_f1) - min(all_f1) if len(all_f1) > 1 else None, margin
+            )
         return found
 
     def of_export(self, head: str, export: str) -> list[AnyResult]:
@@ -166,29 +185,50 @@ def export_cell(one: Latency | Failure | None) -> str:
 
 def main_table(results: HeadsResults) -> Table:
     """A line for each head: parameters, scores, the latency of its exports, and what int8 changes."""
-    parts = {key: title for key, title in PARTS.items() if any(results.mean(head, key) is not None for head in results.accuracy)}
+    parts = {
+        key: title
+        for key, title in PARTS.items()
+        if any(results.mean(head, key) is not None for head in results.accuracy)
+    }
     headings = (
-        "head", "head params", "non-emb.", "params", "seeds", "EM", "F1", f"{LEVEL:.0%} of F1", *parts.values(),
-        *EXPORTS.values(), *CHANGES.values(),
-    )  # fmt: skip
+        "head",
+        "head params",
+        "non-emb.",
+        "params",
+        "seeds",
+        "EM",
+        "F1",
+        f"{LEVEL:.0%} of F1",
+        *parts.values(),
+        *EXPORTS.values(),
+        *CHANGES.values(),
+    )
     lines = []
     for head in results.heads:
         if head not in results.accuracy:
             lines.append((head, *[UNKNOWN] * (len(headings) - 1)))
             continue
-        one, found = next(iter(results.accuracy[head].values())), results.intervals[head]
+        one = next(iter(results.accuracy[head].values()))
+        found = results.intervals[head]
         lines.append(
             (
-                head, f"{one.head_params:,}", number(one.params_without_embeddings, ".2f", 1e-6, "M"),
-                number(one.params, ".2f", 1e-6, "M"), str(len(results.accuracy[head])),
-                number(results.mean(head, "exact")), number(found.mean), f"{found.low:.1f} to {found.high:.1f}",
+                head,
+                f"{one.head_params:,}",
+                number(one.params_without_embeddings, ".2f", 1e-6, "M"),
+                number(one.params, ".2f", 1e-6, "M"),
+                str(len(results.accuracy[head])),
+                number(results.mean(head, "exact")),
+                number(found.mean),
+                f"{found.low:.1f} to {found.high:.1f}",
                 *(number(results.mean(head, key)) for key in parts),
                 *(export_cell(results.timed(head, export)) for export in EXPORTS),
                 *(number(results.change(head, export), "+.2f") for export in CHANGES),
             )
-        )  # fmt: skip
+        )
     layers = results.training["layers"]
-    encoder = f"{ {None: '', 1: '1 layer of '}.get(layers, f'{layers} layers of ')}{results.training['encoder']}"
+    encoder = (
+        f"{ {None: '', 1: '1 layer of '}.get(layers, f'{layers} layers of ') }{results.training['encoder']}"
+    )
     title = f"Heads on {encoder}, {results.data.name}, {len(results.examples):,} questions"
     return text_table(title, headings, lines, conditions(results))
 
@@ -198,10 +238,13 @@ def conditions(results: HeadsResults) -> list[str]:
     training = results.training
     frozen = ", encoder frozen" if training["freeze_encoder"] else ""
     notes = [
-        f"trained on {training['windows']:,} windows of {training['data']['name']}, batch {training['batch_size']}, "
-        f"{training['optimizer']}, peak learning rate {training['learning_rate']:g}{frozen}; the same windows in the same order "
+        f"trained on {training['windows']:,} windows of {training['data']['name']}, batch "
+        f"{training['batch_size']}, "
+        f"{training['optimizer']}, peak learning rate {training['learning_rate']:g}{frozen}; the same "
+        "windows in the same order "
         "for all heads of a seed",
-        f"EM and F1 in PyTorch fp32, means over the seeds; interval: bootstrap over articles, {N_RESAMPLES:,} resamples",
+        f"EM and F1 in PyTorch fp32, means over the seeds; interval: bootstrap over articles, "
+        f"{N_RESAMPLES:,} resamples",
     ]
     whole = [head for head in results.heads if head in WHOLE_MODELS]
     if whole:
@@ -211,13 +254,20 @@ def conditions(results: HeadsResults) -> list[str]:
         )
     if any(results.change(head, export) is not None for head in results.heads for export in CHANGES):
         notes.append("int8 F1: F1 of the export less that of its PyTorch model")
-    timed = [one for head in results.heads for e in EXPORTS if isinstance(one := results.timed(head, e), Latency)]
+    timed = [
+        one for head in results.heads for e in EXPORTS if isinstance(one := results.timed(head, e), Latency)
+    ]
     if timed:
         runtimes = ", ".join(dict.fromkeys(str(one.runtime) for one in timed))
-        notes.append("ms: mean of the runtime call for one window, unpadded, 1 thread; each column was measured in turns")
+        notes.append(
+            "ms: mean of the runtime call for one window, unpadded, 1 thread; each column was measured in "
+            "turns"
+        )
         notes.append(f"{machine()}; {runtimes}")
         busy = busy_cores(timed)
-        notes += [f"other processes kept {busy:.1f} cores busy while times were measured"] if busy >= BUSY else []
+        notes += (
+            [f"other processes kept {busy:.1f} cores busy while times were measured"] if busy >= BUSY else []
+        )
     return notes + results.failures
 
 
@@ -228,20 +278,26 @@ def comparison_table(results: HeadsResults) -> Table | None:
     ordered = sorted(results.comparisons.items(), key=lambda item: -item[1].difference.mean)
     lines = [
         (
-            head, f"{one.difference.mean:+.2f}", f"{one.difference.low:+.2f} to {one.difference.high:+.2f}",
-            ", ".join(f"{value:+.2f}" for value in one.by_seed), number(one.spread), one.verdict,
+            head,
+            f"{one.difference.mean:+.2f}",
+            f"{one.difference.low:+.2f} to {one.difference.high:+.2f}",
+            ", ".join(f"{value:+.2f}" for value in one.by_seed),
+            number(one.spread),
+            one.verdict,
         )
         for head, one in ordered
-    ]  # fmt: skip
+    ]
     notes = [
-        f"F1 of the head less F1 of {REFERENCE} on the same questions, mean over the seeds both have; interval: {LEVEL:.0%}, "
+        f"F1 of the head less F1 of {REFERENCE} on the same questions, mean over the seeds both have; "
+        f"interval: {LEVEL:.0%}, "
         "of a bootstrap over articles, paired",
         f"of {len(lines)} such intervals {len(lines) * (1 - LEVEL):.1f} leave out 0 by chance alone",
     ]
     if results.seed_deviation is not None:
         deviation, freedom = results.seed_deviation
         notes.append(
-            "spread: highest less lowest F1 between the head's seeds; deviation between seeds, pooled over heads: "
+            "spread: highest less lowest F1 between the head's seeds; deviation between seeds, pooled over "
+            "heads: "
             f"{deviation:.2f} ({freedom} degrees of freedom)"
         )
     headings = ("head", f"F1 - {REFERENCE}", "interval", "by seed", "spread", "in words")
@@ -249,7 +305,8 @@ def comparison_table(results: HeadsResults) -> Table | None:
 
 
 def plot_of(heads: Mapping[str, tuple[int, Interval]]) -> Plot:
-    """F1 with its interval against the parameters of the head, both by its name. Whole models have no head and are left out."""
+    """F1 with its interval against the parameters of the head, both by its name. Whole models have no head
+    and are left out."""
     shown = {head: found for head, found in heads.items() if head not in WHOLE_MODELS and found[0]}
     points = [Point(head, n, f"{n:,}", f1.mean, f1, "torch", "fp32") for head, (n, f1) in shown.items()]
     return Plot("Heads", f"parameters of the head; lines: {LEVEL:.0%} intervals", points)

@@ -1,9 +1,11 @@
-"""Whether qa.evaluate takes long passages and many questions: its time and its memory, against how many windows it computes.
+"""Whether qa.evaluate takes long passages and many questions: its time and its memory, against how many
+windows it computes.
 
     python -m benchmarks.experiments.long_and_many --model BUNDLE --data train-v2.0.json --out runs/scaling
 
-"many" are more and more of the file's questions, "long" a hundred of them, each asked of its passage and of those that follow it.
-Every point is a `python -m qa.evaluate` of its own. The same command goes on with the next point after a stop.
+"many" are more and more of the file's questions, "long" a hundred of them, each asked of its passage and of
+those that follow it. Every point is a `python -m qa.evaluate` of its own. The same command goes on with the
+next point after a stop.
 """
 
 import json
@@ -34,7 +36,8 @@ from qa.data.datasets import resolve
 from qa.data.sample import sample
 from qa.data.squad import Example, read_json, read_squad, write_squad
 
-MANY, LONG = "many questions", "long passages"
+MANY = "many questions"
+LONG = "long passages"
 NAME = "long-and-many"
 TICK = 0.05  # seconds between looks at the memory
 
@@ -84,25 +87,38 @@ class Point:
 
 
 def joined(examples: Sequence[Example], n_questions: int, n_passages: int) -> list[dict[str, Any]]:
-    """SQuAD articles: questions evenly chosen, each on its own passage and, behind it, those that follow in the file."""
+    """SQuAD articles: questions evenly chosen, each on its own passage and, behind it, those that follow in
+    the file."""
     contexts = list(dict.fromkeys(example.context for example in examples))
     places = {context: at for at, context in enumerate(contexts)}
     articles = []
     for example in (examples[i] for i in evenly(len(examples), n_questions)):
         at = places[example.context]
-        text = "\n".join([*contexts[at : at + n_passages], *contexts[: max(0, at + n_passages - len(contexts))]])
+        text = "\n".join(
+            [*contexts[at : at + n_passages], *contexts[: max(0, at + n_passages - len(contexts))]]
+        )
         answers = [{"text": answer.text, "answer_start": answer.start} for answer in example.answers]
-        entry = {"id": example.id, "question": example.question, "answers": answers, "is_impossible": example.is_impossible}
+        entry = {
+            "id": example.id,
+            "question": example.question,
+            "answers": answers,
+            "is_impossible": example.is_impossible,
+        }
         articles.append({"title": example.title, "paragraphs": [{"context": text, "qas": [entry]}]})
     return articles
 
 
 def evaluated(model: Path, data: Path) -> tuple[int, float, float]:
-    """Windows, seconds of CPU and peak MB of one `qa.evaluate`. PointError with what it said when it fails."""
+    """Windows, seconds of CPU and peak MB of one `qa.evaluate`. PointError with what it said when it
+    fails.
+    """
     words = [sys.executable, "-m", "qa.evaluate", "--model", str(model), "--data", str(data)]
     with tempfile.TemporaryFile() as said:
-        process = subprocess.Popen([*words, "--out", str(data.with_suffix(".answers"))], stdout=said, stderr=said)
-        pid, peak_kb = 0, 0
+        process = subprocess.Popen(
+            [*words, "--out", str(data.with_suffix(".answers"))], stdout=said, stderr=said
+        )
+        pid = 0
+        peak_kb = 0
         try:
             while pid == 0:
                 peak_kb = max(peak_kb, resident_peak_kb(process.pid))
@@ -121,7 +137,8 @@ def evaluated(model: Path, data: Path) -> tuple[int, float, float]:
 
 
 def resident_peak_kb(pid: int) -> int:
-    """Of a running process; 0 once it has ended. What wait4 tells of memory counts the process that started it too."""
+    """Of a running process; 0 once it has ended. What wait4 tells of memory counts the process that started
+    it too."""
     found = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text(encoding="utf-8"))
     return int(found.group(1)) if found else 0
 
@@ -133,14 +150,23 @@ def points(config: ScalingConfig, examples: Sequence[Example], file: Path) -> It
     source = resolve(config.data, "dev")
     about = {"model": open_model(config.model).sha256, "data": file_sha256(source), "machine": str(machine())}
     lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
-    check_option(not lines or json.loads(lines[0]) == about, "--out", file.parent, "another folder: it has points of others")
+    check_option(
+        not lines or json.loads(lines[0]) == about,
+        "--out",
+        file.parent,
+        "another folder: it has points of others",
+    )
     kept = [Point(**json.loads(line)) for line in lines[1:]]
     for kind, n_passages, n in tqdm(wanted, unit="evaluation", disable=not sys.stderr.isatty()):
         point = next((p for p in kept if (p.kind, p.passages, p.questions) == (kind, n_passages, n)), None)
         if point is None:
             with tempfile.TemporaryDirectory(dir=config.out) as folder:
                 data = Path(folder) / "questions.json"
-                made = joined(examples, n, n_passages) if kind == LONG else sample(read_json(source)["data"], len(examples), n)
+                made = (
+                    joined(examples, n, n_passages)
+                    if kind == LONG
+                    else sample(read_json(source)["data"], len(examples), n)
+                )
                 write_squad(data, made, NAME)
                 point = Point(kind, n_passages, n, *evaluated(config.model, data))
             kept.append(point)
@@ -150,11 +176,14 @@ def points(config: ScalingConfig, examples: Sequence[Example], file: Path) -> It
 
 def panels(found: Sequence[Point]) -> list[Panel]:
     """Seconds of CPU, and peak memory."""
-    x, made = log_or_zero_axis([p.windows for p in found]), []
+    x = log_or_zero_axis([p.windows for p in found])
+    made = []
     for title, name in (("CPU seconds", "cpu_s"), ("peak memory, MB", "peak_mb")):
         values = [getattr(p, name) for p in found]
         y = log_or_zero_axis(values) if name == "cpu_s" else linear_axis(0, 1.2 * max(values))
-        series = {kind: [(p.windows, getattr(p, name)) for p in found if p.kind == kind] for kind in (MANY, LONG)}
+        series = {
+            kind: [(p.windows, getattr(p, name)) for p in found if p.kind == kind] for kind in (MANY, LONG)
+        }
         made.append(Panel(title, "windows", x, y, series))
     return made
 
@@ -167,10 +196,17 @@ def main(config: ScalingConfig) -> list[Point]:
     write_whole(config.out / f"{NAME}.svg", panels_svg(panels(found)))
     headings = ("", "passages joined", "questions", "windows", "CPU s", "ms a window", "peak MB")
     lines = [
-        (p.kind, f"{p.passages:,}", f"{p.questions:,}", f"{p.windows:,}", f"{p.cpu_s:,.1f}", f"{1e3 * p.cpu_s / p.windows:.2f}",
-         f"{p.peak_mb:,.0f}")
+        (
+            p.kind,
+            f"{p.passages:,}",
+            f"{p.questions:,}",
+            f"{p.windows:,}",
+            f"{p.cpu_s:,.1f}",
+            f"{1e3 * p.cpu_s / p.windows:.2f}",
+            f"{p.peak_mb:,.0f}",
+        )
         for p in found
-    ]  # fmt: skip
+    ]
     title = f"Long and many, {resolve(config.data, 'dev').name}"
     table = text_table(title, headings, lines, [f"model: {config.model.name}", str(machine())])
     if config.write is not None:

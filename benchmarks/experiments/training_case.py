@@ -1,9 +1,11 @@
-"""One case of benchmarks/experiments/training_speed.py, in a process of its own: trains some steps and prints one JSON object.
+"""One case of benchmarks/experiments/training_speed.py, in a process of its own: trains some steps and prints
+one JSON object.
 
-All cases see the same windows. Fine-tuning has a linear head, distillation the teacher's head; each case has the dropout that it
-says. transformers' Trainer is set up as its question-answering example script sets it up by default (every window padded to 384),
-with its own model of the same architecture, linear head and fresh weights. Its example also has dropout in attention's weights,
-which ours leaves out: cases of their own tell what that costs.
+All cases see the same windows. Fine-tuning has a linear head, distillation the teacher's head; each case has
+the dropout that it says. transformers' Trainer is set up as its question-answering example script sets it up
+by default (every window padded to 384), with its own model of the same architecture, linear head and fresh
+weights. Its example also has dropout in attention's weights, which ours leaves out: cases of their own tell
+what that costs.
 """
 
 import json
@@ -38,7 +40,9 @@ from qa.text.features import Window, make_windows
 WARMUP_STEPS = 2
 LEARNING_RATE = 1e-5
 TEMPERATURE = 4.0
-SUPERVISED, TEACHER_EACH_STEP, TEACHER_CACHED = "gold answers", "teacher's states and logits", "teacher's kept logits"
+SUPERVISED = "gold answers"
+TEACHER_EACH_STEP = "teacher's states and logits"
+TEACHER_CACHED = "teacher's kept logits"
 
 
 DROPOUT = 0.1  # of BERT, in all its places
@@ -50,19 +54,21 @@ class Case:
 
     objective: str
     bucketed: bool
-    """Whether batches hold windows of like length, padded to the longest of them; else all are padded to 384."""
+    """Whether batches hold windows of like length, padded to the longest of them; else all are padded to 384.
+    """
     precision: str
     transformers: bool = False
     """Whether transformers' Trainer trains."""
     hidden_dropout: float = DROPOUT
     attention_dropout: float = 0.0
     reference: str | None = None
-    """The case it is divided by, whose loss is the same: the other Trainer with the same dropout or, of a case that tells the
-    cost of dropout, the one without it."""
+    """The case it is divided by, whose loss is the same: the other Trainer with the same dropout or, of a
+    case that tells the cost of dropout, the one without it."""
 
 
 def _cases(precision: str) -> dict[str, Case]:
-    theirs, ours = f"transformers-{precision}", f"fine-tune-{precision}"
+    theirs = f"transformers-{precision}"
+    ours = f"fine-tune-{precision}"
     return {
         theirs: Case(SUPERVISED, False, precision, transformers=True),
         f"transformers-example-{precision}": Case(
@@ -99,19 +105,24 @@ def padded(loss: LossFunction, length: int) -> LossFunction:
     """The loss on batches of which every window is padded to `length`."""
 
     def on_padded(model: nn.Module, batch: dict[str, Tensor], indices: np.ndarray) -> dict[str, Tensor]:
-        wider = {k: functional.pad(t, (0, length - t.shape[1])) if t.ndim == 2 else t for k, t in batch.items()}
+        wider = {
+            k: functional.pad(t, (0, length - t.shape[1])) if t.ndim == 2 else t for k, t in batch.items()
+        }
         return loss(model, wider, indices)
 
     return on_padded
 
 
 def chosen_windows(config: CaseConfig) -> list[Window]:
-    """Just the windows of the steps, their lengths distributed as in the data. OptionError when there are too few."""
+    """Just the windows of the steps, their lengths distributed as in the data. OptionError when there are too
+    few."""
     bundle = open_bundle(config.teacher, kind="pytorch")
     windows = make_windows(read_squad(resolve(config.data, "train")), bundle.tokenizer(), bundle.settings)
     wanted = config.batch_size * (WARMUP_STEPS + config.steps)
     if len(windows) < wanted:
-        raise OptionError(f"--data {config.data}: has {len(windows)} windows, {wanted} are needed; give fewer --steps")
+        raise OptionError(
+            f"--data {config.data}: has {len(windows)} windows, {wanted} are needed; give fewer --steps"
+        )
     return sample_windows(windows, wanted)
 
 
@@ -119,7 +130,8 @@ class StopWatch:
     """Windows a second from the end of the untimed steps to the end of the last."""
 
     def __init__(self, config: CaseConfig) -> None:
-        self.config, self.ends = config, dict[int, float]()
+        self.config = config
+        self.ends = dict[int, float]()
 
     def __call__(self, steps_done: int, n_steps: int) -> None:
         """Called after every step."""
@@ -150,7 +162,9 @@ def train_here(config: CaseConfig, case: Case, work: Path) -> tuple[float, tuple
     else:
         student = student_from_layers(teacher, config.student_layers)
     set_dropout(student, case)
-    options = TrainingOptions(LEARNING_RATE, config.batch_size, 1, precision=case.precision, checkpoint_minutes=1e6)
+    options = TrainingOptions(
+        LEARNING_RATE, config.batch_size, 1, precision=case.precision, checkpoint_minutes=1e6
+    )
     accelerator = make_accelerator(case.precision)
     loss: LossFunction = supervised
     if case.objective != SUPERVISED:
@@ -164,23 +178,31 @@ def train_here(config: CaseConfig, case: Case, work: Path) -> tuple[float, tuple
     if not case.bucketed:
         loss = padded(loss, open_bundle(config.teacher).settings.max_length)
     watch = StopWatch(config)
-    Trainer(student, windows, loss, options, work, config.name, accelerator=accelerator, after_step=watch).train()
+    Trainer(
+        student, windows, loss, options, work, config.name, accelerator=accelerator, after_step=watch
+    ).train()
     return watch.windows_per_s(), ("torch", torch.__version__)
 
 
 def train_with_transformers(config: CaseConfig, case: Case, work: Path) -> tuple[float, tuple[str, str]]:
-    """With transformers' Trainer and question-answering model: (windows a second, package and its version)."""
+    """With transformers' Trainer and question-answering model: (windows a second, package and its
+    version).
+    """
     import transformers
 
     windows = chosen_windows(config)
     bundle = open_bundle(config.teacher)
     student = student_from_layers(QAModel.from_pretrained(config.teacher), config.student_layers, "linear")
     architecture = student.encoder.config
-    architecture.hidden_dropout_prob, architecture.attention_probs_dropout_prob = case.hidden_dropout, case.attention_dropout
+    architecture.hidden_dropout_prob = case.hidden_dropout
+    architecture.attention_probs_dropout_prob = case.attention_dropout
     model = transformers.AutoModelForQuestionAnswering.from_config(architecture)
     del student  # its weights are no part of what the Trainer needs
     length = bundle.settings.max_length
-    columns = {k: functional.pad(t, (0, length - t.shape[1])) if t.ndim == 2 else t for k, t in to_tensors(windows).items()}
+    columns = {
+        k: functional.pad(t, (0, length - t.shape[1])) if t.ndim == 2 else t
+        for k, t in to_tensors(windows).items()
+    }
     del columns["valid"]
     examples = [{name: tensor[row] for name, tensor in columns.items()} for row in range(len(windows))]
     watch = StopWatch(config)
@@ -190,27 +212,42 @@ def train_with_transformers(config: CaseConfig, case: Case, work: Path) -> tuple
             watch(state.global_step, state.max_steps)
 
     arguments = transformers.TrainingArguments(
-        output_dir=str(work), per_device_train_batch_size=config.batch_size, learning_rate=LEARNING_RATE, num_train_epochs=1,
-        bf16=case.precision == "bf16", use_cpu=not torch.cuda.is_available(), report_to=[], save_strategy="no",
-        disable_tqdm=True, logging_strategy="no",
-    )  # fmt: skip
+        output_dir=str(work),
+        per_device_train_batch_size=config.batch_size,
+        learning_rate=LEARNING_RATE,
+        num_train_epochs=1,
+        bf16=case.precision == "bf16",
+        use_cpu=not torch.cuda.is_available(),
+        report_to=[],
+        save_strategy="no",
+        disable_tqdm=True,
+        logging_strategy="no",
+    )
     trainer = transformers.Trainer(
-        model=model, args=arguments, train_dataset=examples, data_collator=transformers.default_data_collator,
+        model=model,
+        args=arguments,
+        train_dataset=examples,
+        data_collator=transformers.default_data_collator,
         callbacks=[AfterStep()],
-    )  # fmt: skip
+    )
     trainer.train()
     return watch.windows_per_s(), ("transformers", transformers.__version__)
 
 
 def measure(config: CaseConfig) -> dict[str, Any]:
-    """Train one case in this process: windows_per_s, peak_memory_mb (on a GPU that of PyTorch's tensors there), runtime."""
+    """Train one case in this process: windows_per_s, peak_memory_mb (on a GPU that of PyTorch's tensors
+    there), runtime."""
     case = CASES[config.name]
     train = train_with_transformers if case.transformers else train_here
     with tempfile.TemporaryDirectory() as folder:
         windows_per_s, runtime = train(config, case, Path(folder))
     on_gpu = torch.cuda.is_available()
     peak = torch.cuda.max_memory_allocated() / 1e6 if on_gpu else resident_mb("VmHWM")
-    return {"windows_per_s": windows_per_s, "peak_memory_mb": None if peak is None else round(peak, 1), "runtime": runtime}
+    return {
+        "windows_per_s": windows_per_s,
+        "peak_memory_mb": None if peak is None else round(peak, 1),
+        "runtime": runtime,
+    }
 
 
 def read_config(text: str) -> CaseConfig:

@@ -1,10 +1,12 @@
-"""How fast training is, and how much memory it takes, beside transformers' own Trainer with the same model, windows and batch.
+"""How fast training is, and how much memory it takes, beside transformers' own Trainer with the same model,
+windows and batch.
 
     python -m benchmarks.experiments.training_speed --teacher runs/demo/teacher
     python -m benchmarks.experiments.training_speed --teacher runs/real/teacher --data train-v1.1.json --rounds 5
 
-Each case trains in a process of its own, pinned to as many cores as it has threads, so that its peak memory is its own. The cases
-take turns: a slow minute of the machine falls on all of them, and ratios within a round stay true. The table again:
+Each case trains in a process of its own, pinned to as many cores as it has threads, so that its peak memory
+is its own. The cases take turns: a slow minute of the machine falls on all of them, and ratios within a round
+stay true. The table again:
 
     python -m benchmarks.table runs/training.jsonl --view training
 """
@@ -78,12 +80,21 @@ class TrainingConfig:
 
     def __post_init__(self) -> None:
         unknown = [name for name in self.cases if name not in CASES]
-        check_option(not unknown and bool(self.cases), "--cases", ", ".join(unknown), f"among {', '.join(CASES)}")
-        check_option(len(set(self.cases)) == len(self.cases), "--cases", ", ".join(self.cases), "names, each once")
+        check_option(
+            not unknown and bool(self.cases), "--cases", ", ".join(unknown), f"among {', '.join(CASES)}"
+        )
+        check_option(
+            len(set(self.cases)) == len(self.cases), "--cases", ", ".join(self.cases), "names, each once"
+        )
         for name in ("student_layers", "batch_size", "steps", "rounds", "threads"):
             check_option(getattr(self, name) >= 1, flag_name(name), getattr(self, name), "at least 1")
         cores = available_cores()
-        check_option(self.threads <= cores, "--threads", self.threads, f"at most {cores}, the cores that may be used here")
+        check_option(
+            self.threads <= cores,
+            "--threads",
+            self.threads,
+            f"at most {cores}, the cores that may be used here",
+        )
 
 
 @dataclass(frozen=True)
@@ -100,18 +111,23 @@ def case_config(config: TrainingConfig, name: str) -> CaseConfig:
     """What the process of one case is told."""
     cores = tuple(cores_for(config.threads))
     teacher = open_model(config.teacher, kind="pytorch").path
-    return CaseConfig(name, teacher, config.student_layers, config.data, config.batch_size, config.steps, cores)
+    return CaseConfig(
+        name, teacher, config.student_layers, config.data, config.batch_size, config.steps, cores
+    )
 
 
 def measure_case(config: TrainingConfig, name: str) -> dict[str, Any]:
     """One round of one case, from a fresh process; CaseError with its last line when it fails."""
     told = json.dumps(asdict(case_config(config, name)), default=str)
     command = [sys.executable, "-m", "benchmarks.experiments.training_case", told]
-    # PyTorch reads OMP_NUM_THREADS when it is imported. Of several GPUs transformers would take all, and others' batches grow.
+    # PyTorch reads OMP_NUM_THREADS when it is imported. Of several GPUs transformers would take all, and
+    # others' batches grow.
     first_gpu = os.environ.get("CUDA_VISIBLE_DEVICES", "0").split(",")[0]
     environment = os.environ | {"OMP_NUM_THREADS": str(config.threads), "CUDA_VISIBLE_DEVICES": first_gpu}
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False, env=environment)
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False, env=environment
+        )
     except subprocess.TimeoutExpired:
         raise CaseError(f"took more than {TIMEOUT_S // 60} minutes; give fewer --steps") from None
     if done.returncode != 0:
@@ -129,7 +145,8 @@ def check_plan(config: TrainingConfig, teacher: Bundle) -> None:
 
 
 def measure_rounds(config: TrainingConfig) -> tuple[dict[str, Measured], dict[str, str]]:
-    """Every case in every round: (what was measured, why a case failed), by case. Ctrl-C leaves the rounds that are whole."""
+    """Every case in every round: (what was measured, why a case failed), by case. Ctrl-C leaves the rounds
+    that are whole."""
     results: dict[str, list[dict[str, Any]]] = {name: [] for name in config.cases}
     failed: dict[str, str] = {}
     try:
@@ -137,7 +154,9 @@ def measure_rounds(config: TrainingConfig) -> tuple[dict[str, Measured], dict[st
             for name in (name for name in config.cases if name not in failed):
                 try:
                     results[name].append(measure_case(config, name))
-                    note(f"round {number_of_round}, {name}: {results[name][-1]['windows_per_s']:.1f} windows/s")
+                    note(
+                        f"round {number_of_round}, {name}: {results[name][-1]['windows_per_s']:.1f} windows/s"
+                    )
                 except CaseError as error:
                     failed[name] = one_line(error)
                     note(f"{name}: failed, {failed[name]}")
@@ -148,7 +167,11 @@ def measure_rounds(config: TrainingConfig) -> tuple[dict[str, Measured], dict[st
             raise
         results = {name: found[:n_whole] for name, found in results.items()}
     measured = {
-        name: Measured(tuple(r["windows_per_s"] for r in found), found[-1].get("peak_memory_mb"), Runtime(*found[-1]["runtime"]))
+        name: Measured(
+            tuple(r["windows_per_s"] for r in found),
+            found[-1].get("peak_memory_mb"),
+            Runtime(*found[-1]["runtime"]),
+        )
         for name, found in results.items()
         if name not in failed
     }
@@ -159,7 +182,11 @@ def place() -> dict[str, Any]:
     """Target and machine: PyTorch and transformers both train on a GPU when there is one."""
     import torch
 
-    return {"target": CUDA, "machine": gpu()} if torch.cuda.is_available() else {"target": CPU, "machine": machine()}
+    return (
+        {"target": CUDA, "machine": gpu()}
+        if torch.cuda.is_available()
+        else {"target": CPU, "machine": machine()}
+    )
 
 
 def own_seconds() -> float:
@@ -171,16 +198,27 @@ def main(config: TrainingConfig) -> list[TrainingSpeed | Failure]:
     """Measure, append results, print the table. Returns the results of this run."""
     host = this_host()
     conditions: dict[str, Any] = {"load_average": host.load_average, "governor": host.governor}
-    file, teacher, data = ResultFile(config.rows), open_model(config.teacher, kind="pytorch"), resolve(config.data, "train")
+    file = ResultFile(config.rows)
+    teacher = open_model(config.teacher, kind="pytorch")
+    data = resolve(config.data, "train")
     check_plan(config, teacher)
-    date, other = now(), OtherLoad(own_seconds)
+    date = now()
+    other = OtherLoad(own_seconds)
     measured, faults = measure_rounds(config)
-    conditions |= {"affinity": tuple(cores_for(config.threads)), "other_load": other.cores(), "batch": config.batch_size}
+    conditions |= {
+        "affinity": tuple(cores_for(config.threads)),
+        "other_load": other.cores(),
+        "batch": config.batch_size,
+    }
     shared = place() | {
-        "bundle_sha256": teacher.sha256, "stage": "training", "data": Data(data.name, file_sha256(data)), "date": date,
-        "training": {"teacher": config.teacher.name, "layers": config.student_layers}, "threads": config.threads,
+        "bundle_sha256": teacher.sha256,
+        "stage": "training",
+        "data": Data(data.name, file_sha256(data)),
+        "date": date,
+        "training": {"teacher": config.teacher.name, "layers": config.student_layers},
+        "threads": config.threads,
         "command": command_line_of("-m benchmarks.experiments.training_speed", config),
-    }  # fmt: skip
+    }
     results: list[TrainingSpeed | Failure] = []
     for name in config.cases:
         case = CASES[name]
@@ -192,13 +230,19 @@ def main(config: TrainingConfig) -> list[TrainingSpeed | Failure]:
             found = measured[name]
             results.append(
                 TrainingSpeed(
-                    **metadata, **conditions, runtime=found.runtime, objective=case.objective, hidden_dropout=case.hidden_dropout,
-                    attention_dropout=case.attention_dropout, reference=case.reference if case.reference in measured else None,
+                    **metadata,
+                    **conditions,
+                    runtime=found.runtime,
+                    objective=case.objective,
+                    hidden_dropout=case.hidden_dropout,
+                    attention_dropout=case.attention_dropout,
+                    reference=case.reference if case.reference in measured else None,
                     windows_per_s=round(float(np.median(found.windows_per_s)), 2),
                     round_windows_per_s=tuple(round(value, 2) for value in found.windows_per_s),
-                    n_runs=config.steps * len(found.windows_per_s), peak_memory_mb=found.peak_memory_mb,
+                    n_runs=config.steps * len(found.windows_per_s),
+                    peak_memory_mb=found.peak_memory_mb,
                 )
-            )  # fmt: skip
+            )
         file.append(results[-1])
     for table in training_tables(collect(results)[0]):
         print(as_text(table), end="")

@@ -19,7 +19,8 @@ def relative(value: Any) -> str:
 
 
 def command_line_of(script: str, config: Any, positional: str = "") -> str:
-    """`python SCRIPT` (a file, or "-m" and a module) with every option of `config` that is not at its default; paths relative.
+    """`python SCRIPT` (a file, or "-m" and a module) with every option of `config` that is not at its
+    default; paths relative.
 
     `positional` names the field whose values stand without a flag.
     """

@@ -1,6 +1,7 @@
 """A bundle on an NVIDIA GPU, as a worker loads it: PyTorch in fp32, fp16 or bf16, or ONNX Runtime.
 
-A call begins and ends with arrays in the CPU's memory, so what is timed holds the way there and back, and has waited for the GPU.
+A call begins and ends with arrays in the CPU's memory, so what is timed holds the way there and back, and has
+waited for the GPU.
 """
 
 from pathlib import Path
@@ -23,7 +24,8 @@ def import_libraries(path: Path) -> None:
 
 
 def load(path: Path, threads: int, precision: str) -> Model:
-    """Load weights on the first GPU; `precision` is that of PyTorch's weights and arithmetic, an ONNX file has its own."""
+    """Load weights on the first GPU; `precision` is that of PyTorch's weights and arithmetic, an ONNX file
+    has its own."""
     if runtime_of(path) is TorchRuntime:
         return load_pytorch(path, threads, precision, "cuda")
     runtime = OnnxRuntime(path, threads, "CUDAExecutionProvider")
@@ -48,4 +50,5 @@ def peak_memory_mb() -> float:
 
 
 def no_peak_memory() -> None:
-    """ONNX Runtime does not say how much of the GPU's memory it takes, and what the process has in the CPU's is not asked for."""
+    """ONNX Runtime does not say how much of the GPU's memory it takes, and what the process has in the CPU's
+    is not asked for."""

@@ -1,6 +1,7 @@
 """Where workers run: on this machine in any Python environment, on a host by ssh, on an ARM64 CPU under QEMU.
 
-A worker is a process of `benchmarks/measure/worker.py`, asked in the same way over ssh as here (benchmarks/measure/process.py).
+A worker is a process of `benchmarks/measure/worker.py`, asked in the same way over ssh as here
+(benchmarks/measure/process.py).
 """
 
 import re
@@ -36,7 +37,9 @@ TARGETS = "cpu, cuda, ssh:USER@HOST, qemu:CPU or qemu:CPU/litert-1.4.0, such as 
 
 
 class TargetError(PocketQAError):
-    """A target cannot be reached, lacks something, or stopped half-way; the message names it and what to do."""
+    """A target cannot be reached, lacks something, or stopped half-way; the message names it and what to
+    do.
+    """
 
 
 def on_this_machine(
@@ -46,7 +49,10 @@ def on_this_machine(
 
     `precision` is for an adapter that computes one model in several.
     """
-    return Deployment((str(python), "-m", WORKER), {"load": str(path.absolute()), "adapter": adapter, "precision": precision})
+    return Deployment(
+        (str(python), "-m", WORKER),
+        {"load": str(path.absolute()), "adapter": adapter, "precision": precision},
+    )
 
 
 def open_target(name: str) -> "Target":
@@ -59,8 +65,15 @@ def open_target(name: str) -> "Target":
 
 # No question is ever asked; a host that is silent for a minute is gone.
 SSH_OPTIONS = (
-    "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", "-o", "ServerAliveInterval=15", "-o", "ServerAliveCountMax=4",
-)  # fmt: skip
+    "-o",
+    "BatchMode=yes",
+    "-o",
+    "ConnectTimeout=10",
+    "-o",
+    "ServerAliveInterval=15",
+    "-o",
+    "ServerAliveCountMax=4",
+)
 SSH_FAILED = 255  # ssh's own exit code; any other is the command's
 NO_PYTHON = 97
 FOLDER = re.compile(r"/[-\w./+@:]+")
@@ -70,10 +83,11 @@ INSTALL = "python3 -m venv pocketqa && pocketqa/bin/pip install numpy ai-edge-li
 
 
 class SshTarget:
-    """A host that the system's ssh client reaches without a password, so its keys, config and jump hosts all work.
+    """A host that the system's ssh client reaches without a password, so its keys, config and jump hosts all
+    work.
 
-    Opening it connects once; TargetError says what is in the way. Files go through `cat`: boards with a small ssh server have
-    neither scp nor sftp.
+    Opening it connects once; TargetError says what is in the way. Files go through `cat`: boards with a small
+    ssh server have neither scp nor sftp.
     """
 
     emulated = False
@@ -93,10 +107,18 @@ class SshTarget:
     @contextmanager
     def deploy(self, bundle: Bundle) -> Iterator[Deployment]:
         """Copy weights and worker into a new folder of the host, removed in the end."""
-        made = self.shell('mktemp -d "${TMPDIR:-/tmp}/pocketqa.XXXXXX"').decode(errors="replace").strip().splitlines()[-1:]
+        made = (
+            self.shell('mktemp -d "${TMPDIR:-/tmp}/pocketqa.XXXXXX"')
+            .decode(errors="replace")
+            .strip()
+            .splitlines()[-1:]
+        )
         if not made or not FOLDER.fullmatch(made[0]):
-            raise TargetError(f"{self.name}: mktemp printed no folder but {made}; does its shell print something at login?")
-        folder, weights = made[0], bundle.weights.name
+            raise TargetError(
+                f"{self.name}: mktemp printed no folder but {made}; does its shell print something at login?"
+            )
+        folder = made[0]
+        weights = bundle.weights.name
         files = sorted({*WORKER_FILES, KINDS[bundle.kind].file})
         try:
             self.shell(f"mkdir -p {' '.join(f'{folder}/{Path(file).parent}' for file in files)}")
@@ -107,7 +129,9 @@ class SshTarget:
             request = {"load": f"{folder}/{weights}", "sha256": bundle.manifest["files"][weights]}
             yield Deployment(tuple(start), request, self.name, f"ssh {self.host} '{INSTALL}'", SSH_FAILED)
         finally:
-            with suppress(TargetError):  # a host that is gone keeps the folder; the error that matters is on its way already
+            with suppress(
+                TargetError
+            ):  # a host that is gone keeps the folder; the error that matters is on its way already
                 self.shell(f"rm -rf {folder}")
 
     def command(self, script: str) -> list[str]:
@@ -117,14 +141,18 @@ class SshTarget:
     def shell(self, script: str, stdin: Any = subprocess.DEVNULL) -> bytes:
         """Run a script on the host: its output."""
         try:
-            done = subprocess.run(self.command(script), stdin=stdin, capture_output=True, check=False, timeout=SHELL_TIMEOUT_S)
+            done = subprocess.run(
+                self.command(script), stdin=stdin, capture_output=True, check=False, timeout=SHELL_TIMEOUT_S
+            )
         except FileNotFoundError:
             raise TargetError(
                 f"--target {self.name} needs the ssh client, which is not installed; install openssh-client"
             ) from None
         except subprocess.TimeoutExpired:
             hint = "is its disk or network stuck?"
-            raise TargetError(f"{self.name}: does not answer within {SHELL_TIMEOUT_S:g} seconds; {hint}") from None
+            raise TargetError(
+                f"{self.name}: does not answer within {SHELL_TIMEOUT_S:g} seconds; {hint}"
+            ) from None
         if done.returncode == NO_PYTHON:
             raise TargetError(f"{self.name}: has no python3; install Python 3.9 or newer there")
         if done.returncode != 0:
@@ -140,14 +168,15 @@ SETUP_COMMAND = "benchmarks/measure/arm64_python.sh"
 
 
 class QemuTarget:
-    """An ARM64 CPU under QEMU's user mode: what a model answers there, and how many instructions that takes; never how long.
+    """An ARM64 CPU under QEMU's user mode: what a model answers there, and how many instructions that takes;
+    never how long.
 
-    qemu:CPU/litert-1.4.0 has LiteRT of the Android app's release line. TargetError when benchmarks/measure/arm64_python.sh has not set it
-    up, or not this CPU or LiteRT. QEMU emulates floating point in software, so
-    its time tells nothing; the instructions a program executes are the CPU's own, and a plugin counts them between the marks that
-    the worker sets around each runtime call: neither loading and packing weights nor Python's start is in the count. It repeats:
-    a second run of two windows of a 3-layer int8 student differed by 15 in 267 million instructions in LiteRT, by 0.05 % in ONNX
-    Runtime.
+    qemu:CPU/litert-1.4.0 has LiteRT of the Android app's release line. TargetError when
+    benchmarks/measure/arm64_python.sh has not set it up, or not this CPU or LiteRT. QEMU emulates floating
+    point in software, so its time tells nothing; the instructions a program executes are the CPU's own, and a
+    plugin counts them between the marks that the worker sets around each runtime call: neither loading and
+    packing weights nor Python's start is in the count. It repeats: a second run of two windows of a 3-layer
+    int8 student differed by 15 in 267 million instructions in LiteRT, by 0.05 % in ONNX Runtime.
     """
 
     emulated = True
@@ -160,9 +189,13 @@ class QemuTarget:
             raise TargetError(f"--target {name}: {SETUP} has no ARM64 Python; run {SETUP_COMMAND} once")
         known = sorted(path.name for path in (SETUP / "cpus").iterdir())
         if self.cpu not in known:
-            raise TargetError(f"--target {name}: no such CPU; there are {', '.join(QEMU + cpu for cpu in known)}")
+            raise TargetError(
+                f"--target {name}: no such CPU; there are {', '.join(QEMU + cpu for cpu in known)}"
+            )
         if self.litert and not (SETUP / f"litert-{self.litert}").is_dir():
-            raise TargetError(f"--target {name}: {SETUP} has no LiteRT {self.litert}; remove it and run {SETUP_COMMAND}")
+            raise TargetError(
+                f"--target {name}: {SETUP} has no LiteRT {self.litert}; remove it and run {SETUP_COMMAND}"
+            )
         self.qemu = versions.read_text(encoding="utf-8").splitlines()[0]
 
     def describe(self, system: Mapping[str, Any]) -> Machine:
@@ -176,18 +209,27 @@ class QemuTarget:
             marks = Path(folder) / "marks"
             environment = {"ICOUNT_FILE": str(marks), "LITERT": self.litert}
             start = (str(SETUP.absolute() / "python-arm64"), self.cpu, "-m", WORKER)
-            yield Deployment(start, {"load": str(bundle.weights.absolute())}, self.name, environment=environment, marks=marks)
+            yield Deployment(
+                start,
+                {"load": str(bundle.weights.absolute())},
+                self.name,
+                environment=environment,
+                marks=marks,
+            )
 
 
 Target = SshTarget | QemuTarget
 
 
 def count_between_marks(text: str, n_calls: int) -> np.ndarray:
-    """Instructions of each call, (n_calls,), from the plugin's lines: the count before and after each call, one a line."""
+    """Instructions of each call, (n_calls,), from the plugin's lines: the count before and after each call,
+    one a line."""
     try:
         marks = np.array([int(line) for line in text.splitlines()], np.int64)
     except ValueError:
         marks = np.zeros(0, np.int64)
     if len(marks) != 2 * n_calls or (np.diff(marks) < 0).any():
-        raise TargetError(f"the instruction counter set {len(marks)} marks for {n_calls} calls; run {SETUP_COMMAND} again")
+        raise TargetError(
+            f"the instruction counter set {len(marks)} marks for {n_calls} calls; run {SETUP_COMMAND} again"
+        )
     return marks[1::2] - marks[::2]

@@ -1,4 +1,5 @@
-"""Latency and throughput of a comparison's models, in turns, each in a process of its own; a result for each setting.
+"""Latency and throughput of a comparison's models, in turns, each in a process of its own; a result for each
+setting.
 
 A run that is stopped leaves a journal beside the results, and the same comparison goes on from it.
 """
@@ -58,7 +59,8 @@ class Timing:
 
 def measure_latency(timing: Timing) -> None:
     """Time all models that have not failed, with each number of threads in turn, and append their results."""
-    run, host = timing.run, timing.host
+    run = timing.run
+    host = timing.host
     if not run.models:
         return
     if why := host.not_idle():
@@ -74,35 +76,52 @@ def measure_latency(timing: Timing) -> None:
 
 
 def _measure_pass(timing: Timing, threads: int, journal: Journal) -> None:
-    run, plan, host = timing.run, timing.plan, timing.host
+    run = timing.run
+    plan = timing.plan
+    host = timing.host
     models = [model for model in run.models if model.error is None]
     there = {result_key(result) for result in run.file.old}
-    missing = {(m.sha256, s): key for m in models for s in timing.settings if (key := _key(timing, m, s, threads)) not in there}
+    missing = {
+        (m.sha256, s): key
+        for m in models
+        for s in timing.settings
+        if (key := _key(timing, m, s, threads)) not in there
+    }
     if not missing:
         return  # a run that was stopped in a later pass has these results
     timed = []
     for model in models:
         windows = {setting: _timed(timing, model, setting) for setting in timing.settings}
-        sampled = sample_windows(_windows(timing, model, Setting(UNPADDED)), AROUND_WINDOWS) if host.here else []
+        sampled = (
+            sample_windows(_windows(timing, model, Setting(UNPADDED)), AROUND_WINDOWS) if host.here else []
+        )
         timed.append(TimedModel(model.sha256, model.runtime, model.deployment, windows, sampled))
     note(f"latency of {len(timed)} models in turns, threads {threads}, {plan.n_rounds} rounds")
     cores = host.cores_for(threads)
     progress = sys.stderr.isatty()
-    other_load = run_interleaved_rounds(timed, timing.settings, plan, threads, cores, journal, progress=progress)
+    other_load = run_interleaved_rounds(
+        timed, timing.settings, plan, threads, cores, journal, progress=progress
+    )
     for model, one in zip(models, timed, strict=True):
         if one.error is not None:
             run.fail(model, one.error, threads=threads)
             continue
         common = {
-            "threads": threads, "affinity": tuple(cores), "quick": plan.quick, "governor": host.governor,
-            "load_average": host.load_average, **one.process_metrics,
-        }  # fmt: skip
+            "threads": threads,
+            "affinity": tuple(cores),
+            "quick": plan.quick,
+            "governor": host.governor,
+            "load_average": host.load_average,
+            **one.process_metrics,
+        }
         if host.here:
             common |= {"other_load": other_load, **_around(timing, model, one)}
         for setting in (s for s in timing.settings if (model.sha256, s) in missing):
             lengths = setting.for_model(model.bundle.settings)
             figures = latency_figures(one.turns[setting], setting, plan)
-            run.file.append(Latency(**run.common(model), **common, lengths=lengths, batch=setting.batch, **figures))
+            run.file.append(
+                Latency(**run.common(model), **common, lengths=lengths, batch=setting.batch, **figures)
+            )
 
 
 def result_key(result: AnyResult) -> tuple[Any, ...] | None:
@@ -125,12 +144,14 @@ def window_settings(settings: QASettings, lengths: Lengths) -> QASettings:
     if lengths in (UNPADDED, settings.max_length):
         return settings
     shorter = int(lengths)
-    question, step = min(settings.max_question_length, shorter // 6), min(settings.doc_stride, shorter // 3)
+    question = min(settings.max_question_length, shorter // 6)
+    step = min(settings.doc_stride, shorter // 3)
     return replace(settings, max_length=shorter, doc_stride=step, max_question_length=question)
 
 
 def _windows(timing: Timing, model: ModelUnderTest, setting: Setting) -> list[Window]:
-    """The windows that all rounds of a setting compute; models of the same tokenizer and settings have the same."""
+    """The windows that all rounds of a setting compute; models of the same tokenizer and settings have the
+    same."""
     settings = window_settings(model.bundle.settings, setting.for_model(model.bundle.settings))
     key = f"{model.bundle.manifest['files'].get('tokenizer.json')} {replace(settings, null_threshold=None)}"
     if key not in timing.windows:
@@ -140,13 +161,16 @@ def _windows(timing: Timing, model: ModelUnderTest, setting: Setting) -> list[Wi
 
 def _timed(timing: Timing, model: ModelUnderTest, setting: Setting) -> TimedWindows:
     lengths = setting.for_model(model.bundle.settings)
-    windows = [(window.input_ids.tolist(), window.context_begin) for window in _windows(timing, model, setting)]
+    windows = [
+        (window.input_ids.tolist(), window.context_begin) for window in _windows(timing, model, setting)
+    ]
     return TimedWindows(windows, 1 if lengths == UNPADDED else int(lengths))
 
 
 def _around(timing: Timing, model: ModelUnderTest, one: TimedModel) -> dict[str, Any]:
     """Times of what stands around the runtime call: tokenizing a question, decoding a window."""
-    settings, windows = model.bundle.settings, one.sampled
+    settings = model.bundle.settings
+    windows = one.sampled
     return {
         "tokenize_ms_p50": tokenize_ms_p50(windows, timing.run.examples, model.bundle.tokenizer(), settings),
         "decode_ms_p50": decode_ms_p50(windows, one.logits, settings),

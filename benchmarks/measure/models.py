@@ -1,4 +1,5 @@
-"""Models under test: bundles, what other tools made of one, a bundle in other precisions on a GPU; and the run they share."""
+"""Models under test: bundles, what other tools made of one, a bundle in other precisions on a GPU; and the
+run they share."""
 
 import hashlib
 import importlib
@@ -36,7 +37,8 @@ CALIBRATION_WINDOWS = 128
 
 @dataclass
 class ModelUnderTest:
-    """One model of a run. Of a peer `bundle` is what the other tool started from; `metadata` are its fields of a Result."""
+    """One model of a run. Of a peer `bundle` is what the other tool started from; `metadata` are its fields
+    of a Result."""
 
     bundle: Bundle
     metadata: dict[str, Any]
@@ -78,7 +80,13 @@ class Run:
     def common(self, model: ModelUnderTest) -> dict[str, Any]:
         """The fields that all results of a model have."""
         where = {"target": self.target, "machine": self.machine, "data": self.data}
-        return {**model.metadata, "runtime": model.runtime, **where, "command": self.command, "date": self.date}
+        return {
+            **model.metadata,
+            "runtime": model.runtime,
+            **where,
+            "command": self.command,
+            "date": self.date,
+        }
 
     def fail(self, model: ModelUnderTest, error: Exception | str, **more: Any) -> None:
         """Append a failure; the model is measured no further."""
@@ -96,11 +104,16 @@ def bundle_metadata(bundle: Bundle, name: str) -> dict[str, Any]:
     """The fields of a Result that are a bundle's own."""
     parameters = bundle.manifest["parameters"]
     return {
-        "model": name, "bundle_sha256": bundle.sha256, "parent_sha256": (bundle.manifest.get("parent") or {}).get("sha256"),
-        "stage": bundle.stage, "precision": bundle.precision, "embeddings": bundle.manifest.get("embeddings"),
-        "params": parameters["total"], "params_without_embeddings": parameters["without_embeddings"],
+        "model": name,
+        "bundle_sha256": bundle.sha256,
+        "parent_sha256": (bundle.manifest.get("parent") or {}).get("sha256"),
+        "stage": bundle.stage,
+        "precision": bundle.precision,
+        "embeddings": bundle.manifest.get("embeddings"),
+        "params": parameters["total"],
+        "params_without_embeddings": parameters["without_embeddings"],
         "size_bytes": bundle.weights.stat().st_size,
-    }  # fmt: skip
+    }
 
 
 def sha256_of(*parts: object) -> str:
@@ -109,7 +122,8 @@ def sha256_of(*parts: object) -> str:
 
 
 def find_bundles(named: Sequence[Path], also: Sequence[Path] = ()) -> list[Bundle]:
-    """Open the bundles or checkpoints named, or all of the demo, and `also` others. A named one that is none raises BundleError.
+    """Open the bundles or checkpoints named, or all of the demo, and `also` others. A named one that is none
+    raises BundleError.
 
     Each is taken once.
     """
@@ -129,7 +143,10 @@ def display_names(paths: Sequence[Path]) -> list[str]:
     parts = [path.resolve().parts for path in paths]
     names = [own[-1] for own in parts]
     for depth in range(2, max((len(own) for own in parts), default=0) + 1):
-        names = ["/".join(own[-depth:]) if names.count(name) > 1 else name for own, name in zip(parts, names, strict=True)]
+        names = [
+            "/".join(own[-depth:]) if names.count(name) > 1 else name
+            for own, name in zip(parts, names, strict=True)
+        ]
     return names
 
 
@@ -140,7 +157,9 @@ def find_models(named: Sequence[Path], also: Sequence[Path] = ()) -> list[ModelU
         try:
             str(bundle.path.resolve()).encode()
         except UnicodeEncodeError:
-            raise BundleError(f"{str(bundle.path)!r}: not valid UTF-8, which result rows require; rename the folder") from None
+            raise BundleError(
+                f"{str(bundle.path)!r}: not valid UTF-8, which result rows require; rename the folder"
+            ) from None
     names = display_names([bundle.path for bundle in bundles])
     return [model_of(bundle, name) for bundle, name in zip(bundles, names, strict=True)]
 
@@ -162,7 +181,9 @@ def choose_baseline(models: Sequence[ModelUnderTest], named: Path | None) -> Mod
     teachers = [m for m in models if m.bundle.is_teacher]
     hashes = {m.sha256 for m in teachers}
     # One that was made of another of them, by storing or fine-tuning it, is no baseline of itself.
-    teachers = [m for m in teachers if not hashes & {one["sha256"] for one in m.bundle.manifest.get("ancestors", [])}]
+    teachers = [
+        m for m in teachers if not hashes & {one["sha256"] for one in m.bundle.manifest.get("ancestors", [])}
+    ]
     if len(teachers) > 1:
         names = ", ".join(m.name for m in teachers)
         raise OptionError(f"several possible baselines ({names}); choose one with --baseline BUNDLE")
@@ -176,19 +197,30 @@ def n_ancestors(model: ModelUnderTest, models: Sequence[ModelUnderTest]) -> int:
 
 
 def peer_models(student: ModelUnderTest) -> list[ModelUnderTest]:
-    """A model for each peer of a PyTorch bundle; one that cannot be made has an error. Calibration sees training data only."""
-    bundle, models = student.bundle, []
+    """A model for each peer of a PyTorch bundle; one that cannot be made has an error. Calibration sees
+    training data only."""
+    bundle = student.bundle
+    models = []
     shared = {key: student.metadata[key] for key in ("params", "params_without_embeddings")}
     with tempfile.TemporaryDirectory() as folder:
         windows = make_windows(read_squad(resolve(EMBEDDED, "train")), bundle.tokenizer(), bundle.settings)
-        content = [(window.input_ids, window.context_begin) for window in sample_windows(windows, CALIBRATION_WINDOWS)]
+        content = [
+            (window.input_ids, window.context_begin)
+            for window in sample_windows(windows, CALIBRATION_WINDOWS)
+        ]
         calibration = write_windows(Path(folder) / "calibration.npz", content)
         for peer in PEERS.values():
             metadata = shared | {
-                "model": f"{student.name}-{peer.name}", "bundle_sha256": sha256_of(peer.name, bundle.sha256),
-                "parent_sha256": bundle.sha256, "stage": "peer", "precision": peer.precision, "peer": peer.name,
-            }  # fmt: skip
-            model = ModelUnderTest(bundle, metadata, on_this_machine(bundle.path, peer.module), in_process=False)
+                "model": f"{student.name}-{peer.name}",
+                "bundle_sha256": sha256_of(peer.name, bundle.sha256),
+                "parent_sha256": bundle.sha256,
+                "stage": "peer",
+                "precision": peer.precision,
+                "peer": peer.name,
+            }
+            model = ModelUnderTest(
+                bundle, metadata, on_this_machine(bundle.path, peer.module), in_process=False
+            )
             models.append(model)
             try:
                 note(f"{model.name}: converting, unless its converted model is kept")
@@ -209,7 +241,9 @@ def gpu() -> Machine:
     import torch
 
     if not torch.cuda.is_available():
-        raise OptionError(f"--target {CUDA}: PyTorch {torch.__version__} sees no NVIDIA GPU here; leave --target out")
+        raise OptionError(
+            f"--target {CUDA}: PyTorch {torch.__version__} sees no NVIDIA GPU here; leave --target out"
+        )
     properties = torch.cuda.get_device_properties(0)
     return Machine(f"{properties.name}, {properties.total_memory / 2**30:.0f} GiB, CUDA {torch.version.cuda}")
 
@@ -223,7 +257,8 @@ def onnx_has_cuda() -> bool:
 
 
 def gpu_models(models: Sequence[ModelUnderTest]) -> list[ModelUnderTest]:
-    """What is measured of these bundles on a GPU: PyTorch in three precisions, ONNX where its runtime has CUDA.
+    """What is measured of these bundles on a GPU: PyTorch in three precisions, ONNX where its runtime has
+    CUDA.
 
     OptionError when nothing is. Dynamic int8 is left out: its operators have kernels for the CPU alone.
     """
@@ -235,9 +270,14 @@ def gpu_models(models: Sequence[ModelUnderTest]) -> list[ModelUnderTest]:
         elif bundle.kind == "onnx" and bundle.precision in GPU_PRECISIONS and onnx_has_cuda():
             found.append(_on_gpu(model, bundle.precision))
         else:
-            note(f"{model.name}: skipped, no runtime here computes {bundle.kind} in {bundle.precision} on a GPU")
+            note(
+                f"{model.name}: skipped, no runtime here computes {bundle.kind} in {bundle.precision} on a "
+                "GPU"
+            )
     if not found:
-        raise OptionError(f"--target {CUDA}: none of the bundles can be computed on a GPU here; name a PyTorch bundle")
+        raise OptionError(
+            f"--target {CUDA}: none of the bundles can be computed on a GPU here; name a PyTorch bundle"
+        )
     return found
 
 
@@ -249,13 +289,19 @@ def _size_bytes(model: QAModel, bytes_per_parameter: int) -> int:
 
 def _on_gpu(model: ModelUnderTest, precision: str) -> ModelUnderTest:
     """A bundle in a precision; the bundle's own is the bundle itself, another makes it another model."""
-    own = "fp32" if model.bundle.kind == "pytorch" else model.bundle.precision  # however PyTorch's weights are stored
+    own = (
+        "fp32" if model.bundle.kind == "pytorch" else model.bundle.precision
+    )  # however PyTorch's weights are stored
     deployment = on_this_machine(model.bundle.weights, "benchmarks.measure.cuda_adapter", precision=precision)
     metadata = dict(model.metadata)
     if precision != own:
         metadata |= {
-            "model": f"{model.name}-{precision}", "precision": precision, "parent_sha256": model.sha256,
+            "model": f"{model.name}-{precision}",
+            "precision": precision,
+            "parent_sha256": model.sha256,
             "bundle_sha256": sha256_of(model.sha256, precision),
-            "size_bytes": _size_bytes(QAModel.from_pretrained(model.bundle.path), 4 if precision == "fp32" else 2),
-        }  # fmt: skip
+            "size_bytes": _size_bytes(
+                QAModel.from_pretrained(model.bundle.path), 4 if precision == "fp32" else 2
+            ),
+        }
     return replace(model, metadata=metadata, deployment=deployment, in_process=False)

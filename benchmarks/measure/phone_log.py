@@ -1,8 +1,9 @@
 """Results out of the logs of LiteRT's benchmark tool (benchmark_model), run on a phone.
 
-The tool's output is that of tflite/tools/benchmark/benchmark_model.cc in github.com/google-ai-edge/LiteRT, and of the same
-file in TensorFlow before: lines with or without a level in front ("INFO: "), or with a logcat stamp ("I tflite  : ").
-Times are microseconds; the file size is in 1e6 bytes, memory in 2^20, each printed with six digits.
+The tool's output is that of tflite/tools/benchmark/benchmark_model.cc in github.com/google-ai-edge/LiteRT,
+and of the same file in TensorFlow before: lines with or without a level in front ("INFO: "), or with a logcat
+stamp ("I tflite  : "). Times are microseconds; the file size is in 1e6 bytes, memory in 2^20, each printed
+with six digits.
 """
 
 import math
@@ -22,21 +23,27 @@ from qa.formats.registry import KINDS
 MIB = 2**20 / 1e6
 MAX_ERROR_LENGTH = 300  # of a failed run; the tool may print its whole usage
 
-# The first lines of a run, in their order; the app that wraps the tool leaves out the first, old tools the second.
+# The first lines of a run, in their order; the app that wraps the tool leaves out the first, old tools the
+# second.
 BEGINNINGS = ("STARTING!", "Log parameter values verbosely:", "Graph: [")
-COUNT = re.compile(r"(?<!\(microseconds\): )(?<!\(bytes\): )\bcount=\d+.*")  # not those of an operator profile
+COUNT = re.compile(
+    r"(?<!\(microseconds\): )(?<!\(bytes\): )\bcount=\d+.*"
+)  # not those of an operator profile
 TIMINGS = re.compile(
     r"Inference timings in us: Init: (\S+), First inference: (\S+), Warmup \(avg\): (\S+), Inference \(avg\): (\S+)"
 )
 ERROR = re.compile(r"(?:\b(?:ERROR|FATAL): |\b[EF][ /]tflite *(?:\( *\d+\))? *: )(.*)")
 FAILED = re.compile(r"Benchmarking failed|failed to invoke")
-APPLIED = re.compile(r"\b[Aa]pplied (\S+) delegate, and the model graph will be (?:completely|partially) executed")
+APPLIED = re.compile(
+    r"\b[Aa]pplied (\S+) delegate, and the model graph will be (?:completely|partially) executed"
+)
 XNNPACK = "Created TensorFlow Lite XNNPACK delegate for CPU"  # by default, unless --use_xnnpack is given
 COMPILED_MODEL = re.compile(r"BENCHMARK RESULTS|Model initialization: ")
 
 
 class PhoneLogError(PocketQAError):
-    """A log of the benchmark tool cannot be used; the message names file, line, what is missing and what to do."""
+    """A log of the benchmark tool cannot be used; the message names file, line, what is missing and what to
+    do."""
 
 
 @dataclass(frozen=True)
@@ -62,14 +69,18 @@ def read_runs(path: Path) -> list[PhoneRun]:
     runs = [_parse(path, number, lines) for number, lines in _split(_read_lines(path))]
     if not runs:
         raise PhoneLogError(
-            f"{path}: holds no run of LiteRT's benchmark tool (no line 'Graph: [...]'); give the complete output of "
+            f"{path}: holds no run of LiteRT's benchmark tool (no line 'Graph: [...]'); give the complete "
+            "output of "
             "android_aarch64_benchmark_model, or of adb logcat -d -s tflite"
         )
     return runs
 
 
-def phone_results(path: Path, models: Sequence[ModelUnderTest], run: Mapping[str, Any]) -> list[PhoneLatency | Failure]:
-    """A result for each run in a log, with the metadata of the TFLite bundle it measured. PhoneLogError when that is not clear.
+def phone_results(
+    path: Path, models: Sequence[ModelUnderTest], run: Mapping[str, Any]
+) -> list[PhoneLatency | Failure]:
+    """A result for each run in a log, with the metadata of the TFLite bundle it measured. PhoneLogError when
+    that is not clear.
 
     `run` has machine, command and date of all results.
     """
@@ -77,20 +88,28 @@ def phone_results(path: Path, models: Sequence[ModelUnderTest], run: Mapping[str
     for one in read_runs(path):
         metadata = {**owner(one, models).metadata, **run, "target": PHONE, "runtime": one.runtime}
         metadata |= {"threads": one.threads, "lengths": _length(one)}
-        found.append(PhoneLatency(**metadata, **one.figures) if one.error is None else Failure(**metadata, error=one.error))
+        found.append(
+            PhoneLatency(**metadata, **one.figures)
+            if one.error is None
+            else Failure(**metadata, error=one.error)
+        )
     return found
 
 
 def owner(run: PhoneRun, models: Sequence[ModelUnderTest]) -> ModelUnderTest:
-    """The bundle whose file the run measured: of the size the tool saw and, where several have it, of the name on the phone.
+    """The bundle whose file the run measured: of the size the tool saw and, where several have it, of the
+    name on the phone.
 
-    A run that failed before it told the size goes by the name alone. PhoneLogError when it is none of them or unclear.
+    A run that failed before it told the size goes by the name alone. PhoneLogError when it is none of them or
+    unclear.
     """
     path = PurePosixPath(run.graph)
     named = [s for s in models if s.bundle.path.resolve().name in (path.stem, path.parent.name)]
     if run.size_mb is None:
         if run.error is None:
-            raise PhoneLogError(f"{run.where}: no line 'The input model file size (MB)', so nothing shows what was measured")
+            raise PhoneLogError(
+                f"{run.where}: no line 'The input model file size (MB)', so nothing shows what was measured"
+            )
         if len(models) == 1 and path.name == KINDS["tflite"].weights:
             named = list(models)
         if len(named) != 1:
@@ -99,13 +118,14 @@ def owner(run: PhoneRun, models: Sequence[ModelUnderTest]) -> ModelUnderTest:
                 "run it again, or name only the bundle whose file it was"
             )
         return named[0]
-    # Six digits are the size to 100 bytes or better. A file of another model that happens to agree is one of the same shape
-    # and precision, which takes the same time.
+    # Six digits are the size to 100 bytes or better. A file of another model that happens to agree is one of
+    # the same shape and precision, which takes the same time.
     fitting = [s for s in models if float(f"{s.metadata['size_bytes'] / 1e6:.6g}") == run.size_mb]
     if not fitting or (named and not any(s in named for s in fitting)):
         sizes = ", ".join(f"{s.metadata['model']} ({s.metadata['size_bytes'] / 1e6:.6g} MB)" for s in models)
         raise PhoneLogError(
-            f"{run.where}: {run.graph} of {run.size_mb:g} MB was measured, which is not the model.tflite of {sizes}; "
+            f"{run.where}: {run.graph} of {run.size_mb:g} MB was measured, which is not the model.tflite of "
+            f"{sizes}; "
             "name the bundle whose file is on the phone"
         )
     if len(fitting) > 1:
@@ -120,7 +140,8 @@ def owner(run: PhoneRun, models: Sequence[ModelUnderTest]) -> ModelUnderTest:
 
 
 def _length(run: PhoneRun) -> int | None:
-    """The window length that was measured, None when the log does not tell. PhoneLogError when the inputs had another."""
+    """The window length that was measured, None when the log does not tell. PhoneLogError when the inputs had
+    another."""
     named = re.fullmatch(r"qa(\d+)", run.signature or "")
     if named is None:
         return None
@@ -135,7 +156,8 @@ def _length(run: PhoneRun) -> int | None:
 
 
 def _read_lines(path: Path) -> list[str]:
-    """The whole lines of a text file, UTF-8 or UTF-16 (as Windows PowerShell writes it); PhoneLogError when it is no text."""
+    """The whole lines of a text file, UTF-8 or UTF-16 (as Windows PowerShell writes it); PhoneLogError when
+    it is no text."""
     raw = path.read_bytes()
     encoding = "utf-16" if raw.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) else "utf-8-sig"
     text = raw.decode(encoding, errors="replace")
@@ -145,7 +167,8 @@ def _read_lines(path: Path) -> list[str]:
 
 
 def _split(lines: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
-    """The lines of each run with the number of its first; lines before and between that tell nothing are left out."""
+    """The lines of each run with the number of its first; lines before and between that tell nothing are left
+    out."""
     parts: list[tuple[int, list[str]]] = [(1, [])]
     reached = -1
     for number, line in enumerate(lines, start=1):
@@ -169,7 +192,8 @@ def _parse(path: Path, number: int, lines: Sequence[str]) -> PhoneRun:
             "so run android_aarch64_benchmark_model of the Interpreter API"
         )
 
-    # Parameters come before the model is loaded; later ones would be those of a next run that lacks its first lines.
+    # Parameters come before the model is loaded; later ones would be those of a next run that lacks its first
+    # lines.
     parameters = list(takewhile(lambda line: "Loaded model" not in line, lines))
 
     def parameter(name: str) -> str | None:
@@ -183,7 +207,9 @@ def _parse(path: Path, number: int, lines: Sequence[str]) -> PhoneRun:
     figures, error = _figures(lines)
     graph = parameter("Graph")
     if graph is None:
-        raise PhoneLogError(f"{where}: no line 'Graph: [...]', so nothing shows which file was measured{_because(error)}")
+        raise PhoneLogError(
+            f"{where}: no line 'Graph: [...]', so nothing shows which file was measured{_because(error)}"
+        )
     threads = parameter("Num threads") or parameter("#threads used for CPU inference") or ""
     return PhoneRun(
         where=where,
@@ -191,7 +217,9 @@ def _parse(path: Path, number: int, lines: Sequence[str]) -> PhoneRun:
         size_mb=_positive(after("The input model file size (MB): ")),
         signature=after("Using signature: ") or parameter("Signature to run"),
         input_shapes=parameter("Input shapes"),
-        threads=int(threads) if threads.isdecimal() and int(threads) > 0 else None,  # -1 leaves it to the runtime
+        threads=int(threads)
+        if threads.isdecimal() and int(threads) > 0
+        else None,  # -1 leaves it to the runtime
         runtime=Runtime("LiteRT", variant=" ".join(f"+ {name}" for name in _delegates(lines))),
         figures=figures,
         error=error,
@@ -217,9 +245,15 @@ def _delegates(lines: Sequence[str]) -> list[str]:
 def _figures(lines: Sequence[str]) -> tuple[dict[str, Any], str | None]:
     """The figures of a run by the names of a PhoneLatency, and its error if it failed."""
     timings = [match.groups() for line in lines if (match := TIMINGS.search(line))]
-    counts = [dict(re.findall(r"(\w+)=([-+.\w]+)", match.group())) for line in lines if (match := COUNT.search(line))]
+    counts = [
+        dict(re.findall(r"(\w+)=([-+.\w]+)", match.group()))
+        for line in lines
+        if (match := COUNT.search(line))
+    ]
     errors = [match.group(1).strip() for line in lines if (match := ERROR.search(line))]
-    said = "; ".join(text for text in dict.fromkeys(errors) if "Benchmarking failed" not in text)[:MAX_ERROR_LENGTH]
+    said = "; ".join(text for text in dict.fromkeys(errors) if "Benchmarking failed" not in text)[
+        :MAX_ERROR_LENGTH
+    ]
     if any(FAILED.search(line) for line in lines):
         return {}, f"benchmark_model failed: {said or 'it does not say why'}"
     if not timings:
@@ -228,10 +262,15 @@ def _figures(lines: Sequence[str]) -> tuple[dict[str, Any], str | None]:
     if not counts:
         return {}, "no line 'count=...', so nothing shows how often it ran; give the complete output"
     init, first, _, mean = (_positive(text) for text in timings[-1])
-    measured, warmup = counts[-1], counts[0] if len(counts) > 1 else {}
+    measured = counts[-1]
+    warmup = counts[0] if len(counts) > 1 else {}
     n_runs, n_warmup = (_count(printed.get("count", "")) for printed in (measured, warmup))
     if not n_runs:
-        return {}, f"no run was timed (count={measured['count']}); run it again without --dry_run and with --num_runs"
+        return (
+            {},
+            f"no run was timed (count={measured['count']}); run it again without --dry_run and with "
+            "--num_runs",
+        )
     if mean is None:
         return {}, f"the mean time is {timings[-1][-1]}; run it again"
     times = {"p50": _positive(measured.get("median")), "p95": _positive(measured.get("p95"))}
@@ -241,7 +280,11 @@ def _figures(lines: Sequence[str]) -> tuple[dict[str, Any], str | None]:
     memory = _last(lines, r"Memory footprint delta from the start of the tool \(MB\): init=\S+ overall=(\S+)")
     memory = memory or _last(lines, r"\bPeak memory footprint \(MB\): init=\S+ overall=(\S+)")  # of old tools
     peak = _last(lines, r"Overall peak memory footprint \(MB\) via periodic monitoring: (\S+)")
-    others = {"load_ms": init and init / 1e3, "peak_memory_mb": peak and peak * MIB, "memory_growth_mb": memory and memory * MIB}
+    others = {
+        "load_ms": init and init / 1e3,
+        "peak_memory_mb": peak and peak * MIB,
+        "memory_growth_mb": memory and memory * MIB,
+    }
     return figures | {key: round(value, 1) for key, value in others.items() if value is not None}, None
 
 

@@ -1,6 +1,8 @@
-"""Results out of the JSON that the Android app's benchmark shares (BenchmarkReport.java writes it); `Report` is the format.
+"""Results out of the JSON that the Android app's benchmark shares (BenchmarkReport.java writes it); `Report`
+is the format.
 
-Times are nanoseconds, one for each run, so that all statistics are made here, of the same runs. null: the phone does not tell.
+Times are nanoseconds, one for each run, so that all statistics are made here, of the same runs. null: the
+phone does not tell.
 """
 
 import math
@@ -32,7 +34,8 @@ class Part(Struct, kw_only=True, forbid_unknown_fields=True):
 
     threads: Count
     times_ns: Times
-    """Of windows the runtime's call, with filling its inputs before and reading its logits after; of a question all of it."""
+    """Of windows the runtime's call, with filling its inputs before and reading its logits after; of a
+    question all of it."""
     thermal_before: int | None
     thermal_after: int | None
     """Android's thermal status, 0 (none) to 6 (shutdown)."""
@@ -128,7 +131,9 @@ def read_report(path: Path) -> Report:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         said = f"not a complete benchmark report of the app ({error})"
         raise PhoneReportError(f"{path}: {said}; share it from the app again") from None
-    raise PhoneReportError(f"{path}: report format {version}, but {VERSION} is supported; use the app of this project")
+    raise PhoneReportError(
+        f"{path}: report format {version}, but {VERSION} is supported; use the app of this project"
+    )
 
 
 def report_machine(report: Report) -> Machine:
@@ -140,41 +145,66 @@ def report_machine(report: Report) -> Machine:
 def report_results(
     path: Path, models: Sequence[ModelUnderTest], run: Mapping[str, Any]
 ) -> list[PhoneLatency | PhoneQuestions | Failure]:
-    """A result for each signature and number of threads, and for the questions. PhoneReportError when no bundle has the file.
+    """A result for each signature and number of threads, and for the questions. PhoneReportError when no
+    bundle has the file.
 
     `run` has command and date of all results, and the machine where the command names it.
     """
     report = read_report(path)
-    owner = next((m for m in models if m.bundle.manifest["files"][m.bundle.weights.name] == report.model.sha256), None)
+    owner = next(
+        (m for m in models if m.bundle.manifest["files"][m.bundle.weights.name] == report.model.sha256), None
+    )
     if owner is None:
         names = ", ".join(model.name for model in models)
         raise PhoneReportError(
-            f"{path}: {report.model.name} ({report.model.precision}, SHA-256 {report.model.sha256[:12]}) was measured, which is "
+            f"{path}: {report.model.name} ({report.model.precision}, SHA-256 {report.model.sha256[:12]}) "
+            "was measured, which is "
             f"not the model.tflite of {names}; name the bundle whose file is on the phone"
         )
     runtime = Runtime(report.runtime.package, report.runtime.version, XNNPACK[report.runtime.xnnpack])
-    metadata = {**owner.metadata, "machine": report_machine(report), **run, "target": PHONE, "runtime": runtime}
+    metadata = {
+        **owner.metadata,
+        "machine": report_machine(report),
+        **run,
+        "target": PHONE,
+        "runtime": runtime,
+    }
     return [
         *(PhoneLatency(**metadata, **_windows(part)) for part in report.windows),
         *(PhoneQuestions(**metadata, **_questions(part)) for part in report.questions),
-        *(Failure(**metadata, threads=failed.threads, error=" ".join(failed.error.split())) for failed in report.failures),
+        *(
+            Failure(**metadata, threads=failed.threads, error=" ".join(failed.error.split()))
+            for failed in report.failures
+        ),
     ]
 
 
 def _windows(part: Windows) -> dict[str, Any]:
     figures = _figures(part) | {"lengths": part.length, "timed_by": "app", "n_warmup": len(part.warmup_ns)}
-    figures |= {"n_runs": len(part.times_ns), "latency_ms_first": ms(part.warmup_ns[0]), "load_ms": ms(part.load_ns)}
-    before, after = part.memory_bytes_before_load, part.memory_bytes_after
+    figures |= {
+        "n_runs": len(part.times_ns),
+        "latency_ms_first": ms(part.warmup_ns[0]),
+        "load_ms": ms(part.load_ns),
+    }
+    before = part.memory_bytes_before_load
+    after = part.memory_bytes_after
     return figures | ({"memory_growth_mb": round((after - before) / 1e6, 1)} if before and after else {})
 
 
 def _questions(part: Questions) -> dict[str, Any]:
-    means = {f"{name}_ms_mean": ms(mean(getattr(part, f"{name}_ns"))) for name in ("tokenize", "inference", "decode")}
+    means = {
+        f"{name}_ms_mean": ms(mean(getattr(part, f"{name}_ns")))
+        for name in ("tokenize", "inference", "decode")
+    }
     return _figures(part) | means | {"n": len(part.times_ns), "n_windows": part.windows}
 
 
 def _figures(part: Part) -> dict[str, Any]:
-    times = {"p50": percentile(part.times_ns, 50), "p95": percentile(part.times_ns, 95), "mean": mean(part.times_ns)}
+    times = {
+        "p50": percentile(part.times_ns, 50),
+        "p95": percentile(part.times_ns, 95),
+        "mean": mean(part.times_ns),
+    }
     told = [status for status in (part.thermal_before, part.thermal_after) if status is not None]
     figures: dict[str, Any] = {f"latency_ms_{name}": ms(time) for name, time in times.items()}
     return figures | {"threads": part.threads} | ({"thermal_status": max(told)} if told else {})

@@ -1,7 +1,8 @@
 """What is timed, and the figures made of it: settings, rounds of windows, percentiles.
 
-Single stream as MLPerf has it: one window after the other, the runtime call alone under the stopwatch. A round is a set of real
-windows whose lengths are spread over all lengths of the data; every model computes the same windows in the same round.
+Single stream as MLPerf has it: one window after the other, the runtime call alone under the stopwatch. A
+round is a set of real windows whose lengths are spread over all lengths of the data; every model computes the
+same windows in the same round.
 """
 
 import time
@@ -39,7 +40,8 @@ class Setting:
 
 @dataclass(frozen=True)
 class Plan:
-    """How much is timed of each model and setting: rounds, windows of a round, and seconds that a round lasts at least."""
+    """How much is timed of each model and setting: rounds, windows of a round, and seconds that a round lasts
+    at least."""
 
     n_rounds: int
     n_windows: int
@@ -57,12 +59,14 @@ QUICK = Plan(n_rounds=8, n_windows=8, min_s=0, quick=True)
 
 
 def sample_windows(windows: Sequence[Window], n: int) -> list[Window]:
-    """At most `n` windows at evenly spaced quantiles of length, so that their lengths are distributed as those of the data."""
+    """At most `n` windows at evenly spaced quantiles of length, so that their lengths are distributed as
+    those of the data."""
     return spread_windows(windows, min(n, len(windows)))
 
 
 def spread_windows(windows: Sequence[Window], n: int) -> list[Window]:
-    """`n` windows at evenly spaced quantiles of length, shortest first; of fewer windows some come several times."""
+    """`n` windows at evenly spaced quantiles of length, shortest first; of fewer windows some come several
+    times."""
     ordered = sorted(windows, key=lambda w: len(w.input_ids))
     return [ordered[int((i + 0.5) * len(ordered) / n)] for i in range(n)]
 
@@ -70,8 +74,9 @@ def spread_windows(windows: Sequence[Window], n: int) -> list[Window]:
 def rounds(n_rounds: int, n_windows: int, batch: int) -> list[list[int]]:
     """Which of n_rounds * n_windows windows, shortest first, each round computes.
 
-    One at a time, every round has windows of all lengths. In batches a round has neighbours in length, as whoever computes
-    batches would put them together. The order is shuffled, so that a slow minute of the machine falls on no length alone.
+    One at a time, every round has windows of all lengths. In batches a round has neighbours in length, as
+    whoever computes batches would put them together. The order is shuffled, so that a slow minute of the
+    machine falls on no length alone.
     """
     order = np.random.default_rng(0).permutation(n_rounds)
     if batch == 1:
@@ -80,9 +85,11 @@ def rounds(n_rounds: int, n_windows: int, batch: int) -> list[list[int]]:
 
 
 def percentiles(rounds_ms: Sequence[np.ndarray]) -> dict[str, float]:
-    """p50, p90, p99 (each a time that was measured) and mean of the times of all rounds, by the names they have in results.
+    """p50, p90, p99 (each a time that was measured) and mean of the times of all rounds, by the names they
+    have in results.
 
-    Each round counts once, however many times it has: a quiet one has room for more passes, and would weigh more.
+    Each round counts once, however many times it has: a quiet one has room for more passes, and would weigh
+    more.
     """
     times = np.concatenate([times.ravel() for times in rounds_ms])
     weights = np.concatenate([np.full(times.size, 1 / times.size) for times in rounds_ms])
@@ -92,9 +99,11 @@ def percentiles(rounds_ms: Sequence[np.ndarray]) -> dict[str, float]:
 
 
 def latency_figures(turns: Sequence[Mapping[str, Any]], setting: Setting, plan: Plan) -> dict[str, Any]:
-    """What a model's turns at one setting make of a Latency; of every round's `times_ms` (passes over its windows, calls).
+    """What a model's turns at one setting make of a Latency; of every round's `times_ms` (passes over its
+    windows, calls).
 
-    round_ms is the mean time of one window in each round. Single windows have percentiles, batches windows_per_s.
+    round_ms is the mean time of one window in each round. Single windows have percentiles, batches
+    windows_per_s.
     """
     passes = [np.array(turn["times_ms"]) for turn in turns]
     n_windows = plan.windows_in_round(setting)
@@ -110,14 +119,18 @@ def latency_figures(turns: Sequence[Mapping[str, Any]], setting: Setting, plan: 
     return found | percentiles(passes)
 
 
-def tokenize_ms_p50(windows: Sequence[Window], examples: Sequence[Example], tokenizer: Tokenizer, settings: QASettings) -> float:
+def tokenize_ms_p50(
+    windows: Sequence[Window], examples: Sequence[Example], tokenizer: Tokenizer, settings: QASettings
+) -> float:
     """Median time to make the windows of one question from its text, over the questions of these windows."""
     return _median_ms(lambda window: make_windows([examples[window.example]], tokenizer, settings), windows)
 
 
 def decode_ms_p50(windows: Sequence[Window], logits: Sequence[Logits], settings: QASettings) -> float:
     """Median time to turn one window's logits into answers."""
-    return _median_ms(lambda pair: decode([pair[0]], [pair[1]], settings), list(zip(windows, logits, strict=True)))
+    return _median_ms(
+        lambda pair: decode([pair[0]], [pair[1]], settings), list(zip(windows, logits, strict=True))
+    )
 
 
 def _median_ms(call: Callable[[Any], object], items: Sequence[Any]) -> float:

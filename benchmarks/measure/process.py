@@ -1,6 +1,8 @@
-"""A worker's process, wherever it runs: started, asked over its stdin and stdout, ended; what it said when something is wrong.
+"""A worker's process, wherever it runs: started, asked over its stdin and stdout, ended; what it said when
+something is wrong.
 
-The other side is `benchmarks/measure/worker.py`; where it is started is a `Deployment` (benchmarks/measure/hosts.py).
+The other side is `benchmarks/measure/worker.py`; where it is started is a `Deployment`
+(benchmarks/measure/hosts.py).
 """
 
 import base64
@@ -24,7 +26,9 @@ from qa.formats.tensors import Inputs, Logits
 
 ROOT = Path(__file__).parents[2]
 WORKER = "benchmarks.measure.worker"
-REPLY_TIMEOUT_S = 1800.0  # torch.compile takes minutes to load a model, a window under QEMU up to one, a turn seconds
+REPLY_TIMEOUT_S = (
+    1800.0  # torch.compile takes minutes to load a model, a window under QEMU up to one, a turn seconds
+)
 
 
 class WorkerError(PocketQAError):
@@ -66,9 +70,12 @@ class Worker:
     def __init__(
         self, deployment: Deployment, threads: int, cores: Sequence[int], timeout_s: float = REPLY_TIMEOUT_S
     ) -> None:
-        self._deployment, self._timeout_s, self._received = deployment, timeout_s, b""
+        self._deployment = deployment
+        self._timeout_s = timeout_s
+        self._received = b""
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115, close() closes it
-        environment, pipe = {**os.environ, **deployment.environment}, subprocess.PIPE
+        environment = {**os.environ, **deployment.environment}
+        pipe = subprocess.PIPE
         try:
             self._process = subprocess.Popen(
                 deployment.start, cwd=ROOT, env=environment, stdin=pipe, stdout=pipe, stderr=self._stderr
@@ -82,22 +89,39 @@ class Worker:
             self.close()
             raise
         self.runtime = Runtime(*self.loaded["runtime"])
-        self.name, self.package, self.version = str(self.runtime), self.runtime.package, self.runtime.version
+        self.name = str(self.runtime)
+        self.package = self.runtime.package
+        self.version = self.runtime.version
         lengths = self.loaded["lengths"]
         self.lengths: tuple[int, ...] | None = None if lengths is None else tuple(lengths)
         self.max_batch = 1
 
     def __call__(self, inputs: Inputs) -> Logits:
-        """Logits of a batch, (B, T) each: a worker is a runtime, and what it computes is scored as everything else is."""
+        """Logits of a batch, (B, T) each: a worker is a runtime, and what it computes is scored as everything
+        else is."""
         reply = self._ask({"compute": {name: array.tolist() for name, array in inputs.items()}})
-        sides = (np.frombuffer(base64.b64decode(reply[name]), np.float32) for name in ("start_logits", "end_logits"))
+        sides = (
+            np.frombuffer(base64.b64decode(reply[name]), np.float32)
+            for name in ("start_logits", "end_logits")
+        )
         start, end = (side.reshape(inputs["input_ids"].shape) for side in sides)
         return start, end
 
-    def time(self, windows: Sequence[tuple[list[int], int]], pad_to: int, batch: int, min_s: float) -> dict[str, Any]:
-        """Time windows (tokens, where the context begins): times_ms (passes, batches) and what else the worker tells."""
-        ids, begins = [ids for ids, _ in windows], [begin for _, begin in windows]
-        return self._ask({"time": {"input_ids": ids, "context_begin": begins}, "pad_to": pad_to, "batch": batch, "min_s": min_s})
+    def time(
+        self, windows: Sequence[tuple[list[int], int]], pad_to: int, batch: int, min_s: float
+    ) -> dict[str, Any]:
+        """Time windows (tokens, where the context begins): times_ms (passes, batches) and what else the
+        worker tells."""
+        ids = [ids for ids, _ in windows]
+        begins = [begin for _, begin in windows]
+        return self._ask(
+            {
+                "time": {"input_ids": ids, "context_begin": begins},
+                "pad_to": pad_to,
+                "batch": batch,
+                "min_s": min_s,
+            }
+        )
 
     def cpu_seconds(self) -> float:
         """CPU time this process has used so far; 0 where the system does not tell."""
@@ -158,7 +182,9 @@ class Worker:
         if code == self._deployment.exit_when_lost:
             lost = f"the connection was lost half-way ({ended}: {said}); the same command goes on"
             return LostError(self._deployment.explain(lost))
-        return WorkerError(self._deployment.explain(said if said != ended else f"its process ended ({ended})"))
+        return WorkerError(
+            self._deployment.explain(said if said != ended else f"its process ended ({ended})")
+        )
 
 
 def complaint(stderr: str, code: int) -> str:

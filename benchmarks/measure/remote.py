@@ -1,6 +1,8 @@
-"""Measure exports on another target: answers and their distance from this machine's, then instructions or times.
+"""Measure exports on another target: answers and their distance from this machine's, then instructions or
+times.
 
-The target only computes logits. Questions are cut into windows here, and answers decoded here, from the logits brought back.
+The target only computes logits. Questions are cut into windows here, and answers decoded here, from the
+logits brought back.
 """
 
 from collections.abc import Sequence
@@ -32,8 +34,8 @@ EMULATED_QUESTIONS = 20  # a window of a small fp32 student takes up to a minute
 
 
 def measure_elsewhere(run: Run, target: Target, plan: Plan | None) -> None:
-    """Append the results of all models on a target: of each its answers, unless the results have them, then with a plan the times
-    of all, in turns.
+    """Append the results of all models on a target: of each its answers, unless the results have them, then
+    with a plan the times of all, in turns.
 
     What fails is a failure of its own. The same run goes on where it was stopped.
     """
@@ -55,30 +57,45 @@ def compare_with_reference(run: Run, model: ModelUnderTest, target: Target) -> H
 
     Returns the target's conditions. ProbeError when it computes the bundle wrongly.
     """
-    bundle, deployment = model.bundle, model.deployment
+    bundle = model.bundle
+    deployment = model.deployment
     windows = make_windows(run.examples, bundle.tokenizer(), bundle.settings)
     with closing(Worker(deployment, 1 if target.emulated else 0, ())) as worker:
         host = host_of(worker.loaded["system"], here=False)
-        model.runtime, run.machine = worker.runtime, target.describe(worker.loaded["system"])
-        same = {"bundle_sha256": model.sha256, "runtime": model.runtime, "target": run.target, "machine": run.machine}
+        model.runtime = worker.runtime
+        run.machine = target.describe(worker.loaded["system"])
+        same = {
+            "bundle_sha256": model.sha256,
+            "runtime": model.runtime,
+            "target": run.target,
+            "machine": run.machine,
+        }
         if newest(run.file.old, TargetAccuracy, **same, data=run.data, n=len(run.examples)):
             note(f"{model.name}: accuracy on {target.name} reused from the rows")
             return host
         note(f"{model.name}: {len(windows)} windows on {target.name}")
         there = run_windows(worker, windows, progress=True)
-    reference = load_runtime(bundle, threads=1)  # it has passed the bundle's probe, so it can vouch for others
+    reference = load_runtime(
+        bundle, threads=1
+    )  # it has passed the bundle's probe, so it can vouch for others
     here = run_windows(reference, windows)
     check_same_model(here, there, bundle.precision, f"{model.runtime} on {target.name}")
     scored = scores(run, windows, there, bundle.settings) | {"n_windows": len(windows)}
-    found = score_fields(scored, bundle.settings.null_threshold) | {"reference": f"{reference.name} on {machine()}"}
-    found |= {"reference_f1": scores(run, windows, here, bundle.settings)["f1"], **parity(windows, there, here, bundle.settings)}
+    found = score_fields(scored, bundle.settings.null_threshold) | {
+        "reference": f"{reference.name} on {machine()}"
+    }
+    found |= {
+        "reference_f1": scores(run, windows, here, bundle.settings)["f1"],
+        **parity(windows, there, here, bundle.settings),
+    }
     if deployment.marks is not None:
         marks = deployment.marks.read_text(encoding="ascii") if deployment.marks.is_file() else ""
         found["instructions_per_window"] = round(float(count_between_marks(marks, len(windows)).mean()))
     result = TargetAccuracy(**run.common(model), **found)
     run.file.append(result)
     note(
-        f"{model.name}: F1 {result.f1:.2f} (here {result.reference_f1:.2f}), logits differ by {result.parity_max_abs:.2g} at "
+        f"{model.name}: F1 {result.f1:.2f} (here {result.reference_f1:.2f}), logits differ by "
+        f"{result.parity_max_abs:.2g} at "
         f"most, {result.same_spans:.1%} of spans the same"
     )
     return host
@@ -89,21 +106,30 @@ def unknown_machine(target: Target) -> Machine:
     return Machine(target.name)
 
 
-def check_same_model(reference: Sequence[Logits], logits: Sequence[Logits], precision: str, where: str) -> None:
-    """ProbeError when the logits of all windows together are further from the reference's than a runtime may be from PyTorch.
+def check_same_model(
+    reference: Sequence[Logits], logits: Sequence[Logits], precision: str, where: str
+) -> None:
+    """ProbeError when the logits of all windows together are further from the reference's than a runtime may
+    be from PyTorch.
 
     Each is ((T,), (T,)) a window. As with the probe: an old runtime computes garbage without complaint.
     """
-    expected, seen = (np.concatenate([side for pair in pairs for side in pair]) for pairs in (reference, logits))
+    expected, seen = (
+        np.concatenate([side for pair in pairs for side in pair]) for pairs in (reference, logits)
+    )
     difference = relative_difference(expected, seen)
     if not difference <= PRECISIONS[precision].probe_tolerance:
         raise ProbeError(
-            f"{where} computes this {precision} model wrongly: its logits differ from those computed here by {difference:.3g} of "
-            f"their deviation, at most {PRECISIONS[precision].probe_tolerance:g} is allowed; install another version there"
+            f"{where} computes this {precision} model wrongly: its logits differ from those computed here "
+            f"by {difference:.3g} of "
+            f"their deviation, at most {PRECISIONS[precision].probe_tolerance:g} is allowed; install "
+            "another version there"
         )
 
 
-def scores(run: Run, windows: Sequence[Window], logits: Sequence[Logits], settings: QASettings) -> dict[str, Any]:
+def scores(
+    run: Run, windows: Sequence[Window], logits: Sequence[Logits], settings: QASettings
+) -> dict[str, Any]:
     """The official scores of the answers decoded from these logits."""
     return score(run.examples, predict(run.examples, windows, logits, settings), settings.null_threshold)
 
@@ -117,4 +143,7 @@ def parity(
         best_span(window, own, settings) == best_span(window, other, settings)
         for window, own, other in zip(windows, logits, others, strict=True)
     )
-    return {"parity_max_abs": max(float(np.abs(a - b).max()) for a, b in pairs), "same_spans": same / len(windows)}
+    return {
+        "parity_max_abs": max(float(np.abs(a - b).max()) for a, b in pairs),
+        "same_spans": same / len(windows),
+    }

@@ -1,4 +1,5 @@
-"""Rounds in which models take turns, each in a process of its own, kept in a journal so that a stopped run can go on."""
+"""Rounds in which models take turns, each in a process of its own, kept in a journal so that a stopped run
+can go on."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -23,7 +24,9 @@ Turn = dict[str, Any]  # times_ms and n_warmup of one round, as a worker answers
 
 @dataclass
 class TimedWindows:
-    """The windows of one setting (tokens, where the context begins), and how long each is padded to at least."""
+    """The windows of one setting (tokens, where the context begins), and how long each is padded to at
+    least.
+    """
 
     windows: Sequence[tuple[list[int], int]]
     pad_to: int
@@ -50,15 +53,22 @@ class TimedModel:
 
 
 def run_interleaved_rounds(
-    models: Sequence[TimedModel], settings: Sequence[Setting], plan: Plan, threads: int, cores: Sequence[int],
-    journal: Journal, *, progress: bool,
-) -> float | None:  # fmt: skip
-    """Measure all rounds that the journal does not have yet; a model that fails gets an `error` and drops out.
+    models: Sequence[TimedModel],
+    settings: Sequence[Setting],
+    plan: Plan,
+    threads: int,
+    cores: Sequence[int],
+    journal: Journal,
+    *,
+    progress: bool,
+) -> float | None:
+    """Measure all rounds that the journal does not have yet; a model that fails gets an `error` and drops
+    out.
 
     LostError when the connection to another machine is lost; the journal then has the rounds so far.
 
-    Every process is pinned to `cores`. Returns how many cores other processes of this machine kept busy meanwhile, None where the
-    system does not tell or nothing was left to do.
+    Every process is pinned to `cores`. Returns how many cores other processes of this machine kept busy
+    meanwhile, None where the system does not tell or nothing was left to do.
     """
     done = [one for one in journal.entries if one["threads"] == threads]
     for kept in done:
@@ -83,7 +93,9 @@ def run_interleaved_rounds(
                 if one.error is not None:
                     continue
                 try:
-                    turns = {s.name: _turn(workers[one.key], one, s, plan, chosen[s][number]) for s in settings}
+                    turns = {
+                        s.name: _turn(workers[one.key], one, s, plan, chosen[s][number]) for s in settings
+                    }
                 except LostError:
                     raise  # the journal keeps all rounds before this one
                 except WorkerError as error:

@@ -2,8 +2,8 @@
 
     python -m benchmarks.measure.worker
 
-For any Python from 3.9 on with numpy: with the files it imports it is also copied to a board, or run under QEMU. Requests come as
-JSON objects, one a line, on stdin; each is answered by one line on stdout:
+For any Python from 3.9 on with numpy: with the files it imports it is also copied to a board, or run under
+QEMU. Requests come as JSON objects, one a line, on stdin; each is answered by one line on stdout:
 
     {"load": FILE, "threads": N, "cores": [...], "adapter": MODULE, "precision": P, "sha256": HASH}
         loads the weights of a bundle, whose kind their name tells, or whatever an adapter module's `load(path, threads)` takes.
@@ -55,10 +55,11 @@ class RequestError(Exception):
 
 @dataclass
 class Model:
-    """A loaded model: `call` maps (B, T) inputs to start and end logits (B, T); `lengths` are the T it takes, None any.
+    """A loaded model: `call` maps (B, T) inputs to start and end logits (B, T); `lengths` are the T it takes,
+    None any.
 
-    `runtime` is (package, version, what else tells how it is used). `peak_memory_mb` tells the peak of its memory where that is
-    not its process's.
+    `runtime` is (package, version, what else tells how it is used). `peak_memory_mb` tells the peak of its
+    memory where that is not its process's.
     """
 
     runtime: tuple[str, str, str]
@@ -79,7 +80,9 @@ def runtime_of(path: Path) -> Any:
     """The class of the runtime that computes a bundle's weights."""
     found = [kind for kind in KINDS.values() if kind.weights == path.name]
     if not found:
-        raise RequestError(f"{path}: not the weights of a bundle, {', '.join(kind.weights for kind in KINDS.values())}")
+        raise RequestError(
+            f"{path}: not the weights of a bundle, {', '.join(kind.weights for kind in KINDS.values())}"
+        )
     return found[0].runtime_class()
 
 
@@ -114,7 +117,9 @@ def resident_mb(field: str) -> float | None:
     Not getrusage: its peak starts at that of the process that started this one.
     """
     lines = text_of("/proc/self/status").splitlines()
-    return next((round(1024 * int(line.split()[1]) / 1e6, 1) for line in lines if line.startswith(f"{field}:")), None)
+    return next(
+        (round(1024 * int(line.split()[1]) / 1e6, 1) for line in lines if line.startswith(f"{field}:")), None
+    )
 
 
 def usable_cores() -> list[int]:
@@ -123,7 +128,8 @@ def usable_cores() -> list[int]:
 
 
 def system_information() -> dict:
-    """What decides speed: the CPU as /proc/cpuinfo tells, cores, governor, load; what the system does not tell is absent."""
+    """What decides speed: the CPU as /proc/cpuinfo tells, cores, governor, load; what the system does not
+    tell is absent."""
     found = {
         "architecture": platform.machine(),
         "board": text_of("/proc/device-tree/model"),
@@ -153,17 +159,25 @@ class Worker:
         if self.model is None:
             raise RequestError("nothing is loaded yet")
         if "compute" in request:
-            return self.compute(self.model, {name: np.array(rows, np.int64) for name, rows in request["compute"].items()})
+            return self.compute(
+                self.model, {name: np.array(rows, np.int64) for name, rows in request["compute"].items()}
+            )
         if "time" in request:
             return self.time(self.model, **request)
         raise RequestError(f"a request is load, compute or time, not {', '.join(request)}")
 
     def load(
-        self, load: str, threads: int, cores: list[int], adapter: str | None = None, precision: str | None = None,
+        self,
+        load: str,
+        threads: int,
+        cores: list[int],
+        adapter: str | None = None,
+        precision: str | None = None,
         sha256: str | None = None,
-    ) -> dict:  # fmt: skip
+    ) -> dict:
         """Load a model on these cores: its runtime and lengths, what loading took, and what the system is."""
-        system, path = system_information(), Path(load)
+        system = system_information()
+        path = Path(load)
         if cores:
             os.sched_setaffinity(0, cores)
         if threads:  # whatever a library starts at its import, it has no more than are measured
@@ -173,10 +187,15 @@ class Worker:
         module: Any = importlib.import_module(adapter) if adapter else sys.modules[__name__]
         if hasattr(module, "import_libraries"):
             module.import_libraries(path)
-        before, began = resident_mb("VmRSS"), time.perf_counter()
+        before = resident_mb("VmRSS")
+        began = time.perf_counter()
         self.model = module.load(path, threads or len(usable_cores()), *([precision] if precision else []))
         load_ms = round(1e3 * (time.perf_counter() - began), 1)
-        told = {"runtime": self.model.runtime, "lengths": self.model.lengths, "max_batch": self.model.max_batch}
+        told = {
+            "runtime": self.model.runtime,
+            "lengths": self.model.lengths,
+            "max_batch": self.model.max_batch,
+        }
         return {**told, "load_ms": load_ms, "memory_before_load_mb": before, "system": system}
 
     def call(self, model: Model, inputs: Inputs) -> Any:
@@ -188,7 +207,9 @@ class Worker:
         return output
 
     def warm_up(self, model: Model, inputs: Inputs) -> None:
-        """Make the first call at a length, which allocates tensors and packs weights, before one that counts."""
+        """Make the first call at a length, which allocates tensors and packs weights, before one that
+        counts.
+        """
         length = inputs["input_ids"].shape[1] if model.lengths else 0
         if length not in self.warm:
             self.warm.add(length)
@@ -197,11 +218,14 @@ class Worker:
     def compute(self, model: Model, inputs: Inputs) -> dict:
         """Logits of a batch."""
         self.warm_up(model, inputs)
-        # The system call marks the moment for a counter of instructions; it is cheap, and nothing else makes it.
+        # The system call marks the moment for a counter of instructions; it is cheap, and nothing else makes
+        # it.
         os.getppid()
         sides = model.call(inputs)
         os.getppid()
-        packed = (base64.b64encode(np.ascontiguousarray(side, np.float32).tobytes()).decode() for side in sides)
+        packed = (
+            base64.b64encode(np.ascontiguousarray(side, np.float32).tobytes()).decode() for side in sides
+        )
         return dict(zip(OUTPUTS, packed))
 
     def time(self, model: Model, time: dict, pad_to: int, batch: int, min_s: float) -> dict:
@@ -209,7 +233,9 @@ class Worker:
 
         A model that takes fewer at once gets several calls for a batch, which are timed together.
         """
-        ids, begins, at_once = time["input_ids"], time["context_begin"], min(batch, model.max_batch)
+        ids = time["input_ids"]
+        begins = time["context_begin"]
+        at_once = min(batch, model.max_batch)
         batches = [
             [
                 padded(model, ids[i : min(i + at_once, first + batch)], begins[i:], pad_to)
@@ -232,7 +258,12 @@ class Worker:
         finally:
             gc.enable()
         peak = resident_mb("VmHWM") if model.peak_memory_mb is None else model.peak_memory_mb()
-        return {"times_ms": times, "n_warmup": WARMUP_CALLS, "peak_memory_mb": peak, "latency_ms_first": self.first_ms}
+        return {
+            "times_ms": times,
+            "n_warmup": WARMUP_CALLS,
+            "peak_memory_mb": peak,
+            "latency_ms_first": self.first_ms,
+        }
 
 
 def padded(model: Model, ids: list[list[int]], begins: list[int], pad_to: int) -> Inputs:
@@ -256,7 +287,9 @@ def main() -> None:
     try:
         for line in sys.stdin:
             print(json.dumps(worker.answer(json.loads(line))), file=replies, flush=True)
-    except Exception as error:  # libraries raise their own types; whoever asked gets one line, stderr the rest
+    except (
+        Exception
+    ) as error:  # libraries raise their own types; whoever asked gets one line, stderr the rest
         print(json.dumps({"error": first_line(error)}), file=replies, flush=True)
         raise
 

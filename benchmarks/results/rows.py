@@ -1,7 +1,7 @@
 """Results, one class for each kind of measurement; kept as JSON lines that are appended and never rewritten.
 
-Milliseconds, bytes and MB (1e6 bytes) as names say. EM, F1 and their parts are percent, retained F1 and agreements are ratios.
-A result that breaks its class's types or bounds is refused with its line's number.
+Milliseconds, bytes and MB (1e6 bytes) as names say. EM, F1 and their parts are percent, retained F1 and
+agreements are ratios. A result that breaks its class's types or bounds is refused with its line's number.
 """
 
 import os
@@ -17,12 +17,17 @@ from qa.base.errors import OptionError, PocketQAError
 from qa.base.files import check_new_file
 from qa.evaluation.bootstrap import Interval
 
-CPU, CUDA, PHONE = "cpu", "cuda", "phone"
+CPU = "cpu"
+CUDA = "cuda"
+PHONE = "phone"
 HERE = (CPU, CUDA)  # targets that this machine is
-SSH, QEMU = "ssh:", "qemu:"  # what the names of others begin with
+# what the names of others begin with
+SSH = "ssh:"
+QEMU = "qemu:"
 UNPADDED: Final = "real"  # as short as the runtime allows
 PADDED: Final = "padded"  # to the longest window of the model
-# The smallest normal number: gt=0 compares with the smallest subnormal one, which is 0 on a thread that flushes those to zero.
+# The smallest normal number: gt=0 compares with the smallest subnormal one, which is 0 on a thread that
+# flushes those to zero.
 Positive = Annotated[float, Meta(ge=sys.float_info.min)]
 Count = Annotated[int, Meta(ge=1)]
 Lengths = Literal["real"] | Count  # UNPADDED, or the tokens that every window is padded to
@@ -48,7 +53,8 @@ class Machine(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tru
 
 
 class Runtime(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """The package that computed, its version, and what else tells how it was used, such as "CUDA" or "compile"."""
+    """The package that computed, its version, and what else tells how it was used, such as "CUDA" or
+    "compile"."""
 
     package: str
     version: str = ""
@@ -70,8 +76,8 @@ class Result(Struct, kw_only=True, omit_defaults=True, forbid_unknown_fields=Tru
 
     model: str
     bundle_sha256: str
-    """Of the bundle; of a peer's or a GPU's variant a hash of what it was made of. Where no bundle came to be, of what it was to
-    be made from."""
+    """Of the bundle; of a peer's or a GPU's variant a hash of what it was made of. Where no bundle came to
+    be, of what it was to be made from."""
     parent_sha256: str | None = None
     """Of the bundle that this was made from."""
     stage: str
@@ -103,7 +109,9 @@ class Result(Struct, kw_only=True, omit_defaults=True, forbid_unknown_fields=Tru
 
     @property
     def made_from(self) -> str | None:
-        """The bundle this was made from; where a peer's results name none, their own hash is that bundle's."""
+        """The bundle this was made from; where a peer's results name none, their own hash is that
+        bundle's.
+        """
         return self.parent_sha256 or (self.bundle_sha256 if self.peer else None)
 
 
@@ -129,7 +137,8 @@ class Accuracy(Result, tag="accuracy", kw_only=True):
     """Of no answer; tuned for this very file on training articles held out for it."""
     f1_low: float | None = None
     f1_high: float | None = None
-    """Ends of the 95 % bootstrap interval, as f1_retained_low and _high, which are paired with the baseline's answers."""
+    """Ends of the 95 % bootstrap interval, as f1_retained_low and _high, which are paired with the baseline's
+    answers."""
     resampled: Literal["articles", "questions"] | None = None
     """What the bootstrap draws; questions on one article are not independent."""
     baseline: str | None = None
@@ -139,7 +148,8 @@ class Accuracy(Result, tag="accuracy", kw_only=True):
     f1_retained_low: float | None = None
     f1_retained_high: float | None = None
     same_answers: float | None = None
-    """Share of answers (0 to 1) identical to those of same_answers_as: the parent, or without one the baseline."""
+    """Share of answers (0 to 1) identical to those of same_answers_as: the parent, or without one the
+    baseline."""
     same_answers_as: str | None = None
     by_category: dict[str, dict[str, float]] = {}
     """exact, f1 and total by the questions' category."""
@@ -156,7 +166,8 @@ class Accuracy(Result, tag="accuracy", kw_only=True):
 
 
 class TargetAccuracy(Accuracy, tag="target accuracy", kw_only=True):
-    """Scores of what another target computed, beside those of the same windows and file on the machine of the command."""
+    """Scores of what another target computed, beside those of the same windows and file on the machine of the
+    command."""
 
     reference: str
     """Runtime and machine of the command."""
@@ -166,7 +177,8 @@ class TargetAccuracy(Accuracy, tag="target accuracy", kw_only=True):
     same_spans: Annotated[float, Meta(ge=0, le=1)]
     """Share of windows with the same best span."""
     instructions_per_window: Count | None = None
-    """Mean over the windows of what the runtime call executes, one thread, unpadded; only where they are counted, under QEMU."""
+    """Mean over the windows of what the runtime call executes, one thread, unpadded; only where they are
+    counted, under QEMU."""
 
 
 class Timed(Result, kw_only=True):
@@ -188,7 +200,8 @@ class Timed(Result, kw_only=True):
 
 
 class Latency(Timed, tag="latency", kw_only=True):
-    """Times of a model in its own process, in rounds in which the models of a run take turns on the same windows."""
+    """Times of a model in its own process, in rounds in which the models of a run take turns on the same
+    windows."""
 
     quick: bool = False
     """Timed on fewer than 1,024 windows or for less than 60 s."""
@@ -215,7 +228,8 @@ class Latency(Timed, tag="latency", kw_only=True):
 
 
 class PhoneLatency(Result, tag="phone latency", kw_only=True):
-    """A run of LiteRT's benchmark tool on a phone, from its log, or of the app's own benchmark: no data, so no accuracy.
+    """A run of LiteRT's benchmark tool on a phone, from its log, or of the app's own benchmark: no data, so
+    no accuracy.
 
     `date` is that of reading the log.
     """
@@ -235,13 +249,15 @@ class PhoneLatency(Result, tag="phone latency", kw_only=True):
     load_ms: float | None = None
     peak_memory_mb: float | None = None
     memory_growth_mb: float | None = None
-    """How much the peak of resident memory grew since the tool's start; in the app, resident memory since before loading."""
+    """How much the peak of resident memory grew since the tool's start; in the app, resident memory since
+    before loading."""
     thermal_status: int | None = None
     """Android's, 0 to 6, the higher of before and after the runs."""
 
 
 class PhoneQuestions(Result, tag="phone questions", kw_only=True):
-    """Whole questions in the app on a phone, each from the text to the answer: the app's own passages, so no accuracy."""
+    """Whole questions in the app on a phone, each from the text to the answer: the app's own passages, so no
+    accuracy."""
 
     runtime: Runtime
     threads: Count
@@ -296,7 +312,8 @@ class ResultFile:
     encoder: ClassVar[msgspec.json.Encoder] = msgspec.json.Encoder()
 
     def __init__(self, path: Path) -> None:
-        """OptionError when there can be no such file, said before anything is measured; ResultsError as from `read_results`."""
+        """OptionError when there can be no such file, said before anything is measured; ResultsError as from
+        `read_results`."""
         check_new_file(path, "--rows")
         if path.is_file() and not os.access(path, os.W_OK):
             raise OptionError(f"--rows {path}: cannot be written to; give another file")
@@ -323,7 +340,9 @@ def append_result(path: Path, result: AnyResult) -> None:
         before = stream.seek(0, os.SEEK_END)
         if before:
             stream.seek(-1, os.SEEK_END)
-            line = line if stream.read(1) == b"\n" else b"\n" + line  # a torn line must not take this one with it
+            line = (
+                line if stream.read(1) == b"\n" else b"\n" + line
+            )  # a torn line must not take this one with it
     try:
         with open(path, "ab") as stream:
             stream.write(line)
@@ -348,12 +367,15 @@ def read_results(path: Path) -> list[AnyResult]:
 
 
 def sound_results(path: Path) -> tuple[list[AnyResult], list[ResultsError]]:
-    """The results of a file, and why each other line is left out. ResultsError when there is no such file or no result in it."""
+    """The results of a file, and why each other line is left out. ResultsError when there is no such file or
+    no result in it."""
     found = list(_lines(path))
     results = [one for one in found if not isinstance(one, ResultsError)]
     faults = [one for one in found if isinstance(one, ResultsError)]
     if not results:
-        raise ResultsError(f"{path}: has no result ({faults[0] if faults else 'it is empty'}); measure something first")
+        raise ResultsError(
+            f"{path}: has no result ({faults[0] if faults else 'it is empty'}); measure something first"
+        )
     return results, faults
 
 
@@ -364,13 +386,17 @@ def _lines(path: Path) -> Iterator[AnyResult | ResultsError]:
         try:
             yield _decoder.decode(line)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            yield ResultsError(f"{path}: line {number} is not a result ({error}); remove that line and measure again")
+            yield ResultsError(
+                f"{path}: line {number} is not a result ({error}); remove that line and measure again"
+            )
 
 
 def newest(results: Sequence[AnyResult], kind: type[Kind], **wanted: Any) -> Kind | None:
     """The newest result of just this class with these fields; a field wanted as None may be anything."""
     for one in reversed(results):
-        if type(one) is kind and all(value is None or getattr(one, name) == value for name, value in wanted.items()):
+        if type(one) is kind and all(
+            value is None or getattr(one, name) == value for name, value in wanted.items()
+        ):
             return one
     return None
 

@@ -8,17 +8,33 @@ import numpy as np
 from benchmarks.results.rows import Latency
 from qa.evaluation.bootstrap import LEVEL, MIN_ARTICLES, N_RESAMPLES, Interval, intervals, resampled_means
 
-MIN_ROUNDS = 5  # even the whole range of fewer rounds holds the median less often than at 95 % (1 - 2 ** (1 - n))
+MIN_ROUNDS = (
+    5  # even the whole range of fewer rounds holds the median less often than at 95 % (1 - 2 ** (1 - n))
+)
 ENDS = [(1 - LEVEL) / 2, (1 + LEVEL) / 2]
 Resampled = Literal["articles", "questions"]
-# Two-sided 95 % quantiles of Student's t by degrees of freedom; between two of them the larger one, of fewer, is taken.
-T_QUANTILES = {1: 12.71, 2: 4.30, 3: 3.18, 4: 2.78, 5: 2.57, 6: 2.45, 8: 2.31, 10: 2.23, 15: 2.13, 20: 2.09, 30: 2.04}
+# Two-sided 95 % quantiles of Student's t by degrees of freedom; between two of them the larger one, of fewer,
+# is taken.
+T_QUANTILES = {
+    1: 12.71,
+    2: 4.30,
+    3: 3.18,
+    4: 2.78,
+    5: 2.57,
+    6: 2.45,
+    8: 2.31,
+    10: 2.23,
+    15: 2.13,
+    20: 2.09,
+    30: 2.04,
+}
 
 
 def resampled_scores(
     scores: np.ndarray, articles: Sequence[str], n_resamples: int = N_RESAMPLES
 ) -> tuple[np.ndarray, Resampled]:
-    """Means of draws of whole articles, or of questions where articles are fewer than MIN_ARTICLES: scores (Q, K) -> (R, K)."""
+    """Means of draws of whole articles, or of questions where articles are fewer than MIN_ARTICLES: scores
+    (Q, K) -> (R, K)."""
     names, index = np.unique(articles, return_inverse=True)
     if len(names) < MIN_ARTICLES:
         return resampled_means(scores, n_resamples=n_resamples), "questions"
@@ -31,7 +47,8 @@ def resampled_scores(
 def score_intervals(
     scores: np.ndarray, articles: Sequence[str], baseline: int | None = None, n_resamples: int = N_RESAMPLES
 ) -> tuple[list[Interval], list[Interval | None], Resampled]:
-    """Intervals of K models' mean scores (Q, K) and of their ratios to the model in column `baseline`, draw by draw (paired)."""
+    """Intervals of K models' mean scores (Q, K) and of their ratios to the model in column `baseline`, draw
+    by draw (paired)."""
     drawn, over = resampled_scores(scores, articles, n_resamples)
     means = scores.mean(axis=0)
     own = [_interval(mean, drawn[:, k]) for k, mean in enumerate(means)]
@@ -56,10 +73,11 @@ def same_run(one: Latency, other: Latency) -> bool:
 
 
 def round_ratio(base: Latency, own: Latency) -> Interval | None:
-    """Mean time of `base` divided by that of `own`, with a bootstrap over rounds, the same draws for both (paired).
+    """Mean time of `base` divided by that of `own`, with a bootstrap over rounds, the same draws for both
+    (paired).
 
-    A round that the machine was slow in thus slows both. None where the two did not take turns: another run, threads or batch, or
-    not the same number of rounds, or fewer than MIN_ROUNDS.
+    A round that the machine was slow in thus slows both. None where the two did not take turns: another run,
+    threads or batch, or not the same number of rounds, or fewer than MIN_ROUNDS.
     """
     in_turns = same_run(base, own) and (base.threads, base.batch) == (own.threads, own.batch)
     n_rounds = len(own.round_ms)
@@ -69,7 +87,8 @@ def round_ratio(base: Latency, own: Latency) -> Interval | None:
 
 
 def speedup(base: Latency, own: Latency) -> Interval | float | None:
-    """How many times as fast `own` is as `base` by mean times, with its interval where there are rounds; None in another run."""
+    """How many times as fast `own` is as `base` by mean times, with its interval where there are rounds; None
+    in another run."""
     paired = round_ratio(base, own)
     if paired is not None or not same_run(base, own):
         return paired

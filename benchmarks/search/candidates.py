@@ -1,4 +1,5 @@
-"""What benchmarks.search.stage chooses from: widths, each in every form a TFLite file may store it in, and how they are shown."""
+"""What benchmarks.search.stage chooses from: widths, each in every form a TFLite file may store it in, and
+how they are shown."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -66,18 +67,30 @@ class Candidate:
         """For JSON."""
         heads, neurons = self.trial.counts
         return {
-            "heads": heads, "neurons": neurons, "quantize": self.form.quantize, "embeddings": self.form.embeddings,
-            "predicted_mb": self.mb, "ms": self.ms, "f1": self.f1, "f1_difference": self.lost.mean,
+            "heads": heads,
+            "neurons": neurons,
+            "quantize": self.form.quantize,
+            "embeddings": self.form.embeddings,
+            "predicted_mb": self.mb,
+            "ms": self.ms,
+            "f1": self.f1,
+            "f1_difference": self.lost.mean,
             "f1_difference_interval": [self.lost.low, self.lost.high],
-        }  # fmt: skip
+        }
 
 
-def trials(model: QAModel, importance: Importance, word_forms: Sequence[str], target_mb: float) -> list[Trial]:
+def trials(
+    model: QAModel, importance: Importance, word_forms: Sequence[str], target_mb: float
+) -> list[Trial]:
     """Every width of SHARES that has a form near the target. OptionError when nothing fits in it."""
     comparable = between_layers(importance)
-    costs = {Form(bits, words): file_costs(model, bits, words) for bits in INTEGER_BITS for words in word_forms}
+    costs = {
+        Form(bits, words): file_costs(model, bits, words) for bits in INTEGER_BITS for words in word_forms
+    }
     any_int8 = costs[Form("int8", word_forms[0])]
-    cuttable, found, least = any_int8.of(model) - any_int8.rest, [], float("inf")
+    cuttable = any_int8.of(model) - any_int8.rest
+    found = []
+    least = float("inf")
     for share in SHARES:
         width = best_within(comparable, [Target("mb", any_int8.rest + share * cuttable + 1e-6, any_int8)])
         sizes = {form: cost_of(width, of) for form, of in costs.items()}
@@ -85,7 +98,12 @@ def trials(model: QAModel, importance: Importance, word_forms: Sequence[str], ta
         near = {form: mb for form, mb in sizes.items() if mb <= NEAR * target_mb}
         if near:
             found.append(Trial(width, near))
-    check_option(least <= target_mb, "--target-mb", target_mb, f"at least {least:.2f}, which the narrowest width tried takes")
+    check_option(
+        least <= target_mb,
+        "--target-mb",
+        target_mb,
+        f"at least {least:.2f}, which the narrowest width tried takes",
+    )
     return found
 
 
@@ -102,7 +120,8 @@ def table(candidates: Sequence[Candidate], front: Sequence[Candidate], best: Can
         mark = ">" if c is best else "*" if c in front else " "
         heads, neurons = c.trial.counts
         lines.append(
-            f"{mark} {c.mb:6.2f} {c.ms:6.1f} {heads:6} {neurons:8}  {c.form.quantize:7}  {c.form.embeddings:5} {c.f1:5.1f} "
+            f"{mark} {c.mb:6.2f} {c.ms:6.1f} {heads:6} {neurons:8}  {c.form.quantize:7}  "
+            f"{c.form.embeddings:5} {c.f1:5.1f} "
             f"{c.lost.mean:+6.1f} ({c.lost.low:+.1f} to {c.lost.high:+.1f})"
         )
     return "\n".join(lines)

@@ -1,4 +1,5 @@
-"""What a model's int8 or int4 TFLite file answers, without the file: PyTorch computes with the integers it would store.
+"""What a model's int8 or int4 TFLite file answers, without the file: PyTorch computes with the integers it
+would store.
 
 Attention is computed in fp32 here, whatever the export makes of it.
 """
@@ -25,13 +26,15 @@ from qa.text.settings import QASettings
 
 
 def known_forms(model: QAModel) -> Sequence[str]:
-    """The forms that the model's word table may be stored in: of one that is compressed already its own alone."""
+    """The forms that the model's word table may be stored in: of one that is compressed already its own
+    alone."""
     words = model.encoder.words
     return (words.form,) if isinstance(words, ProductQuantizedEmbedding) else TABLE_FORMS
 
 
 def word_forms(model: QAModel, counts: Callable[[], np.ndarray]) -> dict[str, nn.Module]:
-    """The model's word table in all of these forms; `counts` gives how often each token occurs in training text."""
+    """The model's word table in all of these forms; `counts` gives how often each token occurs in training
+    text."""
     found = dict[str, nn.Module]()
     for form in known_forms(model):
         copied = copy.deepcopy(model)
@@ -41,12 +44,14 @@ def word_forms(model: QAModel, counts: Callable[[], np.ndarray]) -> dict[str, nn
 
 
 def as_trained(words: nn.Module) -> nn.Module | None:
-    """The table of codes and float codebooks that a stored form was made of; None for rows, which the export rounds itself."""
+    """The table of codes and float codebooks that a stored form was made of; None for rows, which the export
+    rounds itself."""
     return words.words if isinstance(words, Int8Codebooks) else None
 
 
 def simulated(model: QAModel, precision: str, words: nn.Module) -> QAModel:
-    """A copy that rounds its Linears and what they are given as `precision` does, and looks words up in a stored form."""
+    """A copy that rounds its Linears and what they are given as `precision` does, and looks words up in a
+    stored form."""
     copied = copy.deepcopy(model).eval()
     Grid(copied, precision, norms_before(copied))
     copied.encoder.set_words(words)
@@ -57,15 +62,27 @@ class _InMemory(TorchRuntime):
     """A model that is no bundle."""
 
     def __init__(self, model: QAModel, threads: int) -> None:
-        self._torch, self.device, self._threads, self.model = torch, "cpu", threads, model
-        self.package, self.version, self.name = "torch", str(torch.__version__), "in memory"
+        self._torch = torch
+        self.device = "cpu"
+        self._threads = threads
+        self.model = model
+        self.package = "torch"
+        self.version = str(torch.__version__)
+        self.name = "in memory"
 
 
-def f1_scores(model: QAModel, questions: Sequence[Example], windows: Sequence[Window], settings: QASettings) -> np.ndarray:
-    """F1 of each question in percent, (Q,); where some have no answer, with the threshold that suits these questions best."""
+def f1_scores(
+    model: QAModel, questions: Sequence[Example], windows: Sequence[Window], settings: QASettings
+) -> np.ndarray:
+    """F1 of each question in percent, (Q,); where some have no answer, with the threshold that suits these
+    questions best."""
     with parametrize.cached():  # weights are rounded once
         logits = run_windows(_InMemory(model, available_cores()), windows)
     predictions = predict(questions, windows, logits, settings)
-    threshold = None if all(e.answers for e in questions) else score(questions, predictions, None)["best_f1_thresh"]
+    threshold = (
+        None if all(e.answers for e in questions) else score(questions, predictions, None)["best_f1_thresh"]
+    )
     answers = [answer_text(e, p, threshold) for e, p in zip(questions, predictions, strict=True)]
-    return 100 * np.array([question_scores(e, answer)[1] for e, answer in zip(questions, answers, strict=True)])
+    return 100 * np.array(
+        [question_scores(e, answer)[1] for e, answer in zip(questions, answers, strict=True)]
+    )

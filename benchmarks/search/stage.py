@@ -1,8 +1,9 @@
 """Find the best small file of a model: how narrow, its Linears in int8 or int4, its word table in which form.
 
-Every combination near the target answers held-out training questions as its TFLite file would, after a short recovery of
-each width against the model itself. What cannot be beaten in both bytes and F1 is the front; the best that keeps within the
-target becomes a bundle, to be trained on (distill.finetune, compress.prune.stage, compress.qat.stage) or exported as it is.
+Every combination near the target answers held-out training questions as its TFLite file would, after a short
+recovery of each width against the model itself. What cannot be beaten in both bytes and F1 is the front; the
+best that keeps within the target becomes a bundle, to be trained on (distill.finetune, compress.prune.stage,
+compress.qat.stage) or exported as it is.
 
     python -m benchmarks.search --model runs/demo/teacher --target-mb 8
 """
@@ -55,13 +56,15 @@ class SearchConfig:
     """Find the best small file of a model, and write the model it is exported from."""
 
     model: Path
-    """PyTorch bundle, or a transformers checkpoint (folder or hub name); it is left as it is, and teaches what is cut from it."""
+    """PyTorch bundle, or a transformers checkpoint (folder or hub name); it is left as it is, and teaches
+    what is cut from it."""
     target_mb: float
     """The file is to have at most so many MB (millions of bytes), with its package."""
     out: Path | None = None
     """Bundle to create; by default beside the model, named <model>-searched."""
     data: str = EMBEDDED
-    """Training questions, whose last articles are held out to score on: SQuAD JSON file, or embedded, squad, squad_v2."""
+    """Training questions, whose last articles are held out to score on: SQuAD JSON file, or embedded, squad,
+    squad_v2."""
     questions: int = 300
     """Held-out questions to score on."""
     recovery_windows: int = 800
@@ -95,24 +98,35 @@ def read_questions(config: SearchConfig, parent: Bundle) -> Questions:
     data = resolve(config.data, "train")
     train, held_out = split_articles(read_squad(data))
     if not held_out:
-        raise OptionError(f"--data {config.data}: all its questions are on one passage, so none can be held out to score on")
+        raise OptionError(
+            f"--data {config.data}: all its questions are on one passage, so none can be held out to score on"
+        )
     chosen = [held_out[i] for i in evenly(len(held_out), config.questions)]
-    windows = [make_windows(part, parent.tokenizer(), parent.settings, progress=True) for part in (train, chosen)]
+    windows = [
+        make_windows(part, parent.tokenizer(), parent.settings, progress=True) for part in (train, chosen)
+    ]
     return Questions(data, windows[0], chosen, windows[1])
 
 
-def recover(model: QAModel, parent: Bundle, windows: Sequence[Window], data: Path, work: Path, seed: int) -> QAModel:
-    """The model after one pass over `windows` against its parent. Word vectors stay: few windows name few of them."""
+def recover(
+    model: QAModel, parent: Bundle, windows: Sequence[Window], data: Path, work: Path, seed: int
+) -> QAModel:
+    """The model after one pass over `windows` against its parent. Word vectors stay: few windows name few of
+    them."""
     model.encoder.words.requires_grad_(False)
     options = TrainingOptions(RECOVERY_RATE, 16, 1, seed=seed)
     weights = DistillationWeights(0.1, 4.0, 10.0)
-    trainer = distil(model, parent, windows, data, options=options, weights=weights, cache=work, work=work, name="recovery")
+    trainer = distil(
+        model, parent, windows, data, options=options, weights=weights, cache=work, work=work, name="recovery"
+    )
     trainer.train()
     trainer.finish()
     return without_autocast(model)
 
 
-def scores_of(model: QAModel, forms: Iterable[Form], words: dict[str, nn.Module], on: Questions, settings: QASettings) -> Scores:
+def scores_of(
+    model: QAModel, forms: Iterable[Form], words: dict[str, nn.Module], on: Questions, settings: QASettings
+) -> Scores:
     """F1 of each question, (Q,), for every form."""
     found = {}
     for form in tqdm(forms, desc="scoring", unit="form"):
@@ -129,7 +143,8 @@ def main(config: SearchConfig) -> Bundle:
     out = config.out or output_beside(config.model, "searched")
     refuse_existing(out)
     parent = open_model(config.model, kind="pytorch")
-    model, settings = QAModel.from_pretrained(parent.path).eval(), parent.settings
+    model = QAModel.from_pretrained(parent.path).eval()
+    settings = parent.settings
     model.encoder.check_prunable("there is nothing to search")
     model.encoder.check_tflite()
     trials(model, equal_importance(model), known_forms(model), config.target_mb)  # refuses what nothing meets
@@ -138,17 +153,24 @@ def main(config: SearchConfig) -> Bundle:
     words = word_forms(model, lambda: token_counts(parent, model.encoder.words.num_embeddings, config.data))
     tried = trials(model, importance, list(words), config.target_mb)
     whole = f1_scores(model, on.held_out, on.windows, settings)
-    sample, folder = sample_windows(on.train, config.recovery_windows, config.seed + 1), work_folder(out)
-    models, scores, files = list[QAModel](), list[Scores](), list[bytes]()
+    sample = sample_windows(on.train, config.recovery_windows, config.seed + 1)
+    folder = work_folder(out)
+    models = list[QAModel]()
+    scores = list[Scores]()
+    files = list[bytes]()
     for number, trial in enumerate(tried, 1):
-        print("width {} of {}: {} heads, {} neurons".format(number, len(tried), *trial.counts), file=sys.stderr)
+        print(
+            "width {} of {}: {} heads, {} neurons".format(number, len(tried), *trial.counts), file=sys.stderr
+        )
         narrow = copy.deepcopy(model)
         cut(narrow, trial.width)
         if sample and narrow.count_parameters() != model.count_parameters():
             narrow = recover(narrow, parent, sample, on.data, folder / f"width-{number}", config.seed)
         models.append(narrow)
         scores.append(scores_of(narrow, trial.forms, words, on, settings))
-        files.append(convert_to(narrow, "int8", (settings.max_length,), on.windows[:CALIBRATION_WINDOWS]).content)
+        files.append(
+            convert_to(narrow, "int8", (settings.max_length,), on.windows[:CALIBRATION_WINDOWS]).content
+        )
     ms = measure(files, settings.max_length, ROUNDS)
     candidates = [
         Candidate(trial, form, float(ms[i]), float(f1.mean()), paired_difference(f1, whole))
@@ -161,9 +183,14 @@ def main(config: SearchConfig) -> Bundle:
     write_whole(folder / "search.json", json.dumps([c.row() for c in candidates], indent=1) + "\n")
     write_whole(folder / "search.svg", as_svg(drawn))
     # Last, since what is there says that the search is over.
-    bundle = save(config, out, parent, models[tried.index(best.trial)], words[best.form.embeddings], best, importance)
+    bundle = save(
+        config, out, parent, models[tried.index(best.trial)], words[best.form.embeddings], best, importance
+    )
     print(table(candidates, front, best))
-    print(f"* nothing smaller is better   > the best within {config.target_mb:g} MB; drawn in {folder / 'search.svg'}")
+    print(
+        f"* nothing smaller is better   > the best within {config.target_mb:g} MB; drawn in "
+        f"{folder / 'search.svg'}"
+    )
     print(f"F1 of {len(on.held_out)} held-out questions, {whole.mean():.1f} for the whole model in fp32")
     print(summary(bundle))
     print(f"next: python -m export.tflite --model {out} {best.form.flags}")
@@ -171,15 +198,31 @@ def main(config: SearchConfig) -> Bundle:
 
 
 def save(
-    config: SearchConfig, out: Path, parent: Bundle, model: QAModel, words: nn.Module, best: Candidate, importance: Importance
+    config: SearchConfig,
+    out: Path,
+    parent: Bundle,
+    model: QAModel,
+    words: nn.Module,
+    best: Candidate,
+    importance: Importance,
 ) -> Bundle:
     """The best as a bundle that can be trained on; a product-quantized word table goes with it."""
-    trained, facts = as_trained(words), dict[str, Any]()
+    trained = as_trained(words)
+    facts = dict[str, Any]()
     if trained is not None:
         model.encoder.set_words(trained)
         facts["embeddings"] = best.form.embeddings
     pruning = width_facts(importance, best.trial.width, IMPORTANCE_WINDOWS)
     return save_model(
-        model, out, load_splits(config.data, None), stage="search", config=config, tokenizer=parent.path, parent=parent,
-        settings=parent.settings, pruning=pruning, search=best.row(), **facts,
-    )  # fmt: skip
+        model,
+        out,
+        load_splits(config.data, None),
+        stage="search",
+        config=config,
+        tokenizer=parent.path,
+        parent=parent,
+        settings=parent.settings,
+        pruning=pruning,
+        search=best.row(),
+        **facts,
+    )

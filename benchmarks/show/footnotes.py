@@ -29,7 +29,12 @@ def shown_times(group: Group, view: str) -> list[Latency]:
     lines = [Line(group, e) for e in group.entries]
     if view == "short":
         return [line.unpadded for line in lines if line.unpadded]
-    return [row for line in lines for row in (line.padded, line.unpadded, line.batched if view == "summary" else None) if row]
+    return [
+        row
+        for line in lines
+        for row in (line.padded, line.unpadded, line.batched if view == "summary" else None)
+        if row
+    ]
 
 
 def all_times(group: Group) -> list[Latency]:
@@ -72,26 +77,37 @@ def _meaning(group: Group, view: str, rows: Sequence[Latency]) -> list[str]:
         notes.append(f"retained: F1 divided by that of {base}{others}")
     scores = [e.accuracy for e in group.entries if e.accuracy and e.accuracy.same_answers is not None]
     if scores and view in ("summary", "accuracy"):
-        lost = view == "summary" and any(e.accuracy in scores and group.agreement(e) is None for e in group.entries)
+        lost = view == "summary" and any(
+            e.accuracy in scores and group.agreement(e) is None for e in group.entries
+        )
         kept = f" ({UNKNOWN} where the parent's were not kept)" if lost else ""
-        notes.append(f"agreement: share of answers identical to the parent's (for an export: the PyTorch model's){kept}")
+        notes.append(
+            f"agreement: share of answers identical to the parent's (for an export: the PyTorch "
+            f"model's){kept}"
+        )
     if rows and view in ("summary", "short", "padding"):
         where = " or ".join(words_of(n) for n in group.lengths_shown if view != "short" or n == UNPADDED)
         notes.append(f"ms: mean of the runtime call for one window, 1 thread, {where}")
     if rows and base is not None and view != "padding":
-        notes.append(f"x: speed-up over {base} at the same lengths and threads in the same run, by mean times")
+        notes.append(
+            f"x: speed-up over {base} at the same lengths and threads in the same run, by mean times"
+        )
     notes += _padding(group) if view in ("summary", "padding") else []
     if view == "summary" and group.batched is not None:
         lengths, threads, batch = group.batched
         notes.append(f"windows/s: {batch} windows given at once, {words_of(lengths)}, threads: {threads}")
     if view == "accuracy" and any(e.accuracy and e.accuracy.best_f1 is not None for e in group.entries):
         notes.append("tuned F1: with the threshold that is best for these very questions")
-    if view == "accuracy" and any(e.accuracy and e.accuracy.null_threshold is not None for e in group.entries):
+    if view == "accuracy" and any(
+        e.accuracy and e.accuracy.null_threshold is not None for e in group.entries
+    ):
         notes.append("own threshold: of no answer, tuned for this very file on held-out training articles")
     if view == "latency":
         peak = GPU_PEAK if group.target == CUDA else "peak: the whole process"
         notes.append(f"padded to: {UNKNOWN} for windows at their own lengths (unpadded)")
-        notes.append(f"tokenize (one question), decode (one window) and load in ms are not part of the latency; {peak}")
+        notes.append(
+            f"tokenize (one question), decode (one window) and load in ms are not part of the latency; {peak}"
+        )
         if any(row.latency_ms_first for row in rows):
             notes.append("first: the first inference of the process, which is not among those timed")
     return notes + _intervals(group, view, rows)
@@ -104,7 +120,11 @@ def _padding(group: Group) -> list[str]:
         return []
     base = group.padding_gain(group.baseline_entry) if group.baseline_entry is not None else None
     ends = f" ({span(base)})" if isinstance(base, Interval) else ""
-    of_base = f" {mean_of(base):.2f}x{ends} for {group.baseline_entry.model}," if base and group.baseline_entry else ""
+    of_base = (
+        f" {mean_of(base):.2f}x{ends} for {group.baseline_entry.model},"
+        if base and group.baseline_entry
+        else ""
+    )
     ordered = sorted(mean_of(gain) or 0.0 for gain in gains)
     over_all = f"{ordered[0]:.2f}x to {ordered[-1]:.2f}x over all models, each with itself in one run"
     return [f"unpadded instead of padded to {group.longest}:{of_base} {over_all}"]
@@ -113,15 +133,23 @@ def _padding(group: Group) -> list[str]:
 def _intervals(group: Group, view: str, rows: Sequence[Latency]) -> list[str]:
     """What the intervals are over."""
     over = []
-    scores = [e.accuracy for e in group.entries if e.accuracy and e.accuracy.f1_interval] if view != "latency" else []
+    scores = (
+        [e.accuracy for e in group.entries if e.accuracy and e.accuracy.f1_interval]
+        if view != "latency"
+        else []
+    )
     if scores and view != "padding":
         what = "of F1 and its ratio" if view == "accuracy" else "of retained"
-        over.append(f"{what} over {listed(list(dict.fromkeys(one.resampled or 'questions' for one in scores)))}")
+        over.append(
+            f"{what} over {listed(list(dict.fromkeys(one.resampled or 'questions' for one in scores)))}"
+        )
     n_rounds = sorted({len(row.round_ms) for row in rows if isinstance(group.speedup(row), Interval)})
     if n_rounds:
         counts = " to ".join(dict.fromkeys(map(str, n_rounds[:1] + n_rounds[-1:])))
         over.append(f"of x over {counts} rounds in which the models took turns")
-    return [f"intervals: {LEVEL:.0%}, bootstrap, paired with the baseline, {' and '.join(over)}"] if over else []
+    return (
+        [f"intervals: {LEVEL:.0%}, bootstrap, paired with the baseline, {' and '.join(over)}"] if over else []
+    )
 
 
 def _runs(group: Group, rows: Sequence[Latency]) -> list[str]:
@@ -133,7 +161,11 @@ def _runs(group: Group, rows: Sequence[Latency]) -> list[str]:
     }
     model = group.baseline.baseline if group.baseline is not None else ""
     times = listed(list(found))
-    return [f"{ANOTHER_RUN} from another run than the times of {model} above; in that run {model} took {times}"] if found else []
+    return (
+        [f"{ANOTHER_RUN} from another run than the times of {model} above; in that run {model} took {times}"]
+        if found
+        else []
+    )
 
 
 def _conditions(group: Group, view: str) -> list[str]:
@@ -154,8 +186,14 @@ def process_conditions(rows: Sequence[Timed]) -> list[tuple[str, str]]:
     loads = sorted(row.load_average for row in rows if row.load_average is not None)
     found = [
         ("governor", ", ".join(dict.fromkeys(row.governor for row in rows if row.governor))),
-        ("pinned to cores", "; ".join(f"{', '.join(map(str, chosen))} (threads: {threads})" for threads, chosen in cores)),
-        ("load average at the start", " to ".join(dict.fromkeys(f"{load:.2f}" for load in loads[:1] + loads[-1:]))),
+        (
+            "pinned to cores",
+            "; ".join(f"{', '.join(map(str, chosen))} (threads: {threads})" for threads, chosen in cores),
+        ),
+        (
+            "load average at the start",
+            " to ".join(dict.fromkeys(f"{load:.2f}" for load in loads[:1] + loads[-1:])),
+        ),
     ]
     return [(name, value) for name, value in found if value]
 
@@ -169,7 +207,8 @@ def busy_notes(rows: Sequence[Timed], machine: Machine) -> list[str]:
     """Notes about a machine that was not idle when these rows were timed."""
     notes = []
     busy = busy_cores(rows)
-    # The last minute's load says little where accuracy was measured in it; what others did meanwhile is better, if known.
+    # The last minute's load says little where accuracy was measured in it; what others did meanwhile is
+    # better, if known.
     load = max((row.load_average or 0.0 for row in rows if row.other_load is None), default=0.0)
     if busy >= BUSY:
         shorter = "times on the idle machine would be shorter, above all with several threads"

@@ -1,4 +1,5 @@
-"""Results sorted into groups, what was measured on one machine with one data set, and their entries, the models."""
+"""Results sorted into groups, what was measured on one machine with one data set, and their entries, the
+models."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -62,7 +63,9 @@ class Entry:
     def update(self, result: Accuracy | Latency | Failure) -> None:
         """Take a newer result in; of another file or runtime, or after a failure, all starts afresh."""
         if self.changed_by(result) or isinstance(result, Failure) or self.failure is not None:
-            self.accuracy, self.latency, self.failure = None, {}, None
+            self.accuracy = None
+            self.latency = {}
+            self.failure = None
         self.newest = result
         if isinstance(result, Failure):
             self.failure = result
@@ -72,8 +75,13 @@ class Entry:
             self.accuracy = result
 
     def times(self) -> list[Latency]:
-        """The newest times at all settings, single windows first, few threads before many, short before long."""
-        return sorted(self.latency.values(), key=lambda r: (r.batch, r.threads, r.lengths == UNPADDED, padded_to(r.lengths)))
+        """The newest times at all settings, single windows first, few threads before many, short before
+        long.
+        """
+        return sorted(
+            self.latency.values(),
+            key=lambda r: (r.batch, r.threads, r.lengths == UNPADDED, padded_to(r.lengths)),
+        )
 
 
 def padded_to(lengths: Lengths | None) -> int:
@@ -116,12 +124,18 @@ class Group:
     @property
     def longest(self) -> int | None:
         """The greatest length that any model was padded to with one thread; None when none was."""
-        lengths = (n for e in self.entries for n, threads, batch in e.latency if (threads, batch) == (1, 1) and n != UNPADDED)
+        lengths = (
+            n
+            for e in self.entries
+            for n, threads, batch in e.latency
+            if (threads, batch) == (1, 1) and n != UNPADDED
+        )
         return max(map(padded_to, lengths), default=None)
 
     @property
     def lengths_shown(self) -> list[Lengths]:
-        """What a table with a line a model has times of, with one thread: the greatest length padded to, and UNPADDED."""
+        """What a table with a line a model has times of, with one thread: the greatest length padded to, and
+        UNPADDED."""
         unpadded = any(e.at(UNPADDED) for e in self.entries)
         shown: list[Lengths] = [self.longest] if self.longest else []
         return [*shown, UNPADDED] if unpadded else shown
@@ -133,14 +147,17 @@ class Group:
 
     @property
     def batched(self) -> Setting | None:
-        """The setting of the windows a second in a table with a line a model: unpadded, few threads, large batches first."""
+        """The setting of the windows a second in a table with a line a model: unpadded, few threads, large
+        batches first."""
         found = {key for e in self.entries for key in e.latency if key[2] > 1}
         return min(found, key=lambda key: (key[0] != UNPADDED, key[1], -key[2], str(key[0])), default=None)
 
     @property
     def baseline(self) -> Accuracy | None:
         """The newest scores that name a baseline."""
-        found = (r for r in reversed(self.results) if isinstance(r, Accuracy) and r.baseline_sha256 is not None)
+        found = (
+            r for r in reversed(self.results) if isinstance(r, Accuracy) and r.baseline_sha256 is not None
+        )
         return next(found, None)
 
     @property
@@ -154,7 +171,8 @@ class Group:
         return not entry.is_peer and entry.newest.bundle_sha256 == sha256
 
     def retained(self, entry: Entry) -> Interval | float | None:
-        """F1 over that of the group's baseline, with its interval; None when it was compared with another, or with none."""
+        """F1 over that of the group's baseline, with its interval; None when it was compared with another, or
+        with none."""
         own = entry.accuracy
         if own is None or self.baseline is None or own.baseline_sha256 != self.baseline.baseline_sha256:
             return None
@@ -162,11 +180,15 @@ class Group:
 
     def compared_with_others(self) -> list[Entry]:
         """The entries whose F1 retained is relative to another baseline than the group's."""
-        return [e for e in self.entries if e.accuracy and e.accuracy.baseline_sha256 and self.retained(e) is None]
+        return [
+            e for e in self.entries if e.accuracy and e.accuracy.baseline_sha256 and self.retained(e) is None
+        ]
 
     def agreement(self, entry: Entry) -> float | None:
-        """The share of answers that are the parent's; None where those were not kept, and the scores have the baseline's."""
-        own, base = entry.accuracy, self.baseline
+        """The share of answers that are the parent's; None where those were not kept, and the scores have the
+        baseline's."""
+        own = entry.accuracy
+        base = self.baseline
         if own is None or base is None:
             return own.same_answers if own is not None else None
         has_parent = own.parent_sha256 not in (None, base.baseline_sha256)
@@ -184,7 +206,8 @@ class Group:
         return None
 
     def speedup(self, row: Latency | None) -> Interval | float | None:
-        """How many times as fast as the baseline at the same lengths, threads and batch in the same run, by mean times."""
+        """How many times as fast as the baseline at the same lengths, threads and batch in the same run, by
+        mean times."""
         base = self.baseline_times(row) if row is not None else None
         if row is None or base is None:
             return None
@@ -192,25 +215,31 @@ class Group:
 
     def in_another_run(self, row: Latency) -> Latency | None:
         """The baseline's times of the run of `row`, where those shown of the baseline are of another run."""
-        base, entry = self.baseline_times(row), self.baseline_entry
+        base = self.baseline_times(row)
+        entry = self.baseline_entry
         shown = entry.at(row.lengths, row.threads, row.batch) if entry is not None else None
         return base if base is not None and shown is not None and not same_run(shown, row) else None
 
     def padding_gain(self, entry: Entry) -> Interval | float | None:
-        """How many times as fast a model is unpadded as padded to the greatest length, in one run at one thread."""
-        padded, unpadded = entry.at(self.longest), entry.at(UNPADDED)
+        """How many times as fast a model is unpadded as padded to the greatest length, in one run at one
+        thread."""
+        padded = entry.at(self.longest)
+        unpadded = entry.at(UNPADDED)
         return speedup(padded, unpadded) if padded is not None and unpadded is not None else None
 
 
 def collect(results: Sequence[AnyResult], order: Sequence[str] = ()) -> list[Group]:
     """Sort results into groups and entries: this machine, other targets, phones.
 
-    Entries stand in families: a PyTorch bundle, its exports and what peers made of it. The baseline's family comes first and
-    each behind that of its parent; else they stand in the order of their bundle hashes in `order`, or as they first appear.
+    Entries stand in families: a PyTorch bundle, its exports and what peers made of it. The baseline's family
+    comes first and each behind that of its parent; else they stand in the order of their bundle hashes in
+    `order`, or as they first appear.
     """
     groups: dict[object, Group] = {}
     for result in results:
-        group = groups.setdefault((result.target, result.data and result.data.sha256, result.machine), Group())
+        group = groups.setdefault(
+            (result.target, result.data and result.data.sha256, result.machine), Group()
+        )
         group.results.append(result)
         if result.data is not None and isinstance(result, Accuracy | Latency | Failure):
             _update(group.entries, result)
@@ -220,7 +249,8 @@ def collect(results: Sequence[AnyResult], order: Sequence[str] = ()) -> list[Gro
 
 
 def _update(entries: list[Entry], result: Accuracy | Latency | Failure) -> None:
-    # The very file first: names get their parents' where two folders of a run share one, so a model may come under two.
+    # The very file first: names get their parents' where two folders of a run share one, so a model may come
+    # under two.
     of_file = next((e for e in entries if not e.changed_by(result)), None)
     entry = of_file or next((e for e in entries if e.model == result.model), None)
     if entry is None:
@@ -231,7 +261,9 @@ def _update(entries: list[Entry], result: Accuracy | Latency | Failure) -> None:
 
 
 def newest_order(results: Sequence[AnyResult]) -> list[str]:
-    """The bundle hashes as the newest comparison has them, for `collect`; logs of phones are no comparison."""
+    """The bundle hashes as the newest comparison has them, for `collect`; logs of phones are no
+    comparison.
+    """
     return list(dict.fromkeys(r.bundle_sha256 for r in reversed(results) if r.target != PHONE))[::-1]
 
 
@@ -241,7 +273,8 @@ def _in_order(group: Group, order: Sequence[str]) -> list[Entry]:
     parents = {e.newest.bundle_sha256: e.newest.made_from for e in group.entries if not e.is_peer}
 
     def key(entry: Entry) -> tuple[bool, int, int]:
-        ancestors, sha256 = set[str](), entry.newest.made_from
+        ancestors = set[str]()
+        sha256 = entry.newest.made_from
         while sha256 is not None and sha256 not in ancestors:
             ancestors.add(sha256)
             sha256 = parents.get(sha256)
@@ -251,7 +284,8 @@ def _in_order(group: Group, order: Sequence[str]) -> list[Entry]:
 
 
 def _in_families(entries: Sequence[Entry]) -> list[Entry]:
-    """Whatever commands measured them: a bundle, its exports by runtime and precision, its peers as they come."""
+    """Whatever commands measured them: a bundle, its exports by runtime and precision, its peers as they
+    come."""
     families: dict[str, list[Entry]] = {}
     for entry in entries:
         bundle = entry.newest.made_from if entry.is_peer or entry.is_export else None
@@ -260,7 +294,8 @@ def _in_families(entries: Sequence[Entry]) -> list[Entry]:
     def place(entry: Entry) -> tuple[int, str, int]:
         if not entry.is_export:
             return (2 if entry.is_peer else 0, "", 0)
-        runtime, precision = entry.newest.runtime, entry.newest.precision
+        runtime = entry.newest.runtime
+        precision = entry.newest.precision
         names = list(PRECISIONS)
         rank = names.index(precision) if precision in names else len(names)
         return (1, runtime.package if runtime else "", rank)

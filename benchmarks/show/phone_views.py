@@ -8,24 +8,39 @@ PHONE_COLUMNS = [
     *(Column(name, attribute(name)) for name in ("model", "runtime")),
     Column("MB", attribute("size_bytes"), ".1f", 1e-6),
     *(Column(name, attribute(name), ".0f") for name in ("lengths", "threads")),
-    *(Column(f"{name} ms", attribute(f"latency_ms_{name}"), ".1f") for name in ("p50", "p95", "mean", "first")),
+    *(
+        Column(f"{name} ms", attribute(f"latency_ms_{name}"), ".1f")
+        for name in ("p50", "p95", "mean", "first")
+    ),
     Column("runs", attribute("n_runs"), ".0f"),
-    *(Column(heading, attribute(key), ".0f") for heading, key in (
-        ("load ms", "load_ms"), ("peak MB", "peak_memory_mb"), ("growth MB", "memory_growth_mb"))),
+    *(
+        Column(heading, attribute(key), ".0f")
+        for heading, key in (
+            ("load ms", "load_ms"),
+            ("peak MB", "peak_memory_mb"),
+            ("growth MB", "memory_growth_mb"),
+        )
+    ),
     Column("thermal", attribute("thermal_status"), ".0f", optional=True),
-]  # fmt: skip
+]
 QUESTION_COLUMNS = [
     *(Column(name, attribute(name)) for name in ("model", "runtime")),
-    *(Column(heading, attribute(key), ".0f") for heading, key in (
-        ("threads", "threads"), ("questions", "n"), ("windows", "n_windows"))),
+    *(
+        Column(heading, attribute(key), ".0f")
+        for heading, key in (("threads", "threads"), ("questions", "n"), ("windows", "n_windows"))
+    ),
     *(Column(f"{name} ms", attribute(f"latency_ms_{name}"), ".1f") for name in ("p50", "p95", "mean")),
-    *(Column(f"{name} ms", attribute(f"{name}_ms_mean"), ".1f") for name in ("tokenize", "inference", "decode")),
+    *(
+        Column(f"{name} ms", attribute(f"{name}_ms_mean"), ".1f")
+        for name in ("tokenize", "inference", "decode")
+    ),
     Column("thermal", attribute("thermal_status"), ".0f", optional=True),
-]  # fmt: skip
+]
 
 
 def newest_on_phone(group: Group) -> list[PhoneLatency | Failure]:
-    """The newest of each model, runtime and setting on a phone; a failure only until a later run of that setting succeeds."""
+    """The newest of each model, runtime and setting on a phone; a failure only until a later run of that
+    setting succeeds."""
     results = [r for r in group.results if isinstance(r, PhoneLatency | Failure)]
     current = {r.model: r.bundle_sha256 for r in results}
     newest: dict[object, PhoneLatency] = {}
@@ -56,21 +71,34 @@ TIMED_BY = {
 
 
 def phone_tables(group: Group) -> list[Table]:
-    """A line for each model, runtime and setting on a phone, and where the app measured, for each number of threads."""
+    """A line for each model, runtime and setting on a phone, and where the app measured, for each number of
+    threads."""
     lines = newest_on_phone(group)
     dates = sorted({one.date[:10] for one in group.results})
     read = f"logs read {' to '.join(dict.fromkeys((dates[0], dates[-1])))}"
     tools = dict.fromkeys(one.timed_by for one in lines if isinstance(one, PhoneLatency))
     notes = [f"timed by {TIMED_BY[tool]}, so no accuracy" for tool in tools or TIMED_BY]
-    notes.append("first: the first call after loading, not among the runs; peak: the whole process; growth: since the start")
+    notes.append(
+        "first: the first call after loading, not among the runs; peak: the whole process; growth: since "
+        "the start"
+    )
     if any(attribute("thermal_status")(one) is not None for one in lines):
         notes.append("thermal: Android's status, 0 (none) to 6, the higher of before and after")
     notes.append(read)
     for one in (one for one in lines if isinstance(one, Failure)):
-        setting = ", ".join(f"{key} {getattr(one, key)}" for key in ("lengths", "threads") if getattr(one, key) is not None)
+        setting = ", ".join(
+            f"{key} {getattr(one, key)}" for key in ("lengths", "threads") if getattr(one, key) is not None
+        )
         notes.append(f"{one.model}{f' ({setting})' if setting else ''} failed: {one.error}")
     tables = [make_table(group.machine, PHONE_COLUMNS, lines, notes)] if lines else []
     newest = {(r.model, r.threads, r.runtime): r for r in group.results if isinstance(r, PhoneQuestions)}
     asked = sorted(newest.values(), key=lambda one: (one.model, one.threads, str(one.runtime)))
-    notes = ["each question once, from the text to the answer, about the passages that come with the app; means but for p50, p95"]
-    return tables + ([make_table(f"Whole questions, {group.machine}", QUESTION_COLUMNS, asked, [*notes, read])] if asked else [])
+    notes = [
+        "each question once, from the text to the answer, about the passages that come with the app; means "
+        "but for p50, p95"
+    ]
+    return tables + (
+        [make_table(f"Whole questions, {group.machine}", QUESTION_COLUMNS, asked, [*notes, read])]
+        if asked
+        else []
+    )

@@ -1,6 +1,8 @@
-"""Scatter plots of F1 against something of which less is better: where points, axes and front stand, and the plot as SVG.
+"""Scatter plots of F1 against something of which less is better: where points, axes and front stand, and the
+plot as SVG.
 
-The page places the same points as HTML, so that marks and words have one size on a phone and on a wide screen.
+The page places the same points as HTML, so that marks and words have one size on a phone and on a wide
+screen.
 """
 
 import itertools
@@ -21,7 +23,18 @@ from qa.evaluation.bootstrap import Interval
 from qa.formats.precision import PRECISIONS
 
 OTHER_SHAPE = "M1 3 3 1l3 3 3-3 2 2-3 3 3 3-2 2-3-3-3 3-2-2 3-3z"
-COLOURS = ("#d2591f", "#2f6fdb", "#14875a", "#8a55cc", "#b8860b", "#c2417c", "#0e8a9a", "#4d7c0f", "#a05a2c", "#6b7280")
+COLOURS = (
+    "#d2591f",
+    "#2f6fdb",
+    "#14875a",
+    "#8a55cc",
+    "#b8860b",
+    "#c2417c",
+    "#0e8a9a",
+    "#4d7c0f",
+    "#a05a2c",
+    "#6b7280",
+)
 MARK_PX = 13  # of a mark that is alone at its place
 STEP_PX = 9  # how much larger a mark is than the one drawn over it
 NEAR = 0.8  # percent of the plot within which marks lie over one another
@@ -29,9 +42,12 @@ LOG_FROM = 3.0  # an axis whose values differ by more is logarithmic
 DECADES_FROM = 300  # and from here on has room for powers of ten only
 
 TEMPLATES = Environment(
-    loader=FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
+    loader=FileSystemLoader(Path(__file__).parent),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
     lstrip_blocks=True,
-)  # fmt: skip
+)
 TEMPLATES.globals |= {"plural": plural, "span": span}
 
 
@@ -52,10 +68,12 @@ class Axis:
 
 def log_or_zero_axis(values: Sequence[float]) -> Axis:
     """Logarithmic where values are far apart, else from zero."""
-    low, high = min(values), max(values)
+    low = min(values)
+    high = max(values)
     if low > 0 and high > LOG_FROM * low:
         room = (high / low) ** 0.07
-        low, high = low / room, high * room
+        low = low / room
+        high = high * room
         steps = (1, 2, 5) if high < DECADES_FROM * low else (1,)
         ticks = [m * 10.0**e for e in range(-4, 16) for m in steps]
         return Axis(low, high, tuple(t for t in ticks if low <= t <= high), log=True)
@@ -99,7 +117,9 @@ class Point:
 
 
 def colours_of(runtimes: Sequence[str]) -> dict[str, int]:
-    """Number of each runtime's colour; what has none of its own takes in turn those that no other has here."""
+    """Number of each runtime's colour; what has none of its own takes in turn those that no other has
+    here.
+    """
     own = {name: number for number, name in enumerate(RUNTIME_NAMES) if name in runtimes}
     free = itertools.cycle(sorted(set(range(len(COLOURS))) - set(own.values())))
     return {name: own[name] if name in own else next(free) for name in runtimes}
@@ -126,7 +146,9 @@ class Plot:
 
     def __post_init__(self) -> None:
         colours = colours_of(list(dict.fromkeys(p.runtime for p in self.points)))
-        object.__setattr__(self, "runtimes", {name: (n, RUNTIME_NAMES.get(name, name)) for name, n in colours.items()})
+        object.__setattr__(
+            self, "runtimes", {name: (n, RUNTIME_NAMES.get(name, name)) for name, n in colours.items()}
+        )
 
     @cached_property
     def x(self) -> Axis:
@@ -136,7 +158,9 @@ class Plot:
     @cached_property
     def y(self) -> Axis:
         """Of F1 in percent."""
-        ends = [v for p in self.points for v in (p.f1, *((p.interval.low, p.interval.high) if p.interval else ()))]
+        ends = [
+            v for p in self.points for v in (p.f1, *((p.interval.low, p.interval.high) if p.interval else ()))
+        ]
         room = max(0.09 * (max(ends) - min(ends)), 0.3)
         return linear_axis(min(ends) - room, max(ends) + room)
 
@@ -148,7 +172,10 @@ class Plot:
     @cached_property
     def sizes(self) -> list[int]:
         """Pixels of every mark; of marks at one spot the earlier are larger, so that all are seen."""
-        above = [sum(math.dist(spot, other) < NEAR for other in self.spots[n + 1 :]) for n, spot in enumerate(self.spots)]
+        above = [
+            sum(math.dist(spot, other) < NEAR for other in self.spots[n + 1 :])
+            for n, spot in enumerate(self.spots)
+        ]
         return [MARK_PX + STEP_PX * n for n in above]
 
     @cached_property
@@ -179,25 +206,35 @@ class Plot:
 
 
 def as_svg(plot: Plot) -> str:
-    """The plot as a file of its own, points numbered and named beside it, in a grey that reads on light and dark pages."""
+    """The plot as a file of its own, points numbered and named beside it, in a grey that reads on light and
+    dark pages."""
     return TEMPLATES.get_template("plot.svg.j2").render(plot=plot, numbers=_numbers(plot), colours=COLOURS)
 
 
 def _numbers(plot: Plot) -> list[tuple[float, float]]:
-    """Where each point's number stands, in pixels of the template's plot: the first free spot around its mark."""
-    width, height, half = 440.0, 330.0, 5.5
+    """Where each point's number stands, in pixels of the template's plot: the first free spot around its
+    mark."""
+    width = 440.0
+    height = 330.0
+    half = 5.5
     marks = [(4.4 * left, height - 3.3 * bottom) for left, bottom in plot.spots]
     taken: list[tuple[float, float]] = []
     for number, (x, y) in enumerate(marks):
         radius = plot.sizes[number] / 2 + 6
         angles = [math.radians(a) for a in (315, 225, 45, 135, 0, 180, 270, 90)]
-        spots = [(x + (radius + far) * math.cos(a), y + (radius + far) * math.sin(a)) for far in range(0, 60, 6) for a in angles]
+        spots = [
+            (x + (radius + far) * math.cos(a), y + (radius + far) * math.sin(a))
+            for far in range(0, 60, 6)
+            for a in angles
+        ]
         free = [
-            (left, top) for left, top in spots
-            if 0 < left < width and 0 < top < height
+            (left, top)
+            for left, top in spots
+            if 0 < left < width
+            and 0 < top < height
             and all(abs(left - a) > 2 * half or abs(top - b) > 2 * half for a, b in taken)
             and all(math.dist((left, top), mark) > half + MARK_PX / 2 for mark in marks)
-        ]  # fmt: skip
+        ]
         taken.append((free or spots)[0])
     return [(round(x, 1), round(y, 1)) for x, y in taken]
 
@@ -206,7 +243,9 @@ def write_latency_plot(group: Group, path: Path) -> None:
     """Draw F1 against latency. OptionError when that was not measured."""
     found = [plot for key, plot in group_plots(group) if key == "latency"]
     if not found:
-        raise OptionError(f"--plot {path}: the rows hold no latency; run benchmarks/compare.py without --skip-latency")
+        raise OptionError(
+            f"--plot {path}: the rows hold no latency; run benchmarks/compare.py without --skip-latency"
+        )
     write_whole(path, as_svg(found[0]))
 
 
@@ -215,7 +254,9 @@ def group_plots(group: Group) -> list[tuple[str, Plot]]:
     found = []
     timed = _shown_setting(group)
 
-    def add(key: str, title: str, axis: str, values: Callable[[Entry], tuple[float, str, Latency | None] | None]) -> None:
+    def add(
+        key: str, title: str, axis: str, values: Callable[[Entry], tuple[float, str, Latency | None] | None]
+    ) -> None:
         points = [point for e in group.entries if (point := _point(e, key, values(e)))]
         if points:
             found.append((key, Plot(title, axis, points)))
@@ -226,7 +267,11 @@ def group_plots(group: Group) -> list[tuple[str, Plot]]:
 
     def latency(entry: Entry) -> tuple[float, str, Latency | None] | None:
         row = entry.latency.get(timed) if timed else None
-        return (row.latency_ms_mean, f"{row.latency_ms_mean:.1f} ms", row) if row and row.latency_ms_mean else None
+        return (
+            (row.latency_ms_mean, f"{row.latency_ms_mean:.1f} ms", row)
+            if row and row.latency_ms_mean
+            else None
+        )
 
     def instructions(entry: Entry) -> tuple[float, str, None] | None:
         n = entry.accuracy.instructions_per_window if isinstance(entry.accuracy, TargetAccuracy) else None
@@ -235,7 +280,12 @@ def group_plots(group: Group) -> list[tuple[str, Plot]]:
     add("size", "F1 against size", "size of the weights file, MB", size)
     where = f"{words_of(timed[0])}, {plural(timed[1], 'thread')}" if timed else ""
     add("latency", "F1 against latency", f"mean ms for one window, {where}", latency)
-    add("instructions", "F1 against instructions", "million instructions for one window, unpadded, 1 thread", instructions)
+    add(
+        "instructions",
+        "F1 against instructions",
+        "million instructions for one window, unpadded, 1 thread",
+        instructions,
+    )
     return found
 
 
@@ -246,7 +296,8 @@ def _shown_setting(group: Group) -> Setting | None:
 
 
 def _point(entry: Entry, what: str, value: tuple[float, str, Latency | None] | None) -> Point | None:
-    accuracy, newest = entry.accuracy, entry.newest
+    accuracy = entry.accuracy
+    newest = entry.newest
     if value is None or accuracy is None:
         return None
     x, text, row = value
@@ -254,10 +305,18 @@ def _point(entry: Entry, what: str, value: tuple[float, str, Latency | None] | N
     ends = f" (95 %: {span(interval)})" if interval else ""
     setting = f"{plural(row.threads, 'thread')}, {words_of(row.lengths)}, batch {row.batch}" if row else ""
     details = [
-        ("model", newest.model), ("peer", tool_of(entry) if entry.is_peer else ""), (what, text),
-        ("F1", f"{accuracy.f1:.2f}{ends}, {plural(accuracy.n, 'question')}"), ("precision", newest.precision),
-        ("embeddings", newest.embeddings or ""), ("runtime", str(newest.runtime or "")),
-        ("target", f"{newest.target}: {newest.machine}"), ("setting", setting), ("bundle", newest.bundle_sha256[:16]),
-    ]  # fmt: skip
+        ("model", newest.model),
+        ("peer", tool_of(entry) if entry.is_peer else ""),
+        (what, text),
+        ("F1", f"{accuracy.f1:.2f}{ends}, {plural(accuracy.n, 'question')}"),
+        ("precision", newest.precision),
+        ("embeddings", newest.embeddings or ""),
+        ("runtime", str(newest.runtime or "")),
+        ("target", f"{newest.target}: {newest.machine}"),
+        ("setting", setting),
+        ("bundle", newest.bundle_sha256[:16]),
+    ]
     told = tuple((name, value) for name, value in details if value)
-    return Point(newest.model, x, text, accuracy.f1, interval, package_of(entry), newest.precision, entry.is_peer, told)
+    return Point(
+        newest.model, x, text, accuracy.f1, interval, package_of(entry), newest.precision, entry.is_peer, told
+    )

@@ -1,7 +1,7 @@
 """What single questions tell: F1 by sort of question and length of passage, and the worst regressions.
 
-All of it comes from answers kept beside the results (benchmarks/measure/accuracy.py) and the data file they were given to. Answers count
-only when they have just the F1 of their result.
+All of it comes from answers kept beside the results (benchmarks/measure/accuracy.py) and the data file they
+were given to. Answers count only when they have just the F1 of their result.
 """
 
 import re
@@ -32,7 +32,11 @@ OTHER = "other"
 TYPES = (*QUESTION_WORDS, OTHER)
 _WORD = re.compile(rf"\b(?:{'|'.join(QUESTION_WORDS)}|whom|whose)\b", re.IGNORECASE)
 BOUNDS = (75, 100, 125, 150, 200)  # words; a passage of 250 or so no longer fits one window of 384 tokens
-LENGTHS = (f"up to {BOUNDS[0]} words", *(f"{low + 1}–{high} words" for low, high in pairwise(BOUNDS)), f"over {BOUNDS[-1]} words")
+LENGTHS = (
+    f"up to {BOUNDS[0]} words",
+    *(f"{low + 1}–{high} words" for low, high in pairwise(BOUNDS)),
+    f"over {BOUNDS[-1]} words",
+)
 N_SLICE_RESAMPLES = 2_000  # a drawn line moves by less than its own width with more
 AROUND = 90  # characters of the passage shown on both sides of what is marked
 N_SHOWN = 8
@@ -40,7 +44,8 @@ N_SHOWN = 8
 
 def key_of(entry: Entry) -> str:
     """What an entry's answers are kept under: its bundle's hash, on a GPU with the target's name behind."""
-    sha256, target = entry.newest.bundle_sha256, entry.newest.target
+    sha256 = entry.newest.bundle_sha256
+    target = entry.newest.target
     return sha256 if target == CPU else f"{sha256}-{target}"
 
 
@@ -60,8 +65,11 @@ class Kept:
 
     def holds(self, entry: Entry) -> bool:
         """Whether the answers behind this entry's F1 are kept."""
-        accuracy, newest = entry.accuracy, entry.newest
-        if accuracy is None or (entry.is_peer and newest.made_from == newest.bundle_sha256):  # whose answers are the bundle's
+        accuracy = entry.accuracy
+        newest = entry.newest
+        if accuracy is None or (
+            entry.is_peer and newest.made_from == newest.bundle_sha256
+        ):  # whose answers are the bundle's
             return False
         scores = self.f1.get(key_of(entry))
         same_data = accuracy.data.sha256 == self.data_sha256
@@ -81,13 +89,17 @@ def find_data(data: str, results: Sequence[AnyResult]) -> tuple[Path, str] | str
     wanted = ", ".join(f"{name} (SHA-256 {digest[:16]}…)" for digest, name in measured.items())
     if data == EMBEDDED:
         return f"no single questions without their data file; give it: --data {wanted}"
-    raise OptionError(f"--data {data}: has SHA-256 {sha256[:16]}…, but the rows were measured on {wanted}; give that file")
+    raise OptionError(
+        f"--data {data}: has SHA-256 {sha256[:16]}…, but the rows were measured on {wanted}; give that file"
+    )
 
 
 def read_kept(data: str, rows_path: Path, groups: Sequence[Group]) -> tuple[Kept | None, list[str]]:
-    """The questions with all answers kept beside the results, and a line about each thing that is missing or does not fit.
+    """The questions with all answers kept beside the results, and a line about each thing that is missing or
+    does not fit.
 
-    Raises OptionError when a data file was chosen that is not the results', SquadFormatError when it is broken.
+    Raises OptionError when a data file was chosen that is not the results', SquadFormatError when it is
+    broken.
     """
     if all(group.on_phone for group in groups):
         return None, []
@@ -95,10 +107,14 @@ def read_kept(data: str, rows_path: Path, groups: Sequence[Group]) -> tuple[Kept
     if isinstance(found, str):
         return None, [found]
     path, sha256 = found
-    scored = [(e, e.accuracy) for g in groups for e in g.entries if e.accuracy and e.accuracy.data.sha256 == sha256]
-    kept, faults = Kept(sha256, read_squad(path), {}, {}), []
+    scored = [
+        (e, e.accuracy) for g in groups for e in g.entries if e.accuracy and e.accuracy.data.sha256 == sha256
+    ]
+    kept = Kept(sha256, read_squad(path), {}, {})
+    faults = []
     for entry, accuracy in scored:
-        key, file = key_of(entry), answers_path(rows_path, accuracy.bundle_sha256, sha256, accuracy.target)
+        key = key_of(entry)
+        file = answers_path(rows_path, accuracy.bundle_sha256, sha256, accuracy.target)
         if key not in kept.f1 and file.is_file():
             try:
                 kept.answers[key] = load_answers(file) or {}
@@ -114,10 +130,12 @@ def read_kept(data: str, rows_path: Path, groups: Sequence[Group]) -> tuple[Kept
 
 
 def chosen_three(kept: Kept, group: Group) -> list[Entry]:
-    """The teacher, its student, and that student in int8: of several of our int8 files the one with the highest F1.
+    """The teacher, its student, and that student in int8: of several of our int8 files the one with the
+    highest F1.
 
-    A file with as many parameters as the teacher is the teacher itself, and taken where there is no student. The teacher and
-    the int8 file alone where it is not certain which model the latter was made from. Empty without a teacher or anything in int8.
+    A file with as many parameters as the teacher is the teacher itself, and taken where there is no student.
+    The teacher and the int8 file alone where it is not certain which model the latter was made from. Empty
+    without a teacher or anything in int8.
     """
     held = [e for e in group.entries if kept.holds(e) and group.retained(e) is not None and not e.is_peer]
     teacher = next((e for e in held if group.is_baseline(e)), None)
@@ -130,7 +148,11 @@ def chosen_three(kept: Kept, group: Group) -> list[Entry]:
         return []
     best = max(int8, key=lambda e: e.f1 or 0.0)
     parent = best.newest.parent_sha256
-    students = {e.newest.bundle_sha256: e for e in held if e.newest.bundle_sha256 == parent and e.newest.params != size}
+    students = {
+        e.newest.bundle_sha256: e
+        for e in held
+        if e.newest.bundle_sha256 == parent and e.newest.params != size
+    }
     return [teacher, *students.values(), best]
 
 
@@ -151,28 +173,40 @@ def passage_length(example: Example) -> str:
 
 @dataclass(frozen=True)
 class Slice:
-    """Some of the questions: what they have in common, how many they are, and the F1 of each model on them."""
+    """Some of the questions: what they have in common, how many they are, and the F1 of each model on
+    them.
+    """
 
     name: str
     n: int
     f1: Sequence[Interval]
 
 
-def slices(kept: Kept, entries: Sequence[Entry], key: Callable[[Example], str], order: Sequence[str]) -> list[Slice]:
-    """F1 of the models on the questions of each name that `key` gives, in this order; names without questions are left out."""
-    names, scores = np.array([key(e) for e in kept.examples]), np.stack([kept.f1[key_of(e)] for e in entries], axis=1)
+def slices(
+    kept: Kept, entries: Sequence[Entry], key: Callable[[Example], str], order: Sequence[str]
+) -> list[Slice]:
+    """F1 of the models on the questions of each name that `key` gives, in this order; names without questions
+    are left out."""
+    names = np.array([key(e) for e in kept.examples])
+    scores = np.stack([kept.f1[key_of(e)] for e in entries], axis=1)
     found = []
     for name in order:
         chosen = np.flatnonzero(names == name)
         if len(chosen):
             articles = [kept.articles[i] for i in chosen]
-            found.append(Slice(name, len(chosen), score_intervals(scores[chosen], articles, None, N_SLICE_RESAMPLES)[0]))
+            found.append(
+                Slice(
+                    name, len(chosen), score_intervals(scores[chosen], articles, None, N_SLICE_RESAMPLES)[0]
+                )
+            )
     return found
 
 
 @dataclass(frozen=True)
 class Regressions:
-    """How the answers of one model compare with the teacher's: numbers of questions, and the worst of them."""
+    """How the answers of one model compare with the teacher's: numbers of questions, and the worst of
+    them.
+    """
 
     n_worse: int
     n_better: int
@@ -185,7 +219,8 @@ class Regressions:
 
 
 def regressions(kept: Kept, models: Sequence[Entry]) -> Regressions:
-    """The questions on which the last model falls furthest behind the first; of equal falls, some spread evenly over the data."""
+    """The questions on which the last model falls furthest behind the first; of equal falls, some spread
+    evenly over the data."""
     before, *between, after = (kept.f1[key_of(e)] for e in models)
     falls = before - after
     order = np.argsort(-falls, kind="stable")
@@ -195,13 +230,16 @@ def regressions(kept: Kept, models: Sequence[Entry]) -> Regressions:
         worst = equal[evenly(len(equal), N_SHOWN)]
     lost = (before == 100) & (after == 0)
     lost_before = lost & (between[0] == 0) if between else lost & False
-    n_worse, n_better, n_lost, n_before = (int(found.sum()) for found in (falls > 0, falls < 0, lost, lost_before))
+    n_worse, n_better, n_lost, n_before = (
+        int(found.sum()) for found in (falls > 0, falls < 0, lost, lost_before)
+    )
     return Regressions(n_worse, n_better, n_lost, n_before, tuple(int(i) for i in worst[:N_SHOWN]))
 
 
 @dataclass(frozen=True)
 class Shown:
-    """One question as an example: the passage in pieces (text, marks), gold answers, and each model's answer with its F1."""
+    """One question as an example: the passage in pieces (text, marks), gold answers, and each model's answer
+    with its F1."""
 
     example: Example
     pieces: list[tuple[str, str]]
@@ -210,9 +248,13 @@ class Shown:
 
 
 def shown(kept: Kept, number: int, models: Sequence[Entry]) -> Shown:
-    """The example at a place of the data, with gold, the first model's and the last model's answers marked."""
+    """The example at a place of the data, with gold, the first model's and the last model's answers
+    marked.
+    """
     example = kept.examples[number]
-    answers = [(kept.answers[key_of(e)].get(example.id, ""), float(kept.f1[key_of(e)][number])) for e in models]
+    answers = [
+        (kept.answers[key_of(e)].get(example.id, ""), float(kept.f1[key_of(e)][number])) for e in models
+    ]
     spans = [(a.start, a.start + len(a.text), "gold") for a in example.answers[:1]]
     near = example.answers[0].start if example.answers else 0
     for (answer, _), kind in ((answers[0], "s0"), (answers[-1], "s2")):
@@ -228,10 +270,12 @@ def nearest(context: str, answer: str, place: int) -> int | None:
 
 
 def pieces(context: str, spans: Sequence[tuple[int, int, str]]) -> list[tuple[str, str]]:
-    """The passage around what is marked, in pieces with their marks, which may overlap; " … " where it was cut."""
+    """The passage around what is marked, in pieces with their marks, which may overlap; " … " where it was
+    cut."""
     visible = np.zeros(len(context), bool)
     for start, end, _ in spans or [(0, 0, "")]:
-        first, last = max(0, start - AROUND), min(len(context), end + AROUND)
+        first = max(0, start - AROUND)
+        last = min(len(context), end + AROUND)
         first = context.rfind(" ", max(0, first - 20), first) + 1 or first if first else 0
         after = context.find(" ", last, last + 20)
         visible[first : last if after < 0 else after] = True

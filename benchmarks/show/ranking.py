@@ -1,7 +1,8 @@
 """Our fastest export of a PyTorch bundle against what other tools make of the same bundle, at equal F1.
 
-At each setting, unpadded and every length padded to, all with one thread, ours is the fastest of our exports that are within
-EQUAL_F1 of the best of them. A peer counts as of equal F1 when it has at least ours less EQUAL_F1.
+At each setting, unpadded and every length padded to, all with one thread, ours is the fastest of our exports
+that are within EQUAL_F1 of the best of them. A peer counts as of equal F1 when it has at least ours less
+EQUAL_F1.
 """
 
 from collections.abc import Sequence
@@ -40,10 +41,15 @@ class Contender:
 
     @property
     def beyond_noise(self) -> int:
-        """1: faster than ours, -1: slower, 0: no difference beyond noise, or not known. Without an interval nothing is noise."""
+        """1: faster than ours, -1: slower, 0: no difference beyond noise, or not known. Without an interval
+        nothing is noise."""
         if self.speedup is None:
             return 0
-        low, high = (self.speedup.low, self.speedup.high) if isinstance(self.speedup, Interval) else (self.speedup, self.speedup)
+        low, high = (
+            (self.speedup.low, self.speedup.high)
+            if isinstance(self.speedup, Interval)
+            else (self.speedup, self.speedup)
+        )
         return int(low > 1) - int(high < 1)
 
     @property
@@ -74,20 +80,24 @@ class Standing:
         if peer.speedup is None:
             return f"{name} was not timed {self.where} in the same run"
         words = {1: "is ", -1: "is behind: ", 0: "shows no difference beyond noise: "}[peer.beyond_noise]
-        difference, more = abs(peer.f1_difference), "more" if peer.f1_difference > 0 else "less"
+        difference = abs(peer.f1_difference)
+        more = "more" if peer.f1_difference > 0 else "less"
         f1 = "at the same F1" if difference <= EQUAL_F1 else f"at {difference:.1f} points {more} F1"
         counts = "" if peer.equal_f1 or peer.beyond_noise < 0 else ", which does not count"
         return f"{name} {words}{peer.times} {self.where} {f1}{counts}"
 
     def verdict(self) -> str:
         """Whether ours is the fastest at equal F1, and if not who is."""
-        where, name = self.where[0].upper() + self.where[1:], self.ours.entry.model
+        where = self.where[0].upper() + self.where[1:]
+        name = self.ours.entry.model
         equal = [peer for peer in self.peers if peer.faster and peer.equal_f1]
         if not equal:
             return f"{where}, no peer of equal F1 was timed in the same run as our {name}"
         ahead, level = ([p for p in equal if p.beyond_noise == sign] for sign in (1, 0))
         if ahead:
-            return f"{where}, {ahead[0].entry.model} is the fastest at equal F1: {ahead[0].times} as our {name}"
+            return (
+                f"{where}, {ahead[0].entry.model} is the fastest at equal F1: {ahead[0].times} as our {name}"
+            )
         if level:
             others = listed([peer.entry.model for peer in level])
             return f"{where}, our {name} and {others} are the fastest at equal F1, without a difference beyond noise"
@@ -95,8 +105,11 @@ class Standing:
 
 
 def standings(group: Group) -> list[Standing]:
-    """Every PyTorch bundle that has both peers and exports of our own, at each length that both were timed at."""
-    bundles = dict.fromkeys(e.newest.made_from for e in group.entries if e.is_peer and e.newest.made_from is not None)
+    """Every PyTorch bundle that has both peers and exports of our own, at each length that both were timed
+    at."""
+    bundles = dict.fromkeys(
+        e.newest.made_from for e in group.entries if e.is_peer and e.newest.made_from is not None
+    )
     found = (_standing(group, bundle, lengths) for bundle in bundles for lengths in _lengths(group, bundle))
     return [one for one in found if one is not None]
 
@@ -104,7 +117,12 @@ def standings(group: Group) -> list[Standing]:
 def _lengths(group: Group, bundle: str) -> list[Lengths]:
     """Unpadded, then those padded to, the shortest first."""
     ours, theirs = (
-        {lengths for entry in entries for lengths, threads, batch in entry.latency if (threads, batch) == (1, 1)}
+        {
+            lengths
+            for entry in entries
+            for lengths, threads, batch in entry.latency
+            if (threads, batch) == (1, 1)
+        }
         for entries in group.made_of(bundle)
     )
     return sorted(ours & theirs, key=padded_to)
@@ -114,16 +132,21 @@ def _standing(group: Group, bundle: str, lengths: Lengths) -> Standing | None:
     exports, others = group.made_of(bundle)
     own = [(e, e.accuracy, e.at(lengths)) for e in exports]
     best_f1 = max((accuracy.f1 for _, accuracy, _ in own if accuracy), default=0.0)
-    fit = [(e, a, row) for e, a, row in own if a and a.f1 >= best_f1 - EQUAL_F1 and row and row.latency_ms_mean]
+    fit = [
+        (e, a, row) for e, a, row in own if a and a.f1 >= best_f1 - EQUAL_F1 and row and row.latency_ms_mean
+    ]
     if not fit:
         return None
     entry, accuracy, row = min(fit, key=lambda one: one[2].latency_ms_mean or 0.0)
     ours = Contender(entry, accuracy, row, 0.0, 1.0)
     peers = [_peer(e, e.accuracy, ours, lengths) for e in others if e.accuracy]
     made_from = next(
-        (e.model for e in group.entries if e.newest.bundle_sha256 == bundle and not e.is_peer), f"bundle {bundle[:16]}"
+        (e.model for e in group.entries if e.newest.bundle_sha256 == bundle and not e.is_peer),
+        f"bundle {bundle[:16]}",
     )
-    return Standing(made_from, lengths, ours, tuple(sorted(peers, key=lambda p: -p.faster))) if peers else None
+    return (
+        Standing(made_from, lengths, ours, tuple(sorted(peers, key=lambda p: -p.faster))) if peers else None
+    )
 
 
 def _peer(entry: Entry, accuracy: Accuracy, ours: Contender, lengths: Lengths) -> Contender:

@@ -1,4 +1,5 @@
-"""The report of a comparison: one HTML page that needs nothing beside it, no network and, but for sorting, no script."""
+"""The report of a comparison: one HTML page that needs nothing beside it, no network and, but for sorting, no
+script."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -24,21 +25,37 @@ from benchmarks.show.questions import (
     slices,
 )
 from benchmarks.show.ranking import overall_verdict, standings
-from benchmarks.show.tables import COLUMNS, LATENCY, SUMMARY, Column, Line, Table, columns, make_table, number, plural, span
+from benchmarks.show.tables import (
+    COLUMNS,
+    LATENCY,
+    SUMMARY,
+    Column,
+    Line,
+    Table,
+    columns,
+    make_table,
+    number,
+    plural,
+    span,
+)
 from benchmarks.show.views import peers_table, view_tables
 from qa.base.files import write_whole
 from qa.evaluation.bootstrap import Interval
 
 KEEPS_ENOUGH = 0.97  # F1 retained from which on only speed counts
-NEAR_THE_MOST = 0.02  # where no model keeps that much, speed counts among those this near to the one that keeps most
+NEAR_THE_MOST = (
+    0.02  # where no model keeps that much, speed counts among those this near to the one that keeps most
+)
 NO_ANSWERS = (
-    "No F1 by question or passage: it takes the data file, and the answers of the teacher and of an int8 model, which compare.py "
+    "No F1 by question or passage: it takes the data file, and the answers of the teacher and of an int8 "
+    "model, which compare.py "
     "keeps beside the rows in <rows>.predictions."
 )
 
 
 def best_entry(group: Group) -> Entry | None:
-    """The fastest of ours that keeps 97 % of the baseline's F1, or where none does is within 2 points of the most.
+    """The fastest of ours that keeps 97 % of the baseline's F1, or where none does is within 2 points of the
+    most.
 
     Of models that were timed; where none was, the one that keeps the most. Times are those of `deciding`.
     """
@@ -52,7 +69,8 @@ def best_entry(group: Group) -> Entry | None:
 
 
 def _candidates(group: Group) -> list[Entry]:
-    """The models that are neither the baseline nor another tool's, and of which all is known that a headline says."""
+    """The models that are neither the baseline nor another tool's, and of which all is known that a headline
+    says."""
     known = [e for e in group.entries if group.retained(e) is not None and e.newest.size_bytes]
     return [e for e in known if not group.is_baseline(e) and not e.is_peer]
 
@@ -62,7 +80,9 @@ def _retained(group: Group, entry: Entry) -> float:
 
 
 def deciding(group: Group, entry: Entry) -> Latency | None:
-    """The times by which models are chosen: unpadded with one thread, or where none of ours has them padded."""
+    """The times by which models are chosen: unpadded with one thread, or where none of ours has them
+    padded.
+    """
     unpadded = any(group.speedup(e.at(UNPADDED)) is not None for e in _candidates(group))
     return entry.at(UNPADDED) if unpadded else entry.at(group.longest)
 
@@ -84,11 +104,14 @@ def headline(group: Group) -> tuple[str, list[tuple[str, str]]]:
     """One sentence, and the figures that carry it as (figure, what it is). Like is divided by like."""
     if group.on_phone:
         return f"{plural(len({r.model for r in group.results}), 'model')} on {group.machine}", []
-    best, base = best_entry(group), group.baseline_entry
+    best = best_entry(group)
+    base = group.baseline_entry
     if best is None or base is None or base.f1 is None or best.f1 is None or not base.newest.size_bytes:
         return f"{plural(len(group.entries), 'model')} on {group.data}", []
-    teacher, retained = base.model, _retained(group, best)
-    size, before = best.newest.size_bytes or 1, base.newest.size_bytes
+    teacher = base.model
+    retained = _retained(group, best)
+    size = best.newest.size_bytes or 1
+    before = base.newest.size_bytes
     cards = [
         (f"{best.f1:.2f}", f"F1; {teacher} has {base.f1:.2f}"),
         (f"{retained:.1%}", f"of {teacher}'s F1 retained"),
@@ -101,10 +124,20 @@ def headline(group: Group) -> tuple[str, list[tuple[str, str]]]:
         if row is not None and (faster := group.speedup(row)) is not None:
             quick = ", quick" if row.quick else ""
             mean = number(row.latency_ms_mean, ".1f")
-            cards.append((f"{mean_of(faster):.1f}x", f"faster, both {where}{_ends(faster)}: mean {mean} ms, 1 thread{quick}"))
+            cards.append(
+                (
+                    f"{mean_of(faster):.1f}x",
+                    f"faster, both {where}{_ends(faster)}: mean {mean} ms, 1 thread{quick}",
+                )
+            )
             said.append(f"{mean_of(faster):.1f} times faster {where}")
     if (gain := group.padding_gain(best)) is not None:
-        cards.append((f"{mean_of(gain):.1f}x", f"{best.model} unpadded instead of padded to {group.longest}{_ends(gain)}"))
+        cards.append(
+            (
+                f"{mean_of(gain):.1f}x",
+                f"{best.model} unpadded instead of padded to {group.longest}{_ends(gain)}",
+            )
+        )
     return f"{best.model} keeps {retained:.1%} of {teacher}'s F1: {', '.join(said)}", cards
 
 
@@ -114,7 +147,9 @@ def _ends(value: Interval | float) -> str:
 
 def in_percent(ratio: Interval | float | None) -> Interval | None:
     """The interval of a ratio in percent; None without one."""
-    return Interval(100 * ratio.mean, 100 * ratio.low, 100 * ratio.high) if isinstance(ratio, Interval) else None
+    return (
+        Interval(100 * ratio.mean, 100 * ratio.low, 100 * ratio.high) if isinstance(ratio, Interval) else None
+    )
 
 
 @dataclass(frozen=True)
@@ -130,7 +165,8 @@ class Bar:
 
 @dataclass(frozen=True)
 class Page:
-    """What a page is made of. `notices` are lines about what was left out and why, `command` makes the page again."""
+    """What a page is made of. `notices` are lines about what was left out and why, `command` makes the page
+    again."""
 
     groups: Sequence[Group]
     kept: Kept | None = None
@@ -155,7 +191,9 @@ class Page:
         found = []
         for group in self.groups:
             failures = [e.failure for e in group.entries if e.failure]
-            failures += [r for r in newest_on_phone(group) if isinstance(r, Failure)] if group.on_phone else []
+            failures += (
+                [r for r in newest_on_phone(group) if isinstance(r, Failure)] if group.on_phone else []
+            )
             found.append((group, *headline(group), failures))
         return found
 
@@ -192,10 +230,16 @@ class Page:
         own = [COLUMNS["f1 interval"] if c.heading == "F1" else c for c in SUMMARY]
         own.insert(1, columns("target")[0])
         own[2:2] = self._places(lines)
-        return make_table("Models", [*own, *columns("instructions", "questions")], lines, list(dict.fromkeys(notes)))
+        return make_table(
+            "Models", [*own, *columns("instructions", "questions")], lines, list(dict.fromkeys(notes))
+        )
 
     def _places(self, lines: Sequence[Line]) -> list[Column]:
-        return [column for column in columns("data", "machine") if len({str(column.value(line)) for line in lines}) > 1]
+        return [
+            column
+            for column in columns("data", "machine")
+            if len({str(column.value(line)) for line in lines}) > 1
+        ]
 
     def is_best(self, line: Line) -> bool:
         """Whether the headline is about this model."""
@@ -203,13 +247,17 @@ class Page:
 
     @property
     def standings(self) -> list[tuple[Group, str, list[tuple[str, Table]]]]:
-        """Of every group with peers: the verdict, and a table for each length with its heading. What all say stands once."""
+        """Of every group with peers: the verdict, and a table for each length with its heading. What all say
+        stands once."""
         found = []
         for group in self.groups:
-            tables, said = [], set[str]()
+            tables = []
+            said = set[str]()
             for standing in standings(group):
                 table = peers_table(group, standing)
-                title = f"{standing.where[0].upper()}{standing.where[1:]}, what was made of {standing.made_from}"
+                title = (
+                    f"{standing.where[0].upper()}{standing.where[1:]}, what was made of {standing.made_from}"
+                )
                 own = tuple(text for text in table.notes if text not in said)
                 tables.append((title, replace(table, notes=own)))
                 said.update(table.notes)
@@ -229,7 +277,10 @@ class Page:
             base = group.baseline_entry
             others = [e for e in group.entries if e is not base and group.retained(e) is not None]
             if base is not None and others:
-                bars = [Bar(e.model, 100 * _retained(group, e), in_percent(group.retained(e)), "s2", "%") for e in others]
+                bars = [
+                    Bar(e.model, 100 * _retained(group, e), in_percent(group.retained(e)), "s2", "%")
+                    for e in others
+                ]
                 found.append((group, base.model, bars))
         return found
 
@@ -245,15 +296,31 @@ class Page:
         kinds = [f"s{number}" for number in range(len(names))]
         sorts = ("question word", question_type, TYPES), ("length of the passage", passage_length, LENGTHS)
         bins = [
-            (title, [
-                (one, [Bar(name, f1.mean, f1, kind) for name, f1, kind in zip(names, one.f1, kinds, strict=True)])
-                for one in slices(kept, models, function, order)
-            ])
+            (
+                title,
+                [
+                    (
+                        one,
+                        [
+                            Bar(name, f1.mean, f1, kind)
+                            for name, f1, kind in zip(names, one.f1, kinds, strict=True)
+                        ],
+                    )
+                    for one in slices(kept, models, function, order)
+                ],
+            )
             for title, function, order in sorts
-        ]  # fmt: skip
+        ]
         falls = regressions(kept, models)
         examples = [shown(kept, number, models) for number in falls.worst]
-        return {"models": models, "names": names, "bins": bins, "falls": falls, "n": len(kept.examples), "examples": examples}
+        return {
+            "models": models,
+            "names": names,
+            "bins": bins,
+            "falls": falls,
+            "n": len(kept.examples),
+            "examples": examples,
+        }
 
     @cached_property
     def settings(self) -> Table | None:
@@ -261,8 +328,18 @@ class Page:
         lines = [Line(group, e, row) for group in self.groups for e in group.entries for row in e.times()]
         if not lines:
             return None
-        notes = [note for table in view_tables([g for g in self.groups if not g.on_phone], "latency") for note in table.notes]
-        own = [*LATENCY[:1], columns("target")[0], *self._places(lines), *columns("runtime", "precision"), *LATENCY[1:]]
+        notes = [
+            note
+            for table in view_tables([g for g in self.groups if not g.on_phone], "latency")
+            for note in table.notes
+        ]
+        own = [
+            *LATENCY[:1],
+            columns("target")[0],
+            *self._places(lines),
+            *columns("runtime", "precision"),
+            *LATENCY[1:],
+        ]
         return make_table("Settings", [*own, *columns("bundle")], lines, list(dict.fromkeys(notes)))
 
     @property
@@ -283,18 +360,21 @@ class Page:
 
 
 def _shown(group: Group) -> list[Any]:
-    """The results that the page shows: of models on data, of training; all where there are none, as of a phone."""
+    """The results that the page shows: of models on data, of training; all where there are none, as of a
+    phone."""
     entries = [one for e in group.entries for one in (e.accuracy, e.failure, e.newest) if one]
     training = [result for result in group.results if result.stage == "training"]
     return [*entries, *all_times(group), *training] or group.results
 
 
 def other_baselines(group: Group) -> str:
-    """A line about the models whose F1 retained is against another baseline than the one shown; empty without any."""
+    """A line about the models whose F1 retained is against another baseline than the one shown; empty without
+    any."""
     entries = group.compared_with_others()
     if not entries or group.baseline is None:
         return ""
-    names, base = ", ".join(e.model for e in entries), group.baseline.baseline
+    names = ", ".join(e.model for e in entries)
+    base = group.baseline.baseline
     return f"{names}: compared with another model than {base}, so F1 retained is left out"
 
 
@@ -307,10 +387,17 @@ def conditions(group: Group) -> list[tuple[str, str]]:
     times = all_times(group)
     found += [(name[0].upper() + name[1:], value) for name, value in process_conditions(times)]
     if any(row.other_load is not None for row in times):
-        found.append(("Other load", f"other processes kept {busy_cores(times):.2f} cores busy while latency was measured"))
+        found.append(
+            (
+                "Other load",
+                f"other processes kept {busy_cores(times):.2f} cores busy while latency was measured",
+            )
+        )
     if group.newest.data is not None:
         scores = next((e.accuracy for e in group.entries if e.accuracy and e.accuracy.n_windows), None)
-        counts = f", {plural(scores.n, 'question')} in {plural(scores.n_windows or 0, 'window')}" if scores else ""
+        counts = (
+            f", {plural(scores.n, 'question')} in {plural(scores.n_windows or 0, 'window')}" if scores else ""
+        )
         found.append(("Data", f"{group.data}{counts}, SHA-256 {group.newest.data.sha256}"))
     return [*found, ("Date", " to ".join(dict.fromkeys((dates[0], dates[-1]))))]
 

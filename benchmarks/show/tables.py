@@ -55,7 +55,8 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """Lines, whatever they are, under columns; `notes` say what the columns mean and under which conditions it was measured."""
+    """Lines, whatever they are, under columns; `notes` say what the columns mean and under which conditions
+    it was measured."""
 
     title: str
     columns: tuple[Column, ...]
@@ -73,14 +74,20 @@ class Table:
         return [[column.text(line) for column in self.columns] for line in self.lines]
 
 
-def make_table(title: str, columns: Sequence[Column], lines: Sequence[Any], notes: Sequence[str] = ()) -> Table:
+def make_table(
+    title: str, columns: Sequence[Column], lines: Sequence[Any], notes: Sequence[str] = ()
+) -> Table:
     """A table without the optional columns that no line has a value for."""
     shown = [c for c in columns if not c.optional or any(c.value(line) is not None for line in lines)]
     return Table(title, tuple(shown), tuple(lines), tuple(notes))
 
 
 def text_table(
-    title: str, headings: Sequence[str], lines: Sequence[Sequence[str]], notes: Sequence[str] = (), n_left: int = 1
+    title: str,
+    headings: Sequence[str],
+    lines: Sequence[Sequence[str]],
+    notes: Sequence[str] = (),
+    n_left: int = 1,
 ) -> Table:
     """A table of texts, of which the first `n_left` of each line are names."""
     columns = [Column(text, itemgetter(at), None if at < n_left else "") for at, text in enumerate(headings)]
@@ -125,8 +132,11 @@ def attribute(*path: str) -> Callable[[Any], Any]:
 
 # By package. The order is that of their colours in plots.
 RUNTIME_NAMES = {kind.package: kind.runtime for kind in KINDS.values()} | {
-    "openvino": "OpenVINO", "torchao": "torchao", "optimum-onnx": "Optimum ONNX", "executorch": "ExecuTorch",
-}  # fmt: skip
+    "openvino": "OpenVINO",
+    "torchao": "torchao",
+    "optimum-onnx": "Optimum ONNX",
+    "executorch": "ExecuTorch",
+}
 SHORT_NAMES = RUNTIME_NAMES | {"onnxruntime": "ORT"}
 TOOL_NAMES = RUNTIME_NAMES | {"torch-compile": "torch.compile", "ort-documented": "ORT docs"}
 
@@ -144,7 +154,9 @@ def tool_of(entry: Entry) -> str:
 
 def runtime_of(entry: Entry) -> str:
     """The runtime in a word, or the tool with "peer"."""
-    return f"{tool_of(entry)} (peer)" if entry.is_peer else SHORT_NAMES.get(package_of(entry), package_of(entry))
+    return (
+        f"{tool_of(entry)} (peer)" if entry.is_peer else SHORT_NAMES.get(package_of(entry), package_of(entry))
+    )
 
 
 @dataclass(frozen=True)
@@ -195,10 +207,18 @@ def quick(name: str) -> Callable[[Any], str]:
 
 def _timed(name: str, more: str = "") -> list[Column]:
     return [
-        Column(f"ms {name}{more}", attribute(name, "latency_ms_mean"), ".1f", mark=times(name), optional=True),
-        Column(f"x {name}{more}", lambda line: line.group.speedup(getattr(line, name)), ".2f", unit="x", mark=quick(name),
-               optional=True),
-    ]  # fmt: skip
+        Column(
+            f"ms {name}{more}", attribute(name, "latency_ms_mean"), ".1f", mark=times(name), optional=True
+        ),
+        Column(
+            f"x {name}{more}",
+            lambda line: line.group.speedup(getattr(line, name)),
+            ".2f",
+            unit="x",
+            mark=quick(name),
+            optional=True,
+        ),
+    ]
 
 
 _NEWEST = {
@@ -217,28 +237,41 @@ _NEWEST = {
 _ACCURACY = {
     "exact": Column("EM", attribute("accuracy", "exact"), ".2f"),
     "f1": Column("F1", attribute("accuracy", "f1"), ".2f"),
-    "f1 interval": Column("F1", lambda line: line.accuracy and (line.accuracy.f1_interval or line.accuracy.f1), ".2f"),
+    "f1 interval": Column(
+        "F1", lambda line: line.accuracy and (line.accuracy.f1_interval or line.accuracy.f1), ".2f"
+    ),
     "retained": Column("retained", lambda line: line.group.retained(line.entry), ".1f", 100, "%"),
     "agreement": Column("agreement", lambda line: line.group.agreement(line.entry), ".1f", 100, "%"),
     "same": Column("agreement", attribute("accuracy", "same_answers"), ".2f", 100, "%"),
     "same as": Column("with", attribute("accuracy", "same_answers_as")),
     "questions": Column("questions", attribute("accuracy", "n"), ",.0f"),
     "windows": Column("windows", attribute("accuracy", "n_windows"), ",.0f"),
-    "instructions": Column("M instr.", attribute("accuracy", "instructions_per_window"), ",.1f", 1e-6, optional=True),
+    "instructions": Column(
+        "M instr.", attribute("accuracy", "instructions_per_window"), ",.1f", 1e-6, optional=True
+    ),
 }
 _PARTS = {
-    "HasAns_exact": "HasAns EM", "HasAns_f1": "HasAns F1", "NoAns_exact": "NoAns", "best_f1": "tuned F1",
-    "best_f1_thresh": "threshold", "null_threshold": "own threshold",
-}  # fmt: skip
+    "HasAns_exact": "HasAns EM",
+    "HasAns_f1": "HasAns F1",
+    "NoAns_exact": "NoAns",
+    "best_f1": "tuned F1",
+    "best_f1_thresh": "threshold",
+    "null_threshold": "own threshold",
+}
 _LATENCY = {
-    "lengths": Column("padded to", lambda line: line.row and ("–" if line.row.lengths == UNPADDED else str(line.row.lengths))),
+    "lengths": Column(
+        "padded to",
+        lambda line: line.row and ("–" if line.row.lengths == UNPADDED else str(line.row.lengths)),
+    ),
     "threads": Column("threads", attribute("row", "threads"), ".0f"),
     "batch": Column("batch", attribute("row", "batch"), ".0f", optional=True),
     **{
         name: Column(f"{name} ms", attribute("row", f"latency_ms_{name}"), ".1f", mark=times("row"))
         for name in ("p50", "p90", "p99", "mean")
     },
-    "windows/s": Column("windows/s", attribute("row", "windows_per_s"), ",.1f", mark=times("row"), optional=True),
+    "windows/s": Column(
+        "windows/s", attribute("row", "windows_per_s"), ",.1f", mark=times("row"), optional=True
+    ),
     "x": Column("x", lambda line: line.group.speedup(line.row), ".2f", unit="x", mark=quick("row")),
     "first": Column("first ms", attribute("row", "latency_ms_first"), ".1f", optional=True),
     "runs": Column("runs", attribute("row", "n_runs"), ",.0f"),
@@ -250,7 +283,9 @@ _LATENCY = {
 }
 COLUMNS: dict[str, Column] = _NEWEST | _ACCURACY | _LATENCY
 NAMES = ("model", "runtime", "precision", "embeddings")
-WINDOWS_PER_S = Column("windows/s", attribute("batched", "windows_per_s"), ",.0f", mark=quick("batched"), optional=True)
+WINDOWS_PER_S = Column(
+    "windows/s", attribute("batched", "windows_per_s"), ",.0f", mark=quick("batched"), optional=True
+)
 
 
 def columns(*names: str) -> list[Column]:
@@ -260,22 +295,41 @@ def columns(*names: str) -> list[Column]:
 
 SUMMARY = [
     *columns(*NAMES, "params", "inside", "size", "exact", "f1", "retained", "agreement"),
-    *_timed("padded"), *_timed("unpadded"), WINDOWS_PER_S,
-]  # fmt: skip
+    *_timed("padded"),
+    *_timed("unpadded"),
+    WINDOWS_PER_S,
+]
 SHORT = [*columns(*NAMES, "size", "exact", "f1", "retained"), *_timed("unpadded")]
 ACCURACY = [
     *columns(*NAMES, "size", "questions", "windows", "exact", "f1 interval"),
     *(Column(heading, attribute("accuracy", key), ".2f", optional=True) for key, heading in _PARTS.items()),
-    replace(COLUMNS["retained"], form=".2f"), *columns("same", "same as"),
-]  # fmt: skip
+    replace(COLUMNS["retained"], form=".2f"),
+    *columns("same", "same as"),
+]
 LATENCY = columns(
-    "model", "lengths", "threads", "batch", "p50", "p90", "p99", "mean", "windows/s", "x", "first", "runs", "timed", "tokenize",
-    "decode", "load", "peak",
-)  # fmt: skip
+    "model",
+    "lengths",
+    "threads",
+    "batch",
+    "p50",
+    "p90",
+    "p99",
+    "mean",
+    "windows/s",
+    "x",
+    "first",
+    "runs",
+    "timed",
+    "tokenize",
+    "decode",
+    "load",
+    "peak",
+)
 PADDING = [
-    *columns(*NAMES), *(c for name in ("padded", "unpadded") for c in _timed(name)[:1]),
+    *columns(*NAMES),
+    *(c for name in ("padded", "unpadded") for c in _timed(name)[:1]),
     Column("gain", lambda line: line.group.padding_gain(line.entry), ".2f", unit="x", mark=quick("padded")),
-]  # fmt: skip
+]
 
 
 def as_text(table: Table) -> str:
@@ -285,16 +339,23 @@ def as_text(table: Table) -> str:
 
     def line_of(cells: list[str]) -> str:
         pairs = zip(cells, widths, table.columns, strict=True)
-        return "  ".join(cell.ljust(w) if column.form is None else cell.rjust(w) for cell, w, column in pairs).rstrip()
+        return "  ".join(
+            cell.ljust(w) if column.form is None else cell.rjust(w) for cell, w, column in pairs
+        ).rstrip()
 
     rule = "-" * (sum(widths) + 2 * (len(widths) - 1))
-    return "\n".join([table.title, line_of(table.headings), rule, *map(line_of, table.cells), *table.notes]) + "\n"
+    return (
+        "\n".join([table.title, line_of(table.headings), rule, *map(line_of, table.cells), *table.notes])
+        + "\n"
+    )
 
 
 def as_markdown(table: Table) -> str:
     """A GitHub table with its title and notes."""
     rule = [":--" if column.form is None else "--:" for column in table.columns]
-    escaped = [[_plain(cell).replace("|", "\\|") for cell in line] for line in (table.headings, rule, *table.cells)]
+    escaped = [
+        [_plain(cell).replace("|", "\\|") for cell in line] for line in (table.headings, rule, *table.cells)
+    ]
     lines = [f"| {' | '.join(line)} |" for line in escaped]
     notes = [f"<sub>{_plain(note)}</sub><br>" for note in table.notes]
     return "\n".join([f"**{_plain(table.title)}**", "", *lines, "", *notes]) + "\n"
@@ -317,12 +378,17 @@ def _plain(text: str) -> str:
 
 
 def check_markers(path: Path, name: str) -> str:
-    """The text of a Markdown file; OptionError unless it has just once, in order, the two markers that tables go between."""
+    """The text of a Markdown file; OptionError unless it has just once, in order, the two markers that tables
+    go between."""
     if not path.is_file():
-        raise OptionError(f"--write {path}: no such file; give a Markdown file with the markers of the name {name}")
+        raise OptionError(
+            f"--write {path}: no such file; give a Markdown file with the markers of the name {name}"
+        )
     text, (begin, end) = path.read_text(encoding="utf-8"), _markers(name)
     if text.count(begin) != 1 or text.count(end) != 1 or text.index(begin) > text.index(end):
-        raise OptionError(f"--write {path}: needs one line {begin} and after it one line {end}; the table goes between them")
+        raise OptionError(
+            f"--write {path}: needs one line {begin} and after it one line {end}; the table goes between them"
+        )
     return text
 
 

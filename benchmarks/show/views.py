@@ -40,8 +40,9 @@ VIEWS = (*PER_MODEL, "latency", "peers", "arm", "training")
 
 
 def view_tables(groups: Sequence[Group], view: str) -> list[Table]:
-    """The tables of a view: summary, short, accuracy, padding (a line for each model), latency (one for each setting; phones are
-    here), peers (our best export against other tools), arm (what other targets computed) or training (how fast training is).
+    """The tables of a view: summary, short, accuracy, padding (a line for each model), latency (one for each
+    setting; phones are here), peers (our best export against other tools), arm (what other targets computed)
+    or training (how fast training is).
     """
     if view == "arm":
         return arm_tables(groups)
@@ -51,8 +52,14 @@ def view_tables(groups: Sequence[Group], view: str) -> list[Table]:
         if view in makers:
             tables += makers[view](group)
         elif any(e.accuracy or e.failure or e.latency for e in group.entries):
-            lines = [Line(group, e) for e in group.entries if view != "padding" or group.padding_gain(e) is not None]
-            tables += [make_table(_title(group), PER_MODEL[view], lines, table_notes(group, view))] if lines else []
+            lines = [
+                Line(group, e)
+                for e in group.entries
+                if view != "padding" or group.padding_gain(e) is not None
+            ]
+            tables += (
+                [make_table(_title(group), PER_MODEL[view], lines, table_notes(group, view))] if lines else []
+            )
     return tables
 
 
@@ -66,7 +73,11 @@ def latency_tables(group: Group) -> list[Table]:
     if group.on_phone:
         return phone_tables(group)
     lines = [Line(group, e, row) for e in group.entries for row in e.times()]
-    columns = [column for column in LATENCY if column.heading != "batch" or any(line.row.batch > 1 for line in lines if line.row)]
+    columns = [
+        column
+        for column in LATENCY
+        if column.heading != "batch" or any(line.row.batch > 1 for line in lines if line.row)
+    ]
     return [make_table(_title(group), columns, lines, table_notes(group, "latency"))] if lines else []
 
 
@@ -92,15 +103,19 @@ def peers_tables(group: Group) -> list[Table]:
 def peers_table(group: Group, standing: Standing) -> Table:
     """Ours, and the peers with the fastest first."""
     lines: list[Contender] = [standing.ours, *standing.peers]
-    entries, rows = [one.entry for one in lines], [one.row for one in lines if one.row]
+    entries = [one.entry for one in lines]
+    rows = [one.row for one in lines if one.row]
     notes = [
         *(standing.sentence(peer) for peer in standing.peers if peer.beyond_noise >= 0),
         f"ms: mean of the runtime call for one window {standing.where}, 1 thread; x ours: times as fast as "
-        f"{standing.ours.entry.model}, our fastest export here; equal F1: at most {EQUAL_F1:g} points below ours",
+        f"{standing.ours.entry.model}, our fastest export here; equal F1: at most {EQUAL_F1:g} points below "
+        "ours",
         f"all made of {standing.made_from}; {group.data}; {group.machine}",
-        *peer_notes(entries), *quick_notes(rows), *busy_notes(rows, group.newest.machine),
+        *peer_notes(entries),
+        *quick_notes(rows),
+        *busy_notes(rows, group.newest.machine),
         *failure_notes(e.failure for e in group.entries if e.failure and e.is_peer),
-    ]  # fmt: skip
+    ]
     return make_table(standing.verdict(), PEER_COLUMNS, lines, notes)
 
 
@@ -117,15 +132,21 @@ class TargetLine:
 
     @property
     def gain(self) -> Interval | float | None:
-        """How many times as cheap as the fp32 file: by times of one run, else by instructions counted on the same windows."""
+        """How many times as cheap as the fp32 file: by times of one run, else by instructions counted on the
+        same windows."""
         if self.fp32 is None:
             return None
         if self.row is not None and self.fp32.row is not None:
             return 1.0 if self.row is self.fp32.row else speedup(self.fp32.row, self.row)
-        own, base = self.result, self.fp32.result
+        own = self.result
+        base = self.fp32.result
         if not isinstance(own, TargetAccuracy) or not isinstance(base, TargetAccuracy):
             return None
-        if not own.instructions_per_window or not base.instructions_per_window or own.n_windows != base.n_windows:
+        if (
+            not own.instructions_per_window
+            or not base.instructions_per_window
+            or own.n_windows != base.n_windows
+        ):
             return None
         return base.instructions_per_window / own.instructions_per_window
 
@@ -141,13 +162,22 @@ ARM_COLUMNS = [
     Column("same spans", attribute("result", "same_spans"), ".1f", 100, "%"),
     Column("M instructions", attribute("result", "instructions_per_window"), ",.1f", 1e-6),
     Column("ms", attribute("row", "latency_ms_mean"), ".1f", mark=lambda one: QUICK if one.row.quick else ""),
-    Column("x fp32", attribute("gain"), ".2f", unit="x", mark=lambda one: QUICK if one.row and one.row.quick else ""),
+    Column(
+        "x fp32",
+        attribute("gain"),
+        ".2f",
+        unit="x",
+        mark=lambda one: QUICK if one.row and one.row.quick else "",
+    ),
 ]
 ARM_NOTES = (
-    "max diff: largest difference of a logit from the reference, that runtime with the same windows and file; "
+    "max diff: largest difference of a logit from the reference, that runtime with the same windows and "
+    "file; "
     "same spans: windows with the same best span; F1 ref: the reference's F1",
-    "M instructions: millions a window, mean, in the runtime call at 1 thread; ms: mean of that call, 1 thread, unpadded",
-    "x fp32: how many times fewer instructions, or less time (mean, with its 95 % interval over rounds in turns), than the same "
+    "M instructions: millions a window, mean, in the runtime call at 1 thread; ms: mean of that call, 1 "
+    "thread, unpadded",
+    "x fp32: how many times fewer instructions, or less time (mean, with its 95 % interval over rounds in "
+    "turns), than the same "
     "model's fp32 file takes there in the same runtime",
 )
 
@@ -164,15 +194,26 @@ def arm_tables(groups: Sequence[Group]) -> list[Table]:
             results = [line.result for line in lines]
             failures = [one for one in results if isinstance(one, Failure)]
             machines = dict.fromkeys(f"{r.target}: {r.machine}" for r in results if r.runtime)
-            references = dict.fromkeys(f"reference: {r.reference}" for r in results if isinstance(r, TargetAccuracy))
-            notes = [*ARM_NOTES, *machines, *references, *(f"{r.model} on {r.target} failed: {r.error}" for r in failures)]
+            references = dict.fromkeys(
+                f"reference: {r.reference}" for r in results if isinstance(r, TargetAccuracy)
+            )
+            notes = [
+                *ARM_NOTES,
+                *machines,
+                *references,
+                *(f"{r.model} on {r.target} failed: {r.error}" for r in failures),
+            ]
             tables.append(make_table(title, ARM_COLUMNS, lines, notes))
     return tables
 
 
 def _target_lines(group: Group) -> list[TargetLine]:
     """A line for each model, in the order in which they first appear."""
-    there = [one for one in group.results if isinstance(one, TargetAccuracy | Failure) and one.target.startswith((SSH, QEMU))]
+    there = [
+        one
+        for one in group.results
+        if isinstance(one, TargetAccuracy | Failure) and one.target.startswith((SSH, QEMU))
+    ]
     newest = {(one.model, one.target): one for one in there}
     timed = {(e.model, e.newest.bundle_sha256): e.at(UNPADDED) for e in group.entries}
     lines = [TargetLine(one, timed.get((one.model, one.bundle_sha256))) for one in newest.values()]
@@ -196,8 +237,10 @@ class TrainingLine:
 
     @property
     def ratios(self) -> np.ndarray:
-        """Windows a second over those of the reference, round by round; empty where they had no rounds together."""
-        own, base = self.result.round_windows_per_s, self.reference.round_windows_per_s if self.reference else ()
+        """Windows a second over those of the reference, round by round; empty where they had no rounds
+        together."""
+        own = self.result.round_windows_per_s
+        base = self.reference.round_windows_per_s if self.reference else ()
         return np.array(own) / np.array(base) if len(own) == len(base) else np.array([])
 
     @property
@@ -211,7 +254,10 @@ class TrainingLine:
 TRAINING_COLUMNS = [
     Column("case", attribute("result", "model")),
     Column("loss", attribute("result", "objective")),
-    Column("padded to", lambda line: "batch's longest" if line.result.lengths == UNPADDED else str(line.result.lengths)),
+    Column(
+        "padded to",
+        lambda line: "batch's longest" if line.result.lengths == UNPADDED else str(line.result.lengths),
+    ),
     Column("precision", attribute("result", "precision")),
     Column("dropout", attribute("result", "hidden_dropout"), "g", optional=True),
     Column("of attention", attribute("result", "attention_dropout"), "g", optional=True),
@@ -230,22 +276,32 @@ def training_tables(group: Group) -> list[Table]:
     if not found:
         return []
     lines = [TrainingLine(one, measured.get(one.reference or "")) for one in measured.values()]
-    rows, notes = list(measured.values()), []
+    rows = list(measured.values())
+    notes = []
     for row in rows[:1]:
-        n_rounds, shared = len(row.round_windows_per_s), row.training
+        n_rounds = len(row.round_windows_per_s)
+        shared = row.training
         model = f"{shared['layers']} layers of {shared['teacher']}, " if shared else ""
         notes.append(
-            f"{model}batch {row.batch}, {row.n_runs // n_rounds} timed steps in each of {n_rounds} rounds in turns, each "
+            f"{model}batch {row.batch}, {row.n_runs // n_rounds} timed steps in each of {n_rounds} rounds "
+            "in turns, each "
             "case in a process of its own; windows/s: median of the rounds"
         )
     notes.append("dropout: of the hidden states, and of attention's weights")
     if any(mean_of(line.times) for line in lines):
         notes.append(
-            "x: windows a second over those of the case named, which has the same loss and, but for the cases that tell "
-            f"its cost, the same dropout; mean of the rounds, with its {LEVEL:.0%} interval (bootstrap, from {MIN_ROUNDS} rounds)"
+            "x: windows a second over those of the case named, which has the same loss and, but for the "
+            "cases that tell "
+            f"its cost, the same dropout; mean of the rounds, with its {LEVEL:.0%} interval (bootstrap, "
+            f"from {MIN_ROUNDS} rounds)"
         )
     notes += [GPU_PEAK] if group.target == CUDA else []
-    notes += [group.machine, f"{', '.join(dict.fromkeys(str(row.runtime) for row in rows))}; {found[0].date[:10]}"]
+    notes += [
+        group.machine,
+        f"{', '.join(dict.fromkeys(str(row.runtime) for row in rows))}; {found[0].date[:10]}",
+    ]
     notes += [f"{name}: {value}" for name, value in process_conditions(rows)]
-    notes += busy_notes(rows, group.newest.machine) + failure_notes(one for one in found if isinstance(one, Failure))
+    notes += busy_notes(rows, group.newest.machine) + failure_notes(
+        one for one in found if isinstance(one, Failure)
+    )
     return [make_table(f"Training, {group.data}", TRAINING_COLUMNS, lines, notes)]

@@ -1,4 +1,5 @@
-"""The file of real windows that a peer's quantization sees: on its way into the peer's own environment, so numpy alone."""
+"""The file of real windows that a peer's quantization sees: on its way into the peer's own environment, so
+numpy alone."""
 
 from collections.abc import Sequence
 from pathlib import Path

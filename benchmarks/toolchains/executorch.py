@@ -1,9 +1,11 @@
-"""ExecuTorch on XNNPACK, as its documentation exports a model: torch.export, XnnpackPartitioner, a .pte file run by its runtime.
+"""ExecuTorch on XNNPACK, as its documentation exports a model: torch.export, XnnpackPartitioner, a .pte file
+run by its runtime.
 
-int8 is XNNPACKQuantizer's dynamic recipe: every Linear has int8 weights, one scale for each output channel, and int8 activations,
-one scale for each token; the embeddings stay fp32. Shapes are dynamic, up to the model's longest window, so windows are computed
-unpadded. Batch 1: ExecuTorch plans memory ahead for the largest shape. Attention is transformers' "eager": "sdpa" adds operators
-that XNNPACK does not take. The Python bindings take PyTorch's tensors, so loading and peak memory have PyTorch in them.
+int8 is XNNPACKQuantizer's dynamic recipe: every Linear has int8 weights, one scale for each output channel,
+and int8 activations, one scale for each token; the embeddings stay fp32. Shapes are dynamic, up to the
+model's longest window, so windows are computed unpadded. Batch 1: ExecuTorch plans memory ahead for the
+largest shape. Attention is transformers' "eager": "sdpa" adds operators that XNNPACK does not take. The
+Python bindings take PyTorch's tensors, so loading and peak memory have PyTorch in them.
 """
 
 import json
@@ -22,7 +24,10 @@ def prepare(source: Path, out: Path, calibration: Path, precision: str) -> None:
     """Export, quantize if so wanted, hand to XNNPACK what it takes, and save."""
     import torch
     from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
-    from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import XNNPACKQuantizer, get_symmetric_quantization_config
+    from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import (
+        XNNPACKQuantizer,
+        get_symmetric_quantization_config,
+    )
     from executorch.exir import to_edge_transform_and_lower
     from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 
@@ -36,11 +41,17 @@ def prepare(source: Path, out: Path, calibration: Path, precision: str) -> None:
     model.encoder.set_attention("eager")
     program = torch.export.export(model, samples, dynamic_shapes=shapes)
     if precision == "int8":
-        quantizer = XNNPACKQuantizer().set_global(get_symmetric_quantization_config(is_per_channel=True, is_dynamic=True))
+        quantizer = XNNPACKQuantizer().set_global(
+            get_symmetric_quantization_config(is_per_channel=True, is_dynamic=True)
+        )
         prepared = prepare_pt2e(program.module(), quantizer)
-        prepared(*samples)  # the scales of the weights are found as it runs; nothing else is, so any tokens do
+        prepared(
+            *samples
+        )  # the scales of the weights are found as it runs; nothing else is, so any tokens do
         program = torch.export.export(convert_pt2e(prepared), samples, dynamic_shapes=shapes)
-    to_edge_transform_and_lower(program, partitioner=[XnnpackPartitioner()]).to_executorch().save(str(out / FILE))
+    to_edge_transform_and_lower(program, partitioner=[XnnpackPartitioner()]).to_executorch().save(
+        str(out / FILE)
+    )
 
 
 def import_libraries(path: Path) -> None:

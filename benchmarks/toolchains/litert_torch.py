@@ -1,7 +1,8 @@
-"""litert-torch as its README converts a model: `convert(model.eval(), sample_inputs)` with the one length of the samples.
+"""litert-torch as its README converts a model: `convert(model.eval(), sample_inputs)` with the one length of
+the samples.
 
-The length is that of the model's longest window. Run by ai-edge-litert's interpreter, whose default is XNNPACK, through the
-only signature. Batch 1, as the samples are.
+The length is that of the model's longest window. Run by ai-edge-litert's interpreter, whose default is
+XNNPACK, through the only signature. Batch 1, as the samples are.
 """
 
 import json
@@ -47,7 +48,9 @@ def load(path: Path, threads: int) -> Model:
     length = int(next(iter(details.values()))["shape"][1])
 
     def call(inputs: Inputs) -> Any:
-        output = runner(**{place: inputs[name].astype(details[place]["dtype"]) for place, name in places.items()})
+        output = runner(
+            **{place: inputs[name].astype(details[place]["dtype"]) for place, name in places.items()}
+        )
         return output["start_logits"], output["end_logits"]
 
     return Model(("ai-edge-litert", version("ai-edge-litert"), ""), [length], call)

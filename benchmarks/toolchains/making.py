@@ -1,4 +1,5 @@
-"""Make peers' artefacts from a bundle, each by its own environment's Python, and keep them for the next comparison."""
+"""Make peers' artefacts from a bundle, each by its own environment's Python, and keep them for the next
+comparison."""
 
 import json
 import shutil
@@ -39,7 +40,8 @@ class PreparedPeer:
 def make_peer(peer: Peer, bundle: Bundle, calibration: Path, folder: Path) -> PreparedPeer:
     """Make `folder`/NAME, or take it again when it was made of this bundle by these versions.
 
-    `calibration` is a windows file of some 128 real windows. PeerError in one line when the peer is not installed or fails.
+    `calibration` is a windows file of some 128 real windows. PeerError in one line when the peer is not
+    installed or fails.
     """
     python = interpreter(peer)
     versions = run_adapter(peer, python)
@@ -64,17 +66,23 @@ def interpreter(peer: Peer) -> Path:
     python = ROOT / ENVIRONMENTS / peer.environment / "bin" / "python"
     if not python.is_file():
         raise PeerError(
-            f"peers/{peer.environment}: its environment {ENVIRONMENTS}/{peer.environment} does not exist; run make peers"
+            f"peers/{peer.environment}: its environment {ENVIRONMENTS}/{peer.environment} does not exist; "
+            "run make peers"
         )
     return python
 
 
-def make(peer: Peer, python: Path, source: Path, calibration: Path, path: Path, record: dict[str, Any]) -> None:
-    """Prepare in a neighbour folder and rename it to `path` when it is whole; an older artefact there gives way."""
+def make(
+    peer: Peer, python: Path, source: Path, calibration: Path, path: Path, record: dict[str, Any]
+) -> None:
+    """Prepare in a neighbour folder and rename it to `path` when it is whole; an older artefact there gives
+    way."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{path.name}.unfinished-", dir=path.parent) as neighbour:
         draft = Path(neighbour) / path.name
-        run_adapter(peer, python, *(str(each.absolute()) for each in (source, draft, calibration)), peer.precision)
+        run_adapter(
+            peer, python, *(str(each.absolute()) for each in (source, draft, calibration)), peer.precision
+        )
         (draft / RECORD).write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
         shutil.rmtree(path, ignore_errors=True)
         draft.rename(path)
@@ -96,11 +104,21 @@ def run_adapter(peer: Peer, python: Path, *arguments: str) -> dict[str, str]:
     command = [str(python), "-m", "benchmarks.toolchains.prepare", peer.module, *arguments]
     try:
         done = subprocess.run(
-            command, cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=TIMEOUT_S
+            command,
+            cwd=ROOT,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=TIMEOUT_S,
         )
     except subprocess.TimeoutExpired:
-        raise PeerError(f"peers/{peer.name}: took more than {TIMEOUT_S // 60} minutes and was ended") from None
+        raise PeerError(
+            f"peers/{peer.name}: took more than {TIMEOUT_S // 60} minutes and was ended"
+        ) from None
     if done.returncode != 0:
-        last = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1].removeprefix("error: ")
+        last = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1].removeprefix(
+            "error: "
+        )
         raise PeerError(f"peers/{peer.name}: {last}")
     return dict(json.loads(done.stdout))

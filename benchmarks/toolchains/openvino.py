@@ -1,8 +1,9 @@
-"""OpenVINO, in fp32 and as nncf.quantize makes int8 of it (post-training, static, model type transformer, real windows).
+"""OpenVINO, in fp32 and as nncf.quantize makes int8 of it (post-training, static, model type transformer,
+real windows).
 
-Both start from the plain ONNX file. Served with the latency hint, one stream and as many threads as asked for. The fp32 file
-is not compressed to fp16, and computes in fp32 also where the CPU has bf16: it is called fp32. The int8 file is saved and run
-with OpenVINO's defaults.
+Both start from the plain ONNX file. Served with the latency hint, one stream and as many threads as asked
+for. The fp32 file is not compressed to fp16, and computes in fp32 also where the CPU has bf16: it is called
+fp32. The int8 file is saved and run with OpenVINO's defaults.
 """
 
 from importlib.metadata import version
@@ -29,7 +30,7 @@ def prepare(source: Path, out: Path, calibration: Path, precision: str) -> None:
         samples = [padded_inputs([ids], [begin], len(ids)) for ids, begin in read_windows(calibration)]
         model = nncf.quantize(
             model, nncf.Dataset(samples), model_type=nncf.ModelType.TRANSFORMER, subset_size=len(samples)
-        )  # fmt: skip
+        )
         openvino.save_model(model, out / FILES[precision])
     else:
         openvino.save_model(model, out / FILES[precision], compress_to_fp16=False)
@@ -44,7 +45,11 @@ def load(path: Path, threads: int) -> Model:
     """Read and compile for the CPU."""
     import openvino
 
-    settings: dict[str, Any] = {"PERFORMANCE_HINT": "LATENCY", "INFERENCE_NUM_THREADS": threads, "NUM_STREAMS": 1}
+    settings: dict[str, Any] = {
+        "PERFORMANCE_HINT": "LATENCY",
+        "INFERENCE_NUM_THREADS": threads,
+        "NUM_STREAMS": 1,
+    }
     if (path / FILES["fp32"]).is_file():
         name, settings["INFERENCE_PRECISION_HINT"] = FILES["fp32"], "f32"
     else:

@@ -1,10 +1,11 @@
 """Hugging Face's optimum-onnx: its export, and its dynamic int8 for AVX512-VNNI, run by its own model class.
 
-It exports transformers' models, so the bundle becomes a BertForQuestionAnswering: the encoder is the bundle's, and the bundle's
-head takes the place of its one Linear, which `onnx_export_from_model` is documented to allow. A head that sees more than each
-token's state does not fit there, and is refused. int8 is AutoQuantizationConfig.avx512_vnni, dynamic, per tensor as the
-documentation's examples have it. Session options are the defaults but for the number of threads. int8 takes batches of 1:
-activations get one scale for a whole batch, so a batch would change answers.
+It exports transformers' models, so the bundle becomes a BertForQuestionAnswering: the encoder is the
+bundle's, and the bundle's head takes the place of its one Linear, which `onnx_export_from_model` is
+documented to allow. A head that sees more than each token's state does not fit there, and is refused. int8 is
+AutoQuantizationConfig.avx512_vnni, dynamic, per tensor as the documentation's examples have it. Session
+options are the defaults but for the number of threads. int8 takes batches of 1: activations get one scale for
+a whole batch, so a batch would change answers.
 """
 
 import shutil
@@ -57,15 +58,23 @@ def question_answering_model(source: Path) -> Any:
     bundle = QAModel.from_pretrained(source)
     name = bundle.encoder.config.model_type
     if name != "bert":
-        raise ValueError(f"optimum-onnx: this adapter fits a BERT encoder, and this is a {name}; leave the peer out")
+        raise ValueError(
+            f"optimum-onnx: this adapter fits a BERT encoder, and this is a {name}; leave the peer out"
+        )
     if not isinstance(bundle.head, (LinearHead, FeedForwardHead)):
-        raise ValueError(f"optimum-onnx: head {bundle.head_name!r} needs more than each token's state; leave the peer out")
+        raise ValueError(
+            f"optimum-onnx: head {bundle.head_name!r} needs more than each token's state; leave the peer out"
+        )
     model = BertForQuestionAnswering(bundle.encoder.config)
     layers: list[Any] = list(bundle.encoder.layers)
     for layer, parts in zip(layers, bundle.encoder.layer_parts(), strict=True):
-        attention = layer.attention.self  # this transformers takes sizes of pruned layers from here, not from their Linears
-        attention.num_attention_heads, attention.all_head_size = parts.n_heads, parts.n_heads * parts.head_size
-    model.bert, model.qa_outputs = bundle.encoder.model, HeadOfStates(bundle.head)
+        attention = (
+            layer.attention.self
+        )  # this transformers takes sizes of pruned layers from here, not from their Linears
+        attention.num_attention_heads = parts.n_heads
+        attention.all_head_size = parts.n_heads * parts.head_size
+    model.bert = bundle.encoder.model
+    model.qa_outputs = HeadOfStates(bundle.head)
     return model.eval()
 
 
@@ -82,7 +91,9 @@ def load(path: Path, threads: int) -> Model:
     precision = "int8" if (path / FILES["int8"]).is_file() else "fp32"
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
-    model = ORTModelForQuestionAnswering.from_pretrained(path, file_name=FILES[precision], session_options=options)
+    model = ORTModelForQuestionAnswering.from_pretrained(
+        path, file_name=FILES[precision], session_options=options
+    )
 
     def call(inputs: Inputs) -> Any:
         output = model(**{name: inputs[name] for name in INPUTS})

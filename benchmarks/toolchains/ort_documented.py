@@ -1,9 +1,9 @@
 """ONNX Runtime as its own documentation quantizes a BERT.
 
-The plain ONNX file goes through onnxruntime.transformers.optimizer for model type bert, with the fusion of the embeddings left
-out, as its notebook on quantizing BERT does so that they can be quantized too; then through quantize_dynamic with QInt8
-weights. Session options are the defaults but for the number of threads. Batch 1: activations get one scale for a whole
-batch, so a batch would change answers.
+The plain ONNX file goes through onnxruntime.transformers.optimizer for model type bert, with the fusion of
+the embeddings left out, as its notebook on quantizing BERT does so that they can be quantized too; then
+through quantize_dynamic with QInt8 weights. Session options are the defaults but for the number of threads.
+Batch 1: activations get one scale for a whole batch, so a batch would change answers.
 """
 
 import json
@@ -26,9 +26,12 @@ def prepare(source: Path, out: Path, calibration: Path, precision: str) -> None:
 
     config = json.loads((source / "config.json").read_text(encoding="utf-8"))
     config = config.get("pocketqa", config)  # ours, in the config.json of a model that opens in transformers
-    encoder, heads = config["encoder"], set(config["heads_per_layer"])
+    encoder = config["encoder"]
+    heads = set(config["heads_per_layer"])
     if encoder["model_type"] != "bert":
-        raise ValueError(f"ort-documented-int8 is the recipe for BERT, and this is a {encoder['model_type']}; leave it out")
+        raise ValueError(
+            f"ort-documented-int8 is the recipe for BERT, and this is a {encoder['model_type']}; leave it out"
+        )
     options = FusionOptions("bert")
     options.enable_embed_layer_norm = False
     # 0 and 0 let the optimizer read the sizes off the graph: the way for pruned layers that differ.
@@ -37,7 +40,8 @@ def prepare(source: Path, out: Path, calibration: Path, precision: str) -> None:
     fused = optimizer.optimize_model(str(source / FILE), "bert", *sizes, optimization_options=options)
     fused_path = out / "fused.onnx"
     fused.save_model_to_file(str(fused_path))
-    # Without it the quantizer refuses fused operators, whose types it cannot infer; its error message says to give it.
+    # Without it the quantizer refuses fused operators, whose types it cannot infer; its error message says to
+    # give it.
     extra = {"DefaultTensorType": TensorProto.FLOAT}
     quantize_dynamic(fused_path, out / FILE, weight_type=QuantType.QInt8, extra_options=extra)
     fused_path.unlink()

@@ -1,8 +1,9 @@
-"""The fp32 model as PyTorch's own documentation exports it: torch.onnx.export with named dynamic axes, and nothing done to it.
+"""The fp32 model as PyTorch's own documentation exports it: torch.onnx.export with named dynamic axes, and
+nothing done to it.
 
-What OpenVINO and ONNX Runtime's documented quantization start from. The exporter is the one that takes `dynamic_axes`, which
-those documents use. Attention is transformers' "eager", as at the time of those documents: it traces to the plain operators
-that both optimizers know.
+What OpenVINO and ONNX Runtime's documented quantization start from. The exporter is the one that takes
+`dynamic_axes`, which those documents use. Attention is transformers' "eager", as at the time of those
+documents: it traces to the plain operators that both optimizers know.
 """
 
 import shutil
@@ -26,7 +27,13 @@ def prepare(source: Path, out: Path, calibration: Path, precision: str) -> None:
     ids = torch.ones(2, 8, dtype=torch.long)
     with torch.no_grad():
         torch.onnx.export(
-            model, (ids, ids, ids), str(out / "model.onnx"), input_names=list(INPUTS), output_names=list(OUTPUTS),
-            dynamic_axes=dict.fromkeys((*INPUTS, *OUTPUTS), AXES), opset_version=OPSET, dynamo=False,
-        )  # fmt: skip
+            model,
+            (ids, ids, ids),
+            str(out / "model.onnx"),
+            input_names=list(INPUTS),
+            output_names=list(OUTPUTS),
+            dynamic_axes=dict.fromkeys((*INPUTS, *OUTPUTS), AXES),
+            opset_version=OPSET,
+            dynamo=False,
+        )
     shutil.copy(source / CONFIG, out / CONFIG)

@@ -2,9 +2,9 @@
 
     python -m benchmarks.toolchains.prepare ADAPTER [SOURCE OUT CALIBRATION PRECISION]
 
-ADAPTER is a module, such as benchmarks.toolchains.openvino; the rest is what its `prepare` takes. Prints the versions of its packages
-as one JSON object, everything else goes to stderr. Without the rest nothing is made: adapters import their libraries late, so
-this takes a fraction of a second.
+ADAPTER is a module, such as benchmarks.toolchains.openvino; the rest is what its `prepare` takes. Prints the
+versions of its packages as one JSON object, everything else goes to stderr. Without the rest nothing is made:
+adapters import their libraries late, so this takes a fraction of a second.
 """
 
 import importlib

@@ -1,7 +1,8 @@
 """torch.compile of the fp32 model, with dynamic shapes.
 
-The artefact is the bundle's own weights. Compiling is part of loading. Batches of one and of more compile apart, because
-torch.compile holds a size of 1 for a constant; both are ready when loading ends, so that no turn times a compilation.
+The artefact is the bundle's own weights. Compiling is part of loading. Batches of one and of more compile
+apart, because torch.compile holds a size of 1 for a constant; both are ready when loading ends, so that no
+turn times a compilation.
 """
 
 import shutil
@@ -62,5 +63,7 @@ def compiled(model: Any, threads: int, mode: str | None = None) -> Model:
         return output["start_logits"].numpy(), output["end_logits"].numpy()
 
     for shape in WARM_UP_SHAPES:
-        call({name: np.ones(shape, np.int64) for name in INPUTS})  # an array of its own for each, as in every later call
+        call(
+            {name: np.ones(shape, np.int64) for name in INPUTS}
+        )  # an array of its own for each, as in every later call
     return Model(("torch", torch.__version__, "compile"), None, call, MAX_BATCH)

@@ -1,9 +1,9 @@
 """torchao: int8 weights and, as it runs, int8 activations in every Linear, then torch.compile.
 
-`quantize_` with Int8DynamicActivationInt8WeightConfig as its documentation has it: one scale for each output channel and for
-each token, and a narrower range on a CPU without VNNI, which torchao's own helper decides. The quantized state is
-stored as safetensors, by torchao's own flattening, and assigned to a new model. Compiled in the mode that torchao's
-documentation takes.
+`quantize_` with Int8DynamicActivationInt8WeightConfig as its documentation has it: one scale for each output
+channel and for each token, and a narrower range on a CPU without VNNI, which torchao's own helper decides.
+The quantized state is stored as safetensors, by torchao's own flattening, and assigned to a new model.
+Compiled in the mode that torchao's documentation takes.
 """
 
 import json
@@ -31,7 +31,9 @@ def prepare(source: Path, out: Path, calibration: Path, precision: str) -> None:
 
     check_compiler()
     model = QAModel.from_pretrained(source)
-    quantize_(model, Int8DynamicActivationInt8WeightConfig(reduce_range=should_reduce_range(torch.device("cpu"))))
+    quantize_(
+        model, Int8DynamicActivationInt8WeightConfig(reduce_range=should_reduce_range(torch.device("cpu")))
+    )
     tensors, metadata = flatten_tensor_state_dict(model.state_dict())
     save_file(tensors, out / STATE, metadata)
     shutil.copy(source / CONFIG, out / CONFIG)
@@ -57,7 +59,9 @@ def load(path: Path, threads: int) -> Model:
     recommended_inductor_config_setter()  # quantize_ sets these; here it ran in another process
     model = QAModel.from_config(json.loads((path / CONFIG).read_text(encoding="utf-8")), str(path / CONFIG))
     with safe_open(path / STATE, "pt") as file:
-        state, left = unflatten_tensor_state_dict({name: file.get_tensor(name) for name in file.keys()}, file.metadata())  # noqa: SIM118
+        state, left = unflatten_tensor_state_dict(
+            {name: file.get_tensor(name) for name in file.keys()}, file.metadata()  # noqa: SIM118
+        )
     if left:
         raise ValueError(f"{path / STATE}: tensors {', '.join(left)} belong to nothing; make the peer again")
     model.load_state_dict(state, assign=True)

@@ -1,7 +1,7 @@
 """Unstructured magnitude pruning (Han et al. 2015), one-shot or in steps that follow Zhu and Gupta (2017).
 
-Weights of the smallest magnitude over all of the model's Linears and LSTMs are set to zero and kept there. The arrays keep
-their shape: the file compresses better, and nothing runs faster on dense kernels.
+Weights of the smallest magnitude over all of the model's Linears and LSTMs are set to zero and kept there.
+The arrays keep their shape: the file compresses better, and nothing runs faster on dense kernels.
 """
 
 from dataclasses import dataclass
@@ -34,7 +34,8 @@ class MagnitudeFlags:
 class Magnitude(PruningMethod[MagnitudeFlags]):
     """Sets weights to zero while the model recovers."""
 
-    suffix, in_words = "sparse", "single weights set to zero"
+    suffix = "sparse"
+    in_words = "single weights set to zero"
 
     def depends_on(self) -> tuple[Any, ...]:
         """Its options."""
@@ -50,14 +51,21 @@ class Magnitude(PruningMethod[MagnitudeFlags]):
 
 
 def linear_weights(model: QAModel) -> dict[str, Tensor]:
-    """The weights that may become zero: those of every Linear and LSTM, in encoder and head; no biases, norms or embeddings."""
+    """The weights that may become zero: those of every Linear and LSTM, in encoder and head; no biases, norms
+    or embeddings."""
     kinds = (torch.nn.Linear, torch.nn.LSTM)
     modules = [(name, module) for name, module in model.named_modules() if isinstance(module, kinds)]
-    return {f"{name}.{key}": weight for name, module in modules for key, weight in module.named_parameters() if "weight" in key}
+    return {
+        f"{name}.{key}": weight
+        for name, module in modules
+        for key, weight in module.named_parameters()
+        if "weight" in key
+    }
 
 
 def magnitude_masks(model: QAModel, sparsity: float) -> dict[str, Tensor]:
-    """True where a weight stays: all but the `sparsity` share of smallest magnitude, ranked over the whole model."""
+    """True where a weight stays: all but the `sparsity` share of smallest magnitude, ranked over the whole
+    model."""
     weights = linear_weights(model)
     magnitudes = torch.cat([w.detach().abs().flatten() for w in weights.values()])
     n_zero = round(sparsity * len(magnitudes))
@@ -75,9 +83,11 @@ def apply_masks(model: QAModel, masks: dict[str, Tensor]) -> None:
 
 
 def sparsity_at(step: int, n_steps: int, final: float, iterations: int) -> float:
-    """Share of zeros from training step `step` on, reached in `iterations` stages over the first half of training.
+    """Share of zeros from training step `step` on, reached in `iterations` stages over the first half of
+    training.
 
-    Cubic, as in Zhu and Gupta (2017), equation 1: much at first, while much is redundant. One iteration is one-shot.
+    Cubic, as in Zhu and Gupta (2017), equation 1: much at first, while much is redundant. One iteration is
+    one-shot.
     """
     stage_steps = max(1, n_steps // (2 * iterations))
     stage = iterations if 2 * step >= n_steps else min(iterations, step // stage_steps + 1)
@@ -85,10 +95,13 @@ def sparsity_at(step: int, n_steps: int, final: float, iterations: int) -> float
 
 
 class IterativePruning:
-    """Called before training and after every step: moves to the next sparsity when it is due, and keeps zeros zero."""
+    """Called before training and after every step: moves to the next sparsity when it is due, and keeps zeros
+    zero."""
 
     def __init__(self, model: QAModel, sparsity: float, iterations: int) -> None:
-        self.model, self.final, self.iterations = model, sparsity, iterations
+        self.model = model
+        self.final = sparsity
+        self.iterations = iterations
         self.sparsity = -1.0
 
     def __call__(self, step: int, n_steps: int) -> None:
@@ -96,7 +109,8 @@ class IterativePruning:
         sparsity = sparsity_at(step, n_steps, self.final, self.iterations)
         if sparsity != self.sparsity:
             # Zeros are the smallest magnitudes there are, so what was pruned stays pruned.
-            self.sparsity, self.masks = sparsity, magnitude_masks(self.model, sparsity)
+            self.sparsity = sparsity
+            self.masks = magnitude_masks(self.model, sparsity)
         apply_masks(self.model, self.masks)
 
 

@@ -1,4 +1,5 @@
-"""What a method of compress.prune.stage is: its options, what it does to a model before and during recovery, and what it reports."""
+"""What a method of compress.prune.stage is: its options, what it does to a model before and during recovery,
+and what it reports."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -30,7 +31,13 @@ class PruningMethod(Generic[Flags]):
         """OptionError when the model cannot be pruned so; before any work is done."""
 
     def prune(
-        self, model: QAModel, before: QAModel, windows: Sequence[Window], max_length: int, work: Path, seed: int
+        self,
+        model: QAModel,
+        before: QAModel,
+        windows: Sequence[Window],
+        max_length: int,
+        work: Path,
+        seed: int,
     ) -> dict[str, Any]:
         """Prune `model`, a copy of `before`, in place before it recovers; what was done, for the manifest."""
         return {}

@@ -1,7 +1,8 @@
 """Prune a model, then let it recover against its teacher.
 
-Structured (the default) removes attention heads and feed-forward neurons physically: the result is an ordinary dense model,
-smaller and faster everywhere. Magnitude sets single weights to zero: the file compresses better, and nothing gets faster.
+Structured (the default) removes attention heads and feed-forward neurons physically: the result is an
+ordinary dense model, smaller and faster everywhere. Magnitude sets single weights to zero: the file
+compresses better, and nothing gets faster.
 
     python -m compress.prune --model runs/demo/student --teacher runs/demo/teacher --keep-ffn 0.5 --keep-heads 0.67
     python -m compress.prune --model runs/demo/student --method magnitude --sparsity 0.8 --iterations 5
@@ -80,7 +81,8 @@ def speed_ratio(before: QAModel, after: QAModel, windows: Sequence[Window]) -> f
 
 def compressed_bytes(path: Path) -> int:
     """Size of a file under zlib level 6: what a download or an APK would carry."""
-    compressor, total = zlib.compressobj(6), 0
+    compressor = zlib.compressobj(6)
+    total = 0
     with open(path, "rb") as stream:
         while block := stream.read(CHUNK):
             total += len(compressor.compress(block))
@@ -90,7 +92,8 @@ def compressed_bytes(path: Path) -> int:
 def gains(parent: Bundle, bundle: Bundle, ratio: float) -> str:
     """What pruning bought of a file's size and of time."""
     sizes = [
-        f"{b.weights.stat().st_size / 1e6:.1f} MB in {b.precision} ({compressed_bytes(b.weights) / 1e6:.1f} compressed)"
+        f"{b.weights.stat().st_size / 1e6:.1f} MB in {b.precision} ({compressed_bytes(b.weights) / 1e6:.1f} "
+        "compressed)"
         for b in (parent, bundle)
     ]
     return f"file {' -> '.join(sizes)}; PyTorch fp32 runs {ratio:.2f} times as fast on real windows"
@@ -101,28 +104,45 @@ def main(config: PruneConfig) -> Bundle:
     done = finished_before(config, "compress.prune.stage")
     if done is not None:
         return done
-    out, method = config.target, config.pruning
+    out = config.target
+    method = config.pruning
     parent, teacher = open_with_teacher(config)
     splits = load_splits(config.data, config.eval_data)
-    before, model = QAModel.from_pretrained(parent.path), QAModel.from_pretrained(parent.path)
+    before = QAModel.from_pretrained(parent.path)
+    model = QAModel.from_pretrained(parent.path)
     model.encoder.check_length(parent.settings.max_length)
     method.check(model, parent.settings.max_length)
     windows = make_windows(splits.train, parent.tokenizer(), parent.settings, progress=True)
     pruned = method.prune(model, before, windows, parent.settings.max_length, work_folder(out), config.seed)
     trainer = distil(
-        model, teacher, windows, splits.train_file,
-        options=config.options(), weights=config.weights(), cache=config.cache,
-        work=work_folder(out), name="recovery", depends_on={"model": parent.sha256, "pruning": method.depends_on()},
+        model,
+        teacher,
+        windows,
+        splits.train_file,
+        options=config.options(),
+        weights=config.weights(),
+        cache=config.cache,
+        work=work_folder(out),
+        name="recovery",
+        depends_on={"model": parent.sha256, "pruning": method.depends_on()},
         after_step=method.after_step(model),
-    )  # fmt: skip
+    )
     trainer.train(config.resume)
     ratio = speed_ratio(before, without_autocast(model), sample_windows(windows, SPEED_WINDOWS, config.seed))
     pruning = {"method": config.method, **pruned, "zeros": share_of_zeros(model), "torch_speed_ratio": ratio}
     bundle = save_model(
-        model, out, splits, stage="prune", config=config, tokenizer=parent.path, parent=parent,
-        settings=parent.settings, pruning=pruning, recovered_against=teacher.reference(),
+        model,
+        out,
+        splits,
+        stage="prune",
+        config=config,
+        tokenizer=parent.path,
+        parent=parent,
+        settings=parent.settings,
+        pruning=pruning,
+        recovered_against=teacher.reference(),
         training_precision=trainer.options.precision,
-    )  # fmt: skip
+    )
     trainer.finish()
     print(summary(bundle))
     print(method.report(before, model))

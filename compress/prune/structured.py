@@ -1,4 +1,5 @@
-"""Structured pruning: heads and feed-forward neurons removed; an ordinary dense model is left, smaller and faster."""
+"""Structured pruning: heads and feed-forward neurons removed; an ordinary dense model is left, smaller and
+faster."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,7 +15,8 @@ from qa.text.features import Window
 class Structured(PruningMethod[WidthFlags]):
     """Removes the least important heads and neurons before recovery."""
 
-    suffix, in_words = "pruned", "heads and neurons removed"
+    suffix = "pruned"
+    in_words = "heads and neurons removed"
 
     def depends_on(self) -> tuple[Any, ...]:
         """Its options."""
@@ -26,7 +28,13 @@ class Structured(PruningMethod[WidthFlags]):
         check_narrow(model, max_length, self.flags, "--method magnitude works")
 
     def prune(
-        self, model: QAModel, before: QAModel, windows: Sequence[Window], max_length: int, work: Path, seed: int
+        self,
+        model: QAModel,
+        before: QAModel,
+        windows: Sequence[Window],
+        max_length: int,
+        work: Path,
+        seed: int,
     ) -> dict[str, Any]:
         """Cut it in width by importance on some of the windows."""
         sample = sample_windows(windows, self.flags.importance_windows, seed)

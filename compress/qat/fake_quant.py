@@ -1,9 +1,11 @@
-"""The integers that LiteRT computes with, in PyTorch: weights and activations rounded as the exported file has them.
+"""The integers that LiteRT computes with, in PyTorch: weights and activations rounded as the exported file
+has them.
 
-A Linear's input is rounded for each token: asymmetric int8 over a range that includes 0, with a rounded zero point (XNNPACK's
-qd8). Its weights are rounded for each output, a table's for each row: symmetric, to the largest magnitude, in int4 to a bound
-below it. Products of integers are exact, so float products of rounded values differ from LiteRT's by float rounding alone.
-Gradients pass rounding unchanged (straight-through, Bengio et al. 2013); what is not a Linear or a table stays float.
+A Linear's input is rounded for each token: asymmetric int8 over a range that includes 0, with a rounded zero
+point (XNNPACK's qd8). Its weights are rounded for each output, a table's for each row: symmetric, to the
+largest magnitude, in int4 to a bound below it. Products of integers are exact, so float products of rounded
+values differ from LiteRT's by float rounding alone. Gradients pass rounding unchanged (straight-through,
+Bengio et al. 2013); what is not a Linear or a table stays float.
 """
 
 from collections.abc import Mapping
@@ -36,7 +38,8 @@ def steps_of(bits: int) -> int:
 def round_tokens(states: Tensor) -> Tensor:
     """Round (..., C) to asymmetric int8 and back, each vector of C with its own scale and zero point."""
     x = states.float()
-    low, high = x.amin(-1, keepdim=True).clamp_(max=0), x.amax(-1, keepdim=True).clamp_(min=0)
+    low = x.amin(-1, keepdim=True).clamp_(max=0)
+    high = x.amax(-1, keepdim=True).clamp_(min=0)
     scale = ((high - low) / 255).clamp_(min=torch.finfo(torch.float32).tiny)
     zero_point = (-128 - low / scale).round_()
     integers = (x * scale.reciprocal()).round_().clamp_(-128 - zero_point, 127 - zero_point)
@@ -109,10 +112,14 @@ class RowGrid(nn.Module):
 
     def __init__(self, weight: Tensor, bits: int, norm: nn.Module | None = None) -> None:
         super().__init__()
-        self.bits, self._norm = bits, (norm,)  # in a tuple, so that it does not become part of this module
+        # in a tuple, so that it does not become part of this module
+        self.bits = bits
+        self._norm = (norm,)
         self.bound = None
         if bits < 8:
-            self.bound = nn.Parameter(torch.from_numpy(least_squares_bounds(self.scaled(weight.detach()).numpy(), bits)))
+            self.bound = nn.Parameter(
+                torch.from_numpy(least_squares_bounds(self.scaled(weight.detach()).numpy(), bits))
+            )
 
     @property
     def factors(self) -> Tensor | None:
@@ -138,24 +145,29 @@ class RowGrid(nn.Module):
 def bits_of(model: nn.Module, precision: str) -> dict[nn.Module, int]:
     """Bits of each Linear and table in a file of this precision: in int4 positions stay int8.
 
-    Two token types have none, which a file stores as floats (compress.qat.token_types), nor has a product-quantized word table: its
-    codes are bytes already, its codebooks train in float.
+    Two token types have none, which a file stores as floats (compress.qat.token_types), nor has a
+    product-quantized word table: its codes are bytes already, its codebooks train in float.
     """
     modules = list(model.modules())
     tables = [module for module in modules if isinstance(module, nn.Embedding | ProductQuantizedEmbedding)]
     words = max(tables, key=lambda table: table.num_embeddings * table.embedding_dim)
     floats = set(type_tables(model).values())
-    rounded = [module for module in modules if isinstance(module, nn.Linear | nn.Embedding) and module not in floats]
+    rounded = [
+        module for module in modules if isinstance(module, nn.Linear | nn.Embedding) and module not in floats
+    ]
     stored = PRECISIONS[precision]
     return {m: stored.bits if m is words or isinstance(m, nn.Linear) else stored.table_bits for m in rounded}
 
 
 def norms_before(model: QAModel) -> dict[nn.Module, nn.Module]:
-    """The LayerNorm whose output a Linear is given, for each that has one: the converter takes its factors into the matrix.
+    """The LayerNorm whose output a Linear is given, for each that has one: the converter takes its factors
+    into the matrix.
 
     The model is in eval mode, so that dropout passes on what it is given.
     """
-    outputs: dict[int, tuple[Tensor, nn.Module]] = {}  # the tensors are kept, so that no other gets their number
+    outputs: dict[
+        int, tuple[Tensor, nn.Module]
+    ] = {}  # the tensors are kept, so that no other gets their number
     found: dict[nn.Module, nn.Module] = {}
 
     def normalized(module: nn.Module, args: tuple[Tensor, ...], output: Tensor) -> None:
@@ -206,10 +218,12 @@ class Grid:
         self._tables: list[tuple[nn.Embedding, RowGrid]] = []
         self._hooks: list[Any] = [model.register_forward_hook(self._forget)]
         self._last: tuple[Tensor, Tensor] | None = None
-        bits, self._norms = bits_of(model, precision), norms
+        bits = bits_of(model, precision)
+        self._norms = norms
         for name, module in list(model.named_modules()):
             if isinstance(module, nn.Linear):
-                grid, original = RowGrid(module.weight, bits[module], self._norms.get(module)), module.weight
+                grid = RowGrid(module.weight, bits[module], self._norms.get(module))
+                original = module.weight
                 parametrize.register_parametrization(module, "weight", grid)
                 self.linears[name] = GridLinear(module, original, grid)
                 self._hooks.append(module.register_forward_pre_hook(self._round_input))
@@ -228,7 +242,9 @@ class Grid:
         for table, grid in self._tables:
             del table.grid
             with torch.no_grad():
-                for ids in torch.arange(len(table.weight), device=table.weight.device).split(TABLE_ROWS_AT_ONCE):
+                for ids in torch.arange(len(table.weight), device=table.weight.device).split(
+                    TABLE_ROWS_AT_ONCE
+                ):
                     table.weight[ids] = grid.rows(table.weight[ids], ids)
 
     def _round_input(self, module: nn.Module, args: tuple[Tensor, ...]) -> tuple[Tensor]:
@@ -247,33 +263,46 @@ def _round_rows(grid: RowGrid, table: nn.Module, args: tuple[Tensor, ...], rows:
 
 
 def integers(weight: Tensor, bits: int, where: str) -> Tensor:
-    """The int8 integers (R, C) of rows that lie on the grid; ParityError, naming `where`, when some do not."""
+    """The int8 integers (R, C) of rows that lie on the grid; ParityError, naming `where`, when some do
+    not.
+    """
     ratio = weight / row_scales(weight, steps_of(bits))
     rounded = ratio.round()
     off = float((ratio - rounded).abs().max())
     if off > GRID_TOLERANCE:
-        raise ParityError(f"{where}: weights are {off:.2g} steps away from the int{bits} grid they were trained for")
+        raise ParityError(
+            f"{where}: weights are {off:.2g} steps away from the int{bits} grid they were trained for"
+        )
     return rounded.to(torch.int8)
 
 
 def grid_columns(model: QAModel) -> dict[str, Tensor]:
-    """What the columns of its matrices are multiplied by before they are rounded: factors (C,) by the weight's name."""
-    names, norms = {module: name for name, module in model.named_modules()}, norms_before(model)
+    """What the columns of its matrices are multiplied by before they are rounded: factors (C,) by the
+    weight's name."""
+    names = {module: name for name, module in model.named_modules()}
+    norms = norms_before(model)
     found = {f"{names[linear]}.weight": factors(norm) for linear, norm in norms.items()}
     return {name: channels for name, channels in found.items() if channels is not None}
 
 
 def grid_integers(model: QAModel, precision: str) -> tuple[list[Tensor], Tensor | None, list[Tensor]]:
-    """The integers of a settled model, int8 (R, C): of its Linears, of its word table unless that has codes, of other tables.
+    """The integers of a settled model, int8 (R, C): of its Linears, of its word table unless that has codes,
+    of other tables.
 
     ParityError when its weights are off the grid.
     """
-    names, norms, words = {module: name for name, module in model.named_modules()}, norms_before(model), model.encoder.words
+    names = {module: name for name, module in model.named_modules()}
+    norms = norms_before(model)
+    words = model.encoder.words
     found: dict[nn.Module, Tensor] = {}
     for module, bits in bits_of(model, precision).items():
         weight = module.get_parameter("weight").detach()
         channels = factors(norms.get(module))
         found[module] = integers(weight if channels is None else weight * channels, bits, names[module])
     linears = [matrix for module, matrix in found.items() if isinstance(module, nn.Linear)]
-    others = [matrix for module, matrix in found.items() if not isinstance(module, nn.Linear) and module is not words]
+    others = [
+        matrix
+        for module, matrix in found.items()
+        if not isinstance(module, nn.Linear) and module is not words
+    ]
     return linears, found.get(words), others

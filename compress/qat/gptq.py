@@ -1,8 +1,9 @@
-"""Rounding with error feedback: what one weight loses to rounding, those not yet rounded make up for (GPTQ, Frantar et al. 2022).
+"""Rounding with error feedback: what one weight loses to rounding, those not yet rounded make up for (GPTQ,
+Frantar et al. 2022).
 
-Linears are taken in the order in which the model computes them, each against the inputs that it will see, which come from
-rounded Linears before. It aims at the outputs of the model before rounding: what those inputs have lost is made up for as well,
-by least squares, and what remains on average goes into the bias.
+Linears are taken in the order in which the model computes them, each against the inputs that it will see,
+which come from rounded Linears before. It aims at the outputs of the model before rounding: what those inputs
+have lost is made up for as well, by least squares, and what remains on average goes into the bias.
 """
 
 from collections.abc import Sequence
@@ -30,11 +31,15 @@ class _AllSeen(Exception):
 
 
 def input_groups(model: QAModel, window: Window) -> list[tuple[list[str], int]]:
-    """(names, calls) of the Linears that share an input, in the order in which the model first computes them."""
+    """(names, calls) of the Linears that share an input, in the order in which the model first computes
+    them.
+    """
     calls: dict[str, list[Tensor]] = {}
     linears = {module: name for name, module in model.named_modules() if isinstance(module, nn.Linear)}
     handles = [
-        linear.register_forward_pre_hook(lambda module, args: calls.setdefault(linears[module], []).append(args[0]))
+        linear.register_forward_pre_hook(
+            lambda module, args: calls.setdefault(linears[module], []).append(args[0])
+        )
         for linear in linears
     ]
     with torch.no_grad():
@@ -64,13 +69,14 @@ def inputs_of(model: QAModel, name: str, n_calls: int, window: Window) -> Tensor
 
 
 def feed_back(weight: Tensor, moment: Tensor, scale: Tensor, steps: int) -> Tensor:
-    """The values (R, C) whose rounding to multiples of `scale` (R, 1) is the result: of each column, the weight and all it makes
-    up for.
+    """The values (R, C) whose rounding to multiples of `scale` (R, 1) is the result: of each column, the
+    weight and all it makes up for.
 
     `moment` (C, C) is the inputs' second moment. Columns with the largest inputs are rounded first.
     """
     order = moment.diagonal().argsort(descending=True)
-    weight, moment = weight.double()[:, order], moment[order][:, order]
+    weight = weight.double()[:, order]
+    moment = moment[order][:, order]
     scale = scale.double()[:, 0]
     upper = torch.linalg.cholesky(torch.cholesky_inverse(torch.linalg.cholesky(moment)), upper=True)
     for first in range(0, weight.shape[1], BLOCK):
@@ -88,7 +94,8 @@ def feed_back(weight: Tensor, moment: Tensor, scale: Tensor, steps: int) -> Tens
 def round_with_feedback(model: QAModel, grid: Grid, reference: QAModel, windows: Sequence[Window]) -> None:
     """Change the weights under the `grid` of `model`, in place, so that they round with error feedback.
 
-    `reference` is the same model without a grid. Weights stay within half a step of what they round to, as training likes them.
+    `reference` is the same model without a grid. Weights stay within half a step of what they round to, as
+    training likes them.
     """
     for names, n_calls in tqdm(input_groups(reference, windows[0]), desc="error feedback", unit="input"):
         n_inputs = grid.linears[names[0]].linear.in_features
@@ -104,21 +111,31 @@ def round_with_feedback(model: QAModel, grid: Grid, reference: QAModel, windows:
 
 def _round_linear(part: GridLinear, moments: Tensor) -> None:
     """`moments` (C + 1, 2 C + 1): of inputs and a one, with inputs, what they have lost, and a one."""
-    n_inputs, n, bias = len(moments) - 1, moments[-1, -1], part.linear.bias
+    n_inputs = len(moments) - 1
+    n = moments[-1, -1]
+    bias = part.linear.bias
     if n < 2 or not moments[:-1, :n_inputs].diagonal().any():
         return  # nothing is known of what it is given
-    moment, with_lost = moments[:-1, :n_inputs], moments[:-1, n_inputs:-1]
-    mean, mean_lost = moments[:-1, -1] / n, moments[-1, n_inputs:-1] / n
+    moment = moments[:-1, :n_inputs]
+    with_lost = moments[:-1, n_inputs:-1]
+    mean = moments[:-1, -1] / n
+    mean_lost = moments[-1, n_inputs:-1] / n
     if bias is not None:  # which takes care of the means
-        moment, with_lost = moment - n * mean[:, None] * mean, with_lost - n * mean[:, None] * mean_lost
-    weight, stored, steps = part.original.detach().double(), part.grid.scaled(part.original.detach()), steps_of(part.grid.bits)
+        moment = moment - n * mean[:, None] * mean
+        with_lost = with_lost - n * mean[:, None] * mean_lost
+    weight = part.original.detach().double()
+    stored = part.grid.scaled(part.original.detach())
+    steps = steps_of(part.grid.bits)
     factors = torch.ones(n_inputs) if part.grid.factors is None else part.grid.factors
-    moment, with_lost = moment / (factors[:, None] * factors), with_lost / factors[:, None]
+    moment = moment / (factors[:, None] * factors)
+    with_lost = with_lost / factors[:, None]
     moment = moment + DAMPING * moment.diagonal().mean() * torch.eye(n_inputs, dtype=moment.dtype)
     scale = row_scales(stored, steps, part.grid.bound)
     aim = stored + torch.linalg.solve(moment, with_lost @ weight.T).T
     values = feed_back(aim, moment, scale, steps).clamp_(-steps * scale, steps * scale)
-    rows, largest = torch.arange(len(values)), values.abs().argmax(1)  # this one keeps its row's scale
+    # this one keeps its row's scale
+    rows = torch.arange(len(values))
+    largest = values.abs().argmax(1)
     kept = torch.where(stored.abs().amax(1) > 0, steps * scale[:, 0], 0)  # a row of zeros stays one
     values[rows, largest] = torch.copysign(kept, values[rows, largest])
     with torch.no_grad():

@@ -1,8 +1,10 @@
-"""Train a finished model on the grid of integers that its int8 or int4 export computes with, against its teacher.
+"""Train a finished model on the grid of integers that its int8 or int4 export computes with, against its
+teacher.
 
-Linears are first rounded with error feedback (compress.qat.gptq); --epochs 0 leaves it at that. Then the model learns, its weights
-and activations rounded in every step as LiteRT rounds them (compress.qat.fake_quant). The result is an ordinary PyTorch bundle whose
-weights lie on the grid, and the TFLite export to that precision stores just these integers, or fails.
+Linears are first rounded with error feedback (compress.qat.gptq); --epochs 0 leaves it at that. Then the
+model learns, its weights and activations rounded in every step as LiteRT rounds them
+(compress.qat.fake_quant). The result is an ordinary PyTorch bundle whose weights lie on the grid, and the
+TFLite export to that precision stores just these integers, or fails.
 
     python -m compress.qat --model runs/demo/student-pruned --teacher runs/demo/teacher --quantize int4
     python -m export.tflite --model runs/demo/student-pruned-grid-int4 --quantize int4
@@ -31,7 +33,9 @@ from qa.text.features import make_windows
 class QuantizeAwareConfig(RecoveryFlags):
     """Train a model with the rounding of its int8 or int4 TFLite export."""
 
-    quantize: Annotated[str, arg(help=f"{' or '.join(INTEGER_BITS)}, as --quantize of export.tflite.stage.")] = "int8"
+    quantize: Annotated[
+        str, arg(help=f"{' or '.join(INTEGER_BITS)}, as --quantize of export.tflite.stage.")
+    ] = "int8"
     calibration_windows: int = 64
     """Training windows for which Linears are rounded with error feedback; 0 starts from plain rounding."""
     epochs: float = 0.1
@@ -40,8 +44,12 @@ class QuantizeAwareConfig(RecoveryFlags):
     """Peak learning rate."""
 
     def __post_init__(self) -> None:
-        check_option(self.quantize in INTEGER_BITS, "--quantize", self.quantize, f"one of {', '.join(INTEGER_BITS)}")
-        check_option(self.calibration_windows >= 0, "--calibration-windows", self.calibration_windows, "at least 0")
+        check_option(
+            self.quantize in INTEGER_BITS, "--quantize", self.quantize, f"one of {', '.join(INTEGER_BITS)}"
+        )
+        check_option(
+            self.calibration_windows >= 0, "--calibration-windows", self.calibration_windows, "at least 0"
+        )
         check_option(self.seed >= 0, "--seed", self.seed, "at least 0")
         if self.epochs != 0:
             self.options()
@@ -65,11 +73,16 @@ def main(config: QuantizeAwareConfig) -> Bundle:
     out = config.target
     parent, teacher = open_with_teacher(config)
     splits = load_splits(config.data, config.eval_data)
-    before, model = QAModel.from_pretrained(parent.path), QAModel.from_pretrained(parent.path)
+    before = QAModel.from_pretrained(parent.path)
+    model = QAModel.from_pretrained(parent.path)
     model.encoder.check_tflite()
     model.encoder.check_length(parent.settings.max_length)
     for name in float_modules(model):
-        print(f"{name} modules train in float, whatever the export makes of them: only Linears and tables round", file=sys.stderr)
+        print(
+            f"{name} modules train in float, whatever the export makes of them: only Linears and tables "
+            "round",
+            file=sys.stderr,
+        )
     windows = make_windows(splits.train, parent.tokenizer(), parent.settings, progress=True)
     grid = Grid(model, config.quantize, norms_before(model))
     goes_on = config.resume and config.epochs > 0 and (work_folder(out) / CHECKPOINT).is_file()
@@ -79,17 +92,32 @@ def main(config: QuantizeAwareConfig) -> Bundle:
     trainer = None
     if config.epochs > 0:
         trainer = distil(
-            model, teacher, windows, splits.train_file,
-            options=config.options(), weights=config.weights(), cache=config.cache,
-            work=work_folder(out), name="quantization", depends_on={"model": parent.sha256, **config.depends_on()},
-        )  # fmt: skip
+            model,
+            teacher,
+            windows,
+            splits.train_file,
+            options=config.options(),
+            weights=config.weights(),
+            cache=config.cache,
+            work=work_folder(out),
+            name="quantization",
+            depends_on={"model": parent.sha256, **config.depends_on()},
+        )
         trainer.train(config.resume)
     grid.settle()
     bundle = save_model(
-        model, out, splits, stage="quantize", config=config, tokenizer=parent.path, parent=parent,
-        settings=parent.settings, grid={"precision": config.quantize}, recovered_against=teacher.reference(),
+        model,
+        out,
+        splits,
+        stage="quantize",
+        config=config,
+        tokenizer=parent.path,
+        parent=parent,
+        settings=parent.settings,
+        grid={"precision": config.quantize},
+        recovered_against=teacher.reference(),
         training_precision=trainer.options.precision if trainer else None,
-    )  # fmt: skip
+    )
     if trainer:
         trainer.finish()
     print(summary(bundle))

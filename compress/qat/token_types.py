@@ -1,4 +1,5 @@
-"""Token types without a look-up, as the TFLite export writes them: two types are a number, 0 or 1, times a row."""
+"""Token types without a look-up, as the TFLite export writes them: two types are a number, 0 or 1, times a
+row."""
 
 from torch import Tensor, nn
 
@@ -12,7 +13,8 @@ class TypeStep(nn.Module):
 
     def __init__(self, table: Tensor) -> None:
         super().__init__()
-        self.first, self.step = nn.Parameter(table[0]), nn.Parameter(table[1] - table[0])
+        self.first = nn.Parameter(table[0])
+        self.step = nn.Parameter(table[1] - table[0])
 
     def forward(self, token_type_ids: Tensor) -> Tensor:
         """(B, T) of 0 and 1 -> (B, T, E)."""
@@ -22,7 +24,11 @@ class TypeStep(nn.Module):
 def type_tables(model: nn.Module) -> dict[nn.Module, nn.Embedding]:
     """The tables of two token types, each with the module that it belongs to."""
     tables = {module: getattr(module, TYPES, None) for module in model.modules()}
-    return {module: table for module, table in tables.items() if isinstance(table, nn.Embedding) and len(table.weight) == 2}
+    return {
+        module: table
+        for module, table in tables.items()
+        if isinstance(table, nn.Embedding) and len(table.weight) == 2
+    }
 
 
 def multiply_types(encoder: Encoder) -> None:

@@ -1,4 +1,5 @@
-"""Which heads and neurons stay: the best shares of all layers together, or what keeps most importance for a size or a time."""
+"""Which heads and neurons stay: the best shares of all layers together, or what keeps most importance for a
+size or a time."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -39,10 +40,11 @@ class Target:
 def between_layers(importance: Importance) -> Importance:
     """The scores to compare layers by: each divided by the root of its layer's sum.
 
-    Fisher information is that of one unit removed alone. What many of a layer's units do together it counts too low in the last
-    layers and too high in the first. Of a MiniLM cut to 8 of 12 heads and half of its neurons, plain scores kept 1,376 neurons of
-    the second layer and 32 of the last; its KL divergence from the whole model was 0.65, that with half of every layer's neurons
-    0.34, and that with these scores, which kept 768 and 288, 0.30.
+    Fisher information is that of one unit removed alone. What many of a layer's units do together it counts
+    too low in the last layers and too high in the first. Of a MiniLM cut to 8 of 12 heads and half of its
+    neurons, plain scores kept 1,376 neurons of the second layer and 32 of the last; its KL divergence from
+    the whole model was 0.65, that with half of every layer's neurons 0.34, and that with these scores, which
+    kept 768 and 288, 0.30.
     """
 
     def scaled(scores: list[Tensor]) -> list[Tensor]:
@@ -52,9 +54,11 @@ def between_layers(importance: Importance) -> Importance:
 
 
 def keep_best(scores: Sequence[Tensor], keep: float, multiple: int) -> list[Tensor]:
-    """The indices kept in each layer, ascending: the best `keep` of all layers together, rounded up to `multiple` a layer.
+    """The indices kept in each layer, ascending: the best `keep` of all layers together, rounded up to
+    `multiple` a layer.
 
-    Every layer keeps at least one `multiple`. Kernels work in tiles, so widths that are no multiple buy no time.
+    Every layer keeps at least one `multiple`. Kernels work in tiles, so widths that are no multiple buy no
+    time.
     """
     n_kept = max(1, round(keep * sum(len(s) for s in scores)))
     threshold = torch.cat(list(scores)).sort(descending=True).values[n_kept - 1]
@@ -79,7 +83,8 @@ class _Unit:
 
 
 def best_within(importance: Importance, targets: Sequence[Target]) -> Width:
-    """What keeps the most importance within all targets, greedily: the most important for its cost first, while it fits.
+    """What keeps the most importance within all targets, greedily: the most important for its cost first,
+    while it fits.
 
     Every layer keeps a head and a tile of neurons; OptionError when these alone cost more than a target.
     """
@@ -101,7 +106,9 @@ def best_within(importance: Importance, targets: Sequence[Target]) -> Width:
             kept.append(unit)
 
     def by_layer(kind: str, n_layers: int) -> list[Tensor]:
-        layers = [[u.indices for u in kept if (u.kind, u.layer) == (kind, layer)] for layer in range(n_layers)]
+        layers = [
+            [u.indices for u in kept if (u.kind, u.layer) == (kind, layer)] for layer in range(n_layers)
+        ]
         return [torch.cat(indices).sort().values for indices in layers]
 
     return Width(by_layer("heads", len(importance.heads)), by_layer("neurons", len(importance.neurons)))
@@ -109,11 +116,15 @@ def best_within(importance: Importance, targets: Sequence[Target]) -> Width:
 
 def _units(importance: Importance, targets: Sequence[Target]) -> tuple[list[_Unit], list[_Unit]]:
     """The best head and the best tile of every layer, and all others."""
-    best, others = [], []
+    best = []
+    others = []
 
     def add(kind: str, layer: int, scores: Tensor, size: int, costs: list[float]) -> None:
         tiles = scores.sort(descending=True, stable=True).indices.split(size)
-        units = [_Unit(kind, layer, t, float(scores[t].sum()), tuple(len(t) * cost for cost in costs)) for t in tiles]
+        units = [
+            _Unit(kind, layer, t, float(scores[t].sum()), tuple(len(t) * cost for cost in costs))
+            for t in tiles
+        ]
         best.append(units[0])
         others.extend(units[1:])
 

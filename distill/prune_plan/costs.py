@@ -1,7 +1,8 @@
 """What a model costs, by its heads and neurons: megabytes of its exported file, or milliseconds of a window.
 
-Both are sums: so much for each attention head, so much for each feed-forward neuron, so much for all the rest. In bytes a head
-is two neurons for each of its dimensions; in time it is several times that, for its products with other tokens.
+Both are sums: so much for each attention head, so much for each feed-forward neuron, so much for all the
+rest. In bytes a head is two neurons for each of its dimensions; in time it is several times that, for its
+products with other tokens.
 """
 
 import json
@@ -17,15 +18,21 @@ from qa.formats.precision import GROUP_SIZES, INTEGER_BITS, ROW_BITS
 from qa.models.model import QAModel
 from qa.models.word_table import N_ENTRIES
 
-# Of a packaged .tflite, in bytes. A quantized row has an fp32 scale and an int64 zero point, one of the word table the scale
-# alone; a Linear's has an fp32 bias too.
-OF_ROW, OF_WORD, OF_BIAS = 12, 4, 4
-# The graph of each of its four window lengths, and what a phone needs beside it: vocabulary, Unicode tables and probe.
+# Of a packaged .tflite, in bytes. A quantized row has an fp32 scale and an int64 zero point, one of the word
+# table the scale alone; a Linear's has an fp32 bias too.
+OF_ROW = 12
+OF_WORD = 4
+OF_BIAS = 4
+# The graph of each of its four window lengths, and what a phone needs beside it: vocabulary, Unicode tables
+# and probe.
 N_SIGNATURES = 4
-OF_GRAPH, OF_LAYERS_GRAPH = 9_000, 6_000
-OF_PACKAGE, OF_TOKEN = 32_000, 3.7
+OF_GRAPH = 9_000
+OF_LAYERS_GRAPH = 6_000
+OF_PACKAGE = 32_000
+OF_TOKEN = 3.7
 
-# What a table of times says of each length: ms of a model without layers, of a layer without heads and neurons, of one of these.
+# What a table of times says of each length: ms of a model without layers, of a layer without heads and
+# neurons, of one of these.
 PARTS = ("rest", "layer", "head", "neuron")
 INFINITY = float("inf")
 
@@ -41,7 +48,11 @@ class UnitCosts:
     def of(self, model: QAModel) -> float:
         """What the model costs, however wide it was when these were computed."""
         parts = model.encoder.layer_parts()
-        return self.rest + self.head * sum(p.n_heads for p in parts) + self.neuron * sum(p.n_neurons for p in parts)
+        return (
+            self.rest
+            + self.head * sum(p.n_heads for p in parts)
+            + self.neuron * sum(p.n_neurons for p in parts)
+        )
 
 
 def linear_bytes(n_in: int, n_out: int, bits: int) -> float:
@@ -54,11 +65,14 @@ def words_bytes(rows: int, width: int, form: str) -> float:
     if form in ROW_BITS:
         return rows * (width * ROW_BITS[form] / 8 + OF_WORD)
     groups = -(-width // GROUP_SIZES[form])
-    return rows * groups + N_ENTRIES * groups * GROUP_SIZES[form] + 4 * width  # codes, int8 codebooks, a scale for each place
+    return (
+        rows * groups + N_ENTRIES * groups * GROUP_SIZES[form] + 4 * width
+    )  # codes, int8 codebooks, a scale for each place
 
 
 def file_bytes(model: QAModel, quantize: str, embeddings: str, n_signatures: int = N_SIGNATURES) -> float:
-    """Bytes of the packaged file that export.tflite.stage makes: Linears in int8 or int4, the word table in one of TABLE_FORMS."""
+    """Bytes of the packaged file that export.tflite.stage makes: Linears in int8 or int4, the word table in
+    one of TABLE_FORMS."""
     linears = [m for m in model.modules() if isinstance(m, nn.Linear)]
     words = model.encoder.words
     others = [m for m in model.modules() if isinstance(m, nn.Embedding) and m is not words]
@@ -73,7 +87,8 @@ def file_bytes(model: QAModel, quantize: str, embeddings: str, n_signatures: int
 
 def file_costs(model: QAModel, quantize: str, embeddings: str) -> UnitCosts:
     """MB of the packaged file; `quantize` and `embeddings` as `file_bytes` takes them."""
-    bits, parts = INTEGER_BITS[quantize], model.encoder.layer_parts()[0]
+    bits = INTEGER_BITS[quantize]
+    parts = model.encoder.layer_parts()[0]
     width = parts.query.in_features
     head = (3 * linear_bytes(width, parts.head_size, bits) + parts.head_size * width * bits / 8) / 1e6
     neuron = (linear_bytes(width, 1, bits) + width * bits / 8) / 1e6
@@ -82,21 +97,27 @@ def file_costs(model: QAModel, quantize: str, embeddings: str) -> UnitCosts:
 
 
 def time_costs(model: QAModel, times: Path, max_length: int) -> UnitCosts:
-    """Milliseconds of a window padded to the shortest measured length that holds `max_length` tokens, by a table of export.tflite.times.
+    """Milliseconds of a window padded to the shortest measured length that holds `max_length` tokens, by a
+    table of export.tflite.times.
 
-    The QA head's Linears cost what as many weights of neurons do. OptionError when the table is of another width, or too short.
+    The QA head's Linears cost what as many weights of neurons do. OptionError when the table is of another
+    width, or too short.
     """
     table = read_times(times)
-    width, head_size = model.encoder.hidden_size, model.encoder.layer_parts()[0].head_size
+    width = model.encoder.hidden_size
+    head_size = model.encoder.layer_parts()[0].head_size
     measured = table["hidden_size"], table["head_size"]
     if measured != (width, head_size):
         raise OptionError(
-            f"--times {times}: measured on models {measured[0]} wide with heads of {measured[1]}, this one is {width} wide with "
+            f"--times {times}: measured on models {measured[0]} wide with heads of {measured[1]}, this one "
+            f"is {width} wide with "
             f"heads of {head_size}; measure its like: python -m export.tflite.times --model BUNDLE --out FILE"
         )
     lengths = sorted(int(length) for length in table["ms"] if int(length) >= max_length)
     if not lengths:
-        raise OptionError(f"--times {times}: no length of at least {max_length}; measure one: python -m export.tflite.times")
+        raise OptionError(
+            f"--times {times}: no length of at least {max_length}; measure one: python -m export.tflite.times"
+        )
     ms = table["ms"][str(lengths[0])]
     n_layers = len(model.encoder.layers)
     repeats = n_layers / len(model.encoder.layer_parts())  # a shared layer runs again and again
@@ -108,7 +129,8 @@ def time_costs(model: QAModel, times: Path, max_length: int) -> UnitCosts:
 def read_times(path: Path) -> dict[str, Any]:
     """A table of measured times: hidden_size, head_size, and "ms" by length with its PARTS.
 
-    A head's and a neuron's are positive; of the others, which are what a fitted sum leaves, one may be a little below 0.
+    A head's and a neuron's are positive; of the others, which are what a fitted sum leaves, one may be a
+    little below 0.
     """
     try:
         table = json.loads(path.read_bytes())
@@ -116,11 +138,14 @@ def read_times(path: Path) -> dict[str, Any]:
         by_length = [table["ms"][str(int(length))] for length in table["ms"]]
         units = [ms[part] for ms in by_length for part in ("head", "neuron")]
         others = [ms[part] for ms in by_length for part in ("rest", "layer")]
-        whole, positive = all(type(size) is int for size in sizes), all(0 < ms < INFINITY for ms in units)
+        whole = all(type(size) is int for size in sizes)
+        positive = all(0 < ms < INFINITY for ms in units)
         if not (whole and positive and np.isfinite(others).all()):
             raise ValueError("a size that is no whole number, or a time that is none")
     except OSError as error:
         raise OptionError(f"--times {path}: cannot be read ({error.strerror})") from None
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise OptionError(f"--times {path}: not a table that python -m export.tflite.times makes ({error!r})") from None
+        raise OptionError(
+            f"--times {path}: not a table that python -m export.tflite.times makes ({error!r})"
+        ) from None
     return table

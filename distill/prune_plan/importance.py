@@ -1,9 +1,11 @@
-"""How much each attention head and feed-forward neuron matters: the empirical Fisher information of a mask on it.
+"""How much each attention head and feed-forward neuron matters: the empirical Fisher information of a mask on
+it.
 
-A mask m = 1 multiplies what the unit puts out. dL/dm is the sum over tokens of activation x gradient, so one backward pass
-gives it for all units; its square, averaged over windows, estimates how much the loss grows when the unit is removed
-(Kwon et al. 2022, section 3; LeCun et al. 1990). Unlike |gradient x activation| (Michel et al. 2019) it is a second-order
-quantity of the same loss everywhere, so units of different layers can be ranked together.
+A mask m = 1 multiplies what the unit puts out. dL/dm is the sum over tokens of activation x gradient, so one
+backward pass gives it for all units; its square, averaged over windows, estimates how much the loss grows
+when the unit is removed (Kwon et al. 2022, section 3; LeCun et al. 1990). Unlike |gradient x activation|
+(Michel et al. 2019) it is a second-order quantity of the same loss everywhere, so units of different layers
+can be ranked together.
 """
 
 import hashlib
@@ -91,7 +93,8 @@ def fingerprint(model: QAModel, windows: Sequence[Window]) -> str:
 
 
 def kept_importance(model: QAModel, windows: Sequence[Window], path: Path) -> Importance:
-    """What the file `path` has of this model and these windows, or else what is measured now, in minutes, and kept there.
+    """What the file `path` has of this model and these windows, or else what is measured now, in minutes, and
+    kept there.
 
     A run that goes on is then cut as it was, whatever the machine's rounding.
     """
@@ -99,23 +102,32 @@ def kept_importance(model: QAModel, windows: Sequence[Window], path: Path) -> Im
     with suppress(FileNotFoundError, SafetensorError), safe_open(path, "pt") as file:
         if file.metadata() == {"depends_on": depends_on}:
             n_layers = len(file.keys()) // 2
-            heads, neurons = ([file.get_tensor(f"{kind}.{i}") for i in range(n_layers)] for kind in ("heads", "neurons"))
+            heads, neurons = (
+                [file.get_tensor(f"{kind}.{i}") for i in range(n_layers)] for kind in ("heads", "neurons")
+            )
             return Importance(heads, neurons)
     found = measure_importance(model, windows)
-    tensors = {f"{kind}.{i}": scores for kind in ("heads", "neurons") for i, scores in enumerate(getattr(found, kind))}
+    tensors = {
+        f"{kind}.{i}": scores
+        for kind in ("heads", "neurons")
+        for i, scores in enumerate(getattr(found, kind))
+    }
     path.parent.mkdir(parents=True, exist_ok=True)
     write_whole(path, save(tensors, {"depends_on": depends_on}))
     return found
 
 
 def measure_importance(model: QAModel, windows: Sequence[Window], *, progress: bool = True) -> Importance:
-    """Fisher scores of every head and neuron on training windows with their gold answers; the model is left as it was."""
+    """Fisher scores of every head and neuron on training windows with their gold answers; the model is left
+    as it was."""
     parts = model.encoder.layer_parts()
     heads = [_InputSquares(p.attention_output, p.head_size) for p in parts]
     neurons = [_InputSquares(p.down, 1) for p in parts]
     model.eval()  # without dropout: the function that will be pruned
     try:
-        for first in tqdm(range(0, len(windows), BATCH), desc="importance", unit="batch", disable=not progress):
+        for first in tqdm(
+            range(0, len(windows), BATCH), desc="importance", unit="batch", disable=not progress
+        ):
             batch = to_tensors(windows[first : first + BATCH], most=model.encoder.max_length)
             loss = supervised(model, batch, torch.arange(0).numpy())["loss"]
             # The mean over the batch becomes a sum, so that every window counts with its own gradient.

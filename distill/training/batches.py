@@ -1,4 +1,5 @@
-"""Batches of windows for training: bucketed by length, the same for the same seed, and as tensors with their answers."""
+"""Batches of windows for training: bucketed by length, the same for the same seed, and as tensors with their
+answers."""
 
 from collections.abc import Sequence
 
@@ -10,13 +11,14 @@ from qa.text.features import Window, collate
 
 # Batches are drawn from stretches this many batches long, sorted by length: little padding, still shuffled.
 BUCKET_BATCHES = 50
-# Lengths are rounded up to multiples of this: a few shapes instead of hundreds, for each of which a CPU or GPU library would
-# build and keep kernels (gigabytes over an epoch of SQuAD).
+# Lengths are rounded up to multiples of this: a few shapes instead of hundreds, for each of which a CPU or
+# GPU library would build and keep kernels (gigabytes over an epoch of SQuAD).
 LENGTH_MULTIPLE = 32
 
 
 def bucketed_batches(lengths: np.ndarray, batch_size: int, seed: int, epoch: int) -> list[np.ndarray]:
-    """One epoch's batches as arrays of indices; every index once. The same seed and epoch give the same batches."""
+    """One epoch's batches as arrays of indices; every index once. The same seed and epoch give the same
+    batches."""
     rng = np.random.default_rng((seed, epoch))
     order = rng.permutation(len(lengths))
     batches: list[np.ndarray] = []
@@ -31,7 +33,8 @@ def bucketed_batches(lengths: np.ndarray, batch_size: int, seed: int, epoch: int
 def to_tensors(
     windows: Sequence[Window], device: torch.device | str = "cpu", most: int | None = None
 ) -> dict[str, Tensor]:
-    """The model's inputs, start_positions and end_positions (B,), and `valid` (B, T): where an answer may stand.
+    """The model's inputs, start_positions and end_positions (B,), and `valid` (B, T): where an answer may
+    stand.
 
     T is a multiple of 32, but no more than `most`, the tokens that the model has positions for.
     """
@@ -46,7 +49,10 @@ def to_tensors(
         "start_positions": np.array([w.start_position for w in windows]),
         "end_positions": np.array([w.end_position for w in windows]),
     }
-    return {name: torch.from_numpy(array).to(device) for name, array in (inputs | positions | {"valid": valid}).items()}
+    return {
+        name: torch.from_numpy(array).to(device)
+        for name, array in (inputs | positions | {"valid": valid}).items()
+    }
 
 
 def model_inputs(batch: dict[str, Tensor]) -> dict[str, Tensor]:

@@ -1,7 +1,7 @@
 """Losses of distillation (Hinton et al. 2015; hidden states after Jiao et al. 2020, TinyBERT).
 
-Only positions an answer may use take part: [CLS], which stands for "no answer", and the context. Question, [SEP] and padding
-are masked in teacher and student alike before the softmax, so padding cannot move a loss.
+Only positions an answer may use take part: [CLS], which stands for "no answer", and the context. Question,
+[SEP] and padding are masked in teacher and student alike before the softmax, so padding cannot move a loss.
 
 Letters: B batch, T tokens, H hidden size.
 """
@@ -20,7 +20,9 @@ def masked_log_softmax(logits: Tensor, valid: Tensor) -> Tensor:
     return functional.log_softmax(torch.where(valid, logits.float(), MASKED), dim=-1)
 
 
-def hard_loss(start: Tensor, end: Tensor, start_positions: Tensor, end_positions: Tensor, valid: Tensor) -> Tensor:
+def hard_loss(
+    start: Tensor, end: Tensor, start_positions: Tensor, end_positions: Tensor, valid: Tensor
+) -> Tensor:
     """Cross-entropy with the gold positions (B,), mean of start and end.
 
     A window without the answer has position 0: it teaches [CLS], as in BERT's own SQuAD training.
@@ -35,9 +37,11 @@ def hard_loss(start: Tensor, end: Tensor, start_positions: Tensor, end_positions
 def soft_loss(
     student: tuple[Tensor, Tensor], teacher: tuple[Tensor, Tensor], valid: Tensor, temperature: float
 ) -> Tensor:
-    """KL(teacher || student) x T^2 at temperature T, summed over positions, mean over the batch and over start and end.
+    """KL(teacher || student) x T^2 at temperature T, summed over positions, mean over the batch and over
+    start and end.
 
-    0 when student and teacher agree; T^2 keeps the gradient's size independent of T (Hinton et al. 2015, section 2).
+    0 when student and teacher agree; T^2 keeps the gradient's size independent of T (Hinton et al. 2015,
+    section 2).
     """
     losses = [
         functional.kl_div(
@@ -52,14 +56,19 @@ def soft_loss(
 
 
 def hidden_loss(
-    student: Sequence[Tensor], teacher: Sequence[Tensor], attention_mask: Tensor, n_tokens: Tensor | None = None
+    student: Sequence[Tensor],
+    teacher: Sequence[Tensor],
+    attention_mask: Tensor,
+    n_tokens: Tensor | None = None,
 ) -> Tensor:
-    """Mean squared difference of hidden states (B, T, H) over the tokens that are not padding, or over `n_tokens` for so many.
+    """Mean squared difference of hidden states (B, T, H) over the tokens that are not padding, or over
+    `n_tokens` for so many.
 
-    Both sequences hold the states after the embeddings and after every layer; student state i of n is compared with teacher
-    state round(i N / n) of N, so the first meets the first and the last the last.
+    Both sequences hold the states after the embeddings and after every layer; student state i of n is
+    compared with teacher state round(i N / n) of N, so the first meets the first and the last the last.
     """
-    n, n_teacher = len(student) - 1, len(teacher) - 1
+    n = len(student) - 1
+    n_teacher = len(teacher) - 1
     mask = attention_mask[..., None].to(torch.float32)  # (B, T, 1)
     n_tokens = mask.sum() if n_tokens is None else n_tokens
     losses = []

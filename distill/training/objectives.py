@@ -1,4 +1,5 @@
-"""What is minimized: the gold answers alone (a teacher), or gold answers and a teacher's view together (a student)."""
+"""What is minimized: the gold answers alone (a teacher), or gold answers and a teacher's view together (a
+student)."""
 
 from dataclasses import dataclass
 
@@ -24,7 +25,9 @@ class DistillationWeights:
     def __post_init__(self) -> None:
         check_option(0 <= self.alpha <= 1, "--alpha", self.alpha, "in [0, 1]")
         check_option(0 < self.temperature < INFINITY, "--temperature", self.temperature, "above 0 and finite")
-        check_option(0 <= self.hidden_weight < INFINITY, "--hidden-weight", self.hidden_weight, "at least 0 and finite")
+        check_option(
+            0 <= self.hidden_weight < INFINITY, "--hidden-weight", self.hidden_weight, "at least 0 and finite"
+        )
 
 
 def supervised(model: nn.Module, batch: dict[str, Tensor], indices: np.ndarray) -> dict[str, Tensor]:
@@ -38,20 +41,25 @@ class Distillation:
     """The weighted sum of hard, soft and hidden loss against one teacher."""
 
     def __init__(self, teacher: TeacherLogits, weights: DistillationWeights) -> None:
-        self.teacher, self.weights = teacher, weights
+        self.teacher = teacher
+        self.weights = weights
 
     def __call__(self, model: nn.Module, batch: dict[str, Tensor], indices: np.ndarray) -> dict[str, Tensor]:
         """The terms by name, and their sum as "loss"."""
-        weights, compare_hidden = self.weights, self.weights.hidden_weight > 0
+        weights = self.weights
+        compare_hidden = self.weights.hidden_weight > 0
         start, end, teacher_states = self.teacher(batch, indices, compare_hidden)
         output = model(**model_inputs(batch), hidden_states=compare_hidden)
-        logits, valid = (output["start_logits"], output["end_logits"]), batch["valid"]
+        logits = (output["start_logits"], output["end_logits"])
+        valid = batch["valid"]
         hard = hard_loss(*logits, batch["start_positions"], batch["end_positions"], valid)
         soft = soft_loss(logits, (start, end), valid, weights.temperature)
         terms = {"hard": hard, "soft": soft}
         loss = weights.alpha * hard + (1 - weights.alpha) * soft
         if compare_hidden:
             states = output["hidden_states"]
-            terms["hidden"] = hidden_loss(states, teacher_states, batch["attention_mask"], batch.get("n_tokens"))
+            terms["hidden"] = hidden_loss(
+                states, teacher_states, batch["attention_mask"], batch.get("n_tokens")
+            )
             loss = loss + weights.hidden_weight * terms["hidden"]
         return {"loss": loss, **terms}

@@ -1,9 +1,10 @@
 """The optimizers by name: how each is built, and which of its tensors a checkpoint keeps.
 
-AdamW (Loshchilov and Hutter 2019) decays matrices and no biases or LayerNorms, as BERT's own training did. Adafactor (Shazeer
-and Stern 2018) is transformers', with the settings published there for fine-tuning: a learning rate from outside, so no
-relative steps and no scaling by a parameter's size; updates clipped at 1.0; no momentum, no weight decay, and no clipping of
-gradients beside it. Of a matrix it keeps a row and a column instead of two matrices.
+AdamW (Loshchilov and Hutter 2019) decays matrices and no biases or LayerNorms, as BERT's own training did.
+Adafactor (Shazeer and Stern 2018) is transformers', with the settings published there for fine-tuning: a
+learning rate from outside, so no relative steps and no scaling by a parameter's size; updates clipped at 1.0;
+no momentum, no weight decay, and no clipping of gradients beside it. Of a matrix it keeps a row and a column
+instead of two matrices.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,8 +15,12 @@ from torch import Tensor, nn
 
 from qa.base.cli import check_option
 
-# What an optimizer keeps for each parameter, besides the number of steps; Adafactor has the last only of vectors.
-STATE_KEYS = {"adamw": ("exp_avg", "exp_avg_sq"), "adafactor": ("exp_avg_sq_row", "exp_avg_sq_col", "exp_avg_sq")}
+# What an optimizer keeps for each parameter, besides the number of steps; Adafactor has the last only of
+# vectors.
+STATE_KEYS = {
+    "adamw": ("exp_avg", "exp_avg_sq"),
+    "adafactor": ("exp_avg_sq_row", "exp_avg_sq_col", "exp_avg_sq"),
+}
 OPTIMIZERS = tuple(STATE_KEYS)
 CLIPS_GRADIENTS = {"adamw": True, "adafactor": False}
 
@@ -33,7 +38,12 @@ def build_optimizer(
         from transformers.optimization import Adafactor
 
         adafactor: torch.optim.Optimizer = Adafactor(
-            parameters, lr=learning_rate, scale_parameter=False, relative_step=False, warmup_init=False, clip_threshold=1.0
+            parameters,
+            lr=learning_rate,
+            scale_parameter=False,
+            relative_step=False,
+            warmup_init=False,
+            clip_threshold=1.0,
         )
         return adafactor
     decayed = [p for p in parameters if p.ndim > 1]
@@ -47,7 +57,9 @@ def state_tensors(name: str, state: Mapping[str, Any]) -> dict[str, Tensor]:
     return {key: state[key] for key in STATE_KEYS[name] if key in state}
 
 
-def restored_state(name: str, tensors: Mapping[str, Tensor], step: int, device: torch.device) -> dict[str, Any]:
+def restored_state(
+    name: str, tensors: Mapping[str, Tensor], step: int, device: torch.device
+) -> dict[str, Any]:
     """One parameter's state after `step` steps, out of what `state_tensors` gave."""
     moments = {key: tensor.to(device) for key, tensor in tensors.items()}
     if name == "adafactor":

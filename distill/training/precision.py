@@ -1,4 +1,6 @@
-"""In which precision a stage trains: in bf16 (autocast) where the hardware computes in it, in fp32 elsewhere."""
+"""In which precision a stage trains: in bf16 (autocast) where the hardware computes in it, in fp32
+elsewhere.
+"""
 
 import torch
 
@@ -6,8 +8,8 @@ from qa.base.cli import check_option
 
 AUTO = "auto"
 PRECISIONS = (AUTO, "bf16", "fp32")
-# x86 CPUs that multiply bf16 have one of these (names of torch.cpu.get_capabilities). Others convert on the way, and a step
-# then takes about three times as long as in fp32.
+# x86 CPUs that multiply bf16 have one of these (names of torch.cpu.get_capabilities). Others convert on the
+# way, and a step then takes about three times as long as in fp32.
 CPU_CAPABILITIES = ("avx512_bf16", "amx_bf16")
 
 
@@ -17,7 +19,8 @@ def check_precision(wanted: str) -> None:
 
 
 def resolve_precision(wanted: str) -> str:
-    """bf16 or fp32: what is wanted, and for auto what the machine that trains is made for. OptionError for anything else."""
+    """bf16 or fp32: what is wanted, and for auto what the machine that trains is made for. OptionError for
+    anything else."""
     check_precision(wanted)
     if wanted != AUTO:
         return wanted

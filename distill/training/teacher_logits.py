@@ -1,8 +1,8 @@
 """The teacher in distillation, with a memory-mapped cache of its logits.
 
-Without a hidden-state loss the teacher computes each window once: the cache fills as training first meets a window, survives
-a stop, and is keyed by the teacher's weights, the windows and the precision. When hidden states are wanted the
-teacher runs each time, for they are too large to keep, and the cache is left alone.
+Without a hidden-state loss the teacher computes each window once: the cache fills as training first meets a
+window, survives a stop, and is keyed by the teacher's weights, the windows and the precision. When hidden
+states are wanted the teacher runs each time, for they are too large to keep, and the cache is left alone.
 """
 
 import hashlib
@@ -38,11 +38,16 @@ def cache_key(teacher: Bundle, windows: Sequence[Window], precision: str) -> str
 
 
 class TeacherLogits:
-    """A frozen teacher and its cache in `folder`, for one list of windows; without a folder nothing is kept."""
+    """A frozen teacher and its cache in `folder`, for one list of windows; without a folder nothing is
+    kept.
+    """
 
-    def __init__(self, teacher: QAModel, windows: Sequence[Window], folder: Path | None, accelerator: Accelerator) -> None:
+    def __init__(
+        self, teacher: QAModel, windows: Sequence[Window], folder: Path | None, accelerator: Accelerator
+    ) -> None:
         self.model = teacher.to(accelerator.device).eval().requires_grad_(False)
-        self.accelerator, self.keeps = accelerator, folder is not None
+        self.accelerator = accelerator
+        self.keeps = folder is not None
         if folder is None:
             return
         lengths = np.array([len(w.input_ids) for w in windows])
@@ -57,12 +62,14 @@ class TeacherLogits:
     def __call__(
         self, batch: dict[str, Tensor], indices: np.ndarray, hidden_states: bool = False
     ) -> tuple[Tensor, Tensor, Sequence[Tensor]]:
-        """Start and end logits (B, T), 0 on padding, and the hidden states when wanted, computing only what is not known."""
+        """Start and end logits (B, T), 0 on padding, and the hidden states when wanted, computing only what
+        is not known."""
         if self.keeps and not hidden_states and self.known[indices].all():
             return *self._read(batch["input_ids"].shape, indices), ()
         with torch.no_grad(), self.accelerator.autocast():
             output = self.model(**model_inputs(batch), hidden_states=hidden_states)
-        start, end = output["start_logits"], output["end_logits"]
+        start = output["start_logits"]
+        end = output["end_logits"]
         if self.keeps and not hidden_states:
             self._write(start, end, indices)
         return start, end, output.get("hidden_states", ())
@@ -70,7 +77,8 @@ class TeacherLogits:
     def _read(self, shape: torch.Size, indices: np.ndarray) -> tuple[Tensor, Tensor]:
         values = np.zeros((2, *shape), np.float32)
         for row, index in enumerate(indices):
-            begin, end = self.offsets[index], self.offsets[index + 1]
+            begin = self.offsets[index]
+            end = self.offsets[index + 1]
             values[:, row, : end - begin] = self.logits[:, begin:end]
         start, end = torch.from_numpy(values).to(self.accelerator.device)
         return start, end
@@ -79,13 +87,15 @@ class TeacherLogits:
         both = torch.stack([start, end]).float().cpu().numpy()
         for row, index in enumerate(indices):
             if not self.known[index]:
-                first, last = self.offsets[index], self.offsets[index + 1]
+                first = self.offsets[index]
+                last = self.offsets[index + 1]
                 self.logits[:, first:last] = both[:, row, : last - first]
                 self.known[index] = True
 
 
 def _prepare(folder: Path, n_tokens: int, n_windows: int) -> None:
-    """Make empty cache files unless both are there and whole; `known` says of each window whether its logits are."""
+    """Make empty cache files unless both are there and whole; `known` says of each window whether its logits
+    are."""
     shapes = {"known.npy": ((n_windows,), np.bool_), "logits.npy": ((2, n_tokens), np.float32)}
     try:
         if all(np.load(folder / name, mmap_mode="r").shape == shape for name, (shape, _) in shapes.items()):

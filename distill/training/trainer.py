@@ -1,7 +1,7 @@
 """One training loop for teacher, student and recovery after pruning, on Accelerate.
 
-Every step is a function of (seed, step): batches, dropout and learning rate follow from them, so a resumed run continues
-exactly as if it had not stopped. Checkpoints are one safetensors file, replaced by rename.
+Every step is a function of (seed, step): batches, dropout and learning rate follow from them, so a resumed
+run continues exactly as if it had not stopped. Checkpoints are one safetensors file, replaced by rename.
 """
 
 import contextlib
@@ -45,18 +45,24 @@ from qa.text.features import Window
 
 CHECKPOINT = "checkpoint.safetensors"
 
-# Of glibc's malloc.h: how much free memory at the end of the heap goes back, and how many blocks lie outside the heap.
-M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4
+# Of glibc's malloc.h: how much free memory at the end of the heap goes back, and how many blocks lie outside
+# the heap.
+M_TRIM_THRESHOLD = -1
+M_MMAP_MAX = -4
 
-# (model, tensors of a batch, indices of its windows) -> the terms of the loss by name; "loss" is what is minimized.
+# (model, tensors of a batch, indices of its windows) -> the terms of the loss by name; "loss" is what is
+# minimized.
 LossFunction = Callable[[nn.Module, dict[str, Tensor], np.ndarray], dict[str, Tensor]]
-# Called with the steps that are done and the steps there are: before the first step, whether fresh or resumed, and after each.
+# Called with the steps that are done and the steps there are: before the first step, whether fresh or
+# resumed, and after each.
 AfterStep = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
 class TrainingOptions:
-    """How to train; flags of the stages that train are named alike. `freeze_encoder` trains the head alone."""
+    """How to train; flags of the stages that train are named alike. `freeze_encoder` trains the head
+    alone.
+    """
 
     learning_rate: float
     batch_size: int
@@ -83,7 +89,8 @@ class TrainingOptions:
 
 
 def make_accelerator(precision: str) -> Accelerator:
-    """Accelerate's view of the machine: a GPU when there is one, all processes of torchrun, autocast for bf16."""
+    """Accelerate's view of the machine: a GPU when there is one, all processes of torchrun, autocast for
+    bf16."""
     # While the first process saves and scores a model the others wait; NCCL would give up after ten minutes.
     patience = InitProcessGroupKwargs(timeout=timedelta(hours=12))
     mixed = "bf16" if resolve_precision(precision) == "bf16" else "no"
@@ -96,7 +103,8 @@ def is_lost_peer(error: RuntimeError) -> bool:
 
 
 def keep_freed_memory() -> None:
-    """Let glibc keep what one step frees for the next: returning it to the kernel and faulting it in took a quarter of a step."""
+    """Let glibc keep what one step frees for the next: returning it to the kernel and faulting it in took a
+    quarter of a step."""
     with contextlib.suppress(AttributeError, OSError):  # another C library
         libc = ctypes.CDLL(None)
         libc.mallopt(M_TRIM_THRESHOLD, 2**31 - 1)
@@ -104,7 +112,9 @@ def keep_freed_memory() -> None:
 
 
 def learning_rate_at(step: int, n_steps: int, options: TrainingOptions) -> float:
-    """Linear warm-up to the peak over the first share of steps, then linear decay to 0; steps count from 0."""
+    """Linear warm-up to the peak over the first share of steps, then linear decay to 0; steps count from
+    0.
+    """
     n_warmup = int(n_steps * options.warmup)
     if step < n_warmup:
         return options.learning_rate * (step + 1) / n_warmup
@@ -112,7 +122,8 @@ def learning_rate_at(step: int, n_steps: int, options: TrainingOptions) -> float
 
 
 class Trainer:
-    """Trains one model in place. `work` receives TensorBoard curves and the checkpoint; the checkpoint goes when done."""
+    """Trains one model in place. `work` receives TensorBoard curves and the checkpoint; the checkpoint goes
+    when done."""
 
     def __init__(
         self,
@@ -127,11 +138,16 @@ class Trainer:
         accelerator: Accelerator | None = None,
         after_step: AfterStep | None = None,
     ) -> None:
-        """`depends_on` is what else the result depends on (teacher, data, weights of the loss): a checkpoint is of these too.
+        """`depends_on` is what else the result depends on (teacher, data, weights of the loss): a checkpoint
+        is of these too.
 
         `accelerator` is that of `make_accelerator`, where the loss needs it too.
         """
-        self.model, self.windows, self.loss, self.work, self.name = model, windows, loss, work, name
+        self.model = model
+        self.windows = windows
+        self.loss = loss
+        self.work = work
+        self.name = name
         # Resolved here: a checkpoint does not go on in another precision on another machine.
         self.options = replace(options, precision=resolve_precision(options.precision))
         self.depends_on = dict(depends_on or {})
@@ -142,16 +158,23 @@ class Trainer:
         if options.freeze_encoder:
             model.encoder.requires_grad_(False)
         optimizer = build_optimizer(
-            options.optimizer, [p for p in model.parameters() if p.requires_grad], options.learning_rate, options.weight_decay
+            options.optimizer,
+            [p for p in model.parameters() if p.requires_grad],
+            options.learning_rate,
+            options.weight_decay,
         )
         self.wrapped, self.optimizer = self.accelerator.prepare(model, optimizer)
         self.after_step = after_step
-        self._done, self._updating = 0, False
+        self._done = 0
+        self._updating = False
 
     def train(self, resume: bool = False) -> None:
         """Run all steps, continuing from the checkpoint when `resume` is set and there is one."""
-        # Checkpoint (weights and at most two moments of each), the next one beside it, the trained model, curves.
-        check_free_space(self.work, 8 * sum(4 * p.numel() for p in self.model.parameters()), f"training {self.name}")
+        # Checkpoint (weights and at most two moments of each), the next one beside it, the trained model,
+        # curves.
+        check_free_space(
+            self.work, 8 * sum(4 * p.numel() for p in self.model.parameters()), f"training {self.name}"
+        )
         self.work.mkdir(parents=True, exist_ok=True)
         first = self._done = self._load_checkpoint() if resume else 0
         if self.after_step is not None:
@@ -160,11 +183,13 @@ class Trainer:
         writer = SummaryWriter(str(self.work), purge_step=first) if main else None
         if self.accelerator.device.type == "cpu":
             keep_freed_memory()
-            # The backward pass of PyTorch's fused attention alone takes a third of a step of a MiniLM in bf16 on a CPU.
+            # The backward pass of PyTorch's fused attention alone takes a third of a step of a MiniLM in bf16
+            # on a CPU.
             self.model.encoder.set_attention("eager")
         self.wrapped.train()
         if self.options.freeze_encoder:
-            self.model.encoder.eval()  # the head learns from the states it will be given, which know no dropout
+            # the head learns from the states it will be given, which know no dropout
+            self.model.encoder.eval()
         try:
             self._run(first, writer)
         except KeyboardInterrupt:
@@ -185,17 +210,26 @@ class Trainer:
         self.model.eval()
 
     def _run(self, first: int, writer: SummaryWriter | None) -> None:
-        main, saved_at = self.accelerator.is_main_process, time.monotonic()
+        main = self.accelerator.is_main_process
+        saved_at = time.monotonic()
         what = f"{self.name} in {self.options.precision}"
-        with tqdm(total=self.n_steps, initial=first, desc=what, unit="step", disable=not main, mininterval=2.0) as bar:
+        with tqdm(
+            total=self.n_steps, initial=first, desc=what, unit="step", disable=not main, mininterval=2.0
+        ) as bar:
             for step in range(first, self.n_steps):
                 began = time.monotonic()
                 terms = self._step(step)
                 if writer is not None:
                     for key, value in terms.items():
                         writer.add_scalar(f"{self.name}/{key}", value, step)
-                    writer.add_scalar(f"{self.name}/learning_rate", learning_rate_at(step, self.n_steps, self.options), step)
-                    speed = self.options.batch_size * self.options.accumulation / max(time.monotonic() - began, 1e-9)
+                    writer.add_scalar(
+                        f"{self.name}/learning_rate", learning_rate_at(step, self.n_steps, self.options), step
+                    )
+                    speed = (
+                        self.options.batch_size
+                        * self.options.accumulation
+                        / max(time.monotonic() - began, 1e-9)
+                    )
                     writer.add_scalar(f"{self.name}/windows_per_second", speed, step)
                 bar.update()
                 bar.set_postfix({k: f"{v:.3f}" for k, v in terms.items()}, refresh=False)
@@ -214,7 +248,9 @@ class Trainer:
             raise
 
     def _lost_peer(self) -> OptionError:
-        return OptionError(f"{self.name}: another process of this run has ended; start the run again with --resume")
+        return OptionError(
+            f"{self.name}: another process of this run has ended; start the run again with --resume"
+        )
 
     def finish(self) -> None:
         """Remove the checkpoint once the trained model is safely on disk."""
@@ -222,22 +258,31 @@ class Trainer:
             (self.work / CHECKPOINT).unlink(missing_ok=True)
 
     def _stop(self) -> None:
-        """Keep what was learnt when the run is stopped or another of its processes ends, unless weights were being updated."""
+        """Keep what was learnt when the run is stopped or another of its processes ends, unless weights were
+        being updated."""
         if self.accelerator.is_main_process and self._done > 0 and not self._updating:
             self._save_checkpoint(self._done)
             again = "the same command goes on (those that have --resume, with it)"
-            print(f"\n{self.name}: stopped after {self._done} steps; {again} from {self.work / CHECKPOINT}", file=sys.stderr)
+            print(
+                f"\n{self.name}: stopped after {self._done} steps; {again} from {self.work / CHECKPOINT}",
+                file=sys.stderr,
+            )
 
     def _step(self, step: int) -> dict[str, float]:
-        options, accelerator = self.options, self.accelerator
-        set_seed((options.seed * 1_000_003 + step * accelerator.num_processes + accelerator.process_index) % 2**32)
+        options = self.options
+        accelerator = self.accelerator
+        set_seed(
+            (options.seed * 1_000_003 + step * accelerator.num_processes + accelerator.process_index) % 2**32
+        )
         for group in self.optimizer.param_groups:
             group["lr"] = learning_rate_at(step, self.n_steps, options)
         self.optimizer.zero_grad()
         sums: dict[str, float] = {}
         for micro in range(options.accumulation):
             indices, weight, n_tokens = self._batch(step * options.accumulation + micro)
-            batch = to_tensors([self.windows[i] for i in indices], accelerator.device, self.model.encoder.max_length)
+            batch = to_tensors(
+                [self.windows[i] for i in indices], accelerator.device, self.model.encoder.max_length
+            )
             batch["n_tokens"] = torch.tensor(n_tokens, dtype=torch.float32, device=accelerator.device)
             last = micro == options.accumulation - 1
             with contextlib.nullcontext() if last else accelerator.no_sync(self.wrapped):
@@ -250,35 +295,50 @@ class Trainer:
         norm = float(accelerator.clip_grad_norm_(self.wrapped.parameters(), most))
         if not np.isfinite([sums["loss"], norm]).all():
             raise OptionError(
-                f"{self.name}: at step {step} the loss is {sums['loss']:.3g} and its gradient {norm:.3g} long; "
+                f"{self.name}: at step {step} the loss is {sums['loss']:.3g} and its gradient {norm:.3g} "
+                "long; "
                 "lower --learning-rate or use --precision fp32"
             )
         self._updating = True
         self.optimizer.step()
         if self.after_step is not None:
             self.after_step(step + 1, self.n_steps)
-        self._done, self._updating = step + 1, False
+        self._done = step + 1
+        self._updating = False
         return sums
 
     def _batch(self, number: int) -> tuple[np.ndarray, float, float]:
-        """The part of batch `number` (counted over all epochs) that belongs to this process, and the weight of its mean loss.
+        """The part of batch `number` (counted over all epochs) that belongs to this process, and the weight
+        of its mean loss.
 
-        The loss is scaled by n_local x world / n_global, so that DDP's mean is the gradient of the global batch. The part is
-        never empty: a process without one computes a window with weight 0. Last comes what a mean over tokens divides by: as many
-        as the windows of the part would have, were they as long as those of the batch are on average.
+        The loss is scaled by n_local x world / n_global, so that DDP's mean is the gradient of the global
+        batch. The part is never empty: a process without one computes a window with weight 0. Last comes what
+        a mean over tokens divides by: as many as the windows of the part would have, were they as long as
+        those of the batch are on average.
         """
         epoch, index = divmod(number, self.n_batches)
         if getattr(self, "_epoch", None) != epoch:
             self._epoch = epoch
-            self._epoch_batches = bucketed_batches(self.lengths, self.options.batch_size, self.options.seed, epoch)
+            self._epoch_batches = bucketed_batches(
+                self.lengths, self.options.batch_size, self.options.seed, epoch
+            )
         batch = self._epoch_batches[index]
         share = np.array_split(batch, self.accelerator.num_processes)[self.accelerator.process_index]
         weight = len(share) * self.accelerator.num_processes / len(batch)
-        return share if len(share) else batch[:1], weight, float(self.lengths[batch].sum()) * max(1, len(share)) / len(batch)
+        return (
+            share if len(share) else batch[:1],
+            weight,
+            float(self.lengths[batch].sum()) * max(1, len(share)) / len(batch),
+        )
 
     def _fingerprint(self) -> str:
         options = asdict(self.options) | {"checkpoint_minutes": None}
-        config = {"options": options, "facts": self.depends_on, "lengths": self.lengths.tolist(), "model": self.model.config()}
+        config = {
+            "options": options,
+            "facts": self.depends_on,
+            "lengths": self.lengths.tolist(),
+            "model": self.model.config(),
+        }
         return hashlib.sha256(json.dumps(config, sort_keys=True, default=str).encode()).hexdigest()
 
     def _parameters(self) -> list[tuple[str, nn.Parameter]]:
@@ -307,8 +367,12 @@ class Trainer:
             raise OptionError(f"{path}: broken checkpoint ({error}); remove it to start again") from None
         metadata = file.metadata() or {}
         if metadata.get("fingerprint") != self._fingerprint():
-            raise OptionError(f"{path}: made with other options, data or model; use the same ones, or remove it to start again")
-        step, kept = int(metadata["step"]), set(file.keys())
+            raise OptionError(
+                f"{path}: made with other options, data or model; use the same ones, or remove it to start "
+                "again"
+            )
+        step = int(metadata["step"])
+        kept = set(file.keys())
         state: dict[nn.Parameter, Any] = self.optimizer.state
         with torch.no_grad():
             for name, parameter in self._parameters():

@@ -1,7 +1,7 @@
 """What the tokenizer does with each code point, as tables that a program in another language can follow.
 
-The library has three Unicode tables of different ages, and no Java or Android version has the same. So it is asked here,
-code point by code point, and the answers travel with the model (characters.json).
+The library has three Unicode tables of different ages, and no Java or Android version has the same. So it is
+asked here, code point by code point, and the answers travel with the model (characters.json).
 """
 
 import unicodedata
@@ -23,22 +23,25 @@ SURROGATES = range(0xD800, 0xE000)
 HANGUL_SYLLABLES = range(0xAC00, 0xD7A4)
 LONGEST_MAPPING = 18  # the longest compatibility decomposition that Unicode has; canonical ones are shorter
 HIGHEST_CLASS = 254
-# What stands between the code points asked about: no step changes it or makes one, and combining marks do not pass it.
+# What stands between the code points asked about: no step changes it or makes one, and combining marks do not
+# pass it.
 SEPARATOR = "!"
 LETTER = "a"  # the same for the splitter, which parts words at a "!"
 
 
 @cache
 def character_tables() -> dict[str, Any]:
-    """Every table, found by asking the installed tokenizers library about all 1,112,064 code points (3 seconds).
+    """Every table, found by asking the installed tokenizers library about all 1,112,064 code points (3
+    seconds).
 
-    A range is [first, last], inclusive; lists ascend; what is not named stays as it is. In the order of BertNormalizer's
-    steps: `removed` are dropped by clean_text and `spaces` become U+0020; `ideographs` get a space on either side from
-    handle_chinese_chars; strip_accents first decomposes: `decompositions` are [code point, its full NFD ...] (without Hangul
-    syllables, which Unicode decomposes by arithmetic), sorts marks by `combining` [first, last, canonical combining class],
-    and drops `marks`; `lowercase` are [code point, lower-case code points ...], whatever stands around it. Then
-    BertPreTokenizer splits at `whitespace`, which vanishes, and at `punctuation`, each a word of its own. `combining` and
-    `marks` leave out what decomposes, for no such code point is left when they are needed.
+    A range is [first, last], inclusive; lists ascend; what is not named stays as it is. In the order of
+    BertNormalizer's steps: `removed` are dropped by clean_text and `spaces` become U+0020; `ideographs` get a
+    space on either side from handle_chinese_chars; strip_accents first decomposes: `decompositions` are [code
+    point, its full NFD ...] (without Hangul syllables, which Unicode decomposes by arithmetic), sorts marks
+    by `combining` [first, last, canonical combining class], and drops `marks`; `lowercase` are [code point,
+    lower-case code points ...], whatever stands around it. Then BertPreTokenizer splits at `whitespace`,
+    which vanishes, and at `punctuation`, each a word of its own. `combining` and `marks` leave out what
+    decomposes, for no such code point is left when they are needed.
     """
     every = "".join(chr(c) for c in range(LAST_CODE_POINT + 1) if c not in SURROGATES)
     cleaned = _normalized(every, clean_text=True)
@@ -52,7 +55,9 @@ def character_tables() -> dict[str, Any]:
         "removed": _ranges(c for c, seen in cleaned.items() if seen == ""),
         "spaces": _ranges(c for c, seen in cleaned.items() if seen == " "),
         "ideographs": _ranges(c for c, seen in spaced.items() if seen == f" {c} "),
-        "decompositions": _mapping({c: seen for c, seen in decomposed.items() if ord(c) not in HANGUL_SYLLABLES}),
+        "decompositions": _mapping(
+            {c: seen for c, seen in decomposed.items() if ord(c) not in HANGUL_SYLLABLES}
+        ),
         "combining": _class_ranges(_combining_classes(whole)),
         "marks": _ranges(c for c, seen in stripped.items() if seen == ""),
         "lowercase": _mapping(_normalized(every, lowercase=True)),
@@ -70,7 +75,9 @@ def check_tables(tables: Any, where: str) -> dict[str, Any]:
         raise BundleError(f"{where}: not a JSON object of tables; export the model again")
     version = tables.get("tokenizers")
     if not isinstance(version, str):
-        raise BundleError(f"{where}: tokenizers is {version!r}, wanted the library's version; export the model again")
+        raise BundleError(
+            f"{where}: tokenizers is {version!r}, wanted the library's version; export the model again"
+        )
     for name in (*RANGES, COMBINING, *MAPPINGS):
         entries = tables.get(name)
         if not isinstance(entries, list):
@@ -79,7 +86,9 @@ def check_tables(tables: Any, where: str) -> dict[str, Any]:
         for entry in entries:
             last = _last_code_point(name, entry)
             if last is None or entry[0] <= before:
-                raise BundleError(f"{where}: {name}: {str(entry)[:80]} is malformed or out of order; export the model again")
+                raise BundleError(
+                    f"{where}: {name}: {str(entry)[:80]} is malformed or out of order; export the model again"
+                )
             before = last
     return tables
 
@@ -102,7 +111,8 @@ def _normalized(characters: str, **switch: bool) -> dict[str, str]:
 
 
 def _changed(normalizer: Any, characters: str) -> dict[str, str]:
-    """What a normalizer makes of each character that does not stay; asked in one string, for a million calls take longer."""
+    """What a normalizer makes of each character that does not stay; asked in one string, for a million calls
+    take longer."""
     asked = characters.replace(SEPARATOR, "")
     seen = normalizer.normalize_str(SEPARATOR.join(asked)).split(SEPARATOR)
     return {c: part for c, part in zip(asked, seen, strict=True) if part != c}
@@ -112,7 +122,8 @@ def _splits(characters: str) -> tuple[list[str], list[str]]:
     """The characters that BertPreTokenizer drops, and those that it makes words of their own."""
     text = LETTER + LETTER.join(characters) + LETTER
     pieces = [offsets for _, offsets in pre_tokenizers.BertPreTokenizer().pre_tokenize_str(text)]
-    # A character is at an odd place. The text begins and ends with a letter, so what was dropped stands between two pieces.
+    # A character is at an odd place. The text begins and ends with a letter, so what was dropped stands
+    # between two pieces.
     alone = [text[start] for start, end in pieces if end - start == 1 and start % 2]
     dropped = [text[end] for (_, end), (start, _) in pairwise(pieces) if end < start]
     return dropped, alone
@@ -121,11 +132,14 @@ def _splits(characters: str) -> tuple[list[str], list[str]]:
 def _combining_classes(characters: str) -> dict[str, int]:
     """Canonical combining class of each character that NFD moves; none of `characters` may decompose.
 
-    NFD swaps two neighbours when the first has the higher class, so each character is put beside a mark of every class.
-    Only the numbers of the classes are Python's: Unicode never changes a class, while the library may know fewer marks.
+    NFD swaps two neighbours when the first has the higher class, so each character is put beside a mark of
+    every class. Only the numbers of the classes are Python's: Unicode never changes a class, while the
+    library may know fewer marks.
     """
     nfd = normalizers.NFD()
-    low, high = "\u0334", "\u0345"  # marks of the classes 1 and 240, the least and the greatest in use
+    # marks of the classes 1 and 240, the least and the greatest in use
+    low = "\u0334"
+    high = "\u0345"
     asked = SEPARATOR.join(f"{c}{low}{high}{c}" for c in characters if c != SEPARATOR)
     seen = nfd.normalize_str(asked)
     movable = [asked[i] for i in range(0, len(asked), 5) if asked[i : i + 4] != seen[i : i + 4]]
@@ -135,9 +149,16 @@ def _combining_classes(characters: str) -> dict[str, int]:
     classes = {}
     for c in movable:
         # Only beside a mark of its own class does it stay on either side.
-        own = [n for n, mark in references.items() if all(nfd.normalize_str(pair) == pair for pair in (c + mark, mark + c))]
+        own = [
+            n
+            for n, mark in references.items()
+            if all(nfd.normalize_str(pair) == pair for pair in (c + mark, mark + c))
+        ]
         if len(own) != 1 or own[0] == 0:
-            raise RuntimeError(f"U+{ord(c):04X} has the combining classes {own}: Python's Unicode is older than the tokenizer's")
+            raise RuntimeError(
+                f"U+{ord(c):04X} has the combining classes {own}: Python's Unicode is older than the "
+                "tokenizer's"
+            )
         classes[c] = own[0]
     return classes
 
@@ -155,7 +176,9 @@ def _ranges(characters: Iterable[str]) -> list[list[int]]:
 
 def _class_ranges(classes: dict[str, int]) -> list[list[int]]:
     """Ranges of neighbours that share a class, each with the class."""
-    return sorted([*pair, n] for n in set(classes.values()) for pair in _ranges(c for c in classes if classes[c] == n))
+    return sorted(
+        [*pair, n] for n in set(classes.values()) for pair in _ranges(c for c in classes if classes[c] == n)
+    )
 
 
 def _mapping(changed: dict[str, str]) -> list[list[int]]:

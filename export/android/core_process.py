@@ -1,7 +1,9 @@
-"""The Android app's Java core as a process on this machine: what the phone would make of a model file, without the phone.
+"""The Android app's Java core as a process on this machine: what the phone would make of a model file,
+without the phone.
 
 The core asks for each window's logits through the pipe, so that it decides alone what is computed.
-android_demo/core/src/tools/java/org/pocketqa/tools/CoreServer.java is the other side and has the same letters.
+android_demo/core/src/tools/java/org/pocketqa/tools/CoreServer.java is the other side and has the same
+letters.
 """
 
 import os
@@ -49,9 +51,23 @@ def compiled_core() -> "tempfile.TemporaryDirectory[str]":
         raise OptionError(f"the Android core {NEED_JDK}")
     files = sorted(str(path) for part in ("main", "tools") for path in (SOURCES / part).rglob("*.java"))
     if not files:
-        raise OptionError(f"{SOURCES}: no Java sources; run this in a checkout of the project (pip install -e .)")
+        raise OptionError(
+            f"{SOURCES}: no Java sources; run this in a checkout of the project (pip install -e .)"
+        )
     folder = tempfile.TemporaryDirectory(prefix="pocketqa-core-")
-    command = ["javac", "-nowarn", "-encoding", "UTF-8", "-source", "8", "-target", "8", "-d", folder.name, *files]
+    command = [
+        "javac",
+        "-nowarn",
+        "-encoding",
+        "UTF-8",
+        "-source",
+        "8",
+        "-target",
+        "8",
+        "-d",
+        folder.name,
+        *files,
+    ]
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=UTF8)
     if done.returncode:
         raise OptionError(f"the Android core does not compile: {done.stderr.strip()[:2000]}")
@@ -65,14 +81,19 @@ class CoreProcess:
     """
 
     def __init__(self, model: Path) -> None:
-        folder = compiled_core().name  # as the working folder, because a class path cannot name one with a colon
+        folder = (
+            compiled_core().name
+        )  # as the working folder, because a class path cannot name one with a colon
         self._start(["java", "-cp", ".", MAIN_CLASS, str(model.resolve())], model, folder)
 
     def _start(self, command: list[str], model: Path, folder: str | None = None) -> None:
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=folder, env=UTF8)
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=folder, env=UTF8
+        )
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        self._to, self._from = self._process.stdin, self._process.stdout
+        self._to = self._process.stdin
+        self._from = self._process.stdout
         try:
             self._expect(b"M", f"{model}: the app refuses it: ")
         except BaseException:
@@ -82,7 +103,9 @@ class CoreProcess:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()
 
     def close(self) -> None:
@@ -99,13 +122,15 @@ class CoreProcess:
         return values[:, 0].tolist(), [(start, end) for _, start, end in values.tolist()]
 
     def check_probe(self, runtime: Runtime) -> float:
-        """Let the core run the probe in the file; the largest relative difference. BundleError when the core refuses."""
+        """Let the core run the probe in the file; the largest relative difference. BundleError when the core
+        refuses."""
         self._send(b"P")
         self._serve(runtime, b"P", "the app refuses this model: ")
         return float(self._unpack(">d")[0])
 
     def ask(self, passage: str, question: str, runtime: Runtime, *, read_all: bool = False) -> CoreAnswer:
-        """Let the core answer a question, with logits from `runtime`; with `read_all` it reads all of a long text."""
+        """Let the core answer a question, with logits from `runtime`; with `read_all` it reads all of a long
+        text."""
         self._send(b"Q" + packed(passage) + packed(question) + struct.pack(">?", read_all))
         self._serve(runtime, b"A", "")
         return self._read_answer()
@@ -121,7 +146,9 @@ class CoreProcess:
             name = self._read(self._unpack(">H")[0]).decode()
             (length,) = self._unpack(">i")
             if name != signature_name(length):
-                raise ParityError(f"the core asked signature {name} for {length} tokens, wanted {signature_name(length)}")
+                raise ParityError(
+                    f"the core asked signature {name} for {length} tokens, wanted {signature_name(length)}"
+                )
             values = np.frombuffer(self._read(3 * 4 * length), ">i4").astype(np.int64).reshape(3, 1, length)
             start, end_logits = runtime(dict(zip(INPUTS, values, strict=True)))
             self._send(np.concatenate([start[0], end_logits[0]]).astype(">f4").tobytes())
@@ -152,6 +179,8 @@ class CoreProcess:
 
 
 def packed(text: str) -> bytes:
-    """A text as a server reads it: the number of its UTF-16 units, then these; half a surrogate pair is one."""
+    """A text as a server reads it: the number of its UTF-16 units, then these; half a surrogate pair is
+    one.
+    """
     units = text.encode("utf-16-be", "surrogatepass")
     return struct.pack(">i", len(units) // 2) + units

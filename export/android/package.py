@@ -1,8 +1,8 @@
 """One sideloadable file: a .tflite with a zip appended that holds all a phone needs beside the model.
 
-The zip has qa.json (settings, precision, signatures, special tokens, normalizer), vocab.txt, characters.json (the
-tokenizer's Unicode tables) and probe.json. A flatbuffer is read from its start and a zip from its end, so TFLite runtimes
-open the file as it is, and `unzip` lists it.
+The zip has qa.json (settings, precision, signatures, special tokens, normalizer), vocab.txt, characters.json
+(the tokenizer's Unicode tables) and probe.json. A flatbuffer is read from its start and a zip from its end,
+so TFLite runtimes open the file as it is, and `unzip` lists it.
 """
 
 import hashlib
@@ -26,12 +26,18 @@ PACKAGE_FORMAT = 2
 VOCABULARY = "vocab.txt"
 CHARACTERS = "characters.json"
 MEMBERS = (SETTINGS, VOCABULARY, CHARACTERS, PROBE)
-# A damaged or hostile file must not fill a phone's memory. A vocabulary of 250,000 tokens takes 2 MB, the others less than
-# 100 KB. The app's reader has the same bounds (ModelPackage.java, QASettings.java).
+# A damaged or hostile file must not fill a phone's memory. A vocabulary of 250,000 tokens takes 2 MB, the
+# others less than 100 KB. The app's reader has the same bounds (ModelPackage.java, QASettings.java).
 MOST_BYTES = {SETTINGS: 500_000, VOCABULARY: 4_000_000, CHARACTERS: 500_000, PROBE: 500_000}
 LONGEST_NAME = 100  # on a phone's screen
 MOST_TOKENS = 250_000
-MOST_SETTINGS = {"max_length": 8192, "doc_stride": 8192, "max_question_length": 8192, "max_answer_length": 8192, "n_best": 256}
+MOST_SETTINGS = {
+    "max_length": 8192,
+    "doc_stride": 8192,
+    "max_question_length": 8192,
+    "max_answer_length": 8192,
+    "n_best": 256,
+}
 BERT_TOKENIZER = ("WordPiece", "BertNormalizer", "BertPreTokenizer")
 TFLITE_MAGIC = b"TFL3"  # at byte 4
 ZIP_TIME = (1980, 1, 1, 0, 0, 0)  # the earliest a zip can hold: the same model gives the same bytes
@@ -62,36 +68,53 @@ def describe(parent: Bundle, precision: str, lengths: Sequence[int]) -> dict[str
     """
     tokenizer = parent.tokenizer()
     parts = json.loads(tokenizer.to_str())
-    kinds = parts["model"]["type"], (parts["normalizer"] or {}).get("type"), (parts["pre_tokenizer"] or {}).get("type")
+    kinds = (
+        parts["model"]["type"],
+        (parts["normalizer"] or {}).get("type"),
+        (parts["pre_tokenizer"] or {}).get("type"),
+    )
     if kinds != BERT_TOKENIZER:
         raise UnsupportedExport(
-            f"{parent.path}: a packaged model needs the tokenizer {BERT_TOKENIZER}, not {kinds}; use python -m export.onnx"
+            f"{parent.path}: a packaged model needs the tokenizer {BERT_TOKENIZER}, not {kinds}; use python "
+            "-m export.onnx"
         )
     # Such tokens are found in a text before anything else is done to it.
     known = parts["model"]["vocab"]
-    added = [t.content for t in tokenizer.get_added_tokens_decoder().values() if not t.special or t.content not in known]
+    added = [
+        t.content
+        for t in tokenizer.get_added_tokens_decoder().values()
+        if not t.special or t.content not in known
+    ]
     if added:
-        raise UnsupportedExport(f"{parent.path}: token {added[0]!r} was added to the tokenizer, which a {VOCABULARY} cannot say")
+        raise UnsupportedExport(
+            f"{parent.path}: token {added[0]!r} was added to the tokenizer, which a {VOCABULARY} cannot say"
+        )
     for name, most in MOST_SETTINGS.items():
         value = getattr(parent.settings, name)
         if value > most:
             raise UnsupportedExport(f"{parent.path}: {name} is {value}; a packaged model may have {most}")
     unknown = parts["model"]["unk_token"]
     if unknown != BERT.unk:
-        raise UnsupportedExport(f"{parent.path}: unknown words become {unknown!r}; a packaged model needs {BERT.unk}")
+        raise UnsupportedExport(
+            f"{parent.path}: unknown words become {unknown!r}; a packaged model needs {BERT.unk}"
+        )
     return {
         "format": PACKAGE_FORMAT,
         "name": parent.path.resolve().name[:LONGEST_NAME],
         "precision": precision,
         "parameters": parent.manifest["parameters"],
-        **({"f1": scores["f1"]} if (scores := parent.manifest.get("scores")) else {}),  # of the parent, in percent
+        **(
+            {"f1": scores["f1"]} if (scores := parent.manifest.get("scores")) else {}
+        ),  # of the parent, in percent
         "settings": asdict(parent.settings),
         "signatures": [{"name": signature_name(length), "length": length} for length in lengths],
         "inputs": list(INPUTS),
         "outputs": list(OUTPUTS),
         "special_tokens": {token: tokenizer.token_to_id(token) for token in BERT.names},
         "normalizer": normalizer_settings(tokenizer),
-        "wordpiece": {key: parts["model"][key] for key in ("continuing_subword_prefix", "max_input_chars_per_word")},
+        "wordpiece": {
+            key: parts["model"][key] for key in ("continuing_subword_prefix", "max_input_chars_per_word")
+        },
         "parent": parent.reference(),
     }
 
@@ -101,18 +124,26 @@ def vocabulary_lines(parent: Bundle) -> list[str]:
     try:
         tokens = vocabulary(parent.tokenizer())
     except KeyError as missing:
-        raise UnsupportedExport(f"{parent.path}: no token has id {missing}; a vocab.txt needs ids without gaps") from None
+        raise UnsupportedExport(
+            f"{parent.path}: no token has id {missing}; a vocab.txt needs ids without gaps"
+        ) from None
     if len(tokens) > MOST_TOKENS:
-        raise UnsupportedExport(f"{parent.path}: has {len(tokens)} tokens; a packaged model may have {MOST_TOKENS}")
+        raise UnsupportedExport(
+            f"{parent.path}: has {len(tokens)} tokens; a packaged model may have {MOST_TOKENS}"
+        )
     # Readers of vocab.txt split at line ends and strip the lines.
     broken = [token for token in tokens if "\n" in token or "\r" in token or token != token.strip()]
     if broken:
-        raise UnsupportedExport(f"{parent.path}: token {broken[0]!r} has a space or line break, which a vocab.txt cannot hold")
+        raise UnsupportedExport(
+            f"{parent.path}: token {broken[0]!r} has a space or line break, which a vocab.txt cannot hold"
+        )
     return tokens
 
 
 def append_package(path: Path, info: Mapping[str, Any], tokens: Sequence[str], probe: str) -> None:
-    """Append the zip to a bare .tflite, in place. Quantize before: a converter drops what it does not know."""
+    """Append the zip to a bare .tflite, in place. Quantize before: a converter drops what it does not
+    know.
+    """
     model = path.read_bytes()
     if model[4:8] != TFLITE_MAGIC or zipfile.is_zipfile(path):
         raise BundleError(f"{path}: not a bare .tflite model, so nothing can be appended to it")
@@ -126,11 +157,15 @@ def append_package(path: Path, info: Mapping[str, Any], tokens: Sequence[str], p
     contents = {name: text.encode("utf-8") for name, text in texts.items()}
     for name, content in contents.items():
         if len(content) > MOST_BYTES[name]:
-            raise UnsupportedExport(f"{path}: {name} takes {len(content)} bytes; a packaged model may have {MOST_BYTES[name]}")
+            raise UnsupportedExport(
+                f"{path}: {name} takes {len(content)} bytes; a packaged model may have {MOST_BYTES[name]}"
+            )
     with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
         for name in MEMBERS:
             member = zipfile.ZipInfo(name, ZIP_TIME)
-            member.compress_type, member.create_system, member.external_attr = zipfile.ZIP_DEFLATED, 3, 0o644 << 16
+            member.compress_type = zipfile.ZIP_DEFLATED
+            member.create_system = 3
+            member.external_attr = 0o644 << 16
             archive.writestr(member, contents[name])
 
 
@@ -144,21 +179,30 @@ def read_package(path: Path) -> Package:
         if info["format"] != PACKAGE_FORMAT:  # before anything else: other formats have other members
             seen = f"package format {info['format']}, this version reads {PACKAGE_FORMAT}"
             raise BundleError(f"{path}: {seen}; export the model again")
-        size, sha256 = int(info["model"]["bytes"]), info["model"]["sha256"]
+        size = int(info["model"]["bytes"])
+        sha256 = info["model"]["sha256"]
         settings = QASettings.from_json(json.dumps(info["settings"]), f"{path}: {SETTINGS}")
         special = {str(token): int(index) for token, index in info["special_tokens"].items()}
         lengths = [int(signature["length"]) for signature in info["signatures"]]
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise BundleError(f"{path}: {SETTINGS} in the package is not valid ({error!r}); export the model again") from None
+        raise BundleError(
+            f"{path}: {SETTINGS} in the package is not valid ({error!r}); export the model again"
+        ) from None
     texts = _read_members(path, *MEMBERS)
     with path.open("rb") as file:
         model = file.read(max(size, 0))
     if model[4:8] != TFLITE_MAGIC or hashlib.sha256(model).hexdigest() != sha256:
-        raise BundleError(f"{path}: the model changed since it was packaged (SHA-256 differs); copy the file again")
+        raise BundleError(
+            f"{path}: the model changed since it was packaged (SHA-256 differs); copy the file again"
+        )
     tokens = texts[VOCABULARY].removesuffix("\n").split("\n")
-    wrong = [token for token, index in special.items() if not 0 <= index < len(tokens) or tokens[index] != token]
+    wrong = [
+        token for token, index in special.items() if not 0 <= index < len(tokens) or tokens[index] != token
+    ]
     if wrong:
-        raise BundleError(f"{path}: {VOCABULARY} in the package has no {wrong[0]} at its id; export the model again")
+        raise BundleError(
+            f"{path}: {VOCABULARY} in the package has no {wrong[0]} at its id; export the model again"
+        )
     characters = _read_characters(texts[CHARACTERS], f"{path}: {CHARACTERS}")
     probe = read_probe(texts[PROBE], f"{path}: {PROBE}")
     check_covers(probe.windows, lengths, f"{path}: {PROBE}")
@@ -184,7 +228,12 @@ def _read_members(path: Path, *names: str) -> dict[str, str]:
             for name in names:
                 size = members[name].file_size
                 if size > MOST_BYTES[name]:
-                    raise BundleError(f"{path}: {name} in the package claims {size} bytes, at most {MOST_BYTES[name]} are read")
+                    raise BundleError(
+                        f"{path}: {name} in the package claims {size} bytes, at most {MOST_BYTES[name]} are "
+                        "read"
+                    )
             return {name: archive.read(name).decode("utf-8") for name in names}
     except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError) as error:
-        raise BundleError(f"{path}: holds no readable package ({error}); copy the file again or export it again") from None
+        raise BundleError(
+            f"{path}: holds no readable package ({error}); copy the file again or export it again"
+        ) from None

@@ -1,7 +1,9 @@
-"""Put a model on a phone over adb and open the app on it; `python -m export.android --model BUNDLE --push` calls it.
+"""Put a model on a phone over adb and open the app on it; `python -m export.android --model BUNDLE --push`
+calls it.
 
-The file goes into a folder that the app watches, its inbox, under a name of its own; what arrived is compared with SHA-256 before
-the file gets that name, so the app never sees half of it. Where adb may not write there, two other ways are tried.
+The file goes into a folder that the app watches, its inbox, under a name of its own; what arrived is compared
+with SHA-256 before the file gets that name, so the app never sees half of it. Where adb may not write there,
+two other ways are tried.
 """
 
 import re
@@ -21,14 +23,19 @@ SCREEN = f"{APP}/.MainActivity"
 INBOX = f"/sdcard/Android/data/{APP}/files"  # the app's getExternalFilesDir
 PRIVATE_INBOX = "files/inbox"  # seen from run-as, in the app's private storage
 PARTIAL = ".part"  # the app looks at *.tflite only
-FOLDER_TRIES, FOLDER_PAUSE_S = 20, 0.5  # until the app, just started, has made its folder
+# until the app, just started, has made its folder
+FOLDER_TRIES = 20
+FOLDER_PAUSE_S = 0.5
 INSTALL = "install it: cd android_demo && ./gradlew :app:installDebug"
 PICK = "copy the file to the phone and choose it in the app, under Models"
 
 
 def phone_name(package: Package) -> str:
     """The file's name on the phone: <name>-<precision>.tflite, with nothing that a shell would read."""
-    return re.sub(r"[^A-Za-z0-9._-]+", "_", f"{package.info['name']}-{package.info['precision']}").strip("._-") + ".tflite"
+    return (
+        re.sub(r"[^A-Za-z0-9._-]+", "_", f"{package.info['name']}-{package.info['precision']}").strip("._-")
+        + ".tflite"
+    )
 
 
 class Refused(Exception):
@@ -36,13 +43,19 @@ class Refused(Exception):
 
 
 def run_adb(*arguments: str) -> str:
-    """What adb printed. Raises Refused with its words when it fails, DeviceError when there is no adb or no phone any more."""
+    """What adb printed. Raises Refused with its words when it fails, DeviceError when there is no adb or no
+    phone any more."""
     if shutil.which("adb") is None:
         raise DeviceError("adb not found; install Android's platform tools (on Debian: apt-get install adb)")
     done = subprocess.run(["adb", *arguments], capture_output=True, text=True, errors="replace", check=False)
     if done.returncode:
-        said = " ".join(f"{done.stdout}\n{done.stderr}".split()) or f"{' '.join(arguments)} failed without a word"
-        if re.search(r"device '.*' not found|device offline|no devices|cannot connect|failed to (start|check)", said):
+        said = (
+            " ".join(f"{done.stdout}\n{done.stderr}".split())
+            or f"{' '.join(arguments)} failed without a word"
+        )
+        if re.search(
+            r"device '.*' not found|device offline|no devices|cannot connect|failed to (start|check)", said
+        ):
             raise DeviceError(f"adb lost the phone ({said}); plug it in again and repeat the command")
         raise Refused(said)
     return done.stdout
@@ -52,15 +65,22 @@ def choose_device(listing: str, serial: str | None) -> str:
     """The serial number of the one phone to use, from `adb devices`; DeviceError says why there is none."""
     states = dict(line.split("\t", 1) for line in listing.splitlines() if "\t" in line)
     if serial is not None and serial not in states:
-        raise DeviceError(f"--serial {serial}: no such device; adb devices shows {', '.join(states) or 'none'}")
+        raise DeviceError(
+            f"--serial {serial}: no such device; adb devices shows {', '.join(states) or 'none'}"
+        )
     if not states:
-        raise DeviceError("adb sees no phone; plug one in, switch on USB debugging in its developer options, and try again")
+        raise DeviceError(
+            "adb sees no phone; plug one in, switch on USB debugging in its developer options, and try again"
+        )
     if serial is None and len(states) > 1:
         raise DeviceError(f"adb sees {len(states)} devices: {', '.join(states)}; choose one with --serial")
     chosen = serial or next(iter(states))
     state = states[chosen].strip()
     if state == "unauthorized":
-        raise DeviceError(f"{chosen} has not allowed this computer yet; unlock the phone, answer its question, and try again")
+        raise DeviceError(
+            f"{chosen} has not allowed this computer yet; unlock the phone, answer its question, and try "
+            "again"
+        )
     if state != "device":
         raise DeviceError(f"{chosen} is {state}, not ready; plug it in again, or run: adb kill-server")
     return chosen
@@ -94,7 +114,8 @@ class Phone:
             raise Refused(" ".join(said.split()))
 
     def wait_for_inbox(self) -> None:
-        """From Android 11 on only the app itself can make its folder, and does at its start. Refused when it does not come."""
+        """From Android 11 on only the app itself can make its folder, and does at its start. Refused when it
+        does not come."""
         for _ in range(FOLDER_TRIES):
             try:
                 self.shell(f"ls -d {INBOX}")
@@ -117,14 +138,25 @@ class Route:
 
 def routes(name: str) -> tuple[Route, ...]:
     """All ways, the plainest first."""
-    partial, download, temporary = f"{INBOX}/{name}{PARTIAL}", f"/sdcard/Download/{name}{PARTIAL}", f"/data/local/tmp/{name}"
+    partial = f"{INBOX}/{name}{PARTIAL}"
+    download = f"/sdcard/Download/{name}{PARTIAL}"
+    temporary = f"/data/local/tmp/{name}"
     private = f"{PRIVATE_INBOX}/{name}"
     copy = f"mkdir -p {PRIVATE_INBOX} && cat > {private}{PARTIAL} && mv {private}{PARTIAL} {private}"
     return (
-        Route("its folder", partial, f"sha256sum {partial}", f"mv {partial} {INBOX}/{name}", f"rm -f {partial}"),
+        Route(
+            "its folder", partial, f"sha256sum {partial}", f"mv {partial} {INBOX}/{name}", f"rm -f {partial}"
+        ),
         # adbd gives up where it may not change a file's owner; a move does not try.
-        Route("Download", download, f"sha256sum {download}", f"mv {download} {INBOX}/{name}", f"rm -f {download}"),
-        # For a debug build only. run-as may not read /data/local/tmp, so the file comes through a pipe, inside quotes.
+        Route(
+            "Download",
+            download,
+            f"sha256sum {download}",
+            f"mv {download} {INBOX}/{name}",
+            f"rm -f {download}",
+        ),
+        # For a debug build only. run-as may not read /data/local/tmp, so the file comes through a pipe,
+        # inside quotes.
         Route(
             "run-as",
             temporary,
@@ -136,14 +168,19 @@ def routes(name: str) -> tuple[Route, ...]:
 
 
 def send(phone: Phone, file: Path, name: str) -> str:
-    """Push the file by the first way that works; the way's name. DeviceError when none does or the phone is full."""
-    wanted, reasons = file_sha256(file), []
+    """Push the file by the first way that works; the way's name. DeviceError when none does or the phone is
+    full."""
+    wanted = file_sha256(file)
+    reasons = []
     for route in routes(name):
         try:
             phone.adb("push", str(file), route.pushed)
             seen = phone.shell(route.sha256).split(" ")[0]
             if seen != wanted:
-                raise DeviceError(f"{name} arrived damaged on {phone.serial}: SHA-256 {seen}, here {wanted}; try another cable")
+                raise DeviceError(
+                    f"{name} arrived damaged on {phone.serial}: SHA-256 {seen}, here {wanted}; try another "
+                    "cable"
+                )
             phone.shell(route.deliver)
             return route.name
         except (Refused, DeviceError) as failed:
@@ -153,13 +190,16 @@ def send(phone: Phone, file: Path, name: str) -> str:
                 raise
             if "No space left" in str(failed):
                 needed = f"{file.stat().st_size / 1e6:.0f} MB, and as much again for the app's copy"
-                raise DeviceError(f"{phone.serial} has no room for {name} ({needed}); free some and try again") from None
+                raise DeviceError(
+                    f"{phone.serial} has no room for {name} ({needed}); free some and try again"
+                ) from None
             reasons.append(f"{route.name}: {failed}")
     raise DeviceError(f"adb could not put {name} on {phone.serial} ({'; '.join(reasons)}); {PICK}")
 
 
 def push(file: Path, package: Package, serial: str | None) -> None:
-    """Send a packaged model to the phone, open the app on it, and say what to tap. DeviceError when that fails."""
+    """Send a packaged model to the phone, open the app on it, and say what to tap. DeviceError when that
+    fails."""
     name = phone_name(package)
     try:
         phone = Phone(choose_device(run_adb("devices"), serial))
@@ -171,4 +211,7 @@ def push(file: Path, package: Package, serial: str | None) -> None:
     except Refused as refused:
         raise DeviceError(f"adb failed: {refused}") from None
     print(f"{name} is on {phone.serial} (by {way}), its SHA-256 is that of {file}")
-    print("The app is loading it. Tap a suggested question, or type one and tap Ask; Models, in its menu, lists all models.")
+    print(
+        "The app is loading it. Tap a suggested question, or type one and tap Ask; Models, in its menu, "
+        "lists all models."
+    )

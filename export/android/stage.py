@@ -3,8 +3,8 @@
     python -m export.android --model runs/demo/student-pruned-tflite-int8
     python -m export.android --model runs/demo/student-pruned-tflite-int8 --push     puts it on a phone, and opens the app on it
 
-The core reads the file, tokenizes, cuts windows, chooses signatures and decodes, as it does on a phone; only the logits come
-from this machine's LiteRT. Python answers the same questions, and everything must be equal.
+The core reads the file, tokenizes, cuts windows, chooses signatures and decodes, as it does on a phone; only
+the logits come from this machine's LiteRT. Python answers the same questions, and everything must be equal.
 """
 
 import sys
@@ -41,7 +41,8 @@ class AndroidConfig:
     model: Path
     """TFLite bundle to check; its model.tflite is the file to sideload."""
     questions: int = 50
-    """Real questions to compare on, evenly taken from the data, besides a few on passages of several windows."""
+    """Real questions to compare on, evenly taken from the data, besides a few on passages of several windows.
+    """
     data: str = EMBEDDED
     """SQuAD JSON file (plain or gzip), or embedded, squad, squad_v2 (their dev part)."""
 
@@ -67,7 +68,8 @@ def open_tflite(path: Path) -> Bundle:
 
 
 def choose_examples(examples: Sequence[Example], n: int) -> list[Example]:
-    """`n` examples evenly taken, and some whose passage is several passages joined, for answers over many windows."""
+    """`n` examples evenly taken, and some whose passage is several passages joined, for answers over many
+    windows."""
     chosen = [examples[i] for i in evenly(len(examples), n)]
     contexts = list(dict.fromkeys(example.context for example in examples))
     for number in range(min(LONG_PASSAGES, len(contexts))):
@@ -77,17 +79,24 @@ def choose_examples(examples: Sequence[Example], n: int) -> list[Example]:
     return chosen
 
 
-def answer_here(examples: Sequence[Example], bundle: Bundle, runtime: Runtime) -> list[tuple[Prediction, int]]:
+def answer_here(
+    examples: Sequence[Example], bundle: Bundle, runtime: Runtime
+) -> list[tuple[Prediction, int]]:
     """Python's prediction for each example, and how many windows it read."""
     windows = preselect(make_windows(examples, bundle.tokenizer(), bundle.settings), bundle.settings)
     logits = run_windows(runtime, windows, progress=True)
     rows: list[list[int]] = [[] for _ in examples]
     for row, window in enumerate(windows):
         rows[window.example].append(row)
-    return [(decode([windows[i] for i in own], [logits[i] for i in own], bundle.settings), len(own)) for own in rows]
+    return [
+        (decode([windows[i] for i in own], [logits[i] for i in own], bundle.settings), len(own))
+        for own in rows
+    ]
 
 
-def differences(example: Example, wanted: tuple[Prediction, int], seen: CoreAnswer, threshold: float | None) -> str:
+def differences(
+    example: Example, wanted: tuple[Prediction, int], seen: CoreAnswer, threshold: float | None
+) -> str:
     """What the core answered otherwise, in words; empty when all is equal to the last digit."""
     prediction, n_windows = wanted
     where = f"{example.id} {example.question!r}: "
@@ -114,26 +123,35 @@ def main(config: AndroidConfig) -> None:
 
 
 def compare(config: AndroidConfig, bundle: Bundle) -> None:
-    """Print what the app makes of the file. BundleError when it refuses it, ParityError when an answer differs."""
+    """Print what the app makes of the file. BundleError when it refuses it, ParityError when an answer
+    differs."""
     examples = choose_examples(read_squad(resolve(config.data, "dev")), config.questions)
     runtime = load_runtime(bundle, 1)
     wanted = answer_here(examples, bundle, runtime)
     with CoreProcess(bundle.weights) as core:
-        print(f"{bundle.weights}: {bundle.weights.stat().st_size:,} bytes, SHA-256 {file_sha256(bundle.weights)}")
+        print(
+            f"{bundle.weights}: {bundle.weights.stat().st_size:,} bytes, SHA-256 "
+            f"{file_sha256(bundle.weights)}"
+        )
         print("the app's reader accepts the file")
         worst = core.check_probe(runtime)
         tolerance = read_package(bundle.weights).probe.allowed(bundle.precision)
         print(f"probe: logits differ by {worst:.3g} of their deviation (tolerance {tolerance:.3g})")
-        threshold, found = bundle.settings.null_threshold, []
+        threshold = bundle.settings.null_threshold
+        found = []
         for example, here in zip(tqdm(examples, desc="the app's core", unit="question"), wanted, strict=True):
             seen = core.ask(example.context, example.question, runtime)
             found += [text] if (text := differences(example, here, seen, threshold)) else []
     for text in found[:SHOWN]:
         print(f"differs: {text}", file=sys.stderr)
     if found:
-        raise ParityError(f"{len(found)} of {len(examples)} questions are answered otherwise by the app's core than by Python")
+        raise ParityError(
+            f"{len(found)} of {len(examples)} questions are answered otherwise by the app's core than by "
+            "Python"
+        )
     answered = sum(prediction.best(threshold) is not None for prediction, _ in wanted)
     print(
-        f"{len(examples)} of {len(examples)} real questions ({sum(n for _, n in wanted)} windows, {answered} answered): "
+        f"{len(examples)} of {len(examples)} real questions ({sum(n for _, n in wanted)} windows, "
+        f"{answered} answered): "
         "answers, offsets, n-best lists, scores and no-answer decisions are equal"
     )

@@ -47,7 +47,9 @@ def main(config: AndroidTokensConfig) -> None:
     for name in config.data:
         path = resolve(name, "dev")
         examples = read_squad(path)
-        sources[path.name] = list(dict.fromkeys([e.context for e in examples] + [e.question for e in examples]))
+        sources[path.name] = list(
+            dict.fromkeys([e.context for e in examples] + [e.question for e in examples])
+        )
     sources["generated"] = generated_texts(config.generated, config.seed)
     n_different = 0
     with CoreProcess(bundle.weights) as core:
@@ -62,10 +64,14 @@ def main(config: AndroidTokensConfig) -> None:
                     found += 1
                     if n_different + found <= SHOWN:
                         print(f"differs: {text!a}\n  app    {seen}\n  Python {wanted}", file=sys.stderr)
-            print(f"{name}: {len(texts):,} texts, {n_tokens:,} tokens, {found} texts with another id or offset")
+            print(
+                f"{name}: {len(texts):,} texts, {n_tokens:,} tokens, {found} texts with another id or offset"
+            )
             n_different += found
     if n_different:
-        raise ParityError(f"{n_different} texts are tokenized otherwise by the app than by the training tokenizer")
+        raise ParityError(
+            f"{n_different} texts are tokenized otherwise by the app than by the training tokenizer"
+        )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
-"""Strings that are hard on tokenizers, generated over all of Unicode, to compare two implementations with each other."""
+"""Strings that are hard on tokenizers, generated over all of Unicode, to compare two implementations with
+each other."""
 
 import random
 from functools import cache
@@ -64,11 +65,39 @@ IDEOGRAPHS = _ranges(
     2F800-2FA1F 2F800-2FA1F 30000-30010 3007 3021-3029
     """
 )
-EMOJI = _ranges("1F300-1FAFF 1F3FB-1F3FF 1F1E6-1F1FF 2600-27BF 200D 200D FE00-FE0F FE0F 20E3 E0100-E01EF 0030-0039")
-SPECIAL = ("[SEP]", "[CLS]", "[UNK]", "[PAD]", "[MASK]", "[sep]", "[SEP", "SEP]", "[[SEP]]", "[unused1]", "##ing", "ing", "##")
+EMOJI = _ranges(
+    "1F300-1FAFF 1F3FB-1F3FF 1F1E6-1F1FF 2600-27BF 200D 200D FE00-FE0F FE0F 20E3 E0100-E01EF 0030-0039"
+)
+SPECIAL = (
+    "[SEP]",
+    "[CLS]",
+    "[UNK]",
+    "[PAD]",
+    "[MASK]",
+    "[sep]",
+    "[SEP",
+    "SEP]",
+    "[[SEP]]",
+    "[unused1]",
+    "##ing",
+    "ing",
+    "##",
+)
 # İ, ı and ς lose or keep dots and ends by language; the others change their length or their number.
 CASING = "IiİıI\u0307ΣσςΑΣ ΟΔΟΣßẞŉǰΐΰﬁﬃǅǄᾳᾼὈᾈ\u2126\u212a\u212bℵⅧⅷⒶⓐ\U00010400\U00010428\u13a0\uab70\u10a0\u2d00\u1c90\ua64a"
-LONG_WORD_LETTERS = ("a", "abcdef", "\U00010428\U0001d4d0", "éèàñ", "각가힣", "\u0958क", "e\u0301", "İI", "ΣΑ", "a\u00adb", "##")
+LONG_WORD_LETTERS = (
+    "a",
+    "abcdef",
+    "\U00010428\U0001d4d0",
+    "éèàñ",
+    "각가힣",
+    "\u0958क",
+    "e\u0301",
+    "İI",
+    "ΣΑ",
+    "a\u00adb",
+    "##",
+)
 
 
 def _any(rng: random.Random) -> str:
@@ -106,7 +135,9 @@ def _one_block(rng: random.Random) -> str:
 def _marks(rng: random.Random) -> str:
     text = ""
     for _ in range(rng.randint(1, 8)):
-        composed, hangul, other = _some(rng, COMPOSED, 1, 2), _some(rng, HANGUL, 1, 3), _some(rng, BLOCKS, 1, 1)
+        composed = _some(rng, COMPOSED, 1, 2)
+        hangul = _some(rng, HANGUL, 1, 3)
+        other = _some(rng, BLOCKS, 1, 1)
         text += rng.choice(("", rng.choice("aeiouxnAEO "), composed, hangul, other)) + _some(rng, MARKS, 0, 5)
         if rng.random() < 0.2:
             text += _some(rng, REMOVED, 1, 1) + _some(rng, MARKS, 1, 2)
@@ -119,7 +150,9 @@ def _spaces(rng: random.Random) -> str:
 
 
 def _punctuation(rng: random.Random) -> str:
-    return "".join([_some(rng, PUNCTUATION, 1, 6) + rng.choice(("", " ", _word(rng))) for _ in range(rng.randint(1, 6))])
+    return "".join(
+        [_some(rng, PUNCTUATION, 1, 6) + rng.choice(("", " ", _word(rng))) for _ in range(rng.randint(1, 6))]
+    )
 
 
 def _ideographs(rng: random.Random) -> str:
@@ -128,11 +161,15 @@ def _ideographs(rng: random.Random) -> str:
 
 
 def _emoji(rng: random.Random) -> str:
-    return "".join([_some(rng, EMOJI, 1, 8) + rng.choice(("", " ", _word(rng))) for _ in range(rng.randint(1, 5))])
+    return "".join(
+        [_some(rng, EMOJI, 1, 8) + rng.choice(("", " ", _word(rng))) for _ in range(rng.randint(1, 5))]
+    )
 
 
 def _long_word(rng: random.Random) -> str:
-    """Around and beyond WordPiece's limit of 100 code points, some of them more or fewer after normalization."""
+    """Around and beyond WordPiece's limit of 100 code points, some of them more or fewer after
+    normalization.
+    """
     letters = rng.choice(LONG_WORD_LETTERS)
     n = rng.randint(90, 210) // rng.choice((1, 1, 1, 2, 3))
     word = (letters * n)[:n] if rng.random() < 0.5 else "".join(rng.choices(letters, k=n))
@@ -153,7 +190,9 @@ def _disturbed(rng: random.Random) -> str:
     first = rng.randrange(len(_words()))
     text = list(" ".join(_words()[first : first + rng.randint(1, 12)]))
     for _ in range(rng.randint(1, 4)):
-        strange = rng.choice((_any(rng), _some(rng, rng.choice((BLOCKS, MARKS, SPACES, REMOVED, PUNCTUATION, COMPOSED)), 1, 2)))
+        strange = rng.choice(
+            (_any(rng), _some(rng, rng.choice((BLOCKS, MARKS, SPACES, REMOVED, PUNCTUATION, COMPOSED)), 1, 2))
+        )
         text.insert(rng.randint(0, len(text)), strange)
     return "".join(text)
 
@@ -162,10 +201,23 @@ def _mixed(rng: random.Random) -> str:
     return "".join([make(rng)[: rng.randint(1, 20)] for make in rng.choices(MAKERS, k=rng.randint(2, 4))])
 
 
-MAKERS = (_uniform, _one_block, _marks, _spaces, _punctuation, _ideographs, _emoji, _long_word, _special, _casing, _disturbed)
+MAKERS = (
+    _uniform,
+    _one_block,
+    _marks,
+    _spaces,
+    _punctuation,
+    _ideographs,
+    _emoji,
+    _long_word,
+    _special,
+    _casing,
+    _disturbed,
+)
 
 
 def generated_texts(n: int, seed: int) -> list[str]:
-    """`n` strings of every kind in turn, without surrogates; the same ones for the same seed (100,000 take 2 seconds)."""
+    """`n` strings of every kind in turn, without surrogates; the same ones for the same seed (100,000 take 2
+    seconds)."""
     rng = random.Random(seed)
     return [make(rng) for make in islice(cycle((*MAKERS, _mixed)), n)]

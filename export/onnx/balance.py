@@ -1,4 +1,6 @@
-"""Balance a graph before it is quantized: move the range of outlier channels into the weights (SmoothQuant)."""
+"""Balance a graph before it is quantized: move the range of outlier channels into the weights
+(SmoothQuant).
+"""
 
 from collections.abc import Mapping, Sequence
 
@@ -7,16 +9,18 @@ from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
 from qa.text.features import Window, collate
 
-# Matrices and tables with a side below this stay float: the two output logits and the two token types weigh nothing and
-# err most.
+# Matrices and tables with a side below this stay float: the two output logits and the two token types weigh
+# nothing and err most.
 MIN_SIDE = 8
-# Share of a channel's range that the weights take over, alpha of SmoothQuant. On a trained 6 x 384 model the difference
-# from fp32 was 0.09 of the logits' deviation without balancing, 0.075 at 0.6, and flat at 0.05 from 0.7 to 0.85.
+# Share of a channel's range that the weights take over, alpha of SmoothQuant. On a trained 6 x 384 model the
+# difference from fp32 was 0.09 of the logits' deviation without balancing, 0.075 at 0.6, and flat at 0.05
+# from 0.7 to 0.85.
 BALANCE = 0.75
 
 
 def large_constants(model: ModelProto) -> dict[str, TensorProto]:
-    """The matrices and tables of a graph, and an LSTM's stacks of one matrix a direction: two last sides of MIN_SIDE and more."""
+    """The matrices and tables of a graph, and an LSTM's stacks of one matrix a direction: two last sides of
+    MIN_SIDE and more."""
     large = (t for t in model.graph.initializer if len(t.dims) in (2, 3) and min(t.dims[-2:]) >= MIN_SIDE)
     return {tensor.name: tensor for tensor in large}
 
@@ -28,22 +32,29 @@ def linear_nodes(model: ModelProto) -> list[NodeProto]:
 
 
 def weighted_nodes(model: ModelProto) -> list[NodeProto]:
-    """The Linears' MatMuls and the LSTMs: nodes that multiply their first input by constants, their second."""
+    """The Linears' MatMuls and the LSTMs: nodes that multiply their first input by constants, their
+    second.
+    """
     linears = {node.name for node in linear_nodes(model)}
     return [node for node in model.graph.node if node.name in linears or node.op_type == "LSTM"]
 
 
 def channel_ranges(model: ModelProto, windows: Sequence[Window]) -> dict[str, np.ndarray]:
-    """Largest magnitude (K,) of every channel that enters a Linear or an LSTM, over some windows; keys are tensor names."""
+    """Largest magnitude (K,) of every channel that enters a Linear or an LSTM, over some windows; keys are
+    tensor names."""
     import onnxruntime
 
     names = list(dict.fromkeys(node.input[0] for node in weighted_nodes(model)))
     watched = ModelProto()
     watched.CopyFrom(model)
-    watched.graph.output.extend(helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in names)
+    watched.graph.output.extend(
+        helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in names
+    )
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
-    session = onnxruntime.InferenceSession(watched.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    session = onnxruntime.InferenceSession(
+        watched.SerializeToString(), options, providers=["CPUExecutionProvider"]
+    )
     ranges: dict[str, np.ndarray] = {}
     for window in windows:
         for name, states in zip(names, session.run(names, collate([window])), strict=True):
@@ -53,18 +64,25 @@ def channel_ranges(model: ModelProto, windows: Sequence[Window]) -> dict[str, np
 
 
 def balance(model: ModelProto, ranges: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """For each input of Linears and LSTMs the scale (K,) that moves from its channels into the matrices' rows.
+    """For each input of Linears and LSTMs the scale (K,) that moves from its channels into the matrices'
+    rows.
 
-    Activations are quantized by tensor, so the few channels of a BERT that are ten times the others take their bits.
-    SmoothQuant (Xiao et al. 2022, equation 4): x @ w = (x / s) @ (s * w), s = range(x) ** alpha / range(w) ** (1 - alpha).
-    A channel below the median range counts as the median: on other text it may exceed it. Inputs of one matrix share a
-    scale, so that a layer which runs several times is still stored once.
+    Activations are quantized by tensor, so the few channels of a BERT that are ten times the others take
+    their bits. SmoothQuant (Xiao et al. 2022, equation 4): x @ w = (x / s) @ (s * w), s = range(x) ** alpha /
+    range(w) ** (1 - alpha). A channel below the median range counts as the median: on other text it may
+    exceed it. Inputs of one matrix share a scale, so that a layer which runs several times is still stored
+    once.
     """
-    constants, group = large_constants(model), scale_groups(model)
-    rows, channels = dict[str, np.ndarray](), dict[str, np.ndarray]()
+    constants = large_constants(model)
+    group = scale_groups(model)
+    rows = dict[str, np.ndarray]()
+    channels = dict[str, np.ndarray]()
     for node in weighted_nodes(model):
-        weight = np.abs(numpy_helper.to_array(constants[node.input[1]]))  # (K, N), of an LSTM (directions, N, K)
-        name, largest = group[node.input[0]], weight.max(axis=(0, 1) if node.op_type == "LSTM" else 1)
+        weight = np.abs(
+            numpy_helper.to_array(constants[node.input[1]])
+        )  # (K, N), of an LSTM (directions, N, K)
+        name = group[node.input[0]]
+        largest = weight.max(axis=(0, 1) if node.op_type == "LSTM" else 1)
         rows[name] = np.maximum(rows.get(name, largest), largest)
         channels[name] = np.maximum(channels.get(name, ranges[node.input[0]]), ranges[node.input[0]])
     scales = {}
@@ -75,7 +93,8 @@ def balance(model: ModelProto, ranges: Mapping[str, np.ndarray]) -> dict[str, np
 
 
 def scale_groups(model: ModelProto) -> dict[str, str]:
-    """For each input of Linears and LSTMs a name for all that share its scale: joined by a matrix, or by one that both feed."""
+    """For each input of Linears and LSTMs a name for all that share its scale: joined by a matrix, or by one
+    that both feed."""
     first: dict[str, str] = {}
     for node in weighted_nodes(model):
         names = [first.setdefault(name, name) for name in (node.input[0], node.input[1])]

@@ -1,8 +1,9 @@
-"""fp32 ONNX graph -> fp16, int8 or int8-weights (what each means: qa.formats.precision), in standard operators.
+"""fp32 ONNX graph -> fp16, int8 or int8-weights (what each means: qa.formats.precision), in standard
+operators.
 
-A matrix that multiplies is stored int8 with one scale for each output channel; an embedding table int8 with one scale for
-each row, so that a run scales the rows it gathers and never the whole table. The standard has no int8 LSTM: that one operator
-is ONNX Runtime's own.
+A matrix that multiplies is stored int8 with one scale for each output channel; an embedding table int8 with
+one scale for each row, so that a run scales the rows it gathers and never the whole table. The standard has
+no int8 LSTM: that one operator is ONNX Runtime's own.
 """
 
 from collections import Counter
@@ -24,7 +25,8 @@ TYPE_OF_BITS = {32: TensorProto.FLOAT, 16: TensorProto.FLOAT16, 8: TensorProto.I
 
 
 def quantize(model: ModelProto, precision: str, windows: Sequence[Window]) -> ModelProto:
-    """A copy of an fp32 graph in another precision; `windows` calibrate int8's balance and are not used otherwise."""
+    """A copy of an fp32 graph in another precision; `windows` calibrate int8's balance and are not used
+    otherwise."""
     quantized = ModelProto()
     quantized.CopyFrom(model)
     if precision == "fp16":
@@ -39,19 +41,22 @@ def quantize(model: ModelProto, precision: str, windows: Sequence[Window]) -> Mo
 
 
 def int8_along(weight: np.ndarray, axis: int) -> tuple[np.ndarray, np.ndarray]:
-    """Symmetric int8 values and their float scales; one scale, kept as a side of 1, for each slice along `axis`."""
+    """Symmetric int8 values and their float scales; one scale, kept as a side of 1, for each slice along
+    `axis`."""
     return _int8_of_range(weight, np.abs(weight).max(axis=axis, keepdims=True))
 
 
 def int8_for_products(weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Symmetric int8 values of matrices (..., K, N) to multiply uint8 by, and their float scales (..., 1, N).
 
-    x86 without VNNI (vpmaddubsw) adds the products of rows k and k + 1, k even, into 16 bits, which saturate (onnxruntime
-    issues 6004 and 14642). So a pair of one sign sums to 128 at most, for 255 * 128 fits: to 127 before both are rounded.
-    On a trained 6 x 384 model scales grew to 1.19 times in the median and the difference from fp32 stayed the same; without
-    this bound it rose from 0.05 to 0.07 on such a CPU. uint8 weights do not saturate, but took 1.5 times as long with VNNI.
+    x86 without VNNI (vpmaddubsw) adds the products of rows k and k + 1, k even, into 16 bits, which saturate
+    (onnxruntime issues 6004 and 14642). So a pair of one sign sums to 128 at most, for 255 * 128 fits: to 127
+    before both are rounded. On a trained 6 x 384 model scales grew to 1.19 times in the median and the
+    difference from fp32 stayed the same; without this bound it rose from 0.05 to 0.07 on such a CPU. uint8
+    weights do not saturate, but took 1.5 times as long with VNNI.
     """
-    even, odd = weight[..., ::2, :], weight[..., 1::2, :]
+    even = weight[..., ::2, :]
+    odd = weight[..., 1::2, :]
     odd = np.concatenate([odd, np.zeros_like(even[..., odd.shape[-2] :, :])], axis=-2)
     of_one_sign = [np.maximum(sign * even, 0) + np.maximum(sign * odd, 0) for sign in (1, -1)]
     return _int8_of_range(weight, np.maximum(*of_one_sign).max(axis=-2, keepdims=True))
@@ -63,17 +68,27 @@ def _int8_of_range(weight: np.ndarray, largest: np.ndarray) -> tuple[np.ndarray,
 
 
 def rewrite_as_int8(model: ModelProto, balance_scales: Mapping[str, np.ndarray] | None) -> None:
-    """Store matrices and tables int8, in place. With scales to balance by, multiply int8 too; with None restore floats."""
-    constants, linears = large_constants(model), {node.name for node in linear_nodes(model)}
+    """Store matrices and tables int8, in place. With scales to balance by, multiply int8 too; with None
+    restore floats."""
+    constants = large_constants(model)
+    linears = {node.name for node in linear_nodes(model)}
     rewriter = _Rewriter(balance_scales)
     for node in model.graph.node:
         if node.op_type == "MatMul" and node.name in linears:
             weight = numpy_helper.to_array(constants[node.input[1]])
-            rewriter.dequantized_matmul(node, weight) if balance_scales is None else rewriter.integer_matmul(node, weight)
+            rewriter.dequantized_matmul(node, weight) if balance_scales is None else rewriter.integer_matmul(
+                node, weight
+            )
         elif node.op_type == "LSTM":
             weights = [numpy_helper.to_array(constants[name]) for name in node.input[1:3]]
-            rewriter.dequantized_lstm(node, weights) if balance_scales is None else rewriter.integer_lstm(node, weights)
-        elif node.op_type == "Gather" and node.input[0] in constants and not is_finished(constants[node.input[0]]):
+            rewriter.dequantized_lstm(node, weights) if balance_scales is None else rewriter.integer_lstm(
+                node, weights
+            )
+        elif (
+            node.op_type == "Gather"
+            and node.input[0] in constants
+            and not is_finished(constants[node.input[0]])
+        ):
             rewriter.gather(node, numpy_helper.to_array(constants[node.input[0]]))
         else:
             rewriter.nodes.append(node)
@@ -93,7 +108,8 @@ def is_finished(table: TensorProto) -> bool:
 
 
 class _Rewriter:
-    """The nodes and constants of the graph that is being written. A matrix's are named after the first Linear that uses it."""
+    """The nodes and constants of the graph that is being written. A matrix's are named after the first Linear
+    that uses it."""
 
     def __init__(self, balance_scales: Mapping[str, np.ndarray] | None) -> None:
         self.nodes: list[NodeProto] = []
@@ -113,17 +129,23 @@ class _Rewriter:
         return name
 
     def _node(self, operator: str, inputs: Sequence[str], outputs: Sequence[str], **attributes: Any) -> None:
-        self.nodes.append(helper.make_node(operator, inputs, outputs, name=f"{outputs[0]}/{operator}", **attributes))
+        self.nodes.append(
+            helper.make_node(operator, inputs, outputs, name=f"{outputs[0]}/{operator}", **attributes)
+        )
 
     def _balanced_input(self, name: str, owner: str) -> str:
         """The input of a Linear or LSTM after its channels were balanced."""
-        self._node("Mul", [name, self._constant(f"{owner}/balance", 1 / self._balance[name])], [f"{name}/balanced"])
+        self._node(
+            "Mul", [name, self._constant(f"{owner}/balance", 1 / self._balance[name])], [f"{name}/balanced"]
+        )
         return f"{name}/balanced"
 
     def _quantized_input(self, name: str, owner: str) -> tuple[str, str, str]:
-        """The uint8 values, scale and zero point of a Linear's input, computed once for all the Linears it feeds."""
+        """The uint8 values, scale and zero point of a Linear's input, computed once for all the Linears it
+        feeds."""
         if name not in self._quantized_inputs:
-            balanced, outputs = self._balanced_input(name, owner), (f"{name}/int8", f"{name}/scale", f"{name}/zero_point")
+            balanced = self._balanced_input(name, owner)
+            outputs = (f"{name}/int8", f"{name}/scale", f"{name}/zero_point")
             self._node("DynamicQuantizeLinear", [balanced], outputs)
             self._quantized_inputs[name] = outputs
         return self._quantized_inputs[name]
@@ -140,7 +162,9 @@ class _Rewriter:
         stored = self._constant(f"{owner}/weight", weight_int8)
         stored_scale = self._constant(f"{owner}/weight_scale", weight_scale.reshape(-1))
         stored_zero = self._constant(f"{owner}/weight_zero_point", np.zeros(weight.shape[1], np.int8))
-        product, product_float, product_scale = (f"{node.name}/{part}" for part in ("product", "product_float", "scale"))
+        product, product_float, product_scale = (
+            f"{node.name}/{part}" for part in ("product", "product_float", "scale")
+        )
         self._node("MatMulInteger", [values, stored, zero_point, stored_zero], [product])
         self._node("Cast", [product], [product_float], to=TensorProto.FLOAT)
         self._node("Mul", [scale, stored_scale], [product_scale])
@@ -156,12 +180,16 @@ class _Rewriter:
         self._node("MatMul", [node.input[0], f"{node.name}/restored"], node.output)
 
     def integer_lstm(self, node: NodeProto, weights: Sequence[np.ndarray]) -> None:
-        """Weights of its input and of its state, (directions, 4 L, K) each, in the operator that quantizes both as it runs."""
+        """Weights of its input and of its state, (directions, 4 L, K) each, in the operator that quantizes
+        both as it runs."""
         owner = self._owner(node)
-        stored, scales = [], []
+        stored = []
+        scales = []
         balanced = (weights[0] * self._balance[node.input[0]], weights[1])
         for name, weight in zip(("weight", "state_weight"), balanced, strict=True):
-            weight_int8, scale = int8_for_products(weight.transpose(0, 2, 1))  # (directions, K, 4 L), (directions, 1, 4 L)
+            weight_int8, scale = int8_for_products(
+                weight.transpose(0, 2, 1)
+            )  # (directions, K, 4 L), (directions, 1, 4 L)
             stored.append(self._constant(f"{owner}/{name}", weight_int8))
             scales.append(self._constant(f"{owner}/{name}_scale", scale[:, 0]))
             scales.append(self._constant(f"{owner}/{name}_zero_point", np.zeros(scale[:, 0].shape, np.int8)))
@@ -172,13 +200,20 @@ class _Rewriter:
 
     def dequantized_lstm(self, node: NodeProto, weights: Sequence[np.ndarray]) -> None:
         """A float LSTM whose matrices are int8 in the file, with one scale for each row of each direction."""
-        owner, restored = self._owner(node), []
+        owner = self._owner(node)
+        restored = []
         for name, weight in zip(("weight", "state_weight"), weights, strict=True):
             rows, scale = int8_along(weight.reshape(-1, weight.shape[2]), axis=1)
-            stored = self._constant(f"{owner}/{name}", rows), self._constant(f"{owner}/{name}_scale", scale.reshape(-1))
-            flat, stack = f"{node.name}/{name}_rows", f"{node.name}/{name}_restored"
+            stored = (
+                self._constant(f"{owner}/{name}", rows),
+                self._constant(f"{owner}/{name}_scale", scale.reshape(-1)),
+            )
+            flat = f"{node.name}/{name}_rows"
+            stack = f"{node.name}/{name}_restored"
             self._node("DequantizeLinear", stored, [flat], axis=0)
-            self._node("Reshape", [flat, self._constant(f"{owner}/{name}_shape", np.array(weight.shape))], [stack])
+            self._node(
+                "Reshape", [flat, self._constant(f"{owner}/{name}_shape", np.array(weight.shape))], [stack]
+            )
             restored.append(stack)
         lstm = NodeProto()
         lstm.CopyFrom(node)
@@ -200,36 +235,59 @@ def check_structure(
 ) -> dict[str, Any]:
     """What the graph is made of, for the manifest; ParityError when it is not what its precision promises.
 
-    `words` are the matrices of integers that the word table came in, if it did, and `saved` the bytes it thus takes less than
-    in fp32.
+    `words` are the matrices of integers that the word table came in, if it did, and `saved` the bytes it thus
+    takes less than in fp32.
     """
-    wanted, constants = PRECISIONS[precision], large_constants(model)
-    tables = {node.input[0] for node in model.graph.node if node.op_type == "Gather" and node.input[1] == "input_ids"}
+    wanted = PRECISIONS[precision]
+    constants = large_constants(model)
+    tables = {
+        node.input[0]
+        for node in model.graph.node
+        if node.op_type == "Gather" and node.input[1] == "input_ids"
+    }
     if not any(name in constants for name in tables):
         _refuse(precision, "the word embeddings", "no table gathered by input_ids", "one")
     gathered = {node.input[0] for node in model.graph.node if node.op_type == "Gather"}
-    integers = [numpy_helper.to_array(t) for t in model.graph.initializer if t.name in gathered and is_finished(t)]
+    integers = [
+        numpy_helper.to_array(t) for t in model.graph.initializer if t.name in gathered and is_finished(t)
+    ]
     for matrix in words:
         if not any(np.array_equal(matrix, stored) for stored in integers):
-            _refuse(precision, "the word embeddings", f"no integers {list(matrix.shape)} as they are wanted", "one such table")
-    type_name, wanted_type = TensorProto.DataType.Name, TYPE_OF_BITS[wanted.bits]
+            _refuse(
+                precision,
+                "the word embeddings",
+                f"no integers {list(matrix.shape)} as they are wanted",
+                "one such table",
+            )
+    type_name = TensorProto.DataType.Name
+    wanted_type = TYPE_OF_BITS[wanted.bits]
     for tensor in constants.values():
         if words and tensor.name in tables and is_finished(tensor):
             continue
         if tensor.data_type != wanted_type:
-            _refuse(precision, f"{tensor.name} {list(tensor.dims)}", type_name(tensor.data_type), type_name(wanted_type))
+            _refuse(
+                precision,
+                f"{tensor.name} {list(tensor.dims)}",
+                type_name(tensor.data_type),
+                type_name(wanted_type),
+            )
     operators, before = (Counter(node.op_type for node in graph.node) for graph in (model.graph, fp32.graph))
-    n_linears, n_lstms = len(linear_nodes(fp32)), before["LSTM"]
+    n_linears = len(linear_nodes(fp32))
+    n_lstms = before["LSTM"]
     if wanted.quantized_activations:
         n_wanted = {"MatMulInteger": n_linears, "DynamicQuantizeLSTM": n_lstms}
     elif wanted_type == TensorProto.INT8:
-        n_wanted = {"DequantizeLinear": n_linears + 2 * n_lstms, "LSTM": n_lstms}  # the weights of its input and of its state
+        n_wanted = {
+            "DequantizeLinear": n_linears + 2 * n_lstms,
+            "LSTM": n_lstms,
+        }  # the weights of its input and of its state
     else:  # products of activations count too; there are no more and no fewer of them
         n_wanted = {"MatMul": before["MatMul"], "LSTM": n_lstms}
     for operator, n in n_wanted.items():
         if operators[operator] != n:
             _refuse(precision, f"{operator} nodes", operators[operator], n)
-    share, largest = model.ByteSize() / (fp32.ByteSize() + saved), wanted.largest_share["onnx"]
+    share = model.ByteSize() / (fp32.ByteSize() + saved)
+    largest = wanted.largest_share["onnx"]
     if share > largest:
         _refuse(precision, "bytes as a share of fp32's", f"{share:.3f}", f"at most {largest:g}")
     int8_bytes = sum(int(np.prod(t.dims)) for t in model.graph.initializer if t.data_type == TensorProto.INT8)
@@ -241,4 +299,6 @@ def check_structure(
 
 
 def _refuse(precision: str, what: str, seen: object, wanted: object) -> None:
-    raise ParityError(f"not a true {precision} graph: {what}: {seen}, wanted {wanted}; the exported file was not kept")
+    raise ParityError(
+        f"not a true {precision} graph: {what}: {seen}, wanted {wanted}; the exported file was not kept"
+    )

@@ -1,4 +1,5 @@
-"""Export a PyTorch bundle to ONNX: one graph of standard operators for any batch and length, checked against PyTorch.
+"""Export a PyTorch bundle to ONNX: one graph of standard operators for any batch and length, checked against
+PyTorch.
 
     python -m export.onnx --model runs/demo/student --quantize int8
 
@@ -39,16 +40,20 @@ class OnnxConfig(ExportConfig):
     def __post_init__(self) -> None:
         super().__post_init__()
         if "onnx" not in OF_FLAG[self.quantize].meaning:
-            raise OptionError(f"--quantize {self.quantize} is for TFLite alone: ONNX Runtime computes it more slowly than int8")
+            raise OptionError(
+                f"--quantize {self.quantize} is for TFLite alone: ONNX Runtime computes it more slowly than "
+                "int8"
+            )
 
 
 def trace(model: QAModel) -> Any:
-    """The model as an fp32 onnx.ModelProto, its inputs and outputs (batch, tokens). UnsupportedExport when it has no such form.
+    """The model as an fp32 onnx.ModelProto, its inputs and outputs (batch, tokens). UnsupportedExport when it
+    has no such form.
 
     Nothing is fused here: ONNX Runtime fuses when it loads a file, and does it better. A 6 x 384 model that
-    onnxruntime.transformers had fused (BiasGelu, SkipLayerNormalization) took 1.15 times as long at 160 and 384 tokens, in
-    fp32 and in int8; MultiHeadAttention instead of plain attention changed 2 % at most. Heads and neurons that differ from
-    layer to layer need nothing special either.
+    onnxruntime.transformers had fused (BiasGelu, SkipLayerNormalization) took 1.15 times as long at 160 and
+    384 tokens, in fp32 and in int8; MultiHeadAttention instead of plain attention changed 2 % at most. Heads
+    and neurons that differ from layer to layer need nothing special either.
     """
     import onnx
 
@@ -62,19 +67,29 @@ def trace(model: QAModel) -> Any:
             warnings.simplefilter("ignore")  # of tracing Python values, and of this exporter's age
             # dynamo=False: the newer exporter's graph does not get its attention and LayerNorms fused.
             torch.onnx.export(
-                model, (), buffer, kwargs=sample, input_names=list(INPUTS), output_names=list(OUTPUTS),
-                dynamic_axes=axes, opset_version=OPSET, dynamo=False,
-            )  # fmt: skip
+                model,
+                (),
+                buffer,
+                kwargs=sample,
+                input_names=list(INPUTS),
+                output_names=list(OUTPUTS),
+                dynamic_axes=axes,
+                opset_version=OPSET,
+                dynamo=False,
+            )
     except RuntimeError as error:  # the base of the exporter's own errors
         reason = str(error).strip().splitlines()[0]
-        raise UnsupportedExport(f"ONNX cannot express this model ({reason}); use the PyTorch bundle") from None
+        raise UnsupportedExport(
+            f"ONNX cannot express this model ({reason}); use the PyTorch bundle"
+        ) from None
     finally:
         model.encoder.set_attention("sdpa")
     return clean(onnx.load_from_string(buffer.getvalue()))
 
 
 def clean(traced: Any) -> Any:
-    """Give a traced graph all inputs, also those its encoder ignores, and drop what tells of the machine that traced it."""
+    """Give a traced graph all inputs, also those its encoder ignores, and drop what tells of the machine that
+    traced it."""
     from onnx import TensorProto, helper
 
     inputs = {value.name: value for value in traced.graph.input}
@@ -91,8 +106,11 @@ def clean(traced: Any) -> Any:
 
 
 def skip_identities(graph: Any) -> None:
-    """Let every node take its constants directly: the exporter stores equal ones once and hands them on by Identity."""
-    outputs, source, kept = {value.name for value in graph.output}, dict[str, str](), []
+    """Let every node take its constants directly: the exporter stores equal ones once and hands them on by
+    Identity."""
+    outputs = {value.name for value in graph.output}
+    source = dict[str, str]()
+    kept = []
     for node in graph.node:
         inputs = [source.get(name, name) for name in node.input]
         if node.op_type == "Identity" and node.output[0] not in outputs:
@@ -105,16 +123,20 @@ def skip_identities(graph: Any) -> None:
 
 
 def write_file(model: QAModel, parent: Bundle, draft: Path, precision: str) -> dict[str, Any]:
-    """Write model.onnx in a precision; what it is made of. ParityError when the graph is not what the precision promises.
+    """Write model.onnx in a precision; what it is made of. ParityError when the graph is not what the
+    precision promises.
 
-    Beside it goes the config.json by which transformers' relatives choose a class; of a whole model they have none.
+    Beside it goes the config.json by which transformers' relatives choose a class; of a whole model they have
+    none.
     """
     import onnx
 
     from export.onnx.quantize import check_structure, quantize
 
     fp32 = trace(model)
-    graph = quantize(fp32, precision, calibration_windows(parent, CALIBRATION_WINDOWS) if precision == "int8" else ())
+    graph = quantize(
+        fp32, precision, calibration_windows(parent, CALIBRATION_WINDOWS) if precision == "int8" else ()
+    )
     words = model.encoder.words
     integers = [table.numpy() for table in word_tables(words) if table.dtype == torch.int8]
     structure = check_structure(graph, fp32, precision, integers, bytes_saved(words))

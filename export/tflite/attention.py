@@ -1,9 +1,10 @@
 """Attention as the TFLite export writes it: the same numbers, in pieces that stay in a core's cache.
 
-At 384 tokens the scores of 12 heads take 7 MB, and LiteRT writes and reads all of them for each of scale, mask and softmax.
-Four heads are computed before the next four instead, and the query is scaled, which has T x D numbers, not the scores, which
-have T x T. With one head alone the converter would make of each product an operator that int8 quantizes, at a loss of speed
-and of precision. One Linear gives query, key and value: what int8 quantizes as it runs is then quantized once, not three times.
+At 384 tokens the scores of 12 heads take 7 MB, and LiteRT writes and reads all of them for each of scale,
+mask and softmax. Four heads are computed before the next four instead, and the query is scaled, which has T x
+D numbers, not the scores, which have T x T. With one head alone the converter would make of each product an
+operator that int8 quantizes, at a loss of speed and of precision. One Linear gives query, key and value: what
+int8 quantizes as it runs is then quantized once, not three times.
 """
 
 from collections.abc import Sequence
@@ -20,23 +21,38 @@ FUSED = "pocketqa_fused"
 
 
 def grouped_attention(
-    module: nn.Module, query: Tensor, key: Tensor, value: Tensor, attention_mask: Tensor, *, scaling: float, **_: Any
+    module: nn.Module,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attention_mask: Tensor,
+    *,
+    scaling: float,
+    **_: Any,
 ) -> tuple[Tensor, None]:
-    """softmax(scaling Q K' + mask) V of heads (B, N, T, D) with an additive mask (B, 1, 1, T), as (B, T, N, D).
+    """softmax(scaling Q K' + mask) V of heads (B, N, T, D) with an additive mask (B, 1, 1, T), as (B, T, N,
+    D).
 
-    It has the form that transformers' AttentionInterface wants, which expects the weights too, or None. Without dropout.
+    It has the form that transformers' AttentionInterface wants, which expects the weights too, or None.
+    Without dropout.
     """
-    parts = [[states[:, group] for states in (query * scaling, key, value)] for group in head_groups(query.shape[1])]
+    parts = [
+        [states[:, group] for states in (query * scaling, key, value)]
+        for group in head_groups(query.shape[1])
+    ]
     return _attend(parts, attention_mask), None
 
 
 def fused_attention(
     module: nn.Module, query: Tensor, key: Tensor, value: Tensor, attention_mask: Tensor, **_: Any
 ) -> tuple[Tensor, None]:
-    """The same after `fuse_projections`: `query` (B, 3 N, T, D) holds all three, and is scaled; `key` and `value` stay unused."""
+    """The same after `fuse_projections`: `query` (B, 3 N, T, D) holds all three, and is scaled; `key` and
+    `value` stay unused."""
     n_heads = query.shape[1] // 3
     starts = (0, n_heads, 2 * n_heads)
-    parts = [[query[:, at + group.start : at + group.stop] for at in starts] for group in head_groups(n_heads)]
+    parts = [
+        [query[:, at + group.start : at + group.stop] for at in starts] for group in head_groups(n_heads)
+    ]
     return _attend(parts, attention_mask), None
 
 
@@ -47,7 +63,8 @@ def _attend(parts: Sequence[Sequence[Tensor]], attention_mask: Tensor) -> Tensor
 
 
 def use_grouped_attention(encoder: Encoder) -> None:
-    """Make an encoder compute its attention so, in place; where its layers have parts, one Linear gives query, key and value.
+    """Make an encoder compute its attention so, in place; where its layers have parts, one Linear gives
+    query, key and value.
 
     transformers knows both functions by name from then on.
     """
@@ -62,7 +79,8 @@ def use_grouped_attention(encoder: Encoder) -> None:
 
 
 def fuse_projections(query: nn.Linear, key: nn.Linear, value: nn.Linear, scaling: float) -> None:
-    """Make `query` give the scaled query, the key and the value, one after the other; the other two stay as they are."""
+    """Make `query` give the scaled query, the key and the value, one after the other; the other two stay as
+    they are."""
     with torch.no_grad():
         query.weight = nn.Parameter(torch.cat([query.weight * scaling, key.weight, value.weight]))
         query.bias = nn.Parameter(torch.cat([query.bias * scaling, key.bias, value.bias]))

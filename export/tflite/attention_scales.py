@@ -1,11 +1,12 @@
 """Attention in int8: weights that suit it, computing what they computed, and the scales of its activations.
 
-A BERT's attention loses most where its weights are rounded: over 384 tokens many are below 1/510. Three rewritings leave
-every number as it was, but for rounding, and make that loss two to three times smaller on a trained 6 x 384 model:
+A BERT's attention loses most where its weights are rounded: over 384 tokens many are below 1/510. Three
+rewritings leave every number as it was, but for rounding, and make that loss two to three times smaller on a
+trained 6 x 384 model:
 
 - A constant added to all keys changes no softmax, and one added to all values comes out as it went in, since attention's weights
-  sum to 1. So the mean that attention finds leaves keys and values (as "smooth K" of SageAttention, Zhang et al. 2024), and goes
-  into the bias of the output: what is rounded to 0 then counts as the mean.
+sum to 1. So the mean that attention finds leaves keys and values (as "smooth K" of SageAttention, Zhang et
+al. 2024), and goes into the bias of the output: what is rounded to 0 then counts as the mean.
 - Heads are sorted by how large their weights get, for the heads of a group share a scale (export.tflite.attention).
 - Channels of query and key are balanced and values scaled, so that one scale serves the three, and one Linear makes them.
 """
@@ -23,7 +24,8 @@ from qa.text.features import Window, collate
 
 HEADS_AT_ONCE = 4  # at 384 tokens the scores of more do not stay in a core's cache
 WATCHED = "pocketqa_watched"
-# Largest weight of a group that may be kept: flat attention has no large ones, and finer steps serve it better.
+# Largest weight of a group that may be kept: flat attention has no large ones, and finer steps serve it
+# better.
 CLIPS = (1.0, 0.7, 0.5, 0.35, 0.25, 0.18, 0.125, 0.09, 0.06)
 # Scores this far below the largest of their row are all the same: exp(-12) of 384 tokens is 0.2 %.
 DEPTH = 12.0
@@ -84,13 +86,19 @@ def head_groups(n_heads: int) -> list[slice]:
 def prepare_attention(
     model: QAModel, windows: Sequence[Window], largest_error: float = LARGEST_ERROR
 ) -> list[GroupScales | None]:
-    """Rewrite the weights in place and measure, on `windows`, the scales of every group of every step; None where fp32 stays.
+    """Rewrite the weights in place and measure, on `windows`, the scales of every group of every step; None
+    where fp32 stays.
 
-    Steps of one head are left out: the converter makes no BATCH_MATMUL of them. Empty for an encoder whose layers have no
-    such parts; its attention stays as it is.
+    Steps of one head are left out: the converter makes no BATCH_MATMUL of them. Empty for an encoder whose
+    layers have no such parts; its attention stays as it is.
     """
-    encoder, layers = model.encoder, list(model.encoder.layers)
-    parts = dict(zip(dict.fromkeys(layers), encoder.layer_parts(), strict=True)) if encoder.architecture.parts else {}
+    encoder = model.encoder
+    layers = list(model.encoder.layers)
+    parts = (
+        dict(zip(dict.fromkeys(layers), encoder.layer_parts(), strict=True))
+        if encoder.architecture.parts
+        else {}
+    )
     if not parts:
         return []
     _remove_means(model, windows, layers, parts)
@@ -119,7 +127,14 @@ def _watch(model: QAModel, windows: Sequence[Window], observe: Observe) -> None:
     step = 0
 
     def attention(
-        module: nn.Module, query: Tensor, key: Tensor, value: Tensor, attention_mask: Tensor, *, scaling: float, **_: Any
+        module: nn.Module,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        attention_mask: Tensor,
+        *,
+        scaling: float,
+        **_: Any,
     ) -> tuple[Tensor, None]:
         nonlocal step
         query = query * scaling
@@ -145,13 +160,18 @@ def _softmax(query: Tensor, key: Tensor) -> Tensor:
 def _remove_means(
     model: QAModel, windows: Sequence[Window], layers: Sequence[nn.Module], parts: dict[nn.Module, LayerParts]
 ) -> None:
-    """Shift the biases of key and value so that attention finds 0 on average, and add what that takes from the output."""
+    """Shift the biases of key and value so that attention finds 0 on average, and add what that takes from
+    the output."""
     sums: dict[nn.Module, tuple[Tensor, Tensor, int]] = {}
 
     def observe(step: int, query: Tensor, key: Tensor, value: Tensor) -> None:
         weights = _softmax(query, key)
         keys, values, n = sums.get(layers[step], (torch.zeros(()), torch.zeros(()), 0))
-        sums[layers[step]] = keys + (weights @ key).sum(1), values + (weights @ value).sum(1), n + query.shape[1]
+        sums[layers[step]] = (
+            keys + (weights @ key).sum(1),
+            values + (weights @ value).sum(1),
+            n + query.shape[1],
+        )
 
     _watch(model, windows, observe)
     for layer, part in parts.items():
@@ -183,16 +203,23 @@ def _observed(query: Tensor, key: Tensor, value: Tensor) -> _Ranges:
 def _rewrite(parts: LayerParts, seen: _Ranges) -> list[GroupScales]:
     """Sort the heads, balance query and key, scale the value, all in place; the scales that follow."""
     order = torch.argsort(seen.errors.argmin(0), stable=True)
-    query, key = seen.query[order].clamp(min=TINY), seen.key[order].clamp(min=TINY)
-    balance, largest = (key / query).sqrt().flatten(), float((key * query).sqrt().max())
+    query = seen.query[order].clamp(min=TINY)
+    key = seen.key[order].clamp(min=TINY)
+    balance = (key / query).sqrt().flatten()
+    largest = float((key * query).sqrt().max())
     of_value = largest / max(float(seen.value.max()), TINY)
     rows = torch.arange(len(balance)).reshape(len(order), -1)[order].flatten()
     with torch.no_grad():
-        for linear, factor in ((parts.query, balance), (parts.key, 1 / balance), (parts.value, balance.new_full((), of_value))):
+        for linear, factor in (
+            (parts.query, balance),
+            (parts.key, 1 / balance),
+            (parts.value, balance.new_full((), of_value)),
+        ):
             linear.weight.copy_(linear.weight[rows] * factor[..., None])
             linear.bias.copy_(linear.bias[rows] * factor)
         parts.attention_output.weight.copy_(parts.attention_output.weight[:, rows] / of_value)
-    context, scales = max(float(seen.context.max()), TINY) * of_value / 127, []
+    context = max(float(seen.context.max()), TINY) * of_value / 127
+    scales = []
     for group in head_groups(len(order)):
         heads = order[group]
         scores, zero_point = _scale_of(float(seen.lowest[heads].min()), float(seen.highest[heads].max()))
@@ -203,7 +230,8 @@ def _rewrite(parts: LayerParts, seen: _Ranges) -> list[GroupScales]:
 
 def _scale_of(lowest: float, highest: float) -> tuple[float, int]:
     """Scale and zero point of the int8 numbers from `lowest` to `highest`, and 0 among them."""
-    low, high = min(lowest, 0.0), max(highest, TINY)
+    low = min(lowest, 0.0)
+    high = max(highest, TINY)
     scale = (high - low) / 255
     return scale, round(-128 - low / scale)
 
@@ -218,8 +246,12 @@ def _in_int8(query: Tensor, key: Tensor, value: Tensor, scales: Sequence[GroupSc
     return torch.cat(outputs)
 
 
-def _relative_errors(model: QAModel, windows: Sequence[Window], scales: Sequence[Sequence[GroupScales]]) -> list[float]:
-    """For each step the root-mean-square change of its output, as a share of its deviation over the tokens."""
+def _relative_errors(
+    model: QAModel, windows: Sequence[Window], scales: Sequence[Sequence[GroupScales]]
+) -> list[float]:
+    """For each step the root-mean-square change of its output, as a share of its deviation over the
+    tokens.
+    """
     sums = [[0.0, 0.0] for _ in scales]
 
     def observe(step: int, query: Tensor, key: Tensor, value: Tensor) -> None:

@@ -1,4 +1,5 @@
-"""One signature of a .tflite, opened for small changes: what made a tensor, new operators, constants and int8 tensors."""
+"""One signature of a .tflite, opened for small changes: what made a tensor, new operators, constants and int8
+tensors."""
 
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
@@ -7,9 +8,16 @@ import numpy as np
 
 # Versions of the operators that are written here, or get int8 tensors; older ones take floats alone.
 VERSIONS = {
-    "RESHAPE": 1, "TRANSPOSE": 2, "SLICE": 2, "SPLIT": 2, "CONCATENATION": 2,
-    "BATCH_MATMUL": 2, "QUANTIZE": 1, "DEQUANTIZE": 2, "MUL": 1,
-}  # fmt: skip
+    "RESHAPE": 1,
+    "TRANSPOSE": 2,
+    "SLICE": 2,
+    "SPLIT": 2,
+    "CONCATENATION": 2,
+    "BATCH_MATMUL": 2,
+    "QUANTIZE": 1,
+    "DEQUANTIZE": 2,
+    "MUL": 1,
+}
 
 
 def edit(model: bytes, change: Callable[["TFLiteGraph"], None]) -> bytes:
@@ -23,14 +31,23 @@ def edit(model: bytes, change: Callable[["TFLiteGraph"], None]) -> bytes:
 
 
 class TFLiteGraph:
-    """Tensors are named by their index, operators are the schema's objects; `operators` is rewritten from front to back."""
+    """Tensors are named by their index, operators are the schema's objects; `operators` is rewritten from
+    front to back."""
 
     def __init__(self, tree: Any, graph: Any) -> None:
         from ai_edge_litert import schema_py_generated
 
-        self._schema, self._tree, self._graph = schema_py_generated, tree, graph
-        names = {value: name for name, value in vars(schema_py_generated.BuiltinOperator).items() if not name.startswith("_")}
-        self._names = [names[max(code.builtinCode, code.deprecatedBuiltinCode)] for code in tree.operatorCodes]
+        self._schema = schema_py_generated
+        self._tree = tree
+        self._graph = graph
+        names = {
+            value: name
+            for name, value in vars(schema_py_generated.BuiltinOperator).items()
+            if not name.startswith("_")
+        }
+        self._names = [
+            names[max(code.builtinCode, code.deprecatedBuiltinCode)] for code in tree.operatorCodes
+        ]
         self._producers = {output: operator for operator in graph.operators for output in operator.outputs}
 
     @property
@@ -48,7 +65,8 @@ class TFLiteGraph:
 
     def drop_unused(self) -> None:
         """Take out operators whose results nobody reads."""
-        used, kept = set(self._graph.outputs), []
+        used = set(self._graph.outputs)
+        kept = []
         for operator in reversed(self._graph.operators):
             if used.intersection(operator.outputs):
                 kept.append(operator)
@@ -64,7 +82,8 @@ class TFLiteGraph:
         return tuple(int(side) for side in self._graph.tensors[tensor].shape)
 
     def constant(self, tensor: int) -> np.ndarray | None:
-        """A constant's bytes, uint8; None of what is computed, of an input, and of an operand that is left out."""
+        """A constant's bytes, uint8; None of what is computed, of an input, and of an operand that is left
+        out."""
         data = None if tensor < 0 else self._tree.buffers[self._graph.tensors[tensor].buffer].data
         return None if data is None else np.frombuffer(data, np.uint8)
 
@@ -81,9 +100,12 @@ class TFLiteGraph:
 
     def set_int8(self, tensor: int, scale: float, zero_point: int = 0) -> None:
         """Make a tensor int8."""
-        quantization, changed = self._schema.QuantizationParametersT(), self._graph.tensors[tensor]
-        quantization.scale, quantization.zeroPoint = np.array([scale], np.float32), np.array([zero_point], np.int64)
-        changed.type, changed.quantization = self._schema.TensorType.INT8, quantization
+        quantization = self._schema.QuantizationParametersT()
+        changed = self._graph.tensors[tensor]
+        quantization.scale = np.array([scale], np.float32)
+        quantization.zeroPoint = np.array([zero_point], np.int64)
+        changed.type = self._schema.TensorType.INT8
+        changed.quantization = quantization
 
     def scales(self, tensor: int) -> np.ndarray | None:
         """Those of an int8 tensor, float32."""
@@ -96,8 +118,11 @@ class TFLiteGraph:
 
     def new_tensor(self, shape: Sequence[int], buffer: int = 0, integer: bool = False) -> int:
         """A float tensor, or an int32 one."""
-        made, types = self._schema.TensorT(), self._schema.TensorType
-        made.shape, made.hasRank, made.buffer = np.array(shape, np.int32), True, buffer
+        made = self._schema.TensorT()
+        types = self._schema.TensorType
+        made.shape = np.array(shape, np.int32)
+        made.hasRank = True
+        made.buffer = buffer
         made.type = types.INT32 if integer else types.FLOAT32
         self._graph.tensors.append(made)
         return len(self._graph.tensors) - 1
@@ -110,7 +135,9 @@ class TFLiteGraph:
         return self.new_tensor(values.shape, len(self._tree.buffers) - 1, integer=values.dtype == np.int32)
 
     def new_operator(self, name: str, inputs: Sequence[int], output: int | None = None) -> int:
-        """Append an operator without options; its output, by default a new float tensor like its first input."""
+        """Append an operator without options; its output, by default a new float tensor like its first
+        input.
+        """
         operator = self._schema.OperatorT()
         operator.inputs = list(inputs)
         operator.outputs = [self.new_tensor(self.shape(inputs[0])) if output is None else output]
@@ -121,8 +148,11 @@ class TFLiteGraph:
     def set_name(self, operator: Any, name: str) -> None:
         """Make it an operator of VERSIONS, in a version that takes int8."""
         if name not in self._names:
-            builtin, code = getattr(self._schema.BuiltinOperator, name), self._schema.OperatorCodeT()
-            code.builtinCode, code.deprecatedBuiltinCode, code.version = builtin, min(builtin, 127), 1
+            builtin = getattr(self._schema.BuiltinOperator, name)
+            code = self._schema.OperatorCodeT()
+            code.builtinCode = builtin
+            code.deprecatedBuiltinCode = min(builtin, 127)
+            code.version = 1
             self._tree.operatorCodes.append(code)
             self._names.append(name)
         operator.opcodeIndex = self._names.index(name)

@@ -11,10 +11,11 @@ from qa.models.model import QAModel
 
 
 def check_integers(parent: Bundle, words: WordTable, file: bytes, precision: str) -> None:
-    """ParityError unless the rows of all Linears and tables in the file are the parent's, where it was trained for `precision`.
+    """ParityError unless the rows of all Linears and tables in the file are the parent's, where it was
+    trained for `precision`.
 
-    `words` is the word table in the form that the file stores. Rows are compared, each in ascending order: the converter may
-    join matrices, heads may be sorted, and a table of one row may go into another constant.
+    `words` is the word table in the form that the file stores. Rows are compared, each in ascending order:
+    the converter may join matrices, heads may be sorted, and a table of one row may go into another constant.
     """
     if parent.manifest.get("grid", {}).get("precision") != precision:
         return
@@ -22,15 +23,20 @@ def check_integers(parent: Bundle, words: WordTable, file: bytes, precision: str
     if isinstance(words, Int8Rows) and trained_words is not None:
         n_other = int((words.integers(words.get_buffer("table")) != trained_words).any(1).sum())
         if n_other:
-            raise ParityError(f"{parent.path} was trained for {precision}, but {n_other:,} rows of its word table became others")
+            raise ParityError(
+                f"{parent.path} was trained for {precision}, but {n_other:,} rows of its word table became "
+                "others"
+            )
     in_words = [table.numpy() for table in word_tables(words) if table.dtype == torch.int8]
     needed = {row for matrix in [*(linear.numpy() for linear in linears), *in_words] for row in _rows(matrix)}
     known = needed | {row for table in others for row in _rows(table.numpy())}
     stored = {row for matrix in stored_integers(file) for row in _rows(matrix)}
-    other, missing = len(stored - known), len(needed - stored)
+    other = len(stored - known)
+    missing = len(needed - stored)
     if other or missing:
         raise ParityError(
-            f"{parent.path} was trained for {precision}, but of its rows of integers the file lacks {missing:,}, and it has "
+            f"{parent.path} was trained for {precision}, but of its rows of integers the file lacks "
+            f"{missing:,}, and it has "
             f"{other:,} others; it was not kept"
         )
 
@@ -44,8 +50,13 @@ def stored_integers(file: bytes) -> list[np.ndarray]:
     from ai_edge_litert import schema_py_generated as schema
 
     tree = schema.ModelT.InitFromObj(schema.Model.GetRootAs(file, 0))
-    codes, known = [code.builtinCode for code in tree.operatorCodes], schema.BuiltinOperator
-    places = {known.FULLY_CONNECTED: 1, known.EMBEDDING_LOOKUP: 1, known.SLICE: 0}  # of the weights among the inputs
+    codes = [code.builtinCode for code in tree.operatorCodes]
+    known = schema.BuiltinOperator
+    places = {
+        known.FULLY_CONNECTED: 1,
+        known.EMBEDDING_LOOKUP: 1,
+        known.SLICE: 0,
+    }  # of the weights among the inputs
     types = (schema.TensorType.INT8, schema.TensorType.INT4)
     found: dict[int, np.ndarray] = {}
     for graph in tree.subgraphs:
@@ -55,7 +66,9 @@ def stored_integers(file: bytes) -> list[np.ndarray]:
                 weight = graph.tensors[operator.inputs[places[code]]]
                 data = tree.buffers[weight.buffer].data
                 if data is not None and weight.type in types and weight.buffer not in found:
-                    found[weight.buffer] = unpack(data.view(np.int8), weight.type == schema.TensorType.INT4, weight.shape)
+                    found[weight.buffer] = unpack(
+                        data.view(np.int8), weight.type == schema.TensorType.INT4, weight.shape
+                    )
     return list(found.values())
 
 

@@ -1,7 +1,8 @@
-"""fp32 .tflite -> fp16, int8, int8-weights or int4 (what each means: qa.formats.precision), written compactly.
+"""fp32 .tflite -> fp16, int8, int8-weights or int4 (what each means: qa.formats.precision), written
+compactly.
 
-Weights are quantized by ai-edge-quantizer with plain min/max scales, for int4 after they were clipped; no calibration data is
-needed.
+Weights are quantized by ai-edge-quantizer with plain min/max scales, for int4 after they were clipped; no
+calibration data is needed.
 """
 
 import contextlib
@@ -34,7 +35,8 @@ def quantize(model: bytes, precision: str) -> bytes:
             clip_for_int4(prepared)
         job = quantizer.Quantizer(prepared)
         if precision == "fp16":
-            every_operator, cast = qtyping.TFLOperationName.ALL_SUPPORTED, algorithm_manager.AlgorithmName.FLOAT_CASTING
+            every_operator = qtyping.TFLOperationName.ALL_SUPPORTED
+            cast = algorithm_manager.AlgorithmName.FLOAT_CASTING
             job.add_weight_only_config(".*", every_operator, num_bits=16, algorithm_key=cast)
         elif precision == "int8-weights":
             job.load_quantization_recipe(recipe.weight_only_wi8_afp32())
@@ -42,14 +44,16 @@ def quantize(model: bytes, precision: str) -> bytes:
             job.load_quantization_recipe(recipe.dynamic_wi8_afp32())
         if precision == "int4":
             job.add_dynamic_config(".*", qtyping.TFLOperationName.FULLY_CONNECTED, num_bits=4)
-        look_up, no = qtyping.TFLOperationName.EMBEDDING_LOOKUP, algorithm_manager.AlgorithmName.NO_QUANTIZE
+        look_up = qtyping.TFLOperationName.EMBEDDING_LOOKUP
+        no = algorithm_manager.AlgorithmName.NO_QUANTIZE
         for name in finished_look_ups(model):
             job.update_quantization_recipe(re.escape(name), look_up, algorithm_key=no)
         return bytes(job.quantize(enable_progress_bar=False, enable_progress_report=False).quantized_model)
 
 
 def clip_for_int4(model: bytearray) -> None:
-    """Clip the matrices of all Linears, in place, so that min/max scales of the result are those of least squared error.
+    """Clip the matrices of all Linears, in place, so that min/max scales of the result are those of least
+    squared error.
 
     Positions and token types are small and stay int8: with every table in int4 a trained model lost 1.7 F1.
     """
@@ -59,12 +63,18 @@ def clip_for_int4(model: bytearray) -> None:
 
 
 def finished_look_ups(model: bytes) -> list[str]:
-    """Names of what is looked up in tables that stay as they are (export.embeddings): integers, and a column of their scales."""
-    return [name for _, name, table in _weights(model, "EMBEDDING_LOOKUP") if table.dtype == np.int8 or table.shape[1] == 1]
+    """Names of what is looked up in tables that stay as they are (export.embeddings): integers, and a column
+    of their scales."""
+    return [
+        name
+        for _, name, table in _weights(model, "EMBEDDING_LOOKUP")
+        if table.dtype == np.int8 or table.shape[1] == 1
+    ]
 
 
 def _weights(model: bytes | bytearray, operator_name: str) -> Iterator[tuple[int, str, np.ndarray]]:
-    """Of every operator of a kind: its weights' buffer, its output's name, and the weights, float or int8, in the model's bytes.
+    """Of every operator of a kind: its weights' buffer, its output's name, and the weights, float or int8, in
+    the model's bytes.
 
     Signatures share buffers.
     """
@@ -86,10 +96,11 @@ def _weights(model: bytes | bytearray, operator_name: str) -> Iterator[tuple[int
 def compact(model: bytes) -> bytes:
     """The same .tflite model in fewer bytes; every number it computes stays as it is.
 
-    Signatures share weights, but each has its own copy of their scales and zero points (12 bytes a row: 0.64 MB for a
-    BERT vocabulary and 6 layers of 384) and names its tensors after long module paths. Here tensors with equal scales
-    refer to one table, and only inputs and outputs keep names: 7 % of an int8 file with three signatures. OptionError when
-    the installed ai-edge-litert has another schema than these classes were written for.
+    Signatures share weights, but each has its own copy of their scales and zero points (12 bytes a row: 0.64
+    MB for a BERT vocabulary and 6 layers of 384) and names its tensors after long module paths. Here tensors
+    with equal scales refer to one table, and only inputs and outputs keep names: 7 % of an int8 file with
+    three signatures. OptionError when the installed ai-edge-litert has another schema than these classes were
+    written for.
     """
     from ai_edge_litert import schema_py_generated as schema
     from ai_edge_litert.tools import flatbuffer_utils
@@ -114,7 +125,7 @@ def compact(model: bytes) -> bytes:
 
         written_at: int | None = None
 
-        def Pack(self, builder: Any) -> int:  # noqa: N802
+        def Pack(self, builder: Any) -> int:  # noqa: N802, the generated name
             if self.written_at is None:
                 self.written_at = super().Pack(builder)
             return self.written_at
@@ -123,8 +134,10 @@ def compact(model: bytes) -> bytes:
     fields = vars(schema.BufferT()).keys()
     if (tree.version, fields) != (SCHEMA_VERSION, BUFFER_FIELDS):
         raise OptionError(
-            f"a .tflite of schema version {tree.version} with the buffer fields {', '.join(fields)} cannot be written: version "
-            f"{SCHEMA_VERSION} with {', '.join(sorted(BUFFER_FIELDS))} is known; pip install 'pocketqa[export]' has it"
+            f"a .tflite of schema version {tree.version} with the buffer fields {', '.join(fields)} cannot "
+            "be written: version "
+            f"{SCHEMA_VERSION} with {', '.join(sorted(BUFFER_FIELDS))} is known; pip install "
+            "'pocketqa[export]' has it"
         )
     tree.buffers = [AlignedBuffer(**vars(buffer)) for buffer in tree.buffers]
     shared: dict[bytes, Any] = {}

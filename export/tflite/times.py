@@ -1,9 +1,11 @@
-"""Measure what attention heads and feed-forward neurons cost in milliseconds: the table that --target-ms goes by.
+"""Measure what attention heads and feed-forward neurons cost in milliseconds: the table that --target-ms goes
+by.
 
     python -m export.tflite.times --model runs/demo/teacher --out times.json
 
-Narrower and shorter copies of the model are exported to TFLite and run in turns. Their weights do not matter, their sizes do: the
-time of a window is a sum over layers, heads and neurons, whose terms are fitted by least squares.
+Narrower and shorter copies of the model are exported to TFLite and run in turns. Their weights do not matter,
+their sizes do: the time of a window is a sum over layers, heads and neurons, whose terms are fitted by least
+squares.
 """
 
 import json
@@ -34,7 +36,14 @@ from qa.formats.precision import INTEGER_BITS
 from qa.models.model import QAModel
 
 # Shares of layers, heads and neurons that a copy keeps.
-SHAPES = ((1.0, 1.0, 1.0), (1.0, 0.5, 1.0), (1.0, 1.0, 0.5), (1.0, 0.34, 0.34), (0.5, 1.0, 1.0), (0.5, 0.5, 0.5))
+SHAPES = (
+    (1.0, 1.0, 1.0),
+    (1.0, 0.5, 1.0),
+    (1.0, 1.0, 0.5),
+    (1.0, 0.34, 0.34),
+    (0.5, 1.0, 1.0),
+    (0.5, 0.5, 0.5),
+)
 HEAD = "linear"  # the smallest; time_costs adds what a larger one takes
 
 
@@ -59,7 +68,9 @@ class TimesConfig:
 def cpu_name() -> str:
     """As Linux says it, or the architecture."""
     lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    return next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), platform.machine())
+    return next(
+        (line.split(":")[1].strip() for line in lines if line.startswith("model name")), platform.machine()
+    )
 
 
 def copies(model: QAModel) -> list[QAModel]:
@@ -75,10 +86,12 @@ def copies(model: QAModel) -> list[QAModel]:
 
 
 def size(model: QAModel) -> list[int]:
-    """What the time is a sum over, in the order of PARTS: 1, layers, heads, neurons; a shared layer counts each time it runs."""
+    """What the time is a sum over, in the order of PARTS: 1, layers, heads, neurons; a shared layer counts
+    each time it runs."""
     parts = model.encoder.layer_parts()
     repeats = len(model.encoder.layers) // len(parts)
-    n_heads, n_neurons = sum(p.n_heads for p in parts), sum(p.n_neurons for p in parts)
+    n_heads = sum(p.n_heads for p in parts)
+    n_neurons = sum(p.n_neurons for p in parts)
     return [1, len(model.encoder.layers), repeats * n_heads, repeats * n_neurons]
 
 
@@ -101,16 +114,22 @@ def measure(files: list[bytes], length: int, rounds: int) -> np.ndarray:
 
 
 def fit(sizes: list[list[int]], ms: np.ndarray) -> dict[str, float]:
-    """The terms of PARTS, by least squares of relative errors. PocketQAError when they make no sense, as on a busy machine."""
+    """The terms of PARTS, by least squares of relative errors. PocketQAError when they make no sense, as on a
+    busy machine."""
     terms, *_ = np.linalg.lstsq(np.array(sizes) / ms[:, None], np.ones(len(ms)), rcond=None)
     found = dict(zip(PARTS, (float(f"{term:.4g}") for term in terms), strict=True))
     if not (found["head"] > 0 and found["neuron"] > 0):
-        raise PocketQAError(f"the times fit no sum of heads and neurons ({found}): measure on a quiet machine, or more --rounds")
+        raise PocketQAError(
+            f"the times fit no sum of heads and neurons ({found}): measure on a quiet machine, or more "
+            "--rounds"
+        )
     return found
 
 
 def main(config: TimesConfig) -> dict[str, Any]:
-    """Export, measure, fit; writes the table and prints it with the largest error of the fit at each length."""
+    """Export, measure, fit; writes the table and prints it with the largest error of the fit at each
+    length.
+    """
     bundle = open_model(config.model, kind="pytorch")
     model = QAModel.from_pretrained(bundle.path)
     model.encoder.check_prunable("there is nothing to measure")
@@ -119,7 +138,9 @@ def main(config: TimesConfig) -> dict[str, Any]:
     models = copies(model)
     sizes = [size(one) for one in models]
     windows = calibration_windows(bundle, CALIBRATION_WINDOWS)
-    files = [convert_to(one, config.quantize, lengths, windows, largest_error=np.inf).content for one in models]
+    files = [
+        convert_to(one, config.quantize, lengths, windows, largest_error=np.inf).content for one in models
+    ]
     table: dict[str, Any] = {
         "hidden_size": model.encoder.hidden_size,
         "head_size": model.encoder.layer_parts()[0].head_size,
@@ -130,7 +151,10 @@ def main(config: TimesConfig) -> dict[str, Any]:
         ms = measure(files, length, config.rounds)
         table["ms"][str(length)] = found = fit(sizes, ms)
         wrong = np.abs(np.array(sizes) @ list(found.values()) / ms - 1).max()
-        print(f"{length} tokens: {', '.join(f'{part} {found[part]} ms' for part in PARTS)}; wrong by at most {wrong:.1%}")
+        print(
+            f"{length} tokens: {', '.join(f'{part} {found[part]} ms' for part in PARTS)}; wrong by at most "
+            f"{wrong:.1%}"
+        )
     write_whole(config.out, json.dumps(table, indent=1) + "\n")
     return table
 

@@ -21,7 +21,8 @@ SENT_AGAIN_AFTER = 0.05  # seconds: the deletion is over by then
 
 
 class Terminated(KeyboardInterrupt):
-    """A command was sent SIGTERM. It ends as on Ctrl-C: checkpoints are kept, drafts and temporary folders go."""
+    """A command was sent SIGTERM. It ends as on Ctrl-C: checkpoints are kept, drafts and temporary folders
+    go."""
 
 
 def _terminate(*_: object) -> None:
@@ -29,7 +30,8 @@ def _terminate(*_: object) -> None:
 
 
 def _send_again(lost: Any) -> None:
-    """For sys.unraisablehook: a signal that came while an object was deleted, where nothing can be raised, comes again."""
+    """For sys.unraisablehook: a signal that came while an object was deleted, where nothing can be raised,
+    comes again."""
     if isinstance(lost.exc_value, KeyboardInterrupt):
         number = signal.SIGTERM if isinstance(lost.exc_value, Terminated) else signal.SIGINT
         again = threading.Timer(SENT_AGAIN_AFTER, os.kill, (os.getpid(), number))
@@ -72,11 +74,14 @@ def end_unread() -> NoReturn:
     sys.exit(EXIT_BROKEN_PIPE)
 
 
-def run_command(main: Callable[[Any], Any], arguments: Sequence[str] | None = None, program: str | None = None) -> None:
-    """Parse the options of `main` from the command line, call it, and turn user errors into one line and exit code 2.
+def run_command(
+    main: Callable[[Any], Any], arguments: Sequence[str] | None = None, program: str | None = None
+) -> None:
+    """Parse the options of `main` from the command line, call it, and turn user errors into one line and exit
+    code 2.
 
-    `arguments` are by default the process's own, `program` how the process was started: what usage lines say. Libraries are kept
-    quiet from here on, in the whole process.
+    `arguments` are by default the process's own, `program` how the process was started: what usage lines say.
+    Libraries are kept quiet from here on, in the whole process.
     """
     arguments = sys.argv[1:] if arguments is None else arguments
     quiet_libraries()
@@ -87,7 +92,8 @@ def run_command(main: Callable[[Any], Any], arguments: Sequence[str] | None = No
             stream.reconfigure(errors="backslashreplace")  # a terminal may lack the characters of a passage
     import tyro
 
-    before, hook = signal.signal(signal.SIGTERM, _terminate), sys.unraisablehook
+    before = signal.signal(signal.SIGTERM, _terminate)
+    hook = sys.unraisablehook
     sys.unraisablehook = _send_again
     try:
         _check_arguments(arguments)
@@ -118,7 +124,9 @@ def _check_arguments(arguments: Sequence[str]) -> None:
         try:
             argument.encode()
         except UnicodeEncodeError:
-            raise OptionError(f"{argument!a}: is not UTF-8; give it, or the file it names, another name") from None
+            raise OptionError(
+                f"{argument!a}: is not UTF-8; give it, or the file it names, another name"
+            ) from None
 
 
 def check_option(ok: bool, flag: str, value: object, wanted: str) -> None:

@@ -1,6 +1,6 @@
 """The commands, by name: each is the `main` of a module that `python -m` runs too.
 
-    pocketqa distill --student-layers 3
+pocketqa distill --student-layers 3
 """
 
 import ast
@@ -59,16 +59,20 @@ def summary(name: str) -> str:
 
 def overview() -> str:
     """Every command with a line about it."""
-    indent, width = max(map(len, COMMANDS)) + 4, shutil.get_terminal_size().columns
+    indent = max(map(len, COMMANDS)) + 4
+    width = shutil.get_terminal_size().columns
     lines = [
-        textwrap.fill(summary(name), width, initial_indent=f"  {name}".ljust(indent), subsequent_indent=" " * indent)
+        textwrap.fill(
+            summary(name), width, initial_indent=f"  {name}".ljust(indent), subsequent_indent=" " * indent
+        )
         for name in COMMANDS
     ]
     return "\n".join([USAGE, "", *lines])
 
 
 def split_command(words: list[str]) -> tuple[str, list[str]]:
-    """The command, of one word or two, that `words` begin with, and its arguments. OptionError where there is none."""
+    """The command, of one word or two, that `words` begin with, and its arguments. OptionError where there is
+    none."""
     for n in (2, 1):
         if (name := " ".join(words[:n])) in COMMANDS:
             return name, words[n:]

@@ -1,6 +1,6 @@
 """Print a script that completes commands and their flags in a shell.
 
-    pocketqa completion bash > ~/.local/share/bash-completion/completions/pocketqa
+pocketqa completion bash > ~/.local/share/bash-completion/completions/pocketqa
 """
 
 from argparse import ArgumentParser
@@ -31,7 +31,9 @@ def parser() -> ArgumentParser:
     for name, target in COMMANDS.items():
         group, _, last = name.rpartition(" ")
         if group not in groups:
-            groups[group] = groups[""].add_parser(group, help=group).add_subparsers()  # one without help is not completed
+            groups[group] = (
+                groups[""].add_parser(group, help=group).add_subparsers()
+            )  # one without help is not completed
         flags: list[Any] = []  # tyro's parser is of a copy of argparse
         with suppress(ModuleNotFoundError):
             flags = [tyro.extras.get_parser(options_of(resolve_name(target)))]

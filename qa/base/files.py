@@ -20,7 +20,8 @@ def file_sha256(path: Path) -> str:
 
 
 def write_whole(path: Path, content: bytes | str, check: Callable[[Path], object] | None = None) -> None:
-    """Write by way of a neighbour and a rename; text as UTF-8. OSError names `path`, and nothing stays behind.
+    """Write by way of a neighbour and a rename; text as UTF-8. OSError names `path`, and nothing stays
+    behind.
 
     `check` reads the neighbour; when it raises, nothing takes the place of `path`.
     """
@@ -42,7 +43,9 @@ def left_behind(path: Path, mark: str) -> Iterator[Path]:
     """What processes that were killed have left beside `path`, each named <path>.<mark>-<process>."""
     for left in path.parent.glob(f"{glob.escape(path.name)}.{mark}-*"):
         process = left.suffix.rpartition("-")[2]
-        if process == str(os.getpid()) or not _is_running(process):  # in a container every process may have the same number
+        if process == str(os.getpid()) or not _is_running(
+            process
+        ):  # in a container every process may have the same number
             yield left
 
 
@@ -92,14 +95,20 @@ def check_new_folder(path: Path, flag: str) -> None:
 def check_not_an_input(path: Path, flag: str, inputs: Iterable[Path]) -> None:
     """Raise OptionError when `path`, still to be written, is one of the files to be read."""
     if path.exists() and any(given.exists() and path.samefile(given) for given in inputs):
-        raise OptionError(f"{flag} {path}: is an input of this command; give another file, inputs are left as they are")
+        raise OptionError(
+            f"{flag} {path}: is an input of this command; give another file, inputs are left as they are"
+        )
 
 
 def check_free_space(folder: Path, n_bytes: int, what: str) -> None:
-    """Raise OptionError unless the disk of `folder` (which need not exist yet) has `n_bytes` free: said before hours of work."""
+    """Raise OptionError unless the disk of `folder` (which need not exist yet) has `n_bytes` free: said
+    before hours of work."""
     while not folder.exists():
         folder = folder.absolute().parent
     free = shutil.disk_usage(folder).free
     if free < n_bytes:
-        wanted, found = f"{n_bytes / 1e6:,.0f} MB", f"{free / 1e6:,.0f} MB"
-        raise OptionError(f"{folder}: the disk is full: {what} needs {wanted}, {found} are free; free some space")
+        wanted = f"{n_bytes / 1e6:,.0f} MB"
+        found = f"{free / 1e6:,.0f} MB"
+        raise OptionError(
+            f"{folder}: the disk is full: {what} needs {wanted}, {found} are free; free some space"
+        )

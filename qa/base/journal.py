@@ -15,8 +15,9 @@ from qa.base.errors import OptionError
 class Journal:
     """Entries of one run, one a line. A torn last line, of a run that was killed, counts as not there.
 
-    The file lies beside `out`, what the run writes in the end, in a folder named after it, its name made of `run`: all that makes
-    it the same run. It is locked until `close`; OptionError while another process has it.
+    The file lies beside `out`, what the run writes in the end, in a folder named after it, its name made of
+    `run`: all that makes it the same run. It is locked until `close`; OptionError while another process has
+    it.
     """
 
     def __init__(self, out: Path, run: Mapping[str, Any], date: str = "") -> None:

@@ -1,4 +1,6 @@
-"""Keep the chatter of libraries away from a command, so that its stderr holds our progress and errors only."""
+"""Keep the chatter of libraries away from a command, so that its stderr holds our progress and errors
+only.
+"""
 
 import contextlib
 import logging
@@ -25,7 +27,8 @@ def quiet_import() -> Iterator[None]:
 
 
 def quiet_libraries() -> None:
-    """For commands alone, since it changes the process: environment, levels of loggers, warnings. A user's variables win."""
+    """For commands alone, since it changes the process: environment, levels of loggers, warnings. A user's
+    variables win."""
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")

@@ -4,7 +4,8 @@ import numpy as np
 
 
 def evenly(n: int, wanted: int, *, ends: bool = False) -> list[int]:
-    """Indices of `wanted` of `n` items, ascending, from the middles of `wanted` equal parts; all where there are no more.
+    """Indices of `wanted` of `n` items, ascending, from the middles of `wanted` equal parts; all where there
+    are no more.
 
     With `ends` the first and the last item are among them.
     """

@@ -1,8 +1,8 @@
 """A model on disk: one folder with weights, config, tokenizer, qa.json and manifest.json.
 
-The manifest is written last, so a folder without one is unfinished. It holds the SHA-256 of every other file, and opening a
-bundle verifies them. This module is the only reader and writer of manifests. Bundles are never edited: a stage reads one
-and creates another.
+The manifest is written last, so a folder without one is unfinished. It holds the SHA-256 of every other file,
+and opening a bundle verifies them. This module is the only reader and writer of manifests. Bundles are never
+edited: a stage reads one and creates another.
 """
 
 import hashlib
@@ -38,17 +38,42 @@ HELD_OUT = "held_out.json.gz"  # questions to tune a threshold on (qa.evaluation
 READ_FILES = {SETTINGS, PROBE, HELD_OUT, "config.json", "tokenizer.json", "tokenizer_config.json"}
 # What a manifest has, and what it may have, by type.
 FACTS = {
-    "format": int, "kind": str, "precision": str, "stage": str, "files": dict,
+    "format": int,
+    "kind": str,
+    "precision": str,
+    "stage": str,
+    "files": dict,
     "parameters": {"total": int, "without_embeddings": int},
-}  # fmt: skip
+}
 OPTIONAL_FACTS = {
-    "parent": {"sha256": str}, "config": dict, "ancestors": list, "grid": {"precision": str}, "embeddings": str,
+    "parent": {"sha256": str},
+    "config": dict,
+    "ancestors": list,
+    "grid": {"precision": str},
+    "embeddings": str,
     "scores": {"exact": int | float, "f1": int | float, "total": int, "data": {"name": str}},
-}  # fmt: skip
-LINEAGE = ("stage", "config", "encoder", "source", "training_data", "recovered_against", "averaged", "grid", "scores")
+}
+LINEAGE = (
+    "stage",
+    "config",
+    "encoder",
+    "source",
+    "training_data",
+    "recovered_against",
+    "averaged",
+    "grid",
+    "scores",
+)
 RECORDED_PACKAGES = (
-    "torch", "transformers", "numpy", "onnx", "onnxruntime", "litert-torch", "ai-edge-quantizer", "ai-edge-litert",
-)  # fmt: skip
+    "torch",
+    "transformers",
+    "numpy",
+    "onnx",
+    "onnxruntime",
+    "litert-torch",
+    "ai-edge-quantizer",
+    "ai-edge-litert",
+)
 
 
 @dataclass(frozen=True)
@@ -88,7 +113,8 @@ class Bundle(ModelFolder):
 
     @property
     def stage(self) -> str:
-        """What made it: finetune, average, distill, prune, search, compress, quantize, export, or checkpoint: from outside."""
+        """What made it: finetune, average, distill, prune, search, compress, quantize, export, or checkpoint:
+        from outside."""
         return self.manifest["stage"]
 
     @property
@@ -96,7 +122,12 @@ class Bundle(ModelFolder):
         """Whether it was trained on gold answers alone, here or elsewhere: what others are compared with."""
         parts = self.manifest.get("ancestors", []) if self.stage == "average" else []
         stages = {self.stage, *(part.get("stage") for part in parts)}
-        return stages <= {"finetune", "checkpoint", "average", "teacher"}  # the last is what older bundles say
+        return stages <= {
+            "finetune",
+            "checkpoint",
+            "average",
+            "teacher",
+        }  # the last is what older bundles say
 
     def reference(self) -> dict[str, str]:
         """How a child's manifest names this bundle as its parent."""
@@ -104,7 +135,8 @@ class Bundle(ModelFolder):
         return {"name": self.path.resolve().name, "sha256": self.sha256, "weights_sha256": weights_sha256}
 
     def lineage(self) -> list[dict[str, Any]]:
-        """What a child's manifest tells of this bundle and of all it was made of, nearest first, as `ancestors`."""
+        """What a child's manifest tells of this bundle and of all it was made of, nearest first, as
+        `ancestors`."""
         facts = without_folders({key: self.manifest[key] for key in LINEAGE if key in self.manifest})
         return [{**self.reference(), **facts}, *self.manifest.get("ancestors", [])]
 
@@ -119,15 +151,21 @@ def open_bundle(path: Path, kind: str | None = None) -> Bundle:
         raise BundleError(f"{path}: {what}; give a folder that a PocketQA stage wrote")
     manifest_path = path / MANIFEST
     if not manifest_path.is_file():
-        raise BundleError(f"{path}: no {MANIFEST}, so it is not a finished bundle; run the stage that makes it again")
+        raise BundleError(
+            f"{path}: no {MANIFEST}, so it is not a finished bundle; run the stage that makes it again"
+        )
     raw = manifest_path.read_bytes()
     manifest = _read_manifest(raw, str(manifest_path))
-    files, found_kind = manifest["files"], manifest["kind"]
+    files = manifest["files"]
+    found_kind = manifest["kind"]
     for name, expected in files.items():
         _verify(path / name, expected)
     for name in sorted(READ_FILES - files.keys()):
         if (path / name).exists():
-            raise BundleError(f"{path / name}: the manifest does not list this file, so it is not the model's; copy it again")
+            raise BundleError(
+                f"{path / name}: the manifest does not list this file, so it is not the model's; copy it "
+                "again"
+            )
     if kind is not None and found_kind != kind:
         raise BundleError(f"{path}: holds a {found_kind} model, but this stage needs a {kind} bundle")
     settings = QASettings.from_json((path / SETTINGS).read_bytes(), str(path / SETTINGS))
@@ -142,8 +180,14 @@ def _read_manifest(raw: bytes, where: str) -> dict[str, Any]:
             raise BundleError(f"{where}: format {manifest['format']}, this version reads {FORMAT_VERSION}")
         well_formed = (
             _fits(manifest, FACTS)
-            and all(_fits(manifest[key], wanted) for key, wanted in OPTIONAL_FACTS.items() if manifest.get(key) is not None)
-            and all(name == Path(name).name and _fits(sha256, str) for name, sha256 in manifest["files"].items())  # of the folder
+            and all(
+                _fits(manifest[key], wanted)
+                for key, wanted in OPTIONAL_FACTS.items()
+                if manifest.get(key) is not None
+            )
+            and all(
+                name == Path(name).name and _fits(sha256, str) for name, sha256 in manifest["files"].items()
+            )  # of the folder
             and manifest["precision"] in PRECISIONS
             and manifest["kind"] in KINDS
             and {KINDS[manifest["kind"]].weights, SETTINGS} <= manifest["files"].keys()
@@ -158,7 +202,9 @@ def _read_manifest(raw: bytes, where: str) -> dict[str, Any]:
 def _fits(value: object, wanted: Any) -> bool:
     """Whether a value is of a type, or an object with at least these facts."""
     if isinstance(wanted, dict):
-        return isinstance(value, dict) and all(key in value and _fits(value[key], of) for key, of in wanted.items())
+        return isinstance(value, dict) and all(
+            key in value and _fits(value[key], of) for key, of in wanted.items()
+        )
     return isinstance(value, wanted)
 
 
@@ -167,19 +213,28 @@ def _verify(path: Path, expected: str) -> None:
         raise BundleError(f"{path}: the manifest lists this file, but it is missing; copy the bundle again")
     seen = file_sha256(path)
     if seen != expected:
-        raise BundleError(f"{path}: changed since it was made (SHA-256 {seen[:12]}, manifest {expected[:12]}); copy it again")
+        raise BundleError(
+            f"{path}: changed since it was made (SHA-256 {seen[:12]}, manifest {expected[:12]}); copy it "
+            "again"
+        )
 
 
 def refuse_existing(out: Path) -> None:
     """Raise BundleError when `out` exists: no stage overwrites."""
     if out.exists():
-        raise BundleError(f"{out}: exists already and is never overwritten; choose another --out or remove it")
+        raise BundleError(
+            f"{out}: exists already and is never overwritten; choose another --out or remove it"
+        )
 
 
 def without_folders(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Facts for a manifest, whose `config` has of an absolute path its last part: where it lay is nobody's business."""
+    """Facts for a manifest, whose `config` has of an absolute path its last part: where it lay is nobody's
+    business."""
     config = facts.get("config") or {}
-    short = {key: Path(v).name if isinstance(v, str | Path) and Path(v).is_absolute() else v for key, v in config.items()}
+    short = {
+        key: Path(v).name if isinstance(v, str | Path) and Path(v).is_absolute() else v
+        for key, v in config.items()
+    }
     return {**facts, "config": short} if config else dict(facts)
 
 
@@ -187,7 +242,8 @@ class Draft:
     """A bundle in the making: a folder to write files into, and what its manifest will say."""
 
     def __init__(self, path: Path, facts: Mapping[str, Any]) -> None:
-        self.path, self._facts = path, dict(facts)
+        self.path = path
+        self._facts = dict(facts)
 
     def record(self, **facts: Any) -> None:
         """Let the manifest say these too."""
@@ -201,9 +257,16 @@ class Draft:
         """Add the model card and, last, the manifest with the hashes of all files."""
         settings = QASettings.from_json((self.path / SETTINGS).read_bytes(), str(self.path / SETTINGS))
         card = model_card(self._facts, settings, self.model(settings).weights, name)
-        (self.path / CARD).write_text(card, encoding="utf-8", errors="replace")  # a file's name need not be text
+        (self.path / CARD).write_text(
+            card, encoding="utf-8", errors="replace"
+        )  # a file's name need not be text
         files = {p.name: file_sha256(p) for p in sorted(self.path.iterdir())}
-        full = {"format": FORMAT_VERSION, **without_folders(self._facts), "inputs": list(INPUTS), "outputs": list(OUTPUTS)}
+        full = {
+            "format": FORMAT_VERSION,
+            **without_folders(self._facts),
+            "inputs": list(INPUTS),
+            "outputs": list(OUTPUTS),
+        }
         full |= {"files": files, "versions": package_versions()}
         partial = self.path / (MANIFEST + ".partial")
         partial.write_text(json.dumps(full, indent=1, default=str) + "\n", encoding="utf-8")
@@ -211,7 +274,8 @@ class Draft:
 
 
 def copy_bundle(path: Path, out: Path) -> Bundle:
-    """The same bundle in another place, whole or not at all. BundleError when it is damaged, or another is there."""
+    """The same bundle in another place, whole or not at all. BundleError when it is damaged, or another is
+    there."""
     bundle = open_bundle(path)
     if not out.exists():
         draft = _draft_folder(out)
@@ -240,8 +304,8 @@ def _draft_folder(out: Path) -> Path:
 def new_bundle(out: Path, facts: Mapping[str, Any]) -> Iterator[Draft]:
     """Create a bundle: yields a draft, which is sealed and moved to `out` at once when the body is done.
 
-    `facts` for the manifest need kind, precision, stage and parameters; files, format and versions are added. When the body fails
-    or the disk is full, nothing stays behind.
+    `facts` for the manifest need kind, precision, stage and parameters; files, format and versions are added.
+    When the body fails or the disk is full, nothing stays behind.
     """
     refuse_existing(out)
     draft = Draft(_draft_folder(out), facts)

@@ -1,7 +1,9 @@
-"""The model card of a bundle, README.md: what a hub shows of it, all of it made from its manifest, settings and files.
+"""The model card of a bundle, README.md: what a hub shows of it, all of it made from its manifest, settings
+and files.
 
-What these do not tell is not there, or is called unknown: a licence for one is given only where all that a model was made of is
-known. The front matter is YAML as https://huggingface.co/docs/hub/model-cards describes it, each value in JSON, which is YAML.
+What these do not tell is not there, or is called unknown: a licence for one is given only where all that a
+model was made of is known. The front matter is YAML as https://huggingface.co/docs/hub/model-cards describes
+it, each value in JSON, which is YAML.
 """
 
 import json
@@ -19,8 +21,19 @@ from qa.text.settings import QASettings
 PROBE = "probe.json"
 EMBEDDINGS = {form: f"in {bits} bits" for form, bits in ROW_BITS.items()}
 EMBEDDINGS |= {form: f"product-quantized, a byte for each {n} values" for form, n in GROUP_SIZES.items()}
-# Options that name files, or say how a run was started, and not what was made; a teacher's own are told by its own bundle.
-NOT_SETTINGS = ("model", "models", "out", "teacher", "student_encoder", "data", "eval_data", "cache", "resume")
+# Options that name files, or say how a run was started, and not what was made; a teacher's own are told by
+# its own bundle.
+NOT_SETTINGS = (
+    "model",
+    "models",
+    "out",
+    "teacher",
+    "student_encoder",
+    "data",
+    "eval_data",
+    "cache",
+    "resume",
+)
 TEACHERS_SETTINGS = ("teacher_", "activation")
 
 LIMITS = """## Limits
@@ -31,7 +44,8 @@ LIMITS = """## Limits
 
 
 def model_card(manifest: Mapping[str, Any], settings: QASettings, weights: Path, name: str) -> str:
-    """The card of a bundle that is about to be sealed as `name`; the folder of `weights` holds all its files but the card."""
+    """The card of a bundle that is about to be sealed as `name`; the folder of `weights` holds all its files
+    but the card."""
     chain = [{"name": name, **manifest}, *manifest.get("ancestors", [])]
     origins = dict(_origins(chain))
     sections = [
@@ -46,11 +60,14 @@ def model_card(manifest: Mapping[str, Any], settings: QASettings, weights: Path,
     return "\n\n".join(sections) + "\n"
 
 
-def front_matter(manifest: Mapping[str, Any], origins: Mapping[str, Origin | None], folder: Path, name: str) -> str:
+def front_matter(
+    manifest: Mapping[str, Any], origins: Mapping[str, Origin | None], folder: Path, name: str
+) -> str:
     """What a hub's search and its figures read."""
     known = [origin for origin in origins.values() if origin]
     data = [origin for origin in known if origin in DATA.values()]
-    kind, licence = manifest["kind"], license_of(origins)
+    kind = manifest["kind"]
+    licence = license_of(origins)
     values = {
         "license": licence,
         "language": "en" if data and None not in origins.values() else None,
@@ -74,7 +91,11 @@ def _model_index(scores: Mapping[str, Any] | None, name: str) -> list[dict[str, 
     if scores is None:
         return []
     data = scores["data"]
-    dataset = {"type": data.get("dataset", "file"), "name": _data_title(data), "args": {"sha256": data["sha256"]}}
+    dataset = {
+        "type": data.get("dataset", "file"),
+        "name": _data_title(data),
+        "args": {"sha256": data["sha256"]},
+    }
     metrics = [
         {"type": "exact_match", "name": "EM", "value": round(scores["exact"], 2)},
         {"type": "f1", "name": "F1", "value": round(scores["f1"], 2)},
@@ -89,17 +110,22 @@ def _data_title(data: Mapping[str, str]) -> str:
 
 
 def _facts(manifest: Mapping[str, Any], settings: QASettings, weights: Path, name: str) -> str:
-    counts, precision = manifest["parameters"], manifest["precision"]
+    counts = manifest["parameters"]
+    precision = manifest["precision"]
     threshold = settings.null_threshold
     facts = {
         "parameters": f"{counts['total']:,} ({counts['without_embeddings']:,} without embeddings)",
         "weights": f"`{weights.name}`, {weights.stat().st_size:,} bytes",
         "precision": f"{precision}: {PRECISIONS[precision].in_words}",
-        "word embeddings": EMBEDDINGS.get(manifest.get("embeddings") or word_table_form(weights.parent) or ""),
+        "word embeddings": EMBEDDINGS.get(
+            manifest.get("embeddings") or word_table_form(weights.parent) or ""
+        ),
         "runtime": KINDS[manifest["kind"]].runtime,
         "windows": f"{settings.max_length} tokens, question at most {settings.max_question_length}, step {settings.doc_stride}",
         "answers": f"at most {settings.max_answer_length} tokens",
-        "no answer": "never: it always answers" if threshold is None else f"when null score - best score exceeds {threshold:.4g}",
+        "no answer": "never: it always answers"
+        if threshold is None
+        else f"when null score - best score exceeds {threshold:.4g}",
     }
     rows = "\n".join(f"| {key} | {value} |" for key, value in facts.items() if value is not None)
     intro = "Extractive question answering: given a question and a passage, it answers with a piece of the passage."
@@ -107,7 +133,8 @@ def _facts(manifest: Mapping[str, Any], settings: QASettings, weights: Path, nam
 
 
 def _made_of(stage: Mapping[str, Any], before: Mapping[str, Any] | None) -> str:
-    """One line on one stage: what it started from, what it learnt from, how; `before` is the stage that it started from."""
+    """One line on one stage: what it started from, what it learnt from, how; `before` is the stage that it
+    started from."""
     if before and all(stage.get(key) == before.get(key) for key in ("stage", "config")):
         return f"- **{stage['name']}**, the next stored in other bytes"
     parts = [f"- **{stage['name']}**", f"stage {stage.get('stage', 'unknown')}"]
@@ -126,13 +153,16 @@ def _made_of(stage: Mapping[str, Any], before: Mapping[str, Any] | None) -> str:
     if "grid" in stage:
         parts.append(f"weights on the {stage['grid']['precision']} grid")
     config = stage.get("config", {})
-    shown = {key: value for key, value in config.items() if value not in (None, False) and key not in NOT_SETTINGS}
+    shown = {
+        key: value for key, value in config.items() if value not in (None, False) and key not in NOT_SETTINGS
+    }
     settings = [f"{key} {value}" for key, value in shown.items() if not key.startswith(TEACHERS_SETTINGS)]
     return ", ".join(parts) + (f"; settings: {', '.join(settings)}" if settings else "")
 
 
 def _reference(thing: Mapping[str, Any]) -> str:
-    """Name and hash of data, an encoder or a bundle. Of a path only the last part: folders are nobody's business."""
+    """Name and hash of data, an encoder or a bundle. Of a path only the last part: folders are nobody's
+    business."""
     files = thing.get("files", {})
     sha256 = thing.get("sha256") or files.get("model.safetensors")
     return f"`{_shown(thing)}`" + (f" ({_short(sha256)})" if sha256 else "")
@@ -151,21 +181,35 @@ def _figures(chain: Sequence[Mapping[str, Any]]) -> str:
     scored = [stage for stage in chain if "scores" in stage]
     lines = ["## Figures", ""]
     if "scores" not in chain[0]:
-        lines += [f"{chain[0]['name']} itself was not scored when it was made; `python -m qa.evaluate` does it.", ""]
+        lines += [
+            f"{chain[0]['name']} itself was not scored when it was made; `python -m qa.evaluate` does it.",
+            "",
+        ]
     if "grid" in chain[0]:
         precision = chain[0]["grid"]["precision"]
-        lines += [f"Its weights are those of an {precision} export; its figures are with float activations.", ""]
+        lines += [
+            f"Its weights are those of an {precision} export; its figures are with float activations.",
+            "",
+        ]
     if "parity" in chain[0]:
         parity = chain[0]["parity"]
         lines += [
-            f"On {parity['n_windows']} real windows its logits differed from those of its PyTorch parent by at most "
-            f"{parity['relative_difference']:.2g} of their deviation; {parity['equal_spans']:.1%} of the best spans were equal.",
+            f"On {parity['n_windows']} real windows its logits differed from those of its PyTorch parent by "
+            "at most "
+            f"{parity['relative_difference']:.2g} of their deviation; {parity['equal_spans']:.1%} of the "
+            "best spans were equal.",
             "",
         ]
     if scored:
-        lines += ["| model | data | questions | articles | EM | F1 |", "| :-- | :-- | --: | --: | --: | --: |"]
+        lines += [
+            "| model | data | questions | articles | EM | F1 |",
+            "| :-- | :-- | --: | --: | --: | --: |",
+        ]
         lines += [_scores_row(stage["name"], stage["scores"]) for stage in scored]
-        lines += ["", "In percent, as the official script of SQuAD counts. Intervals: 95 %, bootstrap over articles."]
+        lines += [
+            "",
+            "In percent, as the official script of SQuAD counts. Intervals: 95 %, bootstrap over articles.",
+        ]
     return "\n".join(lines).strip()
 
 
@@ -195,7 +239,8 @@ def _origins(chain: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, Origin |
 
 
 def license_of(origins: Mapping[str, Origin | None]) -> str | None:
-    """The licence of the whole: that of the part which asks for the most; None when the licence of any part is not known."""
+    """The licence of the whole: that of the part which asks for the most; None when the licence of any part
+    is not known."""
     licenses = {origin.license if origin else None for origin in origins.values()}
     strictest = ("cc-by-sa-4.0", "apache-2.0")
     return None if None in licenses else next(name for name in strictest if name in licenses)
@@ -213,6 +258,10 @@ def _licence(origins: Mapping[str, Origin | None], has_probe: bool) -> str:
         parts["windows in `probe.json`, as token ids"] = DATA["embedded"]
     lines = ["## Licence and attribution", ""]
     for part, origin in parts.items():
-        known = f"{origin.title}, {LICENSE_NAMES[origin.license]}: {origin.credit}" if origin else "licence unknown to PocketQA"
+        known = (
+            f"{origin.title}, {LICENSE_NAMES[origin.license]}: {origin.credit}"
+            if origin
+            else "licence unknown to PocketQA"
+        )
         lines.append(f"- {part}: {known}")
     return "\n".join([*lines, "", WHOLE_KNOWN.format(LICENSE_NAMES[whole]) if whole else WHOLE_UNKNOWN])

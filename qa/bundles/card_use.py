@@ -1,4 +1,5 @@
-"""The part of a model card that says how to use a bundle: in PocketQA, in other tools where they open it, on a phone."""
+"""The part of a model card that says how to use a bundle: in PocketQA, in other tools where they open it, on
+a phone."""
 
 import json
 from pathlib import Path
@@ -81,12 +82,16 @@ def how_to_use(kind: str, folder: Path, name: str) -> str:
     if kind == "tflite":
         texts.append(ANDROID)
     elif kind == "onnx":
-        byte_pairs = _read(folder / "tokenizer_config.json").get("tokenizer_class") == "PreTrainedTokenizerFast"
+        byte_pairs = (
+            _read(folder / "tokenizer_config.json").get("tokenizer_class") == "PreTrainedTokenizerFast"
+        )
         javascript = JAVASCRIPT_BYTE_PAIRS if byte_pairs else JAVASCRIPT
         texts += [OPTIMUM, javascript] if (folder / CONFIG).is_file() else [WHOLE_ONNX]
     elif kind == "pytorch":
         texts.append(TRANSFORMERS if in_transformers(kind, folder) else NOT_TRANSFORMERS)
-    reason = _read(folder / CONFIG).get(WHY_NOT_IN_TRANSFORMERS, "its config.json names no class of transformers")
+    reason = _read(folder / CONFIG).get(
+        WHY_NOT_IN_TRANSFORMERS, "its config.json names no class of transformers"
+    )
     return "## Use\n\n" + "\n\n".join(text.format(name=name, reason=reason) for text in texts)
 
 

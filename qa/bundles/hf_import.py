@@ -1,9 +1,11 @@
-"""Models from outside: a transformers question-answering checkpoint, of a local folder or the Hugging Face hub, as a bundle.
+"""Models from outside: a transformers question-answering checkpoint, of a local folder or the Hugging Face
+hub, as a bundle.
 
     python -m qa.bundles.hf_import --model deepset/minilm-uncased-squad2 --out runs/minilm
 
-Every stage does the same by itself where it is given a checkpoint; the bundle then lies in the cache, keyed by the files it was
-made of. Of a checkpoint only config.json, safetensors and tokenizer files are read, and no code of its own is run.
+Every stage does the same by itself where it is given a checkpoint; the bundle then lies in the cache, keyed
+by the files it was made of. Of a checkpoint only config.json, safetensors and tokenizer files are read, and
+no code of its own is run.
 """
 
 import hashlib
@@ -44,8 +46,8 @@ class CheckpointConfig:
     max_question_length: int | None = None
     """A longer question is cut here, in tokens; by default 64."""
     null_threshold: float | None = None
-    """Leave a question unanswered when its null score - best score exceeds this: 0 is usual for a model trained on SQuAD 2.0.
-    Without one it always answers."""
+    """Leave a question unanswered when its null score - best score exceeds this: 0 is usual for a model
+    trained on SQuAD 2.0. Without one it always answers."""
 
     def __post_init__(self) -> None:
         QASettings(**self.given())
@@ -57,9 +59,11 @@ class CheckpointConfig:
 
 
 def open_model(name: str | Path, kind: str | None = None) -> Bundle:
-    """The bundle at a path, or what becomes of a checkpoint there or on the hub; `kind` is the weights' that are wanted.
+    """The bundle at a path, or what becomes of a checkpoint there or on the hub; `kind` is the weights' that
+    are wanted.
 
-    BundleError or OptionError when it is neither, or of another kind; DownloadError when the hub cannot be reached.
+    BundleError or OptionError when it is neither, or of another kind; DownloadError when the hub cannot be
+    reached.
     """
     if not is_checkpoint(name):
         return open_bundle(Path(name), kind)
@@ -68,20 +72,28 @@ def open_model(name: str | Path, kind: str | None = None) -> Bundle:
 
 
 def is_checkpoint(name: str | Path) -> bool:
-    """Whether a name may be a checkpoint's: a folder with a config.json that is no bundle, or, where nothing is, a hub name."""
+    """Whether a name may be a checkpoint's: a folder with a config.json that is no bundle, or, where nothing
+    is, a hub name."""
     path = Path(name)
     if path.exists():
-        return (path / "config.json").is_file() and not any((path / own).is_file() for own in (MANIFEST, SETTINGS))
-    in_a_folder_here = path.parent != Path() and path.parent.is_dir()  # a slip in a path is not to fetch a stranger's model
+        return (path / "config.json").is_file() and not any(
+            (path / own).is_file() for own in (MANIFEST, SETTINGS)
+        )
+    in_a_folder_here = (
+        path.parent != Path() and path.parent.is_dir()
+    )  # a slip in a path is not to fetch a stranger's model
     return HUB_NAME.fullmatch(str(name)) is not None and not in_a_folder_here
 
 
 def output_beside(name: str | Path, suffix: str) -> Path:
-    """Where a stage puts what it makes of a model, by default: beside it, or in runs, of a hub name and of a shipped model."""
+    """Where a stage puts what it makes of a model, by default: beside it, or in runs, of a hub name and of a
+    shipped model."""
     path = Path(name)
     if is_shipped(path) or (not path.exists() and is_checkpoint(name)):
         return Path("runs") / f"{path.name}-{suffix}"
-    path = path if path.name not in ("", "..") else path.resolve()  # the current folder or its parent: a name is wanted
+    path = (
+        path if path.name not in ("", "..") else path.resolve()
+    )  # the current folder or its parent: a name is wanted
     if not path.name:
         raise OptionError(f"--model {name}: the root of a disk is no model; give a model's folder")
     return path.with_name(f"{path.name}-{suffix}")
@@ -93,7 +105,12 @@ def cached_bundle(name: str) -> Bundle:
 
     folder = checkpoint_folder(name)
     key = [CACHE_VERSION, sorted(source_files(folder).items())]
-    cached = cache_folder() / "checkpoints" / hashlib.sha256(repr(key).encode()).hexdigest()[:16] / Path(name).resolve().name
+    cached = (
+        cache_folder()
+        / "checkpoints"
+        / hashlib.sha256(repr(key).encode()).hexdigest()[:16]
+        / Path(name).resolve().name
+    )
     if cached.exists():
         with suppress(BundleError):
             return open_bundle(cached)
@@ -110,11 +127,14 @@ def source_files(folder: Path) -> dict[str, str]:
     """SHA-256 of the files that decide what a checkpoint computes, by name."""
     from qa.models.pretrained import CHECKPOINT_FILES
 
-    return {path.name: file_sha256(path) for path in sorted(folder.iterdir()) if path.name in CHECKPOINT_FILES}
+    return {
+        path.name: file_sha256(path) for path in sorted(folder.iterdir()) if path.name in CHECKPOINT_FILES
+    }
 
 
 def import_checkpoint(name: str, folder: Path, out: Path, settings: dict[str, Any]) -> Bundle:
-    """Write a bundle of the checkpoint in `folder`; `settings` override BERT's for SQuAD. OptionError when it is not usable."""
+    """Write a bundle of the checkpoint in `folder`; `settings` override BERT's for SQuAD. OptionError when it
+    is not usable."""
     from qa.models.model import QAModel
     from qa.models.pretrained import import_tokenizer, load_question_answering
 
@@ -125,16 +145,22 @@ def import_checkpoint(name: str, folder: Path, out: Path, settings: dict[str, An
     own = QASettings(**({"max_length": min(QASettings().max_length, encoder.max_length)} | settings))
     encoder.check_length(own.max_length)
     manifest = {
-        "kind": "pytorch", "precision": "fp32", "stage": STAGE, "parent": None,
+        "kind": "pytorch",
+        "precision": "fp32",
+        "stage": STAGE,
+        "parent": None,
         "source": {"name": name, "files": source_files(folder)},
         "parameters": asdict(model.count_parameters()),
-    }  # fmt: skip
+    }
     with new_bundle(out, manifest) as draft:
         model.save_pretrained(draft.path)
         import_tokenizer(folder, draft.path, own.max_length, encoder.architecture.inputs)
-        n_tokens, n_rows = load_tokenizer(draft.path).get_vocab_size(), encoder.model.get_input_embeddings().num_embeddings
+        n_tokens = load_tokenizer(draft.path).get_vocab_size()
+        n_rows = encoder.model.get_input_embeddings().num_embeddings
         if n_tokens > n_rows:
-            raise OptionError(f"model {name!r}: its tokenizer has {n_tokens:,} tokens, its word table {n_rows:,} rows")
+            raise OptionError(
+                f"model {name!r}: its tokenizer has {n_tokens:,} tokens, its word table {n_rows:,} rows"
+            )
         own.save(draft.path / SETTINGS)
     return open_bundle(out)
 
@@ -146,7 +172,10 @@ def main(config: CheckpointConfig) -> Bundle:
     refuse_existing(config.out)
     bundle = import_checkpoint(config.model, checkpoint_folder(config.model), config.out, config.given())
     parameters = bundle.manifest["parameters"]
-    print(f"{bundle.path}: {parameters['total']:,} parameters ({parameters['without_embeddings']:,} without embeddings)")
+    print(
+        f"{bundle.path}: {parameters['total']:,} parameters ({parameters['without_embeddings']:,} without "
+        "embeddings)"
+    )
     return bundle
 
 

@@ -1,4 +1,5 @@
-"""Where questions come from: the excerpt that ships with the project, SQuAD by name (downloaded and checked), or a file."""
+"""Where questions come from: the excerpt that ships with the project, SQuAD by name (downloaded and checked),
+or a file."""
 
 import gzip
 import hashlib
@@ -26,8 +27,9 @@ SQUAD_FILES = {
         "dev": ("dev-v2.0.json", "80a5225e94905956a6446d296ca1093975c4d3b3260f1d6c8f68bc2ab77182d8"),
     },
 }
-# What other files hold, by the SHA-256 of their content. The published training part of SQuAD 2.0 cannot be had everywhere; this
-# one has the questions of 1.1 and, put back on their passages, the unanswerable ones of 2.0.
+# What other files hold, by the SHA-256 of their content. The published training part of SQuAD 2.0 cannot be
+# had everywhere; this one has the questions of 1.1 and, put back on their passages, the unanswerable ones of
+# 2.0.
 KNOWN_FILES = {"fbabfb09eaea62389b59f726515d0ffdcf37cfac9a8233ba001a35432e0058fa": "squad_v2_reconstructed"}
 
 
@@ -42,7 +44,8 @@ def cache_folder() -> Path:
 def resolve(data: str, split: str) -> Path:
     """The file for `data` ("embedded", "squad", "squad_v2", or a path) and `split` ("train" or "dev").
 
-    A path stands for itself, whatever the split. Named data sets are downloaded once and their hash is checked.
+    A path stands for itself, whatever the split. Named data sets are downloaded once and their hash is
+    checked.
     """
     if data == EMBEDDED:
         return EXCERPT / f"squad-excerpt-{split}.json.gz"
@@ -50,14 +53,18 @@ def resolve(data: str, split: str) -> Path:
         return _download(*SQUAD_FILES[data][split], data)
     path = Path(data)
     if not path.is_file():
-        known, what = ", ".join([EMBEDDED, *SQUAD_FILES]), "is a folder" if path.is_dir() else "no such file"
+        known = ", ".join([EMBEDDED, *SQUAD_FILES])
+        what = "is a folder" if path.is_dir() else "no such file"
         raise SquadFormatError(f"{path}: {what}; give a SQuAD JSON file (plain or gzip) or one of: {known}")
     return path
 
 
 def data_reference(path: Path) -> dict[str, str]:
-    """How a manifest names a data file: name, SHA-256, and `dataset` where its content is one of those known by name."""
-    names = KNOWN_FILES | {sha256: name for name, files in SQUAD_FILES.items() for _, sha256 in files.values()}
+    """How a manifest names a data file: name, SHA-256, and `dataset` where its content is one of those known
+    by name."""
+    names = KNOWN_FILES | {
+        sha256: name for name, files in SQUAD_FILES.items() for _, sha256 in files.values()
+    }
     names |= {_content_sha256(excerpt): EMBEDDED for excerpt in EXCERPT.glob("*.json.gz")}
     dataset = names.get(_content_sha256(path))
     return {"name": path.name, "sha256": file_sha256(path), **({"dataset": dataset} if dataset else {})}
@@ -78,11 +85,14 @@ def _download(name: str, sha256: str, data: str) -> Path:
     except (urllib.error.URLError, http.client.HTTPException, TimeoutError, OSError) as error:
         reason = getattr(error, "reason", error)
         raise DownloadError(
-            f"--data {data}: cannot download {SQUAD_URL + name} ({reason}); offline, give the file itself or --data {EMBEDDED}"
+            f"--data {data}: cannot download {SQUAD_URL + name} ({reason}); offline, give the file itself "
+            f"or --data {EMBEDDED}"
         ) from None
     seen = hashlib.sha256(content).hexdigest()
     if seen != sha256:
-        raise DownloadError(f"--data {data}: {SQUAD_URL + name} has SHA-256 {seen}, expected {sha256}; nothing was kept")
+        raise DownloadError(
+            f"--data {data}: {SQUAD_URL + name} has SHA-256 {seen}, expected {sha256}; nothing was kept"
+        )
     path.parent.mkdir(parents=True, exist_ok=True)
     write_whole(path, content)
     return path

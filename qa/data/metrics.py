@@ -1,7 +1,8 @@
-"""Exact match, F1 and the no-answer threshold, equal to the official SQuAD 2.0 evaluation (Rajpurkar et al. 2018).
+"""Exact match, F1 and the no-answer threshold, equal to the official SQuAD 2.0 evaluation (Rajpurkar et al.
+2018).
 
-On SQuAD 1.1 files the same numbers equal those of the 1.1 script. One departure from the 2.0 script: a question without a
-prediction counts 0, as in the 1.1 script; the 2.0 script leaves it out of the mean.
+On SQuAD 1.1 files the same numbers equal those of the 1.1 script. One departure from the 2.0 script: a
+question without a prediction counts 0, as in the 1.1 script; the 2.0 script leaves it out of the mean.
 """
 
 import re
@@ -26,19 +27,23 @@ def exact_match(gold: str, predicted: str) -> float:
 
 
 def token_f1(gold: str, predicted: str) -> float:
-    """Harmonic mean of precision and recall over normalized tokens; with an empty side, 1.0 only if both are empty."""
-    gold_tokens, predicted_tokens = normalize_answer(gold).split(), normalize_answer(predicted).split()
+    """Harmonic mean of precision and recall over normalized tokens; with an empty side, 1.0 only if both are
+    empty."""
+    gold_tokens = normalize_answer(gold).split()
+    predicted_tokens = normalize_answer(predicted).split()
     if not gold_tokens or not predicted_tokens:
         return float(gold_tokens == predicted_tokens)
     n_same = sum((Counter(gold_tokens) & Counter(predicted_tokens)).values())
     if n_same == 0:
         return 0.0
-    precision, recall = n_same / len(predicted_tokens), n_same / len(gold_tokens)
+    precision = n_same / len(predicted_tokens)
+    recall = n_same / len(gold_tokens)
     return 2 * precision * recall / (precision + recall)
 
 
 def gold_texts(example: Example) -> list[str]:
-    """The answers to compare with: those that do not normalize to nothing, or the empty answer if none is left."""
+    """The answers to compare with: those that do not normalize to nothing, or the empty answer if none is
+    left."""
     return [a.text for a in example.answers if normalize_answer(a.text)] or [""]
 
 
@@ -54,14 +59,17 @@ def question_scores(example: Example, predicted: str) -> tuple[float, float]:
 
 
 def evaluate_predictions(examples: Sequence[Example], predictions: Mapping[str, str]) -> dict[str, float]:
-    """The official script's result object, in percent: exact, f1, total, and HasAns_*, NoAns_* where there are such.
+    """The official script's result object, in percent: exact, f1, total, and HasAns_*, NoAns_* where there
+    are such.
 
     Questions of the data without a prediction count 0, and `missing` is added with their number.
     """
     rows = []
     for example in examples:
         predicted = predictions.get(example.id)
-        rows.append((has_answer(example), *((0.0, 0.0) if predicted is None else question_scores(example, predicted))))
+        rows.append(
+            (has_answer(example), *((0.0, 0.0) if predicted is None else question_scores(example, predicted)))
+        )
     result: dict[str, float] = _summary(rows, "")
     for prefix, wanted in (("HasAns_", True), ("NoAns_", False)):
         part = [row for row in rows if row[0] == wanted]
@@ -85,15 +93,16 @@ def best_f1_threshold(
 ) -> tuple[float, float]:
     """The threshold on (null score - best answer's score) that maximizes F1: (F1 in percent, threshold).
 
-    `answers` are the best non-empty answers. A question is left unanswered when its difference exceeds the threshold.
-    Sweeps the questions from surely answerable to surely not, as the official script does.
+    `answers` are the best non-empty answers. A question is left unanswered when its difference exceeds the
+    threshold. Sweeps the questions from surely answerable to surely not, as the official script does.
     """
     current = best = float(sum(not has_answer(e) for e in examples))
     threshold = 0.0
     for example in sorted(examples, key=lambda e: null_differences[e.id]):
         current += gain_of_answering(example, answers[example.id])
         if current > best:
-            best, threshold = current, null_differences[example.id]
+            best = current
+            threshold = null_differences[example.id]
     return 100.0 * best / len(examples), threshold
 
 

@@ -1,4 +1,5 @@
-"""What models are made of, as far as it is known for certain: weights and data by SHA-256, with licence and authors."""
+"""What models are made of, as far as it is known for certain: weights and data by SHA-256, with licence and
+authors."""
 
 from dataclasses import dataclass
 
@@ -40,6 +41,8 @@ WEIGHTS = {
 DATA = {
     "squad": Origin("SQuAD 1.1", "rajpurkar/squad", "cc-by-sa-4.0", _SQUAD_1),
     "squad_v2": Origin("SQuAD 2.0", "rajpurkar/squad_v2", "cc-by-sa-4.0", _SQUAD_2),
-    "squad_v2_reconstructed": Origin("SQuAD 2.0, training part reconstructed", "rajpurkar/squad_v2", "cc-by-sa-4.0", _SQUAD_2),
+    "squad_v2_reconstructed": Origin(
+        "SQuAD 2.0, training part reconstructed", "rajpurkar/squad_v2", "cc-by-sa-4.0", _SQUAD_2
+    ),
     "embedded": Origin("PocketQA's excerpt of SQuAD 1.1", "rajpurkar/squad", "cc-by-sa-4.0", _SQUAD_1),
 }

@@ -2,7 +2,8 @@
 
     python -m qa.data.sample --data squad --questions 2000 --out dev-2000.json
 
-Where all questions would take hours, all models are scored on the same file of fewer. The file is the same wherever it is made.
+Where all questions would take hours, all models are scored on the same file of fewer. The file is the same
+wherever it is made.
 """
 
 from dataclasses import dataclass
@@ -33,8 +34,11 @@ class SampleConfig:
 
 
 def sample(articles: list[dict[str, Any]], n_all: int, n: int) -> list[dict[str, Any]]:
-    """The articles with `n` of their `n_all` questions, evenly spaced; passages and articles without any are left out."""
-    chosen, number, kept = set(evenly(n_all, n)), 0, []
+    """The articles with `n` of their `n_all` questions, evenly spaced; passages and articles without any are
+    left out."""
+    chosen = set(evenly(n_all, n))
+    number = 0
+    kept = []
     for article in articles:
         paragraphs = []
         for paragraph in article["paragraphs"]:

@@ -1,4 +1,5 @@
-"""SQuAD 1.1 and 2.0 JSON, plain or gzip, read into examples; a faulty file is refused with the place of the fault."""
+"""SQuAD 1.1 and 2.0 JSON, plain or gzip, read into examples; a faulty file is refused with the place of the
+fault."""
 
 import gzip
 import json
@@ -24,7 +25,8 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """One question on one passage. `answers` is empty when `is_impossible`; `category` is a data set's own sort of question."""
+    """One question on one passage. `answers` is empty when `is_impossible`; `category` is a data set's own
+    sort of question."""
 
     id: str
     title: str
@@ -36,7 +38,8 @@ class Example:
 
 
 def read_json(path: Path, kind: str = "SQuAD") -> Any:
-    """Parse a JSON file, gzip or plain (told apart by content, not by name); errors ask for a file of this `kind`."""
+    """Parse a JSON file, gzip or plain (told apart by content, not by name); errors ask for a file of this
+    `kind`."""
     if not path.is_file():
         raise SquadFormatError(f"{path}: no such file; give a {kind} JSON file, plain or gzip")
     raw = path.read_bytes()
@@ -56,23 +59,32 @@ def read_json(path: Path, kind: str = "SQuAD") -> Any:
         raise SquadFormatError(f"{path}: not UTF-8 text; give a {kind} JSON file, plain or gzip") from None
     except json.JSONDecodeError as error:
         raise SquadFormatError(
-            f"{path}: not valid JSON at line {error.lineno}, column {error.colno} ({error.msg}); give a {kind} JSON file, whole"
+            f"{path}: not valid JSON at line {error.lineno}, column {error.colno} ({error.msg}); give a "
+            f"{kind} JSON file, whole"
         ) from None
-    except (ValueError, RecursionError) as error:  # half a surrogate pair; a number or a depth beyond Python's limits
+    except (
+        ValueError,
+        RecursionError,
+    ) as error:  # half a surrogate pair; a number or a depth beyond Python's limits
         raise SquadFormatError(f"{path}: not valid JSON ({error}); correct it") from None
 
 
 def read_squad(path: Path) -> list[Example]:
     """Read every question of a SQuAD file.
 
-    Contexts are shared between the examples of a paragraph. Raises SquadFormatError with file, article, paragraph and
-    question id when the schema is wrong, an answer does not stand at its offset, an id repeats, or nothing is asked.
+    Contexts are shared between the examples of a paragraph. Raises SquadFormatError with file, article,
+    paragraph and question id when the schema is wrong, an answer does not stand at its offset, an id repeats,
+    or nothing is asked.
     """
     examples: list[Example] = []
     seen: set[str] = set()
     root = read_json(path)
     for a, article in enumerate(_list(root, "data", str(path))):
-        title = _text(article, "title", f"{path}: article {a}") if isinstance(article, dict) and "title" in article else ""
+        title = (
+            _text(article, "title", f"{path}: article {a}")
+            if isinstance(article, dict) and "title" in article
+            else ""
+        )
         where_article = f"{path}: article {a} {title!r}"
         for p, paragraph in enumerate(_list(article, "paragraphs", where_article)):
             where = f"{where_article}, paragraph {p}"
@@ -80,7 +92,9 @@ def read_squad(path: Path) -> list[Example]:
             for q, entry in enumerate(_list(paragraph, "qas", where)):
                 example = _read_question(entry, title, context, f"{where}, question {q}")
                 if example.id in seen:
-                    raise SquadFormatError(f"{where}: question id {example.id!r} occurs twice; ids must be unique")
+                    raise SquadFormatError(
+                        f"{where}: question id {example.id!r} occurs twice; ids must be unique"
+                    )
                 seen.add(example.id)
                 examples.append(example)
     if not examples:
@@ -104,7 +118,8 @@ def _read_question(entry: object, title: str, context: str, where: str) -> Examp
         found = context[start : start + len(text)] if start >= 0 else ""
         if found != text:
             raise SquadFormatError(
-                f"{where}: answer {text!r} is not at offset {start} of its context (found {found!r}); correct answer_start"
+                f"{where}: answer {text!r} is not at offset {start} of its context (found {found!r}); "
+                "correct answer_start"
             )
         answers.append(Answer(text, start))
     category = entry.get("category")
@@ -126,7 +141,9 @@ def _text(owner: object, key: str, where: str) -> str:
 
 
 def write_squad(path: Path, articles: list[dict[str, Any]], version: str) -> list[Example]:
-    """Write articles as SQuAD JSON and return what `read_squad` makes of them; what it refuses is not kept."""
+    """Write articles as SQuAD JSON and return what `read_squad` makes of them; what it refuses is not
+    kept.
+    """
     read: list[Example] = []
     raw = json.dumps({"version": version, "data": articles}, ensure_ascii=False).encode()
     write_whole(path, raw, check=lambda partial: read.extend(read_squad(partial)))

@@ -15,7 +15,8 @@ from qa.text.answers import Candidate, Prediction, decode
 from qa.text.features import Window, make_windows
 from qa.text.settings import QASettings
 
-AT_ONCE = 250_000  # characters of passages, some 350 windows of SQuAD's: few enough for memory, enough to batch like lengths
+# characters of passages, some 350 windows of SQuAD's: few enough for memory, enough to batch like lengths
+AT_ONCE = 250_000
 
 
 def predict(
@@ -35,7 +36,9 @@ def answer_text(example: Example, prediction: Prediction, null_threshold: float 
     return example.context[best.start : best.end] if best else ""
 
 
-def score(examples: Sequence[Example], predictions: Sequence[Prediction], null_threshold: float | None) -> dict[str, Any]:
+def score(
+    examples: Sequence[Example], predictions: Sequence[Prediction], null_threshold: float | None
+) -> dict[str, Any]:
     """The official keys, and the best F1 any threshold reaches with the threshold that reaches it."""
     answers = {e.id: answer_text(e, p, null_threshold) for e, p in zip(examples, predictions, strict=True)}
     raw = {e.id: answer_text(e, p, None) for e, p in zip(examples, predictions, strict=True)}
@@ -45,48 +48,70 @@ def score(examples: Sequence[Example], predictions: Sequence[Prediction], null_t
 
 
 def parts(examples: Sequence[Example], first: int = 0) -> Iterator[Sequence[Example]]:
-    """The examples from `first` on, in stretches whose passages have AT_ONCE characters together, or of one example."""
+    """The examples from `first` on, in stretches whose passages have AT_ONCE characters together, or of one
+    example."""
     n_characters = 0
     for last, example in enumerate(examples[first:], start=first):
         if last > first and n_characters + len(example.context) > AT_ONCE:
             yield examples[first:last]
-            first, n_characters = last, 0
+            first = last
+            n_characters = 0
         n_characters += len(example.context)
     if first < len(examples):
         yield examples[first:]
 
 
 def evaluate_runtime(
-    runtime: Runtime, model: ModelFolder, examples: Sequence[Example], *, progress: bool = False, journal: Journal | None = None
+    runtime: Runtime,
+    model: ModelFolder,
+    examples: Sequence[Example],
+    *,
+    progress: bool = False,
+    journal: Journal | None = None,
 ) -> tuple[dict[str, Any], list[Prediction]]:
-    """Run a loaded model over examples: (scores with n_windows, predictions, each with its best candidate alone).
+    """Run a loaded model over examples: (scores with n_windows, predictions, each with its best candidate
+    alone).
 
-    Windows and logits are those of a part of the examples at a time, so that memory does not grow with their number. What the
-    `journal` has is not computed again.
+    Windows and logits are those of a part of the examples at a time, so that memory does not grow with their
+    number. What the `journal` has is not computed again.
     """
-    tokenizer, entries = model.tokenizer(), list(journal.entries) if journal else []
+    tokenizer = model.tokenizer()
+    entries = list(journal.entries) if journal else []
     predictions = [_prediction(row) for entry in entries for row in entry["predictions"]]
     n_windows = sum(entry["n_windows"] for entry in entries)
     n_done = len(predictions)
-    with tqdm(total=len(examples), initial=n_done, desc=runtime.name, unit="question", disable=not progress, delay=1.0) as bar:
+    with tqdm(
+        total=len(examples),
+        initial=n_done,
+        desc=runtime.name,
+        unit="question",
+        disable=not progress,
+        delay=1.0,
+    ) as bar:
         for part in parts(examples, n_done):
             windows = make_windows(part, tokenizer, model.settings)
             found = predict(part, windows, run_windows(runtime, windows), model.settings)
-            predictions += [Prediction(prediction.candidates[:1], prediction.null_score) for prediction in found]
+            predictions += [
+                Prediction(prediction.candidates[:1], prediction.null_score) for prediction in found
+            ]
             n_windows += len(windows)
             if journal is not None:
-                journal.add({"predictions": [_row(prediction) for prediction in found], "n_windows": len(windows)})
+                journal.add(
+                    {"predictions": [_row(prediction) for prediction in found], "n_windows": len(windows)}
+                )
             bar.update(len(part))
     return score(examples, predictions, model.settings.null_threshold) | {"n_windows": n_windows}, predictions
 
 
 def _row(prediction: Prediction) -> list[float]:
-    """A prediction as a journal has it: null score and, where there is one, score, start and end of the best candidate."""
-    return [prediction.null_score, *(value for best in prediction.candidates[:1] for value in (best.score, best.start, best.end))]
+    """A prediction as a journal has it: null score and, where there is one, score, start and end of the best
+    candidate."""
+    return [
+        prediction.null_score,
+        *(value for best in prediction.candidates[:1] for value in (best.score, best.start, best.end)),
+    ]
 
 
 def _prediction(row: Sequence[Any]) -> Prediction:
     null_score, *best = row
     return Prediction((Candidate(*best),) if best else (), null_score)
-
-

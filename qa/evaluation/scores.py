@@ -1,4 +1,5 @@
-"""The scores that a bundle's manifest and card have of it, when questions to score it on were given as it was made."""
+"""The scores that a bundle's manifest and card have of it, when questions to score it on were given as it was
+made."""
 
 import sys
 from collections.abc import Sequence
@@ -35,7 +36,8 @@ def load_eval(data: str | None) -> EvalData | None:
 
 
 def scores_of(runtime: Runtime, model: ModelFolder, data: EvalData) -> dict[str, Any]:
-    """What the manifest has under `scores`: the data's name and hash, EM and F1 as the official script counts, intervals."""
+    """What the manifest has under `scores`: the data's name and hash, EM and F1 as the official script
+    counts, intervals."""
     scores, predictions = evaluate_runtime(runtime, model, data.examples, progress=sys.stderr.isatty())
     intervals = score_intervals(data.examples, predictions, model.settings.null_threshold)
     return {"data": data_reference(data.file), **scores, **intervals}
@@ -44,9 +46,14 @@ def scores_of(runtime: Runtime, model: ModelFolder, data: EvalData) -> dict[str,
 def score_intervals(
     examples: Sequence[Example], predictions: Sequence[Prediction], null_threshold: float | None
 ) -> dict[str, Any]:
-    """n_articles and, where these are enough, exact_interval and f1_interval: [low, high] in percent, at 95 %."""
+    """n_articles and, where these are enough, exact_interval and f1_interval: [low, high] in percent, at 95
+    %."""
     articles = [e.title for e in examples]
     answers = [answer_text(e, p, null_threshold) for e, p in zip(examples, predictions, strict=True)]
-    scores = 100 * np.array([question_scores(e, answer) for e, answer in zip(examples, answers, strict=True)])  # (Q, 2)
-    found = {f"{name}_interval": article_interval(scores[:, i], articles) for i, name in enumerate(("exact", "f1"))}
+    scores = 100 * np.array(
+        [question_scores(e, answer) for e, answer in zip(examples, answers, strict=True)]
+    )  # (Q, 2)
+    found = {
+        f"{name}_interval": article_interval(scores[:, i], articles) for i, name in enumerate(("exact", "f1"))
+    }
     return {"n_articles": len(set(articles)), **{name: list(ends) for name, ends in found.items() if ends}}

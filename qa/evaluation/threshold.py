@@ -1,7 +1,7 @@
 """The no-answer threshold: searched on training articles held out for it, again for every artefact.
 
-A model trained on answerable questions only has no threshold and always answers. The held-out questions travel in the bundle,
-so that an export can search again with its own logits.
+A model trained on answerable questions only has no threshold and always answers. The held-out questions
+travel in the bundle, so that an export can search again with its own logits.
 """
 
 import gzip
@@ -33,21 +33,24 @@ N_DRAWS = 200
 
 
 def hold_out(examples: list[Example]) -> tuple[list[Example], list[Example]]:
-    """(to train on, held out) as `split_articles` gives them, but all to train on where every question is answerable."""
+    """(to train on, held out) as `split_articles` gives them, but all to train on where every question is
+    answerable."""
     return (examples, []) if all(e.answers for e in examples) else split_articles(examples)
 
 
 def split_articles(examples: list[Example]) -> tuple[list[Example], list[Example]]:
     """(to train on, held out): the last articles, about 5 % of the questions.
 
-    Of a file with fewer articles than that takes, or without titles, the last passages. Those with far more questions are left to
-    train on; where all have, the smallest is held out.
+    Of a file with fewer articles than that takes, or without titles, the last passages. Those with far more
+    questions are left to train on; where all have, the smallest is held out.
     """
     few_articles = len({e.title for e in examples}) < 1 / HELD_OUT_SHARE
     parts = [e.context if few_articles else e.title for e in examples]
     sizes = Counter(parts)  # in the order of the file
     last = list(sizes)[:0:-1]  # the first stays to train on
-    wanted, held, n = HELD_OUT_SHARE * len(examples), set(), 0
+    wanted = HELD_OUT_SHARE * len(examples)
+    held = set()
+    n = 0
     for part in [p for p in last if sizes[p] <= 2 * wanted] or sorted(last, key=sizes.__getitem__)[:1]:
         if n >= wanted:
             break
@@ -58,7 +61,8 @@ def split_articles(examples: list[Example]) -> tuple[list[Example], list[Example
 
 
 def save_held_out(examples: Sequence[Example], folder: Path) -> None:
-    """Write at most 1,000 of the held-out questions, evenly chosen, as a SQuAD file; nothing when there are none."""
+    """Write at most 1,000 of the held-out questions, evenly chosen, as a SQuAD file; nothing when there are
+    none."""
     if not examples:
         return
     data: list[dict[str, Any]] = []
@@ -77,17 +81,22 @@ def copy_held_out(source: Path, folder: Path) -> None:
 
 
 def steady_threshold(examples: Sequence[Example], predictions: Sequence[Prediction]) -> float:
-    """The threshold on (null score - best answer's score) that maximizes F1, averaged over N_DRAWS draws of the questions.
+    """The threshold on (null score - best answer's score) that maximizes F1, averaged over N_DRAWS draws of
+    the questions.
 
-    F1 against the threshold is a jagged plateau, and its highest point moves far with the questions; the mean of the highest
-    points of many draws (bagging, Breiman 1996) moves less. Questions with and without an answer count alike: a third of
-    SQuAD 2.0's training questions have none, half of those it is measured on, and of a user's questions nobody knows. 0 stands
-    where no answering at all would be best, as in the official script: a model that is never to answer is no use.
+    F1 against the threshold is a jagged plateau, and its highest point moves far with the questions; the mean
+    of the highest points of many draws (bagging, Breiman 1996) moves less. Questions with and without an
+    answer count alike: a third of SQuAD 2.0's training questions have none, half of those it is measured on,
+    and of a user's questions nobody knows. 0 stands where no answering at all would be best, as in the
+    official script: a model that is never to answer is no use.
     """
     answerable = np.array([has_answer(e) for e in examples])
-    gains = np.array([gain_of_answering(e, answer_text(e, p, None)) for e, p in zip(examples, predictions, strict=True)])
+    gains = np.array(
+        [gain_of_answering(e, answer_text(e, p, None)) for e, p in zip(examples, predictions, strict=True)]
+    )
     differences = np.array([p.null_difference for p in predictions])
-    rng, weights = np.random.default_rng(0), np.zeros((N_DRAWS, len(examples)))
+    rng = np.random.default_rng(0)
+    weights = np.zeros((N_DRAWS, len(examples)))
     for kind in (True, False):
         (those,) = np.nonzero(answerable == kind)
         if n := len(those):
@@ -98,7 +107,9 @@ def steady_threshold(examples: Sequence[Example], predictions: Sequence[Predicti
     return float(np.where(totals.max(axis=1) > 0, best, 0.0).mean())
 
 
-def tune(runtime: Runtime, tokenizer: Tokenizer, settings: QASettings, examples: Sequence[Example]) -> QASettings:
+def tune(
+    runtime: Runtime, tokenizer: Tokenizer, settings: QASettings, examples: Sequence[Example]
+) -> QASettings:
     """Settings with the `steady_threshold` of `examples`; unchanged when there are none."""
     if not examples:
         return settings

@@ -1,4 +1,5 @@
-"""Kinds of bundles: one entry for each runtime, with what its weights are called, what loads them and how tables name it."""
+"""Kinds of bundles: one entry for each runtime, with what its weights are called, what loads them and how
+tables name it."""
 
 from dataclasses import dataclass
 from pkgutil import resolve_name
@@ -41,16 +42,29 @@ class Kind:
 
 ENTRIES = (
     Kind(
-        name="pytorch", weights="model.safetensors", loader="qa.runtime.runtimes:TorchRuntime", runtime="PyTorch", package="torch",
-        library="pocketqa", exported=False,
+        name="pytorch",
+        weights="model.safetensors",
+        loader="qa.runtime.runtimes:TorchRuntime",
+        runtime="PyTorch",
+        package="torch",
+        library="pocketqa",
+        exported=False,
     ),
     Kind(
-        name="onnx", weights="model.onnx", loader="qa.runtime.engines:OnnxRuntime", runtime="ONNX Runtime", package="onnxruntime",
+        name="onnx",
+        weights="model.onnx",
+        loader="qa.runtime.engines:OnnxRuntime",
+        runtime="ONNX Runtime",
+        package="onnxruntime",
         library="onnx",
     ),
     Kind(
-        name="tflite", weights="model.tflite", loader="qa.runtime.engines:LiteRTRuntime", runtime="LiteRT", package="ai-edge-litert",
+        name="tflite",
+        weights="model.tflite",
+        loader="qa.runtime.engines:LiteRTRuntime",
+        runtime="LiteRT",
+        package="ai-edge-litert",
         library="litert",
     ),
-)  # fmt: skip
+)
 KINDS = {kind.name: kind for kind in ENTRIES}

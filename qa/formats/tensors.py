@@ -16,13 +16,18 @@ Inputs = dict[str, np.ndarray]
 Logits = tuple[np.ndarray, np.ndarray]
 
 
-def padded_inputs(windows: Sequence[Any], context_begin: Sequence[int], length: int, pad_id: int = 0) -> Inputs:
-    """A model's inputs, (B, T) int64 each, of windows of tokens (at most T,) whose contexts begin there; T is `length`.
+def padded_inputs(
+    windows: Sequence[Any], context_begin: Sequence[int], length: int, pad_id: int = 0
+) -> Inputs:
+    """A model's inputs, (B, T) int64 each, of windows of tokens (at most T,) whose contexts begin there; T is
+    `length`.
 
     Token types are 0 for the question's part, 1 for the context's, 0 for padding.
     """
     shape = (len(windows), length)
-    ids, mask, types = np.full(shape, pad_id, np.int64), np.zeros(shape, np.int64), np.zeros(shape, np.int64)
+    ids = np.full(shape, pad_id, np.int64)
+    mask = np.zeros(shape, np.int64)
+    types = np.zeros(shape, np.int64)
     for row, window in enumerate(windows):
         n = len(window)
         ids[row, :n], mask[row, :n], types[row, context_begin[row] : n] = window, 1, 1

@@ -3,4 +3,4 @@
 from qa.base.quiet import quiet_import
 
 with quiet_import():
-    import transformers.modeling_utils  # noqa: F401  which imports torchao where that is installed
+    import transformers.modeling_utils  # noqa: F401, it imports torchao where that is installed

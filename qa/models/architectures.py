@@ -1,7 +1,9 @@
-"""The registry of encoders and whole models: how each architecture is built, where its layers are, and what it wants as inputs.
+"""The registry of encoders and whole models: how each architecture is built, where its layers are, and what
+it wants as inputs.
 
-What differs between architectures stands here once; no other module asks which encoder it holds. MiniLM is a BERT of its own
-size: its published configurations say `bert` (MiniLMv2 has some that say `roberta`), and nothing more is needed for it.
+What differs between architectures stands here once; no other module asks which encoder it holds. MiniLM is a
+BERT of its own size: its published configurations say `bert` (MiniLMv2 has some that say `roberta`), and
+nothing more is needed for it.
 """
 
 from collections.abc import Callable, Sequence
@@ -68,46 +70,73 @@ class LayerParts:
 def _bert_parts(layer: Any) -> LayerParts:
     attention = layer.attention.self
     return LayerParts(
-        attention.query, attention.key, attention.value, layer.attention.output.dense,
-        layer.intermediate.dense, layer.output.dense, attention.attention_head_size, attention.dropout,
-    )  # fmt: skip
+        attention.query,
+        attention.key,
+        attention.value,
+        layer.attention.output.dense,
+        layer.intermediate.dense,
+        layer.output.dense,
+        attention.attention_head_size,
+        attention.dropout,
+    )
 
 
 def _distilbert_parts(layer: Any) -> LayerParts:
     attention = layer.attention
     return LayerParts(
-        attention.q_lin, attention.k_lin, attention.v_lin, attention.out_lin,
-        layer.ffn.lin1, layer.ffn.lin2, attention.attention_head_size, attention.dropout,
-    )  # fmt: skip
+        attention.q_lin,
+        attention.k_lin,
+        attention.v_lin,
+        attention.out_lin,
+        layer.ffn.lin1,
+        layer.ffn.lin2,
+        attention.attention_head_size,
+        attention.dropout,
+    )
 
 
 def _albert_parts(layer: Any) -> LayerParts:
     attention = layer.attention
     return LayerParts(
-        attention.query, attention.key, attention.value, attention.dense,
-        layer.ffn, layer.ffn_output, attention.attention_head_size, attention.attention_dropout,
-    )  # fmt: skip
+        attention.query,
+        attention.key,
+        attention.value,
+        attention.dense,
+        layer.ffn,
+        layer.ffn_output,
+        attention.attention_head_size,
+        attention.attention_dropout,
+    )
 
 
 def _mpnet_parts(layer: Any) -> LayerParts:
     attention = layer.attention.attn
     return LayerParts(
-        attention.q, attention.k, attention.v, attention.o,
-        layer.intermediate.dense, layer.output.dense, attention.attention_head_size, attention.dropout, attention.keep_heads,
-    )  # fmt: skip
+        attention.q,
+        attention.k,
+        attention.v,
+        attention.o,
+        layer.intermediate.dense,
+        layer.output.dense,
+        attention.attention_head_size,
+        attention.dropout,
+        attention.keep_heads,
+    )
 
 
 def _build_albert(config: Any) -> PreTrainedModel:
     if (config.num_hidden_groups, config.inner_group_num) != (1, 1):
         raise OptionError(
-            f"encoder config: num_hidden_groups {config.num_hidden_groups} and inner_group_num {config.inner_group_num}; only an "
+            f"encoder config: num_hidden_groups {config.num_hidden_groups} and inner_group_num "
+            f"{config.inner_group_num}; only an "
             "ALBERT that runs one layer again and again (1 and 1, as every published one) is supported"
         )
     return AlbertModel(config, add_pooling_layer=False)
 
 
 def _additive(attention_mask: Tensor, dtype: torch.dtype) -> Tensor:
-    """Made here, the same in training and in every exported graph: Hugging Face's own brings operators old runtimes refuse."""
+    """Made here, the same in training and in every exported graph: Hugging Face's own brings operators old
+    runtimes refuse."""
     return (1.0 - attention_mask[:, None, None, :].to(dtype)) * MASKED  # (B, 1, 1, T)
 
 
@@ -138,7 +167,9 @@ def _no_types(token_type_ids: Tensor) -> dict[str, Tensor]:
 
 @dataclass(frozen=True)
 class EncoderType:
-    """One architecture; `config` is transformers' configuration of it, `model` the model that `build` made."""
+    """One architecture; `config` is transformers' configuration of it, `model` the model that `build`
+    made.
+    """
 
     config_class: type[PretrainedConfig]
     build: Callable[[Any], Any]
@@ -146,7 +177,8 @@ class EncoderType:
     layers: Callable[[Any], Sequence[nn.Module]]
     """From model: the layer of each step, first to last; one that runs again and again is listed as often."""
     parts: Callable[[Any], LayerParts] | None
-    """From one layer; None when a layer is not one attention and one feed-forward network, and cannot be pruned as such."""
+    """From one layer; None when a layer is not one attention and one feed-forward network, and cannot be
+    pruned as such."""
     embed_inputs: Callable[[Any, Tensor, Tensor], dict[str, Tensor]] = _ids
     """From model, input_ids and attention_mask (B, T): the arguments by which the model gets its words."""
     mask: Callable[[Tensor, torch.dtype], Tensor] = _additive
@@ -156,7 +188,8 @@ class EncoderType:
     first_position: Callable[[Any], int] = lambda config: 0
     """From config: the position id of a window's first token."""
     question_answering: str = ""
-    """transformers' class for question answering with it; none for a whole model, which transformers does not have."""
+    """transformers' class for question answering with it; none for a whole model, which transformers does not
+    have."""
     unprunable: str = ""
     """Why `parts` is None."""
     no_tflite: str = ""
@@ -223,7 +256,8 @@ ENCODERS: dict[str, EncoderType] = {
         lambda c: MobileBertModel(c, add_pooling_layer=False),
         lambda m: m.encoder.layer,
         None,
-        # Each word is joined with its neighbours: beside padding it would have another one than at the end of a window.
+        # Each word is joined with its neighbours: beside padding it would have another one than at the end of
+        # a window.
         embed_inputs=_embeds_without_padding,
         question_answering="MobileBertForQuestionAnswering",
         unprunable="each of its layers stacks several narrow feed-forward networks inside a bottleneck",

@@ -1,14 +1,17 @@
-"""BiDAF (Seo et al. 2017): bidirectional LSTMs, and attention between passage and question that flows both ways.
+"""BiDAF (Seo et al. 2017): bidirectional LSTMs, and attention between passage and question that flows both
+ways.
 
-A small student that a BERT can teach: it reads the teacher's tokens, so their logits can be compared. The question ([CLS],
-question, [SEP]) is looked for in the first 66 positions of a window. The passage's tokens are moved up behind [CLS], which
-stands for "no answer", so that its LSTMs read it as one text; the states go back to their places in the window.
+A small student that a BERT can teach: it reads the teacher's tokens, so their logits can be compared. The
+question ([CLS], question, [SEP]) is looked for in the first 66 positions of a window. The passage's tokens
+are moved up behind [CLS], which stands for "no answer", so that its LSTMs read it as one text; the states go
+back to their places in the window.
 
 Letters: B batch, T tokens of a window, Q its first 66, D width of an LSTM's one direction.
 
-Departures: WordPiece tokens instead of words, with the teacher's embeddings (trained on) instead of GloVe; [CLS] in front of
-the passage, and [CLS] and [SEP] around the question; one bias for each gate where torch's LSTM has two. A character vector's
-8 values are those of the paper's published code; the end is predicted as the paper says, which that code does not do.
+Departures: WordPiece tokens instead of words, with the teacher's embeddings (trained on) instead of GloVe;
+[CLS] in front of the passage, and [CLS] and [SEP] around the question; one bias for each gate where torch's
+LSTM has two. A character vector's 8 values are those of the paper's published code; the end is predicted as
+the paper says, which that code does not do.
 """
 
 import torch
@@ -44,9 +47,9 @@ class BiDAFConfig(PretrainedConfig):
 class BiLSTM(nn.Module):
     """A bidirectional LSTM that reads padding, which stands behind the tokens, as if it were not there.
 
-    torch's LSTM has no mask: backwards it would come to the last token with what it made of padding. Here a token has one
-    more input, 1, whose weights are the gates' biases, and padding has zeros alone. Without any other bias an LSTM in its
-    initial state (0, 0) makes 0 of zeros and stays in it.
+    torch's LSTM has no mask: backwards it would come to the last token with what it made of padding. Here a
+    token has one more input, 1, whose weights are the gates' biases, and padding has zeros alone. Without any
+    other bias an LSTM in its initial state (0, 0) makes 0 of zeros and stays in it.
     """
 
     def __init__(self, input_size: int, width: int, dropout: float) -> None:
@@ -55,20 +58,24 @@ class BiLSTM(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, states: Tensor, mask: Tensor) -> Tensor:
-        """States (B, T, input size), mask (B, T) with zeros only at the end -> (B, T, 2 D); of padding it means nothing."""
+        """States (B, T, input size), mask (B, T) with zeros only at the end -> (B, T, 2 D); of padding it
+        means nothing."""
         tokens = mask[..., None]
         return self.lstm(torch.cat([self.dropout(states) * tokens, tokens], dim=-1))[0]
 
 
 class AttentionFlow(TrilinearScores):
-    """Each token of the passage beside what it finds in the question, and what of the passage the question asks for.
+    """Each token of the passage beside what it finds in the question, and what of the passage the question
+    asks for.
 
     Section 2, layer 4, with h the passage, u the question and S[i, j] = w . [h_i, u_j, h_i * u_j]:
 
         u~_i = softmax_j(S[i, :]) u,   h~ = softmax_i(max_j S[i, j]) h,   G = [h, u~, h * u~, h * h~]
     """
 
-    def forward(self, passage: Tensor, question: Tensor, passage_mask: Tensor, question_mask: Tensor) -> Tensor:
+    def forward(
+        self, passage: Tensor, question: Tensor, passage_mask: Tensor, question_mask: Tensor
+    ) -> Tensor:
         """Passage (B, T, 2 D), question (B, Q, 2 D), their masks (B, T) and (B, Q) -> (B, T, 8 D)."""
         scores = self.scores(passage, question) + (1 - question_mask[:, None, :]) * MASKED  # (B, T, Q)
         to_question = scores.softmax(dim=-1) @ question  # (B, T, 2 D)
@@ -78,10 +85,11 @@ class AttentionFlow(TrilinearScores):
 
 
 def passage_order(attention_mask: Tensor, token_type_ids: Tensor, positions: Tensor) -> tuple[Tensor, Tensor]:
-    """Where [CLS] and the passage's tokens stand in the window, one after the other, and the way back; (B, T) each.
+    """Where [CLS] and the passage's tokens stand in the window, one after the other, and the way back; (B, T)
+    each.
 
-    The passage moves up by question and [SEP]. What is behind it points at what is behind it in the window; what is before it
-    leads back to [CLS].
+    The passage moves up by question and [SEP]. What is behind it points at what is behind it in the window;
+    what is before it leads back to [CLS].
     """
     moved = ((attention_mask * (1 - token_type_ids)).sum(dim=1, keepdim=True) - 1).clamp(min=0)  # (B, 1)
     there = torch.minimum((positions + moved) * positions.clamp(max=1), positions[:, -1:])
@@ -97,20 +105,26 @@ class BiDAF(StandaloneModel):
     """All but the output layer; called as transformers' encoders are, with the plain padding mask."""
 
     def __init__(self, config: BiDAFConfig) -> None:
-        width, dropout = config.width, config.dropout
+        width = config.width
+        dropout = config.dropout
         super().__init__(TokenEmbedding(config, width))
         self.contextual = BiLSTM(2 * width, width, dropout)
         self.attend = AttentionFlow(2 * width)
         self.modelling = nn.ModuleList([BiLSTM(8 * width, width, dropout), BiLSTM(2 * width, width, dropout)])
         self.end = BiLSTM(2 * width, width, dropout)
 
-    def forward(self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor, position_ids: Tensor) -> BaseModelOutput:
-        """(B, T) each -> G, M and M2 side by side, (B, T, 12 D), at the window's tokens; 0 where no answer may stand."""
+    def forward(
+        self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor, position_ids: Tensor
+    ) -> BaseModelOutput:
+        """(B, T) each -> G, M and M2 side by side, (B, T, 12 D), at the window's tokens; 0 where no answer
+        may stand."""
         states = self.embedding(input_ids)  # (B, T, 2 D)
         window_mask = answer_tokens(states, attention_mask, token_type_ids)[..., None]  # (B, T, 1)
         there, back = passage_order(attention_mask, token_type_ids, position_ids)
         passage_mask = reordered(window_mask, there)[..., 0]  # (B, T)
-        question_mask = first_segment(states, attention_mask, token_type_ids)[:, :FIRST_SEGMENT_TOKENS]  # (B, Q)
+        question_mask = first_segment(states, attention_mask, token_type_ids)[
+            :, :FIRST_SEGMENT_TOKENS
+        ]  # (B, Q)
         passage = self.contextual(reordered(states, there), passage_mask)
         question = self.contextual(states[:, :FIRST_SEGMENT_TOKENS], question_mask)
         flow = self.attend(passage, question, passage_mask, question_mask)  # G
@@ -125,10 +139,13 @@ class BiDAFOutput(nn.Module):
     def __init__(self, config: BiDAFConfig) -> None:
         super().__init__()
         self.sizes = (8 * config.width, 2 * config.width, 2 * config.width)
-        self.start, self.end = nn.Linear(10 * config.width, 1), nn.Linear(10 * config.width, 1)
+        self.start = nn.Linear(10 * config.width, 1)
+        self.end = nn.Linear(10 * config.width, 1)
         self.dropout = nn.Dropout(config.dropout)
 
     def forward(self, states: Tensor, attention_mask: Tensor, token_type_ids: Tensor) -> Tensor:
         """(B, T, 12 D) -> (B, T, 2)."""
         flow, model, end = self.dropout(states).split(self.sizes, dim=-1)
-        return torch.cat([self.start(torch.cat([flow, model], -1)), self.end(torch.cat([flow, end], -1))], dim=-1)
+        return torch.cat(
+            [self.start(torch.cat([flow, model], -1)), self.end(torch.cat([flow, end], -1))], dim=-1
+        )

@@ -13,7 +13,9 @@ from qa.models.word_table import ProductQuantizedEmbedding
 
 
 class Encoder(nn.Module):
-    """An encoder behind one call, whatever its inputs are called; of a whole model, all but its output layer."""
+    """An encoder behind one call, whatever its inputs are called; of a whole model, all but its output
+    layer.
+    """
 
     positions: Tensor
 
@@ -42,7 +44,8 @@ class Encoder(nn.Module):
         return self.model.get_input_embeddings()
 
     def set_words(self, table: nn.Module) -> None:
-        """Put another word table, of the same vocabulary and width, in its place: (B, T) -> (B, T, its width)."""
+        """Put another word table, of the same vocabulary and width, in its place: (B, T) -> (B, T, its
+        width)."""
         self.model.set_input_embeddings(table)
 
     def check_length(self, max_length: int) -> None:
@@ -52,19 +55,27 @@ class Encoder(nn.Module):
 
     @property
     def layers(self) -> Sequence[nn.Module]:
-        """The layer of each step, in order; a shared one is there more than once. None for a whole model of other parts."""
+        """The layer of each step, in order; a shared one is there more than once. None for a whole model of
+        other parts."""
         return self.architecture.layers(self.model)
 
     def layer_parts(self, layers: Sequence[nn.Module] | None = None) -> list[LayerParts]:
-        """The Linear layers of `layers` (by default all), in order, a shared layer's once; none where they have no such parts."""
+        """The Linear layers of `layers` (by default all), in order, a shared layer's once; none where they
+        have no such parts."""
         parts = self.architecture.parts
-        return [] if parts is None else [parts(layer) for layer in dict.fromkeys(self.layers if layers is None else layers)]
+        return (
+            []
+            if parts is None
+            else [parts(layer) for layer in dict.fromkeys(self.layers if layers is None else layers)]
+        )
 
     def check_prunable(self, instead: str) -> None:
-        """OptionError, saying why and what to do instead, when there are no heads and neurons to remove from its layers."""
+        """OptionError, saying why and what to do instead, when there are no heads and neurons to remove from
+        its layers."""
         if self.architecture.parts is None:
             raise OptionError(
-                f"a {self.config.model_type} encoder cannot be pruned by heads and neurons: {self.architecture.unprunable}; "
+                f"a {self.config.model_type} encoder cannot be pruned by heads and neurons: "
+                f"{self.architecture.unprunable}; "
                 f"{instead}"
             )
 
@@ -73,11 +84,13 @@ class Encoder(nn.Module):
         reason = self.architecture.no_tflite
         if reason:
             name = self.config.model_type
-            raise UnsupportedExport(f"TFLite cannot express a {name} model: {reason}; use python -m export.onnx")
+            raise UnsupportedExport(
+                f"TFLite cannot express a {name} model: {reason}; use python -m export.onnx"
+            )
 
     def set_attention(self, implementation: str) -> None:
-        """Choose the attention: "sdpa" to compute; to export, "eager", which traces to plain, fusible operators, or another that
-        is registered with transformers.
+        """Choose the attention: "sdpa" to compute; to export, "eager", which traces to plain, fusible
+        operators, or another that is registered with transformers.
         """
         self.model.set_attn_implementation(implementation)
 
@@ -89,9 +102,11 @@ class Encoder(nn.Module):
         hidden_states: bool = False,
         position_ids: Tensor | None = None,
     ) -> tuple[Tensor, Sequence[Tensor]]:
-        """Last states (B, T, H), and with `hidden_states` also those after the embeddings and after every layer.
+        """Last states (B, T, H), and with `hidden_states` also those after the embeddings and after every
+        layer.
 
-        `position_ids` (B, T) default to first_position and those after it; an exporter may compute them its own way.
+        `position_ids` (B, T) default to first_position and those after it; an exporter may compute them its
+        own way.
         """
         mask = self.architecture.mask(attention_mask, self.model.dtype)
         if position_ids is None:

@@ -1,8 +1,10 @@
-"""How Hugging Face transformers names and stores a question-answering model: config.json, and the weights of encoder and head.
+"""How Hugging Face transformers names and stores a question-answering model: config.json, and the weights of
+encoder and head.
 
-There the encoder stands under its architecture's name ("bert.embeddings..."), and the head, one Linear, is "qa_outputs". What
-transformers has no class for (another head, pruned layers, a whole model) keeps our own names under the model type "pocketqa",
-which transformers refuses by name instead of filling in random weights.
+There the encoder stands under its architecture's name ("bert.embeddings..."), and the head, one Linear, is
+"qa_outputs". What transformers has no class for (another head, pruned layers, a whole model) keeps our own
+names under the model type "pocketqa", which transformers refuses by name instead of filling in random
+weights.
 """
 
 from collections.abc import Mapping
@@ -16,7 +18,8 @@ from qa.models.architectures import encoder_type
 OWN_TYPE = "pocketqa"
 HEAD = "qa_outputs"
 # Our names of the same: qa.models.model.QAModel's parts.
-_OWN_ENCODER, _OWN_HEAD = "encoder.model", "head.output"
+_OWN_ENCODER = "encoder.model"
+_OWN_HEAD = "head.output"
 
 
 def encoder_config(config: PretrainedConfig) -> dict[str, Any]:

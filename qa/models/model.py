@@ -41,7 +41,8 @@ def write_config(folder: Path, config: dict[str, Any]) -> None:
 class ParameterCounts:
     """Parameters in total, and without the lookup tables (word, position and token-type embeddings).
 
-    A product-quantized word table counts as the table that its codes stand for: it is another way to store one, as int8 is.
+    A product-quantized word table counts as the table that its codes stand for: it is another way to store
+    one, as int8 is.
     """
 
     total: int
@@ -51,34 +52,44 @@ class ParameterCounts:
 class QAModel(nn.Module):
     """Encoder plus head; a whole model's head is its output layer and has its name."""
 
-    def __init__(self, encoder: Encoder, head_name: str, activation: str = "gelu", seed: int | None = None) -> None:
+    def __init__(
+        self, encoder: Encoder, head_name: str, activation: str = "gelu", seed: int | None = None
+    ) -> None:
         super().__init__()
         self.encoder = encoder
-        self.head_name, self.activation = head_name, activation
+        self.head_name = head_name
+        self.activation = activation
         self.head = self._build_head(seed)
 
     def _build_head(self, seed: int | None) -> nn.Module:
-        own, name = self.encoder.architecture.output, self.encoder.config.model_type
+        own = self.encoder.architecture.output
+        name = self.encoder.config.model_type
         if own is None:
             return build_head(self.head_name, self.encoder.hidden_size, self.activation, seed)
         if self.head_name != name:
-            raise OptionError(f"{name} is a whole model with an output layer of its own; it takes no head {self.head_name!r}")
+            raise OptionError(
+                f"{name} is a whole model with an output layer of its own; it takes no head "
+                f"{self.head_name!r}"
+            )
         return own(self.encoder.config)
 
     def forward(
         self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor, hidden_states: bool = False
     ) -> dict[str, Any]:
-        """Logits by name; with `hidden_states` also `hidden_states`, the (B, T, H) after the embeddings and each layer."""
+        """Logits by name; with `hidden_states` also `hidden_states`, the (B, T, H) after the embeddings and
+        each layer."""
         states, all_states = self.encoder(input_ids, attention_mask, token_type_ids, hidden_states)
         start, end = self.head(states, attention_mask, token_type_ids).float().unbind(-1)  # each (B, T)
         output: dict[str, Any] = {"start_logits": start, "end_logits": end}
         return output | ({"hidden_states": all_states} if hidden_states else {})
 
     def check_windows(self, settings: QASettings) -> None:
-        """OptionError unless it has positions for windows of these settings, and reads all that they keep of a question."""
+        """OptionError unless it has positions for windows of these settings, and reads all that they keep of
+        a question."""
         self.encoder.check_length(settings.max_length)
         if any(isinstance(module, CUT_THE_QUESTION) for module in self.modules()):
-            n, wanted = settings.max_question_length, f"at most {LONGEST_QUESTION}, the longest that {self.head_name} reads"
+            n = settings.max_question_length
+            wanted = f"at most {LONGEST_QUESTION}, the longest that {self.head_name} reads"
             check_option(n <= LONGEST_QUESTION, "--max-question-length", n, wanted)
 
     def count_parameters(self) -> ParameterCounts:
@@ -91,7 +102,8 @@ class QAModel(nn.Module):
 
     def config(self) -> dict[str, Any]:
         """All that is needed to build the model again before its weights are loaded."""
-        parts, words = self.encoder.layer_parts(), self.encoder.words
+        parts = self.encoder.layer_parts()
+        words = self.encoder.words
         return {
             "encoder": encoder_config(self.encoder.config),
             "heads_per_layer": [p.n_heads for p in parts],
@@ -101,7 +113,8 @@ class QAModel(nn.Module):
         }
 
     def not_in_transformers(self, precision: str = "fp32") -> str:
-        """Why transformers has no class for this model; empty where AutoModelForQuestionAnswering opens its bundle."""
+        """Why transformers has no class for this model; empty where AutoModelForQuestionAnswering opens its
+        bundle."""
         if precision == "int8-weights":
             return "its weights are stored in int8"
         if not self.encoder.architecture.question_answering:
@@ -112,11 +125,16 @@ class QAModel(nn.Module):
             return "its word table is product-quantized"
         with torch.device("meta"):  # shapes alone
             whole = Encoder(self.encoder.config)
-        sizes = [[(p.n_heads, p.n_neurons) for p in encoder.layer_parts()] for encoder in (self.encoder, whole)]
+        sizes = [
+            [(p.n_heads, p.n_neurons) for p in encoder.layer_parts()] for encoder in (self.encoder, whole)
+        ]
         return "" if sizes[0] == sizes[1] else "its layers were pruned, each to a size of its own"
 
-    def save_pretrained(self, folder: Path, precision: str = "fp32", columns: Mapping[str, Tensor] | None = None) -> None:
-        """Write config.json and model.safetensors, the weights stored in fp32, fp16 or int8-weights (qa.models.storage)."""
+    def save_pretrained(
+        self, folder: Path, precision: str = "fp32", columns: Mapping[str, Tensor] | None = None
+    ) -> None:
+        """Write config.json and model.safetensors, the weights stored in fp32, fp16 or int8-weights
+        (qa.models.storage)."""
         tensors = stored(self.state_dict(), precision, columns)
         why_not = self.not_in_transformers(precision)
         config = {"model_type": OWN_TYPE, WHY_NOT_IN_TRANSFORMERS: why_not, **self.config()}
@@ -128,15 +146,18 @@ class QAModel(nn.Module):
 
     @classmethod
     def from_config(cls, config: dict[str, Any], where: str = "config") -> "QAModel":
-        """Build an untrained model from what `config()` gave or config.json holds; BundleError or OptionError name `where`."""
+        """Build an untrained model from what `config()` gave or config.json holds; BundleError or OptionError
+        name `where`."""
         try:
             config = config.get(OWN_TYPE, config)
-            encoder, head = dict(config["encoder"]), config["head"]
+            encoder = dict(config["encoder"])
+            head = config["head"]
             spec = encoder_type(encoder.pop("model_type"), where)
             model = cls(Encoder(spec.config_class(**encoder)), head["name"], head["activation"])
             shrink_to(model.encoder.layer_parts(), config["heads_per_layer"], config["neurons_per_layer"])
             if "word_table" in config:
-                n_tokens, width = model.encoder.words.num_embeddings, model.encoder.words.embedding_dim
+                n_tokens = model.encoder.words.num_embeddings
+                width = model.encoder.words.embedding_dim
                 model.encoder.set_words(ProductQuantizedEmbedding(n_tokens, width, config["word_table"]))
         except OptionError:
             raise
@@ -159,5 +180,7 @@ class QAModel(nn.Module):
                     raise TypeError(f"{name} is {tensors[name].dtype}, wanted {own.dtype}")
             model.load_state_dict(tensors)
         except Exception as error:  # safetensors raises its own type, torch a RuntimeError listing every name
-            raise BundleError(f"{folder / WEIGHTS}: does not fit {CONFIG} ({str(error).splitlines()[0]})") from None
+            raise BundleError(
+                f"{folder / WEIGHTS}: does not fit {CONFIG} ({str(error).splitlines()[0]})"
+            ) from None
         return model.eval()

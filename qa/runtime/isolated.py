@@ -1,7 +1,9 @@
-"""A runtime in a process of its own: a model file that crashes its runtime ends that process, and the caller gets an error.
+"""A runtime in a process of its own: a model file that crashes its runtime ends that process, and the caller
+gets an error.
 
-Runtimes trust the files they are given (SECURITY.md). Half of this module runs in the caller, half as `python -m qa.runtime.isolated`;
-between them go frames of eight bytes that say how long what follows is, and arrays as numpy's npz.
+Runtimes trust the files they are given (SECURITY.md). Half of this module runs in the caller, half as `python
+-m qa.runtime.isolated`; between them go frames of eight bytes that say how long what follows is, and arrays
+as numpy's npz.
 """
 
 import contextlib
@@ -28,9 +30,11 @@ NAMES = ("name", "package", "version")
 
 
 class IsolatedRuntime:
-    """Any runtime, with its probe, computing elsewhere; as fast but for the milliseconds that starting a process takes.
+    """Any runtime, with its probe, computing elsewhere; as fast but for the milliseconds that starting a
+    process takes.
 
-    Raises what `load_runtime` raises, and BundleError when the process dies of the file, while loading or later.
+    Raises what `load_runtime` raises, and BundleError when the process dies of the file, while loading or
+    later.
     """
 
     def __init__(self, bundle: Bundle, threads: int, *, probe: bool = True) -> None:
@@ -38,8 +42,11 @@ class IsolatedRuntime:
         words = [sys.executable, "-m", __name__, str(bundle.path.absolute()), str(threads), str(int(probe))]
         here = str(Path(__file__).parents[2])
         paths = os.pathsep.join([here, *filter(None, [os.environ.get("PYTHONPATH")])])
-        pipe, environment = subprocess.PIPE, {**os.environ, "PYTHONPATH": paths}
-        self._process = subprocess.Popen(words, env=environment, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL)
+        pipe = subprocess.PIPE
+        environment = {**os.environ, "PYTHONPATH": paths}
+        self._process = subprocess.Popen(
+            words, env=environment, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL
+        )
         weakref.finalize(self, _end, self._process)
         loaded = self._answer()
         self.name, self.package, self.version = (str(loaded[key]) for key in NAMES)
@@ -69,7 +76,10 @@ class IsolatedRuntime:
     def _died(self) -> None:
         code = self._process.wait()
         how = f"of {signal.Signals(-code).name}" if code < 0 else f"with code {code}"
-        raise BundleError(f"{self._weights}: its runtime died {how} while it loaded or computed it; the file is not to be used")
+        raise BundleError(
+            f"{self._weights}: its runtime died {how} while it loaded or computed it; the file is not to be "
+            "used"
+        )
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:
@@ -99,7 +109,8 @@ def _read(stream: IO[bytes]) -> dict[str, np.ndarray] | None:
 
 
 def _serve(path: Path, threads: int, probe: bool) -> None:
-    """Load, say what was loaded, then answer until the caller goes; what is wrong with the file is said by frame too."""
+    """Load, say what was loaded, then answer until the caller goes; what is wrong with the file is said by
+    frame too."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the caller's, who then goes
     requests = sys.stdin.buffer
     answers = os.fdopen(os.dup(1), "wb")
@@ -107,7 +118,10 @@ def _serve(path: Path, threads: int, probe: bool) -> None:
     try:
         runtime = load_runtime(open_bundle(path), threads, probe=probe)
         names = {key: getattr(runtime, key) for key in NAMES}
-        _write(answers, {**names, "max_batch": runtime.max_batch, "lengths": np.array(runtime.lengths or (), np.int64)})
+        _write(
+            answers,
+            {**names, "max_batch": runtime.max_batch, "lengths": np.array(runtime.lengths or (), np.int64)},
+        )
         while (inputs := _read(requests)) is not None:
             start, end = runtime(inputs)
             _write(answers, {"start": start, "end": end})
@@ -116,7 +130,10 @@ def _serve(path: Path, threads: int, probe: bool) -> None:
     except BrokenPipeError:
         pass
     except Exception as error:  # of the runtime, while it computes
-        _write(answers, {"error": BundleError.__name__, "message": f"{path}: cannot be computed ({one_line(error)})"})
+        _write(
+            answers,
+            {"error": BundleError.__name__, "message": f"{path}: cannot be computed ({one_line(error)})"},
+        )
 
 
 if __name__ == "__main__":

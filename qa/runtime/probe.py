@@ -1,7 +1,8 @@
 """The probe: real windows with the logits PyTorch gave, to catch a runtime that computes a model wrongly.
 
-Old runtimes load a file of newer operators without complaint and return garbage; only computing shows it. Where a model has
-signatures of fixed lengths, each is a graph of its own, and the probe has a window for each.
+Old runtimes load a file of newer operators without complaint and return garbage; only computing shows it.
+Where a model has signatures of fixed lengths, each is a graph of its own, and the probe has a window for
+each.
 """
 
 import json
@@ -31,7 +32,8 @@ class Probe:
 
     windows: Sequence[ProbeWindow]
     tolerance: Mapping[str, float]
-    """By precision: largest root-mean-square difference, relative to the logits' own deviation within a window."""
+    """By precision: largest root-mean-square difference, relative to the logits' own deviation within a
+    window."""
 
     def allowed(self, precision: str) -> float:
         """The tolerance for a file of this precision, never above the precision's own."""
@@ -40,7 +42,9 @@ class Probe:
 
 
 def write_probe(windows: Sequence[ProbeWindow], tolerance: Mapping[str, float] | None = None) -> str:
-    """The probe as JSON, logits to six digits; without a `tolerance` by precision, those of the precisions."""
+    """The probe as JSON, logits to six digits; without a `tolerance` by precision, those of the
+    precisions.
+    """
     rows = [
         {
             "input_ids": w.input_ids.tolist(),
@@ -68,7 +72,9 @@ def read_probe(text: str | bytes, where: str) -> Probe:
             for row in probe["windows"]
         ]
         tolerance = {name: float(value) for name, value in probe.get("tolerance", {}).items()}
-        if not windows or any(not (w.input_ids.shape == w.start_logits.shape == w.end_logits.shape) for w in windows):
+        if not windows or any(
+            not (w.input_ids.shape == w.start_logits.shape == w.end_logits.shape) for w in windows
+        ):
             raise ValueError("no windows, or lengths that differ")
         if not all(value > 0 for value in tolerance.values()):
             raise ValueError("a tolerance that is not above 0")
@@ -79,16 +85,20 @@ def read_probe(text: str | bytes, where: str) -> Probe:
 
 def check_covers(windows: Sequence[ProbeWindow], lengths: Sequence[int], where: str) -> None:
     """BundleError unless each of a model's lengths is the smallest that fits one of the windows."""
-    fitting = {min((length for length in lengths if length >= len(w.input_ids)), default=None) for w in windows}
+    fitting = {
+        min((length for length in lengths if length >= len(w.input_ids)), default=None) for w in windows
+    }
     missing = [length for length in lengths if length not in fitting]
     if missing:
         raise BundleError(
-            f"{where}: has no window for the signature of {missing[0]} tokens, so nothing shows that it is computed rightly; "
+            f"{where}: has no window for the signature of {missing[0]} tokens, so nothing shows that it is "
+            "computed rightly; "
             "export the model again"
         )
 
 
 def relative_difference(reference: np.ndarray, seen: np.ndarray) -> float:
-    """Root-mean-square difference divided by the reference's standard deviation; infinite when `seen` has NaN."""
+    """Root-mean-square difference divided by the reference's standard deviation; infinite when `seen` has
+    NaN."""
     difference = float(np.sqrt(np.mean((np.asarray(seen, np.float64) - reference) ** 2)))
     return difference / max(float(np.std(reference)), 1e-6) if np.isfinite(difference) else float("inf")

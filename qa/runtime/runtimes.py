@@ -1,7 +1,7 @@
 """Any runtime behind one call: a batch of windows in, start and end logits out.
 
-`load_runtime` opens the right one for a bundle and, for exported models, runs the bundle's probe first: a runtime that
-computes this model wrongly is refused before it can answer.
+`load_runtime` opens the right one for a bundle and, for exported models, runs the bundle's probe first: a
+runtime that computes this model wrongly is refused before it can answer.
 """
 
 import contextlib
@@ -26,8 +26,8 @@ from qa.text.features import Window, collate
 class Runtime(Protocol):
     """One loaded model. Calling it maps (B, T) inputs to (start, end) logits, each (B, T) float32.
 
-    Its class is called with the path of the weights and a number of threads, and has `library()`, which imports what it computes
-    with, so that loading can be timed alone.
+    Its class is called with the path of the weights and a number of threads, and has `library()`, which
+    imports what it computes with, so that loading can be timed alone.
     """
 
     name: str
@@ -62,7 +62,9 @@ class TorchRuntime:
         torch = self.library()
         from qa.models.model import QAModel
 
-        self._torch, self.device, self._threads = torch, device, threads
+        self._torch = torch
+        self.device = device
+        self._threads = threads
         self.version = str(torch.__version__)
         self.name = f"{self.package} {self.version}"
         self.model = QAModel.from_pretrained(weights.parent).to(device)
@@ -71,7 +73,9 @@ class TorchRuntime:
         """Logits of a batch, (B, T) each."""
         torch = self._torch
         with self._own_threads(), torch.inference_mode():
-            output = self.model(**{name: torch.from_numpy(array).to(self.device) for name, array in inputs.items()})
+            output = self.model(
+                **{name: torch.from_numpy(array).to(self.device) for name, array in inputs.items()}
+            )
         return output["start_logits"].cpu().numpy(), output["end_logits"].cpu().numpy()
 
     @contextlib.contextmanager
@@ -88,18 +92,24 @@ class TorchRuntime:
 def load_runtime(bundle: ModelFolder, threads: int | None = None, *, probe: bool = True) -> Runtime:
     """Load a bundle's model and let its probe decide whether this runtime may answer.
 
-    `threads` defaults to all cores. Raises ProbeError when the runtime computes this model wrongly, BundleError when the
-    probe leaves a length of the model uncomputed, or the windows are longer than a PyTorch model has positions for.
+    `threads` defaults to all cores. Raises ProbeError when the runtime computes this model wrongly,
+    BundleError when the probe leaves a length of the model uncomputed, or the windows are longer than a
+    PyTorch model has positions for.
     """
     kind = KINDS[bundle.kind]
     runtime: Runtime = kind.runtime_class()(bundle.weights, threads or available_cores())
     if isinstance(runtime, TorchRuntime):
-        wanted, most = bundle.settings.max_length, runtime.model.encoder.max_length
+        wanted = bundle.settings.max_length
+        most = runtime.model.encoder.max_length
         if wanted > most:
-            raise BundleError(f"{bundle.path}: windows of {wanted} tokens, but positions for {most}; make the bundle again")
+            raise BundleError(
+                f"{bundle.path}: windows of {wanted} tokens, but positions for {most}; make the bundle again"
+            )
     if probe and kind.exported:
         if PROBE not in bundle.manifest["files"]:
-            raise BundleError(f"{bundle.path}: has no {PROBE}, so nothing shows that this runtime is right; export it again")
+            raise BundleError(
+                f"{bundle.path}: has no {PROBE}, so nothing shows that this runtime is right; export it again"
+            )
         where = str(bundle.path / PROBE)
         recorded = read_probe((bundle.path / PROBE).read_bytes(), where)
         check_covers(recorded.windows, runtime.lengths or (), where)
@@ -108,7 +118,9 @@ def load_runtime(bundle: ModelFolder, threads: int | None = None, *, probe: bool
         except PocketQAError:
             raise
         except Exception as error:  # the runtimes' own types
-            raise BundleError(f"{bundle.weights}: {runtime.name} cannot compute it ({one_line(error)})") from None
+            raise BundleError(
+                f"{bundle.weights}: {runtime.name} cannot compute it ({one_line(error)})"
+            ) from None
     return runtime
 
 
@@ -128,10 +140,12 @@ def probe_difference(runtime: Runtime, windows: Sequence[ProbeWindow]) -> float:
 
 def check_probe(runtime: Runtime, probe: Probe, precision: str) -> float:
     """Run the probe; the largest relative difference, or ProbeError when it exceeds what the probe allows."""
-    tolerance, worst = probe.allowed(precision), probe_difference(runtime, probe.windows)
+    tolerance = probe.allowed(precision)
+    worst = probe_difference(runtime, probe.windows)
     if not worst <= tolerance:
         raise ProbeError(
-            f"{runtime.name} computes this {precision} model wrongly: its logits differ from PyTorch's by {worst:.3g} of their "
+            f"{runtime.name} computes this {precision} model wrongly: its logits differ from PyTorch's by "
+            f"{worst:.3g} of their "
             f"deviation, at most {tolerance:.3g} is allowed; use another runtime or version"
         )
     return worst
@@ -149,7 +163,9 @@ def run_windows(runtime: Runtime, windows: Sequence[Window], *, progress: bool =
     """
     order = sorted(range(len(windows)), key=lambda i: len(windows[i].input_ids), reverse=True)
     results: list[Logits | None] = [None] * len(windows)
-    with tqdm(total=len(windows), desc=runtime.name, unit="window", disable=not progress, mininterval=1.0, delay=1.0) as bar:
+    with tqdm(
+        total=len(windows), desc=runtime.name, unit="window", disable=not progress, mininterval=1.0, delay=1.0
+    ) as bar:
         for first in range(0, len(order), runtime.max_batch):
             rows = order[first : first + runtime.max_batch]
             batch = [windows[i] for i in rows]

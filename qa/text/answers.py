@@ -1,9 +1,10 @@
-"""Start and end logits of a question's windows -> n-best answers and a no-answer score. numpy only; Android mirrors it.
+"""Start and end logits of a question's windows -> n-best answers and a no-answer score. numpy only; Android
+mirrors it.
 
-Rules, in order: a span starts and ends in the context, starts where this window has the most context, has at most
-`max_answer_length` tokens; its score is start logit + end logit. Equal scores go to the earlier start, then the earlier end.
-Each window gives spans between its `n_best` starts and ends among the tokens of the context; BERT's run_squad.py takes those
-among all tokens, question included, and so may be left with fewer.
+Rules, in order: a span starts and ends in the context, starts where this window has the most context, has at
+most `max_answer_length` tokens; its score is start logit + end logit. Equal scores go to the earlier start,
+then the earlier end. Each window gives spans between its `n_best` starts and ends among the tokens of the
+context; BERT's run_squad.py takes those among all tokens, question included, and so may be left with fewer.
 """
 
 from collections.abc import Sequence
@@ -26,28 +27,33 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """The n-best answers of one question, best first, and its null score (start[CLS] + end[CLS], least over windows)."""
+    """The n-best answers of one question, best first, and its null score (start[CLS] + end[CLS], least over
+    windows)."""
 
     candidates: tuple[Candidate, ...]
     null_score: float
 
     @property
     def null_difference(self) -> float:
-        """Null score minus the best answer's score; the larger, the less answerable. Infinite without any candidate."""
+        """Null score minus the best answer's score; the larger, the less answerable. Infinite without any
+        candidate."""
         return self.null_score - self.candidates[0].score if self.candidates else float("inf")
 
     def best(self, null_threshold: float | None) -> Candidate | None:
-        """The answer to give, or None: there is no candidate, or the null difference exceeds the threshold."""
+        """The answer to give, or None: there is no candidate, or the null difference exceeds the
+        threshold.
+        """
         if not self.candidates or (null_threshold is not None and self.null_difference > null_threshold):
             return None
         return self.candidates[0]
 
     def options(self, null_threshold: float | None) -> list[tuple[Candidate | None, float]]:
-        """All that can be given, with probabilities, most probable first: the candidates and no answer (None).
+        """All that can be given, with probabilities, most probable first: the candidates and no answer
+        (None).
 
-        Probabilities are the softmax of the scores over these options: they compare what one question was given and are not
-        calibrated. No answer takes part only where it can be given: with a threshold, at null score - threshold, or without
-        any candidate, alone. So the first option is `best`.
+        Probabilities are the softmax of the scores over these options: they compare what one question was
+        given and are not calibrated. No answer takes part only where it can be given: with a threshold, at
+        null score - threshold, or without any candidate, alone. So the first option is `best`.
         """
         if not self.candidates:
             return [(None, 1.0)]
@@ -55,9 +61,14 @@ class Prediction:
         options: list[tuple[Candidate | None, float]] = [(c, c.score - top) for c in self.candidates]
         if null_threshold is not None:
             options.append((None, self.null_difference - null_threshold))
-        options.sort(key=lambda option: -option[1])  # stable: no answer stands behind a candidate it equals, as in `best`
+        options.sort(
+            key=lambda option: -option[1]
+        )  # stable: no answer stands behind a candidate it equals, as in `best`
         weights = np.exp([difference - options[0][1] for _, difference in options])
-        return [(option, float(weight)) for (option, _), weight in zip(options, weights / weights.sum(), strict=True)]
+        return [
+            (option, float(weight))
+            for (option, _), weight in zip(options, weights / weights.sum(), strict=True)
+        ]
 
 
 def _top(values: np.ndarray, n: int) -> np.ndarray:
@@ -65,16 +76,20 @@ def _top(values: np.ndarray, n: int) -> np.ndarray:
     return np.argsort(-values, kind="stable")[:n]
 
 
-def window_candidates(window: Window, start_logits: np.ndarray, end_logits: np.ndarray, settings: QASettings) -> list[Candidate]:
+def window_candidates(
+    window: Window, start_logits: np.ndarray, end_logits: np.ndarray, settings: QASettings
+) -> list[Candidate]:
     """The best spans of one window, unsorted; logits are (T,) over the window's tokens, padding allowed."""
     n = len(window.char_starts)
     begin = window.context_begin
     start = np.asarray(start_logits[begin : begin + n], np.float64)
     end = np.asarray(end_logits[begin : begin + n], np.float64)
-    starts, ends = _top(start, settings.n_best), _top(end, settings.n_best)
+    starts = _top(start, settings.n_best)
+    ends = _top(end, settings.n_best)
     if n == 0:
         return []
-    first, last = starts[:, None], ends[None, :]
+    first = starts[:, None]
+    last = ends[None, :]
     allowed = (last >= first) & (last - first < settings.max_answer_length) & window.max_context[first]
     return [
         Candidate(float(start[i] + end[j]), int(window.char_starts[i]), int(window.char_ends[j]))
@@ -82,7 +97,9 @@ def window_candidates(window: Window, start_logits: np.ndarray, end_logits: np.n
     ]
 
 
-def decode(windows: Sequence[Window], logits: Sequence[tuple[np.ndarray, np.ndarray]], settings: QASettings) -> Prediction:
+def decode(
+    windows: Sequence[Window], logits: Sequence[tuple[np.ndarray, np.ndarray]], settings: QASettings
+) -> Prediction:
     """Join the windows of one question. `logits` holds (start (T,), end (T,)) for each window."""
     pool: dict[tuple[int, int], Candidate] = {}
     null_score = float("inf")

@@ -1,7 +1,9 @@
-"""Examples cut into windows of tokens as BERT makes them (Devlin et al. 2019, run_squad): 384 tokens, step 128, question 64.
+"""Examples cut into windows of tokens as BERT makes them (Devlin et al. 2019, run_squad): 384 tokens, step
+128, question 64.
 
-A window is [CLS] question [SEP] part of the context [SEP], or as the tokenizer's family has it: RoBERTa writes
-<s> question </s></s> part of the context </s>. Passages are tokenized once, however many questions they have.
+A window is [CLS] question [SEP] part of the context [SEP], or as the tokenizer's family has it: RoBERTa
+writes <s> question </s></s> part of the context </s>. Passages are tokenized once, however many questions
+they have.
 """
 
 from collections.abc import Sequence
@@ -25,9 +27,10 @@ TOKENIZER_BATCH = 2000
 class Window:
     """One window of one example.
 
-    `char_starts`, `char_ends` (N,) give each context token's character range in the context; `max_context` (N,) is True
-    where this window sees the token with the most context. Context token k stands at `input_ids[context_begin + k]`.
-    `start_position`, `end_position` are the answer's tokens in the window, both 0 ([CLS]) when it has none here.
+    `char_starts`, `char_ends` (N,) give each context token's character range in the context; `max_context`
+    (N,) is True where this window sees the token with the most context. Context token k stands at
+    `input_ids[context_begin + k]`. `start_position`, `end_position` are the answer's tokens in the window,
+    both 0 ([CLS]) when it has none here.
     """
 
     example: int
@@ -48,8 +51,11 @@ class _Passage:
 
 
 def window_spans(n_tokens: int, budget: int, doc_stride: int) -> list[tuple[int, int]]:
-    """(first token, number of tokens) of every window over a passage; an empty passage has one empty window."""
-    spans, start = [(0, min(n_tokens, budget))], 0
+    """(first token, number of tokens) of every window over a passage; an empty passage has one empty
+    window.
+    """
+    spans = [(0, min(n_tokens, budget))]
+    start = 0
     while spans[-1][0] + spans[-1][1] < n_tokens:
         start += min(spans[-1][1], doc_stride)
         spans.append((start, min(n_tokens - start, budget)))
@@ -64,22 +70,27 @@ def _layout(n_tokens: int, budget: int, doc_stride: int) -> tuple[list[tuple[int
 
 
 def max_contexts(spans: Sequence[tuple[int, int]]) -> list[np.ndarray]:
-    """For each (first token, number of tokens), ascending, which of its tokens it sees with the most context (BERT's rule)."""
+    """For each (first token, number of tokens), ascending, which of its tokens it sees with the most context
+    (BERT's rule)."""
     if len(spans) == 1:
         return [np.ones(spans[0][1], bool)]
-    # Context of a token in a span: the smaller of what stands left and right of it, plus 1 % of the span's length. The first
-    # of equals keeps the token, as in BERT.
+    # Context of a token in a span: the smaller of what stands left and right of it, plus 1 % of the span's
+    # length. The first of equals keeps the token, as in BERT.
     n_tokens = sum(spans[-1])
-    best, owner = np.full(n_tokens, -1.0), np.zeros(n_tokens, np.int32)
+    best = np.full(n_tokens, -1.0)
+    owner = np.zeros(n_tokens, np.int32)
     for row, (first, n) in enumerate(spans):
-        position, part = np.arange(n), slice(first, first + n)
+        position = np.arange(n)
+        part = slice(first, first + n)
         score = np.minimum(position, n - 1 - position) + 0.01 * n
         owner[part] = np.where(score > best[part], row, owner[part])
         best[part] = np.maximum(best[part], score)
     return [owner[first : first + n] == row for row, (first, n) in enumerate(spans)]
 
 
-def answer_tokens(passage_starts: np.ndarray, passage_ends: np.ndarray, begin: int, end: int) -> tuple[int, int] | None:
+def answer_tokens(
+    passage_starts: np.ndarray, passage_ends: np.ndarray, begin: int, end: int
+) -> tuple[int, int] | None:
     """First and last token that overlap the characters [begin, end), or None where no token does."""
     first = int(np.searchsorted(passage_ends, begin, side="right"))
     last = int(np.searchsorted(passage_starts, end, side="left")) - 1
@@ -96,7 +107,8 @@ def make_windows(
     contexts = list(dict.fromkeys(e.context for e in examples))
     passages = dict(zip(contexts, _tokenize(contexts, tokenizer, progress), strict=True))
     special = special_tokens(tokenizer)
-    cls_id, sep_id = token_id(tokenizer, special.cls), token_id(tokenizer, special.sep)
+    cls_id = token_id(tokenizer, special.cls)
+    sep_id = token_id(tokenizer, special.sep)
     windows: list[Window] = []
     for first in range(0, len(examples), TOKENIZER_BATCH):
         part = examples[first : first + TOKENIZER_BATCH]
@@ -109,20 +121,27 @@ def make_windows(
 
 def _tokenize(texts: list[str], tokenizer: Tokenizer, progress: bool) -> list[_Passage]:
     passages = []
-    bare = special_tokens(tokenizer).wordpiece  # such tokens have no white space; a tenth of the time is in looking
+    bare = special_tokens(
+        tokenizer
+    ).wordpiece  # such tokens have no white space; a tenth of the time is in looking
     with tqdm(total=len(texts), desc="tokenizing passages", unit="", disable=not progress, delay=1.0) as bar:
         for first in range(0, len(texts), TOKENIZER_BATCH):
-            encodings = tokenizer.encode_batch(texts[first : first + TOKENIZER_BATCH], add_special_tokens=False)
+            encodings = tokenizer.encode_batch(
+                texts[first : first + TOKENIZER_BATCH], add_special_tokens=False
+            )
             for text, encoding in zip(texts[first : first + TOKENIZER_BATCH], encodings, strict=True):
                 pairs = encoding.offsets if bare else [_trimmed(text, *pair) for pair in encoding.offsets]
                 offsets = np.array(pairs, np.int32).reshape(-1, 2)
-                passages.append(_Passage(np.array(encoding.ids, np.int32), offsets[:, 0].copy(), offsets[:, 1].copy()))
+                passages.append(
+                    _Passage(np.array(encoding.ids, np.int32), offsets[:, 0].copy(), offsets[:, 1].copy())
+                )
             bar.update(len(encodings))
     return passages
 
 
 def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
-    """A token's characters without white space before them: byte pairs and SentencePiece count it as part of the word."""
+    """A token's characters without white space before them: byte pairs and SentencePiece count it as part of
+    the word."""
     n_spaces = end - start - len(text[start:end].lstrip())
     return (start + n_spaces, end) if n_spaces < end - start else (start, end)
 
@@ -130,7 +149,8 @@ def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
 def _example_windows(
     number: int, example: Example, question: list[int], passage: _Passage, sep_id: int, settings: QASettings
 ) -> list[Window]:
-    head, tail = np.array(question, np.int32), np.array([sep_id], np.int32)
+    head = np.array(question, np.int32)
+    tail = np.array([sep_id], np.int32)
     begin = len(head)
     answer = None
     if example.answers:
@@ -141,10 +161,13 @@ def _example_windows(
     for (first, n), max_context in zip(spans, max_contexts, strict=True):
         start = end = 0
         if answer and first <= answer[0] and answer[1] < first + n:
-            start, end = answer[0] - first + begin, answer[1] - first + begin
+            start = answer[0] - first + begin
+            end = answer[1] - first + begin
         part = slice(first, first + n)
         ids = np.concatenate([head, passage.ids[part], tail])
-        windows.append(Window(number, ids, begin, passage.starts[part], passage.ends[part], max_context, start, end))
+        windows.append(
+            Window(number, ids, begin, passage.starts[part], passage.ends[part], max_context, start, end)
+        )
     return windows
 
 

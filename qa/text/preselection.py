@@ -1,7 +1,8 @@
-"""Which windows of a long text are read: those that share most with the question, by BM25 (Robertson and Zaragoza 2009).
+"""Which windows of a long text are read: those that share most with the question, by BM25 (Robertson and
+Zaragoza 2009).
 
-The question's tokens are the terms, windows the documents. All windows but the last have one length, so there is no
-normalization by length (b = 0). android_demo's Preselection.java chooses the same windows, to the last.
+The question's tokens are the terms, windows the documents. All windows but the last have one length, so there
+is no normalization by length (b = 0). android_demo's Preselection.java chooses the same windows, to the last.
 """
 
 import math
@@ -21,11 +22,16 @@ K1 = 1.2
 
 
 def preselect(windows: Sequence[Window], settings: QASettings) -> list[Window]:
-    """The windows to read of questions that follow each other: of each all, or of more than MOST_WINDOWS the best, in order.
+    """The windows to read of questions that follow each other: of each all, or of more than MOST_WINDOWS the
+    best, in order.
 
     A token then counts in that window, of those read, that sees it with the most context.
     """
-    return [window for _, own in groupby(windows, key=attrgetter("example")) for window in _of_one(list(own), settings)]
+    return [
+        window
+        for _, own in groupby(windows, key=attrgetter("example"))
+        for window in _of_one(list(own), settings)
+    ]
 
 
 def _of_one(windows: list[Window], settings: QASettings) -> list[Window]:
@@ -34,12 +40,15 @@ def _of_one(windows: list[Window], settings: QASettings) -> list[Window]:
     rows = best_windows([_parts(window)[1] for window in windows], _parts(windows[0])[0], MOST_WINDOWS)
     step = min(len(windows[0].char_starts), settings.doc_stride)
     spans = [(row * step, len(windows[row].char_starts)) for row in rows]
-    return [replace(windows[row], max_context=own) for row, own in zip(rows, max_contexts(spans), strict=True)]
+    return [
+        replace(windows[row], max_context=own) for row, own in zip(rows, max_contexts(spans), strict=True)
+    ]
 
 
 def _parts(window: Window) -> tuple[np.ndarray, np.ndarray]:
     """Token ids of the question and of the context, without the special ones around them."""
-    begin, n = window.context_begin, len(window.char_starts)
+    begin = window.context_begin
+    n = len(window.char_starts)
     return window.input_ids[1:begin], window.input_ids[begin : begin + n]
 
 

@@ -1,4 +1,5 @@
-"""What a model needs to know of its task: window lengths and decoding limits, kept beside the weights in qa.json."""
+"""What a model needs to know of its task: window lengths and decoding limits, kept beside the weights in
+qa.json."""
 
 import json
 import math

@@ -1,6 +1,7 @@
 """The one tokenizer of a model: a `tokenizers` file, loaded so that it neither pads nor truncates.
 
-It is written with a tokenizer_config.json, so that transformers and transformers.js join a question and a passage as we do.
+It is written with a tokenizer_config.json, so that transformers and transformers.js join a question and a
+passage as we do.
 """
 
 import json
@@ -28,7 +29,8 @@ class SpecialTokens:
     wordpiece: bool = False
     """Whether it cuts words after white space was taken away, so that no token has any."""
     tokenizer_class: str = "PreTrainedTokenizerFast"
-    """Its name in transformers, and in transformers.js, which gives token types to tokenizers of some names alone."""
+    """Its name in transformers, and in transformers.js, which gives token types to tokenizers of some names
+    alone."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -40,8 +42,15 @@ class SpecialTokens:
 BERT = SpecialTokens("[CLS]", "[SEP]", "[PAD]", "[UNK]", wordpiece=True, tokenizer_class="BertTokenizer")
 ALBERT = SpecialTokens("[CLS]", "[SEP]", "<pad>", "<unk>", tokenizer_class="AlbertTokenizer")  # SentencePiece
 ROBERTA = SpecialTokens("<s>", "</s>", "<pad>", "<unk>", n_separators=2)  # byte pairs
-MPNET = SpecialTokens("<s>", "</s>", "<pad>", "[UNK]", n_separators=2, wordpiece=True)  # RoBERTa's, over BERT's words
-FAMILIES = (MPNET, BERT, ALBERT, ROBERTA)  # the first that fits: MPNet's vocabulary has the names of BERT's and RoBERTa's, too
+MPNET = SpecialTokens(
+    "<s>", "</s>", "<pad>", "[UNK]", n_separators=2, wordpiece=True
+)  # RoBERTa's, over BERT's words
+FAMILIES = (
+    MPNET,
+    BERT,
+    ALBERT,
+    ROBERTA,
+)  # the first that fits: MPNet's vocabulary has the names of BERT's and RoBERTa's, too
 
 
 def load_tokenizer(folder: Path) -> Tokenizer:
@@ -55,10 +64,14 @@ def load_tokenizer(folder: Path) -> Tokenizer:
         raise BundleError(f"{path}: not a tokenizer file ({error})") from None
     if not _families(tokenizer):
         known = "; ".join(" ".join(family.names) for family in FAMILIES)
-        raise BundleError(f"{path}: lacks special tokens; it must have all of one family, MPNet, BERT, ALBERT or RoBERTa: {known}")
+        raise BundleError(
+            f"{path}: lacks special tokens; it must have all of one family, MPNet, BERT, ALBERT or RoBERTa: "
+            f"{known}"
+        )
     tokenizer.no_padding()
     tokenizer.no_truncation()
-    # A "[SEP]" that somebody wrote is text. By default it becomes the real separator, and question and passage shift.
+    # A "[SEP]" that somebody wrote is text. By default it becomes the real separator, and question and
+    # passage shift.
     tokenizer.encode_special_tokens = True
     return tokenizer
 
@@ -79,10 +92,14 @@ def token_id(tokenizer: Tokenizer, token: str) -> int:
     return found
 
 
-def save_tokenizer(tokenizer: Tokenizer, folder: Path, max_length: int, inputs: Sequence[str] = INPUTS) -> None:
-    """Write tokenizer.json and tokenizer_config.json, for other tools too: they cut texts at `max_length` tokens.
+def save_tokenizer(
+    tokenizer: Tokenizer, folder: Path, max_length: int, inputs: Sequence[str] = INPUTS
+) -> None:
+    """Write tokenizer.json and tokenizer_config.json, for other tools too: they cut texts at `max_length`
+    tokens.
 
-    `inputs` are those that the model of the folder takes: transformers' DistilBERT and RoBERTa know no token types.
+    `inputs` are those that the model of the folder takes: transformers' DistilBERT and RoBERTa know no token
+    types.
     """
     family = special_tokens(tokenizer)
     between = " ".join([family.sep] * family.n_separators)
@@ -94,8 +111,13 @@ def save_tokenizer(tokenizer: Tokenizer, folder: Path, max_length: int, inputs: 
     if family is ROBERTA:  # its tokens begin with a space, which is no part of an answer
         joined = processors.Sequence([processors.ByteLevel(trim_offsets=True), joined])
     tokenizer.post_processor = joined
-    (folder / "tokenizer.json").write_text(tokenizer.to_str(pretty=False), encoding="utf-8")  # not pretty: a third smaller
-    config = _hub_config(tokenizer, family) | {"model_max_length": max_length, "model_input_names": list(inputs)}
+    (folder / "tokenizer.json").write_text(
+        tokenizer.to_str(pretty=False), encoding="utf-8"
+    )  # not pretty: a third smaller
+    config = _hub_config(tokenizer, family) | {
+        "model_max_length": max_length,
+        "model_input_names": list(inputs),
+    }
     (folder / "tokenizer_config.json").write_text(json.dumps(config, indent=1) + "\n", encoding="utf-8")
 
 
@@ -103,13 +125,22 @@ def _hub_config(tokenizer: Tokenizer, family: SpecialTokens) -> dict[str, Any]:
     """What tokenizer_config.json says of the tokenizer itself."""
     config: dict[str, Any] = {"tokenizer_class": family.tokenizer_class}
     if family is BERT:  # transformers makes a BertTokenizer's normalizer anew, of these
-        names = {"do_lower_case": "lowercase", "strip_accents": "strip_accents", "tokenize_chinese_chars": "handle_chinese_chars"}
+        names = {
+            "do_lower_case": "lowercase",
+            "strip_accents": "strip_accents",
+            "tokenize_chinese_chars": "handle_chinese_chars",
+        }
         settings = normalizer_settings(tokenizer)
         if settings.keys() >= set(names.values()):
             config |= {name: settings[ours] for name, ours in names.items()}
         else:
             config["tokenizer_class"] = SpecialTokens.tokenizer_class
-    config |= {"cls_token": family.cls, "sep_token": family.sep, "pad_token": family.pad, "unk_token": family.unk}
+    config |= {
+        "cls_token": family.cls,
+        "sep_token": family.sep,
+        "pad_token": family.pad,
+        "unk_token": family.unk,
+    }
     return config | {"split_special_tokens": True}  # a "[SEP]" that somebody wrote is text
 
 
@@ -120,6 +151,7 @@ def vocabulary(tokenizer: Tokenizer) -> list[str]:
 
 
 def normalizer_settings(tokenizer: Tokenizer) -> dict[str, object]:
-    """BertNormalizer's switches (lowercase, strip_accents, clean_text, handle_chinese_chars), for other languages' copies."""
+    """BertNormalizer's switches (lowercase, strip_accents, clean_text, handle_chinese_chars), for other
+    languages' copies."""
     normalizer = json.loads(tokenizer.to_str())["normalizer"] or {}
     return {key: value for key, value in normalizer.items() if key != "type"}

@@ -1,4 +1,5 @@
-"""Record what a TFLite runtime computes for a bundle's probe; tests replay it. Needs numpy and that runtime only.
+"""Record what a TFLite runtime computes for a bundle's probe; tests replay it. Needs numpy and that runtime
+only.
 
 The recording beside this script holds an old runtime, which computes dynamic int8 wrongly, and a current one:
 
@@ -41,7 +42,9 @@ def record(bundle):
         length = next(length for length in lengths if length >= n)
         ids, mask, types = (np.zeros((1, length), np.int32) for _ in range(3))
         ids[0, :n], mask[0, :n], types[0, window["context_begin"] : n] = window["input_ids"], 1, 1
-        output = interpreter.get_signature_runner(f"qa{length}")(input_ids=ids, attention_mask=mask, token_type_ids=types)
+        output = interpreter.get_signature_runner(f"qa{length}")(
+            input_ids=ids, attention_mask=mask, token_type_ids=types
+        )
         logits.append({name: rounded(output[name][0, :n]) for name in ("start_logits", "end_logits")})
     return {"lengths": lengths, "logits": logits}
 
@@ -50,14 +53,18 @@ def main(bundle, out):
     """Add this runtime to the recording, or begin one."""
     manifest = json.loads((bundle / "manifest.json").read_text())
     model = {
-        "parent": manifest["parent"], "precision": manifest["precision"],
-        "sha256": manifest["files"]["model.tflite"], "made_with": manifest["versions"],
-    }  # fmt: skip
+        "parent": manifest["parent"],
+        "precision": manifest["precision"],
+        "sha256": manifest["files"]["model.tflite"],
+        "made_with": manifest["versions"],
+    }
     begun = json.loads(out.read_text()) if out.is_file() else {}
     if begun.get("model") != model:
         begun = {"model": model, "probe": json.loads((bundle / "probe.json").read_text()), "recordings": {}}
     name = f"{PACKAGE} {version(PACKAGE)}"
-    made_by = {"command": "python tests/golden/record_old_runtime.py BUNDLE tests/golden/probe_old_runtime.json"}
+    made_by = {
+        "command": "python tests/golden/record_old_runtime.py BUNDLE tests/golden/probe_old_runtime.json"
+    }
     made_by |= {"python": platform.python_version(), "numpy": np.__version__, "machine": platform.machine()}
     begun["recordings"][name] = {"made_by": made_by, **record(bundle)}
     out.write_text(json.dumps(begun) + "\n")

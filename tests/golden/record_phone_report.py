@@ -14,7 +14,9 @@ from app_process import AppProcess
 from qa.bundles.bundle import open_bundle
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--model", type=Path, required=True, help="TFLite bundle")
     with AppProcess(open_bundle(parser.parse_args().model, kind="tflite").weights) as app:
         (Path(__file__).parent / "phone_report.json").write_text(app.benchmark() + "\n", encoding="ascii")

@@ -30,7 +30,8 @@ def turned(window: ProbeWindow) -> ProbeWindow:
 
     Of words it has not seen a probe can say nothing: their rows of the table enter no window of its own.
     """
-    begin, ids = window.context_begin, window.input_ids
+    begin = window.context_begin
+    ids = window.input_ids
     return replace(window, input_ids=np.concatenate([ids[:begin], ids[begin:-1][::-1], ids[-1:]]))
 
 
@@ -40,14 +41,19 @@ class Bundles(Torture):
     A file may crash its runtime: then `load(..., isolated=True)` must say so.
     """
 
-    name, n_cases, seconds = "bundles", 1500, 120
+    name = "bundles"
+    n_cases = 1500
+    seconds = 120
 
     def prepare(self) -> None:
         """Let the sound ones compute, in forks: this process must not start a runtime's threads."""
         import_everything()
         self.examples = read_squad(self.material / "questions.json")[:N_QUESTIONS]
         for name in KINDS[1:]:
-            fork(lambda name=name: np.save(self._expected(name), self._logits(self.material / name)), self.scratch).finish()
+            fork(
+                lambda name=name: np.save(self._expected(name), self._logits(self.material / name)),
+                self.scratch,
+            ).finish()
 
     def _expected(self, name: str) -> Path:
         return self.scratch / f"{name}.npy"
@@ -74,11 +80,14 @@ class Bundles(Torture):
         self._damage(path / chosen, rng)
         if chosen != "manifest.json":
             self._seal(path, files)
-        # A PyTorch model is what its weights say, and settings or words may well change what windows there are.
+        # A PyTorch model is what its weights say, and settings or words may well change what windows there
+        # are.
         judged = chosen == weights and name != "student"
         said_file = self.scratch / "said"
         said_file.write_text("")
-        code, _ = fork(lambda: said_file.write_text(refused_or(lambda: self._use(path, name, judged))), self.scratch).finish()
+        code, _ = fork(
+            lambda: said_file.write_text(refused_or(lambda: self._use(path, name, judged))), self.scratch
+        ).finish()
         said = said_file.read_text(encoding="utf-8")
         if code < 0:
             said = self._announced(path)

@@ -18,7 +18,9 @@ class Torture:
     """After so long a case hangs."""
 
     def __init__(self, material: Path, seed: int, scratch: Path) -> None:
-        self.material, self.seed, self.scratch = material, seed, scratch
+        self.material = material
+        self.seed = seed
+        self.scratch = scratch
         self.prepare()
 
     def prepare(self) -> None:
@@ -43,7 +45,8 @@ class Torture:
 
 
 def refused_or(wanted: Callable[[], str]) -> str:
-    """What `wanted` says, nothing where the input is refused in one line, and the place of any other exception."""
+    """What `wanted` says, nothing where the input is refused in one line, and the place of any other
+    exception."""
     try:
         return wanted()
     except PocketQAError as error:
@@ -54,7 +57,8 @@ def refused_or(wanted: Callable[[], str]) -> str:
 
 
 def wrong_exit(code: int, stderr: str, allowed: tuple[int, ...] = (0, 2)) -> str:
-    """What is wrong with how a command ended: a signal, another code, a traceback, or an error of more than one line."""
+    """What is wrong with how a command ended: a signal, another code, a traceback, or an error of more than
+    one line."""
     if "Traceback (most recent call last)" in stderr:
         return f"traceback: {stderr.strip().splitlines()[-1][:300]}"
     if code not in allowed:

@@ -15,11 +15,21 @@ from qa.bundles import shipped
 
 # What works, by module: its options' class and small arguments, last of them what keeps it short.
 COMMANDS: dict[str, tuple[str, list[str]]] = {
-    "distill.finetune": ("FinetuneConfig", ["--model", "encoder", "--head", "linear", "--out", "made", *WINDOWS, *TRAINED]),
-    "distill.run": ("DistillConfig", ["--teacher", "teacher", "--student-layers", "1", "--out", "made", *TRAINED]),
-    "compress.prune.stage": ("PruneConfig", ["--model", "teacher", "--importance-windows", "8", "--out", "made", *TRAINED]),
+    "distill.finetune": (
+        "FinetuneConfig",
+        ["--model", "encoder", "--head", "linear", "--out", "made", *WINDOWS, *TRAINED],
+    ),
+    "distill.run": (
+        "DistillConfig",
+        ["--teacher", "teacher", "--student-layers", "1", "--out", "made", *TRAINED],
+    ),
+    "compress.prune.stage": (
+        "PruneConfig",
+        ["--model", "teacher", "--importance-windows", "8", "--out", "made", *TRAINED],
+    ),
     "compress.qat.stage": (
-        "QuantizeAwareConfig", ["--model", "student", "--calibration-windows", "8", "--out", "made", *TRAINED]
+        "QuantizeAwareConfig",
+        ["--model", "student", "--calibration-windows", "8", "--out", "made", *TRAINED],
     ),
     "compress.embeddings": ("TablesConfig", ["--model", "student", "--embeddings", "pq4", "--out", "made"]),
     "export.onnx.stage": ("OnnxConfig", ["--model", "student", "--out", "made"]),
@@ -28,14 +38,52 @@ COMMANDS: dict[str, tuple[str, list[str]]] = {
     "qa.ask": ("AskConfig", ["--model", "onnx-int8", "--question", "Who?", "--context", "questions.json"]),
     "qa.bundles.hf_import": ("CheckpointConfig", ["--model", "student", "--out", "made"]),
     "qa.data.sample": ("SampleConfig", ["--data", "questions.json", "--questions", "5", "--out", "made"]),
-    "benchmarks.compare": ("CompareConfig", ["onnx-int8", "--data", "questions.json", "--rows", "made", "--quick"]),
+    "benchmarks.compare": (
+        "CompareConfig",
+        ["onnx-int8", "--data", "questions.json", "--rows", "made", "--quick"],
+    ),
     "benchmarks.table": ("TableConfig", [str(ROOT / "benchmarks" / "results" / "arm64-qemu.jsonl")]),
-}  # fmt: skip
+}
 VALUES = (
-    "", " ", "-", "-1", "0", "0.0", "-0.5", "1e-300", "nan", "inf", "-inf", "1e400", "2147483648", "99999999999999999999", "abc",
-    "None", "True", "0x10", "1_0", "١", "/", ".", "..", "/dev/null", "/proc/self/mem", "absent", "absent/absent", "a\nb", "é",
-    "\udcff", "x" * 5000, "--out", "questions.json", "teacher", "encoder", "tflite-int8", "made/made", "https://example.org/x",
-)  # fmt: skip
+    "",
+    " ",
+    "-",
+    "-1",
+    "0",
+    "0.0",
+    "-0.5",
+    "1e-300",
+    "nan",
+    "inf",
+    "-inf",
+    "1e400",
+    "2147483648",
+    "99999999999999999999",
+    "abc",
+    "None",
+    "True",
+    "0x10",
+    "1_0",
+    "١",
+    "/",
+    ".",
+    "..",
+    "/dev/null",
+    "/proc/self/mem",
+    "absent",
+    "absent/absent",
+    "a\nb",
+    "é",
+    "\udcff",
+    "x" * 5000,
+    "--out",
+    "questions.json",
+    "teacher",
+    "encoder",
+    "tflite-int8",
+    "made/made",
+    "https://example.org/x",
+)
 ALLOWED = {"benchmarks.compare": (0, 1, 2)}  # 1: a model could not be measured
 # A number that fits and is large makes a run of years, which is what was asked for.
 MAY_BE_LARGE = ("epochs", "teacher_epochs", "iterations")
@@ -47,7 +95,9 @@ LEFT_OUT = ("resume", "peers")
 class CommandLines(Torture):
     """One clear line and exit code 2, or what was asked for; nothing half-made stays behind."""
 
-    name, n_cases, seconds = "command lines", 1500, 180
+    name = "command lines"
+    n_cases = 1500
+    seconds = 180
 
     def prepare(self) -> None:
         """Import what commands import, so that a fork has it."""
@@ -63,7 +113,8 @@ class CommandLines(Torture):
         module = list(COMMANDS)[number % len(COMMANDS)]
         arguments = list(COMMANDS[module][1])
         for _ in range(rng.choice((1, 1, 1, 2, 3))):
-            flag, value = rng.choice(self.flags[module]), rng.choice(VALUES)
+            flag = rng.choice(self.flags[module])
+            value = rng.choice(VALUES)
             if flag in MAY_BE_LARGE and value in LARGE:
                 continue
             arguments += [f"--{flag.replace('_', '-')}", value]

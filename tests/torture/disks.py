@@ -1,4 +1,5 @@
-"""Full and read-only disks: a small file system where this user may mount one, else a limit on the size of files."""
+"""Full and read-only disks: a small file system where this user may mount one, else a limit on the size of
+files."""
 
 import os
 import subprocess
@@ -12,7 +13,9 @@ ROOMY = 1 << 30
 class Disks(OfStages):
     """A command that meets a full or read-only disk says so in one line and goes on when there is room."""
 
-    name, n_cases, seconds = "full and read-only disks", 96, 600
+    name = "full and read-only disks"
+    n_cases = 96
+    seconds = 600
 
     def prepare(self) -> None:
         """Import what stages import, and see what this user may."""
@@ -40,7 +43,8 @@ class Disks(OfStages):
     def _run(self, number: int) -> str:
         rng = self.rng(number)
         name, stage, expected = self.stage(number)
-        read_only, room = rng.randrange(4) == 0, int(expected.n_bytes * rng.uniform(0, 1.2))
+        read_only = rng.randrange(4) == 0
+        room = int(expected.n_bytes * rng.uniform(0, 1.2))
         folder = self.disk / "folder"
         if self.mounts:
             self._mount(ROOMY)

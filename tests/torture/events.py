@@ -1,7 +1,7 @@
 """A command that sends itself a signal at a chosen change of a file.
 
-Changes are files opened to be written, renamed and removed, and folders made and removed, in the folder it is started in; the
-signal comes just before one.
+Changes are files opened to be written, renamed and removed, and folders made and removed, in the folder it is
+started in; the signal comes just before one.
 """
 
 import os
@@ -21,14 +21,19 @@ class Events:
     """An audit hook that counts changes below a folder; at one of them the process gets a signal."""
 
     def __init__(self, how: signal.Signals, event: int, folder: str) -> None:
-        self.how, self.event, self.folder, self.seen = how, event, folder, 0
+        self.how = how
+        self.event = event
+        self.folder = folder
+        self.seen = 0
 
     def __call__(self, name: str, args: tuple[Any, ...]) -> None:
         """See one."""
         if name not in CHANGES and not (name == "open" and isinstance(args[2], int) and args[2] & WRITING):
             return
         path = args[0]
-        if not isinstance(path, str | bytes | os.PathLike) or not os.path.abspath(os.fsdecode(path)).startswith(self.folder):
+        if not isinstance(path, str | bytes | os.PathLike) or not os.path.abspath(
+            os.fsdecode(path)
+        ).startswith(self.folder):
             return
         self.seen += 1
         if self.seen == self.event:
@@ -45,8 +50,9 @@ def command(
 ) -> None:
     """`python -m WORDS` in this process, which is the command's own.
 
-    It is sent `how` at `event`; how many events there were is written to `count`; with `largest` no file can have more bytes: a
-    full disk for whoever may mount none. Checkpoints are written after every step, so that training has events too.
+    It is sent `how` at `event`; how many events there were is written to `count`; with `largest` no file can
+    have more bytes: a full disk for whoever may mount none. Checkpoints are written after every step, so that
+    training has events too.
     """
     from distill.training.trainer import TrainingOptions
 

@@ -14,16 +14,31 @@ from pathlib import Path
 from material import environment
 
 LIBRARIES = (
-    "torch", "torch.onnx", "torch.utils.tensorboard", "transformers", "accelerate", "litert_torch", "ai_edge_quantizer",
-    "ai_edge_litert.interpreter", "onnx", "onnxruntime", "distill.run", "compress.prune.stage", "compress.qat.stage",
-    "benchmarks.search.stage", "export.onnx.stage", "benchmarks.compare",
-)  # fmt: skip
+    "torch",
+    "torch.onnx",
+    "torch.utils.tensorboard",
+    "transformers",
+    "accelerate",
+    "litert_torch",
+    "ai_edge_quantizer",
+    "ai_edge_litert.interpreter",
+    "onnx",
+    "onnxruntime",
+    "distill.run",
+    "compress.prune.stage",
+    "compress.qat.stage",
+    "benchmarks.search.stage",
+    "export.onnx.stage",
+    "benchmarks.compare",
+)
 TICK = 0.005  # seconds between looks
 HUNG = 124  # exit code of one that had to be killed, as of timeout(1): no command ends with it
 
 
 def import_everything() -> None:
-    """What stages and runtimes import; nothing is computed, so no threads are started that a fork would lack."""
+    """What stages and runtimes import; nothing is computed, so no threads are started that a fork would
+    lack.
+    """
     os.environ.update(environment())
     for library in LIBRARIES:
         importlib.import_module(library)
@@ -51,7 +66,8 @@ class Fork:
         return True
 
     def finish(self, seconds: float = 600) -> tuple[int, str]:
-        """Exit code, negative for a signal, and what was said on stderr; a fork that hangs is killed and has said so."""
+        """Exit code, negative for a signal, and what was said on stderr; a fork that hangs is killed and has
+        said so."""
         said = "" if self.ended(seconds) else f"\nerror: still running after {seconds} s"
         if self.code is None:
             os.kill(self.pid, signal.SIGKILL)

@@ -1,4 +1,5 @@
-"""Texts that break programs, given to the Android app's core on this machine's JVM: it answers as Python does."""
+"""Texts that break programs, given to the Android app's core on this machine's JVM: it answers as Python
+does."""
 
 import codecs
 import random
@@ -41,9 +42,12 @@ def text_of(raw: bytes) -> str | None:
 
 
 class JavaTexts(Torture):
-    """Answers and texts of files are Python's. Half a surrogate pair, which Python's tokenizer refuses, does no harm."""
+    """Answers and texts of files are Python's. Half a surrogate pair, which Python's tokenizer refuses, does
+    no harm."""
 
-    name, n_cases, seconds = "texts on the JVM", 1000, 300
+    name = "texts on the JVM"
+    n_cases = 1000
+    seconds = 300
 
     @staticmethod
     def missing() -> str:
@@ -63,7 +67,11 @@ class JavaTexts(Torture):
         rng = self.rng(number)
         passage, question = passage_and_question(number, rng, self.words)
         try:
-            return self._file(self.core, passage, rng) if number % 4 == 0 else self._question(self.core, passage, question)
+            return (
+                self._file(self.core, passage, rng)
+                if number % 4 == 0
+                else self._question(self.core, passage, question)
+            )
         except ParityError as error:  # it has ended
             self.core.close()
             self.core = None
@@ -76,7 +84,11 @@ class JavaTexts(Torture):
             check_text(question, "the question")
         except OptionError:
             places = [(c.start, c.end) for c in seen.prediction.candidates]
-            return "" if all(0 <= start < end <= len(passage) for start, end in places) else f"answers at {places}"
+            return (
+                ""
+                if all(0 <= start < end <= len(passage) for start, end in places)
+                else f"answers at {places}"
+            )
         example = Example("0", "", passage, question, (), False)
         (wanted,) = answer_here([example], self.bundle, self.runtime)
         return differences(example, wanted, seen, self.bundle.settings.null_threshold)

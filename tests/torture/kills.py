@@ -1,4 +1,5 @@
-"""Kills and signals, at random moments and at every change of a file; the command then goes on to the same bytes."""
+"""Kills and signals, at random moments and at every change of a file; the command then goes on to the same
+bytes."""
 
 import os
 import signal
@@ -13,7 +14,9 @@ EXIT_CODES = {signal.SIGINT: 130, signal.SIGTERM: 143}
 class Kills(OfStages):
     """Nothing half-made passes for finished, and going on gives what an undisturbed run gives."""
 
-    name, n_cases, seconds = "kills", 360, 600
+    name = "kills"
+    n_cases = 360
+    seconds = 600
     signals: tuple[signal.Signals, ...] = (signal.SIGKILL,)
 
     def run(self, number: int) -> str:
@@ -30,7 +33,11 @@ class Kills(OfStages):
         code, said = running.finish()
         wrong = "" if code == -signal.SIGKILL else self._after_signal(how, code, said, drafts(folder))
         wrong = wrong or half_finished(stage, folder) or goes_on(stage, folder, self.scratch, expected)
-        return f"{name}, {how.name} at {'a moment' if event == NEVER else f'event {event}'}: {wrong}" if wrong else ""
+        return (
+            f"{name}, {how.name} at {'a moment' if event == NEVER else f'event {event}'}: {wrong}"
+            if wrong
+            else ""
+        )
 
     @staticmethod
     def _after_signal(how: signal.Signals, code: int, said: str, left: list[str]) -> str:
@@ -42,5 +49,6 @@ class Kills(OfStages):
 class Signals(Kills):
     """A command that is asked to stop ends as it says, and leaves no drafts."""
 
-    name, n_cases = "signals", 120
+    name = "signals"
+    n_cases = 120
     signals = tuple(EXIT_CODES)

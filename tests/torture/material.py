@@ -1,4 +1,5 @@
-"""What is tortured: a small encoder with the real vocabulary, real questions, and a bundle of every kind made by the stages."""
+"""What is tortured: a small encoder with the real vocabulary, real questions, and a bundle of every kind made
+by the stages."""
 
 import json
 import os
@@ -8,7 +9,13 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-SMALL = {"vocab_size": 30522, "hidden_size": 64, "num_attention_heads": 4, "intermediate_size": 128, "num_hidden_layers": 2}
+SMALL = {
+    "vocab_size": 30522,
+    "hidden_size": 64,
+    "num_attention_heads": 4,
+    "intermediate_size": 128,
+    "num_hidden_layers": 2,
+}
 WINDOWS = ["--max-length", "96", "--doc-stride", "32", "--max-question-length", "24"]
 N_QUESTIONS = 24
 BUNDLES = ("teacher", "student", "onnx-fp32", "onnx-int8", "tflite-fp32", "tflite-int8")
@@ -16,15 +23,28 @@ BUNDLES = ("teacher", "student", "onnx-fp32", "onnx-int8", "tflite-fp32", "tflit
 
 def environment() -> dict[str, str]:
     """One thread, so that results repeat to the bit; this checkout's packages; nothing from the hub."""
-    return {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1", "CUDA_VISIBLE_DEVICES": ""}
+    return {
+        **os.environ,
+        "OMP_NUM_THREADS": "1",
+        "PYTHONPATH": str(ROOT),
+        "HF_HUB_OFFLINE": "1",
+        "CUDA_VISIBLE_DEVICES": "",
+    }
 
 
 def run(words: list[str], folder: Path, timeout: float = 600) -> subprocess.CompletedProcess[str]:
     """`python -m WORDS` in a folder."""
     return subprocess.run(
-        [sys.executable, "-m", *words], cwd=folder, env=environment(), capture_output=True, text=True, errors="replace",
-        timeout=timeout, stdin=subprocess.DEVNULL, check=False,
-    )  # fmt: skip
+        [sys.executable, "-m", *words],
+        cwd=folder,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=timeout,
+        stdin=subprocess.DEVNULL,
+        check=False,
+    )
 
 
 def make_material(folder: Path) -> None:
@@ -38,7 +58,17 @@ def make_material(folder: Path) -> None:
     _make_questions(draft / "questions.json")
     questions = ["--data", "questions.json", "--epochs", "3", "--precision", "fp32"]
     commands = [
-        ["distill.finetune", "--model", "encoder", "--head", "linear", "--out", "teacher", *questions, *WINDOWS],
+        [
+            "distill.finetune",
+            "--model",
+            "encoder",
+            "--head",
+            "linear",
+            "--out",
+            "teacher",
+            *questions,
+            *WINDOWS,
+        ],
         ["distill.run", "--teacher", "teacher", "--student-layers", "1", "--out", "runs", *questions],
         *(
             [f"export.{kind}", "--model", "runs/student", "--quantize", flag, "--out", f"{kind}-{name}"]
@@ -64,7 +94,9 @@ def _make_encoder(folder: Path) -> None:
     torch.manual_seed(0)
     model = BertModel(BertConfig(**SMALL), add_pooling_layer=False)
     for module in model.modules():
-        if isinstance(module, nn.Linear):  # logits of a trained model's size: those of the usual tiny weights hide differences
+        if isinstance(
+            module, nn.Linear
+        ):  # logits of a trained model's size: those of the usual tiny weights hide differences
             nn.init.normal_(module.weight, std=module.in_features**-0.5)
         elif isinstance(module, nn.Embedding):
             nn.init.normal_(module.weight)
@@ -82,7 +114,10 @@ def _make_questions(path: Path) -> None:
         entry = {"id": e.id, "question": e.question, "is_impossible": False, "answers": answers}
         articles.setdefault(e.title, {}).setdefault(e.context, []).append(entry)
     data = [
-        {"title": title, "paragraphs": [{"context": context, "qas": entries} for context, entries in passages.items()]}
+        {
+            "title": title,
+            "paragraphs": [{"context": context, "qas": entries} for context, entries in passages.items()],
+        }
         for title, passages in articles.items()
     ]
     path.write_text(json.dumps({"version": "torture", "data": data}), encoding="utf-8")

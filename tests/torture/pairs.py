@@ -9,7 +9,9 @@ from stages import OfStages, drafts, goes_on, half_finished, lay_out, start
 class Pairs(OfStages):
     """One of them at least makes it, the other does too or is refused, and what is there is whole."""
 
-    name, n_cases, seconds = "two at once", 36, 600
+    name = "two at once"
+    n_cases = 36
+    seconds = 600
 
     def run(self, number: int) -> str:
         """One pair."""

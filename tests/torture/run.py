@@ -1,8 +1,8 @@
 """Torture: damage, kill and misuse everything by the thousand, with a seed, and say what went wrong.
 
-    python tests/torture/run.py                          the whole of it, a night's work; goes on where it was stopped
-    python tests/torture/run.py --share 0.01             a hundredth of every sort
-    python tests/torture/run.py --only texts --case 17   one case again
+python tests/torture/run.py                          the whole of it, a night's work; goes on where it was
+stopped python tests/torture/run.py --share 0.01             a hundredth of every sort python
+tests/torture/run.py --only texts --case 17   one case again
 """
 
 import contextlib
@@ -65,10 +65,15 @@ class Journal:
         header = {"seed": seed}
         lines = path.read_bytes().split(b"\n")[:-1] if path.exists() else []  # a torn last line was not tried
         if lines and json.loads(lines[0]) != header:
-            raise SystemExit(f"error: {path} is of {json.loads(lines[0])}, not of {header}; give another --out")
+            raise SystemExit(
+                f"error: {path} is of {json.loads(lines[0])}, not of {header}; give another --out"
+            )
         self.tried = [Tried(**json.loads(line)) for line in lines[1:]]
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("".join(json.dumps(entry) + "\n" for entry in (header, *map(asdict, self.tried))), encoding="utf-8")
+        path.write_text(
+            "".join(json.dumps(entry) + "\n" for entry in (header, *map(asdict, self.tried))),
+            encoding="utf-8",
+        )
 
     def add(self, tried: Tried) -> None:
         """Keep it."""
@@ -81,18 +86,22 @@ class Worker:
     """A process that runs the cases of one sort; a new one when it dies or hangs."""
 
     def __init__(self, sort: str, material: Path, scratch: Path, seed: int) -> None:
-        self.sort, self.words = sort, [sort, str(material), str(scratch), str(seed)]
+        self.sort = sort
+        self.words = [sort, str(material), str(scratch), str(seed)]
         self.process: subprocess.Popen[bytes] | None = None
         shutil.rmtree(scratch, ignore_errors=True)
         scratch.mkdir(parents=True, exist_ok=True)
 
     def run(self, case: int) -> Tried:
         """One case."""
-        began, seconds = time.monotonic(), SORTS[self.sort].seconds
+        began = time.monotonic()
+        seconds = SORTS[self.sort].seconds
         if self.process is None:
             command = [sys.executable, str(HERE / "worker.py"), *self.words]
             pipe = subprocess.PIPE
-            self.process = subprocess.Popen(command, env=environment(), stdin=pipe, stdout=pipe, start_new_session=True)
+            self.process = subprocess.Popen(
+                command, env=environment(), stdin=pipe, stdout=pipe, start_new_session=True
+            )
             seconds += SLOW_START
         assert self.process.stdin is not None
         assert self.process.stdout is not None
@@ -103,7 +112,11 @@ class Worker:
         if line:
             wrong = json.loads(line)
         else:
-            wrong = f"the process ended with {self.process.wait()}" if came else f"nothing came for {seconds:.0f} s"
+            wrong = (
+                f"the process ended with {self.process.wait()}"
+                if came
+                else f"nothing came for {seconds:.0f} s"
+            )
             self.close()
         return Tried(self.sort, case, wrong, round(time.monotonic() - began, 3))
 
@@ -133,7 +146,8 @@ def table(tried: Sequence[Tried]) -> str:
     for name in SORTS:
         mine = [t for t in tried if t.sort == name]
         if mine:
-            n_wrong, minutes = sum(bool(t.wrong) for t in mine), sum(t.seconds for t in mine) / 60
+            n_wrong = sum(bool(t.wrong) for t in mine)
+            minutes = sum(t.seconds for t in mine) / 60
             rows.append(f"| {name} | {len(mine):,} | {n_wrong:,} | {minutes:.1f} |")
         elif SORTS[name].missing():
             rows.append(f"| {name} | not tried: {SORTS[name].missing()} | | |")
@@ -142,7 +156,9 @@ def table(tried: Sequence[Tried]) -> str:
 
 def report(config: Config, tried: Sequence[Tried]) -> str:
     """The table with what it was made of, and every case that went wrong."""
-    commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False).stdout[:12]
+    commit = subprocess.run(
+        ["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False
+    ).stdout[:12]
     wrong = [f"- {t.sort} {t.case}: {t.wrong}" for t in tried if t.wrong]
     head = f"Seed {config.seed}, commit {commit or 'unknown'}, Python {platform.python_version()}, {platform.machine()}."
     return "\n\n".join([head, table(tried), *(["\n".join(wrong)] if wrong else [])]) + "\n"
@@ -171,7 +187,9 @@ def main(config: Config) -> int:
                     tqdm.write(f"{name} {case}: {tried.wrong}")
         finally:
             worker.close()
-        latest = {t.case: t for t in journal.tried if t.sort == name}  # a case that was tried again counts as it went then
+        latest = {
+            t.case: t for t in journal.tried if t.sort == name
+        }  # a case that was tried again counts as it went then
         shown += [latest[case] for case in cases]
     text = report(config, shown)
     print(text)

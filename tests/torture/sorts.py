@@ -11,5 +11,17 @@ from result_files import PhoneLogs, ResultRows
 from squad_files import SquadFiles
 from texts import Texts
 
-ALL = (SquadFiles, ResultRows, PhoneLogs, Texts, JavaTexts, CommandLines, Bundles, Kills, Signals, Disks, Pairs)
+ALL = (
+    SquadFiles,
+    ResultRows,
+    PhoneLogs,
+    Texts,
+    JavaTexts,
+    CommandLines,
+    Bundles,
+    Kills,
+    Signals,
+    Disks,
+    Pairs,
+)
 SORTS: dict[str, type[Torture]] = {sort.name: sort for sort in ALL}

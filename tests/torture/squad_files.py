@@ -10,7 +10,8 @@ from qa.data.squad import read_predictions, read_squad
 class SquadFiles(Torture):
     """A damaged file is refused, or read so that every answer stands where it says; it can then be scored."""
 
-    name, n_cases = "squad files", 5000
+    name = "squad files"
+    n_cases = 5000
 
     def prepare(self) -> None:
         """Read what will be damaged."""
@@ -22,13 +23,19 @@ class SquadFiles(Torture):
         """One file."""
         rng = self.rng(number)
         predictions = number % 4 == 3
-        raw = b'{"' + b'": "a", "'.join(e.id.encode() for e in self.examples) + b'": "b"}' if predictions else self.raw
+        raw = (
+            b'{"' + b'": "a", "'.join(e.id.encode() for e in self.examples) + b'": "b"}'
+            if predictions
+            else self.raw
+        )
         self.file.write_bytes((damaged_json if rng.randrange(3) else damaged_bytes)(raw, rng))
         return refused_or(self._predictions if predictions else self._questions)
 
     def _questions(self) -> str:
         examples = read_squad(self.file)
-        moved = [e.id for e in examples for a in e.answers if e.context[a.start : a.start + len(a.text)] != a.text]
+        moved = [
+            e.id for e in examples for a in e.answers if e.context[a.start : a.start + len(a.text)] != a.text
+        ]
         evaluate_predictions(examples, {e.id: e.context[:20] for e in examples})
         return f"answers elsewhere: {moved[:3]}" if moved else ""
 

@@ -21,12 +21,25 @@ TRAINED = ["--data", "questions.json", "--epochs", "2", "--batch-size", "4", "--
 # Files that tell dates or times, of which only that they are there repeats.
 UNREPEATED = ("README.md", "report.html", "search.json", "search.svg")
 # What repeats of a row of results.
-REPEATED_KEYS = ("kind", "model", "bundle_sha256", "threads", "lengths", "batch", "n", "n_windows", "exact", "f1", "error")
+REPEATED_KEYS = (
+    "kind",
+    "model",
+    "bundle_sha256",
+    "threads",
+    "lengths",
+    "batch",
+    "n",
+    "n_windows",
+    "exact",
+    "f1",
+    "error",
+)
 
 
 @dataclass(frozen=True)
 class Stage:
-    """A command, the bundle or file it makes, and the words by which it goes on; None where it refuses what is there."""
+    """A command, the bundle or file it makes, and the words by which it goes on; None where it refuses what
+    is there."""
 
     words: tuple[str, ...]
     result: str = "made"
@@ -36,14 +49,27 @@ class Stage:
 
 
 STAGES = {
-    "finetune": Stage(("distill.finetune", "--model", "encoder", "--head", "linear", "--out", "made", *WINDOWS, *TRAINED)),
+    "finetune": Stage(
+        ("distill.finetune", "--model", "encoder", "--head", "linear", "--out", "made", *WINDOWS, *TRAINED)
+    ),
     "distil": Stage(
-        ("distill.run", "--teacher", "teacher", "--student-layers", "1", "--out", "runs", *TRAINED), "runs/student"
+        ("distill.run", "--teacher", "teacher", "--student-layers", "1", "--out", "runs", *TRAINED),
+        "runs/student",
     ),
     "distil from cached logits": Stage(
         (
-            "distill.run", "--teacher", "teacher", "--student-layers", "1", "--hidden-weight", "0", "--cache", "cache",
-            "--out", "runs", *TRAINED,
+            "distill.run",
+            "--teacher",
+            "teacher",
+            "--student-layers",
+            "1",
+            "--hidden-weight",
+            "0",
+            "--cache",
+            "cache",
+            "--out",
+            "runs",
+            *TRAINED,
         ),
         "runs/student",
     ),
@@ -51,37 +77,86 @@ STAGES = {
         ("compress.prune.stage", "--model", "teacher", "--importance-windows", "8", "--out", "made", *TRAINED)
     ),
     "prune single weights": Stage(
-        ("compress.prune.stage", "--model", "teacher", "--method", "magnitude", "--iterations", "2", "--out", "made", *TRAINED)
+        (
+            "compress.prune.stage",
+            "--model",
+            "teacher",
+            "--method",
+            "magnitude",
+            "--iterations",
+            "2",
+            "--out",
+            "made",
+            *TRAINED,
+        )
     ),
     "train on the grid": Stage(
         (
-            "compress.qat.stage", "--model", "student", "--teacher", "teacher", "--calibration-windows", "8",
-            "--out", "made", *TRAINED,
+            "compress.qat.stage",
+            "--model",
+            "student",
+            "--teacher",
+            "teacher",
+            "--calibration-windows",
+            "8",
+            "--out",
+            "made",
+            *TRAINED,
         ),
     ),
-    "compress the words": Stage(("compress.embeddings", "--model", "student", "--embeddings", "pq4", "--out", "made"), again=None),
+    "compress the words": Stage(
+        ("compress.embeddings", "--model", "student", "--embeddings", "pq4", "--out", "made"), again=None
+    ),
     "search": Stage(
         (
-            "benchmarks.search.stage", "--model", "teacher", "--target-mb", "1.4", "--data", "questions.json", "--questions", "4",
-            "--recovery-windows", "8", "--out", "made",
+            "benchmarks.search.stage",
+            "--model",
+            "teacher",
+            "--target-mb",
+            "1.4",
+            "--data",
+            "questions.json",
+            "--questions",
+            "4",
+            "--recovery-windows",
+            "8",
+            "--out",
+            "made",
         ),
         again=None,
         slow=True,
     ),
-    "export to ONNX": Stage(("export.onnx.stage", "--model", "student", "--quantize", "int8", "--out", "made"), again=None),
-    "export to TFLite": Stage(("export.tflite.stage", "--model", "student", "--quantize", "int8", "--out", "made"), again=None),
+    "export to ONNX": Stage(
+        ("export.onnx.stage", "--model", "student", "--quantize", "int8", "--out", "made"), again=None
+    ),
+    "export to TFLite": Stage(
+        ("export.tflite.stage", "--model", "student", "--quantize", "int8", "--out", "made"), again=None
+    ),
     "evaluate": Stage(
-        ("qa.evaluate", "--data", "questions.json", "--model", "student", "--out", "made.json"), "made.json", again=()
+        ("qa.evaluate", "--data", "questions.json", "--model", "student", "--out", "made.json"),
+        "made.json",
+        again=(),
     ),
     "compare": Stage(
         (
-            "benchmarks.compare", "teacher", "onnx-int8", "tflite-int8", "--data", "questions.json", "--rows", "made/rows.jsonl",
-            "--quick", "--lengths", "real", "--threads", "1",
+            "benchmarks.compare",
+            "teacher",
+            "onnx-int8",
+            "tflite-int8",
+            "--data",
+            "questions.json",
+            "--rows",
+            "made/rows.jsonl",
+            "--quick",
+            "--lengths",
+            "real",
+            "--threads",
+            "1",
         ),
         "made/rows.jsonl",
         again=(),
     ),
-}  # fmt: skip
+}
 TURNS = [name for turn in range(4) for name, stage in STAGES.items() if turn == 0 or not stage.slow]
 
 
@@ -104,20 +179,27 @@ def lay_out(folder: Path, material: Path) -> None:
 
 
 def start(stage: Stage, folder: Path, scratch: Path, *, again: bool = False, **watched: Any) -> Fork:
-    """The command in a fork, in `folder`; `again` goes on with what a stopped one left; `watched` is for `events.command`."""
+    """The command in a fork, in `folder`; `again` goes on with what a stopped one left; `watched` is for
+    `events.command`."""
     words = [*stage.words, *(stage.again or () if again else ())]
     return fork(lambda: command(words, **watched), scratch, folder)
 
 
 def written(folder: Path) -> dict[str, str]:
-    """SHA-256 of every file that is there, without curves, whose names are times, and without links to the material.
+    """SHA-256 of every file that is there, without curves, whose names are times, and without links to the
+    material.
 
     Of what tells how fast something was, only what must repeat is taken.
     """
     found = {}
     for path in sorted(folder.rglob("*")):
         name = str(path.relative_to(folder))
-        if path.is_symlink() or path.is_dir() or "events.out" in name or any(p.is_symlink() for p in path.parents):
+        if (
+            path.is_symlink()
+            or path.is_dir()
+            or "events.out" in name
+            or any(p.is_symlink() for p in path.parents)
+        ):
             continue
         found[name] = hashlib.sha256(_repeated(path)).hexdigest()
     return found
@@ -127,9 +209,14 @@ def _repeated(path: Path) -> bytes:
     """What of a file must be the same whenever it is made."""
     raw = b"" if path.name in UNREPEATED else path.read_bytes()
     if path.name == "manifest.json":
-        raw = json.dumps({name: sha256 for name, sha256 in json.loads(raw)["files"].items() if name not in UNREPEATED}).encode()
+        raw = json.dumps(
+            {name: sha256 for name, sha256 in json.loads(raw)["files"].items() if name not in UNREPEATED}
+        ).encode()
     elif path.suffix == ".jsonl":  # two at once may each append a row
-        rows = ({key: row[key] for key in REPEATED_KEYS if key in row} for row in map(json.loads, raw.splitlines()))
+        rows = (
+            {key: row[key] for key in REPEATED_KEYS if key in row}
+            for row in map(json.loads, raw.splitlines())
+        )
         raw = "\n".join(sorted({json.dumps(row) for row in rows})).encode()
     return raw
 
@@ -145,7 +232,9 @@ def reference(name: str, material: Path, scratch: Path) -> Reference:
         code, said = start(STAGES[name], folder, scratch, count=count).finish()
         if code != 0:
             raise SystemExit(f"{name} fails undisturbed: {said}")
-        n_bytes = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
+        n_bytes = sum(
+            path.stat().st_size for path in folder.rglob("*") if path.is_file() and not path.is_symlink()
+        )
         found = Reference(int(count.read_text()), time.monotonic() - began, written(folder), n_bytes)
         kept.write_text(json.dumps(vars(found)), encoding="utf-8")
     return Reference(**json.loads(kept.read_text(encoding="utf-8")))
@@ -169,7 +258,11 @@ def half_finished(stage: Stage, folder: Path) -> str:
 def drafts(folder: Path) -> list[str]:
     """What a command that was not killed should have cleaned up."""
     marks = (".unfinished", ".partial")
-    return [str(path.relative_to(folder)) for path in folder.rglob("*") if any(mark in path.name for mark in marks)]
+    return [
+        str(path.relative_to(folder))
+        for path in folder.rglob("*")
+        if any(mark in path.name for mark in marks)
+    ]
 
 
 def goes_on(stage: Stage, folder: Path, scratch: Path, expected: Reference) -> str:
@@ -179,7 +272,9 @@ def goes_on(stage: Stage, folder: Path, scratch: Path, expected: Reference) -> s
         if code != 0:
             return f"could not go on: {wrong_exit(code, said, (0,)) or said}"
     found = written(folder)
-    wrong = sorted(key for key in found.keys() | expected.files.keys() if found.get(key) != expected.files.get(key))
+    wrong = sorted(
+        key for key in found.keys() | expected.files.keys() if found.get(key) != expected.files.get(key)
+    )
     return f"other than undisturbed: {', '.join(wrong)}" if wrong else ""
 
 

@@ -8,13 +8,15 @@ from mutations import odd_text
 import qa
 
 RUNTIMES = ("student", "onnx-int8", "tflite-int8")
-LONGEST, MEGABYTE = 20_000, 1_000_000
+LONGEST = 20_000
+MEGABYTE = 1_000_000
 
 
 def passage_and_question(number: int, rng: random.Random, words: list[str]) -> tuple[str, str]:
     """An odd passage, every 500th of a megabyte, and an odd question."""
     longest = MEGABYTE if number % 500 == 499 else LONGEST
-    passage, question = odd_text(rng, words, longest), odd_text(rng, words, rng.choice((40, 400)))
+    passage = odd_text(rng, words, longest)
+    question = odd_text(rng, words, rng.choice((40, 400)))
     if longest == MEGABYTE:
         passage = (passage + " ") * (MEGABYTE // (len(passage) + 1))
     return passage, question
@@ -23,7 +25,9 @@ def passage_and_question(number: int, rng: random.Random, words: list[str]) -> t
 class Texts(Torture):
     """Every text is answered with characters that stand where the answer says, or refused."""
 
-    name, n_cases, seconds = "texts", 1500, 300
+    name = "texts"
+    n_cases = 1500
+    seconds = 300
 
     def prepare(self) -> None:
         """Load each model, as a user does."""
@@ -39,7 +43,11 @@ class Texts(Torture):
             answer = model.answer(question, context)
             if answer.start is None or answer.end is None:
                 return "" if answer.text == "" else f"an answer without a place: {answer.text!r}"
-            right = answer.text and context[answer.start : answer.end] == answer.text and 0 < answer.probability <= 1
+            right = (
+                answer.text
+                and context[answer.start : answer.end] == answer.text
+                and 0 < answer.probability <= 1
+            )
             return "" if right else f"{answer!r} is not what stands there"
 
         return refused_or(asked)

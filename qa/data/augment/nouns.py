@@ -1,7 +1,8 @@
 """The nouns of an English text, by part of speech.
 
-The tagger is the one of the pattern library (De Smedt & Daelemans 2012), a lexicon of 94,000 words with Brill's rules for unknown
-words and for context, as it comes inside the wheel of textblob; nothing is downloaded.
+The tagger is the one of the pattern library (De Smedt & Daelemans 2012), a lexicon of 94,000 words with
+Brill's rules for unknown words and for context, as it comes inside the wheel of textblob; nothing is
+downloaded.
 """
 
 import re
@@ -28,11 +29,13 @@ class Noun:
     end: int
     tag: str
     opens_sentence: bool
-    """The first word of a sentence: its capital tells nothing, and without it the word reads wrongly elsewhere."""
+    """The first word of a sentence: its capital tells nothing, and without it the word reads wrongly
+    elsewhere."""
     is_asked_for: bool
     """The noun behind "what", "which" or "how many": it says of what kind the answer is."""
     in_compound: bool
-    """Beside another noun ("ice hockey"), a number ("28 January") or, as a common noun, behind an adjective ("rural areas")."""
+    """Beside another noun ("ice hockey"), a number ("28 January") or, as a common noun, behind an adjective
+    ("rural areas")."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +53,8 @@ class _Token:
 
 def sentences(text: str) -> list[tuple[int, int]]:
     """(start, end) of each sentence, split behind . ! ? and white space, not behind a known abbreviation."""
-    spans, start = [], 0
+    spans = []
+    start = 0
     abbreviations = {m.end() - 1 for m in _TOKEN.finditer(text) if len(m[0]) > 1 and m[0].endswith(".")}
     for match in _SENTENCE_END.finditer(text):
         if match.start() not in abbreviations:
@@ -63,28 +67,40 @@ def _tag(text: str) -> list[_Token]:
     try:
         from textblob.en import tag
     except ImportError:
-        raise OptionError("the part-of-speech tagger is not installed; pip install 'pocketqa[augment]' brings it") from None
-    tokens, lines = [], []
+        raise OptionError(
+            "the part-of-speech tagger is not installed; pip install 'pocketqa[augment]' brings it"
+        ) from None
+    tokens = []
+    lines = []
     for start, end in sentences(text):
         found = list(_TOKEN.finditer(text, start, end))
         tokens += [(m, i == 0) for i, m in enumerate(found)]
         lines.append(" ".join(m[0] for m in found))
     tags = tag("\n".join(line for line in lines if line), tokenize=False) if tokens else []
-    return [_Token(m[0], m.start(), m.end(), t.split("-")[0], first) for (m, first), (_, t) in zip(tokens, tags, strict=True)]
+    return [
+        _Token(m[0], m.start(), m.end(), t.split("-")[0], first)
+        for (m, first), (_, t) in zip(tokens, tags, strict=True)
+    ]
 
 
 def nouns(text: str) -> list[Noun]:
     """The nouns of a text in order. Raises OptionError when the tagger is not installed."""
     tokens = _tag(text)
-    found, i = [], 0
+    found = []
+    i = 0
     while i < len(tokens):
         last = i
         if tokens[i].is_name:
-            while last + 1 < len(tokens) and tokens[last + 1].is_name and text[tokens[last].end : tokens[last + 1].start] == " ":
+            while (
+                last + 1 < len(tokens)
+                and tokens[last + 1].is_name
+                and text[tokens[last].end : tokens[last + 1].start] == " "
+            ):
                 last += 1
         run = tokens[i : last + 1]
         if any(t.tag.startswith("NN") for t in run) and len(run[0].text) > 1 and run[0].text[0].isalpha():
-            start, end = run[0].start, run[-1].end
+            start = run[0].start
+            end = run[-1].end
             tag = "NNP" if run[0].text[0].isupper() else run[0].tag[:3]
             found.append(
                 Noun(
@@ -102,12 +118,15 @@ def nouns(text: str) -> list[Noun]:
 
 
 def _in_compound(tokens: list[_Token], first: int, last: int) -> bool:
-    before, behind = tokens[max(0, first - 1) : first], tokens[last + 1 : last + 2]
+    before = tokens[max(0, first - 1) : first]
+    behind = tokens[last + 1 : last + 2]
     if any(t.text[0].isdigit() for t in before + behind):
         return True
     if any(t.tag.startswith("NN") and not t.opens_sentence for t in behind):
         return True
-    return not tokens[first].is_name and any(t.tag[:2] in ("NN", "JJ", "VB", "CD") and t.tag not in _VERBS for t in before)
+    return not tokens[first].is_name and any(
+        t.tag[:2] in ("NN", "JJ", "VB", "CD") and t.tag not in _VERBS for t in before
+    )
 
 
 def _is_asked_for(tokens: list[_Token], i: int) -> bool:

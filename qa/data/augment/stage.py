@@ -1,17 +1,20 @@
-"""More unanswerable questions for training, made from answerable ones as QeRMIT proposes (Chang & Ai 2019, 3.4 and 5).
+"""More unanswerable questions for training, made from answerable ones as QeRMIT proposes (Chang & Ai 2019,
+3.4 and 5).
 
     python -m qa.data.augment --data squad --share 0.2 --out squad-augmented.json
 
-Half of the added questions are asked of a passage of another article (`ID-swapped`), where no answer of theirs stands; one that
-several articles are asked ("Who scored first?") is not moved, since it fits anywhere. The other half keep their passage and have
-one noun, a name counting as one, replaced by another of the passage (`ID-noun`): of the same kind (singular, plural, name), and
-from a sentence that holds no answer, since what is said of both nouns is said there. The replaced noun is one that the passage
-uses too, and not the one that says what is asked for ("which river").
+Half of the added questions are asked of a passage of another article (`ID-swapped`), where no answer of
+theirs stands; one that several articles are asked ("Who scored first?") is not moved, since it fits anywhere.
+The other half keep their passage and have one noun, a name counting as one, replaced by another of the
+passage (`ID-noun`): of the same kind (singular, plural, name), and from a sentence that holds no answer,
+since what is said of both nouns is said there. The replaced noun is one that the passage uses too, and not
+the one that says what is asked for ("which river").
 
-Part of speech is a tagger's word (qa/data/augment/nouns.py), and nobody checks the questions. Of 50 with a replaced noun out of the shipped
-excerpt (seed 4), read one by one, 47 had a noun for a noun, and 5 were still answered by their passage; 9 more read so oddly
-that the old answer might pass, most of them with a common noun replaced, which is why a name goes first where there is one. Of 50
-swapped ones (seed 1) none was answered. OUT.added.tsv lists every added question with its source, its kind and its change.
+Part of speech is a tagger's word (qa/data/augment/nouns.py), and nobody checks the questions. Of 50 with a
+replaced noun out of the shipped excerpt (seed 4), read one by one, 47 had a noun for a noun, and 5 were still
+answered by their passage; 9 more read so oddly that the old answer might pass, most of them with a common
+noun replaced, which is why a name goes first where there is one. Of 50 swapped ones (seed 1) none was
+answered. OUT.added.tsv lists every added question with its source, its kind and its change.
 """
 
 import random
@@ -35,7 +38,8 @@ from qa.data.squad import Example, read_json, read_squad, write_squad
 LOG_SUFFIX = ".added.tsv"
 N_PASSAGES = 20  # passages tried for a question before it is left out; a frequent answer stands in many
 
-# Nouns that change little in a question (one about "the name of the bridge" is one about the bridge), and dates.
+# Nouns that change little in a question (one about "the name of the bridge" is one about the bridge), and
+# dates.
 _VAGUE = re.compile(
     r"names?|kind|type|sort|part|number|term|word|example|way|things?|one|matter|use|people|time|day|month|year|decade|century"
     r"|january|february|march|april|may|june|july|august|september|october|november|december"
@@ -49,7 +53,8 @@ class AugmentConfig:
     """Add unanswerable questions to SQuAD data: swapped between passages, and with one noun replaced."""
 
     out: Path
-    """SQuAD 2.0 JSON file to write: all questions of the data and those added; OUT.added.tsv beside it lists these."""
+    """SQuAD 2.0 JSON file to write: all questions of the data and those added; OUT.added.tsv beside it lists
+    these."""
     data: str = "embedded"
     """SQuAD JSON file (plain or gzip), or embedded, squad, squad_v2 (their train part)."""
     share: float = 0.2
@@ -91,10 +96,13 @@ def holds_answer(context: str, example: Example) -> bool:
 
 
 def swap(example: Example, passages: list[tuple[str, str]], rng: random.Random) -> Added | None:
-    """The question asked of a passage, out of (title, context), of another article; None when 20 drawn ones do not suit."""
+    """The question asked of a passage, out of (title, context), of another article; None when 20 drawn ones
+    do not suit."""
     for title, context in rng.sample(passages, min(N_PASSAGES, len(passages))):
         if title != example.title and not holds_answer(context, example):
-            return Added(f"{example.id}-swapped", example.question, context, "swapped", example, example.title, title)
+            return Added(
+                f"{example.id}-swapped", example.question, context, "swapped", example, example.title, title
+            )
     return None
 
 
@@ -103,15 +111,19 @@ def _words(text: str) -> set[str]:
 
 
 def alike(one: str, other: str) -> bool:
-    """Whether two nouns may well mean one thing: a word of one begins or ends that of the other, or one abbreviates."""
+    """Whether two nouns may well mean one thing: a word of one begins or ends that of the other, or one
+    abbreviates."""
     for a, b in product(_words(one), _words(other)):
-        if a[:4] == b[:4] or a.endswith(b) or b.endswith(a):  # bridge and bridges, Slavs and Slavic, way and railway
+        if (
+            a[:4] == b[:4] or a.endswith(b) or b.endswith(a)
+        ):  # bridge and bridges, Slavs and Slavic, way and railway
             return True
     return one[0] == other[0] and (one.isupper() or other.isupper())  # Washington University and WUSTL
 
 
 def replaceable(question: str, context_words: set[str]) -> list[Noun]:
-    """Nouns of a question that it turns on: used once, used by the passage too, not vague, not what is asked for.
+    """Nouns of a question that it turns on: used once, used by the passage too, not vague, not what is asked
+    for.
 
     A name that goes on behind 's is left whole (People's Committee).
     """
@@ -130,10 +142,13 @@ def replaceable(question: str, context_words: set[str]) -> list[Noun]:
 
 
 def replacements(old: Noun, example: Example, candidates: Iterable[Noun]) -> list[str]:
-    """Nouns that can take the place of `old`: of its kind, strange to question and answers, from sentences without an answer."""
+    """Nouns that can take the place of `old`: of its kind, strange to question and answers, from sentences
+    without an answer."""
     golds = [(a.start, a.start + len(a.text)) for a in example.answers]
     taken = _words(example.question).union(*(_words(a.text) for a in example.answers))
-    holding = [(s, e) for s, e in sentences(example.context) if any(s < end and start < e for start, end in golds)]
+    holding = [
+        (s, e) for s, e in sentences(example.context) if any(s < end and start < e for start, end in golds)
+    ]
     fit = [
         n.text
         for n in candidates
@@ -148,9 +163,12 @@ def replacements(old: Noun, example: Example, candidates: Iterable[Noun]) -> lis
 
 
 def replace_noun(example: Example, candidates: list[Noun], rng: random.Random) -> Added | None:
-    """The question with one noun replaced by one of the passage's, which `candidates` are; None when none fits."""
+    """The question with one noun replaced by one of the passage's, which `candidates` are; None when none
+    fits."""
     olds = replaceable(example.question, _words(example.context))
-    for old in sorted(rng.sample(olds, len(olds)), key=lambda n: n.tag != "NNP"):  # names first, see the docstring on top
+    for old in sorted(
+        rng.sample(olds, len(olds)), key=lambda n: n.tag != "NNP"
+    ):  # names first, see the docstring on top
         if fit := replacements(old, example, candidates):
             new = rng.choice(fit)
             before = example.question[: old.start]
@@ -162,7 +180,8 @@ def replace_noun(example: Example, candidates: list[Noun], rng: random.Random) -
 
 
 def augment(examples: list[Example], share: float, seed: int) -> list[Added]:
-    """The questions to add, each from another answerable one; fewer than asked for where too few lend themselves."""
+    """The questions to add, each from another answerable one; fewer than asked for where too few lend
+    themselves."""
     rng = random.Random(seed)
     sources = [e for e in examples if e.answers]
     rng.shuffle(sources)
@@ -177,7 +196,9 @@ def augment(examples: list[Example], share: float, seed: int) -> list[Added]:
             candidates[example.context] = nouns(example.context)
         return replace_noun(example, candidates[example.context], rng)
 
-    added = list(_take(n_added // 2, (swap(e, passages, rng) for e in sources if articles_asked[e.question] == 1), ids))
+    added = list(
+        _take(n_added // 2, (swap(e, passages, rng) for e in sources if articles_asked[e.question] == 1), ids)
+    )
     used = {a.source.id for a in added}
     return added + list(_take(n_added - n_added // 2, (changed(e) for e in sources if e.id not in used), ids))
 
@@ -190,7 +211,8 @@ def _take(n: int, made: Iterator[Added | None], ids: set[str]) -> Iterator[Added
 
 
 def with_added(articles: list[dict[str, Any]], added: list[Added]) -> list[dict[str, Any]]:
-    """Articles of a SQuAD file with the added questions behind those of their passage; `is_impossible` is said everywhere."""
+    """Articles of a SQuAD file with the added questions behind those of their passage; `is_impossible` is
+    said everywhere."""
     by_context: dict[str, list[Added]] = {}
     for new in added:
         by_context.setdefault(new.context, []).append(new)
@@ -217,7 +239,8 @@ def main(config: AugmentConfig) -> list[Added]:
     wanted = round(config.share * len(examples))
     if not added:
         raise SquadFormatError(
-            f"{path}: no question could be added of {wanted} wanted; are there answerable ones, and two articles?"
+            f"{path}: no question could be added of {wanted} wanted; are there answerable ones, and two "
+            "articles?"
         )
     log = log_path(config.out)
     columns = ("id", "kind", "source", "old", "new", "question")
@@ -229,5 +252,8 @@ def main(config: AugmentConfig) -> list[Added]:
         raise
     kinds = Counter(a.kind for a in added)
     print(f"{config.out}: {len(examples):,} questions and {len(added):,} added, see {log}")
-    print(f"{kinds['swapped']:,} swapped between passages, {kinds['noun']:,} with one noun replaced, {wanted:,} wanted")
+    print(
+        f"{kinds['swapped']:,} swapped between passages, {kinds['noun']:,} with one noun replaced, "
+        f"{wanted:,} wanted"
+    )
     return added

@@ -3,7 +3,8 @@
     python -m qa.data.convert triviaqa --questions qa/wikipedia-train.json --evidence evidence --out triviaqa.json
     python -m qa.data.convert olp --tokens tokens/*.csv --questions questions/*.csv --annotations annotations/*.csv --out olp.json
 
-Each prints what it converted and what it dropped, by reason; OUT.dropped.tsv names every dropped item with its file and row.
+Each prints what it converted and what it dropped, by reason; OUT.dropped.tsv names every dropped item with
+its file and row.
 """
 
 from typing import Annotated
@@ -16,7 +17,10 @@ from qa.data.convert.olp import OLPConfig
 from qa.data.convert.report import Report
 from qa.data.convert.triviaqa import TriviaQAConfig
 
-Command = Annotated[TriviaQAConfig, tyro.conf.subcommand("triviaqa")] | Annotated[OLPConfig, tyro.conf.subcommand("olp")]
+Command = (
+    Annotated[TriviaQAConfig, tyro.conf.subcommand("triviaqa")]
+    | Annotated[OLPConfig, tyro.conf.subcommand("olp")]
+)
 
 
 def main(config: Command) -> Report:

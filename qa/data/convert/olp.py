@@ -1,13 +1,14 @@
 """OLP, football reports with questions, in the layout of Preite 2020 (4.2.3 and appendix B), as SQuAD 2.0.
 
-An article is three tables of one name: its tokens, its questions, and its annotations (spans of the text, each for the question
-that its ClassType names). The text is rebuilt from the tokens' character offsets.
+An article is three tables of one name: its tokens, its questions, and its annotations (spans of the text,
+each for the question that its ClassType names). The text is rebuilt from the tokens' character offsets.
 
-The Answer column says what the answer is, an annotation where the text says it; SQuAD wants the words of the text. So an answer
-is looked for inside the annotations of its question, first as written, then as a score with another sign (1:0 as 1-0) or as a
-name of two words turned round (Murillo Elkin as Elkin Murillo), both of which appendix B shows. A question without annotations
-may have its answer anywhere, if the text has it exactly once. Any other answerable question is dropped: a wrong span would be
-learnt, and calling it unanswerable would be wrong.
+The Answer column says what the answer is, an annotation where the text says it; SQuAD wants the words of the
+text. So an answer is looked for inside the annotations of its question, first as written, then as a score
+with another sign (1:0 as 1-0) or as a name of two words turned round (Murillo Elkin as Elkin Murillo), both
+of which appendix B shows. A question without annotations may have its answer anywhere, if the text has it
+exactly once. Any other answerable question is dropped: a wrong span would be learnt, and calling it
+unanswerable would be wrong.
 """
 
 import re
@@ -20,14 +21,29 @@ from qa.base.errors import OptionError
 from qa.data.convert.report import Report, check_out, finish
 from qa.data.convert.tables import Row, read_table
 
-TOKEN_COLUMNS = {"DocID": (), "SentenceNr": (), "DocCharOnset(incl)": (), "DocCharOffset(excl)": (), "Text": ()}
+TOKEN_COLUMNS = {
+    "DocID": (),
+    "SentenceNr": (),
+    "DocCharOnset(incl)": (),
+    "DocCharOffset(excl)": (),
+    "Text": (),
+}
 QUESTION_COLUMNS = {"Q_ID": (), "Answerable": (), "Question": ("Question text",), "Answer": ()}
-ANNOTATION_COLUMNS = {"AnnotationID": (), "ClassType": (), "DocCharOnset(incl)": (), "DocCharOffset(excl)": (), "Text": ()}
+ANNOTATION_COLUMNS = {
+    "AnnotationID": (),
+    "ClassType": (),
+    "DocCharOnset(incl)": (),
+    "DocCharOffset(excl)": (),
+    "Text": (),
+}
 
-MAX_BLANK = 1000  # characters without a token; more is a mistyped offset, and would fill the memory with spaces
+MAX_BLANK = (
+    1000  # characters without a token; more is a mistyped offset, and would fill the memory with spaces
+)
 
 # A match is a whole word, and a number is not part of a larger score, date or decimal.
-_BEFORE, _AFTER = r"(?<!\w)(?<!\d[-–:.,])", r"(?!\w)(?![-–:.,]\d)"
+_BEFORE = r"(?<!\w)(?<!\d[-–:.,])"
+_AFTER = r"(?!\w)(?![-–:.,]\d)"
 _SCORE = re.compile(r"(\d+)\s*[-–:]\s*(\d+)")
 _TWO_NAMES = re.compile(r"([^\W\d]\S+)\s+([^\W\d]\S+)")
 
@@ -50,29 +66,47 @@ class OLPConfig:
 
 
 def match_files(config: OLPConfig) -> dict[str, tuple[Path, Path, Path]]:
-    """{article: (tokens, questions, annotations)}. Raises OptionError naming a file that has no partner or no name of its own."""
+    """{article: (tokens, questions, annotations)}. Raises OptionError naming a file that has no partner or no
+    name of its own."""
     if len(config.tokens) == len(config.questions) == len(config.annotations) == 1:
         return {config.tokens[0].stem: (config.tokens[0], config.questions[0], config.annotations[0])}
     tables: dict[str, dict[str, Path]] = {}
-    for flag, paths in (("--tokens", config.tokens), ("--questions", config.questions), ("--annotations", config.annotations)):
+    for flag, paths in (
+        ("--tokens", config.tokens),
+        ("--questions", config.questions),
+        ("--annotations", config.annotations),
+    ):
         tables[flag] = {}
         for path in paths:
             if path.stem in tables[flag]:
-                raise OptionError(f"{flag} {path}: {tables[flag][path.stem]} has the same name; one table for each article")
+                raise OptionError(
+                    f"{flag} {path}: {tables[flag][path.stem]} has the same name; one table for each article"
+                )
             tables[flag][path.stem] = path
     for flag, named in tables.items():
         for other, others in tables.items():
             for name in named.keys() - others.keys():
-                raise OptionError(f"{flag} {named[name]}: no table called {name} among {other}; an article's tables share a name")
-    return {name: (path, tables["--questions"][name], tables["--annotations"][name]) for name, path in tables["--tokens"].items()}
+                raise OptionError(
+                    f"{flag} {named[name]}: no table called {name} among {other}; an article's tables share "
+                    "a name"
+                )
+    return {
+        name: (path, tables["--questions"][name], tables["--annotations"][name])
+        for name, path in tables["--tokens"].items()
+    }
 
 
 def read_text(path: Path, report: Report) -> str:
-    """An article's text: every token at its offset, spaces between; tokens that are spaces come out as such."""
-    text, doc_id = "", None
+    """An article's text: every token at its offset, spaces between; tokens that are spaces come out as
+    such.
+    """
+    text = ""
+    doc_id = None
     seen = set()
     for row in read_table(path, TOKEN_COLUMNS):
-        onset, end, word = row.number("DocCharOnset(incl)"), row.number("DocCharOffset(excl)"), row["Text"]
+        onset = row.number("DocCharOnset(incl)")
+        end = row.number("DocCharOffset(excl)")
+        word = row["Text"]
         doc_id = row["DocID"] if doc_id is None else doc_id
         if row["DocID"] != doc_id:
             raise row.fault(f"DocID {row['DocID']!r} in the table of {doc_id!r}; one table for each article")
@@ -83,11 +117,17 @@ def read_text(path: Path, report: Report) -> str:
         if len(word) != end - onset:
             word = word.strip()  # spaces around a token are counted in its offsets or not, as it happens
         if len(word) > end - onset:
-            raise row.fault(f"token {word!r} has {len(word)} characters, more than its offsets {onset} to {end} span")
+            raise row.fault(
+                f"token {word!r} has {len(word)} characters, more than its offsets {onset} to {end} span"
+            )
         if onset < len(text):
-            raise row.fault(f"token {word!r} begins at {onset}, before the end of the token above at {len(text)}")
+            raise row.fault(
+                f"token {word!r} begins at {onset}, before the end of the token above at {len(text)}"
+            )
         if end - len(text) - len(word) > MAX_BLANK:
-            raise row.fault(f"token {word!r} at {onset} to {end} lies more than {MAX_BLANK} characters behind {len(text)}")
+            raise row.fault(
+                f"token {word!r} at {onset} to {end} lies more than {MAX_BLANK} characters behind {len(text)}"
+            )
         text += " " * (onset - len(text)) + word.ljust(end - onset)
     return text
 
@@ -98,30 +138,44 @@ def read_questions(path: Path, report: Report) -> dict[str, Row]:
     for row in read_table(path, QUESTION_COLUMNS):
         qid = row["Q_ID"]
         if not qid or row["Answerable"].strip().lower() not in ("true", "false"):
-            raise row.fault(f"expected a Q_ID and TRUE or FALSE under Answerable, got {qid!r} and {row['Answerable']!r}")
+            raise row.fault(
+                f"expected a Q_ID and TRUE or FALSE under Answerable, got {qid!r} and {row['Answerable']!r}"
+            )
         if qid not in questions:
             questions[qid] = row
         elif questions[qid].fields == row.fields:
             report.drop(path, row.line, qid, "question listed twice")
         else:
-            raise row.fault(f"Q_ID {qid!r} stands in row {questions[qid].line} already, with other contents; make ids unique")
+            raise row.fault(
+                f"Q_ID {qid!r} stands in row {questions[qid].line} already, with other contents; make ids "
+                "unique"
+            )
     return questions
 
 
-def read_annotations(path: Path, text: str, questions: dict[str, Row], report: Report) -> dict[str, list[tuple[int, int]]]:
-    """Annotated spans by Q_ID, in the order of the text. Raises SquadFormatError for one that lies outside of it."""
+def read_annotations(
+    path: Path, text: str, questions: dict[str, Row], report: Report
+) -> dict[str, list[tuple[int, int]]]:
+    """Annotated spans by Q_ID, in the order of the text. Raises SquadFormatError for one that lies outside of
+    it."""
     spans: dict[str, list[tuple[int, int]]] = {}
     for row in read_table(path, ANNOTATION_COLUMNS, may_be_empty=True):
-        qid, onset, end = row["ClassType"], row.number("DocCharOnset(incl)"), row.number("DocCharOffset(excl)")
+        qid = row["ClassType"]
+        onset = row.number("DocCharOnset(incl)")
+        end = row.number("DocCharOffset(excl)")
         name = f"annotation {row['AnnotationID']} of {qid}"
         if not onset < end <= len(text):
-            raise row.fault(f"{name} at {onset} to {end} lies outside its text of {len(text)} characters, or is empty")
+            raise row.fault(
+                f"{name} at {onset} to {end} lies outside its text of {len(text)} characters, or is empty"
+            )
         if qid not in questions:
             report.drop(path, row.line, name, "annotation of a question that is not asked")
         elif (onset, end) in spans.get(qid, ()):
             report.drop(path, row.line, name, "annotation listed twice", row["Text"])
         elif _squeeze(text[onset:end]) != _squeeze(row["Text"]):
-            report.drop(path, row.line, name, "annotation's text is not what stands at its offsets", text[onset:end])
+            report.drop(
+                path, row.line, name, "annotation's text is not what stands at its offsets", text[onset:end]
+            )
         else:
             spans.setdefault(qid, []).append((onset, end))
     return {qid: sorted(found) for qid, found in spans.items()}
@@ -159,7 +213,11 @@ def locate(answer: str, text: str, spans: list[tuple[int, int]]) -> tuple[str, i
         return "answer stands in several places, none annotated", -1, -1
     if "," in answer:
         return "answer has several parts and no place of its own", -1, -1
-    return "answer is not in its annotations" if spans else "answer is not in the text, nothing annotated", -1, -1
+    return (
+        "answer is not in its annotations" if spans else "answer is not in the text, nothing annotated",
+        -1,
+        -1,
+    )
 
 
 def convert_article(title: str, tables: tuple[Path, Path, Path], report: Report) -> dict[str, Any]:
@@ -170,8 +228,14 @@ def convert_article(title: str, tables: tuple[Path, Path, Path], report: Report)
     qas = []
     for qid, row in questions.items():
         impossible = row["Answerable"].strip().lower() == "false"
-        question, answer = row["Question"].strip(), row["Answer"].strip()
-        entry: dict[str, Any] = {"id": f"{title}-{qid}", "question": question, "answers": [], "is_impossible": impossible}
+        question = row["Question"].strip()
+        answer = row["Answer"].strip()
+        entry: dict[str, Any] = {
+            "id": f"{title}-{qid}",
+            "question": question,
+            "answers": [],
+            "is_impossible": impossible,
+        }
         if not question or not (answer or impossible):
             report.drop(row.file, row.line, qid, "question or answer is empty", question)
             continue

@@ -1,4 +1,6 @@
-"""What a conversion did: counts of what it made, and every item it left out, with its place and the reason."""
+"""What a conversion did: counts of what it made, and every item it left out, with its place and the
+reason.
+"""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -14,7 +16,8 @@ LOG_SUFFIX = ".dropped.tsv"
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """One item that was left out: file, row (a line number, or a path inside JSON), what it is, why, and what was seen."""
+    """One item that was left out: file, row (a line number, or a path inside JSON), what it is, why, and what
+    was seen."""
 
     file: Path
     row: str
@@ -46,7 +49,10 @@ class Report:
             (f"items dropped, see {log_path(out)}", self.dropped_by_reason()),
         ):
             lines.append(f"{counts.total():8,}  {title}")
-            lines += [f"{n:8,}    {kind}" for kind, n in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))]
+            lines += [
+                f"{n:8,}    {kind}"
+                for kind, n in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
+            ]
         return "\n".join(lines)
 
 
@@ -56,7 +62,8 @@ def log_path(out: Path) -> Path:
 
 
 def tsv(rows: list[tuple[object, ...]]) -> str:
-    """Rows as tab-separated lines; white space inside a cell becomes single spaces, so that a row stays a line."""
+    """Rows as tab-separated lines; white space inside a cell becomes single spaces, so that a row stays a
+    line."""
     return "".join("\t".join(" ".join(str(cell).split()) for cell in row) + "\n" for row in rows)
 
 
@@ -70,7 +77,10 @@ def check_out(out: Path, inputs: list[Path]) -> None:
 def finish(out: Path, articles: list[dict[str, Any]], version: str, report: Report) -> None:
     """Write the log and the data, and print the table. Raises SquadFormatError when no question is left."""
     if not report.converted:
-        reasons = ", ".join(f"{reason} ({n})" for reason, n in report.dropped_by_reason().most_common()) or "no questions given"
+        reasons = (
+            ", ".join(f"{reason} ({n})" for reason, n in report.dropped_by_reason().most_common())
+            or "no questions given"
+        )
         raise SquadFormatError(f"{out}: not written, because no question could be converted: {reasons}")
     log = log_path(out)
     columns = ("file", "row", "item", "reason", "detail")

@@ -1,7 +1,9 @@
-"""Comma-separated tables as the SANTO annotation tool exports them: `# Name, Name` on top, `, ` between fields, texts quoted.
+"""Comma-separated tables as the SANTO annotation tool exports them: `# Name, Name` on top, `, ` between
+fields, texts quoted.
 
-SANTO (Hartung et al. 2018) does not escape quotation marks inside a text: one closes the text only in front of a comma or the
-line's end. So Python's csv module cannot read it; escaped and doubled ones are read as one. A record is one line.
+SANTO (Hartung et al. 2018) does not escape quotation marks inside a text: one closes the text only in front
+of a comma or the line's end. So Python's csv module cannot read it; escaped and doubled ones are read as one.
+A record is one line.
 """
 
 import re
@@ -39,11 +41,12 @@ class Row:
 
 
 def read_table(path: Path, columns: Mapping[str, Sequence[str]], *, may_be_empty: bool = False) -> list[Row]:
-    """Read the wanted columns, given as {name: other spellings}; upper and lower case and further columns do not matter.
+    """Read the wanted columns, given as {name: other spellings}; upper and lower case and further columns do
+    not matter.
 
-    Rows are counted from 1, the header included. Raises SquadFormatError with file and row for a file that is absent, empty,
-    not UTF-8, without a wanted column, or (unless `may_be_empty`) without a record, and for a record that does not fit the
-    header.
+    Rows are counted from 1, the header included. Raises SquadFormatError with file and row for a file that is
+    absent, empty, not UTF-8, without a wanted column, or (unless `may_be_empty`) without a record, and for a
+    record that does not fit the header.
     """
     lines = [(n, line) for n, line in enumerate(_read_lines(path), 1) if line.strip()]
     if not lines:
@@ -54,8 +57,11 @@ def read_table(path: Path, columns: Mapping[str, Sequence[str]], *, may_be_empty
     for column, others in columns.items():
         place = next((names.index(n.lower()) for n in (column, *others) if n.lower() in names), None)
         if place is None:
-            wanted, seen = ", ".join(columns), ", ".join(names)
-            raise SquadFormatError(f"{path}: row {first}: no column {column!r}; expected {wanted} (commas between), found {seen}")
+            wanted = ", ".join(columns)
+            seen = ", ".join(names)
+            raise SquadFormatError(
+                f"{path}: row {first}: no column {column!r}; expected {wanted} (commas between), found {seen}"
+            )
         places[column] = place
     rows = []
     for n, line in lines[1:]:
@@ -63,7 +69,8 @@ def read_table(path: Path, columns: Mapping[str, Sequence[str]], *, may_be_empty
         if fields is None or not max(places.values()) < len(fields) <= len(names):
             found = "a quotation mark that does not close" if fields is None else f"{len(fields)} fields"
             raise SquadFormatError(
-                f"{path}: row {n}: {found} where the header names {len(names)}; put texts that hold commas in quotation marks"
+                f"{path}: row {n}: {found} where the header names {len(names)}; put texts that hold commas "
+                "in quotation marks"
             )
         rows.append(Row(path, n, {column: fields[place] for column, place in places.items()}))
     if not rows and not may_be_empty:
@@ -80,12 +87,15 @@ def _read_lines(path: Path) -> list[str]:
     except UnicodeDecodeError as error:
         row = raw.count(b"\n", 0, error.start) + 1
         raise SquadFormatError(f"{path}: row {row}: not UTF-8 text; save the table as UTF-8") from None
-    return [line.removesuffix("\r") for line in text.split("\n")]  # not splitlines: a text may hold other line separators
+    return [
+        line.removesuffix("\r") for line in text.split("\n")
+    ]  # not splitlines: a text may hold other line separators
 
 
 def _split(line: str) -> list[str] | None:
     """The fields of a line; None where a quotation mark does not close."""
-    fields, place = [], 0
+    fields = []
+    place = 0
     while match := _FIELD.match(line, place):
         quoted = match["quoted"]
         fields.append(match["bare"].rstrip() if quoted is None else re.sub(r'[\\"]"', '"', quoted))

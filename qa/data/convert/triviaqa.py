@@ -1,12 +1,15 @@
-"""TriviaQA (Joshi et al. 2017), the reading comprehension version: its published JSON and evidence files as SQuAD 2.0.
+"""TriviaQA (Joshi et al. 2017), the reading comprehension version: its published JSON and evidence files as
+SQuAD 2.0.
 
-The questions say what the answer is, in many spellings, not where it stands. As in the paper's distant supervision, every pair
-of a question and an evidence document becomes one SQuAD question, `QuestionId--Filename`, whose answer is the first place in
-the document where any alias stands: word by word, whatever the case and the punctuation between the words; of aliases that
-begin at the same place, the longest. Only the first words of a document are kept (800 by default, as in the authors' own
-training), and a pair without an alias there is dropped, not called unanswerable: the rest of the document may answer it.
+The questions say what the answer is, in many spellings, not where it stands. As in the paper's distant
+supervision, every pair of a question and an evidence document becomes one SQuAD question,
+`QuestionId--Filename`, whose answer is the first place in the document where any alias stands: word by word,
+whatever the case and the punctuation between the words; of aliases that begin at the same place, the longest.
+Only the first words of a document are kept (800 by default, as in the authors' own training), and a pair
+without an alias there is dropped, not called unanswerable: the rest of the document may answer it.
 
-One answer is given, for training. TriviaQA's own evaluation accepts every alias, so scores on a converted file lie below its.
+One answer is given, for training. TriviaQA's own evaluation accepts every alias, so scores on a converted
+file lie below its.
 """
 
 import os
@@ -49,7 +52,9 @@ class TriviaQAConfig:
 
     def __post_init__(self) -> None:
         check_option(self.max_words >= 1, "--max-words", self.max_words, "at least 1")
-        found = self.evidence.is_dir() and any((self.evidence / folder).is_dir() for folder in FOLDERS.values())
+        found = self.evidence.is_dir() and any(
+            (self.evidence / folder).is_dir() for folder in FOLDERS.values()
+        )
         check_option(found, "--evidence", self.evidence, "a folder that holds the folders wikipedia or web")
         check_out(self.out, [self.questions])
 
@@ -68,7 +73,8 @@ def first_words(text: str, n: int) -> str:
 
 
 def first_mention(aliases: Iterable[str], context: str, words: list[tuple[str, int, int]]) -> Place | None:
-    """Where the first alias stands in the context, whose words `words` are: (start, end) in characters, or None."""
+    """Where the first alias stands in the context, whose words `words` are: (start, end) in characters, or
+    None."""
     wanted: dict[str, set[tuple[str, ...]]] = {}
     for alias in aliases:
         if parts := tuple(word for word, _, _ in words_of(alias)):
@@ -84,7 +90,9 @@ def first_mention(aliases: Iterable[str], context: str, words: list[tuple[str, i
 
 @cache
 def _names(folder: Path) -> dict[str, str]:
-    """Names of a folder's files as they are, by names without regard to case and to how accents are composed."""
+    """Names of a folder's files as they are, by names without regard to case and to how accents are
+    composed.
+    """
     return {_plain(name): name for name in os.listdir(folder)} if folder.is_dir() else {}
 
 
@@ -93,7 +101,8 @@ def _plain(name: str) -> str:
 
 
 def find_evidence(folder: Path, name: str) -> Path | None:
-    """The evidence file of a name; the published names differ from the files' in case and accents here and there."""
+    """The evidence file of a name; the published names differ from the files' in case and accents here and
+    there."""
     path = folder / name
     if not path.is_file():
         path = path.with_name(_names(path.parent).get(_plain(path.name), path.name))
@@ -102,7 +111,8 @@ def find_evidence(folder: Path, name: str) -> Path | None:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A question and one of its documents. `row` is its place in the question file, `folder` wikipedia or web."""
+    """A question and one of its documents. `row` is its place in the question file, `folder` wikipedia or
+    web."""
 
     row: str
     id: str
@@ -113,28 +123,42 @@ class Pair:
 
 
 def read_pairs(path: Path, report: Report) -> Iterator[Pair]:
-    """Every pair of a question file. Raises SquadFormatError with file and row where a field is not as published."""
+    """Every pair of a question file. Raises SquadFormatError with file and row where a field is not as
+    published."""
     root = read_json(path, "TriviaQA")
     if not isinstance(root, dict) or not isinstance(root.get("Data"), list) or not root["Data"]:
-        raise SquadFormatError(f"{path}: expected an object with a list 'Data' of questions, as TriviaQA's files have it")
+        raise SquadFormatError(
+            f"{path}: expected an object with a list 'Data' of questions, as TriviaQA's files have it"
+        )
     verified = root.get("VerifiedEval") is True
     for i, datum in enumerate(root["Data"]):
         row = f"Data[{i}]"
-        qid, question = _field(datum, "QuestionId", str, path, row), _field(datum, "Question", str, path, row)
+        qid = _field(datum, "QuestionId", str, path, row)
+        question = _field(datum, "Question", str, path, row)
         row = f"{row} {qid}"
         if "Answer" not in datum:
-            raise SquadFormatError(f"{path}: {row}: no 'Answer'; a test file without answers cannot be converted")
+            raise SquadFormatError(
+                f"{path}: {row}: no 'Answer'; a test file without answers cannot be converted"
+            )
         if verified and datum.get("QuestionPartOfVerifiedEval") is False:
             report.drop(path, row, qid, "question is not part of the verified set")
             continue
         aliases = _aliases(_field(datum, "Answer", dict, path, row), path, row)
-        pages = [(key, page) for key in FOLDERS if key in datum for page in _field(datum, key, list, path, row)]
+        pages = [
+            (key, page) for key in FOLDERS if key in datum for page in _field(datum, key, list, path, row)
+        ]
         if not pages:
             report.drop(path, row, qid, "question has no document")
         for key, page in pages:
             filename = _field(page, "Filename", str, path, f"{row} {key}")
-            if PurePosixPath(filename).is_absolute() or ".." in PurePosixPath(filename).parts or "\0" in filename:
-                raise SquadFormatError(f"{path}: {row}: 'Filename' {filename!r} leads out of the evidence folder")
+            if (
+                PurePosixPath(filename).is_absolute()
+                or ".." in PurePosixPath(filename).parts
+                or "\0" in filename
+            ):
+                raise SquadFormatError(
+                    f"{path}: {row}: 'Filename' {filename!r} leads out of the evidence folder"
+                )
             if verified and page.get("DocPartOfVerifiedEval") is False:
                 report.drop(path, row, filename, "document is not part of the verified set")
                 continue
@@ -143,7 +167,9 @@ def read_pairs(path: Path, report: Report) -> Iterator[Pair]:
 
 def _field(owner: object, key: str, kind: type, path: Path, row: str) -> Any:
     if not isinstance(owner, dict) or not isinstance(owner.get(key), kind):
-        raise SquadFormatError(f"{path}: {row}: expected {_KINDS[kind.__name__]} {key!r}, as TriviaQA's files have it")
+        raise SquadFormatError(
+            f"{path}: {row}: expected {_KINDS[kind.__name__]} {key!r}, as TriviaQA's files have it"
+        )
     return owner[key]
 
 
@@ -177,7 +203,11 @@ def convert(config: TriviaQAConfig, report: Report) -> list[dict[str, Any]]:
             continue
         place = first_mention(pair.aliases, context, words_of(context)) if context is not None else None
         if context is None or place is None:
-            reason = "document is missing" if context is None else f"no alias in the document's first {config.max_words:,} words"
+            reason = (
+                "document is missing"
+                if context is None
+                else f"no alias in the document's first {config.max_words:,} words"
+            )
             report.drop(config.questions, pair.row, pair.filename, reason, pair.question)
             continue
         start, end = place

@@ -1,6 +1,7 @@
-"""Cut the excerpt that ships with the project out of SQuAD 1.1 train and dev: whole paragraphs, many articles, fixed seed.
+"""Cut the excerpt that ships with the project out of SQuAD 1.1 train and dev: whole paragraphs, many
+articles, fixed seed.
 
-    python -m qa.data.excerpt.cut_excerpt --train train-v1.1.json --dev dev-v1.1.json --out qa/data
+python -m qa.data.excerpt.cut_excerpt --train train-v1.1.json --dev dev-v1.1.json --out qa/data
 """
 
 import gzip
@@ -53,7 +54,10 @@ def write(excerpt: dict[str, Any], path: Path) -> None:
 
 def main(config: ExcerptConfig) -> None:
     """Cut both files."""
-    for split, source, n_articles, n_questions in (("train", config.train, 40, 1500), ("dev", config.dev, 16, 500)):
+    for split, source, n_articles, n_questions in (
+        ("train", config.train, 40, 1500),
+        ("dev", config.dev, 16, 500),
+    ):
         path = config.out / f"squad-excerpt-{split}.json.gz"
         write(cut(source, n_articles, n_questions, config.seed), path)
         examples = read_squad(path)

@@ -1,13 +1,13 @@
 """Heads: from an encoder's states to two logits a token. HEADS has them all by name.
 
-Every head is called with states (B, T, H), attention_mask (B, T) and token_type_ids (B, T), and returns (B, T, 2). Logits of
-padding mean nothing, and padding moves no other logit.
+Every head is called with states (B, T, H), attention_mask (B, T) and token_type_ids (B, T), and returns (B,
+T, 2). Logits of padding mean nothing, and padding moves no other logit.
 
 Letters: B batch, T tokens, H hidden size of the encoder.
 
-A head is made of Linear layers alone, convolutions and the pointer's LSTM cell included, so each precision, pruning and
-every exporter means the same thing for all of them. None drops out: the encoder does while it is fine-tuned, and distillation
-switches even that off. (Preite's code drops out after every activation.)
+A head is made of Linear layers alone, convolutions and the pointer's LSTM cell included, so each precision,
+pruning and every exporter means the same thing for all of them. None drops out: the encoder does while it is
+fine-tuned, and distillation switches even that off. (Preite's code drops out after every activation.)
 """
 
 from collections.abc import Callable
@@ -47,7 +47,9 @@ HEADS: dict[str, Callable[[int, str], nn.Module]] = {
     "qermit-cls": lambda hidden_size, _: QuestionSkipHead(hidden_size, ClsQuestion()),
     "qermit-maxpool": lambda hidden_size, _: QuestionSkipHead(hidden_size, MaxPoolQuestion()),
     "qermit-cnn": lambda hidden_size, _: QuestionSkipHead(hidden_size, ConvolutionQuestion(hidden_size)),
-    "qermit-cnn-multi": lambda hidden_size, _: QuestionSkipHead(hidden_size, MultiConvolutionQuestion(hidden_size, False)),
+    "qermit-cnn-multi": lambda hidden_size, _: QuestionSkipHead(
+        hidden_size, MultiConvolutionQuestion(hidden_size, False)
+    ),
     "qermit-cnn-multi-highway": lambda hidden_size, _: QuestionSkipHead(
         hidden_size, MultiConvolutionQuestion(hidden_size, True)
     ),

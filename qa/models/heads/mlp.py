@@ -1,6 +1,8 @@
-"""Heads that see one token at a time: one Linear, and the feed-forward stacks of Preite 2020, chapter 6.1 (pages 51 to 55).
+"""Heads that see one token at a time: one Linear, and the feed-forward stacks of Preite 2020, chapter 6.1
+(pages 51 to 55).
 
-The chapter gives widths for BERT-base, H = 768. Inner widths are kept as they are for any H, those equal to 768 follow H.
+The chapter gives widths for BERT-base, H = 768. Inner widths are kept as they are for any H, those equal to
+768 follow H.
 """
 
 from collections.abc import Callable
@@ -32,7 +34,9 @@ class FeedForwardHead(nn.Module):
     `skip_after` counts layers from 1: the encoder's states are added to what that layer's activation gives.
     """
 
-    def __init__(self, hidden_size: int, widths: tuple[int, ...], activation: nn.Module, skip_after: int | None = None) -> None:
+    def __init__(
+        self, hidden_size: int, widths: tuple[int, ...], activation: nn.Module, skip_after: int | None = None
+    ) -> None:
         super().__init__()
         sizes = (hidden_size, *widths, 2)
         self.layers = nn.ModuleList(nn.Linear(n_in, n_out) for n_in, n_out in pairwise(sizes))
@@ -66,8 +70,8 @@ class TwoLayerGELUHead(FeedForwardHead):
 class TwoLayerReLUSkipHead(FeedForwardHead):
     """H-H(+skip)-2: W2 (ReLU(W1 x + b1) + x) + b2 (Preite 2020, 6.1.2, figure 6.4).
 
-    The text adds the encoder's output to the first layer's output; that this is after the ReLU is taken from the code of
-    `4l-gelu-skip` (listing 6.4).
+    The text adds the encoder's output to the first layer's output; that this is after the ReLU is taken from
+    the code of `4l-gelu-skip` (listing 6.4).
     """
 
     def __init__(self, hidden_size: int, activation: str) -> None:
@@ -77,8 +81,8 @@ class TwoLayerReLUSkipHead(FeedForwardHead):
 class FourLayerReLUHead(FeedForwardHead):
     """H-1024-200-2 with ReLU (Preite 2020, 6.1.3, figure 6.5).
 
-    "Four" counts layers of units, the encoder's output among them: the text gives 768-1024, 1024-200 and 200-2, three
-    Linears. In `4l-gelu-skip` it counts the Linears. No fourth matrix is made up here.
+    "Four" counts layers of units, the encoder's output among them: the text gives 768-1024, 1024-200 and
+    200-2, three Linears. In `4l-gelu-skip` it counts the Linears. No fourth matrix is made up here.
     """
 
     def __init__(self, hidden_size: int, activation: str) -> None:

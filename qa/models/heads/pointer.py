@@ -1,4 +1,5 @@
-"""The answer pointer in its boundary form (Wang and Jiang 2016, the Answer Pointer layer; Vinyals et al. 2015)."""
+"""The answer pointer in its boundary form (Wang and Jiang 2016, the Answer Pointer layer; Vinyals et al.
+2015)."""
 
 import torch
 from torch import Tensor, nn
@@ -7,7 +8,8 @@ from qa.models.heads.segments import answer_tokens, hide
 
 
 class LSTMCell(nn.Module):
-    """One step of an LSTM (Hochreiter and Schmidhuber 1997; gates in torch's order: input, forget, candidate, output).
+    """One step of an LSTM (Hochreiter and Schmidhuber 1997; gates in torch's order: input, forget, candidate,
+    output).
 
     Made of two Linears, where torch's cell has bare matrices that quantization and pruning would pass over.
     """
@@ -18,7 +20,8 @@ class LSTMCell(nn.Module):
         self.hidden_gates = nn.Linear(width, 4 * width, bias=False)
 
     def forward(self, inputs: Tensor, state: tuple[Tensor, Tensor] | None) -> tuple[Tensor, Tensor]:
-        """Inputs (B, 1, input size) and hidden and cell state (B, 1, L), None for zeros -> the next two (B, 1, L)."""
+        """Inputs (B, 1, input size) and hidden and cell state (B, 1, L), None for zeros -> the next two (B,
+        1, L)."""
         gates = self.input_gates(inputs)  # (B, 1, 4 L)
         if state is not None:
             gates = gates + self.hidden_gates(state[0])
@@ -37,12 +40,14 @@ class PointerHead(nn.Module):
         score_k = v tanh(V S + W h_k + b) + c                               additive attention
         h_1 = LSTM(S[CLS], 0),   h_2 = LSTM(softmax(score_1) S, h_1)
 
-    score_1 are the start logits and score_2 the end logits, so that the ordinary loss is the paper's. The softmax inside runs
-    over the tokens an answer may stand at, as in the paper, where the pointer sees the passage alone; padding's logits are
-    the mask constant. L = H / 2, the paper's proportion of its LSTM (l) to the states it points into (2 l).
+    score_1 are the start logits and score_2 the end logits, so that the ordinary loss is the paper's. The
+    softmax inside runs over the tokens an answer may stand at, as in the paper, where the pointer sees the
+    passage alone; padding's logits are the mask constant. L = H / 2, the paper's proportion of its LSTM (l)
+    to the states it points into (2 l).
 
-    One departure: the paper's first attention has no LSTM step behind it (h_0). Here the cell reads the encoder's summary,
-    the state of [CLS], before it points, as the decoder of Vinyals et al. starts from its encoder's last state.
+    One departure: the paper's first attention has no LSTM step behind it (h_0). Here the cell reads the
+    encoder's summary, the state of [CLS], before it points, as the decoder of Vinyals et al. starts from its
+    encoder's last state.
     """
 
     def __init__(self, hidden_size: int, activation: str) -> None:
@@ -59,7 +64,9 @@ class PointerHead(nn.Module):
         first = self.cell(states[:, :1], None)
         start = self._scores(tokens, first)
         allowed = hide(start, answer_tokens(states, attention_mask, token_type_ids)).squeeze(-1)
-        weights = allowed.softmax(dim=-1)[..., None]  # (B, T, 1); TFLite's SOFTMAX runs over the last axis alone
+        weights = allowed.softmax(dim=-1)[
+            ..., None
+        ]  # (B, T, 1); TFLite's SOFTMAX runs over the last axis alone
         second = self.cell((weights * states).sum(dim=1, keepdim=True), first)
         end = self._scores(tokens, second)
         return hide(torch.cat([start, end], dim=-1), attention_mask.to(states.dtype))

@@ -1,8 +1,10 @@
-"""QeRMIT: a vector for the question, mapped into every token (Chang and Ai, Question Representation and Mapping In Transformers).
+"""QeRMIT: a vector for the question, mapped into every token (Chang and Ai, Question Representation and
+Mapping In Transformers).
 
-A question representation turns the states into one vector (B, 1, H); a mapping joins it to each token before the logits.
-The report maps it onto the passage's tokens; here it reaches all of them, [CLS] with its "no answer" included, and the logits
-of the question's own tokens are read by nobody. Section 3.2 describes both parts, table 2 the variants that were trained.
+A question representation turns the states into one vector (B, 1, H); a mapping joins it to each token before
+the logits. The report maps it onto the passage's tokens; here it reaches all of them, [CLS] with its "no
+answer" included, and the logits of the question's own tokens are read by nobody. Section 3.2 describes both
+parts, table 2 the variants that were trained.
 """
 
 import torch
@@ -11,8 +13,9 @@ from torch import Tensor, nn
 from qa.base.errors import OptionError
 from qa.models.heads.segments import first_segment, hide, question_tokens, shifted
 
-# The longest question that convolutions and whole models read; settings that keep more are refused (QAModel.check_windows).
-# The report cuts here too: over a whole window of 384 tokens the convolutions would cost six times as much.
+# The longest question that convolutions and whole models read; settings that keep more are refused
+# (QAModel.check_windows). The report cuts here too: over a whole window of 384 tokens the convolutions would
+# cost six times as much.
 LONGEST_QUESTION = 64
 FIRST_SEGMENT_TOKENS = LONGEST_QUESTION + 2  # [CLS] and [SEP]
 KERNEL = 5
@@ -29,7 +32,8 @@ class ClsQuestion(nn.Module):
 
 
 class MaxPoolQuestion(nn.Module):
-    """The question is the largest value of each dimension over its tokens, without [CLS] and [SEP]; 0 without any token."""
+    """The question is the largest value of each dimension over its tokens, without [CLS] and [SEP]; 0 without
+    any token."""
 
     def forward(self, states: Tensor, attention_mask: Tensor, token_type_ids: Tensor) -> Tensor:
         """(B, T, H) -> (B, 1, H)."""
@@ -40,8 +44,8 @@ class MaxPoolQuestion(nn.Module):
 class Convolution(nn.Module):
     """1-D convolution over tokens, H channels to H, as a Linear over the `kernel` tokens of each window.
 
-    So it is quantized and pruned like any other Linear. Outside are zeros, (kernel - 1) // 2 on the left and kernel // 2 on
-    the right: the report's two and two for five tokens.
+    So it is quantized and pruned like any other Linear. Outside are zeros, (kernel - 1) // 2 on the left and
+    kernel // 2 on the right: the report's two and two for five tokens.
     """
 
     def __init__(self, hidden_size: int, kernel: int) -> None:
@@ -75,9 +79,10 @@ class Highway(nn.Module):
 class ConvolutionQuestion(nn.Module):
     """The question is Highway(max over tokens of ReLU(convolution, kernel 5)).
 
-    The convolution sees [CLS], question and first [SEP], all else as zeros, as in the report. That gives kernel and padding
-    and then a highway, but not how the tokens become one vector; the maximum over them after a ReLU is what the encoder
-    does that it follows (Kim et al. 2015, with ReLU for tanh as in the report's second version).
+    The convolution sees [CLS], question and first [SEP], all else as zeros, as in the report. That gives
+    kernel and padding and then a highway, but not how the tokens become one vector; the maximum over them
+    after a ReLU is what the encoder does that it follows (Kim et al. 2015, with ReLU for tanh as in the
+    report's second version).
     """
 
     def __init__(self, hidden_size: int) -> None:
@@ -88,34 +93,44 @@ class ConvolutionQuestion(nn.Module):
     def forward(self, states: Tensor, attention_mask: Tensor, token_type_ids: Tensor) -> Tensor:
         """(B, T, H) -> (B, 1, H)."""
         question, tokens = cut_question(states, attention_mask, token_type_ids)
-        return self.highway(pool(self.convolution(question), tokens).relu())  # the maximum of ReLUs is the ReLU of the maximum
+        return self.highway(
+            pool(self.convolution(question), tokens).relu()
+        )  # the maximum of ReLUs is the ReLU of the maximum
 
 
 class MultiConvolutionQuestion(nn.Module):
-    """The question is four convolutions, kernels 2 to 5, each ReLU, maximum over tokens, maximum of every 4 channels; joined.
+    """The question is four convolutions, kernels 2 to 5, each ReLU, maximum over tokens, maximum of every 4
+    channels; joined.
 
-    The report gives the kernels, ReLU, "1 filter per region" and a 4-max pool of stride 4 before a concatenation as wide as
-    H. Its pool is read as one over channels, for four kernels of H channels each then give H / 4 and together H; one filter
-    of a single channel would not. With `highway` a highway follows, as in the report's best row.
+    The report gives the kernels, ReLU, "1 filter per region" and a 4-max pool of stride 4 before a
+    concatenation as wide as H. Its pool is read as one over channels, for four kernels of H channels each
+    then give H / 4 and together H; one filter of a single channel would not. With `highway` a highway
+    follows, as in the report's best row.
     """
 
     def __init__(self, hidden_size: int, highway: bool) -> None:
         super().__init__()
         if hidden_size % POOL:
-            raise OptionError(f"a qermit-cnn-multi head needs a hidden size that {POOL} divides, the encoder's is {hidden_size}")
+            raise OptionError(
+                f"a qermit-cnn-multi head needs a hidden size that {POOL} divides, the encoder's is "
+                f"{hidden_size}"
+            )
         self.convolutions = nn.ModuleList(Convolution(hidden_size, kernel) for kernel in KERNELS)
         self.highway = Highway(hidden_size) if highway else nn.Identity()
 
     def forward(self, states: Tensor, attention_mask: Tensor, token_type_ids: Tensor) -> Tensor:
         """(B, T, H) -> (B, 1, H)."""
         question, tokens = cut_question(states, attention_mask, token_type_ids)
-        pooled = [pool(convolution(question), tokens).relu() for convolution in self.convolutions]  # each (B, 1, H)
+        pooled = [
+            pool(convolution(question), tokens).relu() for convolution in self.convolutions
+        ]  # each (B, 1, H)
         narrow = [values.unflatten(-1, (-1, POOL)).amax(dim=-1) for values in pooled]  # each (B, 1, H / 4)
         return self.highway(torch.cat(narrow, dim=-1))
 
 
 class QuestionSkipHead(nn.Module):
-    """W (x * q + x) + b: the question multiplied into each token, the token added back, then one Linear (section 3.2)."""
+    """W (x * q + x) + b: the question multiplied into each token, the token added back, then one Linear
+    (section 3.2)."""
 
     def __init__(self, hidden_size: int, question: nn.Module) -> None:
         super().__init__()
@@ -131,9 +146,9 @@ class QuestionSkipHead(nn.Module):
 class ConcatHead(nn.Module):
     """2H-H-H-2 over token and question side by side, the question as in `qermit-cnn` (section 3.2).
 
-    The first layer is written as the two sums that it is, W x + U q + b, so that U q is computed once and not for every
-    token. The report gives neither widths nor activation: the width is H as elsewhere in it, and ReLU follows the first two
-    layers, without which three Linears are one.
+    The first layer is written as the two sums that it is, W x + U q + b, so that U q is computed once and not
+    for every token. The report gives neither widths nor activation: the width is H as elsewhere in it, and
+    ReLU follows the first two layers, without which three Linears are one.
     """
 
     def __init__(self, hidden_size: int, activation: str) -> None:

@@ -1,21 +1,23 @@
 """Which tokens of a window belong to what, from its attention mask and token types alone.
 
-A window is [CLS] question [SEP] passage [SEP] padding; token types are 0 up to the first [SEP] and 1 up to the second. Masks
-are (B, T), 1 or 0 in the states' dtype, and made by multiplying shifted copies: operators that every runtime has, at any
-length. No token id is looked at. RoBERTa's windows have two separators in the middle, both of type 0, so there the first
-counts as the last of a question's own tokens.
+A window is [CLS] question [SEP] passage [SEP] padding; token types are 0 up to the first [SEP] and 1 up to
+the second. Masks are (B, T), 1 or 0 in the states' dtype, and made by multiplying shifted copies: operators
+that every runtime has, at any length. No token id is looked at. RoBERTa's windows have two separators in the
+middle, both of type 0, so there the first counts as the last of a question's own tokens.
 """
 
 from torch import Tensor
 from torch.nn import functional
 
-# Hides a position in a maximum, in attention or before a softmax: fits fp16, exp of it is exactly 0 in fp32, and 0 times it is
-# not NaN.
+# Hides a position in a maximum, in attention or before a softmax: fits fp16, exp of it is exactly 0 in fp32,
+# and 0 times it is not NaN.
 MASKED = -1e4
 
 
 def shifted(values: Tensor, offset: int) -> Tensor:
-    """(B, T, ...) whose token t is token t + offset of `values`; zeros come in from outside. |offset| <= T."""
+    """(B, T, ...) whose token t is token t + offset of `values`; zeros come in from outside. |offset| <=
+    T.
+    """
     others = (0, 0) * (values.ndim - 2)
     if offset >= 0:
         return functional.pad(values[:, offset:], (*others, 0, offset))
@@ -28,13 +30,15 @@ def first_segment(states: Tensor, attention_mask: Tensor, token_type_ids: Tensor
 
 
 def question_tokens(states: Tensor, attention_mask: Tensor, token_type_ids: Tensor) -> Tensor:
-    """The question's own tokens: those of the first segment with a neighbour on either side, so neither [CLS] nor [SEP]."""
+    """The question's own tokens: those of the first segment with a neighbour on either side, so neither [CLS]
+    nor [SEP]."""
     segment = first_segment(states, attention_mask, token_type_ids)
     return segment * shifted(segment, -1) * shifted(segment, 1)
 
 
 def answer_tokens(states: Tensor, attention_mask: Tensor, token_type_ids: Tensor) -> Tensor:
-    """Where an answer may stand: the passage without its [SEP], and [CLS] for "no answer". The losses see the same tokens."""
+    """Where an answer may stand: the passage without its [SEP], and [CLS] for "no answer". The losses see the
+    same tokens."""
     passage = attention_mask.to(states.dtype) * token_type_ids.to(states.dtype)
     ones = passage * 0 + 1
     cls = ones - shifted(ones, -1)  # 1 at the first token alone

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 from accelerate.state import AcceleratorState
-from made_tokenizers import byte_pairs
+from made_tokenizers import byte_pairs, mpnet_pieces
 from tflite_exports import bare_tflite, exported_tflite  # noqa: F401, fixtures
 from torch import nn
 from transformers import (
@@ -21,6 +21,7 @@ from transformers import (
     DistilBertConfig,
     ElectraConfig,
     MobileBertConfig,
+    MPNetConfig,
     RobertaConfig,
 )
 
@@ -47,11 +48,16 @@ ENCODER_CONFIGS = {
     "mobilebert": lambda: MobileBertConfig(
         **SIZES, num_hidden_layers=1, embedding_size=64, intra_bottleneck_size=32
     ),
+    "mpnet": lambda: MPNetConfig(
+        **SIZES | {"vocab_size": VOCABULARY_SIZE + 5}, num_hidden_layers=2, max_position_embeddings=514
+    ),
     "electra": lambda: ElectraConfig(**SIZES, num_hidden_layers=2, embedding_size=32),
     "distilbert": lambda: DistilBertConfig(
         vocab_size=VOCABULARY_SIZE, dim=64, n_layers=2, n_heads=4, hidden_dim=128
     ),
 }
+
+WRITE_TOKENIZER = {"roberta": byte_pairs, "mpnet": mpnet_pieces}
 
 
 def tiny_model(encoder, head, pruned, seed):
@@ -107,9 +113,9 @@ def make_bundle(tmp_path_factory):
                 model.save_pretrained(draft.path)
                 settings = QASettings(max_length=128, doc_stride=48, max_question_length=32)
                 settings.save(draft.path / SETTINGS)
-                if encoder == "roberta":
-                    byte_pairs(draft.path)
-                tokenizer = draft.path if encoder == "roberta" else embedded_folder()
+                if encoder in WRITE_TOKENIZER:
+                    WRITE_TOKENIZER[encoder](draft.path)
+                tokenizer = draft.path if encoder in WRITE_TOKENIZER else embedded_folder()
                 copy_tokenizer(tokenizer, draft.path, settings.max_length, model.encoder.architecture.inputs)
             made[key] = path
         return made[key]

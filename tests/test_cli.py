@@ -68,19 +68,19 @@ def command(tmp_path, monkeypatch, capsys):
             ["qa.data.convert", "triviaqa", "--questions", "q.json", "--evidence", "e", "--out", "o"],
             "--evidence must be a folder",
         ),
-        (["qa.data.augment.stage", "--data", "absent.json", "--out", "o.json"], "absent.json: no such file"),
+        (["qa.data.augment", "--data", "absent.json", "--out", "o.json"], "absent.json: no such file"),
         (
-            ["qa.data.augment.stage", "--out", "\udcff.json"],
+            ["qa.data.augment", "--out", "\udcff.json"],
             "'\\udcff.json': is not UTF-8; give it, or the file it names, another name",
         ),
         (
-            ["qa.data.augment.stage", "--out", "absent/o.json"],
+            ["qa.data.augment", "--out", "absent/o.json"],
             "--out absent/o.json: its folder does not exist",
         ),
-        (["qa.data.augment.stage", "--out", ""], "--out .: is a folder; give a file"),
-        (["qa.data.augment.stage", "--out", "/"], "--out /: is a folder; give a file"),
+        (["qa.data.augment", "--out", ""], "--out .: is a folder; give a file"),
+        (["qa.data.augment", "--out", "/"], "--out /: is a folder; give a file"),
         (
-            ["qa.data.augment.stage", "--out", "/dev/null"],
+            ["qa.data.augment", "--out", "/dev/null"],
             "--out /dev/null: is a device or a pipe; give a file",
         ),
         (
@@ -89,11 +89,11 @@ def command(tmp_path, monkeypatch, capsys):
         ),
         (["benchmarks.table", "rows.jsonl", "--plot", ""], "--plot .: is a folder; give a file"),
         (
-            ["export.onnx.stage", "--model", "/"],
+            ["export.onnx", "--model", "/"],
             "--model /: the root of a disk is no model; give a model's folder",
         ),
         (
-            ["compress.prune.stage", "--model", "/"],
+            ["compress.prune", "--model", "/"],
             "--model /: the root of a disk is no model; give a model's folder",
         ),
         (["distill.run", "--recipe", "thesis-9"], "unknown recipe 'thesis-9'"),
@@ -141,22 +141,22 @@ def command(tmp_path, monkeypatch, capsys):
             "--cache /dev/null/c: /dev/null is no folder",
         ),
         (
-            ["compress.prune.stage", "--model", "absent", "--keep-ffn", "2"],
+            ["compress.prune", "--model", "absent", "--keep-ffn", "2"],
             "--keep-ffn must be in (0, 1], got 2",
         ),
         (
-            ["compress.prune.stage", "--model", "absent"],
+            ["compress.prune", "--model", "absent"],
             "'absent': no such folder here, and the hub did not give it",
         ),
         (
-            ["compress.qat.stage", "--model", "absent", "--quantize", "fp16"],
+            ["compress.qat", "--model", "absent", "--quantize", "fp16"],
             "--quantize must be one of int8, int4, got",
         ),
         (
-            ["export.tflite.stage", "--quantize", "int9"],
+            ["export.tflite", "--quantize", "int9"],
             "--quantize must be one of none, fp16, int8, int8-weights, int4",
         ),
-        (["export.onnx.stage", "--quantize", "int4"], "--quantize int4 is for TFLite alone"),
+        (["export.onnx", "--quantize", "int4"], "--quantize int4 is for TFLite alone"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )

@@ -165,7 +165,8 @@ def test_an_installed_wheel_has_the_command(tmp_path):
         "*.egg-info",
         "tests",
         "android_demo",
-        "results",
+        "docs",
+        "*.jsonl",
         "__pycache__",
         "model.[ost]*",
     )

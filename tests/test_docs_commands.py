@@ -29,9 +29,9 @@ EXAMPLE = re.compile(
 CHEAP = (
     "qa.ask",
     "qa.evaluate",
-    "export.onnx.stage",
-    "export.tflite.stage",
-    "export.android.stage",
+    "export.onnx",
+    "export.tflite",
+    "export.android",
     "compress.embeddings",
 )
 HUB = "deepset/"  # no test has a network
@@ -115,10 +115,10 @@ def place(make_bundle, tiny_export, small_squad, tmp_path, monkeypatch):
 )
 def test_cheap_examples_run_as_they_stand(page, module, arguments, place, converted_once):
     demo = place / "runs" / "demo"
-    if module == "export.tflite.stage":  # which makes it
+    if module == "export.tflite":  # which makes it
         for run in ("demo", "mine"):
             shutil.rmtree(place / "runs" / run / "student-pruned-tflite-int8")
-    bundle = demo / ("student-pruned-tflite-int8" if module == "export.android.stage" else "student")
+    bundle = demo / ("student-pruned-tflite-int8" if module == "export.android" else "student")
     run_command(main_of(module), [str(bundle) if a == "BUNDLE" else a for a in arguments])
 
 

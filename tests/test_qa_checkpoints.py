@@ -11,7 +11,7 @@ import pytest
 import torch
 import transformers
 from conftest import ENCODER_CONFIGS
-from made_tokenizers import byte_pairs, sentence_pieces
+from made_tokenizers import byte_pairs, mpnet_pieces, sentence_pieces
 from safetensors.torch import load_file, save_file
 from transformers import AutoModelForQuestionAnswering
 
@@ -38,7 +38,7 @@ from qa.text.tokenization import load_tokenizer, vocabulary
 pytestmark = pytest.mark.usefixtures("fresh_accelerate")
 FAMILIES = [name for name, kind in ENCODERS.items() if kind.question_answering]
 TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json")
-WRITE_TOKENIZER = {"roberta": byte_pairs, "albert": sentence_pieces}
+WRITE_TOKENIZER = {"roberta": byte_pairs, "albert": sentence_pieces, "mpnet": mpnet_pieces}
 
 
 @pytest.fixture(autouse=True)
@@ -80,7 +80,7 @@ def largest_difference(theirs, bundle):
         theirs.config.pad_token_id if theirs.config.model_type == "mobilebert" else 0
     )  # it blanks its padding itself
     inputs = {name: torch.from_numpy(array) for name, array in collate(windows, pad_id=pad_id).items()}
-    untyped = theirs.config.model_type in ("roberta", "distilbert")
+    untyped = theirs.config.model_type in ("roberta", "distilbert", "mpnet")
     taken = {key: tensor for key, tensor in inputs.items() if not (untyped and key == "token_type_ids")}
     with torch.no_grad():
         wanted = theirs(**taken)

@@ -1,4 +1,4 @@
-"""ALBERT, ELECTRA, RoBERTa, MobileBERT and MiniLM: as transformers has them; shared layers, tokens,
+"""ALBERT, ELECTRA, RoBERTa, MPNet, MobileBERT and MiniLM: as transformers has them; shared layers, tokens,
 positions, pruning."""
 
 import copy
@@ -9,7 +9,7 @@ import torch
 import transformers
 from made_tokenizers import byte_pairs, sentence_pieces
 from torch import nn
-from transformers import AlbertConfig, AutoConfig, ElectraConfig, MobileBertConfig, RobertaConfig
+from transformers import AlbertConfig, AutoConfig, ElectraConfig, MobileBertConfig, MPNetConfig, RobertaConfig
 
 from compress.prune.stage import PruneConfig
 from compress.prune.stage import main as prune
@@ -43,10 +43,18 @@ CONFIGS = {
     "albert": lambda: AlbertConfig(**TINY, embedding_size=16),
     "electra": lambda: ElectraConfig(**TINY, embedding_size=16),
     "roberta": lambda: RobertaConfig(**TINY, type_vocab_size=1, max_position_embeddings=40),
+    "mpnet": lambda: MPNetConfig(**TINY, max_position_embeddings=40),
     "mobilebert": lambda: MobileBertConfig(**TINY, embedding_size=16, intra_bottleneck_size=16),
 }
-NAMES = {"albert": "Albert", "electra": "Electra", "roberta": "Roberta", "mobilebert": "MobileBert"}
+NAMES = {
+    "albert": "Albert",
+    "electra": "Electra",
+    "roberta": "Roberta",
+    "mobilebert": "MobileBert",
+    "mpnet": "MPNet",
+}
 KINDS = sorted(CONFIGS)
+UNTYPED = ("roberta", "mpnet")  # here without token types, or of one type
 
 
 def theirs(kind):
@@ -83,7 +91,7 @@ def test_linear_head_equals_transformers_own_model(kind):
     inputs = batch(
         reference.config.pad_token_id
     )  # whose embedding is 0 in MobileBERT here, as it is blanked in ours
-    wanted = reference(**{k: v for k, v in inputs.items() if kind != "roberta" or k != "token_type_ids"})
+    wanted = reference(**{k: v for k, v in inputs.items() if kind not in UNTYPED or k != "token_type_ids"})
     keep = inputs["attention_mask"].bool()
     for name, seen in model(**inputs).items():
         assert (seen - getattr(wanted, name))[keep].abs().max() < 1e-5
@@ -100,10 +108,11 @@ def test_linear_head_equals_transformers_own_model(kind):
             124_056_578,
         ),
         ("mobilebert", MobileBertConfig(), 24_582_914),
+        ("mpnet", MPNetConfig(max_position_embeddings=514), 108_897_410),
     ],
 )
 def test_parameter_counts_of_the_published_sizes(kind, config, total):
-    """albert-base-v2, roberta-base and mobilebert-uncased with a linear head; a shared layer counts once."""
+    """albert-base-v2, roberta-base, mobilebert-uncased and mpnet-base with a linear head; a shared layer counts once."""
     with torch.device("meta"):
         assert QAModel(Encoder(config), "linear").count_parameters().total == total
         assert sum(p.numel() for p in theirs(kind)(config).parameters()) == total
@@ -151,6 +160,21 @@ def test_albert_is_pruned_once_for_all_of_its_steps():
     assert model.config()["heads_per_layer"] == [3]
 
 
+def test_a_head_of_mpnet_takes_its_share_of_the_position_bias_along():
+    """Pruned twice, so that the heads are counted among those that were left."""
+    model = build("mpnet")
+    nn.init.normal_(model.encoder.model.encoder.relative_attention_bias.weight)
+    parts = model.encoder.layer_parts()[1]
+    with torch.no_grad():
+        parts.attention_output.weight[:, 0:16] = 0  # heads 0 and 1 of size 8
+    before = model(**batch())["start_logits"]
+    keep_heads(parts, torch.tensor([1, 2, 3]))
+    assert (model(**batch())["start_logits"] - before).abs().max() < 1e-6
+    keep_heads(parts, torch.tensor([1, 2]))
+    assert (model(**batch())["start_logits"] - before).abs().max() < 1e-6
+    assert parts.n_heads == 2
+
+
 @pytest.fixture(scope="module")
 def windows(make_bundle):
     bundle = open_bundle(make_bundle())
@@ -170,7 +194,7 @@ def test_importance_of_a_shared_head_is_that_of_one_mask_for_all_steps(make_bund
     assert torch.allclose(importance.heads[0], mask.grad**2, rtol=1e-3)
 
 
-@pytest.mark.parametrize("kind", ["albert", "roberta"])
+@pytest.mark.parametrize("kind", ["albert", "roberta", "mpnet"])
 def test_structured_pruning(make_bundle, windows, tmp_path, kind):
     model = QAModel.from_pretrained(make_bundle(kind))
     n_stored = len(model.encoder.layer_parts())
@@ -253,7 +277,7 @@ def test_an_encoder_is_loaded_from_a_local_folder(tmp_path, kind):
     encoder = load_encoder(str(tmp_path)).eval()
     ids, mask, types = batch(config.pad_token_id).values()
     wanted = getattr(reference, kind)(
-        ids, mask, **({} if kind == "roberta" else {"token_type_ids": types})
+        ids, mask, **({} if kind in UNTYPED else {"token_type_ids": types})
     ).last_hidden_state
     assert (encoder(ids, mask, types)[0] - wanted)[mask.bool()].abs().max() < 1e-5
 

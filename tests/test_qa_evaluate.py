@@ -4,13 +4,14 @@ import json
 
 import pytest
 
-from qa import evaluate
 from qa.base.errors import OptionError
+from qa.base.files import file_sha256
 from qa.base.journal import Journal
 from qa.bundles.bundle import open_bundle
 from qa.data.datasets import resolve
 from qa.data.squad import Example, read_squad
 from qa.evaluate import EvaluateConfig, main
+from qa.evaluation import predict as prediction
 from qa.evaluation.predict import evaluate_runtime, parts, predict, score
 from qa.runtime.runtimes import load_runtime, run_windows
 from qa.text.answers import Prediction
@@ -19,11 +20,11 @@ from qa.text.features import make_windows
 
 @pytest.fixture
 def one_at_a_time(monkeypatch):
-    monkeypatch.setattr(evaluate, "AT_ONCE", 1)
+    monkeypatch.setattr(prediction, "AT_ONCE", 1)
 
 
 def test_parts_have_so_many_characters_or_one_question(monkeypatch):
-    monkeypatch.setattr(evaluate, "AT_ONCE", 10)
+    monkeypatch.setattr(prediction, "AT_ONCE", 10)
     examples = [Example(str(i), "", "x" * n, "", (), False) for i, n in enumerate((4, 6, 1, 30, 2, 9))]
     assert ["".join(e.id for e in part) for part in parts(examples)] == ["01", "2", "3", "4", "5"]
     assert ["".join(e.id for e in part) for part in parts(examples, 3)] == ["3", "4", "5"]
@@ -53,7 +54,7 @@ def test_a_stopped_evaluation_goes_on(make_bundle, small_squad, one_at_a_time, t
             raise KeyboardInterrupt
         return run_windows(runtime, windows)
 
-    monkeypatch.setattr(evaluate, "run_windows", tenth_stops)
+    monkeypatch.setattr(prediction, "run_windows", tenth_stops)
     with pytest.raises(KeyboardInterrupt):
         main(config)
     assert "stopped; the same command goes on from" in capsys.readouterr().err
@@ -92,7 +93,7 @@ def test_one_process_at_a_time_answers_into_a_file(make_bundle, small_squad, tmp
     run = {
         "bundle": bundle.sha256,
         "runtime": load_runtime(bundle).name,
-        "data": evaluate.file_sha256(small_squad),
+        "data": file_sha256(small_squad),
     }
     other = Journal(config.out, run)
     with pytest.raises(OptionError, match=r"answers\.json: another process is at work on the same"):

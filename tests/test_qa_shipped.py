@@ -188,7 +188,11 @@ def test_without_the_checkout_a_model_must_be_named(tmp_path, monkeypatch):
     ):
         shipped.shipped("teacher", "--teacher")
     done = subprocess.run(
-        [sys.executable, "-c", "from qa import shipped, load; shipped.FOLDER /= 'absent'; load()"],
+        [
+            sys.executable,
+            "-c",
+            "from qa import load; from qa.bundles import shipped; shipped.FOLDER /= 'absent'; load()",
+        ],
         capture_output=True,
         text=True,
         check=False,

@@ -19,11 +19,11 @@ GIVEN = {"TRAIN": "train.json", "DEV": "dev.json", "DEV1": "dev1.json", "MORE": 
 RECIPES = {
     "flagship": (
         ("rows", "forms"),
-        {"distill.finetune", "distill.run", "compress.qat.stage", "benchmarks.compare"},
+        {"distill.finetune", "distill.run", "compress.qat", "benchmarks.compare"},
     ),
     "whole-models": (
         ("rows",),
-        {"distill.run", "export.onnx.stage", "benchmarks.compare", "benchmarks.curves"},
+        {"distill.run", "export.onnx", "benchmarks.compare", "benchmarks.curves"},
     ),
 }
 

@@ -1,4 +1,10 @@
-"""Run export.onnx.stage as a command."""
+"""Export a PyTorch bundle to ONNX: one graph of standard operators for any batch and length, checked against
+PyTorch.
+
+    python -m export.onnx --model runs/demo/student --quantize int8
+
+Run it with -m only: started as a file, this module would import itself as the package `onnx`.
+"""
 
 from export.onnx.stage import main
 from qa.base.cli import run_command

@@ -1,10 +1,4 @@
-"""Export a PyTorch bundle to ONNX: one graph of standard operators for any batch and length, checked against
-PyTorch.
-
-    python -m export.onnx --model runs/demo/student --quantize int8
-
-Run it with -m only: started as a file, this module would import itself as the package `onnx`.
-"""
+"""Options and steps of `python -m export.onnx`."""
 
 import importlib.util
 import io

@@ -1,4 +1,8 @@
-"""Run export.tflite.stage as a command."""
+"""Export a PyTorch bundle to TFLite: one sideloadable file with a signature for each window length, checked
+against PyTorch.
+
+python -m export.tflite --model runs/demo/student --quantize int8
+"""
 
 from export.tflite.stage import main
 from qa.base.cli import run_command

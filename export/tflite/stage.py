@@ -1,8 +1,4 @@
-"""Export a PyTorch bundle to TFLite: one sideloadable file with a signature for each window length, checked
-against PyTorch.
-
-python -m export.tflite --model runs/demo/student --quantize int8
-"""
+"""Options and steps of `python -m export.tflite`."""
 
 import copy
 import importlib.util

@@ -23,17 +23,17 @@ COMMANDS: dict[str, tuple[str, list[str]]] = {
         "DistillConfig",
         ["--teacher", "teacher", "--student-layers", "1", "--out", "made", *TRAINED],
     ),
-    "compress.prune.stage": (
+    "compress.prune": (
         "PruneConfig",
         ["--model", "teacher", "--importance-windows", "8", "--out", "made", *TRAINED],
     ),
-    "compress.qat.stage": (
+    "compress.qat": (
         "QuantizeAwareConfig",
         ["--model", "student", "--calibration-windows", "8", "--out", "made", *TRAINED],
     ),
     "compress.embeddings": ("TablesConfig", ["--model", "student", "--embeddings", "pq4", "--out", "made"]),
-    "export.onnx.stage": ("OnnxConfig", ["--model", "student", "--out", "made"]),
-    "export.tflite.stage": ("TFLiteConfig", ["--model", "student", "--out", "made"]),
+    "export.onnx": ("OnnxConfig", ["--model", "student", "--out", "made"]),
+    "export.tflite": ("TFLiteConfig", ["--model", "student", "--out", "made"]),
     "qa.evaluate": ("EvaluateConfig", ["--data", "questions.json", "--model", "onnx-int8", "--out", "made"]),
     "qa.ask": ("AskConfig", ["--model", "onnx-int8", "--question", "Who?", "--context", "questions.json"]),
     "qa.bundles.hf_import": ("CheckpointConfig", ["--model", "student", "--out", "made"]),

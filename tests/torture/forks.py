@@ -25,10 +25,10 @@ LIBRARIES = (
     "onnx",
     "onnxruntime",
     "distill.run",
-    "compress.prune.stage",
-    "compress.qat.stage",
-    "benchmarks.search.stage",
-    "export.onnx.stage",
+    "compress.prune",
+    "compress.qat",
+    "benchmarks.search",
+    "export.onnx",
     "benchmarks.compare",
 )
 TICK = 0.005  # seconds between looks

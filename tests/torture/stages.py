@@ -74,11 +74,11 @@ STAGES = {
         "runs/student",
     ),
     "prune": Stage(
-        ("compress.prune.stage", "--model", "teacher", "--importance-windows", "8", "--out", "made", *TRAINED)
+        ("compress.prune", "--model", "teacher", "--importance-windows", "8", "--out", "made", *TRAINED)
     ),
     "prune single weights": Stage(
         (
-            "compress.prune.stage",
+            "compress.prune",
             "--model",
             "teacher",
             "--method",
@@ -92,7 +92,7 @@ STAGES = {
     ),
     "train on the grid": Stage(
         (
-            "compress.qat.stage",
+            "compress.qat",
             "--model",
             "student",
             "--teacher",
@@ -109,7 +109,7 @@ STAGES = {
     ),
     "search": Stage(
         (
-            "benchmarks.search.stage",
+            "benchmarks.search",
             "--model",
             "teacher",
             "--target-mb",
@@ -127,10 +127,10 @@ STAGES = {
         slow=True,
     ),
     "export to ONNX": Stage(
-        ("export.onnx.stage", "--model", "student", "--quantize", "int8", "--out", "made"), again=None
+        ("export.onnx", "--model", "student", "--quantize", "int8", "--out", "made"), again=None
     ),
     "export to TFLite": Stage(
-        ("export.tflite.stage", "--model", "student", "--quantize", "int8", "--out", "made"), again=None
+        ("export.tflite", "--model", "student", "--quantize", "int8", "--out", "made"), again=None
     ),
     "evaluate": Stage(
         ("qa.evaluate", "--data", "questions.json", "--model", "student", "--out", "made.json"),

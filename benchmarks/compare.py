@@ -4,8 +4,10 @@
     python benchmarks/compare.py runs/teacher runs/student-tflite-int8 --data dev-v1.1.json
     python benchmarks/compare.py runs/student-tflite-int8 --target ssh:pi@raspberrypi.local
     python benchmarks/compare.py runs/student-tflite-int8 --target qemu:neoverse-n1
-    python benchmarks/compare.py runs/student-tflite-int8 --phone-log pixel8.log --phone "Pixel 8, Android 16, Tensor G3"
-    python benchmarks/compare.py --report --rows benchmarks/results/amd-epyc-2core.jsonl --data dev-v1.1.json.gz
+    python benchmarks/compare.py runs/student-tflite-int8 \\
+        --phone-log pixel8.log --phone "Pixel 8, Android 16, Tensor G3"
+    python benchmarks/compare.py --report \\
+        --rows benchmarks/results/amd-epyc-2core.jsonl --data dev-v1.1.json.gz
 
 Every measurement is appended to a file of results; tables go to stdout and an HTML page beside the file.
 --target has exported bundles computed on another machine. The last two forms measure nothing: one takes what
@@ -285,8 +287,14 @@ def _changed(bundle: Bundle, results: Sequence[AnyResult]) -> str:
     name = bundle.path.resolve().name
     measured = [r.bundle_sha256 for r in results if r.model.split("/")[-1] == name]
     if not measured:
-        return f"left out: {bundle.path} ({bundle.sha256[:16]}): was not measured; compare it first, without --report"
-    changed = f"has changed since it was measured (its hash is {bundle.sha256[:16]}, in the rows {measured[-1][:16]})"
+        return (
+            f"left out: {bundle.path} ({bundle.sha256[:16]}): was not measured; compare it first, without "
+            "--report"
+        )
+    changed = (
+        f"has changed since it was measured (its hash is {bundle.sha256[:16]}, in the rows "
+        f"{measured[-1][:16]})"
+    )
     return f"left out: {bundle.path}: {changed}; compare it again, without --report"
 
 

@@ -2,7 +2,8 @@
 
     python -m benchmarks.table runs/demo/rows.jsonl
     python -m benchmarks.table benchmarks/results/intel-xeon-2core.jsonl --view latency --markdown
-    python -m benchmarks.table benchmarks/results/intel-xeon-2core.jsonl --view family --write docs/results/x86.md
+    python -m benchmarks.table benchmarks/results/intel-xeon-2core.jsonl \\
+        --view family --write docs/results/x86.md
 
 The last replaces what stands between <!-- results:begin family --> and <!-- results:end family --> in that
 file.

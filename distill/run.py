@@ -51,7 +51,8 @@ from qa.text.settings import QASettings
 from qa.text.tokenization import load_tokenizer
 
 RECIPE_HELP = f"Named settings for the student: {', '.join(RECIPES)}; the four flags below override them."
-STUDENT_ENCODER_HELP = f"""Encoder of the student, by the same names, or a whole model: {", ".join(WHOLE_MODELS)}. Without it the
+STUDENT_ENCODER_HELP = f"""Encoder of the student, by the same names, or a whole model:
+{", ".join(WHOLE_MODELS)}. Without it the
 student is cut from the teacher."""
 INSTEAD_OF_WIDTH = "--student-layers takes some of its layers whole"
 

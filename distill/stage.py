@@ -322,7 +322,13 @@ def summary(bundle: Bundle) -> str:
     """One line about a finished bundle: parameters, and scores where it has some."""
     parameters = bundle.manifest["parameters"]
     scores = bundle.manifest.get("scores")
-    line = f"{bundle.path}: {parameters['total']:,} parameters ({parameters['without_embeddings']:,} without embeddings)"
+    line = (
+        f"{bundle.path}: {parameters['total']:,} parameters ({parameters['without_embeddings']:,} without "
+        "embeddings)"
+    )
     if scores:
-        line += f", EM {scores['exact']:.2f}, F1 {scores['f1']:.2f} on {scores['total']} questions of {scores['data']['name']}"
+        line += (
+            f", EM {scores['exact']:.2f}, F1 {scores['f1']:.2f} on {scores['total']} questions of "
+            f"{scores['data']['name']}"
+        )
     return line

@@ -40,9 +40,12 @@ DEMO = Path("runs/demo")
 STUDENT_STAGES = ("distill", "prune", "search", "compress", "quantize")
 
 NOT_IN_ONNX = ", ".join(flag for flag, precision in OF_FLAG.items() if "onnx" not in precision.meaning)
-QUANTIZE_HELP = f"""Precision of the file: {"; ".join(f"{flag}, {p.in_words}" for flag, p in OF_FLAG.items())}. Not in ONNX:
+QUANTIZE_HELP = f"""Precision of the file:
+{"; ".join(f"{flag}, {p.in_words}" for flag, p in OF_FLAG.items())}.
+Not in ONNX:
 {NOT_IN_ONNX}."""
-EMBEDDINGS_HELP = f"""How {" and ".join(INTEGER_BITS)} store the word embeddings: {", ".join(TABLE_FORMS)} (product quantization:
+EMBEDDINGS_HELP = f"""How {" and ".join(INTEGER_BITS)} store the word embeddings:
+{", ".join(TABLE_FORMS)} (product quantization:
 a byte for so many values). By default as the weights, or as the model's own table is compressed."""
 
 # Writes the model file into the draft folder and returns what the manifest should say of its structure.

@@ -140,9 +140,15 @@ def left_out_note(reading: Reading, number: int, max_question_length: int) -> st
     )
     note = ""
     if n_tokens > max_question_length:
-        note += f"\n  read {max_question_length} of the question's {n_tokens} tokens, not its end; ask more shortly"
+        note += (
+            f"\n  read {max_question_length} of the question's {n_tokens} tokens, not its end; ask more "
+            "shortly"
+        )
     if n_read < n_in_text:
-        note += f"\n  read {n_read} of {n_in_text} windows, those that share most with the question; --read-all reads all"
+        note += (
+            f"\n  read {n_read} of {n_in_text} windows, those that share most with the question; --read-all "
+            "reads all"
+        )
     return note
 
 

@@ -140,7 +140,10 @@ def test_a_graph_that_is_not_what_its_package_says_is_refused(exported_tflite, t
 
     refusals = {
         other_key: r"signature_missing\[.*serving_default.*, qa\d+\]",
-        other_name: r"signature_tensors\[qa\d+, .*pixel_values.*, \[input_ids, attention_mask, token_type_ids\]\]",
+        other_name: (
+            r"signature_tensors\[qa\d+, .*pixel_values.*, \[input_ids, attention_mask, "
+            r"token_type_ids\]\]"
+        ),
         other_lengths: r"tensor_form\[input_ids, qa96, INT32 \[1, 128\], INT32 \[1, 96\]\]",
     }
     for change, sentence in refusals.items():

@@ -94,7 +94,10 @@ def test_headline_takes_the_fastest_that_keeps_its_f1_and_divides_like_by_like()
     group = collect(comparison())[0]
     assert best_entry(group).model == "good"
     sentence, cards = headline(group)
-    wanted = "good keeps 97.5% of teacher's F1: 4.0 times smaller, 5.0 times faster padded to 384, 5.0 times faster unpadded"
+    wanted = (
+        "good keeps 97.5% of teacher's F1: 4.0 times smaller, 5.0 times faster padded to 384, 5.0 times "
+        "faster unpadded"
+    )
     assert sentence == wanted
     assert [figure for figure, _ in cards] == ["78.00", "97.5%", "23.5 MB", "5.0x", "5.0x", "2.0x"]
     assert cards[-1][1] == "good unpadded instead of padded to 384"

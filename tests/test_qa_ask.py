@@ -88,7 +88,10 @@ def test_what_was_left_out_of_a_long_text_is_said(make_bundle, tmp_path, capsys)
     ]
     assert counts[0][0] == 16 < counts[0][1]
     ask(AskConfig(model=make_bundle(), question=("Who?",), context=file, threads=1))
-    told = f"  read 16 of {counts[0][1]} windows, those that share most with the question; --read-all reads all\n"
+    told = (
+        f"  read 16 of {counts[0][1]} windows, those that share most with the question; --read-all reads "
+        "all\n"
+    )
     assert capsys.readouterr().out.endswith(told)
     ask(AskConfig(model=make_bundle(), question=("Who?",), context=file, read_all=True, threads=1))
     assert "windows" not in capsys.readouterr().out

@@ -2,7 +2,8 @@
 windows and batch.
 
     python -m benchmarks.experiments.training_speed --teacher runs/demo/teacher
-    python -m benchmarks.experiments.training_speed --teacher runs/real/teacher --data train-v1.1.json --rounds 5
+    python -m benchmarks.experiments.training_speed \\
+        --teacher runs/real/teacher --data train-v1.1.json --rounds 5
 
 Each case trains in a process of its own, pinned to as many cores as it has threads, so that its peak memory
 is its own. The cases take turns: a slow minute of the machine falls on all of them, and ratios within a round

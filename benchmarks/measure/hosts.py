@@ -33,7 +33,10 @@ WORKER_FILES = (
     "qa/runtime/engines.py",
 )
 SHELL_TIMEOUT_S = 600.0  # of a command or a file over ssh
-TARGETS = "cpu, cuda, ssh:USER@HOST, qemu:CPU or qemu:CPU/litert-1.4.0, such as ssh:pi@raspberrypi.local or qemu:neoverse-n1"
+TARGETS = (
+    "cpu, cuda, ssh:USER@HOST, qemu:CPU or qemu:CPU/litert-1.4.0, such as ssh:pi@raspberrypi.local or "
+    "qemu:neoverse-n1"
+)
 
 
 class TargetError(PocketQAError):
@@ -78,7 +81,10 @@ SSH_FAILED = 255  # ssh's own exit code; any other is the command's
 NO_PYTHON = 97
 FOLDER = re.compile(r"/[-\w./+@:]+")
 # A virtual environment ~/pocketqa if there is one: many systems let pip install nowhere else.
-FIND_PYTHON = f'python="$HOME/pocketqa/bin/python"; [ -x "$python" ] || python=$(command -v python3) || exit {NO_PYTHON}'
+FIND_PYTHON = (
+    'python="$HOME/pocketqa/bin/python"; [ -x "$python" ] || python=$(command -v python3) '
+    f"|| exit {NO_PYTHON}"
+)
 INSTALL = "python3 -m venv pocketqa && pocketqa/bin/pip install numpy ai-edge-litert onnxruntime"
 
 

@@ -30,7 +30,8 @@ COUNT = re.compile(
     r"(?<!\(microseconds\): )(?<!\(bytes\): )\bcount=\d+.*"
 )  # not those of an operator profile
 TIMINGS = re.compile(
-    r"Inference timings in us: Init: (\S+), First inference: (\S+), Warmup \(avg\): (\S+), Inference \(avg\): (\S+)"
+    r"Inference timings in us: Init: (\S+), First inference: (\S+), "
+    r"Warmup \(avg\): (\S+), Inference \(avg\): (\S+)"
 )
 ERROR = re.compile(r"(?:\b(?:ERROR|FATAL): |\b[EF][ /]tflite *(?:\( *\d+\))? *: )(.*)")
 FAILED = re.compile(r"Benchmarking failed|failed to invoke")

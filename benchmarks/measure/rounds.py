@@ -120,7 +120,10 @@ def _start(one: TimedModel, threads: int, cores: Sequence[int]) -> Worker | None
             one.process_metrics |= {key: worker.loaded[key] for key in ("load_ms", "memory_before_load_mb")}
             one.logits = run_windows(worker, one.sampled)
             return worker
-        one.error = f"its accuracy was measured with {one.runtime}, but it now runs with {worker.runtime}; measure it again"
+        one.error = (
+            f"its accuracy was measured with {one.runtime}, but it now runs with {worker.runtime}; measure "
+            "it again"
+        )
     except LostError:
         if worker is not None:
             worker.close()

@@ -6,13 +6,14 @@ For any Python from 3.9 on with numpy: with the files it imports it is also copi
 QEMU. Requests come as JSON objects, one a line, on stdin; each is answered by one line on stdout:
 
     {"load": FILE, "threads": N, "cores": [...], "adapter": MODULE, "precision": P, "sha256": HASH}
-        loads the weights of a bundle, whose kind their name tells, or whatever an adapter module's `load(path, threads)` takes.
-        What the runtime's `library()` or the module's `import_libraries(path)` imports is not counted as loading. threads 0
+        loads the weights of a bundle, whose kind their name tells, or whatever an adapter module's
+        `load(path, threads)` takes. What the runtime's `library()` or the module's
+        `import_libraries(path)` imports is not counted as loading. threads 0
         and no cores are all there are.
     {"compute": {"input_ids": [[...]], ...}}
         computes a batch: {"start_logits": TEXT, "end_logits": TEXT}, float32 (B, T) in base64
     {"time": {"input_ids": [[...], ...], "context_begin": [...]}, "pad_to": T, "batch": B, "min_s": S}
-        times these windows, padded to T tokens at least, all of them over and over until the calls took S seconds:
+        times these windows, padded to T tokens at least, over and over until the calls took S seconds:
         {"times_ms": [[...], ...], ...}
 
 A failure is {"error": LINE}, and the end of the process.

@@ -64,8 +64,10 @@ def newest_on_phone(group: Group) -> list[PhoneLatency | Failure]:
 
 
 TIMED_BY = {
-    "benchmark_model": "LiteRT's benchmark tool on the phone: the runtime call for one window of made-up token ids",
-    "app": "the app on the phone, beside another copy of the model: the runtime call for windows of the file's probe; p50, p95: "
+    "benchmark_model": "LiteRT's benchmark tool on the phone: "
+    "the runtime call for one window of made-up token ids",
+    "app": "the app on the phone, beside another copy of the model: "
+    "the runtime call for windows of the file's probe; p50, p95: "
     "nearest rank",
 }
 

@@ -100,8 +100,14 @@ class Standing:
             )
         if level:
             others = listed([peer.entry.model for peer in level])
-            return f"{where}, our {name} and {others} are the fastest at equal F1, without a difference beyond noise"
-        return f"{where}, our {name} is the fastest at equal F1: the next, {equal[0].entry.model}, is {equal[0].times}"
+            return (
+                f"{where}, our {name} and {others} are the fastest at equal F1, without a difference beyond "
+                "noise"
+            )
+        return (
+            f"{where}, our {name} is the fastest at equal F1: the next, {equal[0].entry.model}, is "
+            f"{equal[0].times}"
+        )
 
 
 def standings(group: Group) -> list[Standing]:

@@ -42,7 +42,10 @@ class Column:
         if self.form is None or isinstance(value, str):
             return str(value)
         if isinstance(value, Interval):
-            return f"{number(value.mean, self.form, self.scale, self.unit)} ({span(value, self.form, self.scale)})"
+            return (
+                f"{number(value.mean, self.form, self.scale, self.unit)} "
+                f"({span(value, self.form, self.scale)})"
+            )
         return number(value, self.form, self.scale, self.unit)
 
     def key(self, line: Any) -> float | None:

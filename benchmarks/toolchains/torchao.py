@@ -60,8 +60,8 @@ def load(path: Path, threads: int) -> Model:
     model = QAModel.from_config(json.loads((path / CONFIG).read_text(encoding="utf-8")), str(path / CONFIG))
     with safe_open(path / STATE, "pt") as file:
         state, left = unflatten_tensor_state_dict(
-            {name: file.get_tensor(name) for name in file.keys()},
-            file.metadata(),  # noqa: SIM118
+            {name: file.get_tensor(name) for name in file.keys()},  # noqa: SIM118
+            file.metadata(),
         )
     if left:
         raise ValueError(f"{path / STATE}: tensors {', '.join(left)} belong to nothing; make the peer again")

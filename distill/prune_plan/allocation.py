@@ -91,7 +91,10 @@ def best_within(importance: Importance, targets: Sequence[Target]) -> Width:
     needed, others = _units(importance, targets)
     spent = [t.costs.rest + sum(unit.costs[i] for unit in needed) for i, t in enumerate(targets)]
     for target, least in zip(targets, spent, strict=True):
-        wanted = f"at least {least:.2f}, the cost of all that is not cut with a head and {NEURON_MULTIPLE} neurons a layer"
+        wanted = (
+            f"at least {least:.2f}, the cost of all that is not cut with a head and {NEURON_MULTIPLE} "
+            "neurons a layer"
+        )
         check_option(least <= target.limit, target.flag, target.limit, wanted)
     room = [t.limit - t.costs.rest for t in targets]
 

@@ -175,7 +175,9 @@ def cut(model: QAModel, width: Width) -> None:
 def width_facts(importance: Importance, width: Width, n_windows: int) -> dict[str, Any]:
     """What was kept, by layer, and its share of all importance: for a manifest."""
     return {
-        "importance": "empirical Fisher information of a mask on each head and neuron, training windows, gold answers",
+        "importance": (
+            "empirical Fisher information of a mask on each head and neuron, training windows, gold answers"
+        ),
         "importance_windows": n_windows,
         "heads_per_layer": [len(k) for k in width.heads],
         "neurons_per_layer": [len(k) for k in width.neurons],

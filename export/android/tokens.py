@@ -1,6 +1,7 @@
 """Does the Android app's tokenizer give the tokens and offsets of the training tokenizer, on every text?
 
-    python -m export.android.tokens --model runs/demo/student-pruned-tflite-int8 --data dev-v1.1.json dev-v2.0.json
+    python -m export.android.tokens --model runs/demo/student-pruned-tflite-int8 \\
+        --data dev-v1.1.json dev-v2.0.json
 
 Every context and question of the data, and generated strings over all of Unicode, go through both.
 """

@@ -4,7 +4,8 @@ LiteRT's CPU kernels multiply two int8 activations too, in a quarter of the time
 would put its QUANTIZE and DEQUANTIZE right around each product. Here what only moves numbers moves bytes, a
 Linear's output is quantized once for query, key and value, and softmax stays float:
 
-    FULLY_CONNECTED -> QUANTIZE -> ... -> BATCH_MATMUL -> DEQUANTIZE -> ADD mask -> SOFTMAX -> QUANTIZE -> BATCH_MATMUL -> ...
+    FULLY_CONNECTED -> QUANTIZE -> ... -> BATCH_MATMUL -> DEQUANTIZE -> ADD mask
+        -> SOFTMAX -> QUANTIZE -> BATCH_MATMUL -> ...
 """
 
 import math

@@ -4,11 +4,14 @@ A BERT's attention loses most where its weights are rounded: over 384 tokens man
 rewritings leave every number as it was, but for rounding, and make that loss two to three times smaller on a
 trained 6 x 384 model:
 
-- A constant added to all keys changes no softmax, and one added to all values comes out as it went in, since attention's weights
-sum to 1. So the mean that attention finds leaves keys and values (as "smooth K" of SageAttention, Zhang et
-al. 2024), and goes into the bias of the output: what is rounded to 0 then counts as the mean.
-- Heads are sorted by how large their weights get, for the heads of a group share a scale (export.tflite.attention).
-- Channels of query and key are balanced and values scaled, so that one scale serves the three, and one Linear makes them.
+- A constant added to all keys changes no softmax, and one added to all values comes out as it went in, since
+  attention's weights sum to 1. So the mean that attention finds leaves keys and values (as "smooth K" of
+  SageAttention, Zhang et al. 2024), and goes into the bias of the output: what is rounded to 0 then counts as
+  the mean.
+- Heads are sorted by how large their weights get, for the heads of a group share a scale
+  (export.tflite.attention).
+- Channels of query and key are balanced and values scaled, so that one scale serves the three, and one Linear
+  makes them.
 """
 
 from collections.abc import Callable, Sequence

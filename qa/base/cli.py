@@ -45,7 +45,10 @@ def one_line(error: BaseException) -> str:
     """The message of an error on one line, with what a full disk or a missing permission means in words."""
     if isinstance(error, OSError) and error.errno == errno.ENOSPC:
         where = f" while writing {error.filename}" if error.filename else ""
-        return f"the disk is full{where}; free some space and run the command again (nothing half-written was kept)"
+        return (
+            f"the disk is full{where}; free some space and run the command again (nothing half-written was "
+            "kept)"
+        )
     if isinstance(error, OSError) and error.filename and error.strerror:
         return f"{error.filename}: {error.strerror}"
     return " ".join(str(error).split()) or type(error).__name__

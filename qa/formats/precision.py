@@ -82,8 +82,10 @@ ENTRIES = (
         meaning={
             # An LSTM becomes ONNX Runtime's DynamicQuantizeLSTM: the same for its two matrices, its input and
             # its state.
-            "onnx": "int8 weights by output channel, int8 embeddings by row; activations quantized as it runs, by tensor",
-            "tflite": "int8 weights by output channel and int8 embeddings by row; activations quantized as it runs, by token, "
+            "onnx": "int8 weights by output channel, int8 embeddings by row; "
+            "activations quantized as it runs, by tensor",
+            "tflite": "int8 weights by output channel and int8 embeddings by row; "
+            "activations quantized as it runs, by token, "
             "and in the products of attention with scales measured on training windows",
         },
         largest_share={"onnx": 0.30, "tflite": 0.35},
@@ -98,11 +100,13 @@ ENTRIES = (
         table_bits=8,
         in_words="weights stored in 8 bits, arithmetic in 32",
         meaning={
-            "pytorch": "int8 weights by output channel and int8 embeddings by row, turned to float32 when the model is opened",
+            "pytorch": "int8 weights by output channel and int8 embeddings by row, "
+            "turned to float32 when the model is opened",
             # ONNX Runtime 1.31 turns these products into its own operator for int8 weights and float
             # activations.
             "onnx": "int8 weights by output channel and int8 embeddings by row; float32 activations",
-            "tflite": "int8 weights by output channel and int8 embeddings by row, dequantized; float32 arithmetic",
+            "tflite": "int8 weights by output channel and int8 embeddings by row, "
+            "dequantized; float32 arithmetic",
         },
         largest_share={"onnx": 0.30, "tflite": 0.35},
         probe_tolerance=0.15,
@@ -119,7 +123,8 @@ ENTRIES = (
         meaning={
             # Not in blocks: LiteRT 1.4 computes those wrongly. Not in ONNX: ONNX Runtime's int4 product takes
             # twice as long as its int8.
-            "tflite": "int4 weights by output channel and int4 word embeddings by row, clipped for the least squared error; "
+            "tflite": "int4 weights by output channel and int4 word embeddings by row, "
+            "clipped for the least squared error; "
             "positions int8; activations quantized as it runs, by token, and in the products of attention "
             "with scales measured "
             "on training windows",

@@ -92,7 +92,10 @@ def _fresh_encoder(what: str, folder: Path) -> Encoder:
         if (folder / "model.safetensors.index.json").is_file():
             more = "; it is in several parts: save it in one, by save_pretrained(..., max_shard_size='50GB')"
         else:
-            more = "; pickle weights (.bin) are never opened: where you trust them, load the model and save_pretrained it again"
+            more = (
+                "; pickle weights (.bin) are never opened: where you trust them, load the model and "
+                "save_pretrained it again"
+            )
         raise OptionError(f"{what}: {folder} has no model.safetensors{more}")
     try:
         model_type = str(PretrainedConfig.get_config_dict(folder)[0].get("model_type"))

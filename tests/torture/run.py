@@ -160,7 +160,10 @@ def report(config: Config, tried: Sequence[Tried]) -> str:
         ["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False
     ).stdout[:12]
     wrong = [f"- {t.sort} {t.case}: {t.wrong}" for t in tried if t.wrong]
-    head = f"Seed {config.seed}, commit {commit or 'unknown'}, Python {platform.python_version()}, {platform.machine()}."
+    head = (
+        f"Seed {config.seed}, commit {commit or 'unknown'}, Python {platform.python_version()}, "
+        f"{platform.machine()}."
+    )
     return "\n\n".join([head, table(tried), *(["\n".join(wrong)] if wrong else [])]) + "\n"
 
 

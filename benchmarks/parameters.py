@@ -1,8 +1,8 @@
 """Parameter counts of every encoder, head and whole model, as tables. Nothing is downloaded: sizes follow
 from configurations.
 
-python -m benchmarks.parameters
-python -m benchmarks.parameters --write docs/models.md
+    python -m benchmarks.parameters
+    python -m benchmarks.parameters --write docs/models.md
 """
 
 from dataclasses import dataclass

@@ -1,9 +1,9 @@
 """Distil a teacher into a student: cut or build it, train it. The teacher is given, fine-tuned first, or the
 shipped one.
 
-python -m distill.run
-python -m distill.run --teacher-encoder bert-base-uncased --data squad --out runs/new
-python -m distill.run --teacher runs/mine --data train-v1.1.json --eval-data dev-v1.1.json --out runs/real
+    python -m distill.run
+    python -m distill.run --teacher-encoder bert-base-uncased --data squad --out runs/new
+    python -m distill.run --teacher runs/mine --data train-v1.1.json --eval-data dev-v1.1.json --out runs/real
 """
 
 from dataclasses import asdict, dataclass, fields

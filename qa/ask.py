@@ -1,6 +1,6 @@
 """Ask a bundle about a passage of any length.
 
-python -m qa.ask --question "Who wrote it?" --context passage.txt pdftotext paper.pdf - | python -m qa.ask
+    python -m qa.ask --question "Who wrote it?" --context passage.txt pdftotext paper.pdf - | python -m qa.ask
 --model runs/demo/student --question "Who wrote it?" --question "When?"
 """
 

@@ -10,84 +10,18 @@ os.environ["HF_HUB_OFFLINE"] = "1"  # before its client is imported: no test ask
 
 import numpy as np
 import pytest
-import torch
 from accelerate.state import AcceleratorState
-from made_tokenizers import byte_pairs, mpnet_pieces
 from tflite_exports import bare_tflite, exported_tflite  # noqa: F401, fixtures
-from torch import nn
-from transformers import (
-    AlbertConfig,
-    BertConfig,
-    DistilBertConfig,
-    ElectraConfig,
-    MobileBertConfig,
-    MPNetConfig,
-    RobertaConfig,
-)
+from tiny_models import WRITE_TOKENIZER, tiny_model
 
 from distill.student import standalone_student
 from qa.bundles.bundle import SETTINGS, new_bundle, open_bundle
 from qa.data.datasets import resolve
 from qa.data.squad import read_squad
-from qa.models.encoders import Encoder
 from qa.models.model import QAModel
 from qa.models.pretrained import copy_tokenizer, embedded_folder
-from qa.models.surgery import keep_heads, keep_neurons
 from qa.text.settings import QASettings
 from qa.text.tokenization import load_tokenizer
-
-VOCABULARY_SIZE = 30522
-SIZES = {"vocab_size": VOCABULARY_SIZE, "hidden_size": 64, "num_attention_heads": 4, "intermediate_size": 128}
-ENCODER_CONFIGS = {
-    "bert": lambda: BertConfig(**SIZES, num_hidden_layers=2),
-    "bert-1-layer": lambda: BertConfig(**SIZES, num_hidden_layers=1),
-    "albert": lambda: AlbertConfig(**SIZES, num_hidden_layers=2, embedding_size=32),
-    "roberta": lambda: RobertaConfig(
-        **SIZES, num_hidden_layers=2, type_vocab_size=1, max_position_embeddings=514
-    ),
-    "mobilebert": lambda: MobileBertConfig(
-        **SIZES, num_hidden_layers=1, embedding_size=64, intra_bottleneck_size=32
-    ),
-    "mpnet": lambda: MPNetConfig(
-        **SIZES | {"vocab_size": VOCABULARY_SIZE + 5}, num_hidden_layers=2, max_position_embeddings=514
-    ),
-    "electra": lambda: ElectraConfig(**SIZES, num_hidden_layers=2, embedding_size=32),
-    "distilbert": lambda: DistilBertConfig(
-        vocab_size=VOCABULARY_SIZE, dim=64, n_layers=2, n_heads=4, hidden_dim=128
-    ),
-}
-
-WRITE_TOKENIZER = {"roberta": byte_pairs, "mpnet": mpnet_pieces}
-
-
-def tiny_model(encoder, head, pruned, seed):
-    """A random model whose logits have a deviation of 1 or so: differences would be lost in the usual tiny
-    ones."""
-    torch.manual_seed(seed)
-    model = QAModel(Encoder(ENCODER_CONFIGS[encoder]()), head, seed=seed).eval()
-    for module in model.modules():
-        if isinstance(module, nn.Linear):
-            nn.init.normal_(module.weight, std=module.in_features**-0.5)
-            if module.bias is not None:
-                nn.init.normal_(module.bias, std=0.1)
-        elif isinstance(module, nn.Embedding):
-            nn.init.normal_(module.weight)
-        elif isinstance(module, nn.LayerNorm):
-            nn.init.normal_(module.weight, mean=1.0, std=0.1)
-            nn.init.normal_(module.bias, std=0.1)
-    if pruned:
-        first, last = model.encoder.layer_parts()
-        keep_heads(first, torch.tensor([0, 2, 3]))
-        keep_neurons(first, torch.arange(100))
-        keep_heads(last, torch.tensor([1]))
-        keep_neurons(last, torch.arange(61))
-    ids = torch.randint(1000, VOCABULARY_SIZE, (1, 64))
-    with torch.no_grad():
-        deviation = model(ids, torch.ones_like(ids), torch.zeros_like(ids))["start_logits"].std()
-        output = [module for module in model.head.modules() if isinstance(module, nn.Linear)][-1]
-        output.weight /= deviation
-        output.bias /= deviation
-    return model
 
 
 @pytest.fixture(scope="session")

@@ -2,10 +2,10 @@
 
 import re
 import sys
-from pathlib import Path
 from unittest.mock import patch
 
 import pytest
+from places import ROOT
 
 from benchmarks.toolchains.registry import PEERS
 from compress.prune.stage import METHODS
@@ -14,7 +14,6 @@ from qa.formats.registry import KINDS
 from qa.models.architectures import ENCODERS
 from qa.models.heads import HEADS
 
-ROOT = Path(__file__).parent.parent
 DOCUMENTS = sorted((ROOT / "docs").glob("*.md"))
 
 

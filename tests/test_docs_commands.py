@@ -6,16 +6,14 @@ import io
 import re
 import shlex
 import shutil
-from pathlib import Path
-from pkgutil import resolve_name
 
 import pytest
 import tyro
+from documented import main_of
+from places import ROOT
 
 from qa.base.cli import options_of, run_command
-from qa.base.commands import COMMANDS
 
-ROOT = Path(__file__).parent.parent
 PAGES = [
     *(ROOT / name for name in ("README.md", "SECURITY.md", "benchmarks/results/README.md")),
     *sorted((ROOT / "docs").rglob("*.md")),
@@ -47,13 +45,6 @@ def commands(pattern):
             if module.split(".")[0] in ("qa", "distill", "compress", "export", "benchmarks"):
                 found[module, rest] = page.relative_to(ROOT)
     return [(str(page), module, shlex.split(rest)) for (module, rest), page in found.items()]
-
-
-def main_of(module):
-    (target,) = {
-        target for target in COMMANDS.values() if target.partition(":")[0].removesuffix(".__main__") == module
-    }
-    return resolve_name(target)
 
 
 def flags_of(module, subcommand):

@@ -1,9 +1,8 @@
 """The tables and plots of README and docs are those of the committed rows."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
+from places import ROOT
 
 from benchmarks.experiments.heads_views import plot_of
 from benchmarks.results.rows import Accuracy, Latency, read_results
@@ -12,7 +11,6 @@ from benchmarks.table import TableConfig
 from benchmarks.table import main as write_table
 from qa.evaluation.bootstrap import Interval
 
-ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "benchmarks" / "results"
 DOCS = ROOT / "docs" / "results"
 BESIDE = (

@@ -5,15 +5,14 @@ import shlex
 import shutil
 import subprocess
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 import tyro
-from test_docs_commands import main_of
+from documented import main_of
+from places import ROOT
 
 from qa.base.cli import options_of
 
-ROOT = Path(__file__).parent.parent
 STEP = re.compile(r"\.venv/bin/python (?:-m torch\.distributed\.run .*?)?(?:-m )?([a-z]+[./][a-z_.]+)(.*)")
 GIVEN = {"TRAIN": "train.json", "DEV": "dev.json", "DEV1": "dev1.json", "MORE": "a.json b.json"}
 RECIPES = {

@@ -5,9 +5,9 @@ import os
 import re
 import shutil
 import subprocess
-from pathlib import Path
 
-ROOT = Path(__file__).parent.parent
+from places import ROOT
+
 PACKAGES = ["qa", "distill", "compress", "export", "benchmarks"]
 # From the ground up. A module may import from its own floor and from those before it; the longest name that
 # fits counts.

@@ -4,11 +4,11 @@ import json
 import random
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
+from places import TESTS
 
-FOLDER = Path(__file__).parent / "torture"
+FOLDER = TESTS / "torture"
 SHARE = "0.003"
 
 

@@ -66,5 +66,5 @@ compile_app() {
 
 compile_app test $build/test:$junit app/src/fake_litert app/src/test
 run_tests $app/test $build/main:$build/test:$junit
-# The same classes on the real LiteRT, for tests/test_android_litert.py, which has models.
+# The same classes on the real LiteRT, for tests/export/android/test_litert.py, which has models.
 compile_app litert $build/tools:$jna app/src/real_litert

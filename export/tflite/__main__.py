@@ -1,7 +1,7 @@
 """Export a PyTorch bundle to TFLite: one sideloadable file with a signature for each window length, checked
 against PyTorch.
 
-python -m export.tflite --model runs/demo/student --quantize int8
+    python -m export.tflite --model runs/demo/student --quantize int8
 """
 
 from export.tflite.stage import main

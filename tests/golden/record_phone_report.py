@@ -1,7 +1,7 @@
 """Record what the app's benchmark shares, written by the app itself on this machine's JVM with LiteRT 1.4.
 
     make android-test      # once, for its classes and LiteRT
-    PYTHONPATH=tests python tests/golden/record_phone_report.py --model BUNDLE
+    PYTHONPATH=tests/support python tests/golden/record_phone_report.py --model BUNDLE
 
 writes tests/golden/phone_report.json. Its times are of no phone and of no use but to be read.
 """

@@ -1,8 +1,8 @@
 """Torture: damage, kill and misuse everything by the thousand, with a seed, and say what went wrong.
 
-python tests/torture/run.py                          the whole of it, a night's work; goes on where it was
-stopped python tests/torture/run.py --share 0.01             a hundredth of every sort python
-tests/torture/run.py --only texts --case 17   one case again
+    python tests/torture/run.py                          # the whole of it, a night's work; goes on after a stop
+python tests/torture/run.py --share 0.01             # a hundredth of every sort
+python tests/torture/run.py --only texts --case 17   # one case again
 """
 
 import contextlib

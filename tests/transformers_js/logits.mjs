@@ -1,4 +1,4 @@
-// Opens bundles with transformers.js, offline, and prints what each computes: see tests/open_elsewhere.py, which starts this.
+// Opens bundles with transformers.js, offline, and prints what each computes: see tests/support/open_elsewhere.py, which starts this.
 
 import { basename, dirname } from 'node:path';
 import { text } from 'node:stream/consumers';

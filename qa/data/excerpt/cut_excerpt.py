@@ -1,7 +1,7 @@
 """Cut the excerpt that ships with the project out of SQuAD 1.1 train and dev: whole paragraphs, many
 articles, fixed seed.
 
-python -m qa.data.excerpt.cut_excerpt --train train-v1.1.json --dev dev-v1.1.json --out qa/data
+    python -m qa.data.excerpt.cut_excerpt --train train-v1.1.json --dev dev-v1.1.json --out qa/data
 """
 
 import gzip

@@ -13,7 +13,7 @@ import org.pocketqa.tools.Pipe;
  * The app behind its screens on the real LiteRT, as a desktop process: `java org.pocketqa.app.AppServer FOLDER`.
  *
  * FOLDER/files is the app's private storage, FOLDER/shared has the one model that was pushed. The letters are CoreServer's; it
- * asks nobody for logits. tests/app_process.py is the other side.
+ * asks nobody for logits. tests/support/app_process.py is the other side.
  */
 public final class AppServer {
     private final PocketQaApp app = new PocketQaApp();

@@ -1,0 +1,173 @@
+"""The app's benchmark as results: the example is JSON that the app wrote on a JVM with LiteRT 1.4
+(golden/).
+"""
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+
+import msgspec
+import pytest
+from compare_cli import run_cli
+from phone_logs import PIXEL, write
+from places import GOLDEN
+
+from benchmarks import compare
+from benchmarks.measure.phone_report import (
+    PhoneReportError,
+    is_report,
+    mean,
+    percentile,
+    read_report,
+    report_machine,
+    report_results,
+)
+from benchmarks.results.rows import (
+    Failure,
+    Machine,
+    PhoneLatency,
+    PhoneQuestions,
+    Runtime,
+    append_result,
+    read_results,
+)
+
+EXAMPLE = GOLDEN / "phone_report.json"
+RUN = {"command": "c", "date": "2026-11-22T00:00:00Z"}
+N_RUNS = 50
+N_WARMUP = 5
+
+
+@pytest.fixture
+def example():
+    return json.loads(EXAMPLE.read_bytes())
+
+
+def bundle_of(sha256, name="student-tflite-int8"):
+    """As much of a model as a report's owner is found by."""
+    bundle = SimpleNamespace(manifest={"files": {"model.tflite": sha256}}, weights=Path("model.tflite"))
+    facts = {"model": name, "bundle_sha256": "b", "stage": "export", "precision": "int8", "size_bytes": 100}
+    return SimpleNamespace(name=name, bundle=bundle, metadata=facts)
+
+
+def results(path, sha256):
+    return report_results(path, [bundle_of("0" * 64, "teacher"), bundle_of(sha256)], RUN)
+
+
+def changed(path, example, **fields):
+    return write(path, json.dumps(example | fields))
+
+
+def test_every_signature_and_number_of_threads_is_a_result(example):
+    found = results(EXAMPLE, example["model"]["sha256"])
+    windows = [one for one in found if isinstance(one, PhoneLatency)]
+    asked = [one for one in found if isinstance(one, PhoneQuestions)]
+    assert len(found) == len(windows) + len(asked)
+    assert [(one.lengths, one.threads) for one in windows] == [
+        (part["length"], part["threads"]) for part in example["windows"]
+    ]
+    assert [one.threads for one in asked] == [1, 2]
+    assert {one.model for one in found} == {"student-tflite-int8"}
+    assert found[0].machine == report_machine(read_report(EXAMPLE))
+    assert found[0].runtime == Runtime("LiteRT", "1.4.0", "+ XNNPACK")
+
+
+def test_figures_are_those_of_the_runs(example):
+    found = results(EXAMPLE, example["model"]["sha256"])
+    part = example["windows"][0]
+    one = found[0]
+    times = sorted(part["times_ns"])
+    assert (one.n_runs, one.n_warmup, len(times)) == (N_RUNS, N_WARMUP, N_RUNS)
+    assert one.latency_ms_p50 == round(times[24] / 1e6, 4)  # the 25th of 50
+    assert one.latency_ms_p95 == round(times[47] / 1e6, 4)  # the 48th
+    assert one.latency_ms_mean == pytest.approx(sum(times) / 50e6, abs=1e-4)
+    assert one.latency_ms_first == round(part["warmup_ns"][0] / 1e6, 4)
+    assert one.load_ms == pytest.approx(part["load_ns"] / 1e6, abs=1e-4)
+    assert one.memory_growth_mb == round(
+        (part["memory_bytes_after"] - part["memory_bytes_before_load"]) / 1e6, 1
+    )
+    assert one.thermal_status is None  # a JVM has none
+    part = example["questions"][0]
+    asked = next(r for r in found if isinstance(r, PhoneQuestions))
+    assert asked.n == len(part["times_ns"]) == 28
+    assert asked.n_windows == part["windows"] >= 28
+    parts = asked.tokenize_ms_mean + asked.inference_ms_mean + asked.decode_ms_mean
+    assert asked.latency_ms_mean == pytest.approx(parts, abs=1e-3)
+
+
+def test_percentiles_are_times_that_were_measured():
+    assert [percentile([5, 1, 4, 2, 3], p) for p in (0, 20, 21, 50, 95, 100)] == [1, 1, 2, 3, 5, 5]
+    assert (percentile([7], 95), mean([1, 2])) == (7, 1.5)
+
+
+def test_the_worse_thermal_status_is_kept(example, tmp_path):
+    first = example["windows"][0] | {"thermal_before": 2, "thermal_after": 0, "memory_bytes_after": None}
+    path = changed(tmp_path / "a.json", example, windows=[first])
+    one = results(path, example["model"]["sha256"])[0]
+    assert (one.thermal_status, one.memory_growth_mb) == (2, None)
+
+
+def test_a_number_of_threads_that_failed_is_a_failure(example, tmp_path):
+    failed = [{"threads": 4, "error": "no kernel"}]
+    path = changed(tmp_path / "a.json", example, failures=failed, windows=[], questions=[])
+    (one,) = results(path, example["model"]["sha256"])
+    assert isinstance(one, Failure)
+    assert (one.threads, one.error) == (4, "no kernel")
+
+
+def test_a_report_of_another_file_is_refused(example):
+    with pytest.raises(
+        PhoneReportError, match=r"SHA-256 \w{12}\) was measured, which is not .* of teacher, student"
+    ):
+        results(EXAMPLE, "1" * 64)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"version": 2}, "report format 2, but 1 is supported"),
+        ({"format": "another"}, "not a complete benchmark report of the app .*format"),
+        ({"windows": [{}]}, "not a complete benchmark report"),
+        ({"windows": json.loads("[" * 900 + "]" * 900)}, "not a complete benchmark report"),
+        ({"surprise": 1}, "surprise"),
+    ],
+)
+def test_what_is_no_report_is_named(change, message, example, tmp_path):
+    with pytest.raises(PhoneReportError, match=message):
+        read_report(changed(tmp_path / "a.json", example, **change))
+
+
+def test_times_must_be_there_and_those_of_a_clock(example, tmp_path):
+    for times in ([], [0], [-1], [1.5], [2**63], [10**400]):
+        path = changed(tmp_path / "a.json", example, windows=[example["windows"][0] | {"times_ns": times}])
+        with pytest.raises(PhoneReportError, match="times_ns"):
+            read_report(path)
+
+
+def test_a_report_that_was_cut_off_is_refused(tmp_path):
+    path = write(tmp_path / "a.json", EXAMPLE.read_text(encoding="utf-8")[:500])
+    assert is_report(path)
+    with pytest.raises(PhoneReportError, match="share it from the app again"):
+        read_report(path)
+
+
+def test_rows_are_kept_and_shown_by_the_command_that_takes_logs(
+    example, make_export, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.setattr(compare, "write_report", lambda path, page: None)
+    bundle = make_export("student-tflite-int8", 1234)
+    rows = tmp_path / "rows.jsonl"
+    sha256 = json.loads((bundle / "manifest.json").read_bytes())["files"]["model.tflite"]
+    path = changed(tmp_path / "pixel.json", example, model=example["model"] | {"sha256": sha256})
+    assert run_cli(monkeypatch, bundle, "--phone-log", path, "--rows", rows) == 0
+    out = capsys.readouterr().out
+    assert f"Whole questions, {report_machine(read_report(path))}" in out
+    assert "timed by the app on the phone" in out
+    assert "benchmark tool" not in out
+    kept = read_results(rows)
+    assert len(kept) == len(example["windows"]) + len(example["questions"])
+    assert all(one.machine == report_machine(read_report(path)) for one in kept)
+    assert run_cli(monkeypatch, bundle, "--phone-log", path, "--phone", PIXEL, "--rows", rows) == 0
+    assert read_results(rows)[-1].machine == Machine(PIXEL)  # a name of the user's own
+    append_result(tmp_path / "again.jsonl", kept[-1])
+    assert read_results(tmp_path / "again.jsonl") == [msgspec.convert(kept[-1], PhoneQuestions)]

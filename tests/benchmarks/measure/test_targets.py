@@ -1,0 +1,386 @@
+"""Bundles computed on other targets: over ssh with a real sshd, under an emulator's stand-in, and all that
+can go wrong."""
+
+import json
+import re
+import shlex
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from benchmark_results import scored
+from compare_cli import run_cli
+from comparisons import question, rebundle, write_data
+from ssh_host import Board
+
+from benchmarks import compare
+from benchmarks.measure import hosts
+from benchmarks.measure.conditions import cores_for, describe, machine
+from benchmarks.measure.hosts import TargetError, count_between_marks
+from benchmarks.measure.process import WORKER, complaint
+from benchmarks.measure.remote import check_same_model, parity
+from benchmarks.results.rows import Failure, Latency, Machine, TargetAccuracy, append_result, read_results
+from benchmarks.results.stats import round_ratio
+from qa.base.errors import OptionError, ProbeError
+from qa.base.journal import Journal
+from qa.text.features import Window
+from qa.text.settings import QASettings
+
+# Ends the board's side of the connection that this very command came by.
+CUT = """p=$PPID
+while :; do case $(cat /proc/$p/comm) in sshd*) break;; esac; p=$(awk '{print $4}' /proc/$p/stat); done
+kill -9 $p"""
+
+
+@pytest.fixture(scope="module")
+def board(tmp_path_factory, bare_site):
+    with Board(tmp_path_factory.mktemp("board"), bare_site).running() as running:
+        yield running
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch):
+    monkeypatch.setattr(compare, "write_report", lambda path, page: None)
+
+
+@pytest.fixture
+def client(board, monkeypatch):
+    """The board, found by the ssh client of this process, and as a board should be."""
+    monkeypatch.setenv("PATH", f"{board.path}:/usr/bin:/bin")
+    board.python()
+    return board
+
+
+@pytest.fixture
+def export(tiny_export):
+    return tiny_export("onnx").path
+
+
+@pytest.fixture
+def data(tmp_path):
+    contexts = ["Paris Paris Paris Paris", "It rained on Monday. " * 12, "Rome Rome Rome"]
+    answers = [("Paris", 0), ("Monday", 13), ("Rome", 0)]
+    paragraphs = [
+        {"context": context, "qas": [question(f"q{number}", *answer)]}
+        for number, (context, answer) in enumerate(zip(contexts, answers, strict=True))
+    ]
+    return write_data(tmp_path / "questions.json", paragraphs)
+
+
+@pytest.mark.system
+def test_over_ssh_answers_and_times_are_those_of_the_board(
+    client, export, data, tmp_path, monkeypatch, capsys
+):
+    rows_path = tmp_path / "rows.jsonl"
+    words = (export, "--target", "ssh:board", "--data", data, "--rows", rows_path, "--quick")
+    assert run_cli(monkeypatch, *words) == 0
+    captured = capsys.readouterr()
+    first, *timed = read_results(rows_path)
+    assert isinstance(first, TargetAccuracy)
+    assert (first.target, first.n) == ("ssh:board", 3)
+    assert first.parity_max_abs < 1e-4  # the same runtime, with another number of threads perhaps
+    assert first.same_spans == 1.0
+    assert first.f1 == first.reference_f1 > 0
+    assert first.reference == f"{first.runtime} on {machine()}"
+    assert str(first.machine).endswith(str(machine()))  # the board is this machine
+    assert first.instructions_per_window is None
+    assert {(row.lengths, row.threads) for row in timed} >= {("real", 1), (128, 1)}
+    assert len({row.date for row in timed}) == 1
+    for row in timed:
+        assert isinstance(row, Latency)
+        assert row.n_runs >= 64
+        assert row.quick
+        assert 0 < row.latency_ms_p50 <= row.latency_ms_p99
+        assert row.load_average >= 0
+        assert len(row.round_ms) == 8
+        assert list(row.affinity) == cores_for(row.threads)
+        assert row.peak_memory_mb > 0
+        # These would be of another machine than the board.
+        assert (row.other_load, row.tokenize_ms_p50, row.decode_ms_p50) == (None, None, None)
+    assert "--target ssh:board" in first.command
+    assert "100.0%" in captured.out
+    assert list(client.tmp.glob("pocketqa.*")) == []
+
+
+@pytest.mark.system
+def test_over_ssh_bundles_take_turns_and_a_stopped_run_goes_on(
+    client, export, data, tmp_path, monkeypatch, capsys
+):
+    other = rebundle(export, tmp_path / "other", stage="other")
+    rows_path = tmp_path / "rows.jsonl"
+    config = compare.CompareConfig((export, other), str(data), rows=rows_path, quick=True, target="ssh:board")
+
+    def stop(self, entry):
+        add(self, entry)
+        if len(self.entries) == 4 and "turns" in entry:
+            raise KeyboardInterrupt
+
+    add = Journal.add
+    monkeypatch.setattr(Journal, "add", stop)
+    with pytest.raises(KeyboardInterrupt):
+        compare.main(config)
+    monkeypatch.setattr(Journal, "add", add)
+    assert list(client.tmp.glob("pocketqa.*")) == []
+    before = read_results(rows_path)
+    assert [type(row) for row in before] == [TargetAccuracy] * 2
+    compare.main(config)
+    assert "on ssh:board reused from the rows" in capsys.readouterr().err
+    rows = read_results(rows_path)
+    assert rows[:2] == before
+    timed = {(row.model, row.lengths, row.threads): row for row in rows[2:]}
+    assert len(timed) == len(rows) - 2 >= 4
+    assert len({row.date for row in rows}) == 1
+    one, two = (timed[name, "real", 1] for name in (export.name, "other"))
+    assert round_ratio(one, two) is not None
+    assert list((tmp_path / "rows.jsonl.journal").glob("*")) == []
+
+
+@pytest.mark.system
+def test_one_question_is_a_sample(client, export, data, tmp_path, monkeypatch):
+    words = (
+        export,
+        "--target",
+        "ssh:board",
+        "--data",
+        data,
+        "--rows",
+        tmp_path / "rows.jsonl",
+        "--skip-latency",
+    )
+    assert run_cli(monkeypatch, *words, "--questions", 1) == 0
+    (only,) = read_results(tmp_path / "rows.jsonl")
+    assert only.n == 1
+
+
+@pytest.mark.system
+@pytest.mark.parametrize(
+    ("host", "wanted"),
+    [
+        ("closed", "Connection refused"),
+        ("stranger", "Permission denied"),
+        ("unknown", "Host key verification failed"),
+    ],
+)
+def test_a_host_that_refuses_is_one_line_and_nothing_is_written(
+    host, wanted, client, export, data, monkeypatch, capsys, tmp_path
+):
+    rows = tmp_path / "rows.jsonl"
+    assert run_cli(monkeypatch, export, "--target", f"ssh:{host}", "--data", data, "--rows", rows) == 2
+    said = capsys.readouterr().err
+    assert re.fullmatch(
+        rf"error: ssh:{host}: .*{wanted}.*; 'ssh {host} true' must work without a password\n", said
+    ), said
+    assert not rows.exists()
+
+
+@pytest.mark.system
+def test_a_host_without_python_is_one_line(client, export, data, monkeypatch, capsys):
+    (client.home / "pocketqa" / "bin" / "python").unlink()
+    assert run_cli(monkeypatch, export, "--target", "ssh:board", "--data", data) == 2
+    assert capsys.readouterr().err == "error: ssh:board: has no python3; install Python 3.9 or newer there\n"
+
+
+@pytest.mark.system
+def test_a_host_without_the_runtime_is_a_row_that_says_what_to_install(
+    client, export, data, tmp_path, bare_site, monkeypatch
+):
+    poor = tmp_path / "site"
+    poor.mkdir()
+    for name in ("numpy", "numpy.libs"):
+        (poor / name).symlink_to(bare_site / name)
+    client.python(site=poor)
+    rows = tmp_path / "rows.jsonl"
+    assert run_cli(monkeypatch, export, "--target", "ssh:board", "--data", data, "--rows", rows) == 1
+    (only,) = read_results(rows)
+    assert isinstance(only, Failure)
+    assert "an ONNX bundle needs onnxruntime, which is not installed" in only.error
+    assert "pip install numpy ai-edge-litert onnxruntime" in only.error
+    assert "\n" not in only.error
+    assert (only.target, only.machine, only.runtime) == ("ssh:board", Machine("ssh:board"), None)
+    assert list(client.tmp.glob("pocketqa.*")) == []
+
+
+@pytest.mark.system
+def test_a_connection_lost_half_way_leaves_the_other_rows(
+    client, export, data, tmp_path, monkeypatch, capsys
+):
+    other = rebundle(export, tmp_path / "other", stage="other")
+    rows = tmp_path / "rows.jsonl"
+    append_result(rows, scored())
+    client.python(before=f"if [ -e $HOME/first ]; then\n{CUT}\nfi\n: > $HOME/first")
+    words = (export, other, "--target", "ssh:board", "--data", data, "--rows", rows, "--skip-latency")
+    assert run_cli(monkeypatch, *words) == 1
+    (client.home / "first").unlink()
+    old, good, lost = read_results(rows)
+    assert (old.model, type(good), lost.model) == ("teacher", TargetAccuracy, "other")
+    assert lost.error.startswith("ssh:board: the connection was lost half-way (")
+    assert "other on ssh:board failed: ssh:board: the connection was lost" in capsys.readouterr().out
+
+
+@pytest.fixture
+def emulator(tmp_path, bare_site, monkeypatch):
+    """A set-up whose emulator is this machine's Python, and whose counter adds 1,000 instructions from mark
+    to mark."""
+    setup = tmp_path / "arm64"
+    (setup / "cpus" / "neoverse-n1").mkdir(parents=True)
+    (setup / "versions.txt").write_text("QEMU 1:7.2\nnumpy 2\n")
+    (setup / "python.py").write_text(
+        "import itertools, os, runpy, sys\n"
+        f"sys.path[:0] = [os.getcwd(), {str(bare_site)!r}]\n"
+        "marks = []\n"
+        "def mark():\n"
+        "    marks.append(f'{1000 * len(marks)}\\n')\n"
+        "    open(os.environ['ICOUNT_FILE'], 'w').writelines(marks)\n"
+        "os.getppid = mark\n"
+        "request = sys.stdin.readline()\n"
+        "sys.stdin = itertools.chain([request], sys.stdin)\n"
+        "open(sys.argv[0] + '.log', 'w').write(' '.join(sys.argv[1:]) + ' ' + os.environ['LITERT'] + '\\n' "
+        "+ request)\n"
+        "runpy.run_module(sys.argv[3], run_name='__main__', alter_sys=True)\n"
+    )
+    words = shlex.join([sys.executable, "-S", "-s", "-P", str(setup / "python.py")])
+    Board.script(setup / "python-arm64", f'exec {words} "$@"')
+    monkeypatch.setattr(hosts, "SETUP", setup)
+    return setup
+
+
+def test_under_qemu_instructions_are_counted_and_never_time(
+    emulator, export, data, tmp_path, monkeypatch, capsys
+):
+    rows = tmp_path / "rows.jsonl"
+    assert run_cli(monkeypatch, export, "--target", "qemu:neoverse-n1", "--data", data, "--rows", rows) == 0
+    (only,) = read_results(rows)
+    assert isinstance(only, TargetAccuracy)  # and no result with times
+    assert (only.instructions_per_window, only.n, only.same_spans) == (1000, 3, 1.0)
+    assert str(only.machine).startswith("neoverse-n1 under QEMU 1:7.2")
+    started, request = (emulator / "python.py.log").read_text().splitlines()
+    assert started == f"neoverse-n1 -m {WORKER} "
+    assert json.loads(request)["threads"] == 1
+    assert "qemu:neoverse-n1" in capsys.readouterr().out
+
+
+def test_under_qemu_litert_may_be_of_the_apps_release_line(emulator, export, data, tmp_path, monkeypatch):
+    (emulator / "litert-1.4.0").mkdir()
+    rows = tmp_path / "rows.jsonl"
+    target = "qemu:neoverse-n1/litert-1.4.0"
+    assert run_cli(monkeypatch, export, "--target", target, "--data", data, "--rows", rows) == 0
+    assert (emulator / "python.py.log").read_text().splitlines()[0] == f"neoverse-n1 -m {WORKER} 1.4.0"
+    (only,) = read_results(rows)
+    assert only.target == target
+    assert str(only.machine).startswith("neoverse-n1 under QEMU")
+
+
+def test_what_the_rows_have_is_not_computed_again(emulator, export, data, tmp_path, monkeypatch, capsys):
+    rows = tmp_path / "rows.jsonl"
+    words = (export, "--target", "qemu:neoverse-n1", "--data", data, "--rows", rows)
+    for _ in range(2):
+        assert run_cli(monkeypatch, *words) == 0
+        assert len(read_results(rows)) == 1
+    assert f"{export.name}: accuracy on qemu:neoverse-n1 reused from the rows" in capsys.readouterr().err
+    rows.unlink()
+    assert run_cli(monkeypatch, *words, "--questions", 2) == 0
+    assert run_cli(monkeypatch, *words) == 0
+    assert [row.n for row in read_results(rows)] == [2, 3], "other questions are measured anew"
+
+
+def test_a_worker_that_dies_or_marks_too_little_is_a_row(emulator, export, data, tmp_path, monkeypatch):
+    rows = tmp_path / "rows.jsonl"
+    words = (export, "--target", "qemu:neoverse-n1", "--data", data, "--rows", rows)
+    Board.script(emulator / "python-arm64", "echo one line >&2; echo Illegal instruction >&2; exit 132")
+    assert run_cli(monkeypatch, *words) == 1
+    text = (emulator / "python.py").read_text()
+    (emulator / "python.py").write_text(text.replace("marks.append", "marks or marks.append"))
+    Board.script(
+        emulator / "python-arm64",
+        f'exec {sys.executable} -S -s -P {shlex.quote(str(emulator / "python.py"))} "$@"',
+    )
+    assert run_cli(monkeypatch, *words) == 1
+    died, unmarked = read_results(rows)
+    assert died.error == "qemu:neoverse-n1: Illegal instruction"
+    assert "the instruction counter set 1 marks for 3 calls" in unmarked.error
+
+
+def test_a_target_that_is_none_is_refused(emulator, export, data, monkeypatch, capsys, make_bundle):
+    refusals = {
+        "qemu:z80": "no such CPU; there are qemu:neoverse-n1",
+        "qemu:neoverse-n1/litert-1.4.0": "has no LiteRT 1.4.0; remove it and run benchmarks/measure/arm64_python.sh",
+        "board": "--target must be cpu, cuda, ssh:USER@HOST, qemu:CPU or qemu:CPU/litert-1.4.0",
+        "ssh:": "--target must be cpu",
+        "ssh:-oProxyCommand=touch x": "--target must be ssh:USER@HOST",
+    }
+    for target, wanted in refusals.items():
+        assert run_cli(monkeypatch, export, "--data", data, "--target", target) == 2
+        assert wanted in capsys.readouterr().err
+    assert run_cli(monkeypatch, make_bundle(), "--data", data, "--target", "qemu:neoverse-n1") == 2
+    assert "none of the bundles is an export" in capsys.readouterr().err
+    (emulator / "versions.txt").unlink()
+    assert run_cli(monkeypatch, export, "--data", data, "--target", "qemu:neoverse-n1") == 2
+    assert "has no ARM64 Python; run benchmarks/measure/arm64_python.sh once" in capsys.readouterr().err
+
+
+def test_a_host_that_hangs_is_one_line(export, data, tmp_path, monkeypatch, capsys):
+    Board.script(tmp_path / "ssh", "exec sleep 60")
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    monkeypatch.setattr(hosts, "SHELL_TIMEOUT_S", 0.5)
+    assert run_cli(monkeypatch, export, "--target", "ssh:board", "--data", data) == 2
+    said = "error: ssh:board: does not answer within 0.5 seconds; is its disk or network stuck?\n"
+    assert capsys.readouterr().err == said
+
+
+@pytest.mark.parametrize(
+    ("options", "wanted"),
+    [
+        ({"questions": 3}, "--questions must be left out without another --target"),
+        ({"questions": 0, "target": "qemu:max"}, "--questions must be at least 1"),
+        ({"target": "qemu:max", "phone_log": (Path("x"),)}, "--phone-log must be left out with --target"),
+        ({"target": "ssh:a", "baseline": Path("x")}, "--baseline must be left out with --target"),
+    ],
+)
+def test_options_that_do_not_go_together(options, wanted):
+    with pytest.raises(OptionError, match=re.escape(wanted)):
+        compare.CompareConfig(**options)
+
+
+# Arithmetic
+
+
+def test_counts_are_differences_of_pairs_of_marks():
+    assert count_between_marks("10\n110\n120\n420\n", 2).tolist() == [100, 300]
+    for text, n_calls in (("10\n110\n120\n", 2), ("10\n110\n", 2), ("10\nx\n", 1), ("110\n10\n", 1), ("", 1)):
+        with pytest.raises(TargetError, match=r"run benchmarks/arm64_python\.sh again"):
+            count_between_marks(text, n_calls)
+
+
+def test_parity_counts_the_largest_difference_and_equal_best_spans():
+    three = np.arange(3)
+    windows = [Window(n, np.arange(5), 1, three * 2, three * 2 + 1, np.ones(3, bool), 0, 0) for n in range(2)]
+    flat = np.zeros(5, np.float32)
+    peak = np.array([0, 0, 4, 0, 0], np.float32)
+    other = np.array([0, 0, 0, 4.5, 0], np.float32)
+    found = parity(windows, [(peak, peak), (peak, peak)], [(peak, peak + 0.25), (flat, other)], QASettings())
+    assert found == {"parity_max_abs": 4.5, "same_spans": 0.5}
+
+
+def test_a_target_that_computes_another_model_is_refused():
+    right = np.array([1.0, -1.0, 3.0, -3.0], np.float32)
+    reference = [(right, right), (right[:2], right[:2])]
+    check_same_model(reference, [(right, right + 1e-5), reference[1]], "fp32", "old runtime on ssh:pi")
+    for wrong in (right[::-1], right * np.nan):
+        with pytest.raises(ProbeError, match="old runtime on ssh:pi computes this int8 model wrongly"):
+            check_same_model(reference, [(right, wrong), reference[1]], "int8", "old runtime on ssh:pi")
+
+
+def test_the_line_that_says_what_went_wrong():
+    assert complaint("INFO: x\nerror: no numpy\nbye\n", 2) == "no numpy"
+    assert complaint("a\nb\n\n", 2) == "b"
+    assert complaint("", 137) == "exit code 137"
+
+
+def test_an_arm_board_is_described_by_what_its_kernel_tells():
+    cpuinfo = (
+        "processor\t: 0\nFeatures\t: fp asimd asimdhp asimddp\nCPU implementer\t: 0x41\nCPU part\t: 0xd0b\n"
+    )
+    system = {"cpuinfo": cpuinfo, "cores": 4, "architecture": "aarch64", "board": "Raspberry Pi 5 Model B"}
+    wanted = "Raspberry Pi 5 Model B, aarch64 (implementer 0x41, part 0xd0b), 4 cores, asimddp asimdhp"
+    assert str(describe(system)) == wanted

@@ -1,0 +1,283 @@
+"""The report stands alone, says what was found, and shows every model; its plots' fronts and axes on
+hand-made values."""
+
+import re
+import tomllib
+
+import pytest
+from benchmark_results import (
+    EXPORT,
+    NO_BASELINE,
+    UNEVEN,
+    Machine,
+    Runtime,
+    batched,
+    export,
+    facts,
+    failure,
+    peer,
+    run,
+    scored,
+    timed,
+)
+from places import ROOT
+
+from benchmarks.results.rows import TrainingSpeed
+from benchmarks.show.groups import collect
+from benchmarks.show.plots import (
+    COLOURS,
+    Plot,
+    Point,
+    as_svg,
+    colours_of,
+    group_plots,
+    linear_axis,
+    log_or_zero_axis,
+    pareto_front,
+    short,
+)
+from benchmarks.show.report import Page, best_entry, headline, why_best, write_report
+
+KNOWN = {
+    "f1_low": 77.25,
+    "f1_high": 78.75,
+    "f1_retained_low": 0.968,
+    "f1_retained_high": 0.981,
+    "resampled": "questions",
+}
+
+
+def comparison():
+    """The teacher takes 100 ms padded and 50 unpadded; good keeps its F1, rapid is faster and does not."""
+    small = {"size_bytes": 23_500_000}
+    return [
+        scored(),
+        timed(ms=100.0),
+        timed(ms=50.0, lengths="real"),
+        scored("slow", 78.0, **small),
+        scored("good", 78.0, **small),
+        timed("slow", 50.0, "real", **small),
+        timed("good", 20.0, **small),
+        timed("good", 10.0, "real", **small),
+        scored("rapid", 60.0, **small),
+        timed("rapid", 2.0, "real", **small),
+        failure("<b>broken</b>", "onnxruntime computes this model wrongly"),
+    ]
+
+
+def test_page_loads_nothing_and_names_no_absolute_path():
+    page = Page(collect(comparison())).render()
+    assert not re.search(r"<(img|iframe|object|embed|base)\b|<script[^>]", page, re.IGNORECASE)
+    assert re.findall(r"<link\b[^>]*>", page) == ['<link rel="icon" href="data:,">']
+    assert not re.search(r"\bsrc\s*=|@import|url\(", page)
+    assert "http" not in page.replace("http-equiv", "")
+    assert not re.search(r"/(home|root|tmp|work|Users)/", page)
+
+
+def test_template_style_and_script_are_installed_with_the_package():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    assert {"*.css", "*.js", "*.j2"} <= set(project["tool"]["setuptools"]["package-data"]["benchmarks"])
+
+
+def test_plots_and_tables_show_every_model_and_text_is_escaped():
+    page = Page(collect(comparison())).render()
+    figures = re.findall(r"<figure>.*?</figure>", page, re.DOTALL)
+    assert [len(re.findall(r'class="mark', figure)) for figure in figures] == [4, 4]
+    assert all(f"<strong>{name}</strong>" in figures[1] for name in ("rapid", "good", "teacher"))
+    assert "<strong>slow</strong>" not in figures[1]  # good is as good in less time
+    assert "<b>broken</b>" not in page
+    assert "&lt;b&gt;broken&lt;/b&gt; failed: onnxruntime computes this model wrongly" in page
+    assert "Exact lengths instead of padding" in page
+
+
+def test_headline_takes_the_fastest_that_keeps_its_f1_and_divides_like_by_like():
+    group = collect(comparison())[0]
+    assert best_entry(group).model == "good"
+    sentence, cards = headline(group)
+    wanted = (
+        "good keeps 97.5% of teacher's F1: 4.0 times smaller, 5.0 times faster padded to 384, 5.0 times "
+        "faster unpadded"
+    )
+    assert sentence == wanted
+    assert [figure for figure, _ in cards] == ["78.00", "97.5%", "23.5 MB", "5.0x", "5.0x", "2.0x"]
+    assert cards[-1][1] == "good unpadded instead of padded to 384"
+
+
+def test_what_was_not_timed_is_no_headline_where_others_were():
+    more = scored("untimed", 79.9)
+    group = collect([*comparison(), more])[0]
+    assert why_best(group, best_entry(group)) == "the fastest that retains at least 97% of F1"
+    alone = collect([scored(), more])[0]
+    assert best_entry(alone).model == "untimed"
+    assert why_best(alone, best_entry(alone)) == "keeps the most of F1; none was timed"
+
+
+def test_of_models_that_keep_97_percent_the_fastest_is_taken_even_where_one_below_is_faster():
+    near = [scored("near", 77.0), timed("near", 2.0, "real")]
+    assert best_entry(collect([*comparison(), *near])[0]).model == "good"
+    alone = [one for one in comparison() if one.model not in ("good", "slow")]
+    group = collect([*alone, *near])[0]
+    why = "the fastest that retains F1 within 2 points of the most (none timed retains 97%)"
+    assert why_best(group, best_entry(group)) == why
+
+
+def test_a_headline_of_padded_times_alone_and_none_where_the_baseline_failed():
+    padded = [one for one in comparison() if getattr(one, "lengths", None) != "real"]
+    assert headline(collect(padded)[0])[0].endswith("4.0 times smaller, 5.0 times faster padded to 384")
+    group = collect([*comparison(), failure("teacher")])[0]
+    assert headline(group) == ("5 models on dev.json", [])
+    assert "teacher failed: cannot load it" in Page([group]).render()
+
+
+def test_the_models_of_all_targets_share_a_table_and_only_one_line_is_the_best():
+    there = [one for one in comparison()]
+    for one in there:
+        one.target = "ssh:pi"
+        one.machine = Machine("Pi", 4)
+    page = Page(collect([*comparison(), *there])).render()
+    models = page[page.index("<h2>Models") :].split("</section>")[0]
+    assert models.count('<tr class="best') == 1
+    assert [note in models for note in ("Pi, 4 cores", "Z80, 1 core", "F1 on cpu</li>")] == [True] * 3
+
+
+def test_report_without_latency_or_baseline_or_any_success(tmp_path):
+    for name, results in (("alone", [scored(**NO_BASELINE)]), ("failed", [failure("teacher")])):
+        path = tmp_path / "reports" / f"{name}.html"
+        write_report(path, Page(collect(results)))
+        text = path.read_text()
+        assert "1 model on dev.json" in text
+        assert "No F1 by question or passage" in text
+    assert len(list(path.parent.iterdir())) == 2
+    assert "Nothing measured" in Page([]).render()
+
+
+# Peers on the page
+
+
+@pytest.fixture
+def group():
+    ours = export("student-onnx-int8", 10, 40, rounds=UNEVEN, quick=True, **KNOWN)
+    batches = batched("student-onnx-int8", 123.4, round_ms=(8.1,) * 8, quick=True, **EXPORT)
+    peers = [*peer("openvino-int8", 8, 44, **KNOWN), *peer("torchao-int8", 4, 20, f1=60.0)]
+    return collect(run([*ours, batches], peers))[0]
+
+
+def test_the_verdict_is_the_first_line_of_its_section(group):
+    page = Page([group]).render()
+    section = page[page.index("<h2>Against other tools") :].split("</section>")[0]
+    verdict = re.search(r"<p><strong>(.*?)</strong></p>", section)[1]
+    assert verdict.startswith(
+        "Unpadded, student-openvino-int8 is the fastest at equal F1: 1.25 times as fast"
+    )
+    assert "Padded to 384, our student-onnx-int8 is the fastest at equal F1" in verdict
+    assert section.count("<table>") == 3  # unpadded, padded to 128 and to 384
+    assert section.count("OpenVINO (openvino 2026.1.0, nncf 3.0.0)") == 1  # what all tables say stands once
+    assert "Against other tools" not in Page(collect(run())).render()
+
+
+def test_peers_are_neither_the_headline_nor_the_best_line_and_are_drawn_hollow(group):
+    assert best_entry(group).model == "student-onnx-int8"
+    sentence, cards = headline(group)
+    assert "5.0 times faster unpadded" in sentence
+    assert [("quick" in what, "95 %: " in what) for _, what in cards[3:]] == [
+        (True, True),
+        (True, True),
+        (False, True),
+    ]
+    page = Page([group]).render()
+    assert page.count('class="whisker') == 2 * 2  # of two models in two plots
+    assert len(re.findall(r'class="mark c\d+ peer"', page)) == 2 * 2
+    assert "(77.25–78.75)†" not in page
+    assert "78.00 (77.25–78.75)" in page
+
+
+# Plots
+
+
+def points(*places):
+    return [Point(str(number), x, "", f1, None, "torch", "fp32") for number, (x, f1) in enumerate(places)]
+
+
+@pytest.mark.parametrize(
+    ("places", "front"),
+    [
+        ([(3, 70), (1, 60), (2, 65), (2, 64), (4, 69)], ["1", "2", "0"]),
+        ([(1, 60), (1, 61), (2, 61)], ["1"]),  # as good in more is beaten
+        ([(5, 50)], ["0"]),
+    ],
+)
+def test_the_front_holds_what_nothing_beats_in_both(places, front):
+    assert [point.name for point in pareto_front(points(*places))] == front
+
+
+def test_axes_end_in_round_values_and_hold_all_points():
+    assert linear_axis(74.2, 80.9).ticks == (76.0, 78.0, 80.0)
+    assert linear_axis(0, 1).ticks == pytest.approx((0, 0.2, 0.4, 0.6, 0.8, 1))
+    near = log_or_zero_axis([10, 25])
+    far = log_or_zero_axis([4, 40])
+    assert (near.log, near.low, far.log) == (False, 0, True)
+    assert far.ticks == (5, 10, 20)
+    assert far.place(4) + far.place(40) == pytest.approx(100)  # as much room on both sides
+    assert log_or_zero_axis([1, 10_000]).ticks == (1, 10, 100, 1000, 10_000)
+    assert [short(v) for v in (0.5, 20, 2e4, 5e6, 1e9)] == ["0.5", "20", "20k", "5M", "1G"]
+
+
+def test_a_plot_of_latency_shows_single_unpadded_windows_on_the_fewest_threads():
+    results = [scored()]
+    for threads in (2, 1):
+        results += [timed(ms=10.0 * threads, lengths=n, threads=threads) for n in (384, "real")]
+    (_, size), (key, latency) = group_plots(collect([*results, batched()])[0])
+    assert (key, [p.x for p in latency.points], latency.axis_title) == (
+        "latency",
+        [10.0],
+        "mean ms for one window, unpadded, 1 thread",
+    )
+    assert dict(size.points[0].details)["bundle"] == "sha of teacher"[:16]
+    assert dict(latency.points[0].details)["setting"] == "1 thread, unpadded, batch 1"
+
+
+def test_every_point_of_a_drawing_is_numbered_and_named_and_marks_at_one_spot_are_all_seen():
+    hollow = Point("<a>", 9, "", 75, None, "x", "int3", hollow=True)
+    plot = Plot("t", "ms", [*points((4, 70), (4, 70), (40, 80), (8, 60)), hollow])
+    svg = as_svg(plot)
+    assert plot.sizes == [22, 13, 13, 13, 13]
+    numbers = re.findall(r'<text x="([\d.]+)" y="([\d.]+)" text-anchor="middle">(\d)</text>', svg)
+    assert [number for *_, number in numbers][-5:] == ["1", "2", "3", "4", "5"]
+    places = [(float(x), float(y)) for x, y, _ in numbers[-5:]]
+    assert all(
+        abs(a - c) > 11 or abs(b - d) > 11 for i, (a, b) in enumerate(places) for c, d in places[i + 1 :]
+    )
+    assert svg.count('class="mark"') == 5
+    assert "&lt;a&gt;" in svg
+    assert "log scale" in svg
+    assert "hollow: made by another tool" in svg
+    assert svg.count('fill="none" stroke=') >= 1
+    assert colours_of(["one", "torch", "another"]) == {"one": 1, "torch": 0, "another": 2}
+    many = [str(n) for n in range(len(COLOURS))]
+    assert sorted(colours_of(many).values()) == list(range(len(COLOURS))), "none twice while there are others"
+
+
+def test_runtimes_of_results_have_their_colours():
+    group = collect([scored(), scored("s", 78.0, runtime=Runtime("ai-edge-litert", "2"))])[0]
+    ((_, plot),) = group_plots(group)
+    assert plot.runtimes == {"torch": (0, "PyTorch"), "ai-edge-litert": (2, "LiteRT")}
+
+
+def test_rows_of_training_alone_make_a_page():
+    shared = facts("fine-tune-fp32", stage="training", target="cpu") | {
+        "params": None,
+        "params_without_embeddings": None,
+    }
+    speed = TrainingSpeed(
+        **shared,
+        threads=1,
+        batch=16,
+        lengths="real",
+        objective="gold answers",
+        windows_per_s=5.0,
+        round_windows_per_s=(5.0,),
+        n_runs=12,
+    )
+    page = Page(collect([speed]), command="python again").render()
+    assert "Z80" in page
+    assert "python again" in page

@@ -1,0 +1,180 @@
+"""The page from rows that exist: what is left out is named in one line, the rest is shown, and nothing is
+measured."""
+
+import json
+
+import pytest
+from compare_cli import run_cli
+from msgspec.structs import replace
+from places import ROOT
+from report_material import write_material
+
+from benchmarks import compare
+from benchmarks.compare import CompareConfig, command_line, results_of_bundles
+from benchmarks.measure import accuracy
+from benchmarks.results.rows import ResultFile, append_result
+from qa.base.errors import OptionError
+from qa.bundles.bundle import MANIFEST, open_bundle
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_measured(monkeypatch):
+    def refuse(*_, **__):
+        raise AssertionError("measured")
+
+    for name in ("evaluate", "load_runtime", "Worker"):
+        monkeypatch.setattr(accuracy, name, refuse)
+    monkeypatch.setattr(compare, "measure_latency", refuse)
+    monkeypatch.setattr(ResultFile, "append", refuse)
+
+
+@pytest.fixture
+def material(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return write_material(tmp_path)
+
+
+def test_the_page_is_written_beside_the_rows_and_they_stay(material, monkeypatch, capsys):
+    rows_path, data, _ = material
+    before = rows_path.read_bytes()
+    assert run_cli(monkeypatch, "--report", "--rows", rows_path, "--data", data) == 0
+    captured = capsys.readouterr()
+    assert captured.out.splitlines() == [
+        f"rows: {rows_path}",
+        f"report: {rows_path.with_name('report.html')}",
+    ]
+    assert captured.err == ""
+    assert "student-int8" in rows_path.with_name("report.html").read_text()
+    assert rows_path.read_bytes() == before
+
+
+def test_rows_of_training_alone_have_a_page_too(material, tmp_path, monkeypatch):
+    rows = ROOT / "benchmarks" / "results" / "training-amd-epyc.jsonl"
+    page = tmp_path / "training.html"
+    assert run_cli(monkeypatch, "--report", "--rows", rows, "--page", page) == 0
+    assert "train-v1.1.json.gz" in page.read_text(encoding="utf-8")
+
+
+def test_a_line_that_is_no_result_is_left_out_by_name(material, monkeypatch, capsys):
+    rows_path, data, _ = material
+    lines = rows_path.read_text(encoding="utf-8").split("\n")[:-1]  # names may hold what else ends a line
+    lines[5] = json.dumps(json.loads(lines[5]) | {"latency_ms_p90": [1]})
+    rows_path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    assert run_cli(monkeypatch, "--report", "--rows", rows_path, "--data", data) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("left out: rows.jsonl: line 6 is not a result")
+    assert "latency_ms_p90" in line
+    page = rows_path.with_name("report.html").read_text()
+    assert page.count("left out: rows.jsonl: line 6") == 1
+    assert str(rows_path.parent) not in page
+
+
+def test_without_a_sound_row_nothing_is_written(material, monkeypatch, capsys):
+    rows_path, data, _ = material
+    for content, message in ((b"", "has no result (it is empty)"), (b"{}\n", "line 1 is not a result")):
+        rows_path.write_bytes(content)
+        assert run_cli(monkeypatch, "--report", "--rows", rows_path, "--data", data) == 2
+        assert message in capsys.readouterr().err
+    assert not rows_path.with_name("report.html").exists()
+
+
+def test_another_data_file_is_refused_and_an_old_page_stays(material, tmp_path, monkeypatch, capsys):
+    rows_path, data, _ = material
+    page = rows_path.with_name("report.html")
+    page.write_text("old")
+    other = tmp_path / "other.json"
+    other.write_text(data.read_text() + " ")
+    broken = tmp_path / "broken.json"
+    broken.write_text("{")
+    for wrong, message in (
+        (other, "but the rows were measured on data.json"),
+        (broken, "measured on"),
+        (tmp_path / "no", "no such"),
+    ):
+        assert run_cli(monkeypatch, "--report", "--rows", rows_path, "--data", wrong) == 2
+        error = capsys.readouterr().err
+        assert error.startswith("error: ")
+        assert error.count("\n") == 1
+        assert message in error
+    assert run_cli(monkeypatch, "--report", "--rows", rows_path, "--data", data, "--page", data) == 2
+    assert "is an input of this command" in capsys.readouterr().err
+    assert page.read_text() == "old"
+    assert (
+        run_cli(monkeypatch, "--report", "--rows", rows_path) == 0
+    )  # the default data is another file: said, and no fault
+    assert "give it: --data data.json" in capsys.readouterr().err
+    assert "give it: --data data.json" in page.read_text()
+
+
+def test_a_bundle_changed_since_its_row_is_left_out(material, make_bundle, tmp_path, monkeypatch, capsys):
+    rows_path, data, rows = material
+    bundle = make_bundle()
+    rows_path.unlink()
+    for result in rows:
+        if result.model == "student":
+            result.model = bundle.name
+            result.bundle_sha256 = open_bundle(bundle).sha256
+        append_result(rows_path, result)
+    words = ("--report", "--rows", rows_path, "--data", data)
+    assert run_cli(monkeypatch, bundle, *words) == 0
+    page = rows_path.with_name("report.html")
+    assert page.read_text().count('data-target="cpu"') == 1 + 2
+    assert f"{bundle.name} --data" in page.read_text()  # the command repeats this page
+    capsys.readouterr()
+
+    manifest = json.loads((bundle / MANIFEST).read_text())
+    changed = tmp_path / "changed" / bundle.name
+    changed.mkdir(parents=True)
+    for file in bundle.iterdir():
+        (changed / file.name).write_bytes(file.read_bytes())
+    (changed / MANIFEST).write_text(json.dumps(manifest | {"made": "again"}))
+    damaged = tmp_path / "damaged"
+    damaged.mkdir()
+    assert run_cli(monkeypatch, changed, damaged, bundle, *words) == 1
+    first, second = capsys.readouterr().err.splitlines()
+    assert first.startswith(
+        f"left out: {changed.relative_to(tmp_path)}: has changed since it was measured (its hash is "
+    )
+    assert first.endswith("compare it again, without --report")
+    assert second.startswith("left out: damaged: no manifest.json")
+    assert page.read_text().count('data-target="cpu"') == 1 + 2
+    assert run_cli(monkeypatch, changed, *words) == 2
+    assert "has changed since it was measured" in capsys.readouterr().err
+    never = make_bundle(seed=1)
+    assert run_cli(monkeypatch, never, *words) == 2
+    assert "was not measured; compare it first" in capsys.readouterr().err
+
+
+def test_a_bundle_brings_what_other_tools_made_of_it(material, make_bundle):
+    results = material[2]
+    sha256 = open_bundle(make_bundle()).sha256
+    own = replace(results[1], bundle_sha256=sha256)
+    peer = replace(results[2], model="student-peer", peer="openvino-int8", bundle_sha256="9" * 64)
+    of_it = replace(peer, parent_sha256=sha256)
+    of_another = replace(peer, parent_sha256="8" * 64)
+    assert results_of_bundles([*results, own, of_it], [make_bundle()]) == ([own, of_it], [])
+    assert results_of_bundles([*results, own, of_another], [make_bundle()]) == ([own], [])
+
+
+def test_options_of_a_measurement_are_refused():
+    for option, value in (
+        ("baseline", rows_path_of("x")),
+        ("quick", True),
+        ("lengths", ("128",)),
+        ("skip_latency", True),
+    ):
+        with pytest.raises(
+            OptionError, match=rf"--{option.replace('_', '-')} must be left out with --report"
+        ):
+            CompareConfig(report=True, **{option: value})
+    with pytest.raises(OptionError, match="--report must be left out with --phone-log"):
+        CompareConfig(report=True, phone_log=(rows_path_of("a.log"),), phone="Pixel 8")
+
+
+def rows_path_of(name):
+    return compare.Path(name)
+
+
+def test_command_line_repeats_the_page():
+    config = CompareConfig(rows=rows_path_of("a b.jsonl"), data="dev.json", report=True)
+    assert command_line(config) == "python benchmarks/compare.py --data dev.json --rows 'a b.jsonl' --report"

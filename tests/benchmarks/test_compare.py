@@ -1,0 +1,377 @@
+"""Comparing tiny bundles from end to end: rows, reuse, failures, and what is refused before anything is
+measured."""
+
+import json
+import os
+import re
+import shlex
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from compare_cli import run_cli
+from comparisons import question, rebundle, write_data
+
+from benchmarks import compare
+from benchmarks.compare import CompareConfig, command_line
+from benchmarks.measure import accuracy
+from benchmarks.measure import latency as measure
+from benchmarks.measure.conditions import cores_for
+from benchmarks.measure.hosts import on_this_machine
+from benchmarks.measure.models import display_names, find_bundles
+from benchmarks.measure.plan import QUICK
+from benchmarks.results.rows import Accuracy, Failure, Latency, Machine, read_results
+from compress.cast import StoreConfig
+from compress.cast import main as store
+from qa.base.errors import BundleError, OptionError
+from qa.bundles.bundle import MANIFEST, new_bundle, open_bundle
+from qa.data.squad import read_squad
+from qa.runtime.runtimes import load_runtime
+
+WRITE_REPORT = compare.write_report
+
+
+@pytest.fixture
+def data(tmp_path):
+    """Two questions; of the first's context every answer has a positive F1."""
+    paragraphs = [
+        {"context": "Paris Paris Paris Paris", "qas": [question("q1", "Paris", 0)]},
+        {"context": "It rained on Monday. " * 40, "qas": [question("q2", "Monday", 13)]},
+    ]
+    return write_data(tmp_path / "questions.json", paragraphs)
+
+
+@pytest.fixture
+def teacher(make_bundle, tmp_path):
+    return rebundle(make_bundle(), tmp_path / "run" / "teacher", stage="teacher")
+
+
+@pytest.fixture
+def student(make_bundle, teacher, tmp_path):
+    return rebundle(
+        make_bundle(seed=1), tmp_path / "run" / "student", parent=open_bundle(teacher).reference()
+    )
+
+
+@pytest.fixture
+def broken(teacher, tmp_path):
+    """A finished bundle whose model no runtime can load."""
+    files = {
+        name: (teacher / name).read_bytes() for name in ("qa.json", "tokenizer.json", "tokenizer_config.json")
+    }
+    out = tmp_path / "run" / "broken"
+    parameters = open_bundle(teacher).manifest["parameters"]
+    with new_bundle(
+        out, {"kind": "onnx", "precision": "int8", "stage": "export", "parameters": parameters}
+    ) as draft:
+        (draft.path / "model.onnx").write_bytes(b"garbage")
+        for name, content in files.items():
+            (draft.path / name).write_bytes(content)
+    return out
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch):
+    """Seconds go into drawing, and into starting PyTorch for each number of threads; one test for each does
+    it."""
+    monkeypatch.setattr(compare, "write_report", lambda path, page: None)
+    monkeypatch.setattr(compare, "available_cores", lambda: 1)
+
+
+@pytest.fixture
+def measured(monkeypatch):
+    """The names of the data whose accuracy was computed, not reused."""
+    computed = []
+    real = accuracy.evaluate
+
+    def counting(runtime, bundle, examples):
+        computed.append(bundle.path.name)
+        return real(runtime, bundle, examples)
+
+    monkeypatch.setattr(accuracy, "evaluate", counting)
+    return computed
+
+
+def test_end_to_end(teacher, student, data, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(compare, "available_cores", lambda: 2)
+    monkeypatch.setattr(compare, "write_report", WRITE_REPORT)
+    code = run_cli(monkeypatch, student, teacher, "--data", data, "--quick")
+    captured = capsys.readouterr()
+    assert code == 0, captured.err
+    rows = read_results(tmp_path / "run" / "rows.jsonl")
+    scores = rows[:2]
+    latency = rows[2:]
+    settings = {(row.model, row.lengths, row.threads) for row in latency}
+    assert settings == {
+        (m, lengths, threads)
+        for m in ("teacher", "student")
+        for lengths in ("real", 128)
+        for threads in (1, 2)
+    }
+    for row in latency:
+        assert row.n_runs >= 64
+        assert row.runtime.package == "torch"
+        assert row.load_ms > 0
+        assert row.peak_memory_mb >= row.memory_before_load_mb > 0
+        assert list(row.affinity) == cores_for(row.threads)
+        assert row.latency_ms_p50 <= row.latency_ms_p90 <= row.latency_ms_p99
+        assert str(tmp_path) not in str(row)
+    teacher_scores, student_scores = scores
+    assert (teacher_scores.n, teacher_scores.f1_retained, teacher_scores.baseline) == (2, 1.0, "teacher")
+    assert teacher_scores.n_windows > 2
+    assert teacher_scores.f1 > 0
+    assert teacher_scores.retained_interval is None  # of itself it retains all
+    assert student_scores.size_bytes == (student / "model.safetensors").stat().st_size
+    assert student_scores.params == json.loads((student / MANIFEST).read_text())["parameters"]["total"]
+    assert student_scores.same_answers_as == "teacher"
+    assert student_scores.f1_retained == pytest.approx(student_scores.f1 / teacher_scores.f1)
+    assert student_scores.f1_low <= student_scores.f1 <= student_scores.f1_high
+    assert student_scores.resampled == "questions"  # on one article
+    page = (tmp_path / "run" / "report.html").read_text()
+    assert "student" in page
+    assert str(tmp_path) not in page
+    assert re.search(r"student +PyTorch +fp32", captured.out)
+
+
+def test_the_command_on_a_page_makes_the_page_again(
+    teacher, student, make_bundle, data, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    pages = []
+    monkeypatch.setattr(compare, "write_report", lambda path, page: pages.append(page))
+    other = rebundle(make_bundle(seed=2), tmp_path / "run" / "other")
+    words = ("--data", data, "--skip-latency")
+    assert run_cli(monkeypatch, other, teacher, *words) == 0
+    assert run_cli(monkeypatch, student, "--baseline", teacher, *words) == 0
+    assert pages[1].command.startswith(
+        "python benchmarks/compare.py run/teacher run/student --data questions.json --rows"
+    )
+    assert run_cli(monkeypatch, *shlex.split(pages[1].command)[2:]) == 0
+    assert pages[2].render() == pages[1].render()
+    assert [e.model for e in pages[1].groups[0].entries] == ["teacher", "student"]
+
+
+def test_accuracy_is_reused_for_the_same_bundle_data_and_runtime_only(
+    teacher, data, tmp_path, measured, monkeypatch, capsys
+):
+    config = CompareConfig((teacher,), str(data), skip_latency=True)
+    first = compare.main(config)
+    assert measured == ["teacher"]
+    assert compare.main(config) == []
+    assert measured == ["teacher"]
+    assert "reused" in capsys.readouterr().err
+
+    data.write_text(data.read_text() + "\n")  # the same questions, another file
+    again = compare.main(config)
+    assert measured == ["teacher"] * 2
+    assert [row.f1 for row in again] == [row.f1 for row in first]
+    monkeypatch.setattr(compare, "machine", lambda: Machine("Z80", 1))
+    compare.main(config)
+    assert measured == ["teacher"] * 3
+    assert len(read_results(tmp_path / "run" / "rows.jsonl")) == 3
+
+    rows = tmp_path / "run" / "rows.jsonl"
+    rows.write_text(rows.read_text().replace('"version":"2', '"version":"1'))
+    compare.main(config)
+    assert measured == ["teacher"] * 4
+
+
+def test_answers_are_compared_with_those_of_the_parent_across_runs(teacher, make_bundle, data, tmp_path):
+    parent = rebundle(make_bundle(seed=1), tmp_path / "run" / "student")
+    copy = rebundle(parent, tmp_path / "run" / "copy", parent=open_bundle(parent).reference())
+    alone = compare.main(CompareConfig((copy,), str(data), skip_latency=True))
+    assert alone[0].same_answers is None
+    compare.main(CompareConfig((teacher, parent), str(data), skip_latency=True))
+    later = compare.main(CompareConfig((teacher, copy), str(data), skip_latency=True))
+    assert [(row.same_answers, row.same_answers_as) for row in later] == [(1.0, "student")]
+
+
+def test_what_a_threshold_costs_where_all_questions_have_an_answer_is_in_the_row(tiny_export, data):
+    bundle = tiny_export("onnx")
+    examples = read_squad(data)
+    runtime = load_runtime(bundle)
+
+    def evaluated(threshold):
+        settings = replace(bundle.settings, null_threshold=threshold)
+        return accuracy.evaluate(runtime, replace(bundle, settings=settings), examples)
+
+    (always, answers), (never, none) = evaluated(None), evaluated(-1e9)
+    assert set(none.values()) == {""} != set(answers.values())
+    assert never == always | {"exact": 0.0, "f1": 0.0, "best_f1": always["f1"], "null_threshold": -1e9}
+    assert always["f1"] > 0
+
+
+def test_a_failure_is_a_row_and_the_others_are_measured(teacher, broken, data, tmp_path, monkeypatch, capsys):
+    code = run_cli(monkeypatch, broken, teacher, "--data", data, "--quick")
+    assert code == 1
+    rows = read_results(tmp_path / "run" / "rows.jsonl")
+    failed = [row for row in rows if isinstance(row, Failure)]
+    assert [(row.model, row.size_bytes, row.runtime) for row in failed] == [("broken", 7, None)]
+    assert any(isinstance(row, Latency) for row in rows if row.model == "teacher")
+    assert "broken failed: " in capsys.readouterr().out
+
+
+def test_a_failure_while_timing_is_a_row_too(teacher, student, data, tmp_path, monkeypatch):
+    adapter = "def load(path, threads):\n    raise RuntimeError('out of memory')\n"
+    (tmp_path / "failing_adapter.py").write_text(adapter)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    find = compare.find_models
+
+    def failing(named, also=()):
+        found = find(named, also)
+        for model in found:
+            if model.bundle.path == student:
+                model.deployment = on_this_machine(student, "failing_adapter")
+        return found
+
+    monkeypatch.setattr(compare, "find_models", failing)
+    rows = compare.main(CompareConfig((teacher, student), str(data), quick=True))
+    assert [(row.model, type(row)) for row in rows] == [
+        ("teacher", Accuracy),
+        ("student", Accuracy),
+        ("teacher", Latency),
+        ("teacher", Latency),
+        ("student", Failure),
+    ]
+    assert (rows[-1].error, rows[-1].threads) == ("out of memory", 1)
+
+
+def test_a_stopped_comparison_goes_on_and_no_row_comes_twice(
+    tiny_export, data, tmp_path, monkeypatch, capsys
+):
+    rows_path = tmp_path / "run" / "rows.jsonl"
+    config = CompareConfig((tiny_export("onnx").path,), str(data), rows=rows_path, quick=True)
+    monkeypatch.setattr(compare, "available_cores", lambda: 2)
+    real = measure.run_interleaved_rounds
+
+    def stopped(models, settings, plan, threads, *others, **options):
+        real(models, settings, plan, threads, *others, **options)
+        if threads == 2:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(measure, "run_interleaved_rounds", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        compare.main(config)
+    first, *timed = read_results(rows_path)
+    assert isinstance(first, Accuracy)
+    assert [(row.threads, row.lengths) for row in timed] == [(1, "real"), (1, 128)]
+    (journal,) = rows_path.with_name(rows_path.name + ".journal").iterdir()
+    monkeypatch.setattr(measure, "run_interleaved_rounds", real)
+    compare.main(config)
+    assert "resuming the run of" in capsys.readouterr().err
+    timed = [row for row in read_results(rows_path) if isinstance(row, Latency)]
+    assert [(row.threads, row.lengths) for row in timed] == [(1, "real"), (1, 128), (2, "real"), (2, 128)]
+    assert len({row.date for row in timed}) == 1
+    assert not journal.exists()
+
+
+def test_lengths_and_batches_are_settings_of_their_own(tiny_export, data, tmp_path, monkeypatch, capsys):
+    export = tiny_export("onnx").path
+    rows_path = tmp_path / "run" / "rows.jsonl"
+    words = ("--lengths", 96, "padded", "--batch", 1, 3, "--threads", 1, "--rows", rows_path)
+    assert run_cli(monkeypatch, export, "--data", data, "--quick", *words) == 0
+    timed = [row for row in read_results(rows_path) if isinstance(row, Latency)]
+    assert [(row.lengths, row.batch) for row in timed] == [(96, 1), (128, 1), (96, 3), (128, 3)]
+    for row in timed:
+        assert row.quick
+        assert len(row.round_ms) == QUICK.n_rounds
+        assert (row.latency_ms_p50 is not None) == (row.batch == 1)
+        assert (row.windows_per_s is not None) == (row.batch == 3)
+        assert list(row.affinity) == cores_for(1)
+        for name in ("tokenize_ms_p50", "decode_ms_p50", "load_ms", "latency_ms_first", "load_average"):
+            assert getattr(row, name) is not None
+    assert run_cli(monkeypatch, export, "--data", data, "--quick", "--lengths", 256) == 2
+    assert (
+        "--lengths must be at most 128, as long as windows of tiny-onnx are, got 256"
+        in capsys.readouterr().err
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "wanted"),
+    [
+        ({"lengths": ("reel",)}, "--lengths must be real, padded, or a number of tokens from 32, got reel"),
+        ({"lengths": ("16",)}, "--lengths must be real, padded, or a number"),
+        ({"lengths": ("real", "real")}, "--lengths must be one value or several, each once"),
+        ({"threads": (0,)}, "--threads must be between 1 and"),
+        ({"threads": ()}, "--threads must be one value or several"),
+        ({"batch": (0,)}, "--batch must be at least 1"),
+        ({"target": "ssh:pi", "batch": (1, 32)}, "--batch must be left out with --target ssh:pi"),
+    ],
+)
+def test_settings_are_checked(options, wanted):
+    with pytest.raises(OptionError, match=re.escape(wanted)):
+        CompareConfig(**options)
+
+
+def test_without_arguments_the_demo_is_compared(teacher, data, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert run_cli(monkeypatch, "--skip-latency") == 2
+    assert "holds no finished bundle to compare" in capsys.readouterr().err
+    shutil.copytree(teacher, "runs/demo/teacher")
+    (tmp_path / "runs/demo/unfinished").mkdir()
+    damaged = shutil.copytree(teacher, "runs/demo/damaged")
+    (tmp_path / damaged / "qa.json").write_text("{}")
+    assert run_cli(monkeypatch, "--skip-latency", "--data", data) == 0
+    captured = capsys.readouterr()
+    assert "skipped: runs/demo/damaged/qa.json" in captured.err
+    rows = read_results(tmp_path / "runs/demo/rows.jsonl")
+    assert [row.model for row in rows] == ["teacher"]
+    assert rows[0].command == "python benchmarks/compare.py --data questions.json --skip-latency"
+
+
+def test_bad_input_is_refused_before_anything_is_measured(
+    teacher, data, tmp_path, measured, monkeypatch, capsys
+):
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    for words in ((teacher, empty), (teacher, tmp_path / "nowhere"), (teacher, "--baseline", empty)):
+        assert run_cli(monkeypatch, *words, "--data", data) == 2
+        assert capsys.readouterr().err.startswith("error: ")
+    assert run_cli(monkeypatch, teacher, "--data", tmp_path / "nothing.json") == 2
+    assert run_cli(monkeypatch, teacher, "--data", data, "--batch", "0") == 2
+    for flag in ("--rows", "--page"):
+        assert run_cli(monkeypatch, teacher, "--data", data, flag, empty) == 2
+        assert f"{flag} {empty}: is a folder; give a file" in capsys.readouterr().err
+    odd = Path(os.fsdecode(os.fsencode(tmp_path / "b") + b"\xff"))
+    shutil.copytree(teacher, odd)
+    assert run_cli(monkeypatch, odd, "--data", data) == 2
+    assert "is not UTF-8" in capsys.readouterr().err
+    assert measured == []
+    assert not (tmp_path / "run" / "rows.jsonl").exists()
+    with pytest.raises(BundleError, match="not a finished bundle"):
+        find_bundles((teacher, empty))
+
+
+def test_two_teachers_need_a_choice(teacher, make_bundle, data, tmp_path):
+    other = rebundle(make_bundle(seed=2), tmp_path / "other" / "teacher", stage="teacher")
+    with pytest.raises(OptionError, match=r"run/teacher, other/teacher.*--baseline"):
+        compare.main(CompareConfig((teacher, other), str(data), skip_latency=True))
+    run = compare.prepare(CompareConfig((teacher,), str(data), baseline=other))
+    assert [m.name for m in run.models] == ["other/teacher", "run/teacher"]
+    assert run.baseline is run.models[0]
+
+
+def test_a_teacher_stored_in_fewer_bytes_is_no_second_baseline(teacher, data, tmp_path):
+    stored = store(StoreConfig(teacher, tmp_path / "stored")).path
+    run = compare.prepare(CompareConfig((stored, teacher), str(data)))
+    assert run.baseline.bundle.path == teacher
+
+
+def test_names_are_as_long_as_it_takes(tmp_path):
+    paths = [tmp_path / part for part in ("a/x/student", "b/x/student", "a/teacher")]
+    assert display_names(paths) == ["a/x/student", "b/x/student", "teacher"]
+
+
+def test_command_line_has_no_absolute_paths(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    bundles = (tmp_path / "runs" / "my student",)
+    data = str(tmp_path / "dev.json")
+    config = CompareConfig(bundles, data, lengths=("real", "128"), skip_latency=True)
+    wanted = (
+        "python benchmarks/compare.py 'runs/my student' --data dev.json --lengths real 128 --skip-latency"
+    )
+    assert command_line(config) == wanted
+    assert command_line(CompareConfig()) == "python benchmarks/compare.py"

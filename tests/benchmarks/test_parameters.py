@@ -1,0 +1,53 @@
+"""Parameter counts, against what is published of the real models, and against the docs."""
+
+import pytest
+from places import ROOT
+
+from benchmarks.parameters import ParametersConfig, head_table, main, model_table
+from qa.base.errors import OptionError
+from qa.models.heads import HEADS
+
+POOLER = {768: 768 * 768 + 768, 384: 384 * 384 + 384}
+# As the hub counts the weights of the published files.
+PUBLISHED = {
+    "bert-base-uncased": 109_482_240 - POOLER[768],
+    "distilbert-base-uncased": 66_362_880,
+    "roberta-base": 124_645_632 - POOLER[768],
+    "albert-base-v2": 11_683_584 - POOLER[768],
+    "google/mobilebert-uncased": 24_581_888,
+    "microsoft/MiniLM-L12-H384-uncased": 33_360_000 - POOLER[384],
+    "minilm-l6": 22_713_216 - POOLER[384],
+}
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_counts_are_those_of_the_published_models(name):
+    lines = {line[0]: line for line in model_table().cells}
+    assert lines[name][4] == f"{PUBLISHED[name] / 1e6:.2f}M"
+
+
+def test_every_head_has_a_line():
+    assert [line[0] for line in head_table().cells] == list(HEADS)
+    lines = {line[0]: line[1:] for line in head_table().cells}
+    assert lines["linear"] == ["770", "1,538"], "2 H + 2"
+    assert lines["4l-relu"][1] == f"{768 * 1024 + 1024 + 1024 * 200 + 200 + 200 * 2 + 2:,}"
+
+
+def test_the_docs_have_the_tables_of_today(tmp_path):
+    page = ROOT / "docs" / "models.md"
+    copy = tmp_path / "models.md"
+    copy.write_bytes(page.read_bytes())
+    main(ParametersConfig(write=copy))
+    assert copy.read_bytes() == page.read_bytes(), (
+        "run python -m benchmarks.parameters --write docs/models.md"
+    )
+
+
+def test_a_file_without_the_markers_is_left_as_it_is(tmp_path):
+    readme = tmp_path / "README.md"
+    readme.write_text("nothing marked\n")
+    with pytest.raises(OptionError, match="results:begin parameters"):
+        main(ParametersConfig(write=readme))
+    assert readme.read_text() == "nothing marked\n"
+    with pytest.raises(OptionError, match="no such file"):
+        main(ParametersConfig(write=tmp_path / "README"))

@@ -1,0 +1,178 @@
+"""Peers: the registry, what make_peer keeps and refuses, and one tool from bundle to served logits."""
+
+import importlib
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pytest
+from places import ROOT
+
+from benchmarks.measure.conditions import cores_for
+from benchmarks.measure.hosts import on_this_machine
+from benchmarks.measure.process import Worker
+from benchmarks.toolchains import making, registry
+from benchmarks.toolchains.calibration import read_windows, write_windows
+from benchmarks.toolchains.making import PeerError, make_peer
+from benchmarks.toolchains.registry import PEERS, PLAIN_ONNX, Peer
+from export.parity import real_windows
+from qa.bundles.bundle import open_bundle
+from qa.formats.precision import PRECISIONS
+from qa.runtime.probe import relative_difference
+from qa.runtime.runtimes import TorchRuntime, run_windows
+
+REQUIREMENTS = ROOT / "benchmarks" / "peers" / "requirements"
+ENVIRONMENTS = sorted({peer.environment for peer in PEERS.values() if peer.environment})
+
+
+@pytest.fixture
+def bundle(make_bundle):
+    return open_bundle(make_bundle())
+
+
+@pytest.fixture
+def windows(bundle):
+    return real_windows(bundle, 6)
+
+
+@pytest.fixture
+def calibration(tmp_path, windows):
+    return write_windows(tmp_path / "calibration.npz", [(w.input_ids, w.context_begin) for w in windows])
+
+
+def test_names_are_unique():
+    assert len(PEERS) == len(registry._ALL)
+
+
+@pytest.mark.parametrize("peer", [*PEERS.values(), PLAIN_ONNX], ids=lambda peer: peer.name)
+def test_adapters_import_without_their_libraries_and_are_whole(peer):
+    adapter = importlib.import_module(peer.module)
+    assert callable(adapter.prepare)
+    assert adapter.PACKAGES
+    assert peer not in PEERS.values() or callable(adapter.load)
+
+
+@pytest.mark.parametrize("name", ENVIRONMENTS)
+def test_environments_are_pinned_with_a_reason_and_made_by_make(name):
+    lines = (REQUIREMENTS / f"{name}.txt").read_text(encoding="utf-8").splitlines()
+    assert [line for line in lines if not line.startswith("#") and not ("==" in line and " # " in line)] == []
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert name in makefile.split("PEERS := ")[1].splitlines()[0].split()
+
+
+def test_every_adapters_packages_are_those_its_environment_pins():
+    for peer in PEERS.values():
+        if peer.environment:
+            pins = (REQUIREMENTS / f"{peer.environment}.txt").read_text(encoding="utf-8")
+            pinned = {line.split("==")[0] for line in pins.splitlines() if "==" in line}
+            assert set(importlib.import_module(peer.module).PACKAGES) <= pinned
+
+
+def test_a_peer_that_takes_too_long_is_ended(bundle, calibration, tmp_path, monkeypatch):
+    monkeypatch.setattr(making, "TIMEOUT_S", 0.01)
+    with pytest.raises(PeerError, match=r"^peers/torch-compile: took more than .* minutes and was ended$"):
+        make_peer(PEERS["torch-compile"], bundle, calibration, tmp_path / "peers")
+
+
+def test_a_peer_that_is_not_installed_is_named(bundle, calibration, tmp_path):
+    peer = Peer("elsewhere-fp32", "benchmarks.toolchains.openvino", "fp32", "elsewhere")
+    with pytest.raises(PeerError) as caught:
+        make_peer(peer, bundle, calibration, tmp_path / "peers")
+    assert (
+        str(caught.value)
+        == "peers/elsewhere: its environment .venv-peers/elsewhere does not exist; run make peers"
+    )
+    assert not (tmp_path / "peers").exists()
+
+
+def test_a_missing_package_is_named(bundle, calibration, tmp_path):
+    """OpenVINO's adapter in this environment, which has no OpenVINO."""
+    peer = Peer("openvino-here", "benchmarks.toolchains.openvino", "fp32")
+    with pytest.raises(
+        PeerError, match=r"^peers/openvino-here: .*openvino is not installed for .*run make peers$"
+    ):
+        make_peer(peer, bundle, calibration, tmp_path / "peers")
+
+
+def test_without_a_compiler_nothing_half_made_stays(bundle, calibration, tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(PeerError) as caught:
+        make_peer(PEERS["torch-compile"], bundle, calibration, tmp_path / "peers")
+    assert (
+        str(caught.value)
+        == "peers/torch-compile: torch.compile needs a C++ compiler, and there is none; install g++"
+    )
+    assert list((tmp_path / "peers").iterdir()) == []
+
+
+def test_an_artefact_is_kept_for_its_bundle_and_made_again_for_another(
+    make_bundle, bundle, calibration, tmp_path
+):
+    peer = PEERS["torch-compile"]
+    folder = tmp_path / "peers"
+    first = make_peer(peer, bundle, calibration, folder)
+    made = (first.path / "model.safetensors").stat()
+    assert first.size_bytes == bundle.weights.stat().st_size
+    again = make_peer(peer, bundle, calibration, folder)
+    assert again == first
+    assert (first.path / "model.safetensors").stat().st_ino == made.st_ino
+
+    other = open_bundle(make_bundle(seed=1))
+    make_peer(peer, other, calibration, folder)
+    assert (first.path / "model.safetensors").read_bytes() == other.weights.read_bytes()
+    assert [path.name for path in folder.iterdir()] == [peer.name]
+
+
+def largest_difference(wanted, found):
+    """The larger of the relative differences of start and end logits, all windows together."""
+    sides = (
+        [np.concatenate([logits[side] for logits in both]) for both in (wanted, found)] for side in (0, 1)
+    )
+    return max(relative_difference(reference, seen) for reference, seen in sides)
+
+
+@pytest.mark.parametrize("head", ["4l-gelu-skip", "linear"])
+def test_ort_documented_from_bundle_to_served_logits(head, make_bundle, calibration, windows, tmp_path):
+    bundle = open_bundle(make_bundle(head=head))
+    prepared = make_peer(PEERS["ort-documented-int8"], bundle, calibration, tmp_path / "peers")
+    assert prepared.python == Path(sys.executable)
+    assert {"onnxruntime", "torch"} <= prepared.versions.keys()
+    assert prepared.size_bytes < 0.35 * bundle.weights.stat().st_size
+    with closing(
+        Worker(on_this_machine(prepared.path, prepared.peer.module, prepared.python), 1, cores_for(1))
+    ) as worker:
+        found = run_windows(worker, windows)
+        three = [(ids.tolist(), begin) for ids, begin in read_windows(calibration)[:3]]
+        assert np.shape(worker.time(three, 1, 2, 0)["times_ms"]) == (1, 2)
+    assert str(worker.runtime) == f"onnxruntime {prepared.versions['onnxruntime']} as documented"
+    wanted = run_windows(TorchRuntime(bundle.weights, 1), windows)
+    assert largest_difference(wanted, found) <= PRECISIONS["int8"].probe_tolerance
+
+
+@pytest.mark.system
+@pytest.mark.parametrize(
+    ("precision", "least", "most"), [("fp32", 0, 1e-5), ("int8", 1e-3, PRECISIONS["int8"].probe_tolerance)]
+)
+def test_executorch_from_bundle_to_served_logits(precision, least, most, make_bundle, calibration, tmp_path):
+    """Pruned, so that layers differ; windows of several lengths, unpadded, through one program."""
+    bundle = open_bundle(make_bundle(pruned=True))
+    windows = real_windows(bundle, 6)
+    assert len({len(window.input_ids) for window in windows}) > 1
+    prepared = make_peer(PEERS[f"executorch-{precision}"], bundle, calibration, tmp_path / "peers")
+    with closing(
+        Worker(on_this_machine(prepared.path, prepared.peer.module, prepared.python), 1, cores_for(1))
+    ) as worker:
+        found = run_windows(worker, windows)
+    assert str(worker.runtime) == f"executorch {prepared.versions['executorch']} XNNPACK"
+    assert worker.lengths is None
+    assert least <= largest_difference(run_windows(TorchRuntime(bundle.weights, 1), windows), found) <= most
+
+
+def test_a_model_that_is_no_bert_is_refused_in_one_line(make_bundle, calibration, tmp_path):
+    bundle = open_bundle(make_bundle("distilbert"))
+    with pytest.raises(
+        PeerError, match=r"^peers/ort-documented-int8: .*recipe for BERT.*distilbert.*leave it out$"
+    ):
+        make_peer(PEERS["ort-documented-int8"], bundle, calibration, tmp_path / "peers")
+    assert [path.name for path in (tmp_path / "peers").iterdir()] == [registry.PLAIN_ONNX.name]

@@ -1,0 +1,235 @@
+"""Product-quantized word tables: k-means, every encoder, gradients, what bundles store, and what they
+refuse.
+"""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+from tiny_models import ENCODER_CONFIGS
+from torch import nn
+
+from compress.embeddings import TablesConfig, compress_words, k_means, main, nearest_centres, token_counts
+from distill.student import standalone_student, student_from_layers
+from qa.base.errors import BundleError, OptionError
+from qa.bundles.bundle import open_bundle
+from qa.data.squad import read_squad
+from qa.models.encoders import Encoder
+from qa.models.model import QAModel
+from qa.models.pretrained import embedded_folder
+from qa.models.word_table import N_ENTRIES, ProductQuantizedEmbedding
+from qa.text.features import make_windows
+from qa.text.tokenization import load_tokenizer
+
+
+def tiny(kind="bert", vocab_size=400):
+    """A model whose word vectors are 32 wide, or 16, with other rows than any codebook's."""
+    torch.manual_seed(0)
+    config = ENCODER_CONFIGS[kind]()
+    config.vocab_size = vocab_size
+    return QAModel(Encoder(config), "linear").eval()
+
+
+def inputs(vocab_size=400):
+    ids = torch.randint(3, vocab_size, (2, 12), generator=torch.Generator().manual_seed(0))
+    return {"input_ids": ids, "attention_mask": torch.ones_like(ids), "token_type_ids": torch.zeros_like(ids)}
+
+
+# k-means
+
+
+def test_points_in_few_places_are_met_exactly():
+    places = np.random.default_rng(0).normal(size=(200, 3)).astype(np.float32)
+    points = places[np.arange(1000) % 200]
+    nearest, centres = k_means(points, np.ones(1000), seed=0)
+    assert np.square(centres[nearest] - points).sum() < 0.02 * np.square(points).sum()
+    few, exact = k_means(places, np.ones(200), seed=0)
+    assert np.allclose(exact[few], places, atol=1e-6), "as many centres as points"
+
+
+def test_centres_are_the_weighted_means_of_their_points():
+    random = np.random.default_rng(1)
+    points = random.normal(size=(3000, 2)).astype(np.float32)
+    weights = random.integers(1, 50, 3000).astype(float)
+    nearest, centres = k_means(points, weights, seed=3)
+    assert np.array_equal(nearest, nearest_centres(points, centres))
+    assert (np.square(points[:, None] - centres).sum(-1).argmin(1) == nearest).mean() > 0.999, (
+        "but for ties in rounding"
+    )
+    again = k_means(points, weights, seed=3)
+    assert np.array_equal(nearest, again[0])
+    assert np.array_equal(centres, again[1])
+    means = np.stack(
+        [np.average(points[nearest == k], axis=0, weights=weights[nearest == k]) for k in np.unique(nearest)]
+    )
+    assert np.abs(means - centres[np.unique(nearest)]).max() < 0.1, "near the fixed point of Lloyd's rounds"
+
+
+def test_frequent_tokens_are_kept_more_exactly():
+    counts = np.where(np.arange(3000) % 10 == 0, 1000, 0)
+    models = [tiny(vocab_size=3000), tiny(vocab_size=3000)]
+    before = models[0].encoder.words.weight.detach().clone()
+    for model, given in zip(models, (None, counts), strict=True):
+        compress_words(model, "pq4", given)
+    errors = [(model.encoder.words.weight.detach() - before).square().sum(1).numpy() for model in models]
+    assert errors[1][counts > 0].mean() < 0.9 * errors[0][counts > 0].mean()
+
+
+def test_the_stage_counts_the_tokens_of_training_questions(make_bundle, tmp_path, small_squad):
+    bundle = open_bundle(make_bundle())
+    made = main(TablesConfig(bundle.path, tmp_path / "t", "pq4", data=str(small_squad)))
+    counts = token_counts(bundle, 30522, str(small_squad))
+    windows = make_windows(read_squad(small_squad), bundle.tokenizer(), bundle.settings)
+    assert counts.sum() == sum(len(w.input_ids) for w in windows)
+    models = [QAModel.from_pretrained(bundle.path) for _ in range(2)]
+    for model, given in zip(models, (counts, None), strict=True):
+        compress_words(model, "pq4", given)
+    counted, not_counted = (model.encoder.words.get_buffer("codes") for model in models)
+    codes = QAModel.from_pretrained(made.path).encoder.words.get_buffer("codes")
+    assert torch.equal(codes, counted)
+    assert not torch.equal(codes, not_counted)
+
+
+# In a model
+
+
+@pytest.mark.parametrize("form", ["pq3", "pq4"])
+def test_as_many_entries_as_tokens_change_nothing(form):
+    model = tiny(vocab_size=N_ENTRIES)
+    with torch.no_grad():
+        wanted = model(**inputs(N_ENTRIES))["start_logits"]
+        compress_words(model, form, None)
+        seen = model(**inputs(N_ENTRIES))["start_logits"]
+    assert (seen - wanted).abs().max() < 1e-5
+
+
+@pytest.mark.parametrize("kind", ENCODER_CONFIGS)
+def test_every_encoder_computes_with_the_table_that_its_codes_stand_for(kind, tmp_path):
+    model = tiny(kind)
+    reference = tiny(kind)
+    counts = model.count_parameters()
+    compress_words(model, "pq3", None)
+    with torch.no_grad():
+        reference.encoder.words.weight.copy_(model.encoder.words.weight)
+        wanted = reference(**inputs())["end_logits"]
+        seen = model(**inputs())["end_logits"]
+    assert (seen - wanted).abs().max() < 1e-5
+    assert model.count_parameters() == counts
+    model.save_pretrained(tmp_path)
+    with torch.no_grad():
+        assert torch.equal(QAModel.from_pretrained(tmp_path)(**inputs())["end_logits"], seen)
+
+
+def test_a_whole_models_words_are_compressed_too(make_bundle, tmp_path):
+    teacher = QAModel.from_pretrained(make_bundle())
+    model = standalone_student(
+        "qanet", teacher, load_tokenizer(embedded_folder()), 0, width=32, n_heads=4, n_blocks=1
+    ).eval()
+    compress_words(model, "pq4", None)
+    model.save_pretrained(tmp_path)
+    with torch.no_grad():
+        wanted, seen = (m(**inputs())["start_logits"] for m in (model, QAModel.from_pretrained(tmp_path)))
+    assert torch.equal(wanted, seen)
+
+
+def test_codebooks_train_and_codes_stay():
+    model = tiny()
+    compress_words(model, "pq3", None)
+    words = model.encoder.words
+    codes = words.get_buffer("codes").clone()
+    codebooks = words.codebooks.detach().clone()
+    optimizer = torch.optim.SGD(model.parameters(), lr=1.0)
+    model(**inputs())["start_logits"].square().sum().backward()
+    optimizer.step()
+    used = torch.zeros(words.codebooks.shape[:2], dtype=torch.bool).flatten()
+    used[words.entries(inputs()["input_ids"]).flatten().long()] = True
+    moved = (words.codebooks.detach() != codebooks).any(-1).flatten()
+    assert torch.equal(words.get_buffer("codes"), codes)
+    assert moved[~used].sum() == 0
+    assert moved[used].float().mean() > 0.99
+
+
+def test_a_student_of_some_layers_takes_the_table_over():
+    teacher = tiny()
+    compress_words(teacher, "pq3", None)
+    student = student_from_layers(teacher, 1)
+    assert torch.equal(student.encoder.words.weight, teacher.encoder.words.weight)
+    assert student.encoder.words.codebooks is not teacher.encoder.words.codebooks
+    assert student.count_parameters().total < teacher.count_parameters().total
+
+
+def test_a_compressed_table_is_not_compressed_in_another_form():
+    model = tiny()
+    compress_words(model, "pq3", None)
+    before = model.encoder.words
+    compress_words(model, "pq3", None)
+    assert model.encoder.words is before
+    with pytest.raises(OptionError, match="as pq3 already"):
+        compress_words(model, "pq4", None)
+    with pytest.raises(OptionError, match="known forms are pq3, pq4"):
+        compress_words(tiny(), "pq33", None)
+
+
+# What is stored
+
+
+@pytest.fixture
+def saved(tmp_path):
+    """A folder with a model whose table is pq3."""
+    model = tiny()
+    compress_words(model, "pq3", None)
+    model.save_pretrained(tmp_path)
+    return tmp_path
+
+
+WORDS = "encoder.model.embeddings.word_embeddings"
+
+
+def test_a_byte_is_stored_for_each_group(saved):
+    tensors = load_file(saved / "model.safetensors")
+    config = json.loads((saved / "config.json").read_text())
+    assert tensors[f"{WORDS}.codes"].dtype == torch.int8
+    assert tensors[f"{WORDS}.codes"].shape == (400, 22)  # 64 values in groups of 3
+    assert tensors[f"{WORDS}.codebooks"].shape == (22, 256, 3)
+    assert f"{WORDS}.weight" not in tensors
+    assert config["word_table"] == "pq3"
+    assert config["not_in_transformers"] == "its word table is product-quantized"
+    assert config["model_type"] == "pocketqa"
+
+
+@pytest.mark.parametrize("form", ["pq2", "pq4", "pq0", "int8", 3, None, [], {}, True])
+def test_a_config_that_does_not_fit_is_one_line(saved, form):
+    config = json.loads((saved / "config.json").read_text())
+    (saved / "config.json").write_text(json.dumps(config | {"word_table": form}))
+    with pytest.raises(BundleError) as refused:
+        QAModel.from_pretrained(saved)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("codes", lambda codes: codes.float()),
+        ("codes", lambda codes: codes.to(torch.uint8)),
+        ("codes", lambda codes: codes[:-1]),
+        ("codes", lambda codes: codes[:, :-1]),
+        ("codebooks", lambda codebooks: codebooks.to(torch.int8)),
+        ("codebooks", lambda codebooks: codebooks[:, :255]),
+    ],
+)
+def test_tensors_that_do_not_fit_are_one_line(saved, name, change):
+    tensors = load_file(saved / "model.safetensors")
+    tensors[f"{WORDS}.{name}"] = change(tensors[f"{WORDS}.{name}"]).contiguous()
+    save_file(tensors, saved / "model.safetensors")
+    with pytest.raises(BundleError, match=r"does not fit config\.json") as refused:
+        QAModel.from_pretrained(saved)
+    assert "\n" not in str(refused.value)
+
+
+def test_the_module_alone_has_the_width_of_its_table():
+    table = ProductQuantizedEmbedding(10, 7, "pq3")
+    nn.init.normal_(table.codebooks)
+    assert table(torch.tensor([[1, 2, 3]])).shape == (1, 3, 7)
+    assert table.weight.shape == (10, 7)

@@ -1,0 +1,195 @@
+"""The command line `pocketqa`: the same commands as `python -m`, listed and completed without loading what
+they need."""
+
+import os
+import re
+import runpy
+import shutil
+import subprocess
+import sys
+import sysconfig
+
+import pytest
+from places import ROOT
+
+from qa.ask import main as ask
+from qa.base.cli import run_command
+from qa.base.commands import COMMANDS, main
+
+
+def help_of(run, capsys):
+    with pytest.raises(SystemExit) as caught:
+        run()
+    assert caught.value.code == 0
+    return re.match(
+        r"(usage: .*? \[-h\])(?: \[[A-Z0-9_. -]+ OPTIONS\])?(.*)", " ".join(capsys.readouterr().out.split())
+    ).groups()
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_explains_itself_as_its_module_does(name, monkeypatch, capsys):
+    module = COMMANDS[name].partition(":")[0]
+    monkeypatch.setattr(sys, "argv", ["pocketqa", *name.split(), "--help"])
+    usage, ours = help_of(main, capsys)
+    assert usage == f"usage: pocketqa {name} [-h]"
+    if name == "completion":  # a part of pocketqa itself
+        return
+    monkeypatch.delitem(sys.modules, module, raising=False)
+    monkeypatch.setattr(sys, "argv", [module, "--help"])
+    usage, theirs = help_of(lambda: runpy.run_module(module, run_name="__main__", alter_sys=True), capsys)
+    assert usage == f"usage: python -m {module.removesuffix('.__main__')} [-h]"
+    assert theirs == ours
+
+
+LISTED = """
+import sys
+from qa.base.commands import main
+main()
+print(sorted({"torch", "numpy", "tyro", "distill.run", "export.exporter"} & set(sys.modules)))
+"""
+
+
+def test_all_commands_are_listed_with_a_line_each_and_nothing_is_loaded_for_it():
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "300"}
+    done = subprocess.run(
+        [sys.executable, "-c", LISTED], capture_output=True, text=True, check=True, env=environment
+    )
+    lines = done.stdout.splitlines()
+    assert [line[:27].strip() for line in lines[2:-1]] == list(COMMANDS)
+    assert "  prune                      Prune a model, then let it recover against its teacher." in lines
+    assert lines[-1] == "[]"
+
+
+ASKED = """
+import sys
+from qa.base.commands import main
+sys.argv = ["pocketqa", "ask", "--help"]
+try:
+    main()
+finally:
+    assert not {"torch", "distill", "compress", "export"} & set(sys.modules)
+"""
+
+
+def test_asking_loads_no_training_code():
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, "-c", ASKED], capture_output=True, text=True, check=True, env=environment
+    )
+    assert done.stdout.startswith("usage: pocketqa ask ")
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ("frobnicate", f"pocketqa frobnicate: no such command; there are {', '.join(COMMANDS)}"),
+        (
+            "export",
+            "pocketqa export: no such command; there are export onnx, export tflite, export android, ",
+        ),
+        ("sample --questions 0 --out x.json", "--questions must be at least 1, got 0"),
+    ],
+)
+def test_a_mistake_gets_one_line(words, says, monkeypatch, capsys, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["pocketqa", *words.split()])
+    with pytest.raises(SystemExit) as caught:
+        main()
+    assert caught.value.code == 2
+    stderr = capsys.readouterr().err
+    assert stderr.startswith(f"error: {says}")
+    assert stderr.count("\n") == 1
+
+
+def test_a_package_that_is_not_installed_is_named(monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "msgspec", None)
+    for name in [name for name in sys.modules if name.startswith("benchmarks")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setattr(sys, "argv", ["pocketqa", "table", "rows.jsonl"])
+    with pytest.raises(SystemExit) as caught:
+        main()
+    assert caught.value.code == 2
+    assert capsys.readouterr().err == "error: msgspec is not installed; pip install 'pocketqa[all]'\n"
+
+
+def test_a_package_that_a_command_imports_late_is_named_too(make_bundle, monkeypatch, capsys, tmp_path):
+    monkeypatch.setitem(sys.modules, "qa.models.model", None)
+    (tmp_path / "passage.txt").write_text("Rain fell.")
+    words = [
+        "--model",
+        str(make_bundle()),
+        "--question",
+        "What fell?",
+        "--context",
+        str(tmp_path / "passage.txt"),
+    ]
+    with pytest.raises(SystemExit) as caught:
+        run_command(ask, words)
+    assert caught.value.code == 2
+    assert capsys.readouterr().err == "error: qa.models.model is not installed; pip install 'pocketqa[all]'\n"
+
+
+@pytest.fixture(scope="module")
+def completion(tmp_path_factory):
+    path = tmp_path_factory.mktemp("completion") / "pocketqa"
+    words = [sys.executable, "-m", "qa.base.commands", "completion", "bash"]
+    path.write_text(subprocess.run(words, capture_output=True, text=True, check=True, cwd=ROOT).stdout)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        ("pocketqa dis", ["distill"]),
+        ("pocketqa export t", ["tflite", "times"]),
+        ("pocketqa distill --student-", ["--student-encoder", "--student-layers", "--student-head"]),
+        ("pocketqa export onnx --q", ["--quantize"]),
+    ],
+)
+def test_bash_completes_commands_and_their_flags(completion, words, offered):
+    complete = f"source {completion}; COMP_WORDS=({words}); COMP_CWORD=$(({len(words.split())} - 1)); "
+    complete += '_shtab_pocketqa; printf "%s\\n" "${COMPREPLY[@]}"'
+    found = subprocess.run(["bash", "-c", complete], capture_output=True, text=True, check=True).stdout
+    assert sorted(found.split()) == sorted(offered)
+
+
+def test_an_installed_wheel_has_the_command(tmp_path):
+    source = tmp_path / "source"
+    venv = tmp_path / "venv"
+    ignored = shutil.ignore_patterns(
+        ".*",
+        "runs",
+        "build",
+        "*.egg-info",
+        "tests",
+        "android_demo",
+        "docs",
+        "*.jsonl",
+        "__pycache__",
+        "model.[ost]*",
+    )
+    shutil.copytree(ROOT, source, ignore=ignored)
+    environment = {
+        name: value for name, value in os.environ.items() if name != "PYTHONPATH"
+    }  # which may name the source
+    pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
+    subprocess.run([*pip, "wheel", "--no-deps", "--no-build-isolation", "-w", tmp_path, source], check=True)
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", venv], check=True)
+    (wheel,) = tmp_path.glob("pocketqa-*.whl")
+    subprocess.run(
+        [*pip, "--python", venv / "bin" / "python", "install", "--no-deps", wheel],
+        check=True,
+        env=environment,
+    )
+
+    def say(*words):
+        command = [venv / "bin" / "pocketqa", *words]
+        return subprocess.run(
+            command, capture_output=True, text=True, check=True, cwd=tmp_path, env=environment
+        ).stdout
+
+    assert "distill" in say()  # without any other package
+    (site_packages,) = (venv / "lib").glob("python3*/site-packages")
+    (site_packages / "others.pth").write_text(sysconfig.get_path("purelib"))
+    assert "usage: pocketqa sample" in say("sample", "--help")
+    assert (site_packages / "benchmarks" / "page.html.j2").is_file()

@@ -1,0 +1,313 @@
+"""Checkpoints of transformers become bundles that compute the same, wherever a bundle is taken; what is none
+is refused."""
+
+import json
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import torch
+import transformers
+from made_tokenizers import byte_pairs, mpnet_pieces, sentence_pieces
+from safetensors.torch import load_file, save_file
+from tiny_models import ENCODER_CONFIGS
+from transformers import AutoModelForQuestionAnswering
+
+from compress.prune.stage import PruneConfig
+from compress.prune.stage import main as prune
+from distill.finetune import FinetuneConfig
+from distill.finetune import main as finetune
+from export.onnx.stage import OnnxConfig
+from export.onnx.stage import main as export_onnx
+from qa.base.errors import BundleError, DownloadError, PocketQAError
+from qa.bundles import hf_import as checkpoints
+from qa.bundles.hf_import import CheckpointConfig, open_model, output_beside
+from qa.data.datasets import resolve
+from qa.data.squad import read_squad
+from qa.evaluate import EvaluateConfig
+from qa.evaluate import main as evaluate
+from qa.models.architectures import ENCODERS
+from qa.models.model import QAModel
+from qa.models.pretrained import copy_tokenizer, embedded_folder
+from qa.runtime.runtimes import load_runtime
+from qa.text.features import collate, make_windows
+from qa.text.tokenization import load_tokenizer, vocabulary
+
+pytestmark = pytest.mark.usefixtures("fresh_accelerate")
+FAMILIES = [name for name, kind in ENCODERS.items() if kind.question_answering]
+TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json")
+WRITE_TOKENIZER = {"roberta": byte_pairs, "albert": sentence_pieces, "mpnet": mpnet_pieces}
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setattr(checkpoints, "cache_folder", lambda: tmp_path / "cache")
+    return tmp_path / "cache"
+
+
+def save_checkpoint(folder, family, **options):
+    """A random checkpoint as transformers saves it, with logits whose deviation is about 1."""
+    torch.manual_seed(1)
+    config = ENCODER_CONFIGS[family]()
+    config.update(options)
+    model = getattr(transformers, ENCODERS[family].question_answering)(config).eval()
+    for module in model.modules():
+        if isinstance(module, torch.nn.Linear):
+            torch.nn.init.normal_(module.weight, std=module.in_features**-0.5)
+    model.save_pretrained(folder)
+    WRITE_TOKENIZER.get(family, lambda path: copy_tokenizer(embedded_folder(), path))(folder)
+    return model
+
+
+@pytest.fixture
+def checkpoint(tmp_path):
+    """A BERT checkpoint to be spoilt."""
+    save_checkpoint(tmp_path / "given" / "bert-qa", "bert")
+    return tmp_path / "given" / "bert-qa"
+
+
+def real_windows(bundle, n=6):
+    return make_windows(read_squad(resolve("embedded", "dev"))[:n], bundle.tokenizer(), bundle.settings)[:n]
+
+
+def largest_difference(theirs, bundle):
+    """Of our logits from theirs, over real windows, the padded ones of a batch among them."""
+    windows = real_windows(bundle)
+    ours = QAModel.from_pretrained(bundle.path)
+    pad_id = (
+        theirs.config.pad_token_id if theirs.config.model_type == "mobilebert" else 0
+    )  # it blanks its padding itself
+    inputs = {name: torch.from_numpy(array) for name, array in collate(windows, pad_id=pad_id).items()}
+    untyped = theirs.config.model_type in ("roberta", "distilbert", "mpnet")
+    taken = {key: tensor for key, tensor in inputs.items() if not (untyped and key == "token_type_ids")}
+    with torch.no_grad():
+        wanted = theirs(**taken)
+        seen = ours(**inputs)
+    keep = inputs["attention_mask"].bool()
+    differences = [
+        (seen[name] - wanted[name])[keep].abs().max().item() for name in ("start_logits", "end_logits")
+    ]
+    assert wanted.start_logits[keep].std() > 0.05
+    return max(differences)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_logits_are_those_of_transformers(tmp_path, family):
+    theirs = save_checkpoint(tmp_path / family, family)
+    assert largest_difference(theirs, open_model(tmp_path / family)) < 1e-5
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_bundle_opens_in_transformers_and_comes_back_the_same(tmp_path, family):
+    save_checkpoint(tmp_path / family, family)
+    bundle = open_model(tmp_path / family)
+    theirs = AutoModelForQuestionAnswering.from_pretrained(bundle.path)
+    theirs.save_pretrained(tmp_path / "again")
+    for name in TOKENIZER_FILES:
+        if (bundle.path / name).is_file():
+            shutil.copyfile(bundle.path / name, tmp_path / "again" / name)
+    again = open_model(tmp_path / "again")
+    states = [QAModel.from_pretrained(b.path).state_dict() for b in (bundle, again)]
+    assert states[0].keys() == states[1].keys()
+    assert all(torch.equal(states[0][name], states[1][name]) for name in states[0])
+
+
+def test_a_fine_tuned_model_goes_out_and_comes_in_again(small_squad, tmp_path):
+    tuned = finetune(
+        FinetuneConfig(
+            head="linear",
+            data=str(small_squad),
+            out=tmp_path / "tuned",
+            epochs=0.5,
+            batch_size=4,
+            precision="fp32",
+        )
+    )
+    theirs = AutoModelForQuestionAnswering.from_pretrained(tuned.path)
+    theirs.save_pretrained(tmp_path / "outside")
+    copy_tokenizer(tuned.path, tmp_path / "outside")
+    assert largest_difference(theirs, tuned) < 1e-5
+    assert largest_difference(theirs, open_model(tmp_path / "outside")) < 1e-5
+
+
+def test_the_same_files_are_one_bundle_in_the_cache(checkpoint, cache, tmp_path):
+    first = open_model(checkpoint)
+    assert first.path.is_relative_to(cache)
+    assert (first.path.name, first.stage, first.is_teacher) == ("bert-qa", "checkpoint", True)
+    assert set(first.manifest["source"]["files"]) == {"config.json", "model.safetensors", *TOKENIZER_FILES}
+    assert open_model(checkpoint).sha256 == first.sha256
+    (first.path / "config.json").write_text("{}")  # damaged: made again
+    assert open_model(checkpoint).manifest["files"] == first.manifest["files"]
+    tensors = load_file(checkpoint / "model.safetensors")
+    tensors["qa_outputs.bias"] += 1
+    save_file(tensors, checkpoint / "model.safetensors", {"format": "pt"})
+    assert open_model(checkpoint).path != first.path
+
+
+def test_every_stage_takes_a_checkpoint(checkpoint, small_squad, tmp_path):
+    few = {"epochs": 0.1, "batch_size": 4, "precision": "fp32", "data": str(small_squad)}
+    imported = open_model(checkpoint)
+    tuned = finetune(FinetuneConfig(model=str(checkpoint), out=tmp_path / "tuned", **few))
+    assert tuned.manifest["parent"] == imported.reference()
+    pruned = prune(PruneConfig(model=checkpoint, cache=tmp_path / "c", **few))
+    assert pruned.path == tmp_path / "given" / "bert-qa-pruned"
+    exported = export_onnx(OnnxConfig(model=checkpoint, quantize="int8"))
+    assert exported.path == tmp_path / "given" / "bert-qa-onnx-int8"
+    assert exported.manifest["parent"] == imported.reference()
+    assert evaluate(EvaluateConfig(data=str(small_squad), model=checkpoint))["total"] == 24
+
+
+def test_a_fresh_head_can_be_had_on_a_checkpoint(checkpoint, small_squad, tmp_path):
+    given = {
+        "data": str(small_squad),
+        "epochs": 0.1,
+        "batch_size": 4,
+        "precision": "fp32",
+        "freeze_encoder": True,
+    }
+    tuned = finetune(FinetuneConfig(model=str(checkpoint), head="2l-tanh", out=tmp_path / "tuned", **given))
+    model, start = (QAModel.from_pretrained(path) for path in (tuned.path, open_model(checkpoint).path))
+    assert model.head_name == "2l-tanh"
+    assert torch.equal(next(model.encoder.parameters()), next(start.encoder.parameters()))
+
+
+def test_the_command_writes_a_bundle_with_the_settings_wanted(checkpoint, tmp_path):
+    out = tmp_path / "out"
+    command = ["--model", str(checkpoint), "--out", str(out), "--max-length", "256", "--null-threshold", "0"]
+    run = subprocess.run(
+        [sys.executable, "-m", "qa.bundles.hf_import", *command], capture_output=True, text=True, check=False
+    )
+    assert (run.returncode, run.stdout.split(":")[0]) == (0, str(out)), run.stderr
+    settings = open_model(out).settings
+    assert (settings.max_length, settings.doc_stride, settings.null_threshold) == (256, 128, 0)
+
+
+def test_a_vocabulary_alone_makes_the_tokenizer(checkpoint):
+    (checkpoint / "vocab.txt").write_text(
+        "\n".join(vocabulary(load_tokenizer(checkpoint))) + "\n", encoding="utf-8"
+    )
+    wanted = load_tokenizer(checkpoint)
+    (checkpoint / "tokenizer.json").unlink()
+    made = open_model(checkpoint).tokenizer()
+    for example in read_squad(resolve("embedded", "dev"))[:50]:
+        ours = made.encode(example.context)
+        theirs = wanted.encode(example.context)
+        assert (ours.ids, ours.offsets) == (theirs.ids, theirs.offsets)
+
+
+def test_few_positions_shorten_the_windows(tmp_path):
+    save_checkpoint(tmp_path / "short", "bert", max_position_embeddings=200)
+    bundle = open_model(tmp_path / "short")
+    assert bundle.settings.max_length == 200
+    logits = load_runtime(bundle, 1)(collate(real_windows(bundle)))
+    assert np.isfinite(logits[0]).all()
+
+
+def drop(*prefixes):
+    def spoil(folder):
+        tensors = {
+            k: v for k, v in load_file(folder / "model.safetensors").items() if not k.startswith(prefixes)
+        }
+        save_file(tensors, folder / "model.safetensors", {"format": "pt"})
+
+    return spoil
+
+
+def change_config(**changes):
+    def spoil(folder):
+        config = json.loads((folder / "config.json").read_text())
+        (folder / "config.json").write_text(json.dumps(config | changes))
+
+    return spoil
+
+
+def three_labels(folder):
+    save_checkpoint(folder, "bert", num_labels=3)
+
+
+def pickle_only(folder):
+    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
+
+
+def several_parts(folder):
+    (folder / "model.safetensors").unlink()
+    (folder / "model.safetensors.index.json").write_text("{}")
+
+
+def truncated(folder):
+    weights = folder / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:1000])
+
+
+def no_tokenizer(folder):
+    for name in TOKENIZER_FILES:
+        (folder / name).unlink()
+
+
+def small_table(folder):
+    save_checkpoint(folder, "bert", vocab_size=20000)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (drop("qa_outputs"), r"no question-answering head \(qa_outputs\).*distill\.finetune --model"),
+        (
+            drop("bert.encoder.layer.1.output.dense.bias"),
+            "lacks 1 weights, bert.encoder.layer.1.output.dense.bias for one",
+        ),
+        (three_labels, "its head has 3 labels; extractive question answering has 2"),
+        (pickle_only, r"no model\.safetensors; pickle weights \(\.bin\) are never opened"),
+        (several_parts, "it is in several parts: save it in one"),
+        (change_config(model_type="xlnet"), "unknown encoder type 'xlnet'; known: bert, distilbert, electra"),
+        (change_config(hidden_act="no-such"), "not a|no-such"),
+        (change_config(hidden_size=128), "cannot be loaded"),
+        (truncated, r"model\.safetensors: cannot be read"),
+        (no_tokenizer, "no tokenizer.json"),
+        (small_table, "its tokenizer has 30,522 tokens, its word table 20,000 rows"),
+        (change_config(model_type="bidaf"), r"config\.json: |no architecture of transformers"),
+    ],
+)
+def test_what_is_no_such_checkpoint_is_refused_in_one_line(checkpoint, cache, tmp_path, spoil, message):
+    spoil(checkpoint)
+    with pytest.raises(PocketQAError, match=message) as caught:
+        checkpoints.main(CheckpointConfig(str(checkpoint), tmp_path / "out"))
+    assert "\n" not in str(caught.value)
+    assert not (tmp_path / "out").exists()
+    assert not list(tmp_path.glob(".out*"))
+
+
+def test_a_hub_that_cannot_be_reached_says_what_to_put_where(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(
+        DownloadError, match=r"'no-such/model-at-all': no such folder here.*model\.safetensors and tok"
+    ):
+        open_model("no-such/model-at-all")
+
+
+def test_a_slip_in_a_path_asks_no_hub(make_bundle, tmp_path, monkeypatch):
+    shutil.copytree(make_bundle(), tmp_path / "models" / "student")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(BundleError, match=r"models/students: no such bundle folder"):
+        open_model("models/students")
+    with pytest.raises(BundleError, match=r"model\.safetensors: is a file; give a folder"):
+        open_model("models/student/model.safetensors")
+
+
+def test_a_bundle_without_its_manifest_is_no_checkpoint(make_bundle, tmp_path):
+    shutil.copytree(make_bundle(), tmp_path / "b")
+    (tmp_path / "b" / "manifest.json").unlink()
+    with pytest.raises(BundleError, match="not a finished bundle"):
+        open_model(tmp_path / "b")
+    with pytest.raises(BundleError, match="no such bundle folder"):
+        open_model(tmp_path / "a" / "b" / "c")
+
+
+def test_what_is_made_of_a_model_lies_beside_it_or_in_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "here").mkdir()
+    assert str(output_beside("deepset/minilm", "onnx-int8")) == "runs/minilm-onnx-int8"
+    assert str(output_beside("here", "pruned")) == "here-pruned"
+    assert output_beside(".", "pruned") == tmp_path.with_name(f"{tmp_path.name}-pruned")

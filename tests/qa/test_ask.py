@@ -1,0 +1,282 @@
+"""Asking and evaluating: any text is an ordinary input, offsets cut the answer out, and both outputs have
+what they promise."""
+
+import io
+import json
+import re
+import subprocess
+import sys
+
+import pytest
+from places import ROOT
+
+from qa.ask import AskConfig, as_text, snippet
+from qa.ask import main as ask
+from qa.base.errors import OptionError, ProbeError
+from qa.bundles.bundle import open_bundle
+from qa.evaluate import EvaluateConfig
+from qa.evaluate import main as evaluate
+from qa.reader import Answer
+from qa.runtime.engines import run_length
+from qa.runtime.probe import ProbeWindow, write_probe
+from qa.runtime.runtimes import check_probe, load_runtime, run_windows
+
+PASSAGE = "Programs are old.\nAda Lovelace\twrote the\nfirst in 1843."
+
+
+@pytest.mark.parametrize(
+    ("question", "passage"),
+    [
+        ("Who wrote the first program?", "Ada Lovelace wrote it.\r\nIt was for a machine never built."),
+        ("", ""),
+        ("?", " \n\t\u200b"),
+        ("Où? 🤔" * 40, "Le café «Müller» 👩‍👩‍👧‍👦 est à Zu\u0308rich. שלום עולם 東京タワー \u202eabc " * 3),
+        ("Which word? " * 600, "word " * 5000),
+    ],
+    ids=["plain", "empty", "blank", "emoji", "long"],
+)
+def test_json_has_the_answers_at_their_offsets_in_the_file(make_bundle, tmp_path, capsys, question, passage):
+    file = tmp_path / "passage.txt"
+    file.write_bytes(passage.encode())
+    (answer,) = ask(AskConfig(model=make_bundle(), question=(question,), context=file, json=True, threads=1))
+    result = json.loads(capsys.readouterr().out)
+    assert (result["answer"], result["start"], result["end"]) == (answer.text, answer.start, answer.end)
+    for candidate in result["n_best"]:
+        assert passage[candidate["start"] : candidate["end"]] == candidate["text"]
+        assert candidate["text"].strip() == candidate["text"] != ""
+    if result["n_best"]:
+        assert result["answer"] == result["n_best"][0]["text"]
+        assert result["probability"] == result["n_best"][0]["probability"]
+        assert sum(c["probability"] for c in result["n_best"]) == pytest.approx(1)
+    else:
+        assert (result["answer"], result["start"], result["score"], result["probability"]) == (
+            "",
+            None,
+            None,
+            1.0,
+        )
+    assert {
+        "tokenize_ms",
+        "inference_ms",
+        "decode_ms",
+        "load_ms",
+        "null_score",
+        "n_windows",
+        "runtime",
+    } <= result.keys()
+
+
+def test_several_questions_give_a_list_and_a_block_each(make_bundle, tmp_path, capsys):
+    file = tmp_path / "passage.txt"
+    file.write_text(PASSAGE, encoding="utf-8")
+    questions = ("Who?", "When?")
+    answers = ask(AskConfig(model=make_bundle(), question=questions, context=file, json=True, threads=1))
+    results = json.loads(capsys.readouterr().out)
+    assert [result["question"] for result in results] == list(questions)
+    assert [result["answer"] for result in results] == [answer.text for answer in answers]
+    assert ask(AskConfig(model=make_bundle(), question=questions, context=file, threads=1)) == answers
+    blocks = [as_text(q, a, PASSAGE, str(file)) for q, a in zip(questions, answers, strict=True)]
+    assert capsys.readouterr().out == "\n\n".join(blocks) + "\n"
+
+
+def test_what_was_left_out_of_a_long_text_is_said(make_bundle, tmp_path, capsys):
+    file = tmp_path / "passage.txt"
+    file.write_text("Ada Lovelace wrote it in 1843. " * 700, encoding="utf-8")
+    ask(AskConfig(model=make_bundle(), question=("Who?", "When?"), context=file, json=True, threads=1))
+    counts = [
+        (result["n_windows"], result["n_windows_in_text"]) for result in json.loads(capsys.readouterr().out)
+    ]
+    assert counts[0][0] == 16 < counts[0][1]
+    ask(AskConfig(model=make_bundle(), question=("Who?",), context=file, threads=1))
+    told = (
+        f"  read 16 of {counts[0][1]} windows, those that share most with the question; --read-all reads "
+        "all\n"
+    )
+    assert capsys.readouterr().out.endswith(told)
+    ask(AskConfig(model=make_bundle(), question=("Who?",), context=file, read_all=True, threads=1))
+    assert "windows" not in capsys.readouterr().out
+
+
+def test_a_question_that_is_cut_is_said(make_bundle, tmp_path, capsys):
+    file = tmp_path / "passage.txt"
+    file.write_text(PASSAGE, encoding="utf-8")
+    longest = open_bundle(make_bundle()).settings.max_question_length
+    for n, note in ((longest, False), (longest + 1, True)):
+        ask(AskConfig(model=make_bundle(), question=("who " * n,), context=file, threads=1))
+        told = f"  read {longest} of the question's {n} tokens, not its end; ask more shortly\n"
+        assert capsys.readouterr().out.endswith(told) == note
+
+
+def test_the_readme_shows_what_is_printed(capsys):
+    """With the shipped model; the share is of this release of LiteRT, so its digits are left out."""
+    root = ROOT
+    ask(AskConfig(question=("Who stayed in orbit?",), context=root / "docs" / "apollo.txt", threads=1))
+    printed = capsys.readouterr().out.replace(f"{root}/", "")
+    shown = (root / "README.md").read_text(encoding="utf-8").partition("    Who stayed in orbit?\n")[2]
+    for line in printed.splitlines()[1:4]:
+        assert re.sub(r"[\d.]+%", "%", line) in re.sub(r"[\d.]+%", "%", shown)
+
+
+def test_nothing_but_the_answer_is_printed(tiny_export, tmp_path):
+    """Neither by libraries nor by LiteRT's C++, which writes past Python."""
+    (tmp_path / "passage.txt").write_text(PASSAGE, encoding="utf-8")
+    words = [
+        "-m",
+        "qa.ask",
+        "--model",
+        tiny_export("tflite").path,
+        "--question",
+        "Who?",
+        "--context",
+        tmp_path / "passage.txt",
+    ]
+    done = subprocess.run([sys.executable, *words], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("Who?\n")
+    assert done.stderr == ""
+
+
+LOVELACE = Answer("Lovelace", 22, 30, 4.0, 0.5)
+ADA = Answer("Ada Lovelace", 18, 30, 3.0, 0.125)
+YEAR = Answer("1843", 50, 54, 2.0, 0.0625)
+NOTHING = Answer("", None, None, 3.0, 0.3125)
+
+
+def given(answer, *alternatives):
+    return Answer(answer.text, answer.start, answer.end, answer.score, answer.probability, alternatives)
+
+
+def test_an_answer_is_shown_in_its_place():
+    assert as_text("Who wrote\nit?", given(LOVELACE, NOTHING, ADA, YEAR), PASSAGE, "p.txt").splitlines() == [
+        "Who wrote it?",
+        "  Lovelace (50.0%)",
+        "  p.txt:2, characters 22-30",
+        "  Programs are old. Ada >>Lovelace<< wrote the first in 1843.",
+        "  or: no answer in this text (31.2%); Ada Lovelace (12.5%); 1843 (6.2%)",
+    ]
+
+
+def test_no_answer_is_said_with_what_would_be_the_best():
+    assert as_text("Who?", given(NOTHING, ADA, YEAR), PASSAGE, "p.txt").splitlines() == [
+        "Who?",
+        "  no answer in this text (31.2%)",
+        "  most likely otherwise: Ada Lovelace (12.5%)",
+        "  p.txt:2, characters 18-30",
+        "  Programs are old. >>Ada Lovelace<< wrote the first in 1843.",
+        "  or: 1843 (6.2%)",
+    ]
+    assert as_text("Who?", given(Answer("", None, None, 3.0, 1.0)), "", "p.txt") == (
+        "Who?\n  no answer in this text (100.0%)\n  p.txt holds no words"
+    )
+
+
+def test_a_snippet_is_cut_between_words_and_steers_no_terminal():
+    text = "one " * 30 + "\x1b[31mred\x07\u202e" + " two" * 30
+    start = text.index("red")
+    assert snippet(text, start, start + 3) == f"... {'one ' * 13}[31m>>red<<{' two' * 14} ..."
+    assert snippet("東" * 200, 100, 102) == f"... {'東' * 60}>>東東<<{'東' * 60} ..."
+    assert snippet("x" * 5000, 0, 5000) == f">>{'x' * 300}...<<"
+
+
+@pytest.fixture
+def stdin(monkeypatch):
+    """A function that puts bytes where a pipe would."""
+    return lambda raw: monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(raw)))
+
+
+def test_the_passage_comes_from_standard_input_where_no_file_is_given(make_bundle, stdin, tmp_path, capsys):
+    (tmp_path / "p.txt").write_bytes(PASSAGE.encode())
+    stdin(PASSAGE.encode())
+    piped = ask(AskConfig(model=make_bundle(), question=("Who?",), threads=1))
+    assert "(standard input):" in capsys.readouterr().out
+    assert piped == ask(
+        AskConfig(model=make_bundle(), question=("Who?",), context=tmp_path / "p.txt", threads=1)
+    )
+
+
+def test_a_passage_that_is_no_text_is_refused(make_bundle, stdin, tmp_path, monkeypatch):
+    (tmp_path / "p").write_bytes(b"abc\xff\xfe")
+    with pytest.raises(OptionError, match=r"p: not UTF-8 text \(byte 3\)"):
+        ask(AskConfig(model=make_bundle(), question=("?",), context=tmp_path / "p"))
+    for path, what in ((tmp_path, "is a folder"), (tmp_path / "absent", "no such file")):
+        with pytest.raises(OptionError, match=what):
+            ask(AskConfig(model=make_bundle(), question=("?",), context=path))
+    stdin(b"\xff")
+    with pytest.raises(OptionError, match=r"--context -: not UTF-8 text \(byte 0\)"):
+        ask(AskConfig(model=make_bundle(), question=("?",)))
+    monkeypatch.setattr(sys, "stdin", None)
+    with pytest.raises(OptionError, match="standard input is closed"):
+        ask(AskConfig(model=make_bundle(), question=("?",)))
+
+
+def test_the_command_takes_questions_again_and_again(make_bundle):
+    command = [
+        sys.executable,
+        "-m",
+        "qa.ask",
+        "--model",
+        str(make_bundle()),
+        "--question",
+        "Who?",
+        "--question",
+        "When?",
+    ]
+    done = subprocess.run(command, input=PASSAGE, capture_output=True, text=True, timeout=120, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    who, when = done.stdout.split("\n\n")
+    assert who.startswith("Who?\n  ")
+    assert when.startswith("When?\n  ")
+
+
+def test_evaluate_prints_the_official_keys_and_writes_predictions(make_bundle, small_squad, tmp_path, capsys):
+    out = tmp_path / "predictions.json"
+    result = evaluate(EvaluateConfig(data=str(small_squad), model=make_bundle(), out=out))
+    assert json.loads(capsys.readouterr().out) == result
+    assert list(result)[:3] == ["exact", "f1", "total"]
+    assert {
+        "HasAns_exact",
+        "HasAns_f1",
+        "HasAns_total",
+        "n_windows",
+        "best_f1",
+        "best_f1_thresh",
+    } <= result.keys()
+    scored = evaluate(EvaluateConfig(data=str(small_squad), predictions=out))
+    assert scored == {key: result[key] for key in scored}
+
+
+def test_batches_and_single_windows_give_the_same_logits(make_bundle, small_squad):
+    from qa.data.squad import read_squad
+    from qa.text.features import make_windows
+
+    bundle = open_bundle(make_bundle())
+    runtime = load_runtime(bundle, 1)
+    windows = make_windows(read_squad(small_squad), bundle.tokenizer(), bundle.settings)
+    together = run_windows(runtime, windows)
+    for window, (start, end) in zip(windows, together, strict=True):
+        ((alone_start, alone_end),) = run_windows(runtime, [window])
+        assert len(start) == len(window.input_ids)
+        assert abs(start - alone_start).max() < 1e-4
+        assert abs(end - alone_end).max() < 1e-4
+
+
+def test_probe_passes_the_right_logits_and_refuses_wrong_ones(make_bundle, small_squad):
+    from qa.data.squad import read_squad
+    from qa.runtime.probe import read_probe
+    from qa.text.features import make_windows
+
+    bundle = open_bundle(make_bundle())
+    runtime = load_runtime(bundle, 1)
+    window = make_windows(read_squad(small_squad), bundle.tokenizer(), bundle.settings)[0]
+    ((start, end),) = run_windows(runtime, [window])
+    right = write_probe([ProbeWindow(window.input_ids, window.context_begin, start, end)])
+    assert check_probe(runtime, read_probe(right, "p"), "fp32") < 1e-5
+    wrong = write_probe([ProbeWindow(window.input_ids, window.context_begin, start, end[::-1].copy())])
+    with pytest.raises(ProbeError, match="computes this fp32 model wrongly"):
+        check_probe(runtime, read_probe(wrong, "p"), "fp32")
+
+
+def test_smallest_length_that_fits():
+    class Fixed:
+        lengths = (128, 256, 384)
+
+    assert [run_length(Fixed(), n) for n in (1, 128, 129, 384)] == [128, 128, 256, 384]

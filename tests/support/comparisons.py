@@ -1,0 +1,26 @@
+"""Small data files, and bundles under other names, to compare."""
+
+import json
+import shutil
+
+from qa.bundles.bundle import MANIFEST, new_bundle
+
+
+def question(qid, text, start):
+    return {"id": qid, "question": "What or when?", "answers": [{"text": text, "answer_start": start}]}
+
+
+def write_data(path, paragraphs):
+    path.write_text(json.dumps({"version": "1.1", "data": [{"title": "t", "paragraphs": paragraphs}]}))
+    return path
+
+
+def rebundle(source, out, **manifest):
+    """The same model under another name, with other facts in its manifest."""
+    old = json.loads((source / MANIFEST).read_text())
+    with new_bundle(
+        out, {key: old[key] for key in ("kind", "precision", "stage", "parent", "parameters")} | manifest
+    ) as draft:
+        for name in old["files"]:
+            shutil.copy(source / name, draft.path)
+    return out

@@ -11,7 +11,14 @@ from typing import Any
 
 import torch
 from torch import nn
-from transformers import AlbertConfig, BertConfig, DistilBertConfig, MobileBertConfig, RobertaConfig
+from transformers import (
+    AlbertConfig,
+    BertConfig,
+    DistilBertConfig,
+    MobileBertConfig,
+    MPNetConfig,
+    RobertaConfig,
+)
 
 from benchmarks.show.tables import Table, check_markers, number, show, text_table
 from qa.base.cli import run_command
@@ -28,6 +35,7 @@ MINILM: dict[str, Any] = {"hidden_size": 384, "num_attention_heads": 12, "interm
 ENCODER_CONFIGS = {
     "bert-base-uncased": BertConfig(),
     "distilbert-base-uncased": DistilBertConfig(),
+    "microsoft/mpnet-base": MPNetConfig(max_position_embeddings=514),
     "roberta-base": RobertaConfig(max_position_embeddings=514, type_vocab_size=1),
     "albert-base-v2": AlbertConfig(hidden_size=768, num_attention_heads=12, intermediate_size=3072),
     "google/mobilebert-uncased": MobileBertConfig(),

@@ -6,6 +6,7 @@ from places import ROOT
 
 from benchmarks.experiments.heads_views import plot_of
 from benchmarks.results.rows import Accuracy, Latency, read_results
+from benchmarks.show.groups import collect
 from benchmarks.show.plots import as_svg
 from benchmarks.table import TableConfig
 from benchmarks.table import main as write_table
@@ -203,3 +204,11 @@ def test_the_football_figures_are_those_of_its_rows():
             ("No Ans F1 (= EM)", "NoAns_f1"),
         ):
             assert float(line[heading]) == pytest.approx(getattr(row, key), abs=0.006)
+
+
+def test_models_that_share_weights_and_differ_in_settings_are_lines_of_their_own():
+    """`squad-384` and `squad-512` of the football experiment read the same bundle in windows of two lengths."""
+    (group,) = collect(read_results(RESULTS / "football.jsonl"))
+    models = [entry.model for entry in group.entries]
+    assert sorted(models) == sorted({row.model for row in group.results})
+    assert len(models) == 6

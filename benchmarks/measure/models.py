@@ -106,6 +106,7 @@ def bundle_metadata(bundle: Bundle, name: str) -> dict[str, Any]:
     return {
         "model": name,
         "bundle_sha256": bundle.sha256,
+        "settings_sha256": bundle.settings_sha256,
         "parent_sha256": (bundle.manifest.get("parent") or {}).get("sha256"),
         "stage": bundle.stage,
         "precision": bundle.precision,

@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Final, Literal, TypeVar
+from typing import Annotated, Any, ClassVar, Final, Literal, NamedTuple, TypeVar
 
 import msgspec
 from msgspec import Meta, Struct
@@ -71,6 +71,15 @@ class Data(Struct, frozen=True, forbid_unknown_fields=True):
     sha256: str
 
 
+class Subject(NamedTuple):
+    """Identity of what a result measures: one file, read with the same settings, of one toolchain."""
+
+    bundle_sha256: str
+    settings: str | None
+    peer: str | None
+    precision: str
+
+
 class Result(Struct, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, tag_field="kind"):
     """What all results say: which model, computed by what, where, on which data, by which command."""
 
@@ -78,6 +87,8 @@ class Result(Struct, kw_only=True, omit_defaults=True, forbid_unknown_fields=Tru
     bundle_sha256: str
     """Of the bundle; of a peer's or a GPU's variant a hash of what it was made of. Where no bundle came to
     be, of what it was to be made from."""
+    settings_sha256: str | None = None
+    """SHA-256 of the settings it was run with, where they are not those that the bundle was sealed with."""
     parent_sha256: str | None = None
     """Of the bundle that this was made from."""
     stage: str
@@ -106,6 +117,13 @@ class Result(Struct, kw_only=True, omit_defaults=True, forbid_unknown_fields=Tru
     command: str
     date: str
     """When the run began, UTC, the same for all its results."""
+
+    @property
+    def subject(self) -> Subject:
+        """Key under which a newer result takes the place of an older one."""
+        # Rows older than `settings_sha256` say the one setting that experiments varied.
+        settings = self.settings_sha256 or self.training.get("max_length")
+        return Subject(self.bundle_sha256, settings and str(settings), self.peer, self.precision)
 
     @property
     def made_from(self) -> str | None:

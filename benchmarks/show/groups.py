@@ -57,8 +57,7 @@ class Entry:
     def changed_by(self, result: Accuracy | Latency | Failure) -> bool:
         """Whether a result is of another file or runtime than this entry's."""
         old = self.newest
-        changed = (old.bundle_sha256, old.peer) != (result.bundle_sha256, result.peer)
-        return changed or (old.runtime is not None and old.runtime != result.runtime)
+        return old.subject != result.subject or (old.runtime is not None and old.runtime != result.runtime)
 
     def update(self, result: Accuracy | Latency | Failure) -> None:
         """Take a newer result in; of another file or runtime, or after a failure, all starts afresh."""

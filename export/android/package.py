@@ -20,7 +20,7 @@ from qa.bundles.bundle import PROBE, SETTINGS, Bundle
 from qa.formats.tensors import INPUTS, OUTPUTS
 from qa.runtime.probe import Probe, check_covers, read_probe
 from qa.text.settings import QASettings
-from qa.text.tokenization import BERT, normalizer_settings, vocabulary
+from qa.text.tokenization import BERT, normalizer_settings, special_tokens, vocabulary
 
 PACKAGE_FORMAT = 2
 VOCABULARY = "vocab.txt"
@@ -77,6 +77,12 @@ def describe(parent: Bundle, precision: str, lengths: Sequence[int]) -> dict[str
         raise UnsupportedExport(
             f"{parent.path}: a packaged model needs the tokenizer {BERT_TOKENIZER}, not {kinds}; use python "
             "-m export.onnx"
+        )
+    if special_tokens(tokenizer) is not BERT:
+        raise UnsupportedExport(
+            f"{parent.path}: a packaged model joins question and passage by {BERT.cls} and {BERT.sep}, and "
+            f"this one by {special_tokens(tokenizer).cls} and {special_tokens(tokenizer).sep}; "
+            "use python -m export.onnx"
         )
     # Such tokens are found in a text before anything else is done to it.
     known = parts["model"]["vocab"]

@@ -112,6 +112,12 @@ class Bundle(ModelFolder):
     """Hash of the manifest, and through it of every file: the bundle's identity."""
 
     @property
+    def settings_sha256(self) -> str | None:
+        """SHA-256 of its settings, where they are not those it was sealed with."""
+        now = hashlib.sha256(self.settings.to_json().encode()).hexdigest()
+        return None if now == self.manifest["files"][SETTINGS] else now
+
+    @property
     def stage(self) -> str:
         """What made it: finetune, average, distill, prune, search, compress, quantize, export, or checkpoint:
         from outside."""

@@ -39,7 +39,11 @@ class QASettings:
 
     def save(self, path: Path) -> None:
         """Write as JSON."""
-        path.write_text(json.dumps(asdict(self), indent=1) + "\n", encoding="utf-8")
+        path.write_text(self.to_json(), encoding="utf-8")
+
+    def to_json(self) -> str:
+        """Return the text that `save` writes."""
+        return json.dumps(asdict(self), indent=1) + "\n"
 
     @classmethod
     def from_json(cls, text: str | bytes, where: str) -> "QASettings":

@@ -61,13 +61,13 @@ def largest_difference(parent, bundle, length=None):
     return worst
 
 
-@pytest.mark.parametrize("encoder", ["albert", "roberta", "mobilebert"])
+@pytest.mark.parametrize("encoder", ["albert", "roberta", "mobilebert", "mpnet"])
 def test_onnx_fp32_equals_pytorch(to_onnx, encoder):
     parent, bundle = to_onnx(encoder, "none")
     assert max(largest_difference(parent, bundle), largest_difference(parent, bundle, 140)) < 1e-4
 
 
-@pytest.mark.parametrize("encoder", ["albert", "roberta", "mobilebert"])
+@pytest.mark.parametrize("encoder", ["albert", "roberta", "mobilebert", "mpnet"])
 @pytest.mark.parametrize("flag", ["int8", "int8-weights"])
 def test_onnx_int8(to_onnx, encoder, flag):
     parent, bundle = to_onnx(encoder, flag)
@@ -112,5 +112,15 @@ def test_a_byte_pair_tokenizer_is_refused_before_converting(make_bundle, tmp_pat
     monkeypatch.setattr(export.tflite.stage, "convert", None)
     config = export.tflite.stage.TFLiteConfig(model=make_bundle(encoder="roberta"), out=tmp_path / "out")
     with pytest.raises(UnsupportedExport, match=r"needs the tokenizer.*WordPiece.*not.*BPE.*export\.onnx"):
+        export.tflite.stage.main(config)
+    assert not (tmp_path / "out").exists()
+
+
+def test_windows_that_a_phone_would_join_otherwise_are_refused_before_converting(
+    make_bundle, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(export.tflite.stage, "convert", None)
+    config = export.tflite.stage.TFLiteConfig(model=make_bundle(encoder="mpnet"), out=tmp_path / "out")
+    with pytest.raises(UnsupportedExport, match=r"\[CLS\] and \[SEP\].*<s> and </s>.*export\.onnx"):
         export.tflite.stage.main(config)
     assert not (tmp_path / "out").exists()

@@ -76,7 +76,7 @@ def test_page_loads_nothing_and_names_no_absolute_path():
 
 def test_template_style_and_script_are_installed_with_the_package():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    assert {"*.css", "*.js", "*.j2"} <= set(project["tool"]["setuptools"]["package-data"]["benchmarks"])
+    assert {"*.css", "*.js", "*.j2"} <= set(project["tool"]["setuptools"]["package-data"]["benchmarks.show"])
 
 
 def test_plots_and_tables_show_every_model_and_text_is_escaped():

@@ -35,7 +35,7 @@ $(VENV)/installed: pyproject.toml
 peers: $(PEERS:%=.venv-peers/%/installed)
 
 # As above, torch goes first where a peer needs it.
-.venv-peers/%/installed: benchmarks/peers/requirements/%.txt
+.venv-peers/%/installed: benchmarks/toolchains/requirements/%.txt
 	rm -rf $(@D)
 	$(PYTHON) -m venv $(@D)
 	torch=$$(grep -o '^torch==[0-9.]*' $<); [ -z "$$torch" ] || $(@D)/bin/python -m pip install --quiet $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX)) $$torch

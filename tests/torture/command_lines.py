@@ -104,7 +104,9 @@ class CommandLines(Torture):
         import_everything()
         self.flags = {}
         for module, (config, _) in COMMANDS.items():
-            names = [field.name for field in fields(getattr(importlib.import_module(module), config))]
+            package = hasattr(importlib.import_module(module), "__path__")
+            options = getattr(importlib.import_module(f"{module}.stage" if package else module), config)
+            names = [field.name for field in fields(options)]
             self.flags[module] = [name for name in names if name not in LEFT_OUT]
 
     def run(self, number: int) -> str:

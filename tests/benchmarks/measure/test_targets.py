@@ -348,7 +348,7 @@ def test_options_that_do_not_go_together(options, wanted):
 def test_counts_are_differences_of_pairs_of_marks():
     assert count_between_marks("10\n110\n120\n420\n", 2).tolist() == [100, 300]
     for text, n_calls in (("10\n110\n120\n", 2), ("10\n110\n", 2), ("10\nx\n", 1), ("110\n10\n", 1), ("", 1)):
-        with pytest.raises(TargetError, match=r"run benchmarks/arm64_python\.sh again"):
+        with pytest.raises(TargetError, match=r"run benchmarks/measure/arm64_python\.sh again"):
             count_between_marks(text, n_calls)
 
 

@@ -22,7 +22,7 @@ from qa.formats.precision import PRECISIONS
 from qa.runtime.probe import relative_difference
 from qa.runtime.runtimes import TorchRuntime, run_windows
 
-REQUIREMENTS = ROOT / "benchmarks" / "peers" / "requirements"
+REQUIREMENTS = ROOT / "benchmarks" / "toolchains" / "requirements"
 ENVIRONMENTS = sorted({peer.environment for peer in PEERS.values() if peer.environment})
 
 

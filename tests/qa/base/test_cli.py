@@ -32,7 +32,8 @@ def command(tmp_path, monkeypatch, capsys):
 
     def run(module, *arguments):
         monkeypatch.setattr(sys, "argv", [module, *arguments])
-        monkeypatch.delitem(sys.modules, module, raising=False)
+        if not hasattr(sys.modules.get(module), "__path__"):  # of a package, __main__ runs
+            monkeypatch.delitem(sys.modules, module, raising=False)
         with pytest.raises(SystemExit) as caught:
             runpy.run_module(module, run_name="__main__")
         return caught.value.code, capsys.readouterr().err

@@ -192,4 +192,4 @@ def test_an_installed_wheel_has_the_command(tmp_path):
     (site_packages,) = (venv / "lib").glob("python3*/site-packages")
     (site_packages / "others.pth").write_text(sysconfig.get_path("purelib"))
     assert "usage: pocketqa sample" in say("sample", "--help")
-    assert (site_packages / "benchmarks" / "page.html.j2").is_file()
+    assert (site_packages / "benchmarks" / "show" / "page.html.j2").is_file()

@@ -151,7 +151,6 @@ def test_tflite_is_refused_before_converting_and_leaves_nothing(
     assert list(tmp_path.iterdir()) == []
     capsys.readouterr()
     monkeypatch.setattr(sys, "argv", ["export.tflite", "--model", str(model), "--out", str(tmp_path / "out")])
-    monkeypatch.delitem(sys.modules, "export.tflite")
     with pytest.raises(SystemExit) as caught:
         runpy.run_module("export.tflite", run_name="__main__")
     assert caught.value.code == 2

@@ -5,12 +5,12 @@ import json
 import os
 import subprocess
 
-from places import ROOT
+from places import ROOT, SUPPORT
 
 COMMANDS = {
     "optimum": [
         str(ROOT / ".venv-peers" / "optimum" / "bin" / "python"),
-        str(ROOT / "tests" / "optimum_logits.py"),
+        str(SUPPORT / "optimum_logits.py"),
     ],
     "transformers.js": ["node", str(ROOT / "tests" / "transformers_js" / "logits.mjs")],
 }

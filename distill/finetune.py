@@ -64,6 +64,9 @@ class FinetuneConfig(TrainingFlags, WindowFlags):
     """Batches whose gradients are added up before a step."""
     freeze_encoder: bool = False
     """Train the head alone; the encoder stays as it is, bit for bit."""
+    lora_rank: int = 0
+    """Train the head and low-rank updates of the encoder's weights (LoRA): less time and memory for a large
+    encoder; 0 trains all."""
 
     def __post_init__(self) -> None:
         build_head(self.head or DEFAULT_HEAD, 8, self.activation)
@@ -82,6 +85,7 @@ class FinetuneConfig(TrainingFlags, WindowFlags):
             seed=self.seed,
             optimizer=self.optimizer,
             freeze_encoder=self.freeze_encoder,
+            lora_rank=self.lora_rank,
         )
 
 

@@ -28,6 +28,7 @@ from torch.utils.tensorboard import SummaryWriter
 from tqdm import tqdm
 
 from distill.training.batches import bucketed_batches, to_tensors
+from distill.training.lora import add_lora, merge_lora
 from distill.training.optimizers import (
     CLIPS_GRADIENTS,
     STATE_KEYS,
@@ -61,7 +62,7 @@ AfterStep = Callable[[int, int], None]
 @dataclass(frozen=True)
 class TrainingOptions:
     """How to train; flags of the stages that train are named alike. `freeze_encoder` trains the head
-    alone.
+    alone; `lora_rank` above 0 trains the head and low-rank updates of the encoder's weights.
     """
 
     learning_rate: float
@@ -76,6 +77,7 @@ class TrainingOptions:
     checkpoint_minutes: float = 5.0
     optimizer: str = "adamw"
     freeze_encoder: bool = False
+    lora_rank: int = 0
 
     def __post_init__(self) -> None:
         check_option(0 < self.learning_rate < 1, "--learning-rate", self.learning_rate, "in (0, 1)")
@@ -84,6 +86,13 @@ class TrainingOptions:
         check_option(self.seed >= 0, "--seed", self.seed, "at least 0")
         check_option(0 <= self.warmup < 1, "--warmup", self.warmup, "in [0, 1)")
         check_option(self.accumulation >= 1, "--accumulation", self.accumulation, "at least 1")
+        check_option(self.lora_rank >= 0, "--lora-rank", self.lora_rank, "at least 0")
+        check_option(
+            not (self.lora_rank and self.freeze_encoder),
+            "--lora-rank",
+            self.lora_rank,
+            "0 with --freeze-encoder",
+        )
         check_precision(self.precision)
         check_optimizer(self.optimizer)
 
@@ -157,6 +166,8 @@ class Trainer:
         self.n_steps = max(1, round(options.epochs * self.n_batches / options.accumulation))
         if options.freeze_encoder:
             model.encoder.requires_grad_(False)
+        if options.lora_rank:
+            add_lora(model.encoder, options.lora_rank, options.seed)
         optimizer = build_optimizer(
             options.optimizer,
             [p for p in model.parameters() if p.requires_grad],
@@ -206,6 +217,8 @@ class Trainer:
         if writer is not None:
             writer.close()
         self.wait_for_everyone()
+        if self.options.lora_rank:
+            merge_lora(self.model.encoder)
         self.model.encoder.set_attention("sdpa")
         self.model.eval()
 
@@ -341,17 +354,16 @@ class Trainer:
         }
         return hashlib.sha256(json.dumps(config, sort_keys=True, default=str).encode()).hexdigest()
 
-    def _parameters(self) -> list[tuple[str, nn.Parameter]]:
-        return list(self.model.named_parameters())
+    def _trained(self) -> list[tuple[str, nn.Parameter]]:
+        return [(name, p) for name, p in self.model.named_parameters() if p.requires_grad]
 
     def _save_checkpoint(self, step: int) -> None:
         state: dict[nn.Parameter, Any] = self.optimizer.state
         tensors: dict[str, Tensor] = {}
-        for name, parameter in self._parameters():
+        for name, parameter in self._trained():
             tensors[name] = parameter.detach()
-            if parameter.requires_grad:
-                moments = state_tensors(self.options.optimizer, state[parameter])
-                tensors |= {f"{key}.{name}": moment for key, moment in moments.items()}
+            moments = state_tensors(self.options.optimizer, state[parameter])
+            tensors |= {f"{key}.{name}": moment for key, moment in moments.items()}
         tensors = {name: tensor.cpu().contiguous() for name, tensor in tensors.items()}
         metadata = {"step": str(step), "fingerprint": self._fingerprint()}
         write_whole(self.work / CHECKPOINT, save(tensors, metadata))
@@ -375,11 +387,10 @@ class Trainer:
         kept = set(file.keys())
         state: dict[nn.Parameter, Any] = self.optimizer.state
         with torch.no_grad():
-            for name, parameter in self._parameters():
+            optimizer = self.options.optimizer
+            for name, parameter in self._trained():
                 parameter.copy_(file.get_tensor(name))
-                if parameter.requires_grad:
-                    optimizer = self.options.optimizer
-                    keys = [key for key in STATE_KEYS[optimizer] if f"{key}.{name}" in kept]
-                    moments = {key: file.get_tensor(f"{key}.{name}") for key in keys}
-                    state[parameter] = restored_state(optimizer, moments, step, parameter.device)
+                keys = [key for key in STATE_KEYS[optimizer] if f"{key}.{name}" in kept]
+                moments = {key: file.get_tensor(f"{key}.{name}") for key in keys}
+                state[parameter] = restored_state(optimizer, moments, step, parameter.device)
         return step

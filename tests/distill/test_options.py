@@ -10,6 +10,7 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 
 from compress.prune.stage import PruneConfig
 from distill.run import DistillConfig, main
+from distill.training.lora import LoraLinear
 from distill.training.objectives import supervised
 from distill.training.optimizers import build_optimizer
 from distill.training.trainer import CHECKPOINT, Trainer, TrainingOptions
@@ -42,10 +43,12 @@ def options(**changes):
     return TrainingOptions(**(given | changes))
 
 
-@pytest.mark.parametrize("freeze", [False, True])
+@pytest.mark.parametrize(
+    "trained", [{}, {"freeze_encoder": True}, {"lora_rank": 2}], ids=["all", "head", "lora"]
+)
 @pytest.mark.parametrize("optimizer", ["adamw", "adafactor"])
-def test_stop_and_resume_equals_straight_through(make_bundle, windows, tmp_path, optimizer, freeze):
-    chosen = options(optimizer=optimizer, freeze_encoder=freeze)
+def test_stop_and_resume_equals_straight_through(make_bundle, windows, tmp_path, optimizer, trained):
+    chosen = options(optimizer=optimizer, **trained)
     straight, stopped, resumed = (QAModel.from_pretrained(make_bundle()) for _ in range(3))
     Trainer(straight, windows, supervised, chosen, tmp_path / "a", "t").train()
     calls = []
@@ -63,9 +66,44 @@ def test_stop_and_resume_equals_straight_through(make_bundle, windows, tmp_path,
     for name, tensor in straight.state_dict().items():
         assert torch.equal(tensor, resumed.state_dict()[name]), name
         if name.startswith("encoder."):
-            assert torch.equal(tensor, untrained[name]) == freeze, name
+            kept = "freeze_encoder" in trained or ("lora_rank" in trained and not is_linear_of_a_layer(name))
+            assert torch.equal(tensor, untrained[name]) == kept, name
         else:
             assert not torch.equal(tensor, untrained[name]), name
+
+
+def is_linear_of_a_layer(name):
+    return ".layer." in name and name.endswith(".weight") and "LayerNorm" not in name
+
+
+def test_lora_changes_a_weight_by_a_matrix_of_its_rank_and_checkpoints_only_what_it_trains(
+    make_bundle, windows, tmp_path
+):
+    model = QAModel.from_pretrained(make_bundle())
+    before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+    Trainer(model, windows, supervised, options(lora_rank=2, epochs=4), tmp_path, "t").train()
+    assert model.state_dict().keys() == before.keys()
+    changed = [name for name in before if name.startswith("encoder.") and is_linear_of_a_layer(name)]
+    assert len(changed) == 6 * len(model.encoder.layers)
+    for name in changed:
+        assert torch.linalg.matrix_rank(model.state_dict()[name] - before[name], rtol=1e-3) == 2, name
+    with safe_open(tmp_path / CHECKPOINT, "pt") as file:
+        of_encoder = {name for name in file.keys() if name.startswith("encoder.")}  # noqa: SIM118
+    assert of_encoder
+    assert all(name.endswith((".down", ".up")) for name in of_encoder)
+
+
+def test_a_lora_layer_starts_as_its_linear_and_merges_into_what_it_computes():
+    base = torch.nn.Linear(3, 2)
+    layer = LoraLinear(base, rank=1)
+    x = torch.randn(5, 3, generator=torch.Generator().manual_seed(0))
+    torch.testing.assert_close(layer(x), base(x))
+    layer.down.data = torch.tensor([[1.0, 0.0, -1.0]])
+    layer.up.data = torch.tensor([[0.5], [0.0]])
+    # scale 2: the first output gains 2 x 0.5 x (x0 - x2)
+    expected = base(x) + torch.stack([x[:, 0] - x[:, 2], torch.zeros(5)], dim=1)
+    torch.testing.assert_close(layer(x), expected)
+    torch.testing.assert_close(layer.merged()(x), expected)
 
 
 def test_a_frozen_encoder_gets_no_gradient_and_no_dropout(make_bundle, windows, tmp_path):

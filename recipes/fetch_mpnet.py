@@ -61,6 +61,6 @@ def main(out: Path) -> None:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
+    if len(sys.argv) != 2 or sys.argv[1].startswith("-"):
         raise SystemExit("usage: python recipes/fetch_mpnet.py FOLDER")
     main(Path(sys.argv[1]))

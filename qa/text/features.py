@@ -44,7 +44,9 @@ class Window:
 
 
 @dataclass(frozen=True, slots=True)
-class _Passage:
+class Passage:
+    """Tokens of a passage: their ids (N,), and where each starts and ends in its characters."""
+
     ids: np.ndarray
     starts: np.ndarray
     ends: np.ndarray
@@ -105,21 +107,27 @@ def make_windows(
     The tokenizer must neither pad nor truncate (`qa.text.tokenization` loads it so).
     """
     contexts = list(dict.fromkeys(e.context for e in examples))
-    passages = dict(zip(contexts, _tokenize(contexts, tokenizer, progress), strict=True))
-    special = special_tokens(tokenizer)
-    cls_id = token_id(tokenizer, special.cls)
-    sep_id = token_id(tokenizer, special.sep)
+    passages = dict(zip(contexts, tokenize_passages(contexts, tokenizer, progress), strict=True))
+    sep_id = token_id(tokenizer, special_tokens(tokenizer).sep)
     windows: list[Window] = []
     for first in range(0, len(examples), TOKENIZER_BATCH):
         part = examples[first : first + TOKENIZER_BATCH]
         questions = tokenizer.encode_batch_fast([e.question for e in part], add_special_tokens=False)
         for number, (example, question) in enumerate(zip(part, questions, strict=True), start=first):
-            head = [cls_id, *question.ids[: settings.max_question_length], *[sep_id] * special.n_separators]
+            head = question_head(question.ids, tokenizer, settings.max_question_length)
             windows += _example_windows(number, example, head, passages[example.context], sep_id, settings)
     return windows
 
 
-def _tokenize(texts: list[str], tokenizer: Tokenizer, progress: bool) -> list[_Passage]:
+def question_head(question: list[int], tokenizer: Tokenizer, max_length: int) -> list[int]:
+    """Return a window's ids up to its context: [CLS], up to `max_length` of the question's, separators."""
+    special = special_tokens(tokenizer)
+    separators = [token_id(tokenizer, special.sep)] * special.n_separators
+    return [token_id(tokenizer, special.cls), *question[:max_length], *separators]
+
+
+def tokenize_passages(texts: list[str], tokenizer: Tokenizer, progress: bool = False) -> list[Passage]:
+    """Tokenize each passage whole, without special tokens."""
     passages = []
     bare = special_tokens(
         tokenizer
@@ -133,7 +141,7 @@ def _tokenize(texts: list[str], tokenizer: Tokenizer, progress: bool) -> list[_P
                 pairs = encoding.offsets if bare else [_trimmed(text, *pair) for pair in encoding.offsets]
                 offsets = np.array(pairs, np.int32).reshape(-1, 2)
                 passages.append(
-                    _Passage(np.array(encoding.ids, np.int32), offsets[:, 0].copy(), offsets[:, 1].copy())
+                    Passage(np.array(encoding.ids, np.int32), offsets[:, 0].copy(), offsets[:, 1].copy())
                 )
             bar.update(len(encodings))
     return passages
@@ -147,7 +155,7 @@ def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _example_windows(
-    number: int, example: Example, question: list[int], passage: _Passage, sep_id: int, settings: QASettings
+    number: int, example: Example, question: list[int], passage: Passage, sep_id: int, settings: QASettings
 ) -> list[Window]:
     head = np.array(question, np.int32)
     tail = np.array([sep_id], np.int32)

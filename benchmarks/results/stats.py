@@ -1,6 +1,7 @@
 """Intervals of scores over articles, of ratios of times over rounds, and Student's t."""
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Literal
 
 import numpy as np
@@ -83,7 +84,13 @@ def round_ratio(base: Latency, own: Latency) -> Interval | None:
     n_rounds = len(own.round_ms)
     if not in_turns or len(base.round_ms) != n_rounds or n_rounds < MIN_ROUNDS:
         return None
-    return intervals(np.array([own.round_ms, base.round_ms]).T, baseline=0)[1][1]
+    return _paired_ratio(base.round_ms, own.round_ms)
+
+
+@cache  # a page shows the same ratio in several tables
+def _paired_ratio(base_ms: tuple[float, ...], own_ms: tuple[float, ...]) -> Interval | None:
+    """Bootstrap the ratio of two models' times by round."""
+    return intervals(np.array([own_ms, base_ms]).T, baseline=0)[1][1]
 
 
 def speedup(base: Latency, own: Latency) -> Interval | float | None:

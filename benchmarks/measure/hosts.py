@@ -1,7 +1,7 @@
 """Where workers run: on this machine in any Python environment, on a host by ssh, on an ARM64 CPU under QEMU.
 
 A worker is a process of `benchmarks/measure/worker.py`, asked in the same way over ssh as here
-(benchmarks/measure/process.py).
+(qa/runtime/remote.py).
 """
 
 import re
@@ -17,12 +17,13 @@ from typing import Any
 import numpy as np
 
 from benchmarks.measure.conditions import describe, useful_flags
-from benchmarks.measure.process import ROOT, WORKER, Deployment, complaint
+from benchmarks.measure.process import WORKER
 from benchmarks.results.rows import QEMU, SSH, Machine
 from qa.base.cli import check_option
 from qa.base.errors import OptionError, PocketQAError
 from qa.bundles.bundle import Bundle
 from qa.formats.registry import KINDS
+from qa.runtime.remote import ROOT, Deployment, complaint, exit_text
 
 # All of the project that a worker needs, beside the module of a bundle's runtime.
 WORKER_FILES = (
@@ -31,6 +32,7 @@ WORKER_FILES = (
     "qa/formats/registry.py",
     "qa/formats/tensors.py",
     "qa/runtime/engines.py",
+    "qa/runtime/remote.py",
 )
 SHELL_TIMEOUT_S = 600.0  # of a command or a file over ssh
 TARGETS = (
@@ -54,7 +56,7 @@ def on_this_machine(
     """
     return Deployment(
         (str(python), "-m", WORKER),
-        {"load": str(path.absolute()), "adapter": adapter, "precision": precision},
+        {"path": str(path.absolute()), "adapter": adapter, "precision": precision},
     )
 
 
@@ -132,7 +134,7 @@ class SshTarget:
                 with open(path, "rb") as file:
                     self.shell(f"cat > {folder}/{copied}", file)
             start = self.command(f'{FIND_PYTHON}; PYTHONPATH={folder} exec "$python" -m {WORKER}')
-            request = {"load": f"{folder}/{weights}", "sha256": bundle.manifest["files"][weights]}
+            request = {"path": f"{folder}/{weights}", "sha256": bundle.manifest["files"][weights]}
             yield Deployment(tuple(start), request, self.name, f"ssh {self.host} '{INSTALL}'", SSH_FAILED)
         finally:
             with suppress(
@@ -162,7 +164,7 @@ class SshTarget:
         if done.returncode == NO_PYTHON:
             raise TargetError(f"{self.name}: has no python3; install Python 3.9 or newer there")
         if done.returncode != 0:
-            said = complaint(done.stderr.decode(errors="replace"), done.returncode)
+            said = complaint(done.stderr.decode(errors="replace")) or exit_text(done.returncode)
             hint = f"'{shlex.join(['ssh', self.host, 'true'])}' must work without a password"
             lost = done.returncode == SSH_FAILED
             raise TargetError(f"{self.name}: ssh failed ({said}); {hint}" if lost else f"{self.name}: {said}")
@@ -217,7 +219,7 @@ class QemuTarget:
             start = (str(SETUP.absolute() / "python-arm64"), self.cpu, "-m", WORKER)
             yield Deployment(
                 start,
-                {"load": str(bundle.weights.absolute())},
+                {"path": str(bundle.weights.absolute())},
                 self.name,
                 environment=environment,
                 marks=marks,

@@ -15,7 +15,6 @@ from benchmarks.measure.command_line import note
 from benchmarks.measure.cuda_adapter import PRECISIONS as GPU_PRECISIONS
 from benchmarks.measure.hosts import on_this_machine
 from benchmarks.measure.plan import sample_windows
-from benchmarks.measure.process import Deployment
 from benchmarks.results.rows import CUDA, Accuracy, Data, Failure, Machine, ResultFile, Runtime
 from benchmarks.toolchains.calibration import write_windows
 from benchmarks.toolchains.making import PeerError, make_peer
@@ -28,6 +27,7 @@ from qa.bundles.hf_import import open_model
 from qa.data.datasets import EMBEDDED, resolve
 from qa.data.squad import Example, read_squad
 from qa.models.model import QAModel
+from qa.runtime.remote import Deployment
 from qa.text.features import make_windows
 
 DEMO = Path("runs/demo")

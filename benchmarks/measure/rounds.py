@@ -10,12 +10,13 @@ from tqdm import tqdm
 
 from benchmarks.measure.conditions import OtherLoad
 from benchmarks.measure.plan import Plan, Setting, rounds
-from benchmarks.measure.process import Deployment, LostError, Worker, WorkerError
+from benchmarks.measure.process import Worker
 from benchmarks.results.rows import Runtime
 from qa.base.cli import one_line
 from qa.base.errors import PocketQAError
 from qa.base.journal import Journal
 from qa.formats.tensors import Logits
+from qa.runtime.remote import Deployment, LostError
 from qa.runtime.runtimes import run_windows
 from qa.text.features import Window
 
@@ -98,7 +99,7 @@ def run_interleaved_rounds(
                     }
                 except LostError:
                     raise  # the journal keeps all rounds before this one
-                except WorkerError as error:
+                except PocketQAError as error:
                     entry["failed"][one.key] = one_line(error)
                 else:
                     entry["turns"][one.key] = turns

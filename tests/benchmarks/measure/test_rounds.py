@@ -10,11 +10,11 @@ import pytest
 from benchmarks.measure.conditions import cores_for
 from benchmarks.measure.hosts import on_this_machine
 from benchmarks.measure.plan import Plan, Setting
-from benchmarks.measure.process import LostError
 from benchmarks.measure.rounds import TimedModel, TimedWindows, run_interleaved_rounds
 from benchmarks.results.rows import Runtime
 from qa.base.errors import OptionError
 from qa.base.journal import Journal
+from qa.runtime.remote import LostError
 
 PLAN = Plan(n_rounds=3, n_windows=2, min_s=0, quick=True)
 SETTINGS = (Setting("real"), Setting(8))

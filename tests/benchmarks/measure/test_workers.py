@@ -13,11 +13,13 @@ import pytest
 
 from benchmarks.measure.conditions import cores_for
 from benchmarks.measure.hosts import WORKER_FILES, on_this_machine
-from benchmarks.measure.process import ROOT, WORKER, Deployment, Worker, WorkerError
+from benchmarks.measure.process import WORKER, Worker
 from benchmarks.measure.worker import system_information
 from export.parity import real_windows
+from qa.base.errors import BundleError
 from qa.bundles.bundle import open_bundle
 from qa.formats.registry import KINDS
+from qa.runtime.remote import ROOT, Deployment, RemoteError
 from qa.runtime.runtimes import TorchRuntime, load_runtime, run_windows
 
 # Counts its calls in the logits; the name of its path says after how many it fails.
@@ -98,26 +100,31 @@ def test_windows_are_timed_as_often_as_asked_and_padded_as_the_model_needs(adapt
     assert worker(IDS)[0][0, 0] == 16
     assert worker(IDS)[0][0, 0] == 17
     assert len(worker.time(WINDOWS[:1], 1, 1, 0.05)["times_ms"]) > 1
-    with pytest.raises(WorkerError, match=r"does not fit the model's lengths \[8, 16\]"):
+    with pytest.raises(BundleError, match=r"does not fit the model's lengths \[8, 16\]"):
         worker.time(WINDOWS[:1], 17, 1, 0)
 
 
 def test_a_failure_is_one_line(adapter, start):
-    with pytest.raises(WorkerError, match=r"^no such$"):
+    with pytest.raises(RemoteError, match=r"^no such$"):
         start(adapter("broken"))
-    with pytest.raises(WorkerError, match=r"^out of memory$"):
+    with pytest.raises(RemoteError, match=r"^out of memory$"):
         start(adapter(4)).time(WINDOWS, 1, 1, 0)
-    with pytest.raises(WorkerError, match=r"^No module named 'absent'$"):
+    with pytest.raises(RemoteError, match=r"^No module named 'absent'$"):
         start(on_this_machine(ROOT, "absent"))
     worker = start(adapter(9))
     os.kill(worker._process.pid, signal.SIGKILL)
-    with pytest.raises(WorkerError, match=r"^its process ended \(killed by signal 9\)$"):
+    with pytest.raises(RemoteError, match=r"^its process ended \(killed by SIGKILL\)$"):
         worker(IDS)
 
 
 def test_a_worker_that_does_not_answer_is_ended(adapter, start):
-    with pytest.raises(WorkerError, match=r"did not answer within 2 seconds and was ended"):
+    with pytest.raises(RemoteError, match=r"did not answer within 2 seconds and was ended"):
         start(adapter("slow"), timeout_s=2)
+
+
+def test_a_shell_that_greets_is_no_reply(start):
+    with pytest.raises(RemoteError, match=r"^ssh:pi: its process wrote 'Welcome to pi' instead of a reply$"):
+        start(Deployment(("sh", "-c", "echo Welcome to pi; sleep 9"), {}, "ssh:pi"))
 
 
 # What is copied to a board, in a Python that has numpy and the runtimes only
@@ -151,7 +158,7 @@ def ask(requests, board, site):
 
 
 def loading(path, sha256=None):
-    return {"load": str(path), "threads": 1, "cores": [], "sha256": sha256}
+    return {"do": "load", "path": str(path), "threads": 1, "cores": [], "sha256": sha256}
 
 
 @pytest.mark.parametrize("kind", ["tflite", "onnx"])
@@ -159,7 +166,7 @@ def test_on_a_board_logits_are_those_of_pytorch_and_of_the_runtime_here(
     kind, tiny_export, make_bundle, windows, bare_site, board, start
 ):
     bundle = tiny_export(kind)
-    worker = start(Deployment(BARE, {"load": str(bundle.weights)}, environment=environment(board, bare_site)))
+    worker = start(Deployment(BARE, {"path": str(bundle.weights)}, environment=environment(board, bare_site)))
     runtime = load_runtime(bundle, 1)
     assert (worker.name, worker.lengths) == (runtime.name, runtime.lengths)
     reference = run_windows(TorchRuntime(open_bundle(make_bundle()).weights, 1), windows)
@@ -181,7 +188,7 @@ def test_what_a_board_cannot_do_is_one_line(tiny_export, tmp_path, bare_site, bo
     for name in ("numpy", "numpy.libs"):
         (poor / name).symlink_to(bare_site / name)
     for request, site, said in (
-        (loading(torn, sha256), bare_site, f"{sha256[:12]} is wanted; copy it again"),
+        (loading(torn, sha256), bare_site, f"instead of {sha256[:12]}; copy it again"),
         (loading(torn), bare_site, "ONNX Runtime"),
         (loading(tmp_path / "none.txt"), bare_site, "not the weights of a bundle"),
         (loading(bundle.weights), poor, "an ONNX bundle needs onnxruntime, which is not installed for"),
@@ -190,7 +197,6 @@ def test_what_a_board_cannot_do_is_one_line(tiny_export, tmp_path, bare_site, bo
             poor,
             "a TFLite bundle needs ai-edge-litert, which is not installed for",
         ),
-        ({"compute": {}}, bare_site, "nothing is loaded yet"),
     ):
         (reply,), done = ask([request], board, site)
         assert said in reply["error"]

@@ -35,7 +35,7 @@ def test_its_death_is_an_error_and_the_caller_lives(tiny_export):
     model.answer("Who was born?", CONTEXT)
     os.kill(model.runtime._process.pid, signal.SIGSEGV)
     for _ in range(2):
-        with pytest.raises(BundleError, match=r"model\.onnx: its runtime died of SIGSEGV"):
+        with pytest.raises(BundleError, match=r"model\.onnx: its runtime died \(killed by SIGSEGV\)"):
             model.answer("Who was born?", CONTEXT)
 
 
@@ -59,4 +59,4 @@ def test_the_process_goes_with_its_runtime(tiny_export):
     runtime = IsolatedRuntime(tiny_export("onnx"), 1)
     process = runtime._process
     del runtime
-    assert process.poll() == 0
+    assert process.poll() is not None

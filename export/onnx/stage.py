@@ -17,6 +17,7 @@ from qa.bundles.bundle import Bundle
 from qa.formats.precision import OF_FLAG
 from qa.formats.registry import KINDS
 from qa.formats.tensors import INPUTS, OUTPUTS
+from qa.models.encoders import attention
 from qa.models.hub import hub_config
 from qa.models.model import QAModel, write_config
 from qa.text.settings import QASettings
@@ -55,9 +56,8 @@ def trace(model: QAModel) -> Any:
     sample = dict.fromkeys(INPUTS, ids)
     axes = dict.fromkeys((*INPUTS, *OUTPUTS), AXES)
     buffer: Any = io.BytesIO()  # the exporter takes one, though its types do not say so
-    model.encoder.set_attention("eager")
     try:
-        with warnings.catch_warnings(), torch.no_grad():
+        with attention(model.encoder, "eager"), warnings.catch_warnings(), torch.no_grad():
             warnings.simplefilter("ignore")  # of tracing Python values, and of this exporter's age
             # dynamo=False: the newer exporter's graph does not get its attention and LayerNorms fused.
             torch.onnx.export(
@@ -76,8 +76,6 @@ def trace(model: QAModel) -> Any:
         raise UnsupportedExport(
             f"ONNX cannot express this model ({reason}); use the PyTorch bundle"
         ) from None
-    finally:
-        model.encoder.set_attention("sdpa")
     return clean(onnx.load_from_string(buffer.getvalue()))
 
 

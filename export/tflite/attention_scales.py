@@ -14,7 +14,9 @@ trained 6 x 384 model:
   makes them.
 """
 
+import itertools
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +24,7 @@ import torch
 from torch import Tensor, nn
 
 from qa.models.architectures import LayerParts
+from qa.models.encoders import attention
 from qa.models.model import QAModel
 from qa.text.features import Window, collate
 
@@ -38,6 +41,7 @@ TINY = 1e-6  # instead of a range of 0
 
 # Gets the step, and its query (scaled), key and value, (N, T, D) each.
 Observe = Callable[[int, Tensor, Tensor, Tensor], None]
+_observer: ContextVar[Callable[[Tensor, Tensor, Tensor], None]] = ContextVar("observer")
 
 
 @dataclass(frozen=True)
@@ -124,36 +128,37 @@ def prepare_attention(
 
 
 def _watch(model: QAModel, windows: Sequence[Window], observe: Observe) -> None:
-    """Run the model on each window by itself, without padding, and show every attention to `observe`."""
+    """Run the model on each window, unpadded, and call `observe` for every attention."""
     from transformers import AttentionInterface
 
-    step = 0
-
-    def attention(
-        module: nn.Module,
-        query: Tensor,
-        key: Tensor,
-        value: Tensor,
-        attention_mask: Tensor,
-        *,
-        scaling: float,
-        **_: Any,
-    ) -> tuple[Tensor, None]:
-        nonlocal step
-        query = query * scaling
-        observe(step, query[0], key[0], value[0])
-        step += 1
-        return (_softmax(query, key) @ value).transpose(1, 2).contiguous(), None
-
-    AttentionInterface.register(WATCHED, attention)
-    model.encoder.set_attention(WATCHED)
-    try:
-        with torch.no_grad():
-            for window in windows:
-                step = 0
+    AttentionInterface.register(WATCHED, watched_attention)
+    with attention(model.encoder, WATCHED), torch.no_grad():
+        for window in windows:
+            steps = itertools.count()
+            token = _observer.set(lambda *states, steps=steps: observe(next(steps), *states))
+            try:
                 model(**{name: torch.from_numpy(array) for name, array in collate([window]).items()})
-    finally:
-        model.encoder.set_attention("sdpa")
+            finally:
+                _observer.reset(token)
+
+
+def watched_attention(
+    module: nn.Module,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attention_mask: Tensor,
+    *,
+    scaling: float,
+    **_: Any,
+) -> tuple[Tensor, None]:
+    """Show query (scaled), key and value to the observer, and compute the attention of an unpadded window.
+
+    transformers keeps the function for the life of the process, so it holds no model.
+    """
+    query = query * scaling
+    _observer.get()(query[0], key[0], value[0])
+    return (_softmax(query, key) @ value).transpose(1, 2).contiguous(), None
 
 
 def _softmax(query: Tensor, key: Tensor) -> Tensor:

@@ -1,6 +1,7 @@
 """An encoder behind one call: any architecture of the registry, as transformers has it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import torch
 from torch import Tensor, nn
@@ -116,3 +117,14 @@ class Encoder(nn.Module):
         types = self.architecture.token_types(token_type_ids)
         output = self.model(**words, **types, attention_mask=mask, position_ids=position_ids, **more)
         return output.last_hidden_state, output.hidden_states if hidden_states else ()
+
+
+@contextmanager
+def attention(encoder: Encoder, implementation: str) -> Iterator[None]:
+    """Use an attention implementation inside the block, and the former one after it."""
+    former = encoder.config._attn_implementation
+    encoder.set_attention(implementation)
+    try:
+        yield
+    finally:
+        encoder.set_attention(former)

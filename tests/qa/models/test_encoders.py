@@ -8,6 +8,7 @@ import pytest
 import torch
 import transformers
 from made_tokenizers import byte_pairs, sentence_pieces
+from tiny_models import tiny_model
 from torch import nn
 from transformers import AlbertConfig, AutoConfig, ElectraConfig, MobileBertConfig, MPNetConfig, RobertaConfig
 
@@ -24,7 +25,7 @@ from qa.base.errors import BundleError, OptionError
 from qa.bundles.bundle import open_bundle
 from qa.data.datasets import resolve
 from qa.data.squad import Answer, Example, read_squad
-from qa.models.encoders import Encoder
+from qa.models.encoders import Encoder, attention
 from qa.models.model import QAModel
 from qa.models.pretrained import embedded_folder, load_encoder
 from qa.models.surgery import keep_heads, keep_neurons
@@ -405,3 +406,12 @@ def test_a_tokenizer_of_no_family_is_refused(tmp_path, tokenizers):
     (tmp_path / "tokenizer.json").write_text(text, encoding="utf-8")
     with pytest.raises(BundleError, match=r"special tokens.*BERT, ALBERT or RoBERTa"):
         load_tokenizer(tmp_path)
+
+
+def test_attention_is_put_back_as_it_was():
+    encoder = tiny_model("bert", "linear", False, 0).encoder
+    encoder.set_attention("eager")
+    with pytest.raises(ZeroDivisionError), attention(encoder, "sdpa"):
+        assert encoder.config._attn_implementation == "sdpa"
+        raise ZeroDivisionError
+    assert encoder.config._attn_implementation == "eager"

@@ -26,10 +26,10 @@ from distill.stage import (
     refuse_unless_resumed,
     save_model,
     summary,
+    to_align,
     work_folder,
 )
 from distill.student import (
-    check_same_tokens,
     check_same_width,
     copy_head,
     standalone_student,
@@ -215,7 +215,6 @@ def student_for(config: DistillConfig, teacher_model: QAModel, teacher_folder: P
             config.student_encoder, teacher_model, tokenizer, config.seed
         ), teacher_folder
     folder = find_encoder(config.student_encoder)
-    check_same_tokens(load_tokenizer(teacher_folder), load_tokenizer(folder))
     encoder = load_encoder(config.student_encoder, folder)
     student = QAModel(
         encoder, config.student_head or teacher_model.head_name, teacher_model.activation, config.seed
@@ -250,7 +249,7 @@ def main(config: DistillConfig) -> Bundle:
     student.check_windows(settings)
     if config.cuts_width:
         check_narrow(student, settings.max_length, config, INSTEAD_OF_WIDTH)
-    windows = make_windows(splits.train, teacher.tokenizer(), settings, progress=True)
+    windows = make_windows(splits.train, load_tokenizer(tokenizer), settings, progress=True)
     facts: dict[str, Any] = {}
     if config.cuts_width:
         sample = sample_windows(windows, config.importance_windows, config.seed)
@@ -272,6 +271,7 @@ def main(config: DistillConfig) -> Bundle:
         splits.train_file,
         options=config.student_options(),
         weights=config.weights(),
+        aligned=to_align(teacher, load_tokenizer(tokenizer), splits.train),
         cache=config.cache,
         work=work_folder(out),
         name="student",

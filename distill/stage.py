@@ -8,14 +8,16 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from tokenizers import Tokenizer
 from torch import nn
 
-from distill.student import check_same_width, student_from_layers
+from distill.student import check_same_width, same_tokens, student_from_layers
+from distill.training.alignment import Alignment
 from distill.training.objectives import Distillation, DistillationWeights
 from distill.training.precision import resolve_precision
-from distill.training.teacher_logits import TeacherLogits, cache_key
+from distill.training.teacher_logits import Teacher, TeacherLogits, cache_key
 from distill.training.trainer import CHECKPOINT, AfterStep, Trainer, TrainingOptions, make_accelerator
-from qa.base.errors import BundleError
+from qa.base.errors import BundleError, OptionError
 from qa.base.files import check_new_folder, file_sha256
 from qa.bundles.bundle import MANIFEST, SETTINGS, Bundle, new_bundle, open_bundle
 from qa.data.datasets import EMBEDDED, SQUAD_FILES, data_reference, resolve
@@ -151,21 +153,24 @@ def distil(
     *,
     options: TrainingOptions,
     weights: DistillationWeights,
+    aligned: Sequence[Example] = (),
     cache: Path,
     work: Path,
     name: str,
     depends_on: dict[str, Any] | None = None,
     after_step: AfterStep | None = None,
 ) -> Trainer:
-    """A trainer that distils `teacher` into `student` on `windows`, which were cut from `data`.
+    """A trainer that distils `teacher` into `student` on `windows`.
+
+    They were cut from the file `data`; `aligned` are their examples where the teacher has another tokenizer.
 
     A checkpoint goes on only with the same teacher, data, loss and `depends_on`. The student learns without
     dropout: it is to match given logits and states, which noise in its own would bias. Attention then needs
     no (B, heads, T, T) array either, which halves the memory of a step.
     """
     disable_dropout(student)
-    teacher_model = QAModel.from_pretrained(teacher.path)
-    check_same_width(teacher_model, student, weights.hidden_weight)
+    if weights.hidden_weight > 0:
+        check_hidden_states(teacher, student, weights.hidden_weight, other_tokens=bool(aligned))
     depends_on = {
         "teacher": teacher.sha256,
         "data": file_sha256(data),
@@ -177,9 +182,10 @@ def distil(
     folder = (
         None
         if weights.hidden_weight > 0
-        else cache / cache_key(teacher, windows, resolve_precision(options.precision))
+        else cache / cache_key(teacher, windows, resolve_precision(options.precision), aligned)
     )
-    loss = Distillation(TeacherLogits(teacher_model, windows, folder, accelerator), weights)
+    logits = TeacherLogits(lambda: load_teacher(teacher, windows, aligned), windows, folder, accelerator)
+    loss = Distillation(logits, weights)
     return Trainer(
         student,
         windows,
@@ -190,6 +196,32 @@ def distil(
         depends_on,
         accelerator=accelerator,
         after_step=after_step,
+    )
+
+
+def check_hidden_states(teacher: Bundle, student: QAModel, weight: float, *, other_tokens: bool) -> None:
+    """Raise OptionError unless the hidden states of both can be compared token by token."""
+    if other_tokens:
+        raise OptionError(
+            f"--hidden-weight {weight}: the teacher {teacher.path} has another tokenizer than the student; "
+            "give --hidden-weight 0"
+        )
+    check_same_width(QAModel.from_pretrained(teacher.path), student, weight)
+
+
+def to_align(teacher: Bundle, tokenizer: Tokenizer, examples: list[Example]) -> list[Example]:
+    """Return `examples` where the teacher has another tokenizer than the student's, else none."""
+    return [] if same_tokens(teacher.tokenizer(), tokenizer) else examples
+
+
+def load_teacher(teacher: Bundle, windows: Sequence[Window], aligned: Sequence[Example]) -> Teacher:
+    """Load a teacher's model; `aligned` are the windows' examples where its tokenizer is another."""
+    model = QAModel.from_pretrained(teacher.path)
+    if not aligned:
+        return Teacher(model)
+    longest_question = teacher.settings.max_question_length
+    return Teacher(
+        model, Alignment(aligned, windows, teacher.tokenizer(), model.encoder.max_length, longest_question)
     )
 
 

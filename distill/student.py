@@ -96,17 +96,6 @@ def same_tokens(one: Tokenizer, other: Tokenizer) -> bool:
     return _tokenization_fingerprint(one) == _tokenization_fingerprint(other)
 
 
-def check_same_tokens(teacher: Tokenizer, student: Tokenizer) -> None:
-    """OptionError unless both cut a text into the same token ids, without which logits cannot be compared."""
-    if not same_tokens(teacher, student):
-        raise OptionError(
-            "--student-encoder: its tokenizer differs from the teacher's (vocabulary, merges or "
-            "normalization), so their logits "
-            "cannot be compared; choose a student encoder with the teacher's vocabulary, or use "
-            "--student-layers"
-        )
-
-
 def check_same_width(teacher: QAModel, student: QAModel, hidden_weight: float) -> None:
     """OptionError when hidden states are to be compared but differ in width, or one of the models has no
     layers."""

@@ -27,7 +27,7 @@ from benchmarks.measure.worker import resident_mb
 from distill.student import student_from_layers
 from distill.training.batches import to_tensors
 from distill.training.objectives import Distillation, DistillationWeights, supervised
-from distill.training.teacher_logits import TeacherLogits
+from distill.training.teacher_logits import Teacher, TeacherLogits
 from distill.training.trainer import LossFunction, Trainer, TrainingOptions, make_accelerator
 from qa.base.cli import one_line
 from qa.base.errors import OptionError, PocketQAError
@@ -169,7 +169,7 @@ def train_here(config: CaseConfig, case: Case, work: Path) -> tuple[float, tuple
     loss: LossFunction = supervised
     if case.objective != SUPERVISED:
         weights = DistillationWeights(0.1, TEMPERATURE, 10.0 if case.objective == TEACHER_EACH_STEP else 0.0)
-        logits = TeacherLogits(teacher, windows, work / "cache", accelerator)
+        logits = TeacherLogits(lambda: Teacher(teacher), windows, work / "cache", accelerator)
         if case.objective == TEACHER_CACHED:
             for first in range(0, len(windows), config.batch_size):
                 indices = np.arange(first, min(first + config.batch_size, len(windows)))

@@ -16,7 +16,7 @@ from compress.prune.structured import Structured
 from compress.recovery import RecoveryFlags, finished_before, open_with_teacher
 from distill.prune_plan.importance import sample_windows
 from distill.prune_plan.width import WidthFlags
-from distill.stage import distil, load_splits, save_model, summary, without_autocast, work_folder
+from distill.stage import distil, load_splits, save_model, summary, to_align, without_autocast, work_folder
 from distill.training.batches import model_inputs, to_tensors
 from qa.base.cli import check_option
 from qa.bundles.bundle import Bundle
@@ -113,6 +113,7 @@ def main(config: PruneConfig) -> Bundle:
         splits.train_file,
         options=config.options(),
         weights=config.weights(),
+        aligned=to_align(teacher, parent.tokenizer(), splits.train),
         cache=config.cache,
         work=work_folder(out),
         name="recovery",

@@ -10,7 +10,7 @@ from tyro.conf import arg
 from compress.qat.fake_quant import Grid, float_modules, norms_before
 from compress.qat.gptq import round_with_feedback
 from compress.recovery import RecoveryFlags, finished_before, open_with_teacher
-from distill.stage import distil, load_splits, save_model, summary, work_folder
+from distill.stage import distil, load_splits, save_model, summary, to_align, work_folder
 from distill.training.trainer import CHECKPOINT
 from qa.base.cli import check_option
 from qa.bundles.bundle import Bundle
@@ -88,6 +88,7 @@ def main(config: QuantizeAwareConfig) -> Bundle:
             splits.train_file,
             options=config.options(),
             weights=config.weights(),
+            aligned=to_align(teacher, parent.tokenizer(), splits.train),
             cache=config.cache,
             work=work_folder(out),
             name="quantization",

@@ -1,30 +1,42 @@
-"""The teacher in distillation, with a memory-mapped cache of its logits.
+"""A teacher's logits for training windows, and a memory-mapped cache of them.
 
-Without a hidden-state loss the teacher computes each window once: the cache fills as training first meets a
-window, survives a stop, and is keyed by the teacher's weights, the windows and the precision. When hidden
-states are wanted the teacher runs each time, for they are too large to keep, and the cache is left alone.
+Without a hidden-state loss the teacher computes each window once. The cache fills as training first meets a
+window, or beforehand by distill.logits; where it is complete, no teacher is loaded. It survives a stop. Its
+key covers the teacher's weights, the windows and the precision. Hidden states are too large to keep: with
+them the teacher runs each time, and the cache is not used.
 """
 
 import hashlib
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 from accelerate import Accelerator
 from torch import Tensor
 
+from distill.training.alignment import Alignment, project
 from distill.training.batches import model_inputs
 from qa.bundles.bundle import Bundle
+from qa.data.squad import Example
 from qa.models.model import QAModel
 from qa.text.features import Window
 
 
-def cache_key(teacher: Bundle, windows: Sequence[Window], precision: str) -> str:
-    """What the logits depend on, hashed: the teacher, and all that it is given."""
+def cache_key(
+    teacher: Bundle, windows: Sequence[Window], precision: str, aligned: Sequence[Example] = ()
+) -> str:
+    """Hash what the logits depend on: the teacher and its input.
+
+    `aligned` are the windows' examples where the teacher has another tokenizer: it reads their text.
+    """
     read = hashlib.sha256()
+    for example in aligned:
+        read.update(f"{example.question}\0{example.context}\0".encode())
     for window in windows:
         read.update(np.array([window.context_begin, len(window.input_ids)], np.int32).tobytes())
         read.update(window.input_ids.tobytes())
@@ -33,19 +45,49 @@ def cache_key(teacher: Bundle, windows: Sequence[Window], precision: str) -> str
         "config": teacher.manifest["files"].get("config.json"),
         "windows": read.hexdigest(),
         "precision": precision,
+        **({"tokenizer": teacher.manifest["files"]["tokenizer.json"]} if aligned else {}),
     }
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:32]
 
 
+class Teacher:
+    """A frozen model that reads the student's windows, through `alignment` where its tokenizer is another."""
+
+    def __init__(self, model: QAModel, alignment: Alignment | None = None) -> None:
+        self.model = model.eval().requires_grad_(False)
+        self.alignment = alignment
+
+    @torch.no_grad()
+    def __call__(
+        self, batch: dict[str, Tensor], indices: np.ndarray, hidden_states: bool = False
+    ) -> dict[str, Any]:
+        """Return start_logits and end_logits (B, T) on the student's tokens; `hidden_states` on request."""
+        if self.alignment is None:
+            return self.model(**model_inputs(batch), hidden_states=hidden_states)
+        length = batch["input_ids"].shape[1]
+        device = batch["input_ids"].device
+        inputs, aligned = self.alignment.batch(list(indices), device)
+        output = self.model(**inputs)
+        return {
+            "start_logits": project(output["start_logits"], aligned, "starts", length).to(device),
+            "end_logits": project(output["end_logits"], aligned, "ends", length).to(device),
+        }
+
+
 class TeacherLogits:
-    """A frozen teacher and its cache in `folder`, for one list of windows; without a folder nothing is
-    kept.
+    """A teacher and the cache of its logits in `folder`, for one list of windows.
+
+    `load` makes the teacher when a window is not in the cache. Without a folder nothing is kept.
     """
 
     def __init__(
-        self, teacher: QAModel, windows: Sequence[Window], folder: Path | None, accelerator: Accelerator
+        self,
+        load: Callable[[], Teacher],
+        windows: Sequence[Window],
+        folder: Path | None,
+        accelerator: Accelerator,
     ) -> None:
-        self.model = teacher.to(accelerator.device).eval().requires_grad_(False)
+        self.load = load
         self.accelerator = accelerator
         self.keeps = folder is not None
         if folder is None:
@@ -59,6 +101,13 @@ class TeacherLogits:
         self.logits = np.load(folder / "logits.npy", mmap_mode="r+")  # (2, total tokens): start, end
         self.known = np.load(folder / "known.npy", mmap_mode="r+")  # (windows,)
 
+    @cached_property
+    def teacher(self) -> Teacher:
+        """The teacher, loaded when first used."""
+        teacher = self.load()
+        teacher.model.to(self.accelerator.device)
+        return teacher
+
     def __call__(
         self, batch: dict[str, Tensor], indices: np.ndarray, hidden_states: bool = False
     ) -> tuple[Tensor, Tensor, Sequence[Tensor]]:
@@ -67,7 +116,7 @@ class TeacherLogits:
         if self.keeps and not hidden_states and self.known[indices].all():
             return *self._read(batch["input_ids"].shape, indices), ()
         with torch.no_grad(), self.accelerator.autocast():
-            output = self.model(**model_inputs(batch), hidden_states=hidden_states)
+            output = self.teacher(batch, indices, hidden_states)
         start = output["start_logits"]
         end = output["end_logits"]
         if self.keeps and not hidden_states:

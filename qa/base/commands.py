@@ -24,6 +24,7 @@ COMMANDS = {
     "checkpoint": "qa.bundles.hf_import:main",
     "finetune": "distill.finetune:main",
     "average": "distill.average:main",
+    "logits": "distill.logits:main",
     "distill": "distill.run:main",
     "prune": "compress.prune.__main__:main",
     "qat": "compress.qat.__main__:main",

@@ -15,7 +15,7 @@ from distill.training.batches import to_tensors
 from distill.training.losses import hard_loss, hidden_loss, soft_loss
 from distill.training.objectives import Distillation, DistillationWeights, supervised
 from distill.training.optimizers import build_optimizer
-from distill.training.teacher_logits import TeacherLogits
+from distill.training.teacher_logits import Teacher, TeacherLogits
 from distill.training.trainer import Trainer, TrainingOptions, learning_rate_at, make_accelerator
 from qa.base.errors import OptionError
 from qa.bundles.bundle import open_bundle
@@ -56,7 +56,7 @@ def test_the_loss_is_the_weighted_sum_of_its_terms(make_bundle, windows, tmp_pat
     hidden = hidden_loss(ours["hidden_states"], theirs["hidden_states"], batch["attention_mask"])
     hard = hard_loss(*pairs[0], batch["start_positions"], batch["end_positions"], batch["valid"])
     assert min(soft, hidden, hard) > 0.1
-    logits = TeacherLogits(teacher, windows, tmp_path, make_accelerator("fp32"))
+    logits = TeacherLogits(lambda: Teacher(teacher), windows, tmp_path, make_accelerator("fp32"))
     for weights, wanted in (
         (DistillationWeights(0.1, 2.0, 3.0), 0.1 * hard + 0.9 * soft + 3 * hidden),
         (DistillationWeights(0.7, 2.0, 0.0), 0.7 * hard + 0.3 * soft),

@@ -20,7 +20,7 @@ from distill.run import DistillConfig, main
 from distill.student import student_from_layers
 from distill.training.batches import to_tensors
 from distill.training.objectives import Distillation, DistillationWeights, supervised
-from distill.training.teacher_logits import TeacherLogits, cache_key
+from distill.training.teacher_logits import Teacher, TeacherLogits, cache_key
 from distill.training.trainer import CHECKPOINT, Trainer, TrainingOptions, learning_rate_at, make_accelerator
 from qa.base.errors import BundleError, OptionError
 from qa.bundles.bundle import SETTINGS, new_bundle, open_bundle
@@ -189,27 +189,27 @@ def test_learning_rate_rises_then_falls_to_zero():
 
 def test_cache_returns_what_the_teacher_computed(make_bundle, windows, tmp_path):
     accelerator = make_accelerator("fp32")
-    teacher = TeacherLogits(tiny(make_bundle), windows, tmp_path / "c", accelerator)
+    teacher = TeacherLogits(lambda: Teacher(tiny(make_bundle)), windows, tmp_path / "c", accelerator)
     indices = np.array([3, 0, 7])
     batch = to_tensors([windows[i] for i in indices])
     start, end, _ = teacher(batch, indices)
 
-    def unavailable(**_):
-        raise AssertionError("computed again")
+    def unavailable():
+        raise AssertionError("loaded again")
 
-    again = TeacherLogits(tiny(make_bundle), windows, tmp_path / "c", accelerator)
-    again.model.forward = unavailable
+    again = TeacherLogits(unavailable, windows, tmp_path / "c", accelerator)
     cached_start, cached_end, _ = again(batch, indices)
     keep = batch["attention_mask"].bool()
     assert torch.equal(start[keep], cached_start[keep])
     assert torch.equal(end[keep], cached_end[keep])
-    with pytest.raises(AssertionError, match="computed again"):
+    with pytest.raises(AssertionError, match="loaded again"):
         again(batch, np.array([3, 0, 8]))
 
 
 def test_a_teacher_without_a_folder_keeps_nothing(make_bundle, windows, tmp_path):
     kept, alone = (
-        TeacherLogits(tiny(make_bundle), windows, f, make_accelerator("fp32")) for f in (tmp_path / "c", None)
+        TeacherLogits(lambda: Teacher(tiny(make_bundle)), windows, f, make_accelerator("fp32"))
+        for f in (tmp_path / "c", None)
     )
     indices = np.arange(3)
     batch = to_tensors([windows[i] for i in indices])
@@ -263,7 +263,7 @@ def test_identical_student_starts_at_zero_soft_and_hidden_loss(make_bundle, wind
     teacher = tiny(make_bundle)
     student = tiny(make_bundle)
     distillation = Distillation(
-        TeacherLogits(teacher, windows, tmp_path, make_accelerator("fp32")),
+        TeacherLogits(lambda: Teacher(teacher), windows, tmp_path, make_accelerator("fp32")),
         DistillationWeights(0.1, 2.0, 1.0),
     )
     terms = distillation(student, to_tensors(windows), np.arange(12))
@@ -428,5 +428,5 @@ def test_cache_on_a_full_disk_leaves_no_file_that_passes_for_whole(
 
     monkeypatch.setattr(os, "posix_fallocate", full)
     with pytest.raises(OSError, match="No space left"):
-        TeacherLogits(tiny(make_bundle), windows, tmp_path, make_accelerator("fp32"))
+        TeacherLogits(lambda: Teacher(tiny(make_bundle)), windows, tmp_path, make_accelerator("fp32"))
     assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,37 @@
+"""The work of python -m distill.logits."""
+
+import numpy as np
+from tqdm import tqdm
+
+from distill.logits import LogitsConfig
+from distill.stage import load_splits, load_teacher, to_align
+from distill.training.batches import to_tensors
+from distill.training.precision import resolve_precision
+from distill.training.teacher_logits import TeacherLogits, cache_key
+from distill.training.trainer import make_accelerator
+from qa.bundles.hf_import import open_model
+from qa.text.features import make_windows
+
+
+def fill_cache(config: LogitsConfig) -> None:
+    """Compute what the cache lacks, longest windows first; every process takes its share of the batches."""
+    teacher = open_model(config.teacher, kind="pytorch")
+    student = open_model(config.model)
+    tokenizer = student.tokenizer()
+    examples = load_splits(config.data, None).train
+    windows = make_windows(examples, tokenizer, student.settings, progress=True)
+    aligned = to_align(teacher, tokenizer, examples)
+    accelerator = make_accelerator(config.precision)
+    folder = config.cache / cache_key(teacher, windows, resolve_precision(config.precision), aligned)
+    logits = TeacherLogits(lambda: load_teacher(teacher, windows, aligned), windows, folder, accelerator)
+    order = np.argsort([-len(window.input_ids) for window in windows], kind="stable")
+    batches = np.array_split(order, -(-len(order) // config.batch_size))
+    share = batches[accelerator.process_index :: accelerator.num_processes]
+    for indices in tqdm(share, desc="teacher logits", unit="batch", disable=not accelerator.is_main_process):
+        if not logits.known[indices].all():
+            batch = to_tensors([windows[i] for i in indices], accelerator.device, student.settings.max_length)
+            logits(batch, indices)
+    accelerator.wait_for_everyone()
+    if accelerator.is_main_process:
+        size = sum(file.stat().st_size for file in folder.iterdir()) / 1e6
+        print(f"{folder}: logits of {int(logits.known.sum()):,} of {len(windows):,} windows, {size:.1f} MB")

@@ -1,0 +1,92 @@
+"""distill.logits fills the cache that training reads, alone or in several processes, and continues."""
+
+import numpy as np
+import pytest
+import torch
+
+from compress.prune.stage import PruneConfig
+from compress.prune.stage import main as prune
+from distill.logits import LogitsConfig, main
+from qa.models.model import QAModel
+
+pytestmark = pytest.mark.usefixtures("fresh_accelerate")
+
+
+@pytest.fixture
+def config(make_bundle, small_squad, tmp_path):
+    return LogitsConfig(
+        teacher=make_bundle("roberta"),
+        model=make_bundle(),
+        data=str(small_squad),
+        cache=tmp_path / "cache",
+        precision="fp32",
+        batch_size=5,
+    )
+
+
+def test_training_after_it_loads_no_teacher(config, small_squad, tmp_path, monkeypatch, capsys):
+    main(config)
+    assert "windows" in capsys.readouterr().out
+    load = QAModel.from_pretrained.__func__
+
+    def only_the_student(cls, folder):
+        assert folder != config.teacher
+        return load(cls, folder)
+
+    monkeypatch.setattr(QAModel, "from_pretrained", classmethod(only_the_student))
+    prune(
+        PruneConfig(
+            model=config.model,
+            teacher=config.teacher,
+            hidden_weight=0,
+            precision="fp32",
+            data=str(small_squad),
+            out=tmp_path / "o",
+            cache=config.cache,
+        )
+    )
+    assert len(list(config.cache.iterdir())) == 1
+
+
+def test_a_stopped_run_computes_only_what_is_missing(config, monkeypatch):
+    computed = []
+    forward = QAModel.forward
+
+    def stops_at_third(self, *arguments, **named):
+        computed.append(len(named["input_ids"]))
+        if len(computed) == 3:
+            raise KeyboardInterrupt
+        return forward(self, *arguments, **named)
+
+    monkeypatch.setattr(QAModel, "forward", stops_at_third)
+    with pytest.raises(KeyboardInterrupt):
+        main(config)
+    (folder,) = config.cache.iterdir()
+    known = np.load(folder / "known.npy")
+    assert known.sum() == sum(computed[:2])
+    main(config)
+    assert sum(computed[:2]) + sum(computed[3:]) == len(known)
+    assert np.load(folder / "known.npy").all()
+    before = len(computed)
+    main(config)
+    assert len(computed) == before
+
+
+def test_a_teacher_of_the_same_tokenizer_gives_its_own_logits(make_bundle, small_squad, config):
+    from dataclasses import replace
+
+    from distill.stage import load_splits
+    from distill.training.batches import model_inputs, to_tensors
+    from qa.bundles.bundle import open_bundle
+    from qa.text.features import make_windows
+
+    main(replace(config, teacher=config.model))
+    (folder,) = config.cache.iterdir()
+    bundle = open_bundle(config.model)
+    windows = make_windows(load_splits(str(small_squad), None).train, bundle.tokenizer(), bundle.settings)
+    with torch.no_grad():
+        output = QAModel.from_pretrained(bundle.path)(**model_inputs(to_tensors(windows[:1])))
+    n = len(windows[0].input_ids)
+    cached = np.load(folder / "logits.npy")[:, :n]
+    np.testing.assert_allclose(cached[0], output["start_logits"][0, :n], atol=1e-5)
+    np.testing.assert_allclose(cached[1], output["end_logits"][0, :n], atol=1e-5)

@@ -16,17 +16,8 @@ UNCONVERTED = (
     "android_demo/README.md",
     "benchmarks/results/README.md",
     "models/README.md",
-    "docs/results/arm.md",
-    "docs/results/compression.md",
-    "docs/results/flagship.md",
     "docs/results/football.md",
     "docs/results/heads.md",
-    "docs/results/long-and-many.md",
-    "docs/results/torture.md",
-    "docs/results/training.md",
-    "docs/results/whole-models.md",
-    "docs/results/x86-amx.md",
-    "docs/results/x86.md",
 )
 CONVERTED = [page for page in PAGES if str(page.relative_to(ROOT)) not in UNCONVERTED]
 # Old words, and what to write instead.

@@ -14,8 +14,6 @@ PAGES = [
 # Pages still to be written in plain English.
 UNCONVERTED = (
     "android_demo/README.md",
-    "benchmarks/results/README.md",
-    "models/README.md",
     "docs/results/football.md",
     "docs/results/heads.md",
 )

@@ -13,7 +13,6 @@ PAGES = [
 ]
 # Pages still to be written in plain English.
 UNCONVERTED = (
-    "android_demo/README.md",
     "docs/results/football.md",
     "docs/results/heads.md",
 )

@@ -5,8 +5,8 @@
     python -m benchmarks.table benchmarks/results/intel-xeon-2core.jsonl \\
         --view family --write docs/results/x86.md
 
-The last replaces what stands between <!-- results:begin family --> and <!-- results:end family --> in that
-file.
+The last command replaces the text between <!-- results:begin family --> and <!-- results:end family --> in
+that file.
 """
 
 from dataclasses import dataclass
@@ -14,9 +14,8 @@ from pathlib import Path
 
 import tyro
 
-from benchmarks.results.rows import read_results
+from benchmarks.results.rows import AnyResult, read_results
 from benchmarks.show.groups import collect, newest_order
-from benchmarks.show.plots import write_latency_plot
 from benchmarks.show.tables import as_markdown, check_markers, show
 from benchmarks.show.views import VIEWS, view_tables
 from qa.base.cli import check_option, run_command
@@ -33,25 +32,25 @@ HINTS = {
 
 @dataclass(frozen=True)
 class TableConfig:
-    """Which results to show, how, and where."""
+    """Show results as tables."""
 
     rows: tyro.conf.Positional[Path]
     """File of results."""
     view: str = "summary"
     """summary (a line for each model), short (its main columns), family (summary without peers), padding
-    (what exact lengths gain), latency (a line for each setting; phones are here), accuracy, peers (our best
-    export against what other tools made of the same model), arm (results of --target), or training (results
-    of benchmarks.experiments.training_speed)."""
+    (gain of unpadded windows), latency (a line for each setting; phones are here), accuracy, peers (our best
+    export against other toolchains' exports of the same model), arm (results of --target), or training
+    (results of benchmarks.experiments.training_speed)."""
     data: str | None = None
-    """Only results of this data file, by its name; all when not given."""
+    """Only results of the data file with this name; all by default."""
     models: tuple[str, ...] | None = None
-    """Only these models; all when not given."""
+    """Only these models; all by default."""
     markdown: bool = False
     """Print Markdown instead of text."""
     write: Path | None = None
-    """Markdown file whose marked part is replaced by the table."""
+    """Markdown file; the tables replace the text between the markers."""
     name: str | None = None
-    """Name of the marked part; by default that of the view."""
+    """Name in the markers; by default that of the view."""
     plot: Path | None = None
     """SVG file to draw F1 against latency into."""
 
@@ -65,32 +64,39 @@ class TableConfig:
 
 
 def main(config: TableConfig) -> str:
-    """Print the tables, or write them into a file. Returns them as text."""
-    results = [
-        r for r in read_results(config.rows) if config.data is None or (r.data and r.data.name == config.data)
-    ]
-    if config.view == FAMILY:
-        results = [r for r in results if r.peer is None]
-    if config.models is not None:
-        known = {r.model for r in results}
-        unknown = sorted(set(config.models) - known)
-        check_option(not unknown, "--models", ", ".join(unknown), f"among {', '.join(sorted(known))}")
-        results = [r for r in results if r.model in config.models]
+    """Print the tables, or write them into a file. Return them as text."""
+    results = chosen_results(config)
     groups = collect(results, newest_order(results))
     tables = view_tables(groups, "summary" if config.view == FAMILY else config.view)
     if not tables:
-        wanted = f"{config.view}{f' of {config.data}' if config.data else ''}"
-        hint = HINTS.get(
-            config.view, "; a phone's are in --view latency" if any(g.on_phone for g in groups) else ""
-        )
-        raise OptionError(f"{config.rows}: has no rows for the view {wanted}{hint}")
+        view = f"{config.view} of {config.data}" if config.data else config.view
+        on_phone = any(group.on_phone for group in groups)
+        hint = HINTS.get(config.view, "; use --view latency for results of a phone" if on_phone else "")
+        raise OptionError(f"{config.rows}: has no results for the view {view}{hint}")
     if config.plot is not None:
+        from benchmarks.show.plots import write_latency_plot
+
         write_latency_plot(groups[0], config.plot)
     if config.markdown and config.write is None:
         text = "\n".join(map(as_markdown, tables))
         print(text, end="")
         return text
     return show(tables, config.write, config.name or config.view)
+
+
+def chosen_results(config: TableConfig) -> list[AnyResult]:
+    """Return the results of the chosen data and models."""
+    results = read_results(config.rows)
+    if config.data is not None:
+        results = [r for r in results if r.data and r.data.name == config.data]
+    if config.view == FAMILY:
+        results = [r for r in results if r.peer is None]
+    if config.models is not None:
+        known = sorted({r.model for r in results})
+        unknown = sorted(set(config.models) - set(known))
+        check_option(not unknown, "--models", ", ".join(unknown), f"among {', '.join(known)}")
+        results = [r for r in results if r.model in config.models]
+    return results
 
 
 if __name__ == "__main__":

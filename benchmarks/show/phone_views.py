@@ -1,106 +1,106 @@
-"""Tables of what was measured on phones."""
+"""Tables of measurements on phones."""
 
 from benchmarks.results.rows import Failure, PhoneLatency, PhoneQuestions
-from benchmarks.show.groups import Group
-from benchmarks.show.tables import Column, Table, attribute, make_table
+from benchmarks.show.groups import Group, padded_length
+from benchmarks.show.tables import Column, Table, first_to_last, make_table
 
-PHONE_COLUMNS = [
-    *(Column(name, attribute(name)) for name in ("model", "runtime")),
-    Column("MB", attribute("size_bytes"), ".1f", 1e-6),
-    *(Column(name, attribute(name), ".0f") for name in ("lengths", "threads")),
-    *(
-        Column(f"{name} ms", attribute(f"latency_ms_{name}"), ".1f")
-        for name in ("p50", "p95", "mean", "first")
-    ),
-    Column("runs", attribute("n_runs"), ".0f"),
-    *(
-        Column(heading, attribute(key), ".0f")
-        for heading, key in (
-            ("load ms", "load_ms"),
-            ("peak MB", "peak_memory_mb"),
-            ("growth MB", "memory_growth_mb"),
-        )
-    ),
-    Column("thermal", attribute("thermal_status"), ".0f", optional=True),
+MODEL_COLUMNS = [Column("model", "model"), Column("runtime", "runtime")]
+THREADS = Column("threads", "threads", ".0f")
+PERCENTILES = [Column(f"{name} ms", f"latency_ms_{name}", ".1f") for name in ("p50", "p95", "mean")]
+THERMAL = Column("thermal", "thermal_status", ".0f", optional=True)
+LATENCY_COLUMNS = [
+    *MODEL_COLUMNS,
+    Column("MB", "size_bytes", ".1f", 1e-6),
+    Column("lengths", "lengths", ".0f"),
+    THREADS,
+    *PERCENTILES,
+    Column("first ms", "latency_ms_first", ".1f"),
+    Column("runs", "n_runs", ".0f"),
+    Column("load ms", "load_ms", ".0f"),
+    Column("peak MB", "peak_memory_mb", ".0f"),
+    Column("growth MB", "memory_growth_mb", ".0f"),
+    THERMAL,
 ]
 QUESTION_COLUMNS = [
-    *(Column(name, attribute(name)) for name in ("model", "runtime")),
-    *(
-        Column(heading, attribute(key), ".0f")
-        for heading, key in (("threads", "threads"), ("questions", "n"), ("windows", "n_windows"))
-    ),
-    *(Column(f"{name} ms", attribute(f"latency_ms_{name}"), ".1f") for name in ("p50", "p95", "mean")),
-    *(
-        Column(f"{name} ms", attribute(f"{name}_ms_mean"), ".1f")
-        for name in ("tokenize", "inference", "decode")
-    ),
-    Column("thermal", attribute("thermal_status"), ".0f", optional=True),
+    *MODEL_COLUMNS,
+    THREADS,
+    Column("questions", "n", ".0f"),
+    Column("windows", "n_windows", ".0f"),
+    *PERCENTILES,
+    *(Column(f"{name} ms", f"{name}_ms_mean", ".1f") for name in ("tokenize", "inference", "decode")),
+    THERMAL,
 ]
+TIMED_BY = {
+    "benchmark_model": "LiteRT's benchmark tool on the phone: the runtime call for one window of made-up "
+    "token ids",
+    "app": "the app on the phone, which also keeps another copy of the model loaded: the runtime call for "
+    "windows of the file's probe; p50, p95: nearest rank",
+}
 
 
 def newest_on_phone(group: Group) -> list[PhoneLatency | Failure]:
-    """The newest of each model, runtime and setting on a phone; a failure only until a later run of that
-    setting succeeds."""
+    """Return the newest result of each model, runtime and setting of a phone.
+
+    A failure counts until a later run of its setting succeeds.
+    """
     results = [r for r in group.results if isinstance(r, PhoneLatency | Failure)]
     current = {r.model: r.bundle_sha256 for r in results}
     newest: dict[object, PhoneLatency] = {}
     failures: dict[tuple[object, ...], Failure] = {}
-    for one in (r for r in results if r.bundle_sha256 == current[r.model]):
-        setting = (one.model, one.lengths, one.threads)
-        if isinstance(one, Failure):
-            failures[setting] = one
+    for result in results:
+        setting = (result.model, result.lengths, result.threads)
+        if result.bundle_sha256 != current[result.model]:
             continue
-        newest[*setting, one.runtime] = one
-        # What a failed run does not tell may have been this setting.
-        told = {key: all(a in (None, b) for a, b in zip(key, setting, strict=True)) for key in failures}
-        failures = {key: old for key, old in failures.items() if not told[key]}
+        if isinstance(result, Failure):
+            failures[setting] = result
+        else:
+            newest[*setting, result.runtime] = result
+            # A field that a failure does not tell may have had this run's value.
+            failures = {key: f for key, f in failures.items() if not _covers(setting, key)}
     models = list(current)
-
-    def place(one: PhoneLatency | Failure) -> tuple[int, int, int, str]:
-        lengths = one.lengths if isinstance(one.lengths, int) else 0
-        return models.index(one.model), one.threads or 0, lengths, str(one.runtime)
-
-    return sorted([*failures.values(), *newest.values()], key=place)
+    return sorted(
+        [*failures.values(), *newest.values()],
+        key=lambda r: (models.index(r.model), r.threads or 0, padded_length(r.lengths), str(r.runtime)),
+    )
 
 
-TIMED_BY = {
-    "benchmark_model": "LiteRT's benchmark tool on the phone: "
-    "the runtime call for one window of made-up token ids",
-    "app": "the app on the phone, beside another copy of the model: "
-    "the runtime call for windows of the file's probe; p50, p95: "
-    "nearest rank",
-}
+def _covers(setting: tuple[object, ...], failed: tuple[object, ...]) -> bool:
+    """Return whether a failed setting is this one as far as it is known."""
+    return all(value in (None, known) for value, known in zip(failed, setting, strict=True))
 
 
 def phone_tables(group: Group) -> list[Table]:
-    """A line for each model, runtime and setting on a phone, and where the app measured, for each number of
-    threads."""
+    """Return the tables of a phone: one of latency, and one of whole questions where the app asked any."""
+    dates = sorted(r.date[:10] for r in group.results)
+    read = f"logs read {first_to_last(dates)}"
+    tables = []
     lines = newest_on_phone(group)
-    dates = sorted({one.date[:10] for one in group.results})
-    read = f"logs read {' to '.join(dict.fromkeys((dates[0], dates[-1])))}"
-    tools = dict.fromkeys(one.timed_by for one in lines if isinstance(one, PhoneLatency))
-    notes = [f"timed by {TIMED_BY[tool]}, so no accuracy" for tool in tools or TIMED_BY]
-    notes.append(
-        "first: the first call after loading, not among the runs; peak: the whole process; growth: since "
-        "the start"
-    )
-    if any(attribute("thermal_status")(one) is not None for one in lines):
-        notes.append("thermal: Android's status, 0 (none) to 6, the higher of before and after")
-    notes.append(read)
-    for one in (one for one in lines if isinstance(one, Failure)):
-        setting = ", ".join(
-            f"{key} {getattr(one, key)}" for key in ("lengths", "threads") if getattr(one, key) is not None
-        )
-        notes.append(f"{one.model}{f' ({setting})' if setting else ''} failed: {one.error}")
-    tables = [make_table(group.machine, PHONE_COLUMNS, lines, notes)] if lines else []
+    if lines:
+        tables.append(make_table(group.machine, LATENCY_COLUMNS, lines, [*_latency_footnotes(lines, read)]))
     newest = {(r.model, r.threads, r.runtime): r for r in group.results if isinstance(r, PhoneQuestions)}
-    asked = sorted(newest.values(), key=lambda one: (one.model, one.threads, str(one.runtime)))
-    notes = [
-        "each question once, from the text to the answer, about the passages that come with the app; means "
-        "but for p50, p95"
-    ]
-    return tables + (
-        [make_table(f"Whole questions, {group.machine}", QUESTION_COLUMNS, asked, [*notes, read])]
-        if asked
-        else []
+    if newest:
+        asked = sorted(newest.values(), key=lambda r: (r.model, r.threads, str(r.runtime)))
+        footnotes = [
+            "each question once, from the text to the answer, about the passages in the app; all columns "
+            "except p50 and p95 are means",
+            read,
+        ]
+        tables.append(make_table(f"Whole questions, {group.machine}", QUESTION_COLUMNS, asked, footnotes))
+    return tables
+
+
+def _latency_footnotes(lines: list[PhoneLatency | Failure], read: str) -> list[str]:
+    tools = dict.fromkeys(r.timed_by for r in lines if isinstance(r, PhoneLatency))
+    footnotes = [f"timed by {TIMED_BY[tool]}, so no accuracy" for tool in tools or TIMED_BY]
+    footnotes.append(
+        "first: the first call after loading, not among the runs; peak: the whole process; growth: since the "
+        "start"
     )
+    if any(THERMAL.value(line) is not None for line in lines):
+        footnotes.append("thermal: Android's status, 0 (none) to 6, the higher of before and after")
+    footnotes.append(read)
+    for failure in (line for line in lines if isinstance(line, Failure)):
+        known = {"lengths": failure.lengths, "threads": failure.threads}
+        setting = ", ".join(f"{name} {value}" for name, value in known.items() if value is not None)
+        footnotes.append(f"{failure.model}{f' ({setting})' if setting else ''} failed: {failure.error}")
+    return footnotes

@@ -15,8 +15,9 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from benchmarks.results.rows import UNPADDED, Latency, TargetAccuracy
+from benchmarks.show.columns import RUNTIME_NAMES, package_of, tool_of, words_of
 from benchmarks.show.groups import Entry, Group, Setting
-from benchmarks.show.tables import RUNTIME_NAMES, package_of, plural, span, tool_of, words_of
+from benchmarks.show.tables import plural, span
 from qa.base.errors import OptionError
 from qa.base.files import write_whole
 from qa.evaluation.bootstrap import Interval

@@ -1,166 +1,170 @@
-"""Our fastest export of a PyTorch bundle against what other tools make of the same bundle, at equal F1.
+"""Ranking of our fastest export of a PyTorch bundle among other toolchains' exports of it, at equal F1.
 
-At each setting, unpadded and every length padded to, all with one thread, ours is the fastest of our exports
-that are within EQUAL_F1 of the best of them. A peer counts as of equal F1 when it has at least ours less
-EQUAL_F1.
+There is a ranking for each setting: unpadded and every padded length, with one thread. Ours is the fastest of
+our exports within EQUAL_F1 of the best of them. A toolchain's export has equal F1 when it loses at most
+EQUAL_F1 against ours.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 
 from benchmarks.results.rows import Accuracy, Latency, Lengths
 from benchmarks.results.stats import mean_of, speedup
-from benchmarks.show.groups import Entry, Group, padded_to
-from benchmarks.show.tables import listed, span, words_of
+from benchmarks.show.columns import MODEL, PRECISION, SIZE, quick_mark, runtime_of, words_of
+from benchmarks.show.footnotes import busy_footnotes, failure_footnotes, peer_footnotes, quick_footnotes
+from benchmarks.show.groups import Entry, Group, padded_length
+from benchmarks.show.tables import Column, Table, listed, make_table, span
 from qa.evaluation.bootstrap import Interval
 
-EQUAL_F1 = 0.5  # points that a peer may lose and still count as equal
+EQUAL_F1 = 0.5  # points of F1
 
 
 @dataclass(frozen=True)
 class Contender:
-    """Ours or a peer at one setting, beside ours."""
+    """One export at one setting, compared with our export."""
 
     entry: Entry
     accuracy: Accuracy
     row: Latency | None
     f1_difference: float
-    """Points of F1 that it has more than ours."""
+    """Points of F1 above ours."""
     speedup: Interval | float | None
-    """How many times as fast as ours it is; None when they were not timed in the same run."""
+    """Speed-up over ours; None when not timed in the same run."""
 
     @property
     def equal_f1(self) -> bool:
-        """Whether its F1 is at least ours, but for EQUAL_F1."""
+        """Whether F1 is at most EQUAL_F1 below ours."""
         return self.f1_difference >= -EQUAL_F1
 
     @property
-    def faster(self) -> float:
-        """How many times as fast as ours it is on average, 0 when not known."""
+    def mean_speedup(self) -> float:
+        """The mean speed-up over ours, 0 when unknown."""
         return mean_of(self.speedup) or 0.0
 
     @property
     def beyond_noise(self) -> int:
-        """1: faster than ours, -1: slower, 0: no difference beyond noise, or not known. Without an interval
-        nothing is noise."""
+        """1 if faster than ours, -1 if slower, 0 if the interval includes 1 or the speed-up is unknown."""
         if self.speedup is None:
             return 0
-        low, high = (
-            (self.speedup.low, self.speedup.high)
-            if isinstance(self.speedup, Interval)
-            else (self.speedup, self.speedup)
-        )
-        return int(low > 1) - int(high < 1)
+        if isinstance(self.speedup, Interval):
+            return int(self.speedup.low > 1) - int(self.speedup.high < 1)
+        return int(self.speedup > 1) - int(self.speedup < 1)
 
     @property
     def times(self) -> str:
-        """1.08 times as fast (1.05–1.11)."""
+        """The speed-up in words: 1.08 times as fast (1.05–1.11)."""
         ends = span(self.speedup) if isinstance(self.speedup, Interval) else "no interval"
-        return f"{self.faster:.2f} times as fast ({ends})"
+        return f"{self.mean_speedup:.2f} times as fast ({ends})"
 
 
 @dataclass(frozen=True)
-class Standing:
-    """Ours and all peers of one bundle at one setting, the fastest first."""
+class Ranking:
+    """Our export and all toolchains' exports of one bundle at one setting, the fastest first."""
 
+    group: Group
     made_from: str
-    """The PyTorch model that ours and all peers were made from."""
+    """Name of the PyTorch model."""
     lengths: Lengths
     ours: Contender
     peers: tuple[Contender, ...]
 
     @property
     def where(self) -> str:
-        """Unpadded, or the length padded to."""
+        """The setting in words: unpadded, padded to 384."""
         return words_of(self.lengths)
 
     def sentence(self, peer: Contender) -> str:
-        """What one peer's figures say, in plain words."""
+        """Return the comparison of one export with ours in words."""
         name = peer.entry.model
         if peer.speedup is None:
             return f"{name} was not timed {self.where} in the same run"
-        words = {1: "is ", -1: "is behind: ", 0: "shows no difference beyond noise: "}[peer.beyond_noise]
-        difference = abs(peer.f1_difference)
+        verb = {1: "is", -1: "is slower:", 0: "shows no difference beyond noise:"}[peer.beyond_noise]
+        points = abs(peer.f1_difference)
         more = "more" if peer.f1_difference > 0 else "less"
-        f1 = "at the same F1" if difference <= EQUAL_F1 else f"at {difference:.1f} points {more} F1"
+        f1 = "at the same F1" if points <= EQUAL_F1 else f"at {points:.1f} points {more} F1"
         counts = "" if peer.equal_f1 or peer.beyond_noise < 0 else ", which does not count"
-        return f"{name} {words}{peer.times} {self.where} {f1}{counts}"
+        return f"{name} {verb} {peer.times} {self.where} {f1}{counts}"
 
     def verdict(self) -> str:
-        """Whether ours is the fastest at equal F1, and if not who is."""
+        """Return in words which export is the fastest at equal F1."""
         where = self.where[0].upper() + self.where[1:]
-        name = self.ours.entry.model
-        equal = [peer for peer in self.peers if peer.faster and peer.equal_f1]
-        if not equal:
-            return f"{where}, no peer of equal F1 was timed in the same run as our {name}"
+        ours = f"our {self.ours.entry.model}"
+        equal = [peer for peer in self.peers if peer.mean_speedup and peer.equal_f1]
         ahead, level = ([p for p in equal if p.beyond_noise == sign] for sign in (1, 0))
+        if not equal:
+            return f"{where}, no other toolchain's export of equal F1 was timed in the same run as {ours}"
         if ahead:
-            return (
-                f"{where}, {ahead[0].entry.model} is the fastest at equal F1: {ahead[0].times} as our {name}"
-            )
+            return f"{where}, {ahead[0].entry.model} is the fastest at equal F1: {ahead[0].times} as {ours}"
         if level:
-            others = listed([peer.entry.model for peer in level])
-            return (
-                f"{where}, our {name} and {others} are the fastest at equal F1, without a difference beyond "
-                "noise"
-            )
-        return (
-            f"{where}, our {name} is the fastest at equal F1: the next, {equal[0].entry.model}, is "
-            f"{equal[0].times}"
-        )
+            names = listed([ours, *(peer.entry.model for peer in level)])
+            return f"{where}, {names} are the fastest at equal F1, without a difference beyond noise"
+        second = f"{equal[0].entry.model}, is {equal[0].times}"
+        return f"{where}, {ours} is the fastest at equal F1: the next, {second}"
+
+    def table(self) -> Table:
+        """Return ours and the other toolchains' exports, with the verdict as title."""
+        contenders = [self.ours, *self.peers]
+        entries = [contender.entry for contender in contenders]
+        footnotes = [
+            *(self.sentence(peer) for peer in self.peers if peer.beyond_noise >= 0),
+            f"ms: mean of the runtime call for one window {self.where}, 1 thread; x ours: speed-up over "
+            f"{self.ours.entry.model}, our fastest export here; equal F1: at most {EQUAL_F1:g} points below "
+            "ours",
+            f"all made from {self.made_from}; {self.group.data}; {self.group.machine}",
+            *peer_footnotes(entries),
+            *quick_footnotes([c.row for c in contenders if c.row]),
+            *busy_footnotes([c.row for c in contenders if c.row], self.group.newest.machine),
+            *failure_footnotes(e.failure for e in self.group.entries if e.is_peer),
+        ]
+        return make_table(self.verdict(), COLUMNS, contenders, footnotes)
 
 
-def standings(group: Group) -> list[Standing]:
-    """Every PyTorch bundle that has both peers and exports of our own, at each length that both were timed
-    at."""
-    bundles = dict.fromkeys(
-        e.newest.made_from for e in group.entries if e.is_peer and e.newest.made_from is not None
-    )
-    found = (_standing(group, bundle, lengths) for bundle in bundles for lengths in _lengths(group, bundle))
-    return [one for one in found if one is not None]
+COLUMNS = [
+    MODEL,
+    Column("tool", lambda contender: runtime_of(contender.entry)),
+    PRECISION,
+    SIZE,
+    Column("F1", lambda contender: contender.accuracy.f1_interval or contender.accuracy.f1, ".2f"),
+    Column("F1 - ours", lambda peer: peer.f1_difference if peer.entry.is_peer else None, "+.2f"),
+    Column("ms", "row.latency_ms_mean", ".1f", mark=quick_mark("row")),
+    Column("x ours", "speedup", ".2f", unit="x", mark=quick_mark("row")),
+]
 
 
-def _lengths(group: Group, bundle: str) -> list[Lengths]:
-    """Unpadded, then those padded to, the shortest first."""
-    ours, theirs = (
-        {
-            lengths
-            for entry in entries
-            for lengths, threads, batch in entry.latency
-            if (threads, batch) == (1, 1)
-        }
-        for entries in group.made_of(bundle)
-    )
-    return sorted(ours & theirs, key=padded_to)
+def rankings(group: Group) -> list[Ranking]:
+    """Return a ranking for each PyTorch bundle and length at which ours and others were timed."""
+    made = [e for e in group.entries if e.newest.made_from]
+    found = []
+    for bundle in dict.fromkeys(e.newest.made_from for e in made if e.is_peer):
+        exports = [e for e in made if e.newest.made_from == bundle and e.is_export]
+        peers = [e for e in made if e.newest.made_from == bundle and e.is_peer]
+        names = [e.model for e in group.entries if e.newest.bundle_sha256 == bundle and not e.is_peer]
+        name = names[0] if names else f"bundle {bundle[:16]}"
+        for lengths in sorted(_lengths(exports) & _lengths(peers), key=padded_length):
+            ours = _fastest(exports, lengths)
+            if ours is not None and any(e.accuracy for e in peers):
+                contenders = [_contender(e, e.accuracy, ours, lengths) for e in peers if e.accuracy]
+                ranked = sorted(contenders, key=lambda c: -c.mean_speedup)
+                found.append(Ranking(group, name, lengths, ours, tuple(ranked)))
+    return found
 
 
-def _standing(group: Group, bundle: str, lengths: Lengths) -> Standing | None:
-    exports, others = group.made_of(bundle)
-    own = [(e, e.accuracy, e.at(lengths)) for e in exports]
-    best_f1 = max((accuracy.f1 for _, accuracy, _ in own if accuracy), default=0.0)
-    fit = [
-        (e, a, row) for e, a, row in own if a and a.f1 >= best_f1 - EQUAL_F1 and row and row.latency_ms_mean
-    ]
-    if not fit:
-        return None
-    entry, accuracy, row = min(fit, key=lambda one: one[2].latency_ms_mean or 0.0)
-    ours = Contender(entry, accuracy, row, 0.0, 1.0)
-    peers = [_peer(e, e.accuracy, ours, lengths) for e in others if e.accuracy]
-    made_from = next(
-        (e.model for e in group.entries if e.newest.bundle_sha256 == bundle and not e.is_peer),
-        f"bundle {bundle[:16]}",
-    )
-    return (
-        Standing(made_from, lengths, ours, tuple(sorted(peers, key=lambda p: -p.faster))) if peers else None
-    )
+def _lengths(entries: Sequence[Entry]) -> set[Lengths]:
+    """Return the lengths timed with one thread and batch 1."""
+    return {lengths for e in entries for lengths, *rest in e.latency if rest == [1, 1]}
 
 
-def _peer(entry: Entry, accuracy: Accuracy, ours: Contender, lengths: Lengths) -> Contender:
+def _fastest(exports: Sequence[Entry], lengths: Lengths) -> Contender | None:
+    """Return the fastest export whose F1 is near the best."""
+    scored = [(e, e.accuracy, e.at(lengths)) for e in exports if e.accuracy]
+    best_f1 = max((accuracy.f1 for _, accuracy, _ in scored), default=0.0)
+    near = [Contender(e, a, row, 0.0, 1.0) for e, a, row in scored if a.f1 >= best_f1 - EQUAL_F1]
+    timed = [(c.row.latency_ms_mean, c) for c in near if c.row and c.row.latency_ms_mean]
+    return min(timed, key=itemgetter(0))[1] if timed else None
+
+
+def _contender(entry: Entry, accuracy: Accuracy, ours: Contender, lengths: Lengths) -> Contender:
     row = entry.at(lengths)
-    times = speedup(ours.row, row) if ours.row is not None and row is not None else None
-    return Contender(entry, accuracy, row, accuracy.f1 - ours.accuracy.f1, times)
-
-
-def overall_verdict(found: Sequence[Standing]) -> str:
-    """The verdicts of all settings in one line."""
-    return ". ".join(one.verdict() for one in found)
+    ratio = speedup(ours.row, row) if ours.row is not None and row is not None else None
+    return Contender(entry, accuracy, row, accuracy.f1 - ours.accuracy.f1, ratio)

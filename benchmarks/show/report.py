@@ -9,6 +9,20 @@ from typing import Any
 
 from benchmarks.results.rows import UNPADDED, Failure, Latency
 from benchmarks.results.stats import mean_of
+from benchmarks.show.columns import (
+    BUNDLE,
+    DATA,
+    F1_INTERVAL,
+    INSTRUCTIONS,
+    LATENCY,
+    MACHINE,
+    PRECISION,
+    QUESTIONS,
+    RUNTIME,
+    SUMMARY,
+    TARGET,
+    Line,
+)
 from benchmarks.show.footnotes import all_times, busy_cores, process_conditions
 from benchmarks.show.groups import Entry, Group
 from benchmarks.show.phone_views import newest_on_phone
@@ -24,21 +38,9 @@ from benchmarks.show.questions import (
     shown,
     slices,
 )
-from benchmarks.show.ranking import overall_verdict, standings
-from benchmarks.show.tables import (
-    COLUMNS,
-    LATENCY,
-    SUMMARY,
-    Column,
-    Line,
-    Table,
-    columns,
-    make_table,
-    number,
-    plural,
-    span,
-)
-from benchmarks.show.views import peers_table, view_tables
+from benchmarks.show.ranking import rankings
+from benchmarks.show.tables import Column, Table, make_table, number, plural, span
+from benchmarks.show.views import view_tables
 from qa.base.files import write_whole
 from qa.evaluation.bootstrap import Interval
 
@@ -118,7 +120,7 @@ def headline(group: Group) -> tuple[str, list[tuple[str, str]]]:
         (f"{size / 1e6:.1f} MB", f"{before / size:.1f} times smaller than {before / 1e6:.1f} MB"),
     ]
     said = [f"{before / size:.1f} times smaller"]
-    for lengths in group.lengths_shown:
+    for lengths in group.shown_lengths:
         where = "unpadded" if lengths == UNPADDED else f"padded to {lengths}"
         row = best.at(lengths)
         if row is not None and (faster := group.speedup(row)) is not None:
@@ -222,46 +224,42 @@ class Page:
         lines = [Line(group, e) for group in self.groups for e in group.entries]
         if not lines:
             return None
-        notes = [note for table in view_tables(self.groups, "summary") for note in table.notes]
+        notes = [note for table in view_tables(self.groups, "summary") for note in table.footnotes]
         best = best_entry(self.groups[0])
         if best is not None:
             where = f" on {self.groups[0].target}" if len(self.groups) > 1 else ""
             notes.append(f"green: {why_best(self.groups[0], best)}{where}")
-        own = [COLUMNS["f1 interval"] if c.heading == "F1" else c for c in SUMMARY]
-        own.insert(1, columns("target")[0])
+        own = [F1_INTERVAL if c.heading == "F1" else c for c in SUMMARY]
+        own.insert(1, TARGET)
         own[2:2] = self._places(lines)
-        return make_table(
-            "Models", [*own, *columns("instructions", "questions")], lines, list(dict.fromkeys(notes))
-        )
+        return make_table("Models", [*own, INSTRUCTIONS, QUESTIONS], lines, list(dict.fromkeys(notes)))
 
     def _places(self, lines: Sequence[Line]) -> list[Column]:
-        return [
-            column
-            for column in columns("data", "machine")
-            if len({str(column.value(line)) for line in lines}) > 1
-        ]
+        return [column for column in (DATA, MACHINE) if len({str(column.value(line)) for line in lines}) > 1]
 
     def is_best(self, line: Line) -> bool:
         """Whether the headline is about this model."""
         return bool(self.groups) and line.group is self.groups[0] and line.entry is best_entry(self.groups[0])
 
     @property
-    def standings(self) -> list[tuple[Group, str, list[tuple[str, Table]]]]:
-        """Of every group with peers: the verdict, and a table for each length with its heading. What all say
-        stands once."""
+    def rankings(self) -> list[tuple[Group, str, list[tuple[str, Table]]]]:
+        """For each group with other toolchains: the verdicts, and a titled table for each length.
+
+        A footnote that several tables share stands under the first.
+        """
         found = []
         for group in self.groups:
+            ranked = rankings(group)
             tables = []
-            said = set[str]()
-            for standing in standings(group):
-                table = peers_table(group, standing)
-                title = (
-                    f"{standing.where[0].upper()}{standing.where[1:]}, what was made of {standing.made_from}"
-                )
-                own = tuple(text for text in table.notes if text not in said)
-                tables.append((title, replace(table, notes=own)))
-                said.update(table.notes)
-            found += [(group, overall_verdict(standings(group)), tables)] if tables else []
+            shown = set[str]()
+            for ranking in ranked:
+                table = ranking.table()
+                title = f"{ranking.where[0].upper()}{ranking.where[1:]}, exports of {ranking.made_from}"
+                new = tuple(text for text in table.footnotes if text not in shown)
+                tables.append((title, replace(table, footnotes=new)))
+                shown.update(table.footnotes)
+            if tables:
+                found.append((group, ". ".join(ranking.verdict() for ranking in ranked), tables))
         return found
 
     @property
@@ -331,16 +329,17 @@ class Page:
         notes = [
             note
             for table in view_tables([g for g in self.groups if not g.on_phone], "latency")
-            for note in table.notes
+            for note in table.footnotes
         ]
         own = [
             *LATENCY[:1],
-            columns("target")[0],
+            TARGET,
             *self._places(lines),
-            *columns("runtime", "precision"),
+            RUNTIME,
+            PRECISION,
             *LATENCY[1:],
         ]
-        return make_table("Settings", [*own, *columns("bundle")], lines, list(dict.fromkeys(notes)))
+        return make_table("Settings", [*own, BUNDLE], lines, list(dict.fromkeys(notes)))
 
     @property
     def phones(self) -> list[Table]:

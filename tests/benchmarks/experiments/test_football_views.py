@@ -72,8 +72,8 @@ def test_a_line_shows_answerable_and_not_apart_and_what_is_missing():
     )
     assert len(table.cells) == 6
     assert set(table.cells[1][2:]) == {"–"}
-    assert "the 3 questions with an answer; No Ans: the 3 without" in table.notes[0]
-    assert table.notes[-2:] == ("a condition", "football-512: failed")
+    assert "the 3 questions with an answer; No Ans: the 3 without" in table.footnotes[0]
+    assert table.footnotes[-2:] == ("a condition", "football-512: failed")
 
 
 def test_where_every_question_has_an_answer_there_is_no_figure_for_those_without():
@@ -100,7 +100,7 @@ def test_differences_are_those_of_starts_and_of_lengths():
     words = {cells[0]: cells[-1] for cells in table.cells}
     assert words["512 - 384 tokens, SQuAD"] == "within the noise of questions"
     assert words["512 - 384 tokens, football"] == "exceeds the noise of questions; seeds not tried"
-    assert "6 questions on 1 reports" in table.notes[1]
+    assert "6 questions on 1 reports" in table.footnotes[1]
     assert comparison_table(results({("squad", 384): half})) is None
 
 

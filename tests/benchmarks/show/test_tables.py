@@ -26,7 +26,7 @@ from benchmark_results import (
 from benchmarks.results.rows import Data, Machine, Runtime, TargetAccuracy, TrainingSpeed, append_result
 from benchmarks.show.groups import collect, newest_order
 from benchmarks.show.phone_views import newest_on_phone
-from benchmarks.show.ranking import overall_verdict, standings
+from benchmarks.show.ranking import rankings
 from benchmarks.show.report import Page
 from benchmarks.show.tables import UNKNOWN, as_markdown, as_text, check_markers, text_table, write_marked
 from benchmarks.show.views import view_tables
@@ -40,8 +40,8 @@ def lines(results, view="summary", number=0):
     return records(view_tables(collect(results), view)[number])
 
 
-def notes(results, view="summary"):
-    return " | ".join(view_tables(collect(results), view)[0].notes)
+def footnotes(results, view="summary"):
+    return " | ".join(view_tables(collect(results), view)[0].footnotes)
 
 
 def test_like_is_divided_by_like_and_the_gain_of_exact_lengths_stands_apart():
@@ -73,8 +73,9 @@ def test_like_is_divided_by_like_and_the_gain_of_exact_lengths_stands_apart():
         "x unpadded": "6.25x",
     }
     assert (teacher["x padded"], teacher["x unpadded"], teacher["agreement"]) == ("1.00x", "1.00x", UNKNOWN)
-    assert "unpadded instead of padded to 384: 2.00x for teacher, 2.00x to 2.50x over all models" in notes(
-        results
+    assert (
+        "unpadded instead of padded to 384: 2.00x for teacher, 2.00x to 2.50x over all models"
+        in footnotes(results)
     )
     assert [line["gain"] for line in lines(results, "padding")] == ["2.00x", "2.50x"]
     (latency,) = [
@@ -97,7 +98,7 @@ def test_threads_and_batches_are_divided_by_their_like_too():
     assert found["s", "1", "1"] == UNKNOWN  # the teacher was not timed so
     assert found["s", "1", "32"] == "4.00x (4.00–4.00)"
     assert [line["windows/s"] for line in lines(results)] == ["50", "200"]
-    assert "windows/s: 32 windows given at once, unpadded, threads: 1" in notes(results)
+    assert "windows/s: batches of 32 windows, unpadded, threads: 1" in footnotes(results)
 
 
 def test_times_of_another_run_are_marked_and_their_ratio_is_of_their_own_run():
@@ -113,7 +114,7 @@ def test_times_of_another_run_are_marked_and_their_ratio_is_of_their_own_run():
     assert (teacher["ms padded"], student["ms padded"], student["x padded"]) == ("100.0", "30.0‡", "4.00x")
     assert (
         "‡ from another run than the times of teacher above; in that run teacher took 120.0 ms padded to 384"
-        in notes(results)
+        in footnotes(results)
     )
     alone = [scored(), timed(ms=100.0), timed("s", 20.0, date=old)]
     assert [line["x padded"] for line in lines(alone)] == ["1.00x", UNKNOWN]
@@ -130,20 +131,20 @@ def test_newer_results_replace_older_and_a_changed_model_starts_afresh():
 def test_without_a_baseline_nothing_is_retained_and_the_table_says_so():
     results = [scored(**NO_BASELINE), timed(ms=9.0)]
     assert lines(results)[0]["retained"] == UNKNOWN
-    assert "no baseline" in notes(results)
+    assert "no baseline" in footnotes(results)
     other = [scored(), scored("s", 78.0, baseline="t", baseline_sha256="sha of t"), scored("u", 78.0)]
     assert {line["model"]: line["retained"] for line in lines(other)} == {
         "teacher": "100.0%",
         "s": UNKNOWN,
         "u": "97.5%",
     }
-    assert "– where compared with another model" in notes(other)
+    assert "– where compared with another model" in footnotes(other)
 
 
 def test_a_failed_model_is_listed_with_its_error_and_without_older_figures():
     results = [scored(), scored("s", 78.0), timed("s", 1.0), failure("s")]
     assert [(line["model"], line["F1"]) for line in lines(results)] == [("teacher", "80.00"), ("s", UNKNOWN)]
-    assert "s failed: cannot load it" in notes(results)
+    assert "s failed: cannot load it" in footnotes(results)
     assert lines([*results, scored("s", 78.0)])[1]["F1"] == "78.00"
 
 
@@ -161,7 +162,7 @@ def test_agreement_with_the_baseline_for_want_of_the_parents_answers_is_not_the_
         "b": "67.2%",
         "c": "67.2%",
     }
-    assert "(– where the parent's were not kept)" in notes(results)
+    assert "(– where the parent's were not kept)" in footnotes(results)
     assert {line["model"]: line["with"] for line in lines(results, "accuracy")}["a"] == "teacher"
 
 
@@ -240,11 +241,12 @@ def test_intervals_stand_beside_what_they_are_of_and_say_what_was_drawn():
     results = [scored(), scored("s", 78.0, resampled="articles", **known)]
     assert [line["retained"] for line in lines(results)] == ["100.0%", "97.5% (96.8–98.1)"]
     student = lines(results, "accuracy")[1]
-    assert (student["F1"], student["own threshold"]) == ("78.00 (77.04–78.96)", "-1.25")
-    assert "intervals: 95%, bootstrap, paired with the baseline, of F1 and its ratio over articles" in notes(
-        results, "accuracy"
+    assert (student["F1"], student["no-answer threshold"]) == ("78.00 (77.04–78.96)", "-1.25")
+    assert (
+        "intervals: 95%, bootstrap, paired with the baseline, of F1 and its ratio over articles"
+        in footnotes(results, "accuracy")
     )
-    assert "over questions" in notes(
+    assert "over questions" in footnotes(
         [scored(), scored("s", 78.0, resampled="questions", **known)], "accuracy"
     )
 
@@ -271,21 +273,21 @@ def test_quick_figures_are_marked_and_named():
         "78.00",
     )
     for view in ("summary", "latency"):
-        assert "† quick: fewer than 1,024 windows or less than 60 s were timed: s" in notes(results, view)
-    assert "were timed: all models" in notes([timed(quick=True)])
-    assert "quick" not in notes([timed()])
+        assert "† quick: fewer than 1,024 windows or less than 60 s were timed: s" in footnotes(results, view)
+    assert "were timed: all models" in footnotes([timed(quick=True)])
+    assert "quick" not in footnotes([timed()])
 
 
 def test_a_machine_that_was_not_idle_is_mentioned():
     for load, said in ((1.0, False), (1.01, True)):
-        found = notes([timed(load_average=load, machine=Machine("Z80", 2))])
+        found = footnotes([timed(load_average=load, machine=Machine("Z80", 2))])
         assert ("load average 1.0 on 2 cores" in found) == said
     own_load = timed(load_average=9.0, other_load=0.02, machine=Machine("Z80", 2))
-    assert "load average" not in notes([own_load]), "of the minute before, in which accuracy was measured"
-    assert "1.8 cores busy" in notes([timed(other_load=1.84)], "latency")
-    assert "busy" not in notes([timed(other_load=0.02)], "latency")
+    assert "load average" not in footnotes([own_load]), "of the minute before, in which accuracy was measured"
+    assert "1.8 cores busy" in footnotes([timed(other_load=1.84)], "latency")
+    assert "busy" not in footnotes([timed(other_load=0.02)], "latency")
     one = {"governor": "performance", "load_average": 0.1}
-    found = notes(
+    found = footnotes(
         [timed(affinity=(1,), **one), timed(threads=2, affinity=(0, 1), **(one | {"load_average": 0.25}))],
         "latency",
     )
@@ -305,7 +307,7 @@ def test_the_fastest_of_equal_f1_and_what_each_peer_shows():
     late = peer("late", 1, 1, date="2026-01-01T00:00:00Z")
     peers = [*peer("openvino-int8", 8, 44), *peer("torchao-int8", 4, 40, f1=60.0), *late]
     (group,) = collect(run(ours, peers))
-    unpadded, short, padded = standings(group)
+    unpadded, _, padded = rankings(group)
     assert unpadded.verdict().startswith(
         "Unpadded, student-openvino-int8 is the fastest at equal F1: 1.25 times as fast (1.2"
     )
@@ -324,23 +326,23 @@ def test_the_fastest_of_equal_f1_and_what_each_peer_shows():
         "torchao (peer)",
         "-18.00",
     )
-    assert overall_verdict([unpadded, short]).startswith(unpadded.verdict())
 
 
 def test_without_an_interval_nothing_is_noise_and_without_an_equal_nobody_is_ahead():
     (group,) = collect(
         run(export("ours", 10, 40, rounds=(1.0,) * 4), peer("near", 9.9, 44, rounds=(1.0,) * 4))
     )
-    unpadded, *_ = standings(group)
+    unpadded, *_ = rankings(group)
     assert unpadded.peers[0].times == "1.01 times as fast (no interval)"
     (group,) = collect(run(export("ours", 10, 40), peer("weak", 1, 1, f1=70.0)))
     assert (
-        standings(group)[0].verdict() == "Unpadded, no peer of equal F1 was timed in the same run as our ours"
+        rankings(group)[0].verdict()
+        == "Unpadded, no other toolchain's export of equal F1 was timed in the same run as our ours"
     )
     (group,) = collect(run(export("ours", 10, 40, rounds=UNEVEN), peer("level", 10, 40, rounds=EVEN)))
     level = "our ours and student-level are the fastest at equal F1, without a difference beyond noise"
-    assert standings(group)[0].verdict().endswith(level)
-    assert standings(collect(run(export("ours", 10, 40)))[0]) == []
+    assert rankings(group)[0].verdict().endswith(level)
+    assert rankings(collect(run(export("ours", 10, 40)))[0]) == []
 
 
 def test_ours_is_the_fastest_export_near_the_best_f1():
@@ -348,7 +350,7 @@ def test_ours_is_the_fastest_export_near_the_best_f1():
     good = export("good", 5, 5, f1=77.6)
     best = export("best", 9, 9, f1=78.0)
     (group,) = collect(run(rapid, good, best, peer("p", 9, 9)))
-    assert standings(group)[0].ours.entry.model == "good"
+    assert rankings(group)[0].ours.entry.model == "good"
 
 
 # Other targets
@@ -402,8 +404,8 @@ def test_a_target_is_compared_with_its_own_fp32_file():
         ("30.0", "3.00x (3.00–3.00)"),
     ]
     (table,) = view_tables(collect([*on_pi, failure("bad", **pi)]), "arm")
-    assert "bad on ssh:pi failed: cannot load it" in table.notes
-    assert "ssh:pi: Pi, 4 cores" in table.notes
+    assert "bad on ssh:pi failed: cannot load it" in table.footnotes
+    assert "ssh:pi: Pi, 4 cores" in table.footnotes
 
 
 # Training
@@ -438,7 +440,7 @@ def test_training_is_divided_by_what_each_case_names_round_by_round():
     low, high = map(float, re.fullmatch(r"3\.00x \((.*)–(.*)\)", ours["x"]).groups())
     assert 2 <= low < 3 < high <= 5
     assert (ours["padded to"], ours["over"]) == ("batch's longest", "theirs")
-    assert (dropout["x"], dropout["of attention"]) == ("0.50x (0.50–0.50)", "0.1")
+    assert (dropout["x"], dropout["attention dropout"]) == ("0.50x (0.50–0.50)", "0.1")
     assert (
         lines([speed("theirs", (2.0,) * 4), speed("ours", (4.0,) * 4, reference="theirs")], "training")[1][
             "x"
@@ -458,7 +460,7 @@ def test_results_of_a_phone_do_not_change_the_tables_of_the_cpu():
         with_phone, without = (
             view_tables(collect(results, newest_order(results)), view)[0] for results in (mixed, cpu)
         )
-        assert (records(with_phone), with_phone.notes) == (records(without), without.notes)
+        assert (records(with_phone), with_phone.footnotes) == (records(without), without.footnotes)
     assert [table.title for table in view_tables(collect(mixed), "latency")] == [
         "dev.json, 1,000 questions",
         str(PIXEL),
@@ -487,7 +489,7 @@ def test_a_phones_failure_is_listed_until_a_run_of_that_setting_succeeds():
     phone = {"target": "phone", "machine": PIXEL, "data": None, "bundle_sha256": "sha of int8"}
     broken = failure("int8", "out of memory", threads=4, lengths=384, **phone)
     (table,) = view_tables(collect([on_phone(), broken]), "latency")
-    assert "int8 (lengths 384, threads 4) failed: out of memory" in table.notes
+    assert "int8 (lengths 384, threads 4) failed: out of memory" in table.footnotes
     assert "int8 failed: out of memory" in Page(collect([on_phone(), broken])).render()
     assert newest_on_phone(collect([on_phone(), broken, on_phone(threads=4)])[0]) == [
         on_phone(),
@@ -534,7 +536,10 @@ def test_markers_are_replaced_and_nothing_else(tmp_path):
 def test_missing_or_wrong_markers_are_refused(text, tmp_path):
     path = tmp_path / "README.md"
     path.write_text(text)
-    with pytest.raises(OptionError, match=r"README\.md: needs one line <!-- results:begin dev -->"):
+    with pytest.raises(
+        OptionError,
+        match=r"README\.md: lacks the markers of the table; add one line <!-- results:begin dev -->",
+    ):
         check_markers(path, "dev")
 
 
@@ -552,13 +557,13 @@ def test_the_command_writes_prints_draws_and_refuses(tmp_path, capsys):
     for view, shown in (("family", False), ("summary", True)):
         assert ("student-openvino-int8" in main(TableConfig(rows, view=view, plot=svg))) == shown
         assert ("student-openvino-int8" in svg.read_text()) == shown
-    with pytest.raises(OptionError, match=r"no rows for the view summary of other\.json"):
+    with pytest.raises(OptionError, match=r"no results for the view summary of other\.json"):
         main(TableConfig(rows, data="other.json"))
     with pytest.raises(OptionError, match="--view"):
         TableConfig(rows, view="speed")
     phone = tmp_path / "phone.jsonl"
     append_result(phone, on_phone())
-    with pytest.raises(OptionError, match="no rows for the view summary; a phone's are in --view latency"):
+    with pytest.raises(OptionError, match="no results for the view summary; use --view latency"):
         main(TableConfig(phone))
     with pytest.raises(OptionError, match="the rows hold no latency"):
         main(TableConfig(phone, view="latency", plot=svg))

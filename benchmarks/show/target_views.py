@@ -1,0 +1,91 @@
+"""Tables of models computed on remote targets: boards reached by ssh, and emulated CPUs."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from benchmarks.results.rows import QEMU, SSH, UNPADDED, Failure, Latency, TargetAccuracy
+from benchmarks.results.stats import speedup
+from benchmarks.show.columns import quick_mark
+from benchmarks.show.groups import Group
+from benchmarks.show.tables import Column, Table, make_table
+from qa.evaluation.bootstrap import Interval
+
+
+@dataclass(frozen=True)
+class TargetLine:
+    """Scores and times of a model on a target, and those of its fp32 file there."""
+
+    result: TargetAccuracy | Failure
+    row: Latency | None
+    fp32: "TargetLine | None" = None
+
+    @property
+    def gain(self) -> Interval | float | None:
+        """The speed-up over the fp32 file in one run, or its ratio of instructions for the same windows."""
+        if self.fp32 is None:
+            return None
+        if self.row is not None and self.fp32.row is not None:
+            return 1.0 if self.row is self.fp32.row else speedup(self.fp32.row, self.row)
+        result = self.result
+        fp32 = self.fp32.result
+        if isinstance(result, Failure) or isinstance(fp32, Failure) or result.n_windows != fp32.n_windows:
+            return None
+        if not result.instructions_per_window or not fp32.instructions_per_window:
+            return None
+        return fp32.instructions_per_window / result.instructions_per_window
+
+
+COLUMNS = [
+    *(Column(name, f"result.{name}") for name in ("model", "target", "runtime", "precision")),
+    Column("embeddings", "result.embeddings", optional=True),
+    Column("questions", "result.n", ",.0f"),
+    Column("windows", "result.n_windows", ",.0f"),
+    Column("EM", "result.exact", ".2f"),
+    Column("F1", "result.f1", ".2f"),
+    Column("F1 ref", "result.reference_f1", ".2f"),
+    Column("max diff", "result.parity_max_abs", ".2g"),
+    Column("same spans", "result.same_spans", ".1f", 100, "%"),
+    Column("M instructions", "result.instructions_per_window", ",.1f", 1e-6),
+    Column("ms", "row.latency_ms_mean", ".1f", mark=quick_mark("row")),
+    Column("x fp32", "gain", ".2f", unit="x", mark=quick_mark("row")),
+]
+FOOTNOTES = (
+    "reference: the same runtime, file and windows on the machine of the command; F1 ref: its F1; max diff: "
+    "largest difference of a logit from it; same spans: windows with the same best span",
+    "M instructions: millions per window, mean, in the runtime call with 1 thread; ms: mean of that call, 1 "
+    "thread, unpadded",
+    "x fp32: ratio of the instructions, or of the mean times (95% interval over rounds in turns), of the "
+    "same model's fp32 file there in the same runtime",
+)
+
+
+def arm_tables(groups: Sequence[Group]) -> list[Table]:
+    """Return a table for each data set, with a line for each model and target from its newest result."""
+    by_data: dict[str, list[TargetLine]] = {}
+    for group in groups:
+        if group.data is not None and (lines := _target_lines(group)):
+            by_data.setdefault(group.data, []).extend(lines)
+    tables = []
+    for data, lines in by_data.items():
+        results = [line.result for line in lines]
+        machines = (f"{r.target}: {r.machine}" for r in results if r.runtime)
+        references = (f"reference: {r.reference}" for r in results if isinstance(r, TargetAccuracy))
+        failures = (f"{r.model} on {r.target} failed: {r.error}" for r in results if isinstance(r, Failure))
+        footnotes = [*FOOTNOTES, *dict.fromkeys(machines), *dict.fromkeys(references), *failures]
+        tables.append(make_table(data, COLUMNS, lines, footnotes))
+    return tables
+
+
+def _target_lines(group: Group) -> list[TargetLine]:
+    """Return a line for each model of a remote target, in the order of first appearance."""
+    if not group.target.startswith((SSH, QEMU)):
+        return []
+    newest = {r.model: r for r in group.results if isinstance(r, TargetAccuracy | Failure)}
+    times = {(e.model, e.newest.bundle_sha256): e.at(UNPADDED) for e in group.entries}
+    lines = [TargetLine(r, times.get((r.model, r.bundle_sha256))) for r in newest.values()]
+
+    def family(line: TargetLine) -> tuple[object, ...]:
+        return line.result.runtime, line.result.made_from or line.result.bundle_sha256
+
+    fp32 = {family(line): line for line in lines if line.result.precision == "fp32"}
+    return [TargetLine(line.result, line.row, fp32.get(family(line))) for line in lines]

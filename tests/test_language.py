@@ -11,12 +11,6 @@ PAGES = [
     ROOT / "benchmarks/results/README.md",
     *sorted((ROOT / "docs").rglob("*.md")),
 ]
-# Pages still to be written in plain English.
-UNCONVERTED = (
-    "docs/results/football.md",
-    "docs/results/heads.md",
-)
-CONVERTED = [page for page in PAGES if str(page.relative_to(ROOT)) not in UNCONVERTED]
 # Old words, and what to write instead.
 INSTEAD = {
     r"\b(on|with) the (int8 |int4 )?grid\b|\bgrid of integers\b": "QAT, fake quantization",
@@ -71,7 +65,7 @@ def words_of(sentence):
     return re.findall(r"\S*\w\S*", sentence)
 
 
-@pytest.mark.parametrize("page", CONVERTED, ids=lambda page: str(page.relative_to(ROOT)))
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_sentences_are_short(page):
     long = [
         f"{page.name}:{number}: {len(words_of(sentence))} words: {sentence}"
@@ -82,7 +76,7 @@ def test_sentences_are_short(page):
     assert long == []
 
 
-@pytest.mark.parametrize("page", CONVERTED, ids=lambda page: str(page.relative_to(ROOT)))
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_pages_use_the_agreed_words(page):
     old = [
         f"{page.name}:{number}: {match[0]!r}; write {instead}"

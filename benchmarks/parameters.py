@@ -22,11 +22,12 @@ from transformers import (
 
 from benchmarks.show.tables import Table, check_markers, number, show, text_table
 from qa.base.cli import run_command
-from qa.models.architectures import ENCODERS, WHOLE_MODELS
+from qa.data.origins import MINILM as MINILM_NAME
+from qa.models.architectures import encoder_type
 from qa.models.encoders import Encoder
 from qa.models.heads import HEADS, build_head
 from qa.models.model import QAModel
-from qa.models.pretrained import EMBEDDED
+from qa.models.standalone import STANDALONE_MODELS
 
 MARKERS_NAME = "parameters"
 # Hub names, with what their published configurations say of sizes; transformers' defaults are bert-base's and
@@ -40,7 +41,7 @@ ENCODER_CONFIGS = {
     "albert-base-v2": AlbertConfig(hidden_size=768, num_attention_heads=12, intermediate_size=3072),
     "google/mobilebert-uncased": MobileBertConfig(),
     "microsoft/MiniLM-L12-H384-uncased": BertConfig(**MINILM, num_hidden_layers=12),
-    EMBEDDED: BertConfig(**MINILM, num_hidden_layers=6),
+    MINILM_NAME: BertConfig(**MINILM, num_hidden_layers=6),
 }
 HEAD_WIDTHS = {"MiniLM": 384, "BERT-base": 768}
 
@@ -74,8 +75,8 @@ def model_table() -> Table:
         layers = str(config.num_hidden_layers)
         width = str(config.hidden_size)
         cells.append((name, config.model_type, layers, width, millions(total), millions(inside)))
-    for name in WHOLE_MODELS:
-        config = ENCODERS[name].config_class()
+    for name in STANDALONE_MODELS:
+        config = encoder_type(name).config_class()
         counts = QAModel(Encoder(config), name).count_parameters()
         cells.append(
             (

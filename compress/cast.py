@@ -13,14 +13,11 @@ from typing import Annotated
 
 from tyro.conf import arg
 
-from compress.qat.fake_quant import grid_columns
-from distill.derive import derive
 from qa.base.cli import check_option, run_command
 from qa.bundles.bundle import Bundle, refuse_existing
 from qa.bundles.hf_import import open_model, output_beside
 from qa.evaluation.scores import load_eval
 from qa.formats.precision import PRECISIONS
-from qa.models.model import QAModel
 
 STORED = tuple(
     name for name, precision in PRECISIONS.items() if name != "fp32" and "pytorch" in precision.meaning
@@ -59,6 +56,10 @@ class StoreConfig:
 
 def main(config: StoreConfig) -> Bundle:
     """Open the parent, save it again; prints both sizes."""
+    from compress.qat.fake_quant import grid_columns
+    from distill.derive import derive
+    from qa.models.model import QAModel
+
     out = config.out or output_beside(config.model, config.weights)
     refuse_existing(out)
     eval_data = load_eval(config.eval_data)

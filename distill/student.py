@@ -10,7 +10,7 @@ from tokenizers import Tokenizer
 from distill.training.losses import matching_layer
 from qa.base.cli import check_option
 from qa.base.errors import OptionError
-from qa.models.architectures import ENCODERS
+from qa.models.architectures import encoder_type
 from qa.models.encoders import Encoder
 from qa.models.model import QAModel
 from qa.models.surgery import shrink_to
@@ -66,7 +66,7 @@ def standalone_student(name: str, teacher: QAModel, tokenizer: Tokenizer, seed: 
     """A fresh whole model that reads the teacher's tokens and starts from its word vectors; `sizes` override
     its config's."""
     words = teacher.encoder.model.get_input_embeddings().weight
-    config = ENCODERS[name].config_class(vocab_size=words.shape[0], word_size=words.shape[1], **sizes)
+    config = encoder_type(name).config_class(vocab_size=words.shape[0], word_size=words.shape[1], **sizes)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         student = QAModel(Encoder(config), name, teacher.activation)

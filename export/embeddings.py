@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from compress.embeddings import compress_words
+from compress.product_quantization import compress_words
 from compress.scales import least_squares_bounds
 from qa.base.errors import OptionError
 from qa.formats.precision import GROUP_SIZES, INTEGER_BITS, TABLE_FORMS

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from tyro.conf import arg
 
-from compress.embeddings import token_counts
+from compress.product_quantization import token_counts
 from export.embeddings import check_form, store_words
 from export.parity import check_parity, limits_of, probe_tolerance, probe_windows, real_windows, window_logits
 from qa.base.cli import check_option

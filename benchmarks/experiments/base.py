@@ -21,16 +21,17 @@ from benchmarks.results.rows import CPU, Accuracy, Data, Failure, ResultFile, Ru
 from benchmarks.show.tables import Table, as_markdown, as_text, check_markers, write_marked
 from distill.stage import DataSplits, save_model
 from distill.training.objectives import supervised
-from distill.training.trainer import Trainer, TrainingOptions
+from distill.training.options import TrainingOptions
+from distill.training.trainer import Trainer
 from qa.base import sampling
 from qa.base.cli import check_option, one_line
 from qa.base.errors import BundleError, UnsupportedExport
 from qa.base.files import file_sha256, write_whole
 from qa.bundles.bundle import Bundle, open_bundle
 from qa.data.metrics import question_scores
+from qa.data.origins import MINILM
 from qa.data.squad import Example
 from qa.models.model import QAModel
-from qa.models.pretrained import EMBEDDED
 from qa.runtime.runtimes import load_runtime
 from qa.text.features import Window
 from qa.text.settings import QASettings
@@ -40,7 +41,7 @@ from qa.text.settings import QASettings
 class ExperimentConfig:
     """Options of every experiment that trains models."""
 
-    encoder: str = EMBEDDED
+    encoder: str = MINILM
     """Pre-trained encoder: minilm-l6 (from an installed wheel), a hub name, or a folder."""
     layers: int | None = None
     """Keep this many of its layers, evenly chosen; all when not given."""

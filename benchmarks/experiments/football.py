@@ -30,7 +30,7 @@ from benchmarks.measure.command_line import command_line_of, note
 from benchmarks.results.rows import AnyResult, Failure, ResultFile, exit_if_failed
 from distill.stage import disable_attention_dropout, fresh_model, load_splits
 from distill.student import same_tokens
-from distill.training.trainer import TrainingOptions
+from distill.training.options import TrainingOptions
 from qa.base.cli import check_option, run_command
 from qa.base.errors import OptionError, SquadFormatError
 from qa.base.files import file_sha256

@@ -52,17 +52,17 @@ from benchmarks.results.rows import (
 )
 from distill.stage import fresh_model, load_splits
 from distill.student import standalone_student
+from distill.training.options import TrainingOptions
 from distill.training.precision import resolve_precision
-from distill.training.trainer import TrainingOptions
 from qa.base.cli import check_option, run_command
 from qa.base.files import file_sha256
 from qa.bundles.bundle import Bundle, open_bundle
 from qa.data.datasets import EMBEDDED, SQUAD_FILES
 from qa.formats.precision import OF_FLAG
-from qa.models.architectures import WHOLE_MODELS
 from qa.models.heads import HEADS
 from qa.models.model import QAModel
 from qa.models.pretrained import find_encoder, load_encoder
+from qa.models.standalone import STANDALONE_MODELS
 from qa.runtime.runtimes import load_runtime
 from qa.text.features import Window, make_windows
 from qa.text.settings import QASettings
@@ -75,7 +75,7 @@ EXPORTS = (("onnx", "none"), ("onnx", "int8"), ("tflite", "none"), ("tflite", "i
 class HeadsConfig(ExperimentConfig):
     """Which heads, on which encoder, trained how long on what."""
 
-    heads: tuple[str, ...] = (*HEADS, *WHOLE_MODELS)
+    heads: tuple[str, ...] = (*HEADS, *STANDALONE_MODELS)
     """Heads to train, and whole models; all are compared with linear, so it should be among them."""
     seeds: tuple[int, ...] = (0,)
     """Seeds of fresh weights, order and dropout: each makes a model of every head. Exports are those of the
@@ -109,10 +109,10 @@ class HeadsConfig(ExperimentConfig):
         )
         for head in self.heads:
             check_option(
-                head in (*HEADS, *WHOLE_MODELS),
+                head in (*HEADS, *STANDALONE_MODELS),
                 "--heads",
                 head,
-                f"one of {', '.join((*HEADS, *WHOLE_MODELS))}",
+                f"one of {', '.join((*HEADS, *STANDALONE_MODELS))}",
             )
         for head in self.repeat or ():
             check_option(head in self.heads, "--repeat", head, "one of --heads")
@@ -153,7 +153,7 @@ class HeadModel:
     def options(self, n_windows: int) -> TrainingOptions:
         """For a training set of `n_windows`: as many epochs as give the windows to see."""
         shared = self.training
-        whole = self.head in WHOLE_MODELS
+        whole = self.head in STANDALONE_MODELS
         n_steps, n_batches = (-(-n // shared["batch_size"]) for n in (shared["windows"], n_windows))
         return TrainingOptions(
             WHOLE_MODEL_RATE if whole else shared["learning_rate"],
@@ -168,7 +168,7 @@ class HeadModel:
     def fresh(self, encoder_folder: Path) -> QAModel:
         """The untrained model; a whole one starts from the encoder's word vectors."""
         encoder = self.training["encoder"]
-        if self.head not in WHOLE_MODELS:
+        if self.head not in STANDALONE_MODELS:
             return fresh_model(
                 encoder, encoder_folder, self.head, seed=self.seed, n_layers=self.training["layers"]
             )

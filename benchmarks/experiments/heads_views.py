@@ -25,7 +25,7 @@ from benchmarks.show.tables import UNKNOWN, Table, number, text_table
 from qa.base.files import write_whole
 from qa.data.squad import Example
 from qa.evaluation.bootstrap import LEVEL, N_RESAMPLES, Interval
-from qa.models.architectures import WHOLE_MODELS
+from qa.models.standalone import STANDALONE_MODELS
 
 REFERENCE = "linear"
 MARKERS_NAME = "zoo"
@@ -246,7 +246,7 @@ def conditions(results: HeadsResults) -> list[str]:
         f"EM and F1 in PyTorch fp32, means over the seeds; interval: bootstrap over articles, "
         f"{N_RESAMPLES:,} resamples",
     ]
-    whole = [head for head in results.heads if head in WHOLE_MODELS]
+    whole = [head for head in results.heads if head in STANDALONE_MODELS]
     if whole:
         notes.append(
             f"{', '.join(whole)}: whole models of fresh weights and the encoder's word vectors, at a rate of "
@@ -307,7 +307,7 @@ def comparison_table(results: HeadsResults) -> Table | None:
 def plot_of(heads: Mapping[str, tuple[int, Interval]]) -> Plot:
     """F1 with its interval against the parameters of the head, both by its name. Whole models have no head
     and are left out."""
-    shown = {head: found for head, found in heads.items() if head not in WHOLE_MODELS and found[0]}
+    shown = {head: found for head, found in heads.items() if head not in STANDALONE_MODELS and found[0]}
     points = [Point(head, n, f"{n:,}", f1.mean, f1, "torch", "fp32") for head, (n, f1) in shown.items()]
     return Plot("Heads", f"parameters of the head; lines: {LEVEL:.0%} intervals", points)
 

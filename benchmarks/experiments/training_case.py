@@ -26,9 +26,10 @@ from benchmarks.measure.plan import sample_windows
 from benchmarks.measure.worker import resident_mb
 from distill.student import student_from_layers
 from distill.training.batches import to_tensors
-from distill.training.objectives import Distillation, DistillationWeights, supervised
+from distill.training.objectives import Distillation, supervised
+from distill.training.options import DistillationWeights, TrainingOptions
 from distill.training.teacher_logits import Teacher, TeacherLogits
-from distill.training.trainer import LossFunction, Trainer, TrainingOptions, make_accelerator
+from distill.training.trainer import LossFunction, Trainer, make_accelerator
 from qa.base.cli import one_line
 from qa.base.errors import OptionError, PocketQAError
 from qa.bundles.bundle import open_bundle

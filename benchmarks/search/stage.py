@@ -16,12 +16,11 @@ from tqdm import tqdm
 from benchmarks.search.candidates import Candidate, Form, plot, table, trials
 from benchmarks.search.simulate import as_trained, f1_scores, known_forms, simulated, word_forms
 from benchmarks.show.plots import as_svg
-from compress.embeddings import token_counts
+from compress.product_quantization import token_counts
 from distill.prune_plan.importance import Importance, equal_importance, measure_importance, sample_windows
 from distill.prune_plan.width import cut, width_facts
 from distill.stage import distil, load_splits, save_model, summary, without_autocast, work_folder
-from distill.training.objectives import DistillationWeights
-from distill.training.trainer import TrainingOptions
+from distill.training.options import DistillationWeights, TrainingOptions
 from export.tflite.stage import CALIBRATION_WINDOWS, check_converter, convert_to
 from export.tflite.times import measure
 from qa.base.cli import check_option

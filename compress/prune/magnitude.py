@@ -4,38 +4,19 @@ Weights of the smallest magnitude over all of the model's Linears and LSTMs are 
 The arrays keep their shape: the file compresses better, and nothing runs faster on dense kernels.
 """
 
-from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from compress.prune.method import PruningMethod
+from compress.prune.stage import MagnitudeFlags
 from distill.training.trainer import AfterStep
-from qa.base.cli import check_option
 from qa.models.model import QAModel
-
-
-@dataclass(frozen=True, kw_only=True)
-class MagnitudeFlags:
-    """Options of magnitude pruning."""
-
-    sparsity: float = 0.8
-    """Magnitude: share of the weights of Linears and LSTMs set to zero, in (0, 1)."""
-    iterations: int = 1
-    """Magnitude: stages in which that share is reached during recovery; 1 is one-shot."""
-
-    def check_magnitude(self) -> None:
-        """OptionError for values that cannot work."""
-        check_option(0 < self.sparsity < 1, "--sparsity", self.sparsity, "in (0, 1)")
-        check_option(self.iterations >= 1, "--iterations", self.iterations, "at least 1")
 
 
 class Magnitude(PruningMethod[MagnitudeFlags]):
     """Sets weights to zero while the model recovers."""
-
-    suffix = "sparse"
-    in_words = "single weights set to zero"
 
     def depends_on(self) -> tuple[Any, ...]:
         """Its options."""

@@ -15,11 +15,6 @@ Flags = TypeVar("Flags")
 class PruningMethod(Generic[Flags]):
     """One method with its `flags`, a dataclass that the options of compress.prune.stage are made of."""
 
-    suffix: str
-    """Of the name of the result."""
-    in_words: str
-    """What it does, for the help."""
-
     def __init__(self, flags: Flags) -> None:
         self.flags = flags
 

@@ -1,32 +1,47 @@
-"""Options and steps of `python -m compress.prune`."""
+"""Options of `python -m compress.prune`, and the registry of pruning methods."""
 
-import time
-import zlib
-from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, NamedTuple
 
-import torch
 from tyro.conf import arg
 
-from compress.prune.magnitude import Magnitude, MagnitudeFlags, share_of_zeros
-from compress.prune.method import PruningMethod
-from compress.prune.structured import Structured
-from compress.recovery import RecoveryFlags, finished_before, open_with_teacher
-from distill.prune_plan.importance import sample_windows
-from distill.prune_plan.width import WidthFlags
-from distill.stage import distil, load_splits, save_model, summary, to_align, without_autocast, work_folder
-from distill.training.batches import model_inputs, to_tensors
+from compress.options import RecoveryFlags
+from distill.prune_plan.options import WidthFlags
 from qa.base.cli import check_option
 from qa.bundles.bundle import Bundle
-from qa.models.model import QAModel
-from qa.text.features import Window, make_windows
 
-METHODS: dict[str, type[PruningMethod[Any]]] = {"structured": Structured, "magnitude": Magnitude}
+
+class Method(NamedTuple):
+    """A pruning method."""
+
+    suffix: str
+    """Name ending of the result."""
+    in_words: str
+    """What it does, for the help."""
+    steps: str | type
+    """Subclass of compress.prune.method.PruningMethod; or its module:name, imported when it is used."""
+
+
+METHODS = {
+    "structured": Method("pruned", "heads and neurons removed", "compress.prune.structured:Structured"),
+    "magnitude": Method("sparse", "single weights set to zero", "compress.prune.magnitude:Magnitude"),
+}
 METHOD_HELP = f"{' or '.join(f'{name} ({method.in_words})' for name, method in METHODS.items())}."
-SPEED_WINDOWS = 24
-CHUNK = 1 << 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class MagnitudeFlags:
+    """Options of magnitude pruning."""
+
+    sparsity: float = 0.8
+    """Magnitude: share of the weights of Linears and LSTMs set to zero, in (0, 1)."""
+    iterations: int = 1
+    """Magnitude: stages in which that share is reached during recovery; 1 is one-shot."""
+
+    def check_magnitude(self) -> None:
+        """OptionError for values that cannot work."""
+        check_option(0 < self.sparsity < 1, "--sparsity", self.sparsity, "in (0, 1)")
+        check_option(self.iterations >= 1, "--iterations", self.iterations, "at least 1")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,97 +62,13 @@ class PruneConfig(RecoveryFlags, WidthFlags, MagnitudeFlags):
         self.weights()
 
     @property
-    def pruning(self) -> PruningMethod[Any]:
-        """The method with its options."""
-        return METHODS[self.method](self)
-
-    @property
     def suffix(self) -> str:
-        """What was done, for the name of the result."""
-        return self.pruning.suffix
-
-
-def speed_ratio(before: QAModel, after: QAModel, windows: Sequence[Window]) -> float:
-    """Time of `before` over time of `after` in PyTorch, window by window in turn; above 1 is faster."""
-    totals = [0.0, 0.0]
-    batches = [model_inputs(to_tensors([w])) for w in windows]
-    with torch.inference_mode():
-        for round_number in range(3):  # the first warms up
-            for batch in batches:
-                for which, model in enumerate((before.eval(), after.eval())):
-                    began = time.perf_counter()
-                    model(**batch)
-                    totals[which] += (time.perf_counter() - began) if round_number else 0.0
-    return totals[0] / totals[1]
-
-
-def compressed_bytes(path: Path) -> int:
-    """Size of a file under zlib level 6: what a download or an APK would carry."""
-    compressor = zlib.compressobj(6)
-    total = 0
-    with open(path, "rb") as stream:
-        while block := stream.read(CHUNK):
-            total += len(compressor.compress(block))
-    return total + len(compressor.flush())
-
-
-def gains(parent: Bundle, bundle: Bundle, ratio: float) -> str:
-    """What pruning bought of a file's size and of time."""
-    sizes = [
-        f"{b.weights.stat().st_size / 1e6:.1f} MB in {b.precision} ({compressed_bytes(b.weights) / 1e6:.1f} "
-        "compressed)"
-        for b in (parent, bundle)
-    ]
-    return f"file {' -> '.join(sizes)}; PyTorch fp32 runs {ratio:.2f} times as fast on real windows"
+        """Name ending of the result."""
+        return METHODS[self.method].suffix
 
 
 def main(config: PruneConfig) -> Bundle:
-    """Open the parent, prune, recover, save; prints what it bought."""
-    done = finished_before(config, "compress.prune.stage")
-    if done is not None:
-        return done
-    out = config.target
-    method = config.pruning
-    parent, teacher = open_with_teacher(config)
-    splits = load_splits(config.data, config.eval_data)
-    before = QAModel.from_pretrained(parent.path)
-    model = QAModel.from_pretrained(parent.path)
-    model.encoder.check_length(parent.settings.max_length)
-    method.check(model, parent.settings.max_length)
-    windows = make_windows(splits.train, parent.tokenizer(), parent.settings, progress=True)
-    pruned = method.prune(model, before, windows, parent.settings.max_length, work_folder(out), config.seed)
-    trainer = distil(
-        model,
-        teacher,
-        windows,
-        splits.train_file,
-        options=config.options(),
-        weights=config.weights(),
-        aligned=to_align(teacher, parent.tokenizer(), splits.train),
-        cache=config.cache,
-        work=work_folder(out),
-        name="recovery",
-        depends_on={"model": parent.sha256, "pruning": method.depends_on()},
-        after_step=method.after_step(model),
-    )
-    trainer.train(config.resume)
-    ratio = speed_ratio(before, without_autocast(model), sample_windows(windows, SPEED_WINDOWS, config.seed))
-    pruning = {"method": config.method, **pruned, "zeros": share_of_zeros(model), "torch_speed_ratio": ratio}
-    bundle = save_model(
-        model,
-        out,
-        splits,
-        stage="prune",
-        config=config,
-        tokenizer=parent.path,
-        parent=parent,
-        settings=parent.settings,
-        pruning=pruning,
-        recovered_against=teacher.reference(),
-        training_precision=trainer.options.precision,
-    )
-    trainer.finish()
-    print(summary(bundle))
-    print(method.report(before, model))
-    print(gains(parent, bundle, ratio))
-    return bundle
+    """Open the parent, prune, recover, save, and print what it gained."""
+    from compress.prune.steps import prune
+
+    return prune(config)

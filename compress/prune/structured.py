@@ -7,16 +7,14 @@ from typing import Any
 
 from compress.prune.method import PruningMethod
 from distill.prune_plan.importance import sample_windows
-from distill.prune_plan.width import WidthFlags, check_narrow, narrow
+from distill.prune_plan.options import WidthFlags
+from distill.prune_plan.width import check_narrow, narrow
 from qa.models.model import QAModel
 from qa.text.features import Window
 
 
 class Structured(PruningMethod[WidthFlags]):
     """Removes the least important heads and neurons before recovery."""
-
-    suffix = "pruned"
-    in_words = "heads and neurons removed"
 
     def depends_on(self) -> tuple[Any, ...]:
         """Its options."""

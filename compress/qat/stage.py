@@ -1,22 +1,14 @@
-"""Options and steps of `python -m compress.qat`."""
+"""Options of `python -m compress.qat`."""
 
-import sys
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-import numpy as np
 from tyro.conf import arg
 
-from compress.qat.fake_quant import Grid, float_modules, norms_before
-from compress.qat.gptq import round_with_feedback
-from compress.recovery import RecoveryFlags, finished_before, open_with_teacher
-from distill.stage import distil, load_splits, save_model, summary, to_align, work_folder
-from distill.training.trainer import CHECKPOINT
+from compress.options import RecoveryFlags
 from qa.base.cli import check_option
 from qa.bundles.bundle import Bundle
 from qa.formats.precision import INTEGER_BITS
-from qa.models.model import QAModel
-from qa.text.features import make_windows
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,60 +48,7 @@ class QuantizeAwareConfig(RecoveryFlags):
 
 
 def main(config: QuantizeAwareConfig) -> Bundle:
-    """Open the parent, round, train, save; prints the result's summary."""
-    done = finished_before(config, "compress.qat.stage")
-    if done is not None:
-        return done
-    out = config.target
-    parent, teacher = open_with_teacher(config)
-    splits = load_splits(config.data, config.eval_data)
-    before = QAModel.from_pretrained(parent.path)
-    model = QAModel.from_pretrained(parent.path)
-    model.encoder.check_tflite()
-    model.encoder.check_length(parent.settings.max_length)
-    for name in float_modules(model):
-        print(
-            f"{name} modules train in float, whatever the export makes of them: only Linears and tables "
-            "round",
-            file=sys.stderr,
-        )
-    windows = make_windows(splits.train, parent.tokenizer(), parent.settings, progress=True)
-    grid = Grid(model, config.quantize, norms_before(model))
-    goes_on = config.resume and config.epochs > 0 and (work_folder(out) / CHECKPOINT).is_file()
-    if config.calibration_windows and not goes_on:
-        chosen = np.random.default_rng(config.seed).permutation(len(windows))[: config.calibration_windows]
-        round_with_feedback(model, grid, before, [windows[i] for i in chosen])
-    trainer = None
-    if config.epochs > 0:
-        trainer = distil(
-            model,
-            teacher,
-            windows,
-            splits.train_file,
-            options=config.options(),
-            weights=config.weights(),
-            aligned=to_align(teacher, parent.tokenizer(), splits.train),
-            cache=config.cache,
-            work=work_folder(out),
-            name="quantization",
-            depends_on={"model": parent.sha256, **config.depends_on()},
-        )
-        trainer.train(config.resume)
-    grid.settle()
-    bundle = save_model(
-        model,
-        out,
-        splits,
-        stage="quantize",
-        config=config,
-        tokenizer=parent.path,
-        parent=parent,
-        settings=parent.settings,
-        grid={"precision": config.quantize},
-        recovered_against=teacher.reference(),
-        training_precision=trainer.options.precision if trainer else None,
-    )
-    if trainer:
-        trainer.finish()
-    print(summary(bundle))
-    return bundle
+    """Open the parent, round, train, save, and print the result's summary."""
+    from compress.qat.steps import train
+
+    return train(config)

@@ -6,12 +6,10 @@ training.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 from torch import Tensor
-from tyro.conf import arg
 
 from distill.prune_plan.allocation import (
     NEURON_MULTIPLE,
@@ -23,102 +21,22 @@ from distill.prune_plan.allocation import (
 )
 from distill.prune_plan.costs import file_costs, time_costs
 from distill.prune_plan.importance import IMPORTANCE, Importance, equal_importance, kept_importance
-from qa.base.cli import check_option
-from qa.formats.precision import INTEGER_BITS, TABLE_FORMS
+from distill.prune_plan.options import KEEP_FFN, KEEP_HEADS, WidthFlags
 from qa.models.model import QAModel
 from qa.models.surgery import keep_heads, keep_neurons
 from qa.text.features import Window
 
-# Without a target: shares, not a size or a time, since these suit any teacher. They leave half of a MiniLM's
-# layers.
-KEEP_HEADS = 0.67
-KEEP_FFN = 0.5
-TARGET_EMBEDDINGS_HELP = (
-    f"Word table that --target-mb is meant for: {', '.join(TABLE_FORMS)}; by default as the precision."
-)
 
-
-@dataclass(frozen=True, kw_only=True)
-class WidthFlags:
-    """Options of every stage that cuts a model in width."""
-
-    keep_heads: float | None = None
-    """Share of attention heads kept, over all layers, in (0, 1]; 0.67 without a target."""
-    keep_ffn: float | None = None
-    """Share of feed-forward neurons kept, over all layers, in (0, 1]; 0.5 without a target."""
-    target_mb: float | None = None
-    """Keep what fits in so many MB (millions of bytes) of exported TFLite file, with its package."""
-    target_ms: float | None = None
-    """Keep what computes the longest window in so many milliseconds, by --times; with --target-mb, what keeps
-    within both."""
-    target_quantize: Annotated[
-        str, arg(help=f"Precision that --target-mb is meant for: {' or '.join(INTEGER_BITS)}.")
-    ] = "int8"
-    target_embeddings: Annotated[str | None, arg(help=TARGET_EMBEDDINGS_HELP)] = None
-    times: Path | None = None
-    """Table of measured times that --target-ms goes by; python -m export.tflite.times makes it."""
-    importance_windows: int = 256
-    """Training windows on which importance is measured."""
-
-    def check_width(self) -> None:
-        """OptionError for values that cannot work."""
-        shares = ("keep_heads", "keep_ffn")
-        targets = ("target_mb", "target_ms")
-        given = [name for name in (*shares, *targets) if getattr(self, name) is not None]
-        flags = {name: "--" + name.replace("_", "-") for name in given}
-        for name in given:
-            value = getattr(self, name)
-            check_option(0 < value <= 1 or name in targets, flags[name], value, "in (0, 1]")
-            check_option(0 < value < float("inf"), flags[name], value, "above 0 and finite")
-            check_option(
-                name in targets or not self.has_target, flags[name], value, "left out when a target is given"
-            )
-        both = (self.target_ms is None) == (self.times is None)
-        check_option(
-            both,
-            "--target-ms",
-            self.target_ms,
-            "given together with --times FILE, which python -m export.tflite.times makes",
-        )
-        check_option(
-            self.target_quantize in INTEGER_BITS,
-            "--target-quantize",
-            self.target_quantize,
-            " or ".join(INTEGER_BITS),
-        )
-        table = self.target_embeddings
-        check_option(
-            table is None or table in TABLE_FORMS,
-            "--target-embeddings",
-            table,
-            f"one of {', '.join(TABLE_FORMS)}",
-        )
-        check_option(
-            self.importance_windows >= 1, "--importance-windows", self.importance_windows, "at least 1"
-        )
-
-    @property
-    def has_target(self) -> bool:
-        """Whether the width follows from a size or a time."""
-        return self.target_mb is not None or self.target_ms is not None
-
-    @property
-    def names_width(self) -> bool:
-        """Whether any option says how wide."""
-        return self.has_target or self.keep_heads is not None or self.keep_ffn is not None
-
-    def targets(self, model: QAModel, max_length: int) -> list[Target]:
-        """What the narrower model is to keep within."""
-        found = []
-        if self.target_mb is not None:
-            own = getattr(model.encoder.words, "form", None)  # of a table that is compressed already
-            costs = file_costs(
-                model, self.target_quantize, self.target_embeddings or own or self.target_quantize
-            )
-            found.append(Target("mb", self.target_mb, costs))
-        if self.target_ms is not None and self.times is not None:
-            found.append(Target("ms", self.target_ms, time_costs(model, self.times, max_length)))
-        return found
+def targets_of(flags: WidthFlags, model: QAModel, max_length: int) -> list[Target]:
+    """Return the limits of size and time that the flags give, with the costs of this model's units."""
+    targets = []
+    if flags.target_mb is not None:
+        form = flags.target_embeddings or getattr(model.encoder.words, "form", None) or flags.target_quantize
+        costs = file_costs(model, flags.target_quantize, form)
+        targets.append(Target("mb", flags.target_mb, costs))
+    if flags.target_ms is not None and flags.times is not None:
+        targets.append(Target("ms", flags.target_ms, time_costs(model, flags.times, max_length)))
+    return targets
 
 
 def narrow(
@@ -136,7 +54,7 @@ def narrow(
     folder `work` keeps it.
     """
     importance = kept_importance(trained, windows, work / IMPORTANCE)
-    targets = flags.targets(model, max_length)
+    targets = targets_of(flags, model, max_length)
     width = choose_width(importance, targets, flags)
     cut(model, width)
     return width_facts(importance, width, len(windows)) | {
@@ -148,7 +66,7 @@ def check_narrow(model: QAModel, max_length: int, flags: WidthFlags, instead: st
     """OptionError when the model cannot be cut as the flags say, or at all, for which `instead` is what to
     do."""
     model.encoder.check_prunable(instead)
-    choose_width(equal_importance(model), flags.targets(model, max_length), flags)
+    choose_width(equal_importance(model), targets_of(flags, model, max_length), flags)
 
 
 def choose_width(importance: Importance, targets: Sequence[Target], flags: WidthFlags) -> Width:

@@ -1,33 +1,13 @@
 """What is minimized: the gold answers alone (a teacher), or gold answers and a teacher's view together (a
 student)."""
 
-from dataclasses import dataclass
-
 import numpy as np
 from torch import Tensor, nn
 
 from distill.training.batches import model_inputs
 from distill.training.losses import hard_loss, hidden_loss, soft_loss
+from distill.training.options import DistillationWeights
 from distill.training.teacher_logits import TeacherLogits
-from qa.base.cli import check_option
-
-INFINITY = float("inf")
-
-
-@dataclass(frozen=True)
-class DistillationWeights:
-    """loss = alpha hard + (1 - alpha) soft + hidden_weight hidden; soft at `temperature`."""
-
-    alpha: float
-    temperature: float
-    hidden_weight: float
-
-    def __post_init__(self) -> None:
-        check_option(0 <= self.alpha <= 1, "--alpha", self.alpha, "in [0, 1]")
-        check_option(0 < self.temperature < INFINITY, "--temperature", self.temperature, "above 0 and finite")
-        check_option(
-            0 <= self.hidden_weight < INFINITY, "--hidden-weight", self.hidden_weight, "at least 0 and finite"
-        )
 
 
 def supervised(model: nn.Module, batch: dict[str, Tensor], indices: np.ndarray) -> dict[str, Tensor]:

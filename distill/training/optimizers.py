@@ -13,21 +13,13 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from qa.base.cli import check_option
-
 # What an optimizer keeps for each parameter, besides the number of steps; Adafactor has the last only of
 # vectors.
 STATE_KEYS = {
     "adamw": ("exp_avg", "exp_avg_sq"),
     "adafactor": ("exp_avg_sq_row", "exp_avg_sq_col", "exp_avg_sq"),
 }
-OPTIMIZERS = tuple(STATE_KEYS)
 CLIPS_GRADIENTS = {"adamw": True, "adafactor": False}
-
-
-def check_optimizer(name: str) -> None:
-    """OptionError that lists the known optimizers, unless `name` is one."""
-    check_option(name in OPTIMIZERS, "--optimizer", name, f"one of {', '.join(OPTIMIZERS)}")
 
 
 def build_optimizer(

@@ -4,18 +4,11 @@ elsewhere.
 
 import torch
 
-from qa.base.cli import check_option
+from distill.training.options import AUTO, check_precision
 
-AUTO = "auto"
-PRECISIONS = (AUTO, "bf16", "fp32")
 # x86 CPUs that multiply bf16 have one of these (names of torch.cpu.get_capabilities). Others convert on the
 # way, and a step then takes about three times as long as in fp32.
 CPU_CAPABILITIES = ("avx512_bf16", "amx_bf16")
-
-
-def check_precision(wanted: str) -> None:
-    """OptionError unless it is one of PRECISIONS."""
-    check_option(wanted in PRECISIONS, "--precision", wanted, f"one of {', '.join(PRECISIONS)}")
 
 
 def resolve_precision(wanted: str) -> str:

@@ -12,7 +12,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -33,12 +33,11 @@ from distill.training.optimizers import (
     CLIPS_GRADIENTS,
     STATE_KEYS,
     build_optimizer,
-    check_optimizer,
     restored_state,
     state_tensors,
 )
-from distill.training.precision import check_precision, resolve_precision
-from qa.base.cli import check_option
+from distill.training.options import TrainingOptions
+from distill.training.precision import resolve_precision
 from qa.base.errors import OptionError
 from qa.base.files import check_free_space, write_whole
 from qa.models.model import QAModel
@@ -57,44 +56,6 @@ LossFunction = Callable[[nn.Module, dict[str, Tensor], np.ndarray], dict[str, Te
 # Called with the steps that are done and the steps there are: before the first step, whether fresh or
 # resumed, and after each.
 AfterStep = Callable[[int, int], None]
-
-
-@dataclass(frozen=True)
-class TrainingOptions:
-    """How to train; flags of the stages that train are named alike. `freeze_encoder` trains the head
-    alone; `lora_rank` above 0 trains the head and low-rank updates of the encoder's weights.
-    """
-
-    learning_rate: float
-    batch_size: int
-    epochs: float
-    warmup: float = 0.1
-    accumulation: int = 1
-    weight_decay: float = 0.01
-    max_grad_norm: float = 1.0
-    precision: str = "auto"
-    seed: int = 0
-    checkpoint_minutes: float = 5.0
-    optimizer: str = "adamw"
-    freeze_encoder: bool = False
-    lora_rank: int = 0
-
-    def __post_init__(self) -> None:
-        check_option(0 < self.learning_rate < 1, "--learning-rate", self.learning_rate, "in (0, 1)")
-        check_option(self.batch_size >= 1, "--batch-size", self.batch_size, "at least 1")
-        check_option(0 < self.epochs < float("inf"), "--epochs", self.epochs, "above 0 and finite")
-        check_option(self.seed >= 0, "--seed", self.seed, "at least 0")
-        check_option(0 <= self.warmup < 1, "--warmup", self.warmup, "in [0, 1)")
-        check_option(self.accumulation >= 1, "--accumulation", self.accumulation, "at least 1")
-        check_option(self.lora_rank >= 0, "--lora-rank", self.lora_rank, "at least 0")
-        check_option(
-            not (self.lora_rank and self.freeze_encoder),
-            "--lora-rank",
-            self.lora_rank,
-            "0 with --freeze-encoder",
-        )
-        check_precision(self.precision)
-        check_optimizer(self.optimizer)
 
 
 def make_accelerator(precision: str) -> Accelerator:

@@ -3,6 +3,7 @@ authors."""
 
 from dataclasses import dataclass
 
+MINILM = "minilm-l6"  # the encoder of an installed wheel, by this name in every option
 MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 
 

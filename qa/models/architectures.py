@@ -8,34 +8,37 @@ nothing more is needed for it.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pkgutil import resolve_name
 from typing import Any
 
 import torch
 from torch import Tensor, nn
-from transformers import (
-    AlbertConfig,
-    AlbertModel,
-    BertConfig,
-    BertModel,
-    DistilBertConfig,
-    DistilBertModel,
-    ElectraConfig,
-    ElectraModel,
-    MobileBertConfig,
-    MobileBertModel,
-    MPNetConfig,
-    PretrainedConfig,
-    PreTrainedModel,
-    RobertaConfig,
-    RobertaModel,
-)
 
 from qa.base.errors import OptionError
+from qa.base.quiet import quiet_import
 from qa.formats.tensors import INPUTS
-from qa.models.bidaf import BiDAF, BiDAFConfig, BiDAFOutput
 from qa.models.heads.segments import MASKED
 from qa.models.mpnet import MPNet
-from qa.models.qanet import QANet, QANetConfig, QANetOutput
+from qa.models.standalone import STANDALONE_MODELS
+
+with quiet_import():
+    from transformers import (
+        AlbertConfig,
+        AlbertModel,
+        BertConfig,
+        BertModel,
+        DistilBertConfig,
+        DistilBertModel,
+        ElectraConfig,
+        ElectraModel,
+        MobileBertConfig,
+        MobileBertModel,
+        MPNetConfig,
+        PretrainedConfig,
+        PreTrainedModel,
+        RobertaConfig,
+        RobertaModel,
+    )
 
 
 @dataclass(frozen=True)
@@ -140,7 +143,8 @@ def _additive(attention_mask: Tensor, dtype: torch.dtype) -> Tensor:
     return (1.0 - attention_mask[:, None, None, :].to(dtype)) * MASKED  # (B, 1, 1, T)
 
 
-def _plain(attention_mask: Tensor, dtype: torch.dtype) -> Tensor:
+def plain_mask(attention_mask: Tensor, dtype: torch.dtype) -> Tensor:
+    """Return the mask (B, T) as it is."""
     return attention_mask
 
 
@@ -262,31 +266,16 @@ ENCODERS: dict[str, EncoderType] = {
         question_answering="MobileBertForQuestionAnswering",
         unprunable="each of its layers stacks several narrow feed-forward networks inside a bottleneck",
     ),
-    "qanet": EncoderType(
-        QANetConfig,
-        QANet,
-        lambda m: [],
-        None,
-        mask=_plain,
-        unprunable="its blocks are small already, and run three times",
-        output=QANetOutput,
-    ),
-    "bidaf": EncoderType(
-        BiDAFConfig,
-        BiDAF,
-        lambda m: [],
-        None,
-        mask=_plain,
-        unprunable="it has LSTMs instead",
-        no_tflite="the converter unrolls an LSTM, and a window has up to 384 steps",
-        output=BiDAFOutput,
-    ),
 }
-WHOLE_MODELS = tuple(name for name, kind in ENCODERS.items() if kind.output is not None)
 
 
-def encoder_type(name: str, where: str) -> EncoderType:
-    """The registry entry for a transformers `model_type`; OptionError lists the known ones."""
+def encoder_type(name: str, where: str = "encoder") -> EncoderType:
+    """Return the entry of a transformers `model_type` or a standalone model; OptionError lists the known
+    names."""
+    if name in STANDALONE_MODELS:
+        entry: EncoderType = resolve_name(STANDALONE_MODELS[name])
+        return entry
     if name not in ENCODERS:
-        raise OptionError(f"{where}: unknown encoder type {name!r}; known: {', '.join(ENCODERS)}")
+        known = ", ".join((*ENCODERS, *STANDALONE_MODELS))
+        raise OptionError(f"{where}: unknown encoder type {name!r}; known: {known}")
     return ENCODERS[name]

@@ -20,16 +20,14 @@ from qa.formats.registry import CONFIG, KINDS, WHY_NOT_IN_TRANSFORMERS
 from qa.models.architectures import encoder_type
 from qa.models.encoders import Encoder
 from qa.models.heads import build_head
-from qa.models.heads.qermit import LONGEST_QUESTION, ConvolutionQuestion, MultiConvolutionQuestion
+from qa.models.heads.segments import LONGEST_QUESTION
 from qa.models.hub import OWN_TYPE, encoder_config, from_hub, hub_config, to_hub
 from qa.models.storage import opened, stored
 from qa.models.surgery import shrink_to
-from qa.models.whole import StandaloneModel
 from qa.models.word_table import ProductQuantizedEmbedding
 from qa.text.settings import QASettings
 
 WEIGHTS = KINDS["pytorch"].weights
-CUT_THE_QUESTION = (StandaloneModel, ConvolutionQuestion, MultiConvolutionQuestion)  # at LONGEST_QUESTION
 
 
 def write_config(folder: Path, config: dict[str, Any]) -> None:
@@ -87,7 +85,7 @@ class QAModel(nn.Module):
         """OptionError unless it has positions for windows of these settings, and reads all that they keep of
         a question."""
         self.encoder.check_length(settings.max_length)
-        if any(isinstance(module, CUT_THE_QUESTION) for module in self.modules()):
+        if any(getattr(module, "truncates_question", False) for module in self.modules()):
             n = settings.max_question_length
             wanted = f"at most {LONGEST_QUESTION}, the longest that {self.head_name} reads"
             check_option(n <= LONGEST_QUESTION, "--max-question-length", n, wanted)

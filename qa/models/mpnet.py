@@ -12,10 +12,14 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from transformers import MPNetModel
-from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
-from transformers.models.bert.modeling_bert import eager_attention_forward
-from transformers.models.mpnet.modeling_mpnet import MPNetEncoder, MPNetSelfAttention
+
+from qa.base.quiet import quiet_import
+
+with quiet_import():
+    from transformers import MPNetModel
+    from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
+    from transformers.models.bert.modeling_bert import eager_attention_forward
+    from transformers.models.mpnet.modeling_mpnet import MPNetEncoder, MPNetSelfAttention
 
 
 class PrunableAttention(MPNetSelfAttention):

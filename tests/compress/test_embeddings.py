@@ -11,7 +11,8 @@ from safetensors.torch import load_file, save_file
 from tiny_models import ENCODER_CONFIGS
 from torch import nn
 
-from compress.embeddings import TablesConfig, compress_words, k_means, main, nearest_centres, token_counts
+from compress.embeddings import TablesConfig, main
+from compress.product_quantization import compress_words, k_means, nearest_centres, token_counts
 from distill.student import standalone_student, student_from_layers
 from qa.base.errors import BundleError, OptionError
 from qa.bundles.bundle import open_bundle

@@ -16,10 +16,12 @@ from compress.prune.magnitude import (
     share_of_zeros,
     sparsity_at,
 )
-from compress.prune.stage import PruneConfig, compressed_bytes, main
+from compress.prune.stage import PruneConfig, main
+from compress.prune.steps import compressed_bytes
 from distill.prune_plan.allocation import keep_best
 from distill.prune_plan.importance import kept_importance, measure_importance
-from distill.prune_plan.width import WidthFlags, narrow
+from distill.prune_plan.options import WidthFlags
+from distill.prune_plan.width import narrow
 from distill.training.batches import model_inputs, to_tensors
 from distill.training.trainer import CHECKPOINT
 from qa.base.errors import BundleError, OptionError
@@ -247,7 +249,7 @@ def test_speed_is_compared_in_the_same_precision(make_bundle, small_squad, tmp_p
             handle.remove()
         return 1.0
 
-    monkeypatch.setattr("compress.prune.stage.speed_ratio", record)
+    monkeypatch.setattr("compress.prune.steps.speed_ratio", record)
     out = tmp_path / "p"
     cache = tmp_path / "c"
     main(

@@ -6,11 +6,13 @@ import torch
 from sixteen_questions import f1, sixteen_questions
 
 from compress.prune.magnitude import linear_weights
-from distill.prune_plan.width import WidthFlags, narrow
+from distill.prune_plan.options import WidthFlags
+from distill.prune_plan.width import narrow
 from distill.student import student_from_layers
 from distill.training.batches import model_inputs, to_tensors
 from distill.training.objectives import supervised
-from distill.training.trainer import Trainer, TrainingOptions
+from distill.training.options import TrainingOptions
+from distill.training.trainer import Trainer
 from qa.models.heads import HEADS
 from qa.models.model import QAModel
 

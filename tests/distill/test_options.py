@@ -13,7 +13,8 @@ from distill.run import DistillConfig, main
 from distill.training.lora import LoraLinear
 from distill.training.objectives import supervised
 from distill.training.optimizers import build_optimizer
-from distill.training.trainer import CHECKPOINT, Trainer, TrainingOptions
+from distill.training.options import TrainingOptions
+from distill.training.trainer import CHECKPOINT, Trainer
 from qa.base.errors import OptionError
 from qa.bundles.bundle import open_bundle
 from qa.data.datasets import resolve

@@ -9,8 +9,9 @@ from onnx import numpy_helper
 from tflite_exports import LENGTHS
 from torch import nn
 
-from compress.embeddings import TablesConfig, compress_words
+from compress.embeddings import TablesConfig
 from compress.embeddings import main as compress
+from compress.product_quantization import compress_words
 from compress.scales import least_squares_bounds
 from export import exporter as stage
 from export.embeddings import Int4Rows, Int8Codebooks, Int8Rows, store_words, word_tables

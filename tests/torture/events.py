@@ -54,7 +54,7 @@ def command(
     have more bytes: a full disk for whoever may mount none. Checkpoints are written after every step, so that
     training has events too.
     """
-    from distill.training.trainer import TrainingOptions
+    from distill.training.options import TrainingOptions
 
     check = TrainingOptions.__post_init__
 

@@ -5,15 +5,11 @@ The chapter gives widths for BERT-base, H = 768. Inner widths are kept as they a
 768 follow H.
 """
 
-from collections.abc import Callable
 from itertools import pairwise
 
 from torch import Tensor, nn
 
-ACTIVATIONS: dict[str, Callable[[], nn.Module]] = {
-    "gelu": nn.GELU,  # exact, by the error function
-    "gelu_tanh": lambda: nn.GELU(approximate="tanh"),
-}
+from qa.models.heads import ACTIVATIONS
 
 
 class LinearHead(nn.Module):
@@ -64,7 +60,7 @@ class TwoLayerGELUHead(FeedForwardHead):
     """H-256-2 with GELU (Preite 2020, 6.1.2, figure 6.3)."""
 
     def __init__(self, hidden_size: int, activation: str) -> None:
-        super().__init__(hidden_size, (256,), ACTIVATIONS[activation]())
+        super().__init__(hidden_size, (256,), nn.GELU(ACTIVATIONS[activation]))
 
 
 class TwoLayerReLUSkipHead(FeedForwardHead):
@@ -96,4 +92,6 @@ class FourLayerGELUSkipHead(FeedForwardHead):
     """
 
     def __init__(self, hidden_size: int, activation: str) -> None:
-        super().__init__(hidden_size, (1024, hidden_size, 384), ACTIVATIONS[activation](), skip_after=2)
+        super().__init__(
+            hidden_size, (1024, hidden_size, 384), nn.GELU(ACTIVATIONS[activation]), skip_after=2
+        )

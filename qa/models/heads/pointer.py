@@ -4,7 +4,7 @@
 import torch
 from torch import Tensor, nn
 
-from qa.models.heads.segments import answer_tokens, hide
+from qa.models.heads.segments import answer_tokens, mask_states
 
 
 class LSTMCell(nn.Module):
@@ -63,13 +63,13 @@ class PointerHead(nn.Module):
         tokens = self.token(states)  # (B, T, L)
         first = self.cell(states[:, :1], None)
         start = self._scores(tokens, first)
-        allowed = hide(start, answer_tokens(states, attention_mask, token_type_ids)).squeeze(-1)
+        allowed = mask_states(start, answer_tokens(states, attention_mask, token_type_ids)).squeeze(-1)
         weights = allowed.softmax(dim=-1)[
             ..., None
         ]  # (B, T, 1); TFLite's SOFTMAX runs over the last axis alone
         second = self.cell((weights * states).sum(dim=1, keepdim=True), first)
         end = self._scores(tokens, second)
-        return hide(torch.cat([start, end], dim=-1), attention_mask.to(states.dtype))
+        return mask_states(torch.cat([start, end], dim=-1), attention_mask.to(states.dtype))
 
     def _scores(self, tokens: Tensor, state: tuple[Tensor, Tensor]) -> Tensor:
         """Tokens (B, T, L) and hidden state (B, 1, L) -> (B, T, 1)."""

@@ -11,13 +11,14 @@ import torch
 from torch import Tensor, nn
 
 from qa.base.errors import OptionError
-from qa.models.heads.segments import first_segment, hide, question_tokens, shifted
+from qa.models.heads.segments import (
+    FIRST_SEGMENT_TOKENS,
+    first_segment,
+    mask_states,
+    question_tokens,
+    shifted,
+)
 
-# The longest question that convolutions and whole models read; settings that keep more are refused
-# (QAModel.check_windows). The report cuts here too: over a whole window of 384 tokens the convolutions would
-# cost six times as much.
-LONGEST_QUESTION = 64
-FIRST_SEGMENT_TOKENS = LONGEST_QUESTION + 2  # [CLS] and [SEP]
 KERNEL = 5
 KERNELS = (2, 3, 4, 5)
 POOL = 4
@@ -85,6 +86,8 @@ class ConvolutionQuestion(nn.Module):
     report's second version).
     """
 
+    truncates_question = True
+
     def __init__(self, hidden_size: int) -> None:
         super().__init__()
         self.convolution = Convolution(hidden_size, KERNEL)
@@ -107,6 +110,8 @@ class MultiConvolutionQuestion(nn.Module):
     then give H / 4 and together H; one filter of a single channel would not. With `highway` a highway
     follows, as in the report's best row.
     """
+
+    truncates_question = True
 
     def __init__(self, hidden_size: int, highway: bool) -> None:
         super().__init__()
@@ -174,4 +179,29 @@ def cut_question(states: Tensor, attention_mask: Tensor, token_type_ids: Tensor)
 
 def pool(states: Tensor, mask: Tensor) -> Tensor:
     """(B, T, H) -> (B, 1, H): the largest value of each dimension where `mask` (B, T) is 1."""
-    return hide(states, mask).amax(dim=1, keepdim=True)
+    return mask_states(states, mask).amax(dim=1, keepdim=True)
+
+
+def cls_head(hidden_size: int, activation: str) -> nn.Module:
+    """Return a fresh `qermit-cls` head."""
+    return QuestionSkipHead(hidden_size, ClsQuestion())
+
+
+def maxpool_head(hidden_size: int, activation: str) -> nn.Module:
+    """Return a fresh `qermit-maxpool` head."""
+    return QuestionSkipHead(hidden_size, MaxPoolQuestion())
+
+
+def cnn_head(hidden_size: int, activation: str) -> nn.Module:
+    """Return a fresh `qermit-cnn` head."""
+    return QuestionSkipHead(hidden_size, ConvolutionQuestion(hidden_size))
+
+
+def cnn_multi_head(hidden_size: int, activation: str) -> nn.Module:
+    """Return a fresh `qermit-cnn-multi` head."""
+    return QuestionSkipHead(hidden_size, MultiConvolutionQuestion(hidden_size, highway=False))
+
+
+def cnn_multi_highway_head(hidden_size: int, activation: str) -> nn.Module:
+    """Return a fresh `qermit-cnn-multi-highway` head."""
+    return QuestionSkipHead(hidden_size, MultiConvolutionQuestion(hidden_size, highway=True))

@@ -12,6 +12,9 @@ from torch.nn import functional
 # Hides a position in a maximum, in attention or before a softmax: fits fp16, exp of it is exactly 0 in fp32,
 # and 0 times it is not NaN.
 MASKED = -1e4
+# Longest question that convolutions and standalone models read. QAModel.check_windows refuses longer ones.
+LONGEST_QUESTION = 64
+FIRST_SEGMENT_TOKENS = LONGEST_QUESTION + 2  # with [CLS] and [SEP]
 
 
 def shifted(values: Tensor, offset: int) -> Tensor:
@@ -45,6 +48,6 @@ def answer_tokens(states: Tensor, attention_mask: Tensor, token_type_ids: Tensor
     return passage * shifted(passage, 1) + cls
 
 
-def hide(values: Tensor, mask: Tensor) -> Tensor:
+def mask_states(values: Tensor, mask: Tensor) -> Tensor:
     """(B, T, C) with MASKED added where `mask` (B, T) is 0."""
     return values + (1 - mask[..., None]) * MASKED

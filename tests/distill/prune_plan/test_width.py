@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from compress.embeddings import compress_words
+from compress.product_quantization import compress_words
 from distill.prune_plan.allocation import Target, best_within, between_layers
 from distill.prune_plan.costs import UnitCosts, file_bytes, file_costs, time_costs, words_bytes
 from distill.prune_plan.importance import Importance

@@ -9,8 +9,9 @@ import torch
 from accelerate.state import AcceleratorState
 
 from distill.training.objectives import supervised
+from distill.training.options import TrainingOptions
 from distill.training.precision import resolve_precision
-from distill.training.trainer import CHECKPOINT, Trainer, TrainingOptions
+from distill.training.trainer import CHECKPOINT, Trainer
 from qa.base.errors import OptionError
 from qa.bundles.bundle import open_bundle
 from qa.data.datasets import resolve

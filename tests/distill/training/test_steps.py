@@ -10,13 +10,15 @@ import torch
 from torch import nn
 
 from distill.prune_plan.importance import measure_importance
-from distill.prune_plan.width import WidthFlags, choose_width
+from distill.prune_plan.options import WidthFlags
+from distill.prune_plan.width import choose_width
 from distill.training.batches import to_tensors
 from distill.training.losses import hard_loss, hidden_loss, soft_loss
-from distill.training.objectives import Distillation, DistillationWeights, supervised
+from distill.training.objectives import Distillation, supervised
 from distill.training.optimizers import build_optimizer
+from distill.training.options import DistillationWeights, TrainingOptions
 from distill.training.teacher_logits import Teacher, TeacherLogits
-from distill.training.trainer import Trainer, TrainingOptions, learning_rate_at, make_accelerator
+from distill.training.trainer import Trainer, learning_rate_at, make_accelerator
 from qa.base.errors import OptionError
 from qa.bundles.bundle import open_bundle
 from qa.data.datasets import resolve

@@ -15,9 +15,9 @@ import export.onnx.stage
 import export.tflite.stage
 from compress.prune.magnitude import linear_weights
 from qa.base.errors import UnsupportedExport
-from qa.models.bidaf import AttentionFlow, BiDAFConfig, BiLSTM, passage_order
 from qa.models.encoders import Encoder
 from qa.models.model import QAModel
+from qa.models.standalone.bidaf import AttentionFlow, BiDAFConfig, BiLSTM, passage_order
 
 
 def test_attention_flow_by_hand():

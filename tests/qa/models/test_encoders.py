@@ -15,7 +15,8 @@ from transformers import AlbertConfig, AutoConfig, ElectraConfig, MobileBertConf
 from compress.prune.stage import PruneConfig
 from compress.prune.stage import main as prune
 from distill.prune_plan.importance import measure_importance
-from distill.prune_plan.width import WidthFlags, narrow
+from distill.prune_plan.options import WidthFlags
+from distill.prune_plan.width import narrow
 from distill.run import DistillConfig
 from distill.run import main as distil
 from distill.student import same_tokens, student_from_layers

@@ -12,7 +12,7 @@ from export.parity import real_windows
 from export.tflite.stage import read_structure
 from qa.models.encoders import Encoder
 from qa.models.model import QAModel
-from qa.models.qanet import ContextQueryAttention, QANetConfig, position_table
+from qa.models.standalone.qanet import ContextQueryAttention, QANetConfig, position_table
 from qa.runtime.runtimes import TorchRuntime, load_runtime, run_windows
 
 LENGTH = 128

@@ -14,21 +14,23 @@ from distill.run import DistillConfig
 from distill.run import main as distil
 from distill.student import student_from_layers
 from distill.training.objectives import supervised
-from distill.training.trainer import Trainer, TrainingOptions
+from distill.training.options import TrainingOptions
+from distill.training.trainer import Trainer
 from export.parity import real_windows
 from qa.base.errors import OptionError
 from qa.bundles.bundle import open_bundle
-from qa.models.architectures import ENCODERS, WHOLE_MODELS
+from qa.models.architectures import encoder_type
 from qa.models.encoders import Encoder
 from qa.models.model import QAModel
 from qa.models.pretrained import embedded_folder
-from qa.models.whole import character_table
+from qa.models.standalone import STANDALONE_MODELS
+from qa.models.standalone.parts import character_table
 from qa.runtime.runtimes import TorchRuntime, load_runtime
 from qa.text.features import collate
 from qa.text.tokenization import load_tokenizer
 
 LEARNING_RATES = {"qanet": 5e-3, "bidaf": 1e-2}
-whole_models = pytest.mark.parametrize("name", WHOLE_MODELS)
+whole_models = pytest.mark.parametrize("name", STANDALONE_MODELS)
 
 
 def inputs(n_question=3, n_passage=8, n_padding=0, seed=0):
@@ -179,7 +181,7 @@ def test_what_it_cannot_do_is_said(make_bundle, make_whole, make_whole_bundle, s
         OptionError,
         match=f"{name} is a whole model with an output layer of its own; it takes no head 'linear'",
     ):
-        QAModel(Encoder(ENCODERS[name].config_class()), "linear")
+        QAModel(Encoder(encoder_type(name).config_class()), "linear")
     with pytest.raises(OptionError, match=f"unknown head '{name}'"):
         QAModel(Encoder(BertConfig(hidden_size=8, num_attention_heads=1, num_hidden_layers=1)), name)
     with pytest.raises(OptionError, match=f"{name} encoder cannot be pruned by heads"):

@@ -19,9 +19,9 @@ from torch import Tensor, nn
 from transformers import PretrainedConfig
 from transformers.modeling_outputs import BaseModelOutput
 
-from qa.models.heads.qermit import FIRST_SEGMENT_TOKENS
-from qa.models.heads.segments import MASKED, answer_tokens, first_segment
-from qa.models.whole import EXACT, StandaloneModel, TokenEmbedding, TrilinearScores
+from qa.models.architectures import EncoderType, plain_mask
+from qa.models.heads.segments import FIRST_SEGMENT_TOKENS, MASKED, answer_tokens, first_segment
+from qa.models.standalone.parts import EXACT, StandaloneModel, TokenEmbedding, TrilinearScores
 
 
 class BiDAFConfig(PretrainedConfig):
@@ -149,3 +149,15 @@ class BiDAFOutput(nn.Module):
         return torch.cat(
             [self.start(torch.cat([flow, model], -1)), self.end(torch.cat([flow, end], -1))], dim=-1
         )
+
+
+ENTRY = EncoderType(
+    BiDAFConfig,
+    BiDAF,
+    layers=lambda model: [],
+    parts=None,
+    mask=plain_mask,
+    unprunable="it has LSTMs instead",
+    no_tflite="the converter unrolls an LSTM, and a window has up to 384 steps",
+    output=BiDAFOutput,
+)

@@ -94,6 +94,8 @@ class StandaloneModel(nn.Module):
     """All but the output layer of a whole model; called as transformers' encoders are, with the plain padding
     mask."""
 
+    truncates_question = True
+
     def __init__(self, embedding: TokenEmbedding) -> None:
         super().__init__()
         self.embedding = embedding

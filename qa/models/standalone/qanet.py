@@ -20,9 +20,9 @@ from torch.nn import functional
 from transformers import PretrainedConfig
 from transformers.modeling_outputs import BaseModelOutput
 
-from qa.models.heads.qermit import FIRST_SEGMENT_TOKENS
-from qa.models.heads.segments import MASKED, answer_tokens, first_segment
-from qa.models.whole import EXACT, StandaloneModel, TokenEmbedding, TrilinearScores
+from qa.models.architectures import EncoderType, plain_mask
+from qa.models.heads.segments import FIRST_SEGMENT_TOKENS, MASKED, answer_tokens, first_segment
+from qa.models.standalone.parts import EXACT, StandaloneModel, TokenEmbedding, TrilinearScores
 
 
 class QANetConfig(PretrainedConfig):
@@ -194,3 +194,14 @@ class QANetOutput(nn.Module):
         start = self.start(torch.cat([first, second], dim=-1))
         end = self.end(torch.cat([first, third], dim=-1))
         return torch.cat([start, end], dim=-1)
+
+
+ENTRY = EncoderType(
+    QANetConfig,
+    QANet,
+    layers=lambda model: [],
+    parts=None,
+    mask=plain_mask,
+    unprunable="its blocks are small already, and run three times",
+    output=QANetOutput,
+)

@@ -1,0 +1,93 @@
+"""Product quantization of an embedding table: codes and codebooks by weighted k-means (Jégou et al. 2011)."""
+
+import sys
+
+import numpy as np
+from torch import nn
+from tqdm import tqdm
+
+from qa.base.errors import OptionError
+from qa.bundles.bundle import Bundle
+from qa.data.datasets import EMBEDDED, resolve
+from qa.data.squad import read_squad
+from qa.formats.precision import GROUP_SIZES
+from qa.models.model import QAModel
+from qa.models.word_table import FIRST_CODE, N_ENTRIES, ProductQuantizedEmbedding
+from qa.text.features import make_windows
+
+ROUNDS = 12  # of k-means
+CHUNK = 8192  # tokens whose distances to all entries fit a core's cache
+
+
+def token_counts(bundle: Bundle, n_tokens: int, data: str = EMBEDDED) -> np.ndarray:
+    """How often each of the `n_tokens` of a bundle's word table occurs in its windows of some training data,
+    (V,)."""
+    windows = make_windows(read_squad(resolve(data, "train")), bundle.tokenizer(), bundle.settings)
+    return np.bincount(np.concatenate([window.input_ids for window in windows]), minlength=n_tokens)
+
+
+def compress_words(model: QAModel, form: str, counts: np.ndarray | None) -> None:
+    """Product-quantize the model's word table, in place; `form` is a key of GROUP_SIZES.
+
+    `counts` (V,) says how often each token occurs in training text; without it all weigh the same.
+    OptionError for an unknown form, or when the table is compressed in another one; in the same form it stays
+    as it is.
+    """
+    if form not in GROUP_SIZES:
+        raise OptionError(f"word table {form!r}: known forms are {', '.join(GROUP_SIZES)}")
+    words = model.encoder.words
+    if isinstance(words, ProductQuantizedEmbedding):
+        if words.form != form:
+            raise OptionError(
+                f"the word table is compressed as {words.form} already; make {form} of the model it was "
+                "made of"
+            )
+        return
+    model.encoder.set_words(product_quantized(words, form, counts))
+
+
+def product_quantized(words: nn.Embedding, form: str, counts: np.ndarray | None) -> ProductQuantizedEmbedding:
+    """The table of an nn.Embedding in codes and codebooks, on its device."""
+    table = ProductQuantizedEmbedding(words.num_embeddings, words.embedding_dim, form)
+    n_groups, _, width = table.codebooks.shape
+    values = np.zeros((words.num_embeddings, n_groups * width), np.float32)
+    values[:, : words.embedding_dim] = words.weight.detach().float().cpu().numpy()
+    # Between all tokens alike and as often as they occur; those never seen, names above all, count as seen
+    # once.
+    weights = np.ones(len(values)) if counts is None else np.sqrt(counts + 1.0)
+    codes = table.get_buffer("codes").numpy()
+    codebooks = table.codebooks.detach().numpy()
+    groups = np.split(values, n_groups, axis=1)
+    print(f"product-quantizing {words.num_embeddings:,} word vectors as {form}", file=sys.stderr)
+    for number, group in enumerate(tqdm(groups, unit="group", disable=not sys.stderr.isatty())):
+        nearest, entries = k_means(group, weights, seed=number)
+        codes[:, number] = nearest + FIRST_CODE
+        codebooks[number, : len(entries)] = entries
+    return table.to(words.weight.device)
+
+
+def k_means(points: np.ndarray, weights: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Points (V, W) and their weights (V,) -> for each the number of its nearest centre (V,), and at most 256
+    centres."""
+    random = np.random.default_rng(seed)
+    share = weights / weights.sum()
+    n_centres = min(N_ENTRIES, len(points))
+    centres = points[random.choice(len(points), n_centres, replace=False, p=share)]
+    for _ in range(ROUNDS):
+        nearest = nearest_centres(points, centres)
+        mass = np.bincount(nearest, weights, n_centres)
+        sums = [np.bincount(nearest, weights * column, n_centres) for column in points.T]
+        centres = (np.stack(sums, axis=1) / np.maximum(mass, 1e-12)[:, None]).astype(np.float32)
+        empty = np.flatnonzero(mass == 0)
+        centres[empty] = points[random.choice(len(points), len(empty), p=share)]
+    return nearest_centres(points, centres), centres
+
+
+def nearest_centres(points: np.ndarray, centres: np.ndarray) -> np.ndarray:
+    """For each point (V, W) the number of the centre (K, W) at the least squared distance."""
+    # |p - c|^2 is least where p . c - |c|^2 / 2 is greatest.
+    towards = np.concatenate([centres, -0.5 * np.square(centres).sum(axis=1, keepdims=True)], axis=1).T
+    with_one = np.concatenate([points, np.ones_like(points[:, :1])], axis=1)
+    return np.concatenate(
+        [(with_one[at : at + CHUNK] @ towards).argmax(axis=1) for at in range(0, len(points), CHUNK)]
+    )

@@ -1,0 +1,117 @@
+"""Steps of `python -m compress.prune`."""
+
+import time
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+from pkgutil import resolve_name
+from typing import Any
+
+import torch
+
+from compress.prune.magnitude import share_of_zeros
+from compress.prune.method import PruningMethod
+from compress.prune.stage import METHODS, PruneConfig
+from compress.recovery import finished_before, open_with_teacher
+from distill.prune_plan.importance import sample_windows
+from distill.stage import distil, load_splits, save_model, summary, to_align, without_autocast, work_folder
+from distill.training.batches import model_inputs, to_tensors
+from qa.bundles.bundle import Bundle
+from qa.models.model import QAModel
+from qa.text.features import Window, make_windows
+
+SPEED_WINDOWS = 24
+CHUNK = 1 << 20
+
+
+def method_of(config: PruneConfig) -> PruningMethod[Any]:
+    """Return the pruning method with its options."""
+    steps = METHODS[config.method].steps
+    method: PruningMethod[Any] = (resolve_name(steps) if isinstance(steps, str) else steps)(config)
+    return method
+
+
+def speed_ratio(before: QAModel, after: QAModel, windows: Sequence[Window]) -> float:
+    """Time of `before` over time of `after` in PyTorch, window by window in turn; above 1 is faster."""
+    totals = [0.0, 0.0]
+    batches = [model_inputs(to_tensors([w])) for w in windows]
+    with torch.inference_mode():
+        for round_number in range(3):  # the first warms up
+            for batch in batches:
+                for which, model in enumerate((before.eval(), after.eval())):
+                    began = time.perf_counter()
+                    model(**batch)
+                    totals[which] += (time.perf_counter() - began) if round_number else 0.0
+    return totals[0] / totals[1]
+
+
+def compressed_bytes(path: Path) -> int:
+    """Size of a file under zlib level 6: what a download or an APK would carry."""
+    compressor = zlib.compressobj(6)
+    total = 0
+    with open(path, "rb") as stream:
+        while block := stream.read(CHUNK):
+            total += len(compressor.compress(block))
+    return total + len(compressor.flush())
+
+
+def gains(parent: Bundle, bundle: Bundle, ratio: float) -> str:
+    """What pruning bought of a file's size and of time."""
+    sizes = [
+        f"{b.weights.stat().st_size / 1e6:.1f} MB in {b.precision} ({compressed_bytes(b.weights) / 1e6:.1f} "
+        "compressed)"
+        for b in (parent, bundle)
+    ]
+    return f"file {' -> '.join(sizes)}; PyTorch fp32 runs {ratio:.2f} times as fast on real windows"
+
+
+def prune(config: PruneConfig) -> Bundle:
+    """Open the parent, prune, recover, save, and print what it gained."""
+    done = finished_before(config, "compress.prune.stage")
+    if done is not None:
+        return done
+    out = config.target
+    method = method_of(config)
+    parent, teacher = open_with_teacher(config)
+    splits = load_splits(config.data, config.eval_data)
+    before = QAModel.from_pretrained(parent.path)
+    model = QAModel.from_pretrained(parent.path)
+    model.encoder.check_length(parent.settings.max_length)
+    method.check(model, parent.settings.max_length)
+    windows = make_windows(splits.train, parent.tokenizer(), parent.settings, progress=True)
+    pruned = method.prune(model, before, windows, parent.settings.max_length, work_folder(out), config.seed)
+    trainer = distil(
+        model,
+        teacher,
+        windows,
+        splits.train_file,
+        options=config.options(),
+        weights=config.weights(),
+        aligned=to_align(teacher, parent.tokenizer(), splits.train),
+        cache=config.cache,
+        work=work_folder(out),
+        name="recovery",
+        depends_on={"model": parent.sha256, "pruning": method.depends_on()},
+        after_step=method.after_step(model),
+    )
+    trainer.train(config.resume)
+    ratio = speed_ratio(before, without_autocast(model), sample_windows(windows, SPEED_WINDOWS, config.seed))
+    pruning = {"method": config.method, **pruned, "zeros": share_of_zeros(model), "torch_speed_ratio": ratio}
+    bundle = save_model(
+        model,
+        out,
+        splits,
+        stage="prune",
+        config=config,
+        tokenizer=parent.path,
+        parent=parent,
+        settings=parent.settings,
+        pruning=pruning,
+        recovered_against=teacher.reference(),
+        training_precision=trainer.options.precision,
+    )
+    trainer.finish()
+    print(summary(bundle))
+    print(method.report(before, model))
+    print(gains(parent, bundle, ratio))
+    return bundle

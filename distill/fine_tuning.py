@@ -1,0 +1,105 @@
+"""Steps of `python -m distill.finetune`."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from distill.finetune import FinetuneConfig
+from distill.stage import (
+    disable_attention_dropout,
+    finished,
+    fresh_model,
+    load_splits,
+    refuse_unless_resumed,
+    save_model,
+    work_folder,
+)
+from distill.training.objectives import supervised
+from distill.training.trainer import Trainer
+from qa.base.files import file_sha256
+from qa.bundles.bundle import MANIFEST, Bundle, open_bundle
+from qa.bundles.hf_import import open_model
+from qa.data.origins import MINILM
+from qa.models.heads import DEFAULT_HEAD
+from qa.models.model import QAModel
+from qa.models.pretrained import checkpoint_folder, find_encoder, head_labels
+from qa.text.features import make_windows
+from qa.text.settings import QASettings
+from qa.text.tokenization import load_tokenizer
+
+
+@dataclass(frozen=True)
+class Start:
+    """Where fine-tuning starts: a model, the folder of its tokenizer, the bundle it came from if any, how it
+    cuts windows."""
+
+    model: QAModel
+    tokenizer: Path
+    parent: Bundle | None
+    settings: QASettings
+    sha256: str
+    """Of the bundle, or of the encoder's weights."""
+
+
+def starting_point(config: FinetuneConfig) -> Start:
+    """The model to start from, with windows that it has positions for; OptionError, BundleError or
+    DownloadError without one."""
+    parent = open_parent(config.model)
+    if parent is None:
+        folder = find_encoder(config.model)
+        model = fresh_model(config.model, folder, config.head or DEFAULT_HEAD, config.activation, config.seed)
+        settings = config.window_settings(QASettings())
+        sha256 = file_sha256(folder / "model.safetensors")
+    else:
+        folder = parent.path
+        model = QAModel.from_pretrained(parent.path)
+        settings = config.window_settings(parent.settings)
+        sha256 = parent.sha256
+        if config.head is not None:
+            model = QAModel(model.encoder, config.head, config.activation, config.seed)
+        disable_attention_dropout(model)
+    model.check_windows(settings)
+    return Start(model, folder, parent, settings, sha256)
+
+
+def open_parent(name: str) -> Bundle | None:
+    """The bundle to train on, or that of a checkpoint with a head; None for an encoder."""
+    if (Path(name) / MANIFEST).is_file():
+        return open_bundle(Path(name), kind="pytorch")
+    if name == MINILM or head_labels(checkpoint_folder(name)) is None:
+        return None
+    return open_model(name)
+
+
+def finetune(config: FinetuneConfig) -> Bundle:
+    """Fine-tune and save, or take the bundle that an interrupted run has finished."""
+    refuse_unless_resumed(config.out, config.resume)
+    if config.out.exists():
+        return finished(config, config.out)
+    start = starting_point(config)
+    splits = load_splits(config.data, config.eval_data)
+    windows = make_windows(splits.train, load_tokenizer(start.tokenizer), start.settings, progress=True)
+    work = work_folder(config.out)
+    name = config.out.name
+    depends_on = {"start": start.sha256, "data": file_sha256(splits.train_file)}
+    trainer = Trainer(start.model, windows, supervised, config.options(), work, name, depends_on)
+    trainer.train(config.resume)
+    if trainer.accelerator.is_main_process:
+        more: dict[str, Any] = (
+            {"encoder": {"name": config.model, "sha256": start.sha256}} if start.parent is None else {}
+        )
+        save_model(
+            start.model,
+            config.out,
+            splits,
+            stage="finetune",
+            config=config,
+            tokenizer=start.tokenizer,
+            parent=start.parent,
+            settings=start.settings,
+            training_precision=trainer.options.precision,
+            **more,
+        )
+        trainer.finish()
+    trainer.wait_for_everyone()
+    return open_bundle(config.out, kind="pytorch")

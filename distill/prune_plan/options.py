@@ -1,0 +1,73 @@
+"""Options of every stage that prunes heads and neurons."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from tyro.conf import arg
+
+from qa.base.cli import check_option
+from qa.formats.precision import INTEGER_BITS, TABLE_FORMS
+
+# Without a target: shares, not a size or a time, since these suit any teacher. They leave half of a MiniLM's
+# layers.
+KEEP_HEADS = 0.67
+KEEP_FFN = 0.5
+TARGET_EMBEDDINGS_HELP = (
+    f"Form of the embedding table for --target-mb: {', '.join(TABLE_FORMS)}; by default that of "
+    "--target-quantize."
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class WidthFlags:
+    """Options of every stage that prunes heads and neurons."""
+
+    keep_heads: float | None = None
+    """Share of attention heads kept, over all layers, in (0, 1]; 0.67 without a target."""
+    keep_ffn: float | None = None
+    """Share of feed-forward neurons kept, over all layers, in (0, 1]; 0.5 without a target."""
+    target_mb: float | None = None
+    """Largest exported TFLite file, with its package, in MB (millions of bytes)."""
+    target_ms: float | None = None
+    """Longest time for the longest window, in milliseconds by --times; with --target-mb both limits hold."""
+    target_quantize: Annotated[
+        str, arg(help=f"Precision of the export for --target-mb: {' or '.join(INTEGER_BITS)}.")
+    ] = "int8"
+    target_embeddings: Annotated[str | None, arg(help=TARGET_EMBEDDINGS_HELP)] = None
+    times: Path | None = None
+    """Table of measured times for --target-ms; python -m export.tflite.times makes it."""
+    importance_windows: int = 256
+    """Training windows on which importance is measured."""
+
+    def check_width(self) -> None:
+        """Raise OptionError for values that cannot work."""
+        for name in ("keep_heads", "keep_ffn"):
+            value = getattr(self, name)
+            flag = "--" + name.replace("_", "-")
+            check_option(value is None or 0 < value <= 1, flag, value, "in (0, 1]")
+            check_option(value is None or not self.has_target, flag, value, "left out when a target is given")
+        for name in ("target_mb", "target_ms"):
+            value = getattr(self, name)
+            flag = "--" + name.replace("_", "-")
+            check_option(value is None or 0 < value < float("inf"), flag, value, "above 0 and finite")
+        both = (self.target_ms is None) == (self.times is None)
+        wanted = "given together with --times FILE, which python -m export.tflite.times makes"
+        check_option(both, "--target-ms", self.target_ms, wanted)
+        precision = self.target_quantize
+        check_option(precision in INTEGER_BITS, "--target-quantize", precision, " or ".join(INTEGER_BITS))
+        form = self.target_embeddings
+        forms = ", ".join(TABLE_FORMS)
+        check_option(form is None or form in TABLE_FORMS, "--target-embeddings", form, f"one of {forms}")
+        n_windows = self.importance_windows
+        check_option(n_windows >= 1, "--importance-windows", n_windows, "at least 1")
+
+    @property
+    def has_target(self) -> bool:
+        """True where a size or a time decides the width."""
+        return self.target_mb is not None or self.target_ms is not None
+
+    @property
+    def names_width(self) -> bool:
+        """True where any option decides the width."""
+        return self.has_target or self.keep_heads is not None or self.keep_ffn is not None

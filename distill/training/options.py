@@ -1,0 +1,72 @@
+"""Options of the training loop and of the distillation loss, checked without loading torch."""
+
+from dataclasses import dataclass
+
+from qa.base.cli import check_option
+
+INFINITY = float("inf")
+AUTO = "auto"
+PRECISIONS = (AUTO, "bf16", "fp32")
+OPTIMIZERS = ("adamw", "adafactor")
+
+
+@dataclass(frozen=True)
+class TrainingOptions:
+    """Options of the training loop; the flags of stages that train have the same names.
+
+    `freeze_encoder` trains the head only; `lora_rank` above 0 trains the head and low-rank updates of the
+    encoder's weights.
+    """
+
+    learning_rate: float
+    batch_size: int
+    epochs: float
+    warmup: float = 0.1
+    accumulation: int = 1
+    weight_decay: float = 0.01
+    max_grad_norm: float = 1.0
+    precision: str = "auto"
+    seed: int = 0
+    checkpoint_minutes: float = 5.0
+    optimizer: str = "adamw"
+    freeze_encoder: bool = False
+    lora_rank: int = 0
+
+    def __post_init__(self) -> None:
+        check_option(0 < self.learning_rate < 1, "--learning-rate", self.learning_rate, "in (0, 1)")
+        check_option(self.batch_size >= 1, "--batch-size", self.batch_size, "at least 1")
+        check_option(0 < self.epochs < INFINITY, "--epochs", self.epochs, "above 0 and finite")
+        check_option(self.seed >= 0, "--seed", self.seed, "at least 0")
+        check_option(0 <= self.warmup < 1, "--warmup", self.warmup, "in [0, 1)")
+        check_option(self.accumulation >= 1, "--accumulation", self.accumulation, "at least 1")
+        check_option(self.lora_rank >= 0, "--lora-rank", self.lora_rank, "at least 0")
+        both = self.lora_rank > 0 and self.freeze_encoder
+        check_option(not both, "--lora-rank", self.lora_rank, "0 with --freeze-encoder")
+        check_precision(self.precision)
+        check_optimizer(self.optimizer)
+
+
+@dataclass(frozen=True)
+class DistillationWeights:
+    """Weights of loss = alpha hard + (1 - alpha) soft + hidden_weight hidden; soft is at `temperature`."""
+
+    alpha: float
+    temperature: float
+    hidden_weight: float
+
+    def __post_init__(self) -> None:
+        check_option(0 <= self.alpha <= 1, "--alpha", self.alpha, "in [0, 1]")
+        check_option(0 < self.temperature < INFINITY, "--temperature", self.temperature, "above 0 and finite")
+        check_option(
+            0 <= self.hidden_weight < INFINITY, "--hidden-weight", self.hidden_weight, "at least 0 and finite"
+        )
+
+
+def check_precision(name: str) -> None:
+    """Raise OptionError unless `name` is in PRECISIONS."""
+    check_option(name in PRECISIONS, "--precision", name, f"one of {', '.join(PRECISIONS)}")
+
+
+def check_optimizer(name: str) -> None:
+    """Raise OptionError unless `name` is in OPTIMIZERS."""
+    check_option(name in OPTIMIZERS, "--optimizer", name, f"one of {', '.join(OPTIMIZERS)}")

@@ -84,7 +84,7 @@ def run(config: DistillConfig) -> Bundle:
     config.check_cache()
     is_new = config.teacher_encoder is not None
     given = None if is_new else open_model(config.teacher or shipped(TEACHER, "--teacher"), kind="pytorch")
-    splits = load_splits(config.data, config.eval_data)
+    splits = load_splits(config.data, config.eval_data, unlabelled=not is_new)
     if is_new:
         check_plan(config)
     teacher = given or finetune(config.teacher_config())

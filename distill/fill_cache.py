@@ -18,7 +18,7 @@ def fill_cache(config: LogitsConfig) -> None:
     teacher = open_model(config.teacher, kind="pytorch")
     student = open_model(config.model)
     tokenizer = student.tokenizer()
-    examples = load_splits(config.data, None).train
+    examples = load_splits(config.data, None, unlabelled=True).train
     windows = make_windows(examples, tokenizer, student.settings, progress=True)
     aligned = to_align(teacher, tokenizer, examples)
     accelerator = make_accelerator(config.precision)

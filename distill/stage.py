@@ -42,13 +42,15 @@ class DataSplits:
     train_file: Path
 
 
-def load_splits(data: str, eval_data: str | None) -> DataSplits:
-    """Read and check all data before anything is trained; a named data set is scored on its own dev part by
-    default."""
+def load_splits(data: str, eval_data: str | None, *, unlabelled: bool = False) -> DataSplits:
+    """Read and check all data before anything is trained.
+
+    A named data set is scored on its own dev part by default. `unlabelled` allows questions without a label.
+    """
     if eval_data is None and data in (EMBEDDED, *SQUAD_FILES):
         eval_data = data
     train_file = resolve(data, "train")
-    train, held_out = hold_out(read_squad(train_file))
+    train, held_out = hold_out(read_squad(train_file, unlabelled=unlabelled))
     return DataSplits(train, held_out, load_eval(eval_data), train_file)
 
 

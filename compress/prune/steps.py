@@ -73,7 +73,7 @@ def prune(config: PruneConfig) -> Bundle:
     out = config.target
     method = method_of(config)
     parent, teacher = open_with_teacher(config)
-    splits = load_splits(config.data, config.eval_data)
+    splits = load_splits(config.data, config.eval_data, unlabelled=True)
     before = QAModel.from_pretrained(parent.path)
     model = QAModel.from_pretrained(parent.path)
     model.encoder.check_length(parent.settings.max_length)

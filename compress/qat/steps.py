@@ -22,7 +22,7 @@ def train(config: QuantizeAwareConfig) -> Bundle:
         return done
     out = config.target
     parent, teacher = open_with_teacher(config)
-    splits = load_splits(config.data, config.eval_data)
+    splits = load_splits(config.data, config.eval_data, unlabelled=True)
     before = QAModel.from_pretrained(parent.path)
     model = QAModel.from_pretrained(parent.path)
     model.encoder.check_tflite()

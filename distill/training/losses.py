@@ -25,13 +25,15 @@ def hard_loss(
 ) -> Tensor:
     """Cross-entropy with the gold positions (B,), mean of start and end.
 
-    A window without the answer has position 0: it teaches [CLS], as in BERT's own SQuAD training.
+    A window without the answer has position 0: it teaches [CLS], as in BERT's own SQuAD training. A window
+    of an unlabelled question has position -1 and takes no part. The loss is 0 where no window has a label.
     """
     losses = [
-        functional.nll_loss(masked_log_softmax(logits, valid), positions)
+        functional.nll_loss(masked_log_softmax(logits, valid), positions, ignore_index=-1, reduction="sum")
         for logits, positions in ((start, start_positions), (end, end_positions))
     ]
-    return torch.stack(losses).mean()
+    n_labelled = (start_positions >= 0).sum().clamp(min=1)
+    return torch.stack(losses).mean() / n_labelled
 
 
 def soft_loss(

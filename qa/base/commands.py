@@ -25,6 +25,7 @@ COMMANDS = {
     "finetune": "distill.finetune:main",
     "average": "distill.average:main",
     "logits": "distill.logits:main",
+    "unlabelled": "distill.unlabelled.__main__:main",
     "distill": "distill.run:main",
     "prune": "compress.prune.__main__:main",
     "qat": "compress.qat.__main__:main",

@@ -35,6 +35,8 @@ class Example:
     answers: tuple[Answer, ...]
     is_impossible: bool
     category: str | None = None
+    unlabelled: bool = False
+    """True where nobody has said whether and where the passage answers it; `answers` is then empty."""
 
 
 def read_json(path: Path, kind: str = "SQuAD") -> Any:
@@ -69,12 +71,12 @@ def read_json(path: Path, kind: str = "SQuAD") -> Any:
         raise SquadFormatError(f"{path}: not valid JSON ({error}); correct it") from None
 
 
-def read_squad(path: Path) -> list[Example]:
+def read_squad(path: Path, *, unlabelled: bool = False) -> list[Example]:
     """Read every question of a SQuAD file.
 
     Contexts are shared between the examples of a paragraph. Raises SquadFormatError with file, article,
     paragraph and question id when the schema is wrong, an answer does not stand at its offset, an id repeats,
-    or nothing is asked.
+    or nothing is asked. A question without a label is an error unless `unlabelled` allows it.
     """
     examples: list[Example] = []
     seen: set[str] = set()
@@ -95,6 +97,11 @@ def read_squad(path: Path) -> list[Example]:
                     raise SquadFormatError(
                         f"{where}: question id {example.id!r} occurs twice; ids must be unique"
                     )
+                if example.unlabelled and not unlabelled:
+                    raise SquadFormatError(
+                        f"{where}: question {example.id!r} is unlabelled; only training with a teacher "
+                        "takes such a question"
+                    )
                 seen.add(example.id)
                 examples.append(example)
     if not examples:
@@ -109,8 +116,11 @@ def _read_question(entry: object, title: str, context: str, where: str) -> Examp
     impossible = entry.get("is_impossible", False)
     if not isinstance(impossible, bool):
         raise SquadFormatError(f"{where}: 'is_impossible' must be true or false, got {impossible!r}")
+    without_label = entry.get("unlabelled", False)
+    if not isinstance(without_label, bool):
+        raise SquadFormatError(f"{where}: 'unlabelled' must be true or false, got {without_label!r}")
     answers = []
-    for item in [] if impossible else _list(entry, "answers", where):
+    for item in [] if impossible or without_label else _list(entry, "answers", where):
         text = _text(item, "text", where)
         start = item.get("answer_start")
         if not isinstance(start, int) or isinstance(start, bool):
@@ -125,7 +135,8 @@ def _read_question(entry: object, title: str, context: str, where: str) -> Examp
     category = entry.get("category")
     if category is not None and not isinstance(category, str):
         raise SquadFormatError(f"{where}: 'category' must be a text where there is one, got {category!r}")
-    return Example(qid, title, context, _text(entry, "question", where), tuple(answers), impossible, category)
+    question = _text(entry, "question", where)
+    return Example(qid, title, context, question, tuple(answers), impossible, category, without_label)
 
 
 def _list(owner: object, key: str, where: str) -> list[Any]:
@@ -146,7 +157,7 @@ def write_squad(path: Path, articles: list[dict[str, Any]], version: str) -> lis
     """
     read: list[Example] = []
     raw = json.dumps({"version": version, "data": articles}, ensure_ascii=False).encode()
-    write_whole(path, raw, check=lambda partial: read.extend(read_squad(partial)))
+    write_whole(path, raw, check=lambda partial: read.extend(read_squad(partial, unlabelled=True)))
     return read
 
 

@@ -33,9 +33,24 @@ N_DRAWS = 200
 
 
 def hold_out(examples: list[Example]) -> tuple[list[Example], list[Example]]:
-    """(to train on, held out) as `split_articles` gives them, but all to train on where every question is
-    answerable."""
-    return (examples, []) if all(e.answers for e in examples) else split_articles(examples)
+    """Return the questions to train on and those held out, as `split_articles` does.
+
+    Nothing is held out where every labelled question has an answer. Unlabelled questions are never held out;
+    those made of a held-out question, or asked of its passage, are dropped.
+    """
+    labelled = [e for e in examples if not e.unlabelled]
+    if all(e.answers for e in labelled):
+        return examples, []
+    held_out = split_articles(labelled)[1]
+    ids = {e.id for e in held_out}
+    contexts = {e.context for e in held_out}
+    train = [
+        e
+        for e in examples
+        if e.id not in ids
+        and not (e.unlabelled and (e.id.rpartition("-")[0] in ids or e.context in contexts))
+    ]
+    return train, held_out
 
 
 def split_articles(examples: list[Example]) -> tuple[list[Example], list[Example]]:

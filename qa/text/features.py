@@ -30,7 +30,7 @@ class Window:
     `char_starts`, `char_ends` (N,) give each context token's character range in the context; `max_context`
     (N,) is True where this window sees the token with the most context. Context token k stands at
     `input_ids[context_begin + k]`. `start_position`, `end_position` are the answer's tokens in the window,
-    both 0 ([CLS]) when it has none here.
+    both 0 ([CLS]) when it has none here, both -1 when the question is unlabelled.
     """
 
     example: int
@@ -161,13 +161,14 @@ def _example_windows(
     tail = np.array([sep_id], np.int32)
     begin = len(head)
     answer = None
+    no_answer = -1 if example.unlabelled else 0
     if example.answers:
         gold = example.answers[0]  # the first one trains, as in BERT
         answer = answer_tokens(passage.starts, passage.ends, gold.start, gold.start + len(gold.text))
     windows = []
     spans, max_contexts = _layout(len(passage.ids), settings.max_length - begin - 1, settings.doc_stride)
     for (first, n), max_context in zip(spans, max_contexts, strict=True):
-        start = end = 0
+        start = end = no_answer
         if answer and first <= answer[0] and answer[1] < first + n:
             start = answer[0] - first + begin
             end = answer[1] - first + begin

@@ -408,7 +408,14 @@ def test_a_tokenizer_of_no_family_is_refused(tmp_path, tokenizers):
 def test_attention_is_put_back_as_it_was():
     encoder = tiny_model("bert", "linear", False, 0).encoder
     encoder.set_attention("eager")
-    with pytest.raises(ZeroDivisionError), attention(encoder, "sdpa"):
-        assert encoder.config._attn_implementation == "sdpa"
-        raise ZeroDivisionError
+    seen = []
+
+    def fails():
+        with attention(encoder, "sdpa"):
+            seen.append(encoder.config._attn_implementation)
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fails()
+    assert seen == ["sdpa"]
     assert encoder.config._attn_implementation == "eager"

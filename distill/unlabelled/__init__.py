@@ -1,0 +1,1 @@
+"""Questions without gold answers, which a teacher labels."""

@@ -1,0 +1,128 @@
+"""Questions without gold answers: how they are made, who takes them, and that only the teacher labels them."""
+
+import json
+import math
+import random
+
+import numpy as np
+import pytest
+import torch
+
+from compress.prune.stage import PruneConfig
+from compress.prune.stage import main as prune
+from distill.finetune import FinetuneConfig, finetune
+from distill.training.losses import hard_loss
+from distill.unlabelled.__main__ import UnlabelledConfig, main
+from distill.unlabelled.words import SimilarWords
+from qa.base.errors import OptionError, SquadFormatError
+from qa.data.datasets import resolve
+from qa.data.squad import read_squad
+from qa.evaluation.threshold import hold_out
+
+pytestmark = pytest.mark.usefixtures("fresh_accelerate")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """The excerpt with one other passage a question and one reworded copy a passage."""
+    out = tmp_path_factory.mktemp("unlabelled") / "more.json"
+    main(UnlabelledConfig(out=out, passages=1, reworded=1, share=0.3))
+    return out
+
+
+def test_every_question_meets_another_passage_of_its_article_and_reworded_words(made):
+    given = {e.id: e for e in read_squad(resolve("embedded", "train"))}
+    examples = read_squad(made, unlabelled=True)
+    assert {e.id for e in examples if not e.unlabelled} == set(given)
+    added = [e for e in examples if e.unlabelled]
+    assert len(added) > len(given)
+    n_words = 0
+    n_changed = 0
+    for example in added:
+        source = given[example.id.rpartition("-")[0]]
+        assert (example.title, example.question, example.answers) == (source.title, source.question, ())
+        assert example.context != source.context
+        if "-reworded" in example.id:
+            pairs = list(zip(source.context.split(), example.context.split(), strict=True))
+            n_words += len(pairs)
+            n_changed += sum(a != b for a, b in pairs)
+        else:
+            assert example.context in {e.context for e in given.values() if e.title == source.title}
+    assert 0.1 < n_changed / n_words < 0.3
+
+
+def test_the_same_seed_gives_the_same_file_and_another_seed_another(made, tmp_path):
+    main(UnlabelledConfig(out=tmp_path / "again.json", passages=1, reworded=1, share=0.3))
+    assert (tmp_path / "again.json").read_bytes() == made.read_bytes()
+    main(UnlabelledConfig(out=tmp_path / "other.json", passages=1, reworded=1, share=0.3, seed=1))
+    assert (tmp_path / "other.json").read_bytes() != made.read_bytes()
+
+
+def test_similar_words_are_the_nearest_by_cosine_and_keep_capitals():
+    words = SimilarWords(["red", "blue", "train"], np.array([[1.0, 0.1], [2.0, 0.0], [0.0, 1.0]], np.float32))
+    assert words.similar("red") == ["blue", "train"]
+    changed = words.replace("Red is 42, red-ish", 1.0, random.Random(0))
+    assert changed.split()[0] in ("Blue", "Train")
+    assert "is 42," in changed
+    assert words.replace("Red is 42", 1e-12, random.Random(0)) == "Red is 42"
+
+
+def test_stages_without_a_teacher_refuse_such_a_file(made, make_bundle, tmp_path):
+    with pytest.raises(SquadFormatError, match="unlabelled"):
+        read_squad(made)
+    with pytest.raises(SquadFormatError, match="unlabelled"):
+        finetune(FinetuneConfig(model=str(make_bundle()), data=str(made), out=tmp_path / "o"))
+
+
+def test_nothing_unlabelled_is_held_out_and_nothing_of_the_held_out_is_trained_on(tmp_path):
+    def question(number):
+        return {"id": number, "question": "Which?", "answers": [], "is_impossible": True}
+
+    articles = [
+        {
+            "title": f"t{a}",
+            "paragraphs": [
+                {
+                    "context": f"Passage {p} of article {a}.",
+                    "qas": [question(f"{a}-{p}-{q}") for q in range(3)],
+                }
+                for p in range(2)
+            ],
+        }
+        for a in range(30)
+    ]
+    source = tmp_path / "v2.json"
+    source.write_text(json.dumps({"version": "t", "data": articles}))
+    main(UnlabelledConfig(data=str(source), out=tmp_path / "more.json"))
+    train, held_out = hold_out(read_squad(tmp_path / "more.json", unlabelled=True))
+    plain_train, plain_held_out = hold_out(read_squad(source))
+    assert [e.id for e in held_out] == [e.id for e in plain_held_out] != []
+    assert {e.id for e in train if not e.unlabelled} == {e.id for e in plain_train}
+    assert {e.title for e in train} & {e.title for e in held_out} == set()
+    assert sum(e.unlabelled for e in train) == len(plain_train)
+
+
+def test_the_loss_of_gold_answers_leaves_unlabelled_windows_out():
+    start = torch.tensor([[0.0, 1.0], [5.0, -5.0]])
+    end = torch.tensor([[0.0, 1.0], [5.0, -5.0]])
+    valid = torch.ones(2, 2, dtype=torch.bool)
+    positions = torch.tensor([1, -1])
+    loss = hard_loss(start, end, positions, positions, valid)
+    assert float(loss) == pytest.approx(math.log(1 + math.exp(-1)), abs=1e-6)  # of the first window
+    none = torch.tensor([-1, -1])
+    assert float(hard_loss(start, end, none, none, valid)) == 0.0
+
+
+def test_distillation_takes_such_a_file(made, make_bundle, tmp_path):
+    data = json.loads(made.read_text())
+    data["data"] = data["data"][:1]
+    data["data"][0]["paragraphs"] = data["data"][0]["paragraphs"][:2] + data["data"][0]["paragraphs"][-2:]
+    small = tmp_path / "small.json"
+    small.write_text(json.dumps(data))
+    bundle = prune(PruneConfig(model=make_bundle(), data=str(small), out=tmp_path / "o"))
+    assert bundle.path == tmp_path / "o"
+
+
+def test_nothing_to_add_is_refused(tmp_path):
+    with pytest.raises(OptionError, match="--passages"):
+        UnlabelledConfig(out=tmp_path / "o.json", passages=0)

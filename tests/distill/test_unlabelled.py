@@ -10,7 +10,8 @@ import torch
 
 from compress.prune.stage import PruneConfig
 from compress.prune.stage import main as prune
-from distill.finetune import FinetuneConfig, finetune
+from distill.finetune import FinetuneConfig
+from distill.finetune import main as finetune
 from distill.training.losses import hard_loss
 from distill.unlabelled.__main__ import UnlabelledConfig, main
 from distill.unlabelled.words import SimilarWords

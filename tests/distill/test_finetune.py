@@ -162,3 +162,25 @@ def test_the_manifest_says_what_was_done(small_squad, tmp_path):
     config = json.loads((tuned.path / "manifest.json").read_text())["config"]
     assert (config["seed"], config["epochs"], config["max_length"]) == (3, 0.1, None)
     assert tuned.manifest["training_data"]["name"] == small_squad.name
+
+
+def test_some_layers_of_an_encoder_or_a_bundle_are_fine_tuned(make_bundle, small_squad, tmp_path):
+    def layers(name, **changes):
+        given = {"data": str(small_squad), "out": tmp_path / name, "max_length": 96, "doc_stride": 40}
+        bundle = main(FinetuneConfig(**(given | FEW | {"max_question_length": 24} | changes)))
+        return len(QAModel.from_pretrained(bundle.path).encoder.layers)
+
+    assert layers("encoder", head="linear", layers=1) == 1
+    assert layers("bundle", model=str(make_bundle()), layers=1) == 1
+    with pytest.raises(PocketQAError, match="--layers must be at most the 2 of --model, got 3"):
+        layers("many", model=str(make_bundle()), layers=3)
+
+
+def test_a_standalone_model_is_trained_on_gold_answers_from_the_encoders_words(small_squad, tmp_path):
+    lengths = {"max_length": 64, "doc_stride": 32, "max_question_length": 16}
+    given = {"head": "bidaf", "data": str(small_squad), "learning_rate": 1e-3, **lengths, **FEW}
+    bundle = main(FinetuneConfig(out=tmp_path / "bidaf", **given))
+    assert QAModel.from_pretrained(bundle.path).head_name == "bidaf"
+    assert bundle.manifest["encoder"]["name"] == "minilm-l6"
+    with pytest.raises(PocketQAError, match="--layers must be left out for a standalone model"):
+        FinetuneConfig(out=tmp_path / "cut", layers=1, **given)

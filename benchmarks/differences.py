@@ -1,0 +1,100 @@
+"""Differences of F1 between models, paired question by question, with intervals over articles.
+
+    python -m benchmarks.differences runs/heads/rows.jsonl --data runs/heads/dev.json --baseline linear
+    python -m benchmarks.differences runs/demo/rows.jsonl --baseline teacher --write page.md
+
+The command reads the answers that `benchmarks/compare.py` kept beside its results, and measures nothing.
+Models whose names differ only in -seed0, -seed1 are one line: the mean over their seeds.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import tyro
+
+from benchmarks.measure.accuracy import answers_path, f1_scores, load_answers
+from benchmarks.results.rows import Accuracy, read_results
+from benchmarks.show.differences import Scores, by_seed, difference_table
+from benchmarks.show.tables import check_markers, show
+from qa.base.cli import check_option, run_command
+from qa.base.errors import OptionError
+from qa.base.files import file_sha256
+from qa.data.datasets import EMBEDDED, resolve
+from qa.data.squad import Example, read_squad
+
+NAME = "differences"
+SAME_F1 = 1e-6  # points; a sum of the same scores in another order differs by less
+
+
+@dataclass(frozen=True)
+class DifferencesConfig:
+    """Compare the answers of models with those of a baseline, question by question."""
+
+    rows: tyro.conf.Positional[Path]
+    """File of results; the answers are in the folder of the same name with .predictions."""
+    baseline: str
+    """Model to compare with, by its name in the results without -seedN."""
+    data: str = EMBEDDED
+    """Data file of the answers: SQuAD JSON (plain or gzip), or embedded, squad, squad_v2 (their dev part)."""
+    models: tuple[str, ...] | None = None
+    """Models to compare, by names without -seedN; all when not given."""
+    write: Path | None = None
+    """Markdown file whose marked part is replaced by the table."""
+    name: str = NAME
+    """Name of the marked part."""
+
+    def __post_init__(self) -> None:
+        if self.write is not None:
+            check_markers(self.write, self.name)
+
+
+def read_f1(rows: Path, data: Path, examples: list[Example]) -> dict[str, np.ndarray]:
+    """Return F1 (Q,) in percent of every model whose answers to a data file are kept.
+
+    OptionError when answers do not have the F1 of their result, or none are kept.
+    """
+    sha256 = file_sha256(data)
+    scored = [r for r in read_results(rows) if type(r) is Accuracy and r.data.sha256 == sha256]
+    f1 = {}
+    for model, result in {result.model: result for result in scored}.items():
+        file = answers_path(rows, result.bundle_sha256, sha256, result.target)
+        answers = load_answers(file)
+        if answers is None:
+            continue
+        f1[model] = f1_scores(examples, answers)
+        if abs(f1[model].mean() - result.f1) > SAME_F1:
+            raise OptionError(f"{file}: not the answers of the newest result of {model}; compare it again")
+    if not f1:
+        raise OptionError(
+            f"{rows}: has no answers to {data.name} beside it; run benchmarks/compare.py with --data {data}"
+        )
+    return f1
+
+
+def chosen(config: DifferencesConfig, models: Mapping[str, Scores]) -> dict[str, Scores]:
+    """Return the baseline and the models of --models. OptionError when one is unknown."""
+    known = ", ".join(models)
+    check_option(config.baseline in models, "--baseline", config.baseline, f"one of {known}")
+    for model in config.models or ():
+        check_option(model in models, "--models", model, f"among {known}")
+    return {
+        name: scores
+        for name, scores in models.items()
+        if config.models is None or name in (config.baseline, *config.models)
+    }
+
+
+def main(config: DifferencesConfig) -> str:
+    """Print the table, or write it into a file. Returns it as text."""
+    data = resolve(config.data, "dev")
+    examples = read_squad(data)
+    models = chosen(config, by_seed(read_f1(config.rows, data, examples)))
+    articles = [example.title for example in examples]
+    table = difference_table(models, config.baseline, articles, data.name)
+    return show([table], config.write, config.name)
+
+
+if __name__ == "__main__":
+    run_command(main)

@@ -1,0 +1,145 @@
+"""Differences of F1 from a baseline, paired question by question, and whether they exceed noise.
+
+A difference exceeds noise when it passes two tests. First, the interval of the paired bootstrap over
+articles leaves out 0. Second, where models were trained with several seeds, the difference is larger than
+seeds alone make it: Student's t times s sqrt(2 / k). Here s is the deviation of F1 between seeds, pooled over
+all models, and k is the number of seeds behind each mean.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from benchmarks.results.stats import score_interval, t_quantile
+from benchmarks.show.tables import Table, number, text_table
+from qa.evaluation.bootstrap import LEVEL, N_RESAMPLES, Interval
+
+SEED = re.compile(r"-seed(\d+)")
+Scores = Mapping[int | None, np.ndarray]
+"""F1 (Q,) of every question in percent, by seed; None for a model without a seed in its name."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """F1 of a model less that of the baseline, in points."""
+
+    model: str
+    f1: float
+    """Mean over the model's seeds, in percent."""
+    interval: Interval
+    by_seed: tuple[float, ...]
+    """Difference of each seed that both have."""
+    spread: float | None
+    """Highest less lowest F1 between the model's seeds; None with one seed."""
+    seed_margin: float | None
+    """Largest difference that seeds alone explain; None when no model has several."""
+
+    @property
+    def verdict(self) -> str:
+        """Whether the difference exceeds noise, in words."""
+        if self.interval.holds_zero:
+            return "within the noise of questions"
+        if self.seed_margin is None:
+            return "exceeds the noise of questions; seeds not tried"
+        if abs(self.interval.mean) <= self.seed_margin:
+            return "within the noise of seeds"
+        return "exceeds noise"
+
+
+def split_seed(model: str) -> tuple[str, int | None]:
+    """Split "linear-seed1-onnx-int8" into ("linear-onnx-int8", 1)."""
+    match = SEED.search(model)
+    if match is None:
+        return model, None
+    return model[: match.start()] + model[match.end() :], int(match.group(1))
+
+
+def by_seed(f1: Mapping[str, np.ndarray]) -> dict[str, Scores]:
+    """Group models whose names differ only in their seed."""
+    grouped: dict[str, dict[int | None, np.ndarray]] = {}
+    for model, scores in f1.items():
+        name, seed = split_seed(model)
+        grouped.setdefault(name, {})[seed] = scores
+    return dict(grouped)
+
+
+def seed_deviation(models: Mapping[str, Scores]) -> tuple[float, int] | None:
+    """Return the deviation of F1 between seeds, pooled over models, and its degrees of freedom.
+
+    None when no model has several seeds.
+    """
+    means = [np.array([f1.mean() for f1 in seeds.values()]) for seeds in models.values()]
+    freedom = sum(len(values) - 1 for values in means)
+    if freedom == 0:
+        return None
+    squares = sum(((values - values.mean()) ** 2).sum() for values in means)
+    return float(np.sqrt(squares / freedom)), freedom
+
+
+def differences(models: Mapping[str, Scores], baseline: str, articles: Sequence[str]) -> list[Difference]:
+    """Compare every model with the baseline on the seeds that both have, best first.
+
+    A baseline without seeds is compared with every seed. Models that share no seed with it are left out.
+    """
+    base = models[baseline]
+    deviation = seed_deviation(models)
+    found = []
+    for model, seeds in models.items():
+        pairs = [
+            (f1, base[seed if seed in base else None])
+            for seed, f1 in seeds.items()
+            if seed in base or None in base
+        ]
+        if model == baseline or not pairs:
+            continue
+        changes = [own - other for own, other in pairs]
+        means = [float(f1.mean()) for f1 in seeds.values()]
+        margin = None
+        if deviation is not None:
+            margin = t_quantile(deviation[1]) * deviation[0] * float(np.sqrt(2 / len(pairs)))
+        found.append(
+            Difference(
+                model,
+                float(np.mean(means)),
+                score_interval(np.mean(changes, axis=0), articles),
+                tuple(float(change.mean()) for change in changes),
+                max(means) - min(means) if len(means) > 1 else None,
+                margin,
+            )
+        )
+    return sorted(found, key=lambda difference: -difference.interval.mean)
+
+
+def difference_table(
+    models: Mapping[str, Scores], baseline: str, articles: Sequence[str], data: str
+) -> Table:
+    """Return the table of all differences from the baseline."""
+    lines = [
+        (
+            one.model,
+            number(one.f1),
+            f"{one.interval.mean:+.2f}",
+            f"{one.interval.low:+.2f} to {one.interval.high:+.2f}",
+            ", ".join(f"{value:+.2f}" for value in one.by_seed),
+            number(one.spread),
+            one.verdict,
+        )
+        for one in differences(models, baseline, articles)
+    ]
+    base = float(np.mean([f1.mean() for f1 in models[baseline].values()]))
+    notes = [
+        f"F1 of {baseline}: {base:.2f}, mean over its seeds",
+        f"interval: {LEVEL:.0%}, bootstrap over articles, paired by question, {N_RESAMPLES:,} resamples",
+        f"of {len(lines)} intervals {len(lines) * (1 - LEVEL):.1f} leave out 0 by chance",
+    ]
+    deviation = seed_deviation(models)
+    if deviation is not None:
+        notes.append(
+            "spread: highest less lowest F1 between seeds; deviation between seeds, pooled over models: "
+            f"{deviation[0]:.2f} ({deviation[1]} degrees of freedom)"
+        )
+    headings = ("model", "F1", f"F1 - {baseline}", "interval", "by seed", "spread", "in words")
+    title = f"Differences from {baseline}, {data}, {len(articles):,} questions"
+    return text_table(title, headings, lines, notes)

@@ -1,0 +1,80 @@
+# What SQuAD is worth to match reports (Preite 2020, 6.5): a SQuAD model, a model of match reports, and one of both.
+#
+#   make -f recipes/football.mk rows TRAIN=biquad-train.json.gz DEV=biquad-dev.json.gz
+#   make -f recipes/football.mk rows TRAIN=... DEV=... SQUAD=runs/student LAYERS=3 HEAD=linear SEEDS="0 1" EPOCHS=4
+#
+# Makes: in $(OUT) for each length of windows the bundles squad-N, football-N-seedS and squad-football-N-seedS, results in
+#   rows.jsonl, their scores by category, and tables of differences.
+# Takes: half an hour on two cores for 250 questions, eight windows each. A stopped run continues.
+# Needs: make install, and SQuAD JSON files whose questions have a "category".
+
+OUT ?= runs/football
+TRAIN ?=
+DEV ?=
+# At most so many questions of each file are used, evenly chosen.
+TRAIN_QUESTIONS ?= 250
+DEV_QUESTIONS ?= 240
+# PyTorch bundle trained on SQuAD; the encoder, its layers (all when empty) and the head are those of football alone.
+SQUAD ?= models/teacher
+ENCODER ?= minilm-l6
+LAYERS ?=
+HEAD ?= 4l-gelu-skip
+# Longest windows, in tokens.
+LENGTHS ?= 384 512
+SEEDS ?= 0
+EPOCHS ?= 1
+LEARNING_RATE ?= 1.2e-4
+BATCH_SIZE ?= 16
+# More flags of distill.finetune.
+FINETUNE ?=
+
+VARIABLES := OUT TRAIN DEV TRAIN_QUESTIONS DEV_QUESTIONS SQUAD ENCODER LAYERS HEAD LENGTHS SEEDS EPOCHS LEARNING_RATE BATCH_SIZE FINETUNE
+REQUIRED := TRAIN DEV
+DATA := TRAIN DEV
+include $(dir $(lastword $(MAKEFILE_LIST)))checks.mk
+
+RUN := .venv/bin/python
+MADE := manifest.json
+LONGER := $(wordlist 2,$(words $(LENGTHS)),$(LENGTHS))
+STARTS := squad football squad-football
+AS_IS := $(LENGTHS:%=squad-%)
+FOOTBALL := $(foreach seed,$(SEEDS),$(LENGTHS:%=football-%-seed$(seed)))
+BOTH := $(FOOTBALL:%=squad-%)
+MODELS := $(AS_IS) $(FOOTBALL) $(BOTH)
+TRAINED = $(RUN) -m distill.finetune --data $(OUT)/train.json --max-length $(length) --seed $(lastword $(subst -seed, ,$*)) --epochs $(EPOCHS) --learning-rate $(LEARNING_RATE) --batch-size $(BATCH_SIZE) $(FINETUNE) --out $(OUT)/$(@:$(OUT)/%/$(MADE)=%) --resume
+# $* ends with LENGTH-seedN.
+length = $(firstword $(subst -seed, ,$*))
+
+.PHONY: models rows tables
+.DELETE_ON_ERROR:
+.SECONDARY:
+
+models: $(MODELS:%=$(OUT)/%/$(MADE))
+
+$(OUT)/train.json:
+	@mkdir -p $(OUT)
+	$(RUN) -m qa.data.sample --data $(TRAIN) --questions $(TRAIN_QUESTIONS) --out $@
+
+$(OUT)/dev.json:
+	@mkdir -p $(OUT)
+	$(RUN) -m qa.data.sample --data $(DEV) --questions $(DEV_QUESTIONS) --out $@
+
+$(AS_IS:%=$(OUT)/%/$(MADE)): $(OUT)/squad-%/$(MADE):
+	$(RUN) recipes/with_windows.py $(SQUAD) $* $(OUT)/squad-$*
+
+$(FOOTBALL:%=$(OUT)/%/$(MADE)): $(OUT)/football-%/$(MADE): | $(OUT)/train.json
+	$(TRAINED) --model $(ENCODER) --head $(HEAD) $(LAYERS:%=--layers %)
+
+$(BOTH:%=$(OUT)/%/$(MADE)): $(OUT)/squad-football-%/$(MADE): | $(OUT)/train.json
+	$(TRAINED) --model $(SQUAD)
+
+rows: models $(OUT)/dev.json
+	$(RUN) benchmarks/compare.py $(MODELS:%=$(OUT)/%) --data $(OUT)/dev.json --rows $(OUT)/rows.jsonl --baseline $(OUT)/squad-$(firstword $(LENGTHS)) --skip-latency
+	$(MAKE) -f $(RECIPE) tables
+
+# SQuAD first against football alone at each length; then longer windows against the shortest.
+DIFFERENCES := $(RUN) -m benchmarks.differences $(OUT)/rows.jsonl --data $(OUT)/dev.json
+tables:
+	$(RUN) -m benchmarks.table $(OUT)/rows.jsonl --view categories
+	$(foreach n,$(LENGTHS),$(DIFFERENCES) --baseline football-$(n) --models squad-football-$(n) && )true
+	$(foreach n,$(LONGER),$(foreach start,$(STARTS),$(DIFFERENCES) --baseline $(start)-$(firstword $(LENGTHS)) --models $(start)-$(n) && ))true

@@ -1,0 +1,39 @@
+"""A bundle with the weights of another, whose windows have another length.
+
+    python recipes/with_windows.py models/teacher 512 runs/football/squad-512
+
+The no-answer threshold is tuned again where the bundle has held-out questions.
+"""
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from distill.derive import derive
+from qa.base.cli import fail
+from qa.base.errors import PocketQAError
+from qa.bundles.bundle import Bundle, refuse_existing
+from qa.bundles.hf_import import open_model
+from qa.models.model import QAModel
+
+KEPT = ("stage", "config", "encoder", "source", "training_data", "parameters", "embeddings")
+
+
+def main(model: Path, max_length: int, out: Path) -> Bundle:
+    """Write the bundle `out`: `model` with windows of at most `max_length` tokens."""
+    refuse_existing(out)
+    parent = open_model(model, kind="pytorch")
+    parent = replace(parent, settings=replace(parent.settings, max_length=max_length))
+    weights = QAModel.from_pretrained(parent.path)
+    weights.check_windows(parent.settings)
+    facts = {name: parent.manifest[name] for name in KEPT if name in parent.manifest}
+    return derive(weights, out, parent, facts | {"precision": "fp32"})
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 4 or not sys.argv[2].isdecimal():
+        raise SystemExit("usage: python recipes/with_windows.py BUNDLE MAX_LENGTH OUT")
+    try:
+        main(Path(sys.argv[1]), int(sys.argv[2]), Path(sys.argv[3]))
+    except PocketQAError as error:
+        fail(error)

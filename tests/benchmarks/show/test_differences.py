@@ -1,0 +1,121 @@
+"""Differences from a baseline and whether they exceed noise, against numbers worked by hand; and the command."""
+
+import numpy as np
+import pytest
+from benchmark_results import DATA, scored
+
+from benchmarks.differences import DifferencesConfig, main
+from benchmarks.measure.accuracy import answers_path, category_scores, save_answers
+from benchmarks.results.rows import Data, append_result
+from benchmarks.show.categories import category_tables
+from benchmarks.show.differences import Difference, by_seed, differences, seed_deviation, split_seed
+from benchmarks.show.groups import collect
+from qa.base.errors import OptionError
+from qa.base.files import file_sha256
+from qa.data.squad import Answer, Example, read_squad
+from qa.evaluation.bootstrap import Interval
+
+ARTICLES = [""] * 100
+
+
+def right(n):
+    """F1 in percent of 100 questions, of which the first `n` are right."""
+    return 100.0 * (np.arange(100) < n)
+
+
+def compared(baseline="linear", **f1):
+    models = {name: {seed: right(n) for seed, n in enumerate(counts)} for name, counts in f1.items()}
+    return {one.model: one for one in differences(models, baseline, ARTICLES)}
+
+
+def test_differences_margin_and_spread_by_hand():
+    """Squares about the means: 1 + 1 of linear, 4 + 4 of the other, over 2 degrees: deviation sqrt(5), t 4.30."""
+    models = {"linear": {0: right(70), 1: right(72)}, "pointer": {0: right(80), 1: right(84)}}
+    assert seed_deviation(models) == (pytest.approx(5**0.5), 2)
+    (pointer,) = differences(models, "linear", ARTICLES)
+    assert pointer.interval.mean == pytest.approx(11)
+    assert (pointer.f1, pointer.by_seed, pointer.spread) == (82, (10, 12), 4)
+    assert pointer.seed_margin == pytest.approx(4.30 * 5**0.5)
+    assert pointer.verdict == "exceeds noise"
+
+
+def test_the_verdict_names_the_noise_that_a_difference_does_not_exceed():
+    seeds = compared(linear=(70, 72), pointer=(76, 80))["pointer"]
+    assert (seeds.interval.mean, seeds.verdict) == (pytest.approx(7), "within the noise of seeds")
+    found = compared(linear=(70,), pointer=(90,), cls=(70,))
+    assert found["pointer"].verdict == "exceeds the noise of questions; seeds not tried"
+    assert found["pointer"].spread is None
+    assert found["cls"].verdict == "within the noise of questions"
+    assert Difference("cls", 1.0, Interval(-5, -6, -4), (-5.0,), None, 1.0).verdict == "exceeds noise"
+
+
+def test_a_model_with_fewer_seeds_is_compared_on_those_it_shares():
+    pointer = compared(linear=(70, 80), pointer=(72,))["pointer"]
+    assert pointer.interval.mean == pytest.approx(2), "against seed 0 only"
+    assert pointer.seed_margin == pytest.approx(12.71 * 50**0.5 * 2**0.5)
+
+
+def test_names_give_the_seed_and_a_baseline_without_one_is_compared_with_all():
+    assert split_seed("4l-gelu-skip-seed12-onnx-int8") == ("4l-gelu-skip-onnx-int8", 12)
+    assert split_seed("squad-512") == ("squad-512", None)
+    models = by_seed({"squad": right(60), "both-seed0": right(70), "both-seed1": right(72)})
+    (both,) = differences(models, "squad", ARTICLES)
+    assert both.by_seed == (10, 12)
+    assert differences(models, "both", ARTICLES) == []
+
+
+@pytest.fixture
+def kept(small_squad, tmp_path):
+    """Results of three models with their answers: right, right but for one question, and none."""
+    examples = read_squad(small_squad)
+    rows = tmp_path / "rows.jsonl"
+    data = Data(small_squad.name, file_sha256(small_squad))
+    gold = {e.id: e.answers[0].text for e in examples}
+    for model, n_wrong in (("right", 0), ("one-wrong", 1), ("wrong", len(examples))):
+        answers = {qid: "" if i < n_wrong else text for i, (qid, text) in enumerate(gold.items())}
+        f1 = 100 * (1 - n_wrong / len(examples))
+        append_result(rows, scored(model, f1, data=data, n=len(examples)))
+        save_answers(answers_path(rows, f"sha of {model}", data.sha256), answers)
+    append_result(rows, scored("elsewhere", data=DATA))
+    return rows
+
+
+def test_the_command_reads_the_answers_that_were_kept(kept, small_squad, capsys):
+    n = len(read_squad(small_squad))
+    text = main(DifferencesConfig(kept, baseline="right", data=str(small_squad)))
+    assert text == capsys.readouterr().out
+    lines = {line.split()[0]: line.split() for line in text.splitlines() if line}
+    assert lines["one-wrong"][2] == f"{-100 / n:+.2f}"
+    assert lines["wrong"][2] == "-100.00"
+    assert "elsewhere" not in lines
+    only = main(DifferencesConfig(kept, baseline="right", data=str(small_squad), models=("wrong",)))
+    assert "one-wrong" not in only
+
+
+def test_what_cannot_be_compared_is_refused(kept, small_squad, tmp_path):
+    def refused(match, **changes):
+        given = {"rows": kept, "baseline": "right", "data": str(small_squad)}
+        with pytest.raises(OptionError, match=match):
+            main(DifferencesConfig(**(given | changes)))
+
+    refused("--baseline must be one of", baseline="elsewhere")
+    refused("--models must be among", models=("elsewhere",))
+    append_result(kept, scored("right", 50.0, data=Data(small_squad.name, file_sha256(small_squad))))
+    refused("not the answers of the newest result of right")
+    append_result(tmp_path / "none.jsonl", scored(data=DATA))
+    refused("has no answers to", rows=tmp_path / "none.jsonl")
+
+
+def test_scores_by_category_by_hand():
+    def example(qid, category):
+        return Example(qid, "", "x y z", "q", (Answer("x y", 0),), False, category)
+
+    examples = [example("0", "Simple"), example("1", "Simple"), example("2", "Temporal")]
+    scores = category_scores(examples, {"0": "x y", "1": "z", "2": "y z"})
+    assert scores["Simple"] == {"exact": 50, "f1": 50, "total": 2}
+    assert scores["Temporal"] == {"exact": 0, "f1": pytest.approx(50), "total": 1}
+    (group,) = collect([scored(by_category=scores), scored("other")])
+    (table,) = category_tables(group)
+    assert table.headings[-2:] == ["Simple (2)", "Temporal (1)"]
+    assert [line[-2:] for line in table.cells] == [["50.00", "50.00"]]
+    assert category_tables(collect([scored()])[0]) == []

@@ -12,11 +12,12 @@ from torch import nn
 
 from distill.student import check_same_width, same_tokens
 from distill.training.alignment import Alignment
+from distill.training.checkpoint import CHECKPOINT
 from distill.training.objectives import Distillation
 from distill.training.options import DistillationWeights, TrainingOptions
 from distill.training.precision import resolve_precision
 from distill.training.teacher_logits import Teacher, TeacherLogits, cache_key
-from distill.training.trainer import CHECKPOINT, AfterStep, Trainer, make_accelerator
+from distill.training.trainer import AfterStep, Trainer, make_accelerator
 from qa.base.errors import BundleError, OptionError
 from qa.base.files import file_sha256
 from qa.bundles.bundle import MANIFEST, SETTINGS, Bundle, new_bundle, open_bundle

@@ -9,7 +9,7 @@ from compress.qat.gptq import round_with_feedback
 from compress.qat.stage import QuantizeAwareConfig
 from compress.recovery import finished_before, open_with_teacher
 from distill.stage import distil, load_splits, save_model, summary, to_align, work_folder
-from distill.training.trainer import CHECKPOINT
+from distill.training.checkpoint import CHECKPOINT
 from qa.bundles.bundle import Bundle
 from qa.models.model import QAModel
 from qa.text.features import make_windows

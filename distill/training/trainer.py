@@ -5,7 +5,6 @@ run continues exactly as if it had not stopped. Checkpoints are one safetensors 
 """
 
 import contextlib
-import ctypes
 import hashlib
 import json
 import signal
@@ -21,34 +20,22 @@ import numpy as np
 import torch
 from accelerate import Accelerator
 from accelerate.utils import InitProcessGroupKwargs, set_seed
-from safetensors import safe_open
-from safetensors.torch import save
 from torch import Tensor, nn
 from torch.utils.tensorboard import SummaryWriter
 from tqdm import tqdm
 
 from distill.training.batches import bucketed_batches, to_tensors
+from distill.training.checkpoint import CHECKPOINT, load_checkpoint, save_checkpoint
 from distill.training.lora import add_lora, merge_lora
-from distill.training.optimizers import (
-    CLIPS_GRADIENTS,
-    STATE_KEYS,
-    build_optimizer,
-    restored_state,
-    state_tensors,
-)
+from distill.training.optimizers import CLIPS_GRADIENTS, build_optimizer
 from distill.training.options import TrainingOptions
 from distill.training.precision import resolve_precision
+from distill.training.process import freed_memory_kept, random_state_kept, signal_ignored
 from qa.base.errors import OptionError
-from qa.base.files import check_free_space, write_whole
+from qa.base.files import check_free_space
+from qa.models.encoders import attention
 from qa.models.model import QAModel
 from qa.text.features import Window
-
-CHECKPOINT = "checkpoint.safetensors"
-
-# Of glibc's malloc.h: how much free memory at the end of the heap goes back, and how many blocks lie outside
-# the heap.
-M_TRIM_THRESHOLD = -1
-M_MMAP_MAX = -4
 
 # (model, tensors of a batch, indices of its windows) -> the terms of the loss by name; "loss" is what is
 # minimized.
@@ -70,15 +57,6 @@ def make_accelerator(precision: str) -> Accelerator:
 def is_lost_peer(error: RuntimeError) -> bool:
     """Whether another process of torchrun's has ended: gloo, which CPUs use, has no error type of its own."""
     return isinstance(error, torch.distributed.DistError) or "gloo/transport" in str(error)
-
-
-def keep_freed_memory() -> None:
-    """Let glibc keep what one step frees for the next: returning it to the kernel and faulting it in took a
-    quarter of a step."""
-    with contextlib.suppress(AttributeError, OSError):  # another C library
-        libc = ctypes.CDLL(None)
-        libc.mallopt(M_TRIM_THRESHOLD, 2**31 - 1)
-        libc.mallopt(M_MMAP_MAX, 0)
 
 
 def learning_rate_at(step: int, n_steps: int, options: TrainingOptions) -> float:
@@ -117,6 +95,7 @@ class Trainer:
         self.windows = windows
         self.loss = loss
         self.work = work
+        self.checkpoint = work / CHECKPOINT
         self.name = name
         # Resolved here: a checkpoint does not go on in another precision on another machine.
         self.options = replace(options, precision=resolve_precision(options.precision))
@@ -148,20 +127,37 @@ class Trainer:
             self.work, 8 * sum(4 * p.numel() for p in self.model.parameters()), f"training {self.name}"
         )
         self.work.mkdir(parents=True, exist_ok=True)
-        first = self._done = self._load_checkpoint() if resume else 0
+        first = 0
+        if resume:
+            optimizer = self.options.optimizer
+            first = load_checkpoint(
+                self.checkpoint, self.model, self.optimizer.state, optimizer, self.fingerprint
+            )
+        self._done = first
         if self.after_step is not None:
             self.after_step(first, self.n_steps)
-        main = self.accelerator.is_main_process
-        writer = SummaryWriter(str(self.work), purge_step=first) if main else None
-        if self.accelerator.device.type == "cpu":
-            keep_freed_memory()
-            # The backward pass of PyTorch's fused attention alone takes a third of a step of a MiniLM in bf16
-            # on a CPU.
-            self.model.encoder.set_attention("eager")
-        self.wrapped.train()
-        if self.options.freeze_encoder:
-            # the head learns from the states it will be given, which know no dropout
-            self.model.encoder.eval()
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(random_state_kept())
+            writer = None
+            if self.accelerator.is_main_process:
+                writer = stack.enter_context(SummaryWriter(str(self.work), purge_step=first))
+            if self.accelerator.device.type == "cpu":
+                stack.enter_context(freed_memory_kept())
+                # The backward pass of PyTorch's fused attention takes a third of a step of a MiniLM in bf16
+                # on a CPU.
+                stack.enter_context(attention(self.model.encoder, "eager"))
+            self.wrapped.train()
+            if self.options.freeze_encoder:
+                # The head learns from the states it will be given, which know no dropout.
+                self.model.encoder.eval()
+            self._run_or_stop(first, writer)
+        self.wait_for_everyone()
+        if self.options.lora_rank:
+            merge_lora(self.model.encoder)
+        self.model.eval()
+
+    def _run_or_stop(self, first: int, writer: SummaryWriter | None) -> None:
+        """Run all steps from `first` on; save a checkpoint when the run is stopped."""
         try:
             self._run(first, writer)
         except KeyboardInterrupt:
@@ -172,16 +168,9 @@ class Trainer:
         except RuntimeError as error:
             if not is_lost_peer(error):
                 raise
-            signal.signal(signal.SIGTERM, signal.SIG_IGN)  # torchrun ends all: what was learnt comes first
-            self._stop()
+            with signal_ignored(signal.SIGTERM):  # torchrun ends all processes: save first
+                self._stop()
             raise self._lost_peer() from None
-        if writer is not None:
-            writer.close()
-        self.wait_for_everyone()
-        if self.options.lora_rank:
-            merge_lora(self.model.encoder)
-        self.model.encoder.set_attention("sdpa")
-        self.model.eval()
 
     def _run(self, first: int, writer: SummaryWriter | None) -> None:
         main = self.accelerator.is_main_process
@@ -209,7 +198,7 @@ class Trainer:
                 bar.set_postfix({k: f"{v:.3f}" for k, v in terms.items()}, refresh=False)
                 done = step + 1 == self.n_steps  # kept until `finish`, should saving the model fail
                 if main and (done or time.monotonic() - saved_at >= 60 * self.options.checkpoint_minutes):
-                    self._save_checkpoint(step + 1)
+                    self._save(step + 1)
                     saved_at = time.monotonic()
 
     def wait_for_everyone(self) -> None:
@@ -229,16 +218,16 @@ class Trainer:
     def finish(self) -> None:
         """Remove the checkpoint once the trained model is safely on disk."""
         if self.accelerator.is_main_process:
-            (self.work / CHECKPOINT).unlink(missing_ok=True)
+            (self.checkpoint).unlink(missing_ok=True)
 
     def _stop(self) -> None:
         """Keep what was learnt when the run is stopped or another of its processes ends, unless weights were
         being updated."""
         if self.accelerator.is_main_process and self._done > 0 and not self._updating:
-            self._save_checkpoint(self._done)
+            self._save(self._done)
             again = "the same command goes on (those that have --resume, with it)"
             print(
-                f"\n{self.name}: stopped after {self._done} steps; {again} from {self.work / CHECKPOINT}",
+                f"\n{self.name}: stopped after {self._done} steps; {again} from {self.checkpoint}",
                 file=sys.stderr,
             )
 
@@ -305,7 +294,13 @@ class Trainer:
             float(self.lengths[batch].sum()) * max(1, len(share)) / len(batch),
         )
 
-    def _fingerprint(self) -> str:
+    def _save(self, step: int) -> None:
+        optimizer = self.options.optimizer
+        save_checkpoint(self.checkpoint, self.model, self.optimizer.state, optimizer, step, self.fingerprint)
+
+    @property
+    def fingerprint(self) -> str:
+        """Hash of all that decides the result: a checkpoint is continued only by a run with the same."""
         options = asdict(self.options) | {"checkpoint_minutes": None}
         config = {
             "options": options,
@@ -314,44 +309,3 @@ class Trainer:
             "model": self.model.config(),
         }
         return hashlib.sha256(json.dumps(config, sort_keys=True, default=str).encode()).hexdigest()
-
-    def _trained(self) -> list[tuple[str, nn.Parameter]]:
-        return [(name, p) for name, p in self.model.named_parameters() if p.requires_grad]
-
-    def _save_checkpoint(self, step: int) -> None:
-        state: dict[nn.Parameter, Any] = self.optimizer.state
-        tensors: dict[str, Tensor] = {}
-        for name, parameter in self._trained():
-            tensors[name] = parameter.detach()
-            moments = state_tensors(self.options.optimizer, state[parameter])
-            tensors |= {f"{key}.{name}": moment for key, moment in moments.items()}
-        tensors = {name: tensor.cpu().contiguous() for name, tensor in tensors.items()}
-        metadata = {"step": str(step), "fingerprint": self._fingerprint()}
-        write_whole(self.work / CHECKPOINT, save(tensors, metadata))
-
-    def _load_checkpoint(self) -> int:
-        """Restore model and optimizer; the step to go on with, 0 when there is no checkpoint."""
-        path = self.work / CHECKPOINT
-        if not path.is_file():
-            return 0
-        try:
-            file = safe_open(path, "pt")
-        except Exception as error:  # safetensors' own type
-            raise OptionError(f"{path}: broken checkpoint ({error}); remove it to start again") from None
-        metadata = file.metadata() or {}
-        if metadata.get("fingerprint") != self._fingerprint():
-            raise OptionError(
-                f"{path}: made with other options, data or model; use the same ones, or remove it to start "
-                "again"
-            )
-        step = int(metadata["step"])
-        kept = set(file.keys())
-        state: dict[nn.Parameter, Any] = self.optimizer.state
-        with torch.no_grad():
-            optimizer = self.options.optimizer
-            for name, parameter in self._trained():
-                parameter.copy_(file.get_tensor(name))
-                keys = [key for key in STATE_KEYS[optimizer] if f"{key}.{name}" in kept]
-                moments = {key: file.get_tensor(f"{key}.{name}") for key in keys}
-                state[parameter] = restored_state(optimizer, moments, step, parameter.device)
-        return step

@@ -23,7 +23,7 @@ from distill.prune_plan.importance import kept_importance, measure_importance
 from distill.prune_plan.options import WidthFlags
 from distill.prune_plan.width import narrow
 from distill.training.batches import model_inputs, to_tensors
-from distill.training.trainer import CHECKPOINT
+from distill.training.checkpoint import CHECKPOINT
 from qa.base.errors import BundleError, OptionError
 from qa.bundles.bundle import SETTINGS, new_bundle, open_bundle
 from qa.data.datasets import resolve

@@ -24,7 +24,8 @@ from compress.qat.gptq import feed_back, input_groups, round_with_feedback
 from compress.qat.stage import QuantizeAwareConfig, main
 from distill.stage import work_folder
 from distill.training.batches import model_inputs, to_tensors
-from distill.training.trainer import CHECKPOINT, Trainer
+from distill.training.checkpoint import CHECKPOINT
+from distill.training.trainer import Trainer
 from export.tflite.integers import stored_integers
 from export.tflite.quantize import compact, quietly
 from export.tflite.stage import TFLiteConfig

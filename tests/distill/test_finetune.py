@@ -10,7 +10,7 @@ import torch
 from distill.finetune import FinetuneConfig, main
 from distill.run import DistillConfig
 from distill.run import main as distil_main
-from distill.training.trainer import CHECKPOINT
+from distill.training.checkpoint import CHECKPOINT
 from qa.base.errors import BundleError, PocketQAError
 from qa.bundles.bundle import open_bundle
 from qa.models.model import QAModel

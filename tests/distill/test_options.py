@@ -10,11 +10,12 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 
 from compress.prune.stage import PruneConfig
 from distill.run import DistillConfig, main
+from distill.training.checkpoint import CHECKPOINT
 from distill.training.lora import LoraLinear
 from distill.training.objectives import supervised
 from distill.training.optimizers import build_optimizer
 from distill.training.options import TrainingOptions
-from distill.training.trainer import CHECKPOINT, Trainer
+from distill.training.trainer import Trainer
 from qa.base.errors import OptionError
 from qa.bundles.bundle import open_bundle
 from qa.data.datasets import resolve

@@ -11,7 +11,7 @@ from tiny_models import SIZES
 from transformers import BertConfig, BertModel
 
 from distill import finetune, run
-from distill.training.trainer import CHECKPOINT
+from distill.training.checkpoint import CHECKPOINT
 from qa.models.model import QAModel
 from qa.models.pretrained import copy_tokenizer, embedded_folder
 

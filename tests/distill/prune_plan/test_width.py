@@ -13,7 +13,8 @@ from distill.prune_plan.allocation import Target, best_within, between_layers
 from distill.prune_plan.costs import UnitCosts, file_bytes, file_costs, time_costs, words_bytes
 from distill.prune_plan.importance import Importance
 from distill.run import DistillConfig, main
-from distill.training.trainer import CHECKPOINT, Trainer
+from distill.training.checkpoint import CHECKPOINT
+from distill.training.trainer import Trainer
 from export.tflite.times import TimesConfig, copies, fit, measure, size
 from export.tflite.times import main as measure_times
 from qa.base.errors import OptionError, PocketQAError

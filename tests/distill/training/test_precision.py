@@ -8,10 +8,11 @@ import pytest
 import torch
 from accelerate.state import AcceleratorState
 
+from distill.training.checkpoint import CHECKPOINT
 from distill.training.objectives import supervised
 from distill.training.options import TrainingOptions
 from distill.training.precision import resolve_precision
-from distill.training.trainer import CHECKPOINT, Trainer
+from distill.training.trainer import Trainer
 from qa.base.errors import OptionError
 from qa.bundles.bundle import open_bundle
 from qa.data.datasets import resolve

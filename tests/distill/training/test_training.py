@@ -19,10 +19,11 @@ from compress.qat.stage import main as on_grid
 from distill.run import DistillConfig, main
 from distill.student import student_from_layers
 from distill.training.batches import to_tensors
+from distill.training.checkpoint import CHECKPOINT
 from distill.training.objectives import Distillation, supervised
 from distill.training.options import DistillationWeights, TrainingOptions
 from distill.training.teacher_logits import Teacher, TeacherLogits, cache_key
-from distill.training.trainer import CHECKPOINT, Trainer, learning_rate_at, make_accelerator
+from distill.training.trainer import Trainer, learning_rate_at, make_accelerator
 from qa.base.errors import BundleError, OptionError
 from qa.bundles.bundle import SETTINGS, new_bundle, open_bundle
 from qa.data.datasets import resolve

@@ -1,0 +1,65 @@
+"""Checkpoint of a training run: one safetensors file with the trained weights and the optimizer's state."""
+
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import safe_open
+from safetensors.torch import save
+from torch import Tensor, nn
+
+from distill.training.optimizers import STATE_KEYS, restored_state, state_tensors
+from qa.base.errors import OptionError
+from qa.base.files import write_whole
+
+CHECKPOINT = "checkpoint.safetensors"
+
+
+def trained(model: nn.Module) -> list[tuple[str, nn.Parameter]]:
+    """Return the parameters that training changes, by name."""
+    return [(name, p) for name, p in model.named_parameters() if p.requires_grad]
+
+
+def save_checkpoint(
+    path: Path, model: nn.Module, state: dict[nn.Parameter, Any], optimizer: str, step: int, fingerprint: str
+) -> None:
+    """Replace the file `path` by one of this step; `state` is the optimizer's, by parameter.
+
+    `fingerprint` identifies the run: `load_checkpoint` wants the same.
+    """
+    tensors: dict[str, Tensor] = {}
+    for name, parameter in trained(model):
+        tensors[name] = parameter.detach()
+        moments = state_tensors(optimizer, state[parameter])
+        tensors |= {f"{key}.{name}": moment for key, moment in moments.items()}
+    tensors = {name: tensor.cpu().contiguous() for name, tensor in tensors.items()}
+    write_whole(path, save(tensors, {"step": str(step), "fingerprint": fingerprint}))
+
+
+@torch.no_grad()
+def load_checkpoint(
+    path: Path, model: nn.Module, state: dict[nn.Parameter, Any], optimizer: str, fingerprint: str
+) -> int:
+    """Restore model and optimizer state; return the step to continue with, 0 without a checkpoint.
+
+    Raises OptionError for a broken file and for one of another run.
+    """
+    if not path.is_file():
+        return 0
+    try:
+        file = safe_open(path, "pt")
+    except Exception as error:  # safetensors' own type
+        raise OptionError(f"{path}: broken checkpoint ({error}); remove it to start again") from None
+    metadata = file.metadata() or {}
+    if metadata.get("fingerprint") != fingerprint:
+        raise OptionError(
+            f"{path}: made with other options, data or model; use the same ones, or remove it to start again"
+        )
+    step = int(metadata["step"])
+    names = set(file.keys())
+    for name, parameter in trained(model):
+        parameter.copy_(file.get_tensor(name))
+        keys = [key for key in STATE_KEYS[optimizer] if f"{key}.{name}" in names]
+        moments = {key: file.get_tensor(f"{key}.{name}") for key in keys}
+        state[parameter] = restored_state(optimizer, moments, step, parameter.device)
+    return step

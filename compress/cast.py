@@ -16,25 +16,12 @@ from tyro.conf import arg
 from qa.base.cli import check_option, run_command
 from qa.bundles.bundle import Bundle, refuse_existing
 from qa.bundles.hf_import import open_model, output_beside
+from qa.bundles.manifest import QAT
 from qa.evaluation.scores import load_eval
 from qa.formats.precision import PRECISIONS
 
 STORED = tuple(
     name for name, precision in PRECISIONS.items() if name != "fp32" and "pytorch" in precision.meaning
-)
-# What a bundle's manifest says of its model, however that is stored.
-KEPT = (
-    "stage",
-    "config",
-    "encoder",
-    "source",
-    "training_data",
-    "parameters",
-    "embeddings",
-    "width",
-    "pruning",
-    "recovered_against",
-    "averaged",
 )
 
 
@@ -64,13 +51,12 @@ def main(config: StoreConfig) -> Bundle:
     refuse_existing(out)
     eval_data = load_eval(config.eval_data)
     parent = open_model(config.model, kind="pytorch")
-    facts = {key: parent.manifest[key] for key in KEPT if key in parent.manifest} | {
-        "precision": config.weights
-    }
     model = QAModel.from_pretrained(parent.path)
-    columns = None
-    if config.weights == "int8-weights" and parent.manifest.get("grid", {}).get("precision") == "int8":
-        facts["grid"], columns = parent.manifest["grid"], grid_columns(model)
+    is_qat = config.weights == "int8-weights" and parent.manifest.qat == QAT(precision="int8")
+    facts = parent.manifest.facts_of_model() | {"precision": config.weights}
+    if is_qat:
+        facts["grid"] = parent.manifest.qat
+    columns = grid_columns(model) if is_qat else None
     bundle = derive(model, out, parent, facts, columns, eval_data)
     sizes = [b.weights.stat().st_size / 1e6 for b in (parent, bundle)]
     print(f"{out}: weights stored as {config.weights}, {sizes[0]:.1f} -> {sizes[1]:.1f} MB")

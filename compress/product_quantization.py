@@ -22,7 +22,7 @@ CHUNK = 8192  # tokens whose distances to all entries fit a core's cache
 def token_counts(bundle: Bundle, n_tokens: int, data: str = EMBEDDED) -> np.ndarray:
     """How often each of the `n_tokens` of a bundle's word table occurs in its windows of some training data,
     (V,)."""
-    windows = make_windows(read_squad(resolve(data, "train")), bundle.tokenizer(), bundle.settings)
+    windows = make_windows(read_squad(resolve(data, "train")), bundle.tokenizer, bundle.settings)
     return np.bincount(np.concatenate([window.input_ids for window in windows]), minlength=n_tokens)
 
 

@@ -39,16 +39,16 @@ def average(config: AverageConfig) -> Bundle:
     refuse_existing(config.out)
     bundles = [open_model(path, kind="pytorch") for path in config.models]
     for bundle in bundles[1:]:
-        if not same_tokens(bundle.tokenizer(), bundles[0].tokenizer()):
+        if not same_tokens(bundle.tokenizer, bundles[0].tokenizer):
             raise OptionError(f"--models {bundle.path}: its tokenizer differs from that of {bundles[0].path}")
-    ancestors = {one["sha256"]: one for bundle in bundles for one in bundle.lineage()}
+    ancestors = {ancestor.sha256: ancestor for bundle in bundles for ancestor in bundle.lineage()}
     facts = {
         "precision": "fp32",
         "stage": "average",
         "config": {"models": [path.name for path in config.models]},
         "averaged": [bundle.reference() for bundle in bundles],
         "ancestors": list(ancestors.values()),
-        "parameters": bundles[0].manifest["parameters"],
+        "parameters": bundles[0].manifest.parameters,
     }
     model = derive(mean_model(bundles), config.out, bundles[0], facts)
     print(f"{model.path}: the mean of {len(bundles)} models")

@@ -7,7 +7,7 @@ from typing import Any
 
 from torch import Tensor
 
-from qa.bundles.bundle import SETTINGS, Bundle, new_bundle, open_bundle
+from qa.bundles.bundle import SETTINGS, Bundle, new_bundle
 from qa.evaluation.scores import EvalData, scores_of
 from qa.evaluation.threshold import copy_held_out, tune_for_bundle
 from qa.models.model import QAModel
@@ -34,8 +34,8 @@ def derive(
         copy_tokenizer(parent.path, draft.path, parent.settings.max_length, model.encoder.architecture.inputs)
         copy_held_out(parent.path, draft.path)
         runtime = load_runtime(draft.model(parent.settings))
-        settings = tune_for_bundle(runtime, parent.tokenizer(), parent.settings, draft.path)
+        settings = tune_for_bundle(runtime, parent.tokenizer, parent.settings, draft.path)
         settings.save(draft.path / SETTINGS)
         if eval_data is not None:
             draft.record(scores=scores_of(runtime, draft.model(settings), eval_data))
-    return open_bundle(out)
+    return draft.bundle

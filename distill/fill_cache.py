@@ -17,7 +17,7 @@ def fill_cache(config: LogitsConfig) -> None:
     """Compute what the cache lacks, longest windows first; every process takes its share of the batches."""
     teacher = open_model(config.teacher, kind="pytorch")
     student = open_model(config.model)
-    tokenizer = student.tokenizer()
+    tokenizer = student.tokenizer
     examples = load_splits(config.data, None, unlabelled=True).train
     windows = make_windows(examples, tokenizer, student.settings, progress=True)
     aligned = to_align(teacher, tokenizer, examples)

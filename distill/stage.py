@@ -142,7 +142,7 @@ def check_hidden_states(teacher: Bundle, student: QAModel, weight: float, *, oth
 
 def to_align(teacher: Bundle, tokenizer: Tokenizer, examples: list[Example]) -> list[Example]:
     """Return `examples` where the teacher has another tokenizer than the student's, else none."""
-    return [] if same_tokens(teacher.tokenizer(), tokenizer) else examples
+    return [] if same_tokens(teacher.tokenizer, tokenizer) else examples
 
 
 def load_teacher(teacher: Bundle, windows: Sequence[Window], aligned: Sequence[Example]) -> Teacher:
@@ -152,7 +152,7 @@ def load_teacher(teacher: Bundle, windows: Sequence[Window], aligned: Sequence[E
         return Teacher(model)
     longest_question = teacher.settings.max_question_length
     return Teacher(
-        model, Alignment(aligned, windows, teacher.tokenizer(), model.encoder.max_length, longest_question)
+        model, Alignment(aligned, windows, teacher.tokenizer, model.encoder.max_length, longest_question)
     )
 
 
@@ -195,7 +195,7 @@ def save_model(
         settings.save(draft.path / SETTINGS)
         if splits.eval is not None:
             draft.record(scores=scores_of(runtime, draft.model(settings), splits.eval))
-    return open_bundle(out)
+    return draft.bundle
 
 
 def without_autocast(model: QAModel) -> QAModel:
@@ -244,8 +244,7 @@ def finished(config: Any, out: Path, teacher: Path | None = None) -> Bundle:
     """
     bundle = open_bundle(out, kind="pytorch")
     now, then = (
-        json.loads(json.dumps(of, default=str))
-        for of in (asdict(config), bundle.manifest.get("config") or {})
+        json.loads(json.dumps(of, default=str)) for of in (asdict(config), bundle.manifest.config or {})
     )
     then = {
         name: getattr(type(config), name, None) for name in now
@@ -258,11 +257,12 @@ def finished(config: Any, out: Path, teacher: Path | None = None) -> Bundle:
         raise BundleError(
             f"{out}: made with {flag} {then.get(changed[0])}, not {now[changed[0]]}; choose another --out"
         )
-    if bundle.manifest.get("training_data", {}).get("sha256") != file_sha256(resolve(config.data, "train")):
+    trained_on = bundle.manifest.training_data
+    if trained_on is None or trained_on.sha256 != file_sha256(resolve(config.data, "train")):
         raise BundleError(f"{out}: made of another --data than {config.data} is now; choose another --out")
-    ancestors = bundle.manifest.get("ancestors", [])
-    recovered_against = bundle.manifest.get("recovered_against")
-    made_of = {one["sha256"] for one in (*ancestors, *filter(None, [recovered_against]))}
+    made_of = {ancestor.sha256 for ancestor in bundle.manifest.ancestors}
+    if bundle.manifest.teacher is not None:
+        made_of.add(bundle.manifest.teacher.sha256)
     for name, default in (("model", None), ("teacher", teacher)):  # by content: a folder's name says little
         given = getattr(config, name, None) or default
         manifest = Path(given or "") / MANIFEST
@@ -283,15 +283,14 @@ def last_part(value: Any) -> Any:
 
 def summary(bundle: Bundle) -> str:
     """One line about a finished bundle: parameters, and scores where it has some."""
-    parameters = bundle.manifest["parameters"]
-    scores = bundle.manifest.get("scores")
+    parameters = bundle.manifest.parameters
+    scores = bundle.manifest.scores
     line = (
-        f"{bundle.path}: {parameters['total']:,} parameters ({parameters['without_embeddings']:,} without "
+        f"{bundle.path}: {parameters.total:,} parameters ({parameters.without_embeddings:,} without "
         "embeddings)"
     )
     if scores:
         line += (
-            f", EM {scores['exact']:.2f}, F1 {scores['f1']:.2f} on {scores['total']} questions of "
-            f"{scores['data']['name']}"
+            f", EM {scores.exact:.2f}, F1 {scores.f1:.2f} on {scores.total} questions of {scores.data.name}"
         )
     return line

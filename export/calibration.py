@@ -12,4 +12,4 @@ def calibration_windows(bundle: Bundle, n: int) -> list[Window]:
     """`n` windows of the shipped training excerpt, cut as this model wants them."""
     examples = read_squad(resolve(EMBEDDED, "train"))
     chosen = [examples[i] for i in evenly(len(examples), n)]
-    return make_windows(chosen, bundle.tokenizer(), bundle.settings)[:n]
+    return make_windows(chosen, bundle.tokenizer, bundle.settings)[:n]

@@ -14,7 +14,7 @@ from compress.product_quantization import token_counts
 from export.embeddings import check_form, store_words
 from export.parity import check_parity, limits_of, probe_tolerance, probe_windows, real_windows, window_logits
 from qa.base.cli import check_option
-from qa.base.errors import PocketQAError
+from qa.base.errors import BundleError
 from qa.bundles.bundle import (
     MANIFEST,
     PROBE,
@@ -22,7 +22,7 @@ from qa.bundles.bundle import (
     Bundle,
     ModelFolder,
     new_bundle,
-    open_bundle,
+    read_manifest,
     refuse_existing,
 )
 from qa.bundles.hf_import import open_model, output_beside
@@ -37,7 +37,6 @@ from qa.runtime.runtimes import Runtime, TorchRuntime, available_cores, load_run
 from qa.text.settings import QASettings
 
 DEMO = Path("runs/demo")
-STUDENT_STAGES = ("distill", "prune", "search", "compress", "quantize")
 
 NOT_IN_ONNX = ", ".join(flag for flag, precision in OF_FLAG.items() if "onnx" not in precision.meaning)
 QUANTIZE_HELP = f"""Precision of the file:
@@ -96,10 +95,10 @@ def newest_student(folder: Path = DEMO) -> Path:
     students = []
     for manifest in folder.glob(f"*/{MANIFEST}"):
         try:
-            bundle = open_bundle(manifest.parent)
-        except PocketQAError:
+            is_student = read_manifest(manifest.parent).is_student
+        except BundleError:
             continue
-        if bundle.kind == "pytorch" and bundle.stage in STUDENT_STAGES:
+        if is_student:
             students.append((manifest.stat().st_mtime_ns, manifest.parent))
     return max(students)[1] if students else shipped(STUDENT)
 
@@ -137,7 +136,7 @@ def export_bundle(
         "config": {**asdict(config), "model": str(source), "out": str(out)},
         "parent": parent.reference(),
         "ancestors": parent.lineage(),
-        "parameters": parent.manifest["parameters"],
+        "parameters": parent.manifest.parameters,
     }
     with new_bundle(out, facts) as draft:
         copy_tokenizer(parent.path, draft.path, parent.settings.max_length)
@@ -169,17 +168,18 @@ def export_bundle(
         draft.record(parity=asdict(report))
         print(report)
         if config.null_threshold is None:
-            settings = tune_for_bundle(exported, parent.tokenizer(), parent.settings, parent.path)
+            settings = tune_for_bundle(exported, parent.tokenizer, parent.settings, parent.path)
         else:
             settings = replace(parent.settings, null_threshold=config.null_threshold)
         settings.save(draft.path / SETTINGS)
         if eval_data is not None:
             draft.record(scores=scores_of(exported, draft.model(settings), eval_data))
         finish(parent, draft.path, settings)
-    bundle = open_bundle(out)
-    structure = bundle.manifest["structure"]
-    n_operators = sum(structure["operators"].values())
-    share = structure["quantized_share_of_bytes"]
+    bundle = draft.bundle
+    structure = bundle.manifest.structure
+    assert structure is not None
+    n_operators = sum(structure.operators.values())
+    share = structure.quantized_share_of_bytes
     size_mb = bundle.weights.stat().st_size / 1e6
     print(
         f"{bundle.weights}: {size_mb:.1f} MB, {n_operators} operators, {share:.1%} of the constants' bytes "

@@ -73,7 +73,7 @@ class ParityReport:
 def real_windows(bundle: Bundle, n: int = PARITY_WINDOWS) -> list[Window]:
     """`n` windows of the shipped dev excerpt, evenly chosen by length, the shortest first and the longest
     last."""
-    windows = make_windows(read_squad(resolve(EMBEDDED, "dev")), bundle.tokenizer(), bundle.settings)
+    windows = make_windows(read_squad(resolve(EMBEDDED, "dev")), bundle.tokenizer, bundle.settings)
     windows.sort(key=lambda w: len(w.input_ids))
     return [windows[i] for i in evenly(len(windows), n, ends=True)]
 
@@ -87,7 +87,7 @@ def probe_windows(bundle: Bundle, sizes: Sequence[int]) -> list[Window]:
     """
     examples = read_squad(resolve(EMBEDDED, "dev"))
     contexts = list(dict.fromkeys(example.context for example in examples))
-    tokenizer = bundle.tokenizer()
+    tokenizer = bundle.tokenizer
     chosen = []
     for size, row in zip(sizes, evenly(len(examples), len(sizes), ends=True), strict=True):
         at = contexts.index(examples[row].context)

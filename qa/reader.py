@@ -89,7 +89,7 @@ class Reader:
         self.runtime: Runtime = (
             IsolatedRuntime(bundle, self.threads) if isolated else load_runtime(bundle, self.threads)
         )
-        self.tokenizer = bundle.tokenizer()
+        self.tokenizer = bundle.tokenizer
 
     def __repr__(self) -> str:
         return f"<Reader of {self.bundle.path}: {self.bundle.precision}, {self.runtime.name}>"

@@ -16,8 +16,6 @@ from qa.bundles.bundle import Bundle, refuse_existing
 from qa.bundles.hf_import import open_model
 from qa.models.model import QAModel
 
-KEPT = ("stage", "config", "encoder", "source", "training_data", "parameters", "embeddings")
-
 
 def main(model: Path, max_length: int, out: Path) -> Bundle:
     """Write the bundle `out`: `model` with windows of at most `max_length` tokens."""
@@ -26,8 +24,7 @@ def main(model: Path, max_length: int, out: Path) -> Bundle:
     parent = replace(parent, settings=replace(parent.settings, max_length=max_length))
     weights = QAModel.from_pretrained(parent.path)
     weights.check_windows(parent.settings)
-    facts = {name: parent.manifest[name] for name in KEPT if name in parent.manifest}
-    return derive(weights, out, parent, facts | {"precision": "fp32"})
+    return derive(weights, out, parent, parent.manifest.facts_of_model() | {"precision": "fp32"})
 
 
 if __name__ == "__main__":

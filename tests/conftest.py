@@ -223,7 +223,7 @@ def make_export(make_bundle, tmp_path):
             "kind": "tflite",
             "precision": "int8",
             "stage": "export",
-            "parameters": parent.manifest["parameters"],
+            "parameters": parent.manifest.parameters,
         }
         with new_bundle(tmp_path / "run" / name, manifest) as draft:
             (draft.path / "qa.json").write_bytes((parent.path / "qa.json").read_bytes())

@@ -147,7 +147,7 @@ def test_a_bundle_gets_windows_of_another_length_and_keeps_its_weights(make_bund
     parent = open_bundle(make_bundle())
     bundle = script.main(parent.path, 96, tmp_path / "shorter")
     assert bundle.settings == replace(parent.settings, max_length=96)
-    assert bundle.manifest["parent"]["sha256"] == parent.sha256
+    assert bundle.manifest.parent.sha256 == parent.sha256
     assert bundle.weights.read_bytes() == parent.weights.read_bytes()
     with pytest.raises(OptionError, match="--max-length must be at most"):
         script.main(parent.path, 10_000, tmp_path / "longer")

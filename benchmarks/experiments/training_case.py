@@ -118,7 +118,7 @@ def chosen_windows(config: CaseConfig) -> list[Window]:
     """Just the windows of the steps, their lengths distributed as in the data. OptionError when there are too
     few."""
     bundle = open_bundle(config.teacher, kind="pytorch")
-    windows = make_windows(read_squad(resolve(config.data, "train")), bundle.tokenizer(), bundle.settings)
+    windows = make_windows(read_squad(resolve(config.data, "train")), bundle.tokenizer, bundle.settings)
     wanted = config.batch_size * (WARMUP_STEPS + config.steps)
     if len(windows) < wanted:
         raise OptionError(

@@ -120,9 +120,7 @@ def open_runtime(model: ModelUnderTest) -> Iterator[tuple[LoadedRuntime, Runtime
 
 def with_own_threshold(bundle: Bundle, runtime: LoadedRuntime) -> Bundle:
     """The bundle with the no-answer threshold that is the best for what a peer made of it."""
-    return replace(
-        bundle, settings=tune_for_bundle(runtime, bundle.tokenizer(), bundle.settings, bundle.path)
-    )
+    return replace(bundle, settings=tune_for_bundle(runtime, bundle.tokenizer, bundle.settings, bundle.path))
 
 
 def evaluate(
@@ -209,8 +207,8 @@ def relations(run: Run, model: ModelUnderTest) -> dict[str, Any]:
     is_bundle = (
         model.sha256 == model.bundle.sha256
     )  # else it was made of one, by a peer or in another precision
-    parent = model.bundle.manifest.get("parent") if is_bundle else model.bundle.reference()
-    others = {parent["sha256"]: parent["name"]} if parent else {}
+    parent = model.bundle.manifest.parent if is_bundle else model.bundle.reference()
+    others = {parent.sha256: parent.name} if parent else {}
     others |= (
         {base.sha256: base.name}
         if base is not None and base is not model and base.sha256 not in others

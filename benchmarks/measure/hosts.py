@@ -134,7 +134,7 @@ class SshTarget:
                 with open(path, "rb") as file:
                     self.shell(f"cat > {folder}/{copied}", file)
             start = self.command(f'{FIND_PYTHON}; PYTHONPATH={folder} exec "$python" -m {WORKER}')
-            request = {"path": f"{folder}/{weights}", "sha256": bundle.manifest["files"][weights]}
+            request = {"path": f"{folder}/{weights}", "sha256": bundle.manifest.files[weights]}
             yield Deployment(tuple(start), request, self.name, f"ssh {self.host} '{INSTALL}'", SSH_FAILED)
         finally:
             with suppress(

@@ -153,9 +153,9 @@ def _windows(timing: Timing, model: ModelUnderTest, setting: Setting) -> list[Wi
     """The windows that all rounds of a setting compute; models of the same tokenizer and settings have the
     same."""
     settings = window_settings(model.bundle.settings, setting.for_model(model.bundle.settings))
-    key = f"{model.bundle.manifest['files'].get('tokenizer.json')} {replace(settings, null_threshold=None)}"
+    key = f"{model.bundle.manifest.files.get('tokenizer.json')} {replace(settings, null_threshold=None)}"
     if key not in timing.windows:
-        timing.windows[key] = make_windows(timing.run.examples, model.bundle.tokenizer(), settings)
+        timing.windows[key] = make_windows(timing.run.examples, model.bundle.tokenizer, settings)
     return spread_windows(timing.windows[key], timing.plan.n_rounds * timing.plan.windows_in_round(setting))
 
 
@@ -172,6 +172,6 @@ def _around(timing: Timing, model: ModelUnderTest, one: TimedModel) -> dict[str,
     settings = model.bundle.settings
     windows = one.sampled
     return {
-        "tokenize_ms_p50": tokenize_ms_p50(windows, timing.run.examples, model.bundle.tokenizer(), settings),
+        "tokenize_ms_p50": tokenize_ms_p50(windows, timing.run.examples, model.bundle.tokenizer, settings),
         "decode_ms_p50": decode_ms_p50(windows, one.logits, settings),
     }

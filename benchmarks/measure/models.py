@@ -102,17 +102,17 @@ def now() -> str:
 
 def bundle_metadata(bundle: Bundle, name: str) -> dict[str, Any]:
     """The fields of a Result that are a bundle's own."""
-    parameters = bundle.manifest["parameters"]
+    parameters = bundle.manifest.parameters
     return {
         "model": name,
         "bundle_sha256": bundle.sha256,
         "settings_sha256": bundle.settings_sha256,
-        "parent_sha256": (bundle.manifest.get("parent") or {}).get("sha256"),
-        "stage": bundle.stage,
+        "parent_sha256": bundle.manifest.parent and bundle.manifest.parent.sha256,
+        "stage": bundle.manifest.stage,
         "precision": bundle.precision,
-        "embeddings": bundle.manifest.get("embeddings"),
-        "params": parameters["total"],
-        "params_without_embeddings": parameters["without_embeddings"],
+        "embeddings": bundle.manifest.embeddings,
+        "params": parameters.total,
+        "params_without_embeddings": parameters.without_embeddings,
         "size_bytes": bundle.weights.stat().st_size,
     }
 
@@ -179,11 +179,11 @@ def choose_baseline(models: Sequence[ModelUnderTest], named: Path | None) -> Mod
         wanted = named.resolve()
         same = [m for m in models if m.bundle.path.resolve() == wanted]
         return same[0] if same else next(m for m in models if m.bundle.sha256 == open_model(named).sha256)
-    teachers = [m for m in models if m.bundle.is_teacher]
+    teachers = [m for m in models if m.bundle.manifest.is_teacher]
     hashes = {m.sha256 for m in teachers}
     # One that was made of another of them, by storing or fine-tuning it, is no baseline of itself.
     teachers = [
-        m for m in teachers if not hashes & {one["sha256"] for one in m.bundle.manifest.get("ancestors", [])}
+        m for m in teachers if not hashes & {ancestor.sha256 for ancestor in m.bundle.manifest.ancestors}
     ]
     if len(teachers) > 1:
         names = ", ".join(m.name for m in teachers)
@@ -204,7 +204,7 @@ def peer_models(student: ModelUnderTest) -> list[ModelUnderTest]:
     models = []
     shared = {key: student.metadata[key] for key in ("params", "params_without_embeddings")}
     with tempfile.TemporaryDirectory() as folder:
-        windows = make_windows(read_squad(resolve(EMBEDDED, "train")), bundle.tokenizer(), bundle.settings)
+        windows = make_windows(read_squad(resolve(EMBEDDED, "train")), bundle.tokenizer, bundle.settings)
         content = [
             (window.input_ids, window.context_begin)
             for window in sample_windows(windows, CALIBRATION_WINDOWS)

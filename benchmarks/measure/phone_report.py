@@ -152,7 +152,7 @@ def report_results(
     """
     report = read_report(path)
     owner = next(
-        (m for m in models if m.bundle.manifest["files"][m.bundle.weights.name] == report.model.sha256), None
+        (m for m in models if m.bundle.manifest.files[m.bundle.weights.name] == report.model.sha256), None
     )
     if owner is None:
         names = ", ".join(model.name for model in models)

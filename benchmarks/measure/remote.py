@@ -59,7 +59,7 @@ def compare_with_reference(run: Run, model: ModelUnderTest, target: Target) -> H
     """
     bundle = model.bundle
     deployment = model.deployment
-    windows = make_windows(run.examples, bundle.tokenizer(), bundle.settings)
+    windows = make_windows(run.examples, bundle.tokenizer, bundle.settings)
     with closing(Worker(deployment, 1 if target.emulated else 0, ())) as worker:
         host = host_of(worker.loaded["system"], here=False)
         model.runtime = worker.runtime

@@ -94,7 +94,7 @@ def read_questions(config: SearchConfig, parent: Bundle) -> Questions:
         )
     chosen = [held_out[i] for i in evenly(len(held_out), config.questions)]
     windows = [
-        make_windows(part, parent.tokenizer(), parent.settings, progress=True) for part in (train, chosen)
+        make_windows(part, parent.tokenizer, parent.settings, progress=True) for part in (train, chosen)
     ]
     return Questions(data, windows[0], chosen, windows[1])
 

@@ -78,7 +78,7 @@ def prune(config: PruneConfig) -> Bundle:
     model = QAModel.from_pretrained(parent.path)
     model.encoder.check_length(parent.settings.max_length)
     method.check(model, parent.settings.max_length)
-    windows = make_windows(splits.train, parent.tokenizer(), parent.settings, progress=True)
+    windows = make_windows(splits.train, parent.tokenizer, parent.settings, progress=True)
     pruned = method.prune(model, before, windows, parent.settings.max_length, work_folder(out), config.seed)
     trainer = distil(
         model,
@@ -87,7 +87,7 @@ def prune(config: PruneConfig) -> Bundle:
         splits.train_file,
         options=config.options(),
         weights=config.weights(),
-        aligned=to_align(teacher, parent.tokenizer(), splits.train),
+        aligned=to_align(teacher, parent.tokenizer, splits.train),
         cache=config.cache,
         work=work_folder(out),
         name="recovery",

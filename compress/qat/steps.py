@@ -33,7 +33,7 @@ def train(config: QuantizeAwareConfig) -> Bundle:
             "round",
             file=sys.stderr,
         )
-    windows = make_windows(splits.train, parent.tokenizer(), parent.settings, progress=True)
+    windows = make_windows(splits.train, parent.tokenizer, parent.settings, progress=True)
     grid = Grid(model, config.quantize, norms_before(model))
     goes_on = config.resume and config.epochs > 0 and (work_folder(out) / CHECKPOINT).is_file()
     if config.calibration_windows and not goes_on:
@@ -48,7 +48,7 @@ def train(config: QuantizeAwareConfig) -> Bundle:
             splits.train_file,
             options=config.options(),
             weights=config.weights(),
-            aligned=to_align(teacher, parent.tokenizer(), splits.train),
+            aligned=to_align(teacher, parent.tokenizer, splits.train),
             cache=config.cache,
             work=work_folder(out),
             name="quantization",

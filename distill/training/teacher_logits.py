@@ -41,11 +41,11 @@ def cache_key(
         read.update(np.array([window.context_begin, len(window.input_ids)], np.int32).tobytes())
         read.update(window.input_ids.tobytes())
     facts = {
-        "weights": teacher.manifest["files"][teacher.weights.name],
-        "config": teacher.manifest["files"].get("config.json"),
+        "weights": teacher.manifest.files[teacher.weights.name],
+        "config": teacher.manifest.files.get("config.json"),
         "windows": read.hexdigest(),
         "precision": precision,
-        **({"tokenizer": teacher.manifest["files"]["tokenizer.json"]} if aligned else {}),
+        **({"tokenizer": teacher.manifest.files["tokenizer.json"]} if aligned else {}),
     }
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:32]
 

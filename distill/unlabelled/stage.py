@@ -21,7 +21,7 @@ def add_unlabelled(config: UnlabelledConfig) -> list[Example]:
     similar = None
     if config.reworded:
         bundle = open_model(config.model or shipped(TEACHER, "--model"), kind="pytorch")
-        similar = SimilarWords.of(QAModel.from_pretrained(bundle.path), bundle.tokenizer())
+        similar = SimilarWords.of(QAModel.from_pretrained(bundle.path), bundle.tokenizer)
     added = [
         article
         | {"paragraphs": paragraphs(article["paragraphs"], config, similar, f"{config.seed} {number}")}

@@ -14,6 +14,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from export.android.characters import character_tables, check_tables
 from qa.base.errors import BundleError, UnsupportedExport
 from qa.bundles.bundle import PROBE, SETTINGS, Bundle
@@ -66,7 +68,7 @@ def describe(parent: Bundle, precision: str, lengths: Sequence[int]) -> dict[str
 
     Raises UnsupportedExport when the tokenizer is none that a vocab.txt and a few switches describe.
     """
-    tokenizer = parent.tokenizer()
+    tokenizer = parent.tokenizer
     parts = json.loads(tokenizer.to_str())
     kinds = (
         parts["model"]["type"],
@@ -108,10 +110,8 @@ def describe(parent: Bundle, precision: str, lengths: Sequence[int]) -> dict[str
         "format": PACKAGE_FORMAT,
         "name": parent.path.resolve().name[:LONGEST_NAME],
         "precision": precision,
-        "parameters": parent.manifest["parameters"],
-        **(
-            {"f1": scores["f1"]} if (scores := parent.manifest.get("scores")) else {}
-        ),  # of the parent, in percent
+        "parameters": msgspec.to_builtins(parent.manifest.parameters),
+        **({"f1": scores.f1} if (scores := parent.manifest.scores) else {}),  # of the parent, in percent
         "settings": asdict(parent.settings),
         "signatures": [{"name": signature_name(length), "length": length} for length in lengths],
         "inputs": list(INPUTS),
@@ -121,14 +121,14 @@ def describe(parent: Bundle, precision: str, lengths: Sequence[int]) -> dict[str
         "wordpiece": {
             key: parts["model"][key] for key in ("continuing_subword_prefix", "max_input_chars_per_word")
         },
-        "parent": parent.reference(),
+        "parent": msgspec.to_builtins(parent.reference()),
     }
 
 
 def vocabulary_lines(parent: Bundle) -> list[str]:
     """The tokens, line number = id; UnsupportedExport when a vocab.txt cannot hold them."""
     try:
-        tokens = vocabulary(parent.tokenizer())
+        tokens = vocabulary(parent.tokenizer)
     except KeyError as missing:
         raise UnsupportedExport(
             f"{parent.path}: no token has id {missing}; a vocab.txt needs ids without gaps"

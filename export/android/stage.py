@@ -76,7 +76,7 @@ def answer_here(
     examples: Sequence[Example], bundle: Bundle, runtime: Runtime
 ) -> list[tuple[Prediction, int]]:
     """Python's prediction for each example, and how many windows it read."""
-    windows = preselect(make_windows(examples, bundle.tokenizer(), bundle.settings), bundle.settings)
+    windows = preselect(make_windows(examples, bundle.tokenizer, bundle.settings), bundle.settings)
     logits = run_windows(runtime, windows, progress=True)
     rows: list[list[int]] = [[] for _ in examples]
     for row, window in enumerate(windows):

@@ -43,7 +43,7 @@ class AndroidTokensConfig:
 def main(config: AndroidTokensConfig) -> None:
     """Print how many texts and tokens were equal; ParityError when any was not."""
     bundle = open_tflite(config.model)
-    tokenizer = bundle.tokenizer()
+    tokenizer = bundle.tokenizer
     sources: dict[str, list[str]] = {}
     for name in config.data:
         path = resolve(name, "dev")

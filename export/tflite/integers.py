@@ -7,6 +7,7 @@ from compress.qat.fake_quant import grid_integers
 from export.embeddings import Int8Rows, WordTable, word_tables
 from qa.base.errors import ParityError
 from qa.bundles.bundle import Bundle
+from qa.bundles.manifest import QAT
 from qa.models.model import QAModel
 
 
@@ -17,7 +18,7 @@ def check_integers(parent: Bundle, words: WordTable, file: bytes, precision: str
     `words` is the word table in the form that the file stores. Rows are compared, each in ascending order:
     the converter may join matrices, heads may be sorted, and a table of one row may go into another constant.
     """
-    if parent.manifest.get("grid", {}).get("precision") != precision:
+    if parent.manifest.qat != QAT(precision=precision):
         return
     linears, trained_words, others = grid_integers(QAModel.from_pretrained(parent.path), precision)
     if isinstance(words, Int8Rows) and trained_words is not None:

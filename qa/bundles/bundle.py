@@ -1,19 +1,19 @@
 """A model on disk: one folder with weights, config, tokenizer, qa.json and manifest.json.
 
 The manifest is written last, so a folder without one is unfinished. It holds the SHA-256 of every other file,
-and opening a bundle verifies them. This module is the only reader and writer of manifests. Bundles are never
+and opening a bundle verifies them. This module is the only reader and writer of bundles. Bundles are never
 edited: a stage reads one and creates another.
 """
 
 import hashlib
 import importlib.metadata
-import json
 import os
 import platform
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -22,48 +22,26 @@ from tokenizers import Tokenizer
 from qa.base.errors import BundleError
 from qa.base.files import file_sha256, left_behind
 from qa.bundles.card import model_card
-from qa.formats.precision import PRECISIONS
+from qa.bundles.manifest import (
+    MANIFEST,
+    MANIFEST_VERSION,
+    Ancestor,
+    BundleReference,
+    Manifest,
+    check_keys,
+    to_json,
+)
 from qa.formats.registry import KINDS
 from qa.formats.tensors import INPUTS, OUTPUTS
 from qa.text.settings import QASettings
 from qa.text.tokenization import load_tokenizer
 
-FORMAT_VERSION = 1
-MANIFEST = "manifest.json"
 SETTINGS = "qa.json"
 PROBE = "probe.json"
 CARD = "README.md"
 HELD_OUT = "held_out.json.gz"  # questions to tune a threshold on (qa.evaluation.threshold)
-# All that is ever read of a bundle, beside its weights and its manifest.
+# Files that are read besides weights and manifest.
 READ_FILES = {SETTINGS, PROBE, HELD_OUT, "config.json", "tokenizer.json", "tokenizer_config.json"}
-# What a manifest has, and what it may have, by type.
-FACTS = {
-    "format": int,
-    "kind": str,
-    "precision": str,
-    "stage": str,
-    "files": dict,
-    "parameters": {"total": int, "without_embeddings": int},
-}
-OPTIONAL_FACTS = {
-    "parent": {"sha256": str},
-    "config": dict,
-    "ancestors": list,
-    "grid": {"precision": str},
-    "embeddings": str,
-    "scores": {"exact": int | float, "f1": int | float, "total": int, "data": {"name": str}},
-}
-LINEAGE = (
-    "stage",
-    "config",
-    "encoder",
-    "source",
-    "training_data",
-    "recovered_against",
-    "averaged",
-    "grid",
-    "scores",
-)
 RECORDED_PACKAGES = (
     "torch",
     "transformers",
@@ -78,73 +56,69 @@ RECORDED_PACKAGES = (
 
 @dataclass(frozen=True)
 class ModelFolder:
-    """A model on disk as runtimes take it, sealed or not."""
+    """Model on disk as runtimes take it, sealed or not."""
 
     path: Path
-    manifest: dict[str, Any]
+    kind: str
+    """Name in `qa.formats.registry`."""
+    precision: str
+    """Name in `qa.formats.precision`."""
     settings: QASettings
 
     @property
-    def kind(self) -> str:
-        """Which runtime's weights it holds: a name of `qa.formats.registry`."""
-        return self.manifest["kind"]
-
-    @property
-    def precision(self) -> str:
-        """A name of `qa.formats.precision`."""
-        return self.manifest["precision"]
-
-    @property
     def weights(self) -> Path:
-        """The file with the weights."""
+        """File with the weights."""
         return self.path / KINDS[self.kind].weights
 
+    @cached_property
     def tokenizer(self) -> Tokenizer:
-        """The model's tokenizer, without padding and truncation."""
+        """Tokenizer without padding and truncation, shared by all that ask for it: do not change it."""
         return load_tokenizer(self.path)
 
 
 @dataclass(frozen=True)
 class Bundle(ModelFolder):
-    """An opened, verified bundle."""
+    """Opened, verified bundle."""
 
+    manifest: Manifest
     sha256: str
     """Hash of the manifest, and through it of every file: the bundle's identity."""
 
     @property
     def settings_sha256(self) -> str | None:
-        """SHA-256 of its settings, where they are not those it was sealed with."""
+        """SHA-256 of the settings; None when they are those that the bundle was sealed with."""
         now = hashlib.sha256(self.settings.to_json().encode()).hexdigest()
-        return None if now == self.manifest["files"][SETTINGS] else now
+        return None if now == self.manifest.files[SETTINGS] else now
 
-    @property
-    def stage(self) -> str:
-        """What made it: finetune, average, distill, prune, search, compress, quantize, export, or checkpoint:
-        from outside."""
-        return self.manifest["stage"]
+    def reference(self) -> BundleReference:
+        """Return how the manifest of a child names this bundle."""
+        weights_sha256 = self.manifest.files[self.weights.name]
+        return BundleReference(
+            name=self.path.resolve().name, sha256=self.sha256, weights_sha256=weights_sha256
+        )
 
-    @property
-    def is_teacher(self) -> bool:
-        """Whether it was trained on gold answers alone, here or elsewhere: what others are compared with."""
-        parts = self.manifest.get("ancestors", []) if self.stage == "average" else []
-        stages = {self.stage, *(part.get("stage") for part in parts)}
-        return stages <= {
-            "finetune",
-            "checkpoint",
-            "average",
-            "teacher",
-        }  # the last is what older bundles say
+    def lineage(self) -> list[Ancestor]:
+        """Return the `ancestors` of a child: this bundle and all that it was made from, nearest first."""
+        return [self.manifest.as_ancestor(self.reference()), *self.manifest.ancestors]
 
-    def reference(self) -> dict[str, str]:
-        """How a child's manifest names this bundle as its parent."""
-        weights_sha256 = self.manifest["files"][self.weights.name]
-        return {"name": self.path.resolve().name, "sha256": self.sha256, "weights_sha256": weights_sha256}
 
-    def lineage(self) -> list[dict[str, Any]]:
-        """What a child's manifest tells of this bundle and of all it was made of, nearest first, as
-        `ancestors`."""
-        facts = without_folders({key: self.manifest[key] for key in LINEAGE if key in self.manifest})
-        return [{**self.reference(), **facts}, *self.manifest.get("ancestors", [])]
+def read_manifest(path: Path) -> Manifest:
+    """Read the manifest of a bundle folder and verify no other file.
+
+    Raises BundleError, naming the file, when the folder is missing or unfinished, or the manifest is damaged.
+    """
+    return Manifest.from_json(_manifest_bytes(path), str(path / MANIFEST))
+
+
+def _manifest_bytes(path: Path) -> bytes:
+    if not path.is_dir():
+        what = "is a file" if path.exists() else "no such bundle folder"
+        raise BundleError(f"{path}: {what}; give a folder that a PocketQA stage wrote")
+    if not (path / MANIFEST).is_file():
+        raise BundleError(
+            f"{path}: no {MANIFEST}, so it is not a finished bundle; run the stage that makes it again"
+        )
+    return (path / MANIFEST).read_bytes()
 
 
 def open_bundle(path: Path, kind: str | None = None) -> Bundle:
@@ -152,66 +126,25 @@ def open_bundle(path: Path, kind: str | None = None) -> Bundle:
 
     Raises BundleError, naming the file, when the folder is missing, unfinished, changed, or not of `kind`.
     """
-    if not path.is_dir():
-        what = "is a file" if path.exists() else "no such bundle folder"
-        raise BundleError(f"{path}: {what}; give a folder that a PocketQA stage wrote")
-    manifest_path = path / MANIFEST
-    if not manifest_path.is_file():
-        raise BundleError(
-            f"{path}: no {MANIFEST}, so it is not a finished bundle; run the stage that makes it again"
-        )
-    raw = manifest_path.read_bytes()
-    manifest = _read_manifest(raw, str(manifest_path))
-    files = manifest["files"]
-    found_kind = manifest["kind"]
-    for name, expected in files.items():
-        _verify(path / name, expected)
-    for name in sorted(READ_FILES - files.keys()):
+    raw = _manifest_bytes(path)
+    where = path / MANIFEST
+    manifest = Manifest.from_json(raw, str(where))
+    for name in (KINDS[manifest.format].weights, SETTINGS):
+        if name not in manifest.files:
+            raise BundleError(f"{where}: not a valid manifest (files lacks {name}); make the bundle again")
+    for name, sha256 in manifest.files.items():
+        _verify(path / name, sha256)
+    for name in sorted(READ_FILES - manifest.files.keys()):
         if (path / name).exists():
             raise BundleError(
-                f"{path / name}: the manifest does not list this file, so it is not the model's; copy it "
-                "again"
+                f"{path / name}: the manifest does not list this file, so it is not the model's; copy the "
+                "bundle again"
             )
-    if kind is not None and found_kind != kind:
-        raise BundleError(f"{path}: holds a {found_kind} model, but this stage needs a {kind} bundle")
+    if kind not in (None, manifest.format):
+        raise BundleError(f"{path}: holds a {manifest.format} model, but this stage needs a {kind} bundle")
     settings = QASettings.from_json((path / SETTINGS).read_bytes(), str(path / SETTINGS))
-    return Bundle(path, manifest, settings, hashlib.sha256(raw).hexdigest())
-
-
-def _read_manifest(raw: bytes, where: str) -> dict[str, Any]:
-    """A manifest that has all that stages rely on; BundleError names `where` for anything else."""
-    try:
-        manifest = json.loads(raw)
-        if isinstance(manifest, dict) and manifest.get("format") not in (None, FORMAT_VERSION):
-            raise BundleError(f"{where}: format {manifest['format']}, this version reads {FORMAT_VERSION}")
-        well_formed = (
-            _fits(manifest, FACTS)
-            and all(
-                _fits(manifest[key], wanted)
-                for key, wanted in OPTIONAL_FACTS.items()
-                if manifest.get(key) is not None
-            )
-            and all(
-                name == Path(name).name and _fits(sha256, str) for name, sha256 in manifest["files"].items()
-            )  # of the folder
-            and manifest["precision"] in PRECISIONS
-            and manifest["kind"] in KINDS
-            and {KINDS[manifest["kind"]].weights, SETTINGS} <= manifest["files"].keys()
-        )
-    except (ValueError, RecursionError):
-        well_formed = False
-    if not well_formed:
-        raise BundleError(f"{where}: not a valid manifest; make the bundle again")
-    return manifest
-
-
-def _fits(value: object, wanted: Any) -> bool:
-    """Whether a value is of a type, or an object with at least these facts."""
-    if isinstance(wanted, dict):
-        return isinstance(value, dict) and all(
-            key in value and _fits(value[key], of) for key, of in wanted.items()
-        )
-    return isinstance(value, wanted)
+    sha256 = hashlib.sha256(raw).hexdigest()
+    return Bundle(path, manifest.format, manifest.precision, settings, manifest, sha256)
 
 
 def _verify(path: Path, expected: str) -> None:
@@ -233,50 +166,60 @@ def refuse_existing(out: Path) -> None:
         )
 
 
-def without_folders(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Facts for a manifest, whose `config` has of an absolute path its last part: where it lay is nobody's
-    business."""
-    config = facts.get("config") or {}
-    short = {
-        key: Path(v).name if isinstance(v, str | Path) and Path(v).is_absolute() else v
-        for key, v in config.items()
-    }
-    return {**facts, "config": short} if config else dict(facts)
-
-
 class Draft:
-    """A bundle in the making: a folder to write files into, and what its manifest will say."""
+    """Bundle in the making: a folder to write files into, and the facts for its manifest."""
+
+    bundle: Bundle
+    """The finished bundle; there once `new_bundle` is left without an error."""
 
     def __init__(self, path: Path, facts: Mapping[str, Any]) -> None:
         self.path = path
-        self._facts = dict(facts)
+        self._facts: dict[str, Any] = {}
+        self.record(**facts)
 
     def record(self, **facts: Any) -> None:
-        """Let the manifest say these too."""
+        """Add facts to the manifest, by JSON key."""
+        check_keys(facts)
         self._facts |= facts
 
     def model(self, settings: QASettings) -> ModelFolder:
-        """What was written so far, as runtimes take it, with settings that need not be final."""
-        return ModelFolder(self.path, dict(self._facts), settings)
+        """Return what was written so far as runtimes take it, with settings that need not be final."""
+        return ModelFolder(self.path, self._facts["kind"], self._facts["precision"], settings)
 
-    def seal(self, name: str) -> None:
-        """Add the model card and, last, the manifest with the hashes of all files."""
+    def seal(self, out: Path) -> Bundle:
+        """Write the model card and, last, the manifest with the hashes of all files.
+
+        Returns the bundle as it is once the folder was moved to `out`.
+        """
         settings = QASettings.from_json((self.path / SETTINGS).read_bytes(), str(self.path / SETTINGS))
-        card = model_card(self._facts, settings, self.model(settings).weights, name)
-        (self.path / CARD).write_text(
-            card, encoding="utf-8", errors="replace"
-        )  # a file's name need not be text
-        files = {p.name: file_sha256(p) for p in sorted(self.path.iterdir())}
-        full = {
-            "format": FORMAT_VERSION,
-            **without_folders(self._facts),
+        facts = {
+            "format": MANIFEST_VERSION,
+            **self._facts,
             "inputs": list(INPUTS),
             "outputs": list(OUTPUTS),
+            "files": {},
         }
-        full |= {"files": files, "versions": package_versions()}
+        if facts.get("config"):
+            facts["config"] = {key: _without_folder(value) for key, value in facts["config"].items()}
+        where = str(out / MANIFEST)
+        manifest = Manifest.from_json(to_json(facts), where)
+        card = model_card(manifest, settings, self.model(settings).weights, out.name)
+        # The name of a file need not be text.
+        (self.path / CARD).write_text(card, encoding="utf-8", errors="replace")
+        facts["files"] = {file.name: file_sha256(file) for file in sorted(self.path.iterdir())}
+        text = to_json(facts | {"versions": package_versions()})
         partial = self.path / (MANIFEST + ".partial")
-        partial.write_text(json.dumps(full, indent=1, default=str) + "\n", encoding="utf-8")
+        partial.write_text(text, encoding="utf-8")
         partial.rename(self.path / MANIFEST)
+        sha256 = hashlib.sha256(text.encode()).hexdigest()
+        manifest = Manifest.from_json(text, where)
+        return Bundle(out, manifest.format, manifest.precision, settings, manifest, sha256)
+
+
+def _without_folder(value: Any) -> Any:
+    """Return the file name of an absolute path, so that a manifest tells nothing of the machine."""
+    is_absolute = isinstance(value, str | Path) and Path(value).is_absolute()
+    return Path(value).name if is_absolute else value
 
 
 def copy_bundle(path: Path, out: Path) -> Bundle:
@@ -286,7 +229,7 @@ def copy_bundle(path: Path, out: Path) -> Bundle:
     if not out.exists():
         draft = _draft_folder(out)
         try:
-            for name in (*bundle.manifest["files"], MANIFEST):
+            for name in (*bundle.manifest.files, MANIFEST):
                 shutil.copyfile(path / name, draft / name)
             draft.rename(out)
         finally:
@@ -308,20 +251,23 @@ def _draft_folder(out: Path) -> Path:
 
 @contextmanager
 def new_bundle(out: Path, facts: Mapping[str, Any]) -> Iterator[Draft]:
-    """Create a bundle: yields a draft, which is sealed and moved to `out` at once when the body is done.
+    """Create a bundle: yield a draft, which is sealed and moved to `out` when the body is done.
 
-    `facts` for the manifest need kind, precision, stage and parameters; files, format and versions are added.
-    When the body fails or the disk is full, nothing stays behind.
+    `facts` are those of the manifest by JSON key: kind, precision, stage and parameters at least. Files,
+    format and versions are added. Afterwards `bundle` of the draft is the finished bundle. When the body
+    fails or the disk is full, nothing stays behind.
     """
     refuse_existing(out)
-    draft = Draft(_draft_folder(out), facts)
+    path = _draft_folder(out)
     try:
+        draft = Draft(path, facts)
         yield draft
-        draft.seal(out.name)
+        bundle = draft.seal(out)
         refuse_existing(out)
         draft.path.rename(out)
+        draft.bundle = bundle
     finally:
-        shutil.rmtree(draft.path, ignore_errors=True)
+        shutil.rmtree(path, ignore_errors=True)
 
 
 def package_versions(names: Sequence[str] = RECORDED_PACKAGES) -> dict[str, str]:

@@ -13,12 +13,23 @@ from pathlib import Path
 from typing import Any
 
 from qa.bundles.card_use import how_to_use, in_transformers, word_table_form
+from qa.bundles.manifest import (
+    Ancestor,
+    BundleReference,
+    CheckpointReference,
+    FileReference,
+    Manifest,
+    Parity,
+    Scores,
+)
 from qa.data.origins import DATA, LICENSE_NAMES, WEIGHTS, Origin
 from qa.formats.precision import GROUP_SIZES, PRECISIONS, ROW_BITS
 from qa.formats.registry import KINDS
 from qa.text.settings import QASettings
 
 PROBE = "probe.json"
+NOT_SEALED = ""
+"""Hash of a bundle whose manifest is not written yet."""
 EMBEDDINGS = {form: f"in {bits} bits" for form, bits in ROW_BITS.items()}
 EMBEDDINGS |= {form: f"product-quantized, a byte for each {n} values" for form, n in GROUP_SIZES.items()}
 # Options that name files, or say how a run was started, and not what was made; a teacher's own are told by
@@ -43,30 +54,28 @@ LIMITS = """## Limits
 - A passage longer than a window is cut into several by PocketQA; other tools cut it off unless told how to go on."""
 
 
-def model_card(manifest: Mapping[str, Any], settings: QASettings, weights: Path, name: str) -> str:
+def model_card(manifest: Manifest, settings: QASettings, weights: Path, name: str) -> str:
     """The card of a bundle that is about to be sealed as `name`; the folder of `weights` holds all its files
     but the card."""
-    chain = [{"name": name, **manifest}, *manifest.get("ancestors", [])]
+    chain = [manifest.as_ancestor(BundleReference(name=name, sha256=NOT_SEALED)), *manifest.ancestors]
     origins = dict(_origins(chain))
     sections = [
         front_matter(manifest, origins, weights.parent, name),
         _facts(manifest, settings, weights, name),
         "## Made of\n\n" + "\n".join(starmap(_made_of, zip_longest(chain, chain[1:]))),
-        _figures(chain),
-        how_to_use(manifest["kind"], weights.parent, name),
+        _figures(chain, manifest.parity),
+        how_to_use(manifest.format, weights.parent, name),
         LIMITS,
         _licence(origins, (weights.parent / PROBE).is_file()),
     ]
     return "\n\n".join(sections) + "\n"
 
 
-def front_matter(
-    manifest: Mapping[str, Any], origins: Mapping[str, Origin | None], folder: Path, name: str
-) -> str:
+def front_matter(manifest: Manifest, origins: Mapping[str, Origin | None], folder: Path, name: str) -> str:
     """What a hub's search and its figures read."""
     known = [origin for origin in origins.values() if origin]
     data = [origin for origin in known if origin in DATA.values()]
-    kind = manifest["kind"]
+    kind = manifest.format
     licence = license_of(origins)
     values = {
         "license": licence,
@@ -75,8 +84,8 @@ def front_matter(
         "pipeline_tag": "question-answering",
         "base_model": _unique(origin.hub_name for origin in known if origin not in data),
         "datasets": _unique(origin.hub_name for origin in data),
-        "tags": ["pocketqa", "extractive-qa", kind, manifest["precision"], manifest["stage"]],
-        "model-index": _model_index(manifest.get("scores"), name),
+        "tags": ["pocketqa", "extractive-qa", kind, manifest.precision, manifest.stage],
+        "model-index": _model_index(manifest.scores, name),
     }
     lines = [f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in values.items() if value]
     return "\n".join(["---", *lines, "---"])
@@ -86,41 +95,39 @@ def _unique(names: Iterator[str]) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _model_index(scores: Mapping[str, Any] | None, name: str) -> list[dict[str, Any]]:
+def _model_index(scores: Scores | None, name: str) -> list[dict[str, Any]]:
     """Figures that were measured on this very bundle; none otherwise."""
     if scores is None:
         return []
-    data = scores["data"]
+    data = scores.data
     dataset = {
-        "type": data.get("dataset", "file"),
+        "type": data.dataset or "file",
         "name": _data_title(data),
-        "args": {"sha256": data["sha256"]},
+        "args": {"sha256": data.sha256},
     }
     metrics = [
-        {"type": "exact_match", "name": "EM", "value": round(scores["exact"], 2)},
-        {"type": "f1", "name": "F1", "value": round(scores["f1"], 2)},
+        {"type": "exact_match", "name": "EM", "value": round(scores.exact, 2)},
+        {"type": "f1", "name": "F1", "value": round(scores.f1, 2)},
     ]
     task = {"type": "question-answering", "name": "Extractive question answering"}
     return [{"name": name, "results": [{"task": task, "dataset": dataset, "metrics": metrics}]}]
 
 
-def _data_title(data: Mapping[str, str]) -> str:
-    known = DATA.get(data.get("dataset", ""))
-    return f"{data['name']} ({known.title})" if known else data["name"]
+def _data_title(data: FileReference) -> str:
+    known = DATA.get(data.dataset or "")
+    return f"{data.name} ({known.title})" if known else data.name
 
 
-def _facts(manifest: Mapping[str, Any], settings: QASettings, weights: Path, name: str) -> str:
-    counts = manifest["parameters"]
-    precision = manifest["precision"]
+def _facts(manifest: Manifest, settings: QASettings, weights: Path, name: str) -> str:
+    counts = manifest.parameters
+    precision = manifest.precision
     threshold = settings.null_threshold
     facts = {
-        "parameters": f"{counts['total']:,} ({counts['without_embeddings']:,} without embeddings)",
+        "parameters": f"{counts.total:,} ({counts.without_embeddings:,} without embeddings)",
         "weights": f"`{weights.name}`, {weights.stat().st_size:,} bytes",
         "precision": f"{precision}: {PRECISIONS[precision].in_words}",
-        "word embeddings": EMBEDDINGS.get(
-            manifest.get("embeddings") or word_table_form(weights.parent) or ""
-        ),
-        "runtime": KINDS[manifest["kind"]].runtime,
+        "word embeddings": EMBEDDINGS.get(manifest.embeddings or word_table_form(weights.parent) or ""),
+        "runtime": KINDS[manifest.format].runtime,
         "windows": f"{settings.max_length} tokens, question at most {settings.max_question_length}, step {settings.doc_stride}",
         "answers": f"at most {settings.max_answer_length} tokens",
         "no answer": "never: it always answers"
@@ -132,80 +139,78 @@ def _facts(manifest: Mapping[str, Any], settings: QASettings, weights: Path, nam
     return f"# {name}\n\n{intro} Made by PocketQA; this card says what `manifest.json` holds.\n\n| | |\n| :-- | :-- |\n{rows}"
 
 
-def _made_of(stage: Mapping[str, Any], before: Mapping[str, Any] | None) -> str:
+def _made_of(stage: Ancestor, before: Ancestor | None) -> str:
     """One line on one stage: what it started from, what it learnt from, how; `before` is the stage that it
     started from."""
-    if before and all(stage.get(key) == before.get(key) for key in ("stage", "config")):
-        return f"- **{stage['name']}**, the next stored in other bytes"
-    parts = [f"- **{stage['name']}**", f"stage {stage.get('stage', 'unknown')}"]
-    if "sha256" in stage:
-        parts.append(f"bundle {_short(stage['sha256'])}")
-    for key in ("encoder", "source"):
-        if key in stage:
-            parts.append(f"from {key} {_reference(stage[key])}")
-    if "recovered_against" in stage:
-        parts.append(f"taught by {_reference(stage['recovered_against'])}")
-    if "averaged" in stage:
-        *others, last = map(_reference, stage["averaged"])
+    if before and (stage.stage, stage.config) == (before.stage, before.config):
+        return f"- **{stage.name}**, the next stored in other bytes"
+    parts = [f"- **{stage.name}**", f"stage {stage.stage or 'unknown'}"]
+    if stage.sha256 != NOT_SEALED:
+        parts.append(f"bundle {_short(stage.sha256)}")
+    if stage.encoder:
+        parts.append(f"from encoder {_reference(stage.encoder)}")
+    if stage.source:
+        parts.append(f"from source {_reference(stage.source)}")
+    if stage.teacher:
+        parts.append(f"taught by {_reference(stage.teacher)}")
+    if stage.averaged:
+        *others, last = map(_reference, stage.averaged)
         parts.append(f"the mean of {', '.join(others)} and {last}")
-    if "training_data" in stage:
-        parts.append(f"trained on {_reference(stage['training_data'])}")
-    if "grid" in stage:
-        parts.append(f"weights on the {stage['grid']['precision']} grid")
-    config = stage.get("config", {})
+    if stage.training_data:
+        parts.append(f"trained on {_reference(stage.training_data)}")
+    if stage.qat:
+        parts.append(f"weights on the {stage.qat.precision} grid")
     shown = {
-        key: value for key, value in config.items() if value not in (None, False) and key not in NOT_SETTINGS
+        key: value
+        for key, value in (stage.config or {}).items()
+        if value not in (None, False) and key not in NOT_SETTINGS
     }
     settings = [f"{key} {value}" for key, value in shown.items() if not key.startswith(TEACHERS_SETTINGS)]
     return ", ".join(parts) + (f"; settings: {', '.join(settings)}" if settings else "")
 
 
-def _reference(thing: Mapping[str, Any]) -> str:
+def _reference(thing: FileReference | CheckpointReference | BundleReference) -> str:
     """Name and hash of data, an encoder or a bundle. Of a path only the last part: folders are nobody's
     business."""
-    files = thing.get("files", {})
-    sha256 = thing.get("sha256") or files.get("model.safetensors")
-    return f"`{_shown(thing)}`" + (f" ({_short(sha256)})" if sha256 else "")
-
-
-def _shown(thing: Mapping[str, Any]) -> str:
-    path = Path(thing["name"])
-    return path.name if path.is_absolute() or ".." in path.parts else str(path)
+    sha256 = thing.files.get("model.safetensors") if isinstance(thing, CheckpointReference) else thing.sha256
+    path = Path(thing.name)
+    name = path.name if path.is_absolute() or ".." in path.parts else str(path)
+    return f"`{name}`" + (f" ({_short(sha256)})" if sha256 else "")
 
 
 def _short(sha256: str) -> str:
     return f"SHA-256 {sha256[:16]}…"
 
 
-def _figures(chain: Sequence[Mapping[str, Any]]) -> str:
-    scored = [stage for stage in chain if "scores" in stage]
+def _figures(chain: Sequence[Ancestor], parity: Parity | None) -> str:
+    made = chain[0]
     lines = ["## Figures", ""]
-    if "scores" not in chain[0]:
+    if made.scores is None:
         lines += [
-            f"{chain[0]['name']} itself was not scored when it was made; `python -m qa.evaluate` does it.",
+            f"{made.name} itself was not scored when it was made; `python -m qa.evaluate` does it.",
             "",
         ]
-    if "grid" in chain[0]:
-        precision = chain[0]["grid"]["precision"]
+    if made.qat:
         lines += [
-            f"Its weights are those of an {precision} export; its figures are with float activations.",
+            f"Its weights are those of an {made.qat.precision} export; its figures are with float "
+            "activations.",
             "",
         ]
-    if "parity" in chain[0]:
-        parity = chain[0]["parity"]
+    if parity:
         lines += [
-            f"On {parity['n_windows']} real windows its logits differed from those of its PyTorch parent by "
+            f"On {parity.n_windows} real windows its logits differed from those of its PyTorch parent by "
             "at most "
-            f"{parity['relative_difference']:.2g} of their deviation; {parity['equal_spans']:.1%} of the "
+            f"{parity.relative_difference:.2g} of their deviation; {parity.equal_spans:.1%} of the "
             "best spans were equal.",
             "",
         ]
+    scored = [(stage.name, stage.scores) for stage in chain if stage.scores]
     if scored:
         lines += [
             "| model | data | questions | articles | EM | F1 |",
             "| :-- | :-- | --: | --: | --: | --: |",
         ]
-        lines += [_scores_row(stage["name"], stage["scores"]) for stage in scored]
+        lines += [_scores_row(name, scores) for name, scores in scored]
         lines += [
             "",
             "In percent, as the official script of SQuAD counts. Intervals: 95 %, bootstrap over articles.",
@@ -213,29 +218,28 @@ def _figures(chain: Sequence[Mapping[str, Any]]) -> str:
     return "\n".join(lines).strip()
 
 
-def _scores_row(name: str, scores: Mapping[str, Any]) -> str:
-    cells = [name, _data_title(scores["data"]), f"{scores['total']:,}", str(scores.get("n_articles", "–"))]
-    for key in ("exact", "f1"):
-        ends = scores.get(f"{key}_interval")
-        cells.append(f"{scores[key]:.2f}" + (f" ({ends[0]:.1f} to {ends[1]:.1f})" if ends else ""))
+def _scores_row(name: str, scores: Scores) -> str:
+    n_articles = "–" if scores.n_articles is None else str(scores.n_articles)
+    cells = [name, _data_title(scores.data), f"{scores.total:,}", n_articles]
+    for value, ends in ((scores.exact, scores.exact_interval), (scores.f1, scores.f1_interval)):
+        cells.append(f"{value:.2f}" + (f" ({ends[0]:.1f} to {ends[1]:.1f})" if ends else ""))
     return "| " + " | ".join(cells) + " |"
 
 
-def _origins(chain: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, Origin | None]]:
+def _origins(chain: Sequence[Ancestor]) -> Iterator[tuple[str, Origin | None]]:
     """All that a model was made of, in words, with its origin where that is known."""
     for stage in chain:
-        if "encoder" in stage:
-            yield f"encoder {_reference(stage['encoder'])}", WEIGHTS.get(stage["encoder"]["sha256"])
-        if "source" in stage:
-            yield f"checkpoint {_reference(stage['source'])}, and what that was trained on", None
-        if "training_data" in stage:
-            data = stage["training_data"]
-            yield f"training data {_reference(data)}", DATA.get(data.get("dataset", ""))
-        teacher = stage.get("recovered_against")
-        if teacher and teacher["sha256"] not in [other.get("sha256") for other in chain]:
-            yield f"teacher {_reference(teacher)}", None
-    if not {"encoder", "source"} & chain[-1].keys():
-        yield f"what {chain[-1]['name']} started from", None
+        if stage.encoder:
+            yield f"encoder {_reference(stage.encoder)}", WEIGHTS.get(stage.encoder.sha256)
+        if stage.source:
+            yield f"checkpoint {_reference(stage.source)}, and what that was trained on", None
+        if stage.training_data:
+            known = DATA.get(stage.training_data.dataset or "")
+            yield f"training data {_reference(stage.training_data)}", known
+        if stage.teacher and stage.teacher.sha256 not in [other.sha256 for other in chain]:
+            yield f"teacher {_reference(stage.teacher)}", None
+    if not (chain[-1].encoder or chain[-1].source):
+        yield f"what {chain[-1].name} started from", None
 
 
 def license_of(origins: Mapping[str, Origin | None]) -> str | None:

@@ -162,7 +162,7 @@ def import_checkpoint(name: str, folder: Path, out: Path, settings: dict[str, An
                 f"model {name!r}: its tokenizer has {n_tokens:,} tokens, its word table {n_rows:,} rows"
             )
         own.save(draft.path / SETTINGS)
-    return open_bundle(out)
+    return draft.bundle
 
 
 def main(config: CheckpointConfig) -> Bundle:
@@ -171,9 +171,9 @@ def main(config: CheckpointConfig) -> Bundle:
 
     refuse_existing(config.out)
     bundle = import_checkpoint(config.model, checkpoint_folder(config.model), config.out, config.given())
-    parameters = bundle.manifest["parameters"]
+    parameters = bundle.manifest.parameters
     print(
-        f"{bundle.path}: {parameters['total']:,} parameters ({parameters['without_embeddings']:,} without "
+        f"{bundle.path}: {parameters.total:,} parameters ({parameters.without_embeddings:,} without "
         "embeddings)"
     )
     return bundle

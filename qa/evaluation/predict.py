@@ -75,7 +75,7 @@ def evaluate_runtime(
     Windows and logits are those of a part of the examples at a time, so that memory does not grow with their
     number. What the `journal` has is not computed again.
     """
-    tokenizer = model.tokenizer()
+    tokenizer = model.tokenizer
     entries = list(journal.entries) if journal else []
     predictions = [_prediction(row) for entry in entries for row in entry["predictions"]]
     n_windows = sum(entry["n_windows"] for entry in entries)

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from qa.bundles.bundle import ModelFolder
+from qa.bundles.manifest import Scores
 from qa.data.datasets import data_reference, resolve
 from qa.data.metrics import question_scores
 from qa.data.squad import Example, read_squad
@@ -35,12 +37,11 @@ def load_eval(data: str | None) -> EvalData | None:
     return EvalData(file, read_squad(file))
 
 
-def scores_of(runtime: Runtime, model: ModelFolder, data: EvalData) -> dict[str, Any]:
-    """What the manifest has under `scores`: the data's name and hash, EM and F1 as the official script
-    counts, intervals."""
+def scores_of(runtime: Runtime, model: ModelFolder, data: EvalData) -> Scores:
+    """Score a model on `data`, for its manifest and card."""
     scores, predictions = evaluate_runtime(runtime, model, data.examples, progress=sys.stderr.isatty())
     intervals = score_intervals(data.examples, predictions, model.settings.null_threshold)
-    return {"data": data_reference(data.file), **scores, **intervals}
+    return msgspec.convert({"data": data_reference(data.file), **scores, **intervals}, Scores)
 
 
 def score_intervals(

@@ -106,7 +106,7 @@ def load_runtime(bundle: ModelFolder, threads: int | None = None, *, probe: bool
                 f"{bundle.path}: windows of {wanted} tokens, but positions for {most}; make the bundle again"
             )
     if probe and kind.exported:
-        if PROBE not in bundle.manifest["files"]:
+        if not (bundle.path / PROBE).is_file():
             raise BundleError(
                 f"{bundle.path}: has no {PROBE}, so nothing shows that this runtime is right; export it again"
             )

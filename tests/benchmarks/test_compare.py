@@ -44,7 +44,7 @@ def data(tmp_path):
 
 @pytest.fixture
 def teacher(make_bundle, tmp_path):
-    return rebundle(make_bundle(), tmp_path / "run" / "teacher", stage="teacher")
+    return rebundle(make_bundle(), tmp_path / "run" / "teacher", stage="finetune")
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ def broken(teacher, tmp_path):
         name: (teacher / name).read_bytes() for name in ("qa.json", "tokenizer.json", "tokenizer_config.json")
     }
     out = tmp_path / "run" / "broken"
-    parameters = open_bundle(teacher).manifest["parameters"]
+    parameters = open_bundle(teacher).manifest.parameters
     with new_bundle(
         out, {"kind": "onnx", "precision": "int8", "stage": "export", "parameters": parameters}
     ) as draft:
@@ -346,7 +346,7 @@ def test_bad_input_is_refused_before_anything_is_measured(
 
 
 def test_two_teachers_need_a_choice(teacher, make_bundle, data, tmp_path):
-    other = rebundle(make_bundle(seed=2), tmp_path / "other" / "teacher", stage="teacher")
+    other = rebundle(make_bundle(seed=2), tmp_path / "other" / "teacher", stage="finetune")
     with pytest.raises(OptionError, match=r"run/teacher, other/teacher.*--baseline"):
         compare.main(CompareConfig((teacher, other), str(data), skip_latency=True))
     run = compare.prepare(CompareConfig((teacher,), str(data), baseline=other))

@@ -4,6 +4,7 @@ them.
 
 import json
 
+import msgspec
 import pytest
 import torch
 from safetensors.torch import load_file
@@ -54,8 +55,8 @@ def test_a_stored_bundle_is_small_and_computes_as_its_parent(
     parent = open_bundle(make_bundle(head=head))
     bundle = main(StoreConfig(parent.path, tmp_path / "stored", weights))
     assert bundle.weights.stat().st_size < share * parent.weights.stat().st_size
-    assert (bundle.stage, bundle.precision) == (parent.stage, weights)
-    assert bundle.manifest["parent"]["sha256"] == parent.sha256
+    assert (bundle.manifest.stage, bundle.precision) == (parent.manifest.stage, weights)
+    assert bundle.manifest.parent.sha256 == parent.sha256
     ids = torch.randint(1000, 3000, (1, 40), generator=torch.Generator().manual_seed(0))
     inputs = ids, torch.ones_like(ids), torch.zeros_like(ids)
     with torch.no_grad():
@@ -75,14 +76,14 @@ def test_codes_of_a_word_table_are_kept(make_bundle, tmp_path):
     bundle = main(StoreConfig(coded.path, tmp_path / "stored"))
     codes = "encoder.model.embeddings.word_embeddings.codes"
     assert torch.equal(load_file(bundle.weights)[codes], load_file(coded.weights)[codes])
-    assert bundle.manifest["embeddings"] == "pq4"
+    assert bundle.manifest.embeddings == "pq4"
 
 
 def test_it_is_scored_with_its_own_threshold_where_questions_are_given(make_bundle, small_squad, tmp_path):
     bundle = main(StoreConfig(make_bundle(), tmp_path / "stored", eval_data=str(small_squad)))
     found = evaluate(EvaluateConfig(str(small_squad), bundle.path))
     n_articles = len({e.title for e in read_squad(small_squad)})
-    assert bundle.manifest["scores"] == found | {
+    assert msgspec.to_builtins(bundle.manifest.scores) == found | {
         "data": data_reference(small_squad),
         "n_articles": n_articles,
     }

@@ -82,7 +82,7 @@ def test_the_stage_counts_the_tokens_of_training_questions(make_bundle, tmp_path
     bundle = open_bundle(make_bundle())
     made = main(TablesConfig(bundle.path, tmp_path / "t", "pq4", data=str(small_squad)))
     counts = token_counts(bundle, 30522, str(small_squad))
-    windows = make_windows(read_squad(small_squad), bundle.tokenizer(), bundle.settings)
+    windows = make_windows(read_squad(small_squad), bundle.tokenizer, bundle.settings)
     assert counts.sum() == sum(len(w.input_ids) for w in windows)
     models = [QAModel.from_pretrained(bundle.path) for _ in range(2)]
     for model, given in zip(models, (counts, None), strict=True):

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from comparisons import facts_of
 
 from compress.prune.magnitude import (
     IterativePruning,
@@ -37,9 +38,7 @@ pytestmark = pytest.mark.usefixtures("fresh_accelerate")
 @pytest.fixture(scope="module")
 def windows(make_bundle):
     bundle = open_bundle(make_bundle())
-    return make_windows(read_squad(resolve("embedded", "train"))[:16], bundle.tokenizer(), bundle.settings)[
-        :16
-    ]
+    return make_windows(read_squad(resolve("embedded", "train"))[:16], bundle.tokenizer, bundle.settings)[:16]
 
 
 @pytest.fixture
@@ -195,16 +194,16 @@ def test_stage_makes_a_pruned_bundle_beside_its_untouched_parent(
     printed = capsys.readouterr().out
     assert "times as fast" in printed
     assert "compressed" in printed
-    assert open_bundle(parent.path).sha256 == parent.sha256 == bundle.manifest["parent"]["sha256"]
-    before = parent.manifest["parameters"]["total"]
-    after = bundle.manifest["parameters"]["total"]
+    assert open_bundle(parent.path).sha256 == parent.sha256 == bundle.manifest.parent.sha256
+    before = parent.manifest.parameters.total
+    after = bundle.manifest.parameters.total
     if method == "structured":
         assert after < before
-        assert sum(bundle.manifest["pruning"]["heads_per_layer"]) == 4
-        assert 64 <= sum(bundle.manifest["pruning"]["neurons_per_layer"]) <= 96  # a quarter, in whole tiles
+        assert sum(bundle.manifest.pruning["heads_per_layer"]) == 4
+        assert 64 <= sum(bundle.manifest.pruning["neurons_per_layer"]) <= 96  # a quarter, in whole tiles
     else:
         assert after == before
-        assert bundle.manifest["pruning"]["zeros"] == pytest.approx(0.7, abs=1e-3)
+        assert bundle.manifest.pruning["zeros"] == pytest.approx(0.7, abs=1e-3)
         assert compressed_bytes(bundle.weights) < compressed_bytes(parent.weights)
     with pytest.raises(BundleError, match="exists already"):
         main(config)
@@ -221,9 +220,8 @@ def test_windows_longer_than_the_models_positions_are_refused_before_any_work(
     make_bundle, small_squad, tmp_path
 ):
     source = open_bundle(make_bundle())
-    manifest = {key: source.manifest[key] for key in ("kind", "precision", "stage", "parameters")}
-    with new_bundle(tmp_path / "long", manifest) as draft:
-        for name in source.manifest["files"]:
+    with new_bundle(tmp_path / "long", facts_of(source)) as draft:
+        for name in source.manifest.files:
             shutil.copy(source.path / name, draft.path)
         replace(source.settings, max_length=513).save(draft.path / SETTINGS)
     with pytest.raises(
@@ -303,7 +301,7 @@ def test_a_model_recovers_against_a_teacher_with_another_tokenizer(make_bundle, 
         cache=tmp_path / "cache",
     )
     bundle = main(config)
-    assert bundle.manifest["recovered_against"]["sha256"] == open_bundle(teacher).sha256
+    assert bundle.manifest.teacher.sha256 == open_bundle(teacher).sha256
     (folder,) = (tmp_path / "cache").iterdir()
     assert np.load(folder / "known.npy").all()
 

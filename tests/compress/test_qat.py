@@ -43,9 +43,7 @@ pytestmark = pytest.mark.usefixtures("fresh_accelerate")
 @pytest.fixture(scope="module")
 def windows(make_bundle):
     bundle = open_bundle(make_bundle())
-    return make_windows(read_squad(resolve("embedded", "train"))[:16], bundle.tokenizer(), bundle.settings)[
-        :16
-    ]
+    return make_windows(read_squad(resolve("embedded", "train"))[:16], bundle.tokenizer, bundle.settings)[:16]
 
 
 @pytest.fixture
@@ -251,9 +249,9 @@ def config(make_bundle, small_squad, tmp_path):
 def test_the_export_stores_the_integers_that_were_trained(config, precision, other, tmp_path, capsys):
     parent = QAModel.from_pretrained(config.model)
     bundle = main(replace(config, quantize=precision))
-    assert (bundle.stage, bundle.manifest["grid"], bundle.precision) == (
+    assert (bundle.manifest.stage, bundle.manifest.qat.precision, bundle.precision) == (
         "quantize",
-        {"precision": precision},
+        precision,
         "fp32",
     )
     model = QAModel.from_pretrained(bundle.path)
@@ -266,8 +264,8 @@ def test_the_export_stores_the_integers_that_were_trained(config, precision, oth
     exported = export(
         TFLiteConfig(model=bundle.path, out=tmp_path / "tflite", quantize=precision, lengths=(96, 128))
     )
-    assert exported.manifest["ancestors"][0]["grid"] == {"precision": precision}
-    assert exported.manifest["parity"]["relative_difference"] < 0.05, "nothing but activations is rounded"
+    assert exported.manifest.ancestors[0].qat.precision == precision
+    assert exported.manifest.parity.relative_difference < 0.05, "nothing but activations is rounded"
     assert f"weights on the {precision} grid" in (bundle.path / "README.md").read_text()
     export(TFLiteConfig(model=bundle.path, out=tmp_path / "other", quantize=other, lengths=(96, 128)))
 
@@ -275,7 +273,7 @@ def test_the_export_stores_the_integers_that_were_trained(config, precision, oth
 def test_what_is_stored_in_int8_exports_to_the_same_file(config, tmp_path):
     bundle = main(replace(config, quantize="int8", epochs=0))
     stored = store(StoreConfig(bundle.path, tmp_path / "stored"))
-    assert stored.manifest["grid"] == {"precision": "int8"}
+    assert stored.manifest.qat.precision == "int8"
     assert stored.weights.stat().st_size < 0.3 * bundle.weights.stat().st_size
     files = [
         export(TFLiteConfig(model=one.path, out=tmp_path / name, quantize="int8", lengths=(96, 128))).weights
@@ -283,7 +281,7 @@ def test_what_is_stored_in_int8_exports_to_the_same_file(config, tmp_path):
     ]
     a, b = (stored_integers(file.read_bytes()) for file in files)
     assert all(np.array_equal(*pair) for pair in zip(a, b, strict=True))
-    assert "grid" not in store(StoreConfig(bundle.path, tmp_path / "half", "fp16")).manifest
+    assert store(StoreConfig(bundle.path, tmp_path / "half", "fp16")).manifest.qat is None
 
 
 def test_a_checkpoint_that_is_not_gone_on_with_leaves_rounding_as_it_is(config, tmp_path):
@@ -293,9 +291,7 @@ def test_a_checkpoint_that_is_not_gone_on_with_leaves_rounding_as_it_is(config, 
     checkpoint = work_folder(again.target) / CHECKPOINT
     checkpoint.parent.mkdir(parents=True)
     checkpoint.write_bytes(b"of a run with epochs")
-    assert (
-        main(again).manifest["files"]["model.safetensors"] == straight.manifest["files"]["model.safetensors"]
-    )
+    assert main(again).manifest.files["model.safetensors"] == straight.manifest.files["model.safetensors"]
 
 
 def test_a_checkpoint_of_another_model_is_refused(config, make_bundle, tmp_path, monkeypatch):
@@ -347,7 +343,7 @@ def test_a_stopped_run_goes_on_to_the_same_weights(config, tmp_path, monkeypatch
             main(again)
     assert not again.out.exists()
     resumed = main(replace(again, resume=True))
-    assert resumed.manifest["files"]["model.safetensors"] == straight.manifest["files"]["model.safetensors"]
+    assert resumed.manifest.files["model.safetensors"] == straight.manifest.files["model.safetensors"]
     assert main(replace(again, resume=True)).sha256 == resumed.sha256
 
 

@@ -50,12 +50,10 @@ def test_weights_are_the_mean_and_both_are_named(models, tmp_path):
     assert any(not torch.equal(tensor, second[name]) for name, tensor in first.items())
     for name, tensor in mean.items():
         assert torch.allclose(tensor, (first[name] + second[name]) / 2, atol=1e-7), name
-    assert made.stage == "average"
-    assert made.is_teacher
-    assert [one["sha256"] for one in made.manifest["averaged"]] == [
-        open_bundle(path).sha256 for path in models
-    ]
-    assert {one["name"] for one in made.manifest["ancestors"]} == {path.name for path in models}
+    assert made.manifest.stage == "average"
+    assert made.manifest.is_teacher
+    assert [part.sha256 for part in made.manifest.averaged] == [open_bundle(path).sha256 for path in models]
+    assert {ancestor.name for ancestor in made.manifest.ancestors} == {path.name for path in models}
     card = (store(StoreConfig(made.path, tmp_path / "stored")).path / "README.md").read_text()
     (line,) = (line for line in card.splitlines() if "the mean of" in line)
     assert re.search(r"stage average, .*, the mean of `first` \(.*\) and `further` \([^)]*\)$", line)
@@ -63,7 +61,7 @@ def test_weights_are_the_mean_and_both_are_named(models, tmp_path):
 
 def test_a_mean_of_students_is_no_teacher(models, tmp_path):
     as_stage(models[1], "distill")
-    assert not main(AverageConfig(models=models, out=tmp_path / "mean")).is_teacher
+    assert not main(AverageConfig(models=models, out=tmp_path / "mean")).manifest.is_teacher
 
 
 def test_what_has_no_mean_is_refused_by_name(make_bundle, models, tmp_path):

@@ -25,7 +25,7 @@ def test_a_bundle_learns_on_and_keeps_its_head_tokenizer_and_windows(make_bundle
     start = open_bundle(make_bundle(head="2l-tanh"))
     tuned = main(FinetuneConfig(model=str(start.path), data=str(small_squad), out=tmp_path / "tuned", **FEW))
     assert tuned.stage == "finetune"
-    assert tuned.manifest["parent"] == start.reference()
+    assert tuned.manifest.parent == start.reference()
     assert tuned.settings == start.settings
     before = QAModel.from_pretrained(start.path)
     after = QAModel.from_pretrained(tuned.path)
@@ -43,8 +43,8 @@ def test_an_encoder_gets_a_head_and_windows_as_wanted(small_squad_v2, tmp_path):
     own = {name: getattr(tuned.settings, name) for name in lengths}
     assert own == lengths
     assert tuned.settings.null_threshold is not None  # tuned on passages held out
-    assert tuned.manifest["encoder"]["name"] == "minilm-l6"
-    assert tuned.manifest["parent"] is None
+    assert tuned.manifest.encoder.name == "minilm-l6"
+    assert tuned.manifest.parent is None
     assert QAModel.from_pretrained(tuned.path).head_name == "linear"
 
 
@@ -80,9 +80,9 @@ def test_the_teacher_of_distill_run_is_made_by_this_stage(small_squad, tmp_path)
     )
     distil_main(config)
     teacher = open_bundle(out / "teacher")
-    assert (teacher.stage, teacher.settings.max_length) == ("finetune", 100)
-    assert teacher.manifest["config"]["head"] == "linear"
-    assert open_bundle(out / "student").manifest["parent"] == teacher.reference()
+    assert (teacher.manifest.stage, teacher.settings.max_length) == ("finetune", 100)
+    assert teacher.manifest.config["head"] == "linear"
+    assert open_bundle(out / "student").manifest.parent == teacher.reference()
 
 
 def test_a_finished_run_is_taken_on_resume_and_only_with_its_own_options(make_bundle, small_squad, tmp_path):
@@ -161,7 +161,7 @@ def test_the_manifest_says_what_was_done(small_squad, tmp_path):
     )
     config = json.loads((tuned.path / "manifest.json").read_text())["config"]
     assert (config["seed"], config["epochs"], config["max_length"]) == (3, 0.1, None)
-    assert tuned.manifest["training_data"]["name"] == small_squad.name
+    assert tuned.manifest.training_data.name == small_squad.name
 
 
 def test_some_layers_of_an_encoder_or_a_bundle_are_fine_tuned(make_bundle, small_squad, tmp_path):
@@ -181,6 +181,6 @@ def test_a_standalone_model_is_trained_on_gold_answers_from_the_encoders_words(s
     given = {"head": "bidaf", "data": str(small_squad), "learning_rate": 1e-3, **lengths, **FEW}
     bundle = main(FinetuneConfig(out=tmp_path / "bidaf", **given))
     assert QAModel.from_pretrained(bundle.path).head_name == "bidaf"
-    assert bundle.manifest["encoder"]["name"] == "minilm-l6"
+    assert bundle.manifest.encoder.name == "minilm-l6"
     with pytest.raises(PocketQAError, match="--layers must be left out for a standalone model"):
         FinetuneConfig(out=tmp_path / "cut", layers=1, **given)

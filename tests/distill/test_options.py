@@ -29,9 +29,7 @@ pytestmark = pytest.mark.usefixtures("fresh_accelerate")
 @pytest.fixture(scope="module")
 def windows(make_bundle):
     bundle = open_bundle(make_bundle())
-    return make_windows(read_squad(resolve("embedded", "train"))[:12], bundle.tokenizer(), bundle.settings)[
-        :12
-    ]
+    return make_windows(read_squad(resolve("embedded", "train"))[:12], bundle.tokenizer, bundle.settings)[:12]
 
 
 def options(**changes):

@@ -139,7 +139,7 @@ def test_a_tflite_file_holds_the_table_in_its_form(make_bundle, converted_once, 
             model=make_bundle(), out=tmp_path / "out", quantize="int8", embeddings=form, lengths=LENGTHS
         )
     )
-    assert bundle.manifest["embeddings"] == form
+    assert bundle.manifest.embeddings == form
     assert f"| word embeddings | {EMBEDDINGS[form]} |" in (bundle.path / CARD).read_text()
     file = bundle.weights.read_bytes()
     words = words_as_stored(make_bundle(), "int8", form)
@@ -156,7 +156,7 @@ def test_an_onnx_file_holds_the_table_in_its_form(make_bundle, tmp_path, form):
     bundle = export_onnx(
         OnnxConfig(model=make_bundle(), out=tmp_path / "out", quantize="int8", embeddings=form)
     )
-    assert bundle.manifest["embeddings"] == form
+    assert bundle.manifest.embeddings == form
     graph = onnx.load(bundle.weights)
     assert {opset.domain for opset in graph.opset_import} == {""}, "standard operators alone"
     arrays = [numpy_helper.to_array(tensor) for tensor in graph.graph.initializer]
@@ -179,7 +179,7 @@ def test_a_compressed_model_is_exported_in_every_precision(compressed, converted
         bundles.append(export_onnx(OnnxConfig(model=compressed.path, out=tmp_path / "onnx", quantize=flag)))
     codes = QAModel.from_pretrained(compressed.path).encoder.words.get_buffer("codes").numpy()
     for bundle in bundles:
-        assert bundle.manifest["embeddings"] == "pq3"
+        assert bundle.manifest.embeddings == "pq3"
         assert bundle.weights.read_bytes().count(codes.tobytes()) == 1
 
 
@@ -196,14 +196,14 @@ def test_a_contradicting_flag_leaves_nothing(compressed, tmp_path):
 
 def test_the_stage_makes_a_bundle_that_says_what_it_is(compressed, make_bundle):
     parent = open_bundle(make_bundle())
-    assert (compressed.stage, compressed.precision, compressed.manifest["embeddings"]) == (
+    assert (compressed.manifest.stage, compressed.precision, compressed.manifest.embeddings) == (
         "compress",
         "fp32",
         "pq3",
     )
-    assert compressed.manifest["parameters"] == parent.manifest["parameters"]
-    assert compressed.manifest["counted_data"]["dataset"] == "embedded"
-    assert compressed.manifest["ancestors"][0]["sha256"] == parent.sha256
+    assert compressed.manifest.parameters == parent.manifest.parameters
+    assert compressed.manifest.counted_data.dataset == "embedded"
+    assert compressed.manifest.ancestors[0].sha256 == parent.sha256
     card = (compressed.path / CARD).read_text()
     assert "product-quantized, a byte for each 3 values" in card
     assert compressed.weights.stat().st_size < 0.5 * parent.weights.stat().st_size

@@ -103,7 +103,7 @@ def test_onnx_stores_alberts_layer_once(to_onnx, flag, stored):
 def test_tflite_stores_alberts_layer_once(to_tflite, flag, stored, each):
     parent, bundle = to_tflite("albert", flag)
     # The converter folds the LayerNorm before query, key and value into them, and the first step has none.
-    n_stored = parent.manifest["parameters"]["total"] + 3 * 64 * 64
+    n_stored = parent.manifest.parameters.total + 3 * 64 * 64
     seen = read_structure(bundle.weights.read_bytes()).constant_bytes[stored]
     assert 0.99 * each * n_stored < seen < 1.01 * each * n_stored
 

@@ -99,7 +99,7 @@ def test_tflite_int8_stores_every_matrix_as_int8_and_needs_plain_operators(expor
         structure.weight_types["FULLY_CONNECTED", "INT8", False] == linear_calls(parent)[0] - 2
     )  # query, key and value
     assert {key[1:] for key in structure.weight_types if key != ROW_SCALES} == {("INT8", False)}
-    scales = 4 * parent.tokenizer().get_vocab_size()  # one for each row of the word table
+    scales = 4 * parent.tokenizer.get_vocab_size()  # one for each row of the word table
     assert structure.constant_bytes["INT8"] > 0.98 * (structure.constant_bytes.total() - scales)
     plain = {
         "ADD",

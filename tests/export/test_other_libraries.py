@@ -36,7 +36,7 @@ def task(bundle):
     """20 real windows, and a question whose passage, the beginning of a real one, is one window."""
     first = read_squad(resolve("embedded", "dev"))[0]
     example = replace(first, context=first.context[:120], answers=())
-    (asked,) = make_windows([example], bundle.tokenizer(), bundle.settings)
+    (asked,) = make_windows([example], bundle.tokenizer, bundle.settings)
     return SimpleNamespace(bundle=bundle, windows=real_windows(bundle, 20), asked=asked, example=example)
 
 
@@ -111,5 +111,5 @@ def test_the_pipeline_of_transformers_js_answers_with_the_best_span(tasks, opene
     scores[np.tril_indices(len(scores), -1)] = -np.inf
     first, last = np.unravel_index(scores.argmax(), scores.shape)
     ids = task.asked.input_ids[passage][first : last + 1].tolist()
-    wanted = task.bundle.tokenizer().decode(ids)
+    wanted = task.bundle.tokenizer.decode(ids)
     assert opened["transformers.js", name]["answer"].replace(" ", "") == wanted.replace(" ", "")

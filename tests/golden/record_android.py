@@ -275,7 +275,7 @@ def choose_thresholds(predictions):
 
 def record_answers(bundle, examples):
     """Contexts, thresholds, and each question with its windows and what they are decoded to."""
-    tokenizer = bundle.tokenizer()
+    tokenizer = bundle.tokenizer
     runtime = load_runtime(bundle)
     windows = make_windows(examples, tokenizer, bundle.settings)
     logits = [
@@ -333,10 +333,10 @@ def main():
     with zipfile.ZipFile(bundle.weights) as archive:
         for name in MEMBERS:
             (OUT / "package" / name).write_bytes(archive.read(name))
-    write_json(OUT / "tokens.json.gz", record_tokens(bundle.tokenizer(), examples))
+    write_json(OUT / "tokens.json.gz", record_tokens(bundle.tokenizer, examples))
     answers = record_answers(bundle, choose_examples(examples))
     write_json(OUT / "answers.json.gz", answers)
-    chosen = record_preselection(bundle.tokenizer(), bundle.settings, answers["contexts"])
+    chosen = record_preselection(bundle.tokenizer, bundle.settings, answers["contexts"])
     (OUT / "preselection.json").write_text("".join(json_lines(chosen)), encoding="ascii")
 
 

@@ -250,7 +250,7 @@ def test_batches_and_single_windows_give_the_same_logits(make_bundle, small_squa
 
     bundle = open_bundle(make_bundle())
     runtime = load_runtime(bundle, 1)
-    windows = make_windows(read_squad(small_squad), bundle.tokenizer(), bundle.settings)
+    windows = make_windows(read_squad(small_squad), bundle.tokenizer, bundle.settings)
     together = run_windows(runtime, windows)
     for window, (start, end) in zip(windows, together, strict=True):
         ((alone_start, alone_end),) = run_windows(runtime, [window])
@@ -266,7 +266,7 @@ def test_probe_passes_the_right_logits_and_refuses_wrong_ones(make_bundle, small
 
     bundle = open_bundle(make_bundle())
     runtime = load_runtime(bundle, 1)
-    window = make_windows(read_squad(small_squad), bundle.tokenizer(), bundle.settings)[0]
+    window = make_windows(read_squad(small_squad), bundle.tokenizer, bundle.settings)[0]
     ((start, end),) = run_windows(runtime, [window])
     right = write_probe([ProbeWindow(window.input_ids, window.context_begin, start, end)])
     assert check_probe(runtime, read_probe(right, "p"), "fp32") < 1e-5

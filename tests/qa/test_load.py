@@ -32,7 +32,7 @@ def bundle(request, make_bundle, tiny_export):
 
 def test_answers_are_those_of_evaluation(bundle, examples):
     answers = load(bundle.path, threads=1).answer_all([(e.question, e.context) for e in examples])
-    windows = make_windows(examples, bundle.tokenizer(), bundle.settings)
+    windows = make_windows(examples, bundle.tokenizer, bundle.settings)
     predictions = predict(examples, windows, run_windows(load_runtime(bundle, 1), windows), bundle.settings)
     for example, answer, prediction in zip(examples, answers, predictions, strict=True):
         assert answer.text == answer_text(example, prediction, bundle.settings.null_threshold) != ""

@@ -26,7 +26,7 @@ def facts(model, **more):
     return {
         "model": model,
         "bundle_sha256": f"sha of {model}",
-        "stage": "teacher",
+        "stage": "finetune",
         "precision": "fp32",
         "runtime": TORCH,
         "target": "cpu",

@@ -15,6 +15,18 @@ def write_data(path, paragraphs):
     return path
 
 
+def facts_of(bundle):
+    """What the manifest of a copy of this bundle says, too."""
+    manifest = bundle.manifest
+    return {
+        "kind": manifest.format,
+        "precision": manifest.precision,
+        "stage": manifest.stage,
+        "parent": manifest.parent,
+        "parameters": manifest.parameters,
+    }
+
+
 def rebundle(source, out, **manifest):
     """The same model under another name, with other facts in its manifest."""
     old = json.loads((source / MANIFEST).read_text())

@@ -15,7 +15,7 @@ def sixteen_questions(path):
     settings)."""
     bundle = open_bundle(path)
     examples = [e for e in read_squad(resolve("embedded", "train")) if len(e.context) < 350][:16]
-    windows = make_windows(examples, bundle.tokenizer(), bundle.settings)
+    windows = make_windows(examples, bundle.tokenizer, bundle.settings)
     assert len(windows) == 16 > len({e.context for e in examples})
     return examples, windows, bundle.settings
 

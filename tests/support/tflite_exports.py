@@ -8,6 +8,7 @@ import pytest
 from ai_edge_litert import schema_py_generated as schema
 from ai_edge_litert.interpreter import Interpreter
 from ai_edge_litert.tools import flatbuffer_utils
+from comparisons import facts_of
 
 from export.android.package import append_package, read_package
 from export.tflite.quantize import compact
@@ -94,9 +95,8 @@ def sealed_again(bundle, out, model, probe=None):
         if isinstance(probe, str)
         else write_probe(probe or package.probe.windows, package.probe.tolerance)
     )
-    manifest = {key: bundle.manifest[key] for key in ("kind", "precision", "stage", "parent", "parameters")}
-    with new_bundle(out, manifest) as draft:
-        for name in bundle.manifest["files"]:
+    with new_bundle(out, facts_of(bundle)) as draft:
+        for name in bundle.manifest.files:
             shutil.copy(bundle.path / name, draft.path / name)
         (draft.path / PROBE).write_text(text, encoding="utf-8")
         (draft.path / bundle.weights.name).write_bytes(model)

@@ -72,7 +72,7 @@ class PhoneLogs(Torture):
             for path in sorted(GOLDEN.glob("benchmark_logs/*.log"))
         ]
         report = json.loads((GOLDEN / "phone_report.json").read_bytes())
-        report["model"]["sha256"] = self.bundle.manifest["files"][self.bundle.weights.name]
+        report["model"]["sha256"] = self.bundle.manifest.files[self.bundle.weights.name]
         self.logs.append(json.dumps(report).encode())
         self.file = self.scratch / "phone.log"
         self.rows = self.scratch / "phone.jsonl"

@@ -2,6 +2,7 @@
 is refused."""
 
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import onnxruntime as ort
@@ -69,7 +70,7 @@ def test_a_bundle_stored_in_fewer_bytes_is_itself_in_fp32(make_bundle, tmp_path,
 def test_dynamic_int8_is_left_out(tiny_export, monkeypatch):
     monkeypatch.setattr(models, "onnx_has_cuda", lambda: True)
     (model,) = find_models((tiny_export("onnx").path,))
-    model.bundle.manifest["precision"] = "int8"
+    model.bundle = replace(model.bundle, precision="int8")
     with pytest.raises(OptionError, match="none of the bundles can be computed on a GPU here"):
         gpu_models([model])
 

@@ -45,7 +45,9 @@ def example():
 
 def bundle_of(sha256, name="student-tflite-int8"):
     """As much of a model as a report's owner is found by."""
-    bundle = SimpleNamespace(manifest={"files": {"model.tflite": sha256}}, weights=Path("model.tflite"))
+    bundle = SimpleNamespace(
+        manifest=SimpleNamespace(files={"model.tflite": sha256}), weights=Path("model.tflite")
+    )
     facts = {"model": name, "bundle_sha256": "b", "stage": "export", "precision": "int8", "size_bytes": 100}
     return SimpleNamespace(name=name, bundle=bundle, metadata=facts)
 

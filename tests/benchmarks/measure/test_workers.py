@@ -182,7 +182,7 @@ def test_what_a_board_cannot_do_is_one_line(tiny_export, tmp_path, bare_site, bo
     bundle = tiny_export("onnx")
     torn = tmp_path / "model.onnx"
     torn.write_bytes(bundle.weights.read_bytes()[:-1])
-    sha256 = bundle.manifest["files"]["model.onnx"]
+    sha256 = bundle.manifest.files["model.onnx"]
     poor = tmp_path / "site"
     poor.mkdir()
     for name in ("numpy", "numpy.libs"):

@@ -60,9 +60,9 @@ def test_the_best_within_the_target_is_written(make_bundle, tmp_path, capsys, mo
     out = tmp_path / "found"
     bundle = main(SearchConfig(make_bundle(), 1.15, out=out, questions=30, recovery_windows=16))
     printed = capsys.readouterr().out
-    assert bundle.manifest["scores"]["total"] == len(read_squad(resolve("embedded", "dev")))
+    assert bundle.manifest.scores.total == len(read_squad(resolve("embedded", "dev")))
     rows = json.loads((tmp_path / "training" / "found" / "search.json").read_text())
-    best = bundle.manifest["search"]
+    best = bundle.manifest.search
     assert best in rows
     assert best["f1"] == max(row["f1"] for row in rows if row["predicted_mb"] <= 1.15)
     marked = re.findall(r"^([*>]) +([0-9.]+) ", printed, re.MULTILINE)
@@ -73,8 +73,8 @@ def test_the_best_within_the_target_is_written(make_bundle, tmp_path, capsys, mo
     exported = export(tyro.cli(TFLiteConfig, args=[*flags, "--out", str(tmp_path / "exported")]))
     # Of so small a file the graph is a large part.
     assert exported.weights.stat().st_size / 1e6 == pytest.approx(best["predicted_mb"], rel=0.1)
-    assert exported.manifest["embeddings"] == best["embeddings"]
-    assert open_bundle(out).manifest["pruning"]["heads_per_layer"]
+    assert exported.manifest.embeddings == best["embeddings"]
+    assert open_bundle(out).manifest.pruning["heads_per_layer"]
 
 
 def test_widths_learn_from_other_passages_than_they_are_scored_on(make_bundle):

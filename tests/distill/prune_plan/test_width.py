@@ -203,7 +203,7 @@ def test_the_default_student_is_as_deep_as_its_teacher_and_narrower(make_bundle,
         cache=tmp_path / "c",
     )
     student = main(config)
-    kept = student.manifest["width"]
+    kept = student.manifest.width
     assert len(kept["heads_per_layer"]) == 2
     assert sum(kept["heads_per_layer"]) == 5
     assert 128 <= sum(kept["neurons_per_layer"]) <= 160  # half, in whole tiles
@@ -249,6 +249,6 @@ def test_a_target_is_kept_and_an_interrupted_run_goes_on(
     student = main(replace(config, resume=True))
     ours, theirs = (QAModel.from_pretrained(bundle.path) for bundle in (student, straight))
     assert all(torch.equal(a, b) for a, b in zip(ours.parameters(), theirs.parameters(), strict=True))
-    predicted = student.manifest["width"]["predicted_mb"]
+    predicted = student.manifest.width["predicted_mb"]
     assert limit - 0.01 < predicted <= limit
     assert predicted == pytest.approx(file_bytes(ours, "int8", "pq3") / 1e6)

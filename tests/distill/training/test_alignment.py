@@ -25,7 +25,7 @@ def examples():
 @pytest.fixture(scope="module")
 def windows(examples, make_bundle):
     return make_windows(
-        examples, open_bundle(make_bundle()).tokenizer(), QASettings(max_length=128, doc_stride=48)
+        examples, open_bundle(make_bundle()).tokenizer, QASettings(max_length=128, doc_stride=48)
     )
 
 
@@ -92,7 +92,7 @@ def test_a_window_too_long_for_the_teacher_loses_the_end_of_its_context(examples
 
 def test_an_empty_passage_has_only_the_token_of_no_answer(examples, make_bundle, tmp_path):
     empty = [replace(examples[0], context="", answers=())]
-    window = make_windows(empty, open_bundle(make_bundle()).tokenizer(), QASettings())
+    window = make_windows(empty, open_bundle(make_bundle()).tokenizer, QASettings())
     teacher = alignment(empty, window, tmp_path, byte_pairs).window(0)
     assert not len(teacher.starts)
     logits = torch.arange(len(teacher.input_ids), dtype=torch.float32)[None]

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.usefixtures("fresh_accelerate")
 @pytest.fixture
 def windows(make_bundle):
     bundle = open_bundle(make_bundle())
-    return make_windows(read_squad(resolve("embedded", "train"))[:8], bundle.tokenizer(), bundle.settings)[:8]
+    return make_windows(read_squad(resolve("embedded", "train"))[:8], bundle.tokenizer, bundle.settings)[:8]
 
 
 @pytest.fixture

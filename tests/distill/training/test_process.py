@@ -55,7 +55,7 @@ def test_memory_can_be_allocated_inside_and_after_the_block():
 @pytest.mark.parametrize("fails", [False, True])
 def test_training_leaves_attention_and_random_numbers_as_they_were(make_bundle, tmp_path, fails):
     bundle = open_bundle(make_bundle())
-    windows = make_windows(read_squad(resolve("embedded", "train"))[:4], bundle.tokenizer(), bundle.settings)[
+    windows = make_windows(read_squad(resolve("embedded", "train"))[:4], bundle.tokenizer, bundle.settings)[
         :4
     ]
     model = QAModel.from_pretrained(bundle.path)

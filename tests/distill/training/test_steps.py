@@ -34,9 +34,7 @@ OPTIONS = TrainingOptions(1e-3, 4, 2, precision="fp32")
 @pytest.fixture(scope="module")
 def windows(make_bundle):
     bundle = open_bundle(make_bundle())
-    return make_windows(read_squad(resolve("embedded", "train"))[:12], bundle.tokenizer(), bundle.settings)[
-        :12
-    ]
+    return make_windows(read_squad(resolve("embedded", "train"))[:12], bundle.tokenizer, bundle.settings)[:12]
 
 
 def tiny(make_bundle, seed=0):

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
+from comparisons import facts_of
 
 from compress.prune.magnitude import IterativePruning
 from compress.prune.stage import PruneConfig
@@ -40,9 +41,7 @@ pytestmark = pytest.mark.usefixtures("fresh_accelerate")
 @pytest.fixture(scope="module")
 def windows(make_bundle):
     bundle = open_bundle(make_bundle())
-    return make_windows(read_squad(resolve("embedded", "train"))[:12], bundle.tokenizer(), bundle.settings)[
-        :12
-    ]
+    return make_windows(read_squad(resolve("embedded", "train"))[:12], bundle.tokenizer, bundle.settings)[:12]
 
 
 def tiny(make_bundle):
@@ -222,7 +221,7 @@ def test_a_teacher_without_a_folder_keeps_nothing(make_bundle, windows, tmp_path
 
 def test_cache_key_follows_teacher_windows_and_precision(make_bundle, small_squad):
     teachers = [open_bundle(make_bundle(seed=seed)) for seed in (0, 1)]
-    tokenizer = teachers[0].tokenizer()
+    tokenizer = teachers[0].tokenizer
     settings = teachers[0].settings
     examples = read_squad(small_squad)
     windows = make_windows(examples, tokenizer, settings)
@@ -334,8 +333,8 @@ def test_stage_makes_a_student_beside_its_untouched_teacher(make_bundle, small_s
     )
     student = main(config)
     assert open_bundle(teacher).sha256 == before
-    assert student.manifest["parent"]["sha256"] == before
-    assert student.manifest["parameters"]["total"] < open_bundle(teacher).manifest["parameters"]["total"]
+    assert student.manifest.parent.sha256 == before
+    assert student.manifest.parameters.total < open_bundle(teacher).manifest.parameters.total
     assert student.settings == open_bundle(teacher).settings
     with pytest.raises(BundleError, match="exists already"):
         main(config)
@@ -343,9 +342,8 @@ def test_stage_makes_a_student_beside_its_untouched_teacher(make_bundle, small_s
 
 def test_a_threshold_of_other_data_is_not_the_students(make_bundle, small_squad, tmp_path):
     source = open_bundle(make_bundle())
-    manifest = {key: source.manifest[key] for key in ("kind", "precision", "stage", "parameters")}
-    with new_bundle(tmp_path / "teacher", manifest) as draft:
-        for name in source.manifest["files"]:
+    with new_bundle(tmp_path / "teacher", facts_of(source)) as draft:
+        for name in source.manifest.files:
             shutil.copy(source.path / name, draft.path)
         replace(source.settings, null_threshold=-1.5).save(draft.path / SETTINGS)
     config = DistillConfig(
@@ -418,8 +416,8 @@ def test_unanswerable_training_questions_give_a_threshold(make_bundle, small_squ
     )
     student = main(config)
     assert student.settings.null_threshold is not None
-    assert "held_out.json.gz" in student.manifest["files"]
-    assert student.manifest["scores"]["NoAns_total"] > 0
+    assert "held_out.json.gz" in student.manifest.files
+    assert student.manifest.scores.no_answer_total > 0
 
 
 def test_cache_on_a_full_disk_leaves_no_file_that_passes_for_whole(

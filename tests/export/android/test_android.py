@@ -12,6 +12,7 @@ from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
+from comparisons import facts_of
 from tflite_exports import bare_model, sealed_again, spoiled
 from tokenizers import Tokenizer
 
@@ -40,8 +41,7 @@ CASED = {"lowercase": False, "strip_accents": None}
 def with_settings(parent, out, normalizer=None, **settings):
     """A copy of a PyTorch bundle with other settings, and other switches of its tokenizer's normalizer."""
     bundle = open_bundle(parent)
-    manifest = {key: bundle.manifest[key] for key in ("kind", "precision", "stage", "parent", "parameters")}
-    with new_bundle(out, manifest) as draft:
+    with new_bundle(out, facts_of(bundle)) as draft:
         QAModel.from_pretrained(parent).save_pretrained(draft.path)
         for name in ("tokenizer.json", "tokenizer_config.json"):
             shutil.copy(parent / name, draft.path / name)

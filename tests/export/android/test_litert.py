@@ -77,7 +77,7 @@ def test_what_the_app_shares_of_a_benchmark_is_read(exported_tflite, tmp_path):
         path.write_text(app.benchmark(), encoding="utf-8")
         assert app.ask("It stands in Kiel.", "Where?").n_windows == 1  # the model in use is as it was
     report = read_report(path)
-    assert report.model.sha256 == bundle.manifest["files"]["model.tflite"]
+    assert report.model.sha256 == bundle.manifest.files["model.tflite"]
     assert report.model.size_bytes == bundle.weights.stat().st_size
     assert report.failures == []
     counts = [n for n in (1, 2, 4) if n <= report.phone.cores]

@@ -4,6 +4,7 @@ import json
 import zipfile
 from dataclasses import replace
 
+import msgspec
 import pytest
 from tflite_exports import LENGTHS, compute
 from tokenizers import AddedToken, Tokenizer
@@ -13,7 +14,8 @@ from export.android.package import MEMBERS, append_package, describe, read_packa
 from export.tflite.stage import TFLiteConfig, main
 from qa.base.errors import BundleError, UnsupportedExport
 from qa.bundles.bundle import open_bundle
-from qa.text.tokenization import normalizer_settings
+from qa.bundles.manifest import FileReference, Scores
+from qa.text.tokenization import load_tokenizer, normalizer_settings
 
 
 def test_the_package_holds_all_a_phone_needs(exported_tflite):
@@ -26,7 +28,7 @@ def test_the_package_holds_all_a_phone_needs(exported_tflite):
         tokens = archive.read("vocab.txt").decode().split("\n")
         characters = json.loads(archive.read("characters.json"))
         assert archive.getinfo("characters.json").compress_size < 30_000
-    tokenizer = parent.tokenizer()
+    tokenizer = parent.tokenizer
     assert {token: index for index, token in enumerate(tokens[:-1])} == tokenizer.get_vocab()
     assert info["format"] == 2
     assert info["precision"] == "int8"
@@ -124,10 +126,7 @@ class OtherTokenizer:
         self.manifest = parent.manifest
         self.settings = parent.settings
         self.reference = parent.reference
-        self._tokenizer = change(parent.tokenizer())
-
-    def tokenizer(self):
-        return self._tokenizer
+        self.tokenizer = change(load_tokenizer(parent.path))
 
 
 def with_added(*tokens):
@@ -185,8 +184,8 @@ def test_tokenizers_that_a_vocabulary_cannot_describe_are_refused(exported_tflit
 def test_the_parents_f1_is_told_where_it_was_scored(exported_tflite):
     parent = exported_tflite("bert")[0]
     assert "f1" not in describe(parent, "int8", LENGTHS)
-    scores = {"exact": 62.6, "f1": 74.35, "total": 10, "data": {"name": "x"}}
-    scored = replace(parent, manifest=parent.manifest | {"scores": scores})
+    scores = Scores(data=FileReference(name="x", sha256="0"), exact=62.6, f1=74.35, total=10)
+    scored = replace(parent, manifest=msgspec.structs.replace(parent.manifest, scores=scores))
     assert describe(scored, "int8", LENGTHS)["f1"] == 74.35
 
 

@@ -235,10 +235,10 @@ def test_the_file_is_plain_onnx_and_tells_nothing_of_this_machine(exported, flag
         "tokenizer.json",
         "tokenizer_config.json",
     ]
-    structure = bundle.manifest["structure"]
-    assert structure["opset"] == {"ai.onnx": 20}
-    assert structure["operators"] == dict(operators(graph))
-    assert (structure["quantized_share_of_bytes"] > 0.8) == flag.startswith("int8")
+    structure = bundle.manifest.structure
+    assert structure.opset == {"ai.onnx": 20}
+    assert structure.operators == dict(operators(graph))
+    assert (structure.quantized_share_of_bytes > 0.8) == flag.startswith("int8")
 
 
 def test_descriptions_with_source_paths_are_dropped(make_bundle):

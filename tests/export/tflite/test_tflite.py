@@ -118,8 +118,8 @@ def test_int4_is_int4_but_for_the_small_tables(exported_tflite):
     assert sorted(structure.tables) == sorted(
         (shape, type_name, False) for shape, type_name in shapes.items()
     )
-    assert bundle.manifest["embeddings"] == "int4"
-    assert bundle.manifest["structure"]["quantized_share_of_bytes"] > 0.85
+    assert bundle.manifest.embeddings == "int4"
+    assert bundle.manifest.structure.quantized_share_of_bytes > 0.85
 
 
 @pytest.mark.parametrize(("flag", "stored"), [("fp16", "FLOAT16"), ("int8-weights", "INT8")])

@@ -13,7 +13,7 @@ from qa.text.settings import QASettings
 FACTS = {
     "kind": "pytorch",
     "precision": "fp32",
-    "stage": "teacher",
+    "stage": "finetune",
     "parameters": {"total": 7, "without_embeddings": 7},
 }
 
@@ -43,7 +43,7 @@ def leftovers(folder):
 def test_written_bundle_opens_with_its_settings_and_a_hash(bundle):
     opened = open_bundle(bundle, kind="pytorch")
     assert opened.settings.n_best == 7
-    assert set(opened.manifest["files"]) == {"README.md", "model.safetensors", "qa.json"}
+    assert set(opened.manifest.files) == {"README.md", "model.safetensors", "qa.json"}
     assert len(opened.sha256) == 64
     assert leftovers(bundle.parent) == ["b"]
 
@@ -60,7 +60,7 @@ def test_a_manifest_does_not_tell_where_files_lay(tmp_path):
         fill(draft)
     kept = {"out": "b", "data": "train.json", "model": "runs/teacher", "seed": 3, "cache": None}
     (told,) = open_bundle(tmp_path / "b").lineage()
-    assert json.loads((tmp_path / "b" / MANIFEST).read_text())["config"] == told["config"] == kept
+    assert json.loads((tmp_path / "b" / MANIFEST).read_text())["config"] == told.config == kept
 
 
 def test_any_changed_byte_is_found(bundle):
@@ -101,9 +101,9 @@ def test_a_left_over_with_the_number_of_this_very_process_is_of_another_containe
 
 def test_names_that_are_no_utf8_do_not_lose_a_bundle(tmp_path):
     odd = os.fsdecode(b"M\xfcller.json")
-    with new_bundle(tmp_path / "b", FACTS | {"training_data": {"name": odd}}) as draft:
+    with new_bundle(tmp_path / "b", FACTS | {"training_data": {"name": odd, "sha256": "0" * 64}}) as draft:
         fill(draft)
-    assert open_bundle(tmp_path / "b").manifest["training_data"]["name"] == odd
+    assert open_bundle(tmp_path / "b").manifest.training_data.name == odd
 
 
 BROKEN = [

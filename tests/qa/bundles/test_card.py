@@ -4,6 +4,7 @@ know."""
 import gzip
 import json
 
+import msgspec
 import pytest
 import yaml
 from huggingface_hub import ModelCard
@@ -67,7 +68,7 @@ def test_the_stages_of_a_real_chain_tell_where_each_comes_from(small_squad, tmp_
 
     facts = card_of(exported).data
     text = card_of(exported).text
-    assert [stage["name"] for stage in exported.manifest["ancestors"]] == ["student", "t"]
+    assert [stage.name for stage in exported.manifest.ancestors] == ["student", "t"]
     for bundle in (student, teacher):
         assert f"bundle SHA-256 {bundle.sha256[:16]}" in text
     assert f"trained on `{small_squad.name}` (SHA-256 {file_sha256(small_squad)[:16]}…)" in text
@@ -87,9 +88,9 @@ def test_the_stages_of_a_real_chain_tell_where_each_comes_from(small_squad, tmp_
 
     scored = export(OnnxConfig(model=student.path, out=tmp_path / "scored", quantize="int8", eval_data=data))
     found = evaluate(EvaluateConfig(data, scored.path))
-    assert found.items() <= scored.manifest["scores"].items()
+    assert found.items() <= msgspec.to_builtins(scored.manifest.scores).items()
     assert (
-        f"| scored | {small_squad.name} | 24 | {scored.manifest['scores']['n_articles']} | "
+        f"| scored | {small_squad.name} | 24 | {scored.manifest.scores.n_articles} | "
         f"{found['exact']:.2f} |" in (card_of(scored).text)
     )
     assert [one.metric_value for one in card_of(scored).data.eval_results] == [
@@ -97,14 +98,14 @@ def test_the_stages_of_a_real_chain_tell_where_each_comes_from(small_squad, tmp_
     ]
 
     (exact, f1) = card_of(teacher).data.eval_results
-    scores = teacher.manifest["scores"]
-    assert (exact.metric_type, exact.metric_value) == ("exact_match", round(scores["exact"], 2))
+    scores = teacher.manifest.scores
+    assert (exact.metric_type, exact.metric_value) == ("exact_match", round(scores.exact, 2))
     assert (f1.metric_type, f1.metric_value, f1.task_type) == (
         "f1",
-        round(scores["f1"], 2),
+        round(scores.f1, 2),
         "question-answering",
     )
-    assert "f1_interval" not in scores, "24 questions on one or two articles say too little"
+    assert scores.f1_interval is None, "24 questions on one or two articles say too little"
 
 
 def test_a_model_of_known_parts_has_the_licence_of_the_strictest(seal, embedded_reference):

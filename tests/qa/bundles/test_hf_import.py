@@ -69,7 +69,7 @@ def checkpoint(tmp_path):
 
 
 def real_windows(bundle, n=6):
-    return make_windows(read_squad(resolve("embedded", "dev"))[:n], bundle.tokenizer(), bundle.settings)[:n]
+    return make_windows(read_squad(resolve("embedded", "dev"))[:n], bundle.tokenizer, bundle.settings)[:n]
 
 
 def largest_difference(theirs, bundle):
@@ -135,11 +135,15 @@ def test_a_fine_tuned_model_goes_out_and_comes_in_again(small_squad, tmp_path):
 def test_the_same_files_are_one_bundle_in_the_cache(checkpoint, cache, tmp_path):
     first = open_model(checkpoint)
     assert first.path.is_relative_to(cache)
-    assert (first.path.name, first.stage, first.is_teacher) == ("bert-qa", "checkpoint", True)
-    assert set(first.manifest["source"]["files"]) == {"config.json", "model.safetensors", *TOKENIZER_FILES}
+    assert (first.path.name, first.manifest.stage, first.manifest.is_teacher) == (
+        "bert-qa",
+        "checkpoint",
+        True,
+    )
+    assert set(first.manifest.source.files) == {"config.json", "model.safetensors", *TOKENIZER_FILES}
     assert open_model(checkpoint).sha256 == first.sha256
     (first.path / "config.json").write_text("{}")  # damaged: made again
-    assert open_model(checkpoint).manifest["files"] == first.manifest["files"]
+    assert open_model(checkpoint).manifest.files == first.manifest.files
     tensors = load_file(checkpoint / "model.safetensors")
     tensors["qa_outputs.bias"] += 1
     save_file(tensors, checkpoint / "model.safetensors", {"format": "pt"})
@@ -150,12 +154,12 @@ def test_every_stage_takes_a_checkpoint(checkpoint, small_squad, tmp_path):
     few = {"epochs": 0.1, "batch_size": 4, "precision": "fp32", "data": str(small_squad)}
     imported = open_model(checkpoint)
     tuned = finetune(FinetuneConfig(model=str(checkpoint), out=tmp_path / "tuned", **few))
-    assert tuned.manifest["parent"] == imported.reference()
+    assert tuned.manifest.parent == imported.reference()
     pruned = prune(PruneConfig(model=checkpoint, cache=tmp_path / "c", **few))
     assert pruned.path == tmp_path / "given" / "bert-qa-pruned"
     exported = export_onnx(OnnxConfig(model=checkpoint, quantize="int8"))
     assert exported.path == tmp_path / "given" / "bert-qa-onnx-int8"
-    assert exported.manifest["parent"] == imported.reference()
+    assert exported.manifest.parent == imported.reference()
     assert evaluate(EvaluateConfig(data=str(small_squad), model=checkpoint))["total"] == 24
 
 
@@ -190,7 +194,7 @@ def test_a_vocabulary_alone_makes_the_tokenizer(checkpoint):
     )
     wanted = load_tokenizer(checkpoint)
     (checkpoint / "tokenizer.json").unlink()
-    made = open_model(checkpoint).tokenizer()
+    made = open_model(checkpoint).tokenizer
     for example in read_squad(resolve("embedded", "dev"))[:50]:
         ours = made.encode(example.context)
         theirs = wanted.encode(example.context)

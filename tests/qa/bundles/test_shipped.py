@@ -50,7 +50,7 @@ def test_every_file_is_the_one_that_was_released():
 def test_the_student_was_taught_by_the_shipped_teacher_and_its_file_was_made_of_it():
     made = {path.name: open_bundle(path) for path in BUNDLES}
     ancestors = {
-        name: [one["sha256"] for one in bundle.manifest["ancestors"]] for name, bundle in made.items()
+        name: [ancestor.sha256 for ancestor in bundle.manifest.ancestors] for name, bundle in made.items()
     }
     for name in ("student", "student-tflite-int8"):
         assert made["teacher"].sha256 in ancestors[name]
@@ -136,7 +136,7 @@ def test_an_export_without_a_demo_takes_the_student_and_leaves_models_as_it_is(t
     before = sorted(shipped.FOLDER.rglob("*"))
     made = export_onnx(OnnxConfig())
     assert made.path == Path("runs/student-onnx-fp32")
-    assert made.manifest["parent"]["sha256"] == open_bundle(shipped.FOLDER / "student").sha256
+    assert made.manifest.parent.sha256 == open_bundle(shipped.FOLDER / "student").sha256
     assert sorted(shipped.FOLDER.rglob("*")) == before
     assert output_beside(shipped.FOLDER / "teacher", "pruned") == Path("runs/teacher-pruned")
 
@@ -162,7 +162,7 @@ def test_a_student_without_a_teacher_of_its_own_learns_from_the_shipped_one(smal
     )
     student = distil(config)
     teacher = open_bundle(shipped.FOLDER / "teacher")
-    assert student.manifest["parent"] == teacher.reference()
+    assert student.manifest.parent == teacher.reference()
     assert open_bundle(tmp_path / "r" / "teacher").sha256 == teacher.sha256
 
 

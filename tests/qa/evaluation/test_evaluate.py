@@ -35,7 +35,7 @@ def test_by_parts_it_scores_as_at_once(tiny_export, one_at_a_time):
     bundle = tiny_export("onnx")
     examples = read_squad(resolve("embedded", "dev"))[::40]
     runtime = load_runtime(bundle, 1)
-    windows = make_windows(examples, bundle.tokenizer(), bundle.settings)
+    windows = make_windows(examples, bundle.tokenizer, bundle.settings)
     whole = predict(examples, windows, run_windows(runtime, windows), bundle.settings)
     scores, predictions = evaluate_runtime(runtime, bundle, examples)
     assert predictions == [Prediction(one.candidates[:1], one.null_score) for one in whole]

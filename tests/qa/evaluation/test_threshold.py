@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from comparisons import facts_of
 
 from compress.cast import StoreConfig
 from compress.cast import main as store
@@ -78,7 +79,7 @@ def test_the_only_passage_stays_to_train_on():
 
 
 def predictions_of(bundle, examples):
-    windows = make_windows(examples, bundle.tokenizer(), bundle.settings)
+    windows = make_windows(examples, bundle.tokenizer, bundle.settings)
     return predict(examples, windows, run_windows(load_runtime(bundle, 1), windows), bundle.settings)
 
 
@@ -98,7 +99,7 @@ def as_answered(bundle, examples):
 def test_the_threshold_is_where_answers_stop_being_right(make_bundle, small_squad):
     bundle = open_bundle(make_bundle())
     examples, border = as_answered(bundle, read_squad(small_squad))
-    tuned = tune(load_runtime(bundle, 1), bundle.tokenizer(), bundle.settings, examples)
+    tuned = tune(load_runtime(bundle, 1), bundle.tokenizer, bundle.settings, examples)
     assert tuned == replace(bundle.settings, null_threshold=tuned.null_threshold)
     differences = sorted(p.null_difference for p in predictions_of(bundle, examples))
     place = differences.index(border)
@@ -161,9 +162,8 @@ def test_what_is_made_of_a_bundle_searches_again_with_its_own_logits(
 ):
     source = open_bundle(make_bundle())
     examples, border = as_answered(source, read_squad(small_squad))
-    facts = {key: source.manifest[key] for key in ("kind", "precision", "stage", "parameters")}
-    with new_bundle(tmp_path / "parent", facts) as draft:
-        for name in source.manifest["files"]:
+    with new_bundle(tmp_path / "parent", facts_of(source)) as draft:
+        for name in source.manifest.files:
             shutil.copy(source.path / name, draft.path)
         save_held_out(examples, draft.path)
         replace(source.settings, null_threshold=99.0).save(draft.path / SETTINGS)
@@ -174,7 +174,7 @@ def test_what_is_made_of_a_bundle_searches_again_with_its_own_logits(
         assert (made.path / HELD_OUT).read_bytes() == (tmp_path / "parent" / HELD_OUT).read_bytes()
     found = made.settings.null_threshold
     assert found == pytest.approx(
-        tune(load_runtime(made), made.tokenizer(), made.settings, examples).null_threshold, abs=1e-5
+        tune(load_runtime(made), made.tokenizer, made.settings, examples).null_threshold, abs=1e-5
     )
     assert 1e-4 < abs(found - border) < 1, "its own, which rounding has moved a little"
 

@@ -180,7 +180,7 @@ def test_a_head_of_mpnet_takes_its_share_of_the_position_bias_along():
 @pytest.fixture(scope="module")
 def windows(make_bundle):
     bundle = open_bundle(make_bundle())
-    return make_windows(read_squad(resolve("embedded", "train"))[:4], bundle.tokenizer(), bundle.settings)
+    return make_windows(read_squad(resolve("embedded", "train"))[:4], bundle.tokenizer, bundle.settings)
 
 
 def test_importance_of_a_shared_head_is_that_of_one_mask_for_all_steps(make_bundle, windows):

@@ -63,7 +63,7 @@ def test_transformers_tokenizer_makes_our_windows(make_bundle, encoder):
     question = "Which tram is it?"
     passage = "Züri's [SEP] tram </s> is blue, 汉字 too."
     (window,) = make_windows(
-        [Example("q", "", passage, question, (), False)], bundle.tokenizer(), bundle.settings
+        [Example("q", "", passage, question, (), False)], bundle.tokenizer, bundle.settings
     )
     ours = collate([window])
     theirs = tokenizer(question, passage, return_offsets_mapping=True)

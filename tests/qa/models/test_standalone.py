@@ -151,7 +151,7 @@ def test_a_bert_teaches_it(make_bundle, small_squad, tmp_path, name):
     made = distil(config)
     model = QAModel.from_pretrained(made.path)
     assert model.config()["encoder"]["model_type"] == model.config()["head"]["name"] == name
-    assert made.manifest["parent"]["sha256"] == open_bundle(make_bundle()).sha256
+    assert made.manifest.parent.sha256 == open_bundle(make_bundle()).sha256
 
 
 @whole_models

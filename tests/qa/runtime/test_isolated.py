@@ -22,7 +22,7 @@ CONTEXT = "Marie Curie was born in Warsaw in 1867. She died in 1934."
 @pytest.mark.parametrize("kind", ["onnx", "tflite"])
 def test_it_computes_the_same(kind, tiny_export, small_squad):
     bundle = tiny_export(kind)
-    windows = make_windows(read_squad(small_squad)[:3], bundle.tokenizer(), bundle.settings)
+    windows = make_windows(read_squad(small_squad)[:3], bundle.tokenizer, bundle.settings)
     here = load_runtime(bundle, 1)
     there = IsolatedRuntime(bundle, 1)
     assert (there.name, there.lengths, there.max_batch) == (here.name, here.lengths, here.max_batch)

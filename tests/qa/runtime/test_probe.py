@@ -183,7 +183,7 @@ def test_an_export_to_onnx_is_probed_up_to_the_longest_window(tiny_export):
 
 def test_probe_windows_are_questions_on_their_passages(make_bundle):
     bundle = open_bundle(make_bundle())
-    tokenizer = bundle.tokenizer()
+    tokenizer = bundle.tokenizer
     windows = probe_windows(bundle, [1, 40, 128])
     assert [len(w.input_ids) for w in windows[1:]] == [40, 128]
     assert len(windows[0].char_starts) == 1, "the question stays whole, with a token of the passage"

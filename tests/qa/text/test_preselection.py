@@ -54,7 +54,7 @@ def windows_of(texts, tokenizer, settings):
 
 @pytest.fixture(scope="module")
 def tokenizer(make_bundle):
-    return open_bundle(make_bundle()).tokenizer()
+    return open_bundle(make_bundle()).tokenizer
 
 
 def test_short_texts_are_read_whole_and_each_question_for_itself(tokenizer):

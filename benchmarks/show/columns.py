@@ -113,7 +113,9 @@ def _f1(line: Line) -> Any:
 
 
 def _lengths(line: Line) -> str | None:
-    return line.row and (UNKNOWN if line.row.lengths == UNPADDED else str(line.row.lengths))
+    if line.row is None:
+        return None
+    return UNKNOWN if line.row.lengths == UNPADDED else str(line.row.lengths)
 
 
 # The model

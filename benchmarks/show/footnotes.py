@@ -106,8 +106,7 @@ def _times(group: Group, view: str, rows: Sequence[Latency]) -> list[str]:
     base = group.baseline.baseline if group.baseline is not None else None
     footnotes = []
     if rows and view in ("summary", "short", "padding"):
-        lengths = [n for n in group.shown_lengths if view != "short" or n == UNPADDED]
-        settings = " or ".join(map(words_of, lengths))
+        settings = " or ".join(words_of(n) for n in group.shown_lengths if view != "short" or n == UNPADDED)
         footnotes.append(f"ms: mean of the runtime call for one window, 1 thread, {settings}")
     if rows and base is not None and view != "padding":
         footnotes.append(

@@ -134,11 +134,12 @@ COLUMNS = [
 
 def rankings(group: Group) -> list[Ranking]:
     """Return a ranking for each PyTorch bundle and length at which ours and others were timed."""
-    made = [e for e in group.entries if e.newest.made_from]
+    bundles = (e.newest.made_from for e in group.entries if e.is_peer)
     found = []
-    for bundle in dict.fromkeys(e.newest.made_from for e in made if e.is_peer):
-        exports = [e for e in made if e.newest.made_from == bundle and e.is_export]
-        peers = [e for e in made if e.newest.made_from == bundle and e.is_peer]
+    for bundle in dict.fromkeys(filter(None, bundles)):
+        made = [e for e in group.entries if e.newest.made_from == bundle]
+        exports = [e for e in made if e.is_export]
+        peers = [e for e in made if e.is_peer]
         names = [e.model for e in group.entries if e.newest.bundle_sha256 == bundle and not e.is_peer]
         name = names[0] if names else f"bundle {bundle[:16]}"
         for lengths in sorted(_lengths(exports) & _lengths(peers), key=padded_length):

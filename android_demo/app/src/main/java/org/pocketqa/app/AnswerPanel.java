@@ -9,7 +9,7 @@ import android.widget.ProgressBar;
 import android.widget.ScrollView;
 import android.widget.TextView;
 
-/** The panel below the passage: what is missing or wrong, how far the question is, and the answer. */
+/** Panel below the passage: notices, progress of the question, and the answer. */
 final class AnswerPanel {
     private final Activity screen;
     private final Resources words;
@@ -56,7 +56,7 @@ final class AnswerPanel {
         share.setOnClickListener(view -> shareAnswer());
     }
 
-    /** Calls when a button is tapped. */
+    /** Listener for taps on the buttons. */
     void onTaps(View.OnClickListener models, View.OnClickListener stop, View.OnClickListener answers) {
         toModels.setOnClickListener(models);
         cancel.setOnClickListener(stop);
@@ -81,7 +81,7 @@ final class AnswerPanel {
         Screen.setVisible(progressBlock, reading || job != null);
         Screen.setVisible(progressText, job != null);
         cancel.setEnabled(job == null || !job.isCancelled());
-        if (job == null) { // another app may take its time: the notice says what for
+        if (job == null) { // another app may be slow: the notice says what the app waits for
             progressBar.setIndeterminate(true);
             return;
         }
@@ -91,7 +91,7 @@ final class AnswerPanel {
         progressBar.setProgress(job.windowsDone());
     }
 
-    // A screen reader tells of notices and answers by itself, but reading out each window would be too much.
+    // A screen reader announces notices and answers; announcing each window would be too much.
     private void announce(AskJob job) {
         boolean stopping = job != null && job.isCancelled();
         if (job != null && job != announced && !stopping) {
@@ -118,7 +118,7 @@ final class AnswerPanel {
             Screen.setVisible(allAnswers, count > 0);
             Screen.setText(allAnswers, words.getQuantityString(R.plurals.all_answers, count, count));
         } else {
-            Screen.setText(answer, ""); // so that the same answer to the next question is read out again
+            Screen.setText(answer, ""); // so that an equal answer to the next question is announced again
         }
         if (result != filledFrom) {
             scroll.scrollTo(0, 0);

@@ -5,7 +5,7 @@ import android.view.View;
 import android.widget.ListView;
 import android.widget.TextView;
 
-/** The n best answers; one that is tapped is shown in the passage. */
+/** Screen with the n best answers; tapping one shows it in the passage. */
 public final class AnswersActivity extends Screen implements Listeners.Listener {
     private Result result;
 
@@ -15,7 +15,7 @@ public final class AnswersActivity extends Screen implements Listeners.Listener 
         show(R.layout.answers);
         showBack();
         result = app().workspace.result();
-        if (result == null) { // the app was restarted meanwhile
+        if (result == null) { // the app was restarted
             finish();
             return;
         }
@@ -46,7 +46,7 @@ public final class AnswersActivity extends Screen implements Listeners.Listener 
         super.onStop();
     }
 
-    /** Another text came from another app: these answers are not about it. */
+    /** Closes the screen when another app shared a new text, because these answers are not about it. */
     @Override
     public void changed() {
         if (app().workspace.result() != result) {

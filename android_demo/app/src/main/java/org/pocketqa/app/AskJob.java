@@ -4,7 +4,7 @@ import java.util.concurrent.CancellationException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.pocketqa.core.Progress;
 
-/** One question under way: how far it is, and the way to stop it. */
+/** Running question: its progress, and a way to cancel it. */
 final class AskJob implements Progress {
     private final Runnable report;
     private final AtomicBoolean reporting = new AtomicBoolean();
@@ -13,14 +13,14 @@ final class AskJob implements Progress {
     private volatile int windowsDone;
     private volatile int windows;
 
-    /** `report` runs on the main thread after progress, at most once for what piled up meanwhile. */
+    /** Creates a job; `report` runs on the main thread after progress, once for several steps if they come quickly. */
     AskJob(Runnable report) {
         this.report = report;
     }
 
-    /** Called on the engine's thread before the first window. */
+    /** Connects the model. Called on the engine's thread before the first window. */
     void begin(LiteRtModel model) {
-        // In this order: a cancel that comes before the check stops the job here, one that comes after it reaches the model.
+        // In this order, a cancel before the check stops the job here, and a later one reaches the model.
         model.resume();
         running = model;
         stopIfCancelled();
@@ -29,7 +29,7 @@ final class AskJob implements Progress {
     @Override
     public void windowDone(int done, int total) {
         stopIfCancelled();
-        if (total == 0) { // the text is still being split into tokens
+        if (total == 0) { // the text is still being tokenized
             return;
         }
         windows = total;
@@ -49,7 +49,7 @@ final class AskJob implements Progress {
         }
     }
 
-    /** Stops it as soon as the model lets go; from any thread. */
+    /** Cancels the job; it ends when the model returns. Thread-safe. */
     void cancel() {
         cancelled = true;
         LiteRtModel model = running;
@@ -66,7 +66,7 @@ final class AskJob implements Progress {
         return windowsDone;
     }
 
-    /** 0 until the text is split into tokens. */
+    /** Returns the number of windows; 0 until the text is tokenized. */
     int windows() {
         return windows;
     }

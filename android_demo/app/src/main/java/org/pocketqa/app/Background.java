@@ -7,9 +7,9 @@ import java.util.concurrent.CancellationException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 
-/** One thread beside the main one; its tasks run in order, their outcome comes back on the main thread. */
+/** Background thread. Runs tasks in order and reports their results on the main thread. */
 final class Background {
-    /** Work, and what the main thread does with its outcome, if anything: exactly one of `done` and `failed` is called. */
+    /** Task, and what the main thread does with its result: exactly one of `done` and `failed` is called. */
     abstract static class Task<T> {
         abstract T work() throws Exception;
 
@@ -30,7 +30,7 @@ final class Background {
         thread.execute(performing(task));
     }
 
-    /** Runs a task on a thread of its own: it may wait for another app, and nothing else should. */
+    /** Runs a task on a separate thread, because it may wait for another app. */
     static <T> void start(String name, Task<T> task) {
         new Thread(performing(task), name).start();
     }
@@ -39,13 +39,13 @@ final class Background {
         return () -> perform(task);
     }
 
-    // A hostile file or a long text can exhaust memory or stack: that ends the task and is told, it does not end the app.
+    // A hostile file or a long text can exhaust memory or stack. This fails the task, not the app.
     private static <T> void perform(final Task<T> task) {
         try {
             final T result = task.work();
             onMain(() -> task.done(result));
         } catch (final Throwable fault) {
-            if (!(fault instanceof CancellationException)) { // which somebody asked for
+            if (!(fault instanceof CancellationException)) { // the user requested it
                 Log.i("PocketQA", "a task failed", fault);
             }
             onMain(() -> task.failed(fault));

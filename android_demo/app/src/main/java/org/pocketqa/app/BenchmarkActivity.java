@@ -5,7 +5,7 @@ import android.os.Bundle;
 import android.view.WindowManager;
 import android.widget.TextView;
 
-/** Times the model in use and shares the figures. Shows Benchmarks. */
+/** Screen that times the model in use and shares the results. Shows Benchmarks. */
 public final class BenchmarkActivity extends Screen implements Listeners.Listener {
     @Override
     protected void onCreate(Bundle saved) {
@@ -29,7 +29,7 @@ public final class BenchmarkActivity extends Screen implements Listeners.Listene
     @Override
     protected void onStop() {
         if (!isChangingConfigurations() && app().benchmarks.job() != null) {
-            app().engine.cancel(); // in the background the system slows an app down, or stops it: such times are nobody's
+            app().engine.cancel(); // the system slows down or stops an app in the background, so its times would be wrong
         }
         app().engine.listeners.remove(this);
         app().benchmarks.listeners.remove(this);

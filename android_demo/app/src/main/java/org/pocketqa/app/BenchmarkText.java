@@ -5,7 +5,7 @@ import java.util.Map;
 import org.pocketqa.core.BenchmarkReport;
 import org.pocketqa.core.Times;
 
-/** A benchmark's figures in words. */
+/** Formats the results of a benchmark. */
 final class BenchmarkText {
     private BenchmarkText() {}
 

@@ -10,9 +10,9 @@ import org.pocketqa.core.Benchmark;
 import org.pocketqa.core.BenchmarkReport;
 import org.pocketqa.core.Meter;
 
-/** Times the model in use, and keeps what came of it. It outlives the screen; main thread. */
+/** Times the model in use and keeps the result. Outlives the screen. Main thread only. */
 final class Benchmarks {
-    /** What was measured of which model. */
+    /** Result of a benchmark, with its model. */
     static final class Measured {
         final BenchmarkReport report;
         final ModelInfo model;
@@ -26,7 +26,7 @@ final class Benchmarks {
             this.began = began;
         }
 
-        /** The report as JSON; the versions are those of the app and of LiteRT in it. */
+        /** Returns the report as JSON, with the versions of the app and of its LiteRT. */
         String json(String app, String litert, Map<String, Object> phone) {
             Map<String, Object> runtime = new LinkedHashMap<String, Object>();
             runtime.put("package", "LiteRT");
@@ -61,27 +61,27 @@ final class Benchmarks {
         this.passages = passages;
     }
 
-    /** The last one; null before the first, and while one is under way. */
+    /** Returns the last result; null before the first one and while a benchmark runs. */
     Measured measured() {
         return measured;
     }
 
-    /** Why there is none, as a sentence; else null. */
+    /** Returns why there is no result, as a sentence, or null. */
     String notice() {
         return notice;
     }
 
-    /** How far the one under way is; null without one. */
+    /** Returns the progress of the running benchmark, or null. */
     AskJob job() {
         return running ? engine.state().job : null;
     }
 
-    /** Is the engine free, and is there something to ask? */
+    /** Tests whether the engine is free and there are questions to ask. */
     boolean canStart() {
         return engine.state().phase == EngineState.Phase.READY && passages.bundled() != null;
     }
 
-    /** Starts one with the questions of the bundled passages, unless the engine has other work. True if it is under way. */
+    /** Starts a benchmark with the questions of the bundled passages. Returns false if the engine is busy. */
     boolean start() {
         if (!canStart()) {
             return false;

@@ -5,7 +5,7 @@ import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.io.InputStream;
 
-/** The model that this build carries in its assets, if it does (app/build.gradle). */
+/** Model in the assets of this build, if any (app/build.gradle). */
 final class BundledModel implements Incoming {
     private static final String FOLDER = "models";
 
@@ -23,7 +23,7 @@ final class BundledModel implements Incoming {
         return FOLDER + "/" + names[0];
     }
 
-    /** Does this build carry one? */
+    /** Tests whether this build contains a model. */
     boolean exists() {
         try {
             asset();

@@ -9,7 +9,7 @@ import java.util.List;
 import org.pocketqa.core.Fields;
 import org.pocketqa.core.TextFile;
 
-/** The passages that come with the app (tools/make_passages.py), and whom they are owed to. */
+/** Passages that come with the app (tools/make_passages.py), and their credits. */
 final class BundledPassages {
     private static final String ASSET = "passages.json";
     private static final int MOST_BYTES = 1000000;
@@ -26,7 +26,7 @@ final class BundledPassages {
         }
     }
 
-    /** Off the main thread. */
+    /** Reads the passages. Not on the main thread. */
     static BundledPassages read(Context context) {
         try (InputStream in = context.getAssets().open(ASSET)) {
             return new BundledPassages(Fields.parse(ASSET, TextFile.read(in, MOST_BYTES)), context.getResources());

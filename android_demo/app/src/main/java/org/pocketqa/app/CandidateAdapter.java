@@ -8,7 +8,7 @@ import android.widget.BaseAdapter;
 import android.widget.RadioButton;
 import android.widget.TextView;
 
-/** The n best answers as rows: text, score, share, and which one is marked in the passage. */
+/** List rows of the n best answers: text, score, softmax score, and a mark for the one shown in the passage. */
 final class CandidateAdapter extends BaseAdapter {
     private final Context context;
     private final Result result;

@@ -10,7 +10,7 @@ import java.util.Collections;
 import java.util.List;
 import org.pocketqa.core.StoredModel;
 
-/** The last question's answer beside that of another model. Shows Comparison. */
+/** Screen with the answers of two models to the last question. Shows Comparison. */
 public final class CompareActivity extends Screen implements Listeners.Listener {
     private List<StoredModel> shown = Collections.emptyList();
 
@@ -72,7 +72,7 @@ public final class CompareActivity extends Screen implements Listeners.Listener 
     private void showModels(List<StoredModel> others, boolean asked) {
         int hint = others.isEmpty() ? R.string.compare_none : R.string.compare_choose;
         Screen.setText(text(R.id.compare_choose), asked ? getString(hint) : "");
-        if (ModelShelf.same(shown, others)) { // the buttons stay: new ones would take a screen reader's focus away
+        if (ModelShelf.same(shown, others)) { // keep the buttons: new ones would lose a screen reader's focus
             return;
         }
         shown = others;

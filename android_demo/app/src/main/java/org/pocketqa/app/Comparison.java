@@ -6,7 +6,7 @@ import java.util.Collections;
 import java.util.List;
 import org.pocketqa.core.StoredModel;
 
-/** The last question asked again of another model, beside the answer of the one in use. Main thread. */
+/** Asks another model the last question, to compare it with the model in use. Main thread only. */
 final class Comparison {
     final Listeners listeners = new Listeners();
     private final Context context;
@@ -23,7 +23,7 @@ final class Comparison {
         this.workspace = workspace;
     }
 
-    /** The models to choose from: all but the one that gave the answer. */
+    /** Returns the models to choose from: all except the one that gave the answer. */
     List<StoredModel> others(List<StoredModel> models) {
         Result result = workspace.result();
         List<StoredModel> others = new ArrayList<StoredModel>();
@@ -35,7 +35,7 @@ final class Comparison {
         return others;
     }
 
-    /** Both answers, or the first alone, or none; always about the passage and question on the desk. */
+    /** Returns both answers, only the first, or none; always about the current passage and question. */
     List<Result> results() {
         Result result = workspace.result();
         if (result == null) {
@@ -49,17 +49,17 @@ final class Comparison {
         return results;
     }
 
-    /** Why the other model gave no answer, as a sentence; else null. */
+    /** Returns why the other model failed, as a sentence, or null. */
     String notice() {
         return workspace.result() == first ? notice : null;
     }
 
-    /** The model that is being asked, else null. */
+    /** Returns the model that is being asked, or null. */
     StoredModel asking() {
         return asking;
     }
 
-    /** Asks another model; it is loaded for this one question. True if it is on its way. */
+    /** Asks another model, which is loaded for this question only. Returns false if the engine is busy. */
     boolean ask(StoredModel other) {
         Result result = workspace.result();
         if (result == null || !engine.start(asking(result, other), outcome())) {

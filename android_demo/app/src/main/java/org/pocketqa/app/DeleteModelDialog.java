@@ -7,7 +7,7 @@ import android.app.DialogFragment;
 import android.os.Bundle;
 import org.pocketqa.core.StoredModel;
 
-/** Asks before a copied model is deleted. A fragment, so that the question survives a turn of the phone. */
+/** Asks for confirmation before a model is deleted. A fragment, so that it survives a rotation. */
 public final class DeleteModelDialog extends DialogFragment {
     private static final String NAME = "name";
 

@@ -10,10 +10,10 @@ import java.io.IOException;
 import java.io.InputStream;
 import org.pocketqa.core.TextFile;
 
-/** A file of another app, as the file picker or a share hands it over: a stream and a name, never a path. Off the main thread. */
+/** File of another app, from the file picker or a share: a stream and a name, never a path. Not on the main thread. */
 final class Document implements Incoming {
     private static final int LONGEST_NAME = 100;
-    private static final int MOST_TEXT_BYTES = 20 * 1000 * 1000; // some twenty long novels, and about what a phone's heap takes
+    private static final int MOST_TEXT_BYTES = 20 * 1000 * 1000; // about twenty long novels, and about what fits in a phone's heap
 
     private final Context context;
     private final Uri uri;
@@ -23,7 +23,7 @@ final class Document implements Incoming {
         this.uri = uri;
     }
 
-    /** Its name for the user, cut to 100 characters: it is another app's text, and is shown whole. */
+    /** Returns its name, cut to 100 characters because another app chooses it. */
     @Override
     public String name() {
         String name = column(OpenableColumns.DISPLAY_NAME);
@@ -34,7 +34,7 @@ final class Document implements Incoming {
         return fits ? name : name.substring(0, name.offsetByCodePoints(0, LONGEST_NAME));
     }
 
-    /** Its size, -1 when the other app does not know it. */
+    /** Returns its size; -1 if the other app does not know it. */
     @Override
     public long bytes() {
         String size = column(OpenableColumns.SIZE);
@@ -45,7 +45,7 @@ final class Document implements Incoming {
         }
     }
 
-    // Name and size are a courtesy: another app that fails to tell them may still give the content.
+    // Name and size are optional: an app that does not provide them may still provide the content.
     private String column(String column) {
         try (Cursor cursor = context.getContentResolver().query(uri, new String[] {column}, null, null, null)) {
             return cursor != null && cursor.moveToFirst() ? cursor.getString(0) : null;
@@ -54,10 +54,10 @@ final class Document implements Incoming {
         }
     }
 
-    /** Opens the content; the caller closes it. FileNotFoundException when it is gone or forbidden. */
+    /** Opens the content; the caller closes it. Throws FileNotFoundException if it is gone or forbidden. */
     @Override
     public InputStream open() throws IOException {
-        // Other schemes would let another app name this app's own files.
+        // Other schemes would let another app read this app's private files.
         boolean foreign = ContentResolver.SCHEME_CONTENT.equals(uri.getScheme());
         InputStream in = foreign ? context.getContentResolver().openInputStream(uri) : null;
         if (in == null) {
@@ -66,7 +66,7 @@ final class Document implements Incoming {
         return in;
     }
 
-    /** The text in it as a passage; TextFileException when it is none. */
+    /** Reads its text as a passage. Throws TextFileException if it is not text. */
     Passage passage() throws IOException {
         try (InputStream in = open()) {
             String text = TextFile.read(in, MOST_TEXT_BYTES);

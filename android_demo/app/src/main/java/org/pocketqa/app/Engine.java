@@ -5,24 +5,24 @@ import java.io.IOException;
 import org.pocketqa.core.StoredModel;
 
 /**
- * Loads models and works with the one in use, one thing at a time on one background thread. It outlives every screen.
+ * Loads models and runs work with the model in use, one task at a time on one background thread. Outlives every screen.
  *
- * Called on the main thread, where its listeners are told. A new model replaces the old one only after it has loaded and this
- * phone has computed its probe rightly; whatever fails leaves the old one in use.
+ * Call it on the main thread; it notifies its listeners there. A new model replaces the old one only after this phone computed
+ * its probe correctly. After any failure, the old model stays in use.
  */
 final class Engine {
-    /** Work with the model in use, on the engine's thread; it stops with a CancellationException when the job is cancelled. */
+    /** Work with the model in use, on the engine's thread. Throws CancellationException when the job is cancelled. */
     interface Work<T> {
         T with(LoadedModel model, AskJob job) throws IOException;
     }
 
-    /** What becomes of it. On the main thread; of work that was cancelled only that it ended. */
+    /** Callbacks for the result, on the main thread. Cancelled work only calls the last one. */
     interface Outcome<T> {
         void done(T result);
 
         void failed(Throwable fault);
 
-        /** Called last in any case: the engine is ready again. */
+        /** Called last in all cases, when the engine is ready again. */
         default void ended() {}
     }
 
@@ -37,7 +37,7 @@ final class Engine {
     // On the main thread only.
     private ModelInfo model;
     private String loading;
-    private int loads; // waiting and under way
+    private int loads; // waiting and running
     private AskJob job;
     private LoadProblem problem;
 
@@ -50,7 +50,7 @@ final class Engine {
         return new EngineState(model, loading, job, problem);
     }
 
-    /** Takes a model into use in place of the present one, with the number of threads in the settings. */
+    /** Replaces the model in use, with the number of threads in the settings. */
     void load(StoredModel stored) {
         load(stored, settings.threads());
     }
@@ -90,7 +90,7 @@ final class Engine {
         listeners.changed();
     }
 
-    /** Opens a model, which the caller closes; if the app ends meanwhile, the next start knows the file. On the engine's thread. */
+    /** Opens a model, which the caller closes. If the app ends meanwhile, the next start knows the file. Engine's thread only. */
     LoadedModel open(StoredModel stored, int threads) throws IOException {
         boolean xnnpack = !settings.endedWithXnnpack(stored);
         settings.setLoading(stored, xnnpack);
@@ -110,7 +110,7 @@ final class Engine {
         return fresh.info;
     }
 
-    /** Loads the model in use again with this many threads; without one, they are for the next. */
+    /** Loads the model in use again with this number of threads. Without a model, the number is for the next one. */
     void setThreads(int threads) {
         if (model == null) {
             settings.setThreads(threads);
@@ -120,12 +120,12 @@ final class Engine {
         }
     }
 
-    /** Threads of the model in use, else those the next one gets. */
+    /** Returns the threads of the model in use, or of the next one. */
     int threads() {
         return model != null ? model.threads : settings.threads();
     }
 
-    /** Stops using a model whose file has been deleted; nothing when another is in use. */
+    /** Stops using a deleted model, if it is in use. */
     void unload(final StoredModel deleted) {
         if (model == null || !model.stored.file.equals(deleted.file)) {
             return;
@@ -146,18 +146,18 @@ final class Engine {
         listeners.changed();
     }
 
-    /** Shows a problem with a file that never got here; it stands until another file is tried. */
+    /** Shows a problem with a file that could not be copied. It is shown until another file is tried. */
     void report(LoadProblem found) {
         problem = found;
         listeners.changed();
     }
 
-    /** The user has seen the problem. */
+    /** Removes the problem after the user has seen it. */
     void dismissProblem() {
         report(null);
     }
 
-    /** Starts work unless something else is under way. True if it is on its way. */
+    /** Starts work. Returns false if the engine is busy. */
     <T> boolean start(final Work<T> work, final Outcome<T> outcome) {
         if (state().phase != EngineState.Phase.READY) {
             return false;
@@ -199,7 +199,7 @@ final class Engine {
         return () -> listeners.changed();
     }
 
-    /** Stops the work under way, if there is one; the engine is ready again once the model lets go. */
+    /** Cancels the running work, if any. The engine is ready again when the model returns. */
     void cancel() {
         if (job != null && !job.isCancelled()) {
             job.cancel();

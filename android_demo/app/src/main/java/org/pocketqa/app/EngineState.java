@@ -1,8 +1,8 @@
 package org.pocketqa.app;
 
-/** What the engine is doing, at one moment. */
+/** State of the engine at one moment. */
 final class EngineState {
-    /** One of these at a time; a problem can stand beside each. */
+    /** Exactly one of these holds; each can have a problem in addition. */
     enum Phase {
         NO_MODEL,
         LOADING,
@@ -11,13 +11,13 @@ final class EngineState {
     }
 
     final Phase phase;
-    /** The model in use, also while another is being loaded; null without any. */
+    /** Model in use, also while another is being loaded; null without one. */
     final ModelInfo model;
-    /** Name of the file being loaded, else null. */
+    /** Name of the file being loaded, or null. */
     final String loading;
-    /** The question under way, else null. */
+    /** Running question, or null. */
     final AskJob job;
-    /** Why a file was refused; null once another is tried or the user has seen it. */
+    /** Why a file was refused; null after another is tried or the user has seen it. */
     final LoadProblem problem;
 
     EngineState(ModelInfo model, String loading, AskJob job, LoadProblem problem) {

@@ -6,7 +6,7 @@ import android.content.Intent;
 import android.net.Uri;
 import android.widget.Toast;
 
-/** The system's file picker. It needs no permission and hands over one file at a time. */
+/** The system's file picker. It needs no permission and returns one file at a time. */
 final class FilePicker {
     private static final int REQUEST = 1;
 
@@ -21,7 +21,7 @@ final class FilePicker {
         }
     }
 
-    /** The picked file out of onActivityResult; null when none was picked. */
+    /** Returns the picked file from onActivityResult; null if none was picked. */
     static Uri picked(int request, int result, Intent data) {
         return request == REQUEST && result == Activity.RESULT_OK && data != null ? data.getData() : null;
     }

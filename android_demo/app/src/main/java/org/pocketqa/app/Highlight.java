@@ -8,7 +8,7 @@ import android.text.style.BackgroundColorSpan;
 import android.text.style.ForegroundColorSpan;
 import android.text.style.StyleSpan;
 
-/** Marks an answer in the text: by colour, and by bold type for those who do not see the colour. */
+/** Marks an answer in the text by colour, and by bold type for users who cannot see the colour. */
 final class Highlight {
     private final int ground;
     private final int ink;

@@ -3,19 +3,19 @@ package org.pocketqa.app;
 import java.io.IOException;
 import java.io.InputStream;
 
-/** A model file on its way into the app. Off the main thread. */
+/** Model file to be copied into the app. Not on the main thread. */
 interface Incoming {
     InputStream open() throws IOException;
 
-    /** The name that the user knows it by. */
+    /** Returns the name that the user knows. */
     String name();
 
-    /** Its size, -1 when that is not known. */
+    /** Returns its size; -1 if it is unknown. */
     long bytes();
 
-    /** Called once the app has its own copy. */
+    /** Called when the app has its own copy. */
     void taken();
 
-    /** Called, on the main thread, when it was found to be no usable model. */
+    /** Called on the main thread if the file is not a usable model. */
     default void refused() {}
 }

@@ -3,9 +3,9 @@ package org.pocketqa.app;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Those who want to hear that something changed; they look up what. Main thread only. */
+/** List of listeners for changes, which read the new state themselves. Main thread only. */
 final class Listeners {
-    /** One of them. A screen joins in onStart and leaves in onStop, so that none is kept alive. */
+    /** Listener. A screen is added in onStart and removed in onStop, so that it is not leaked. */
     interface Listener {
         void changed();
     }
@@ -21,7 +21,7 @@ final class Listeners {
     }
 
     void changed() {
-        for (Listener listener : new ArrayList<Listener>(all)) { // one that hears of it may leave
+        for (Listener listener : new ArrayList<Listener>(all)) { // a listener may remove itself
             listener.changed();
         }
     }

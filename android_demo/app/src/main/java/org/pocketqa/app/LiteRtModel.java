@@ -14,15 +14,15 @@ import org.pocketqa.core.Signature;
 import org.tensorflow.lite.Interpreter;
 
 /**
- * A model in the LiteRT interpreter. Beside its signature check it is the only class that knows LiteRT.
+ * Model in the LiteRT interpreter. Only this class and its signature check use LiteRT.
  *
- * All calls come from one thread, the engine's; `cancel` may come from any other.
+ * Call it only on the engine's thread; `cancel` may be called on any thread.
  */
 final class LiteRtModel implements LogitsModel {
     private final Interpreter interpreter;
     private final Map<String, SignatureBuffers> buffers = new HashMap<String, SignatureBuffers>();
     private final Object closing = new Object();
-    private boolean closed; // under the lock: an interpreter must not be cancelled once it is closed
+    private boolean closed; // under the lock: a closed interpreter must not be cancelled
     private volatile boolean cancelled;
 
     private LiteRtModel(Interpreter interpreter, List<Signature> signatures) {
@@ -35,7 +35,7 @@ final class LiteRtModel implements LogitsModel {
     /**
      * Opens a model file and checks its signatures.
      *
-     * @throws ModelFileException when there is no runtime, or it refuses the file, or the file asks for other tensors
+     * @throws ModelFileException when the runtime is missing or refuses the file, or the file has other tensors
      */
     static LiteRtModel open(File file, List<Signature> signatures, int threads, boolean xnnpack, Resources words)
             throws ModelFileException {
@@ -62,7 +62,7 @@ final class LiteRtModel implements LogitsModel {
             options.setUseXNNPACK(xnnpack);
             options.setCancellable(true);
             return new Interpreter(file, options);
-        } catch (LinkageError missing) { // no classes, or no native library for this processor
+        } catch (LinkageError missing) { // classes or the native library for this processor are missing
             throw new ModelFileException(words.getString(R.string.runtime_missing, Arrays.toString(Build.SUPPORTED_ABIS)));
         } catch (RuntimeException refused) {
             throw new ModelFileException(words.getString(R.string.runtime_refuses, Sentences.reason(refused)));
@@ -79,7 +79,7 @@ final class LiteRtModel implements LogitsModel {
         try {
             interpreter.runSignature(tensors.inputs, tensors.outputs, signature.name);
         } catch (RuntimeException fault) {
-            if (cancelled) { // LiteRT reports a cancelled run like a failed one
+            if (cancelled) { // LiteRT reports a cancelled run as a failed one
                 throw new CancellationException();
             }
             throw fault;
@@ -87,7 +87,7 @@ final class LiteRtModel implements LogitsModel {
         tensors.read(starts, ends);
     }
 
-    /** Ends the run under way, and refuses all others until `resume`. */
+    /** Cancels the current run, and all others until `resume`. */
     void cancel() {
         cancelled = true;
         synchronized (closing) {

@@ -1,6 +1,6 @@
 package org.pocketqa.app;
 
-/** Why a model file was not taken into use. */
+/** Reason why a model file could not be used. */
 final class LoadProblem {
     final String file;
     final String sentence;

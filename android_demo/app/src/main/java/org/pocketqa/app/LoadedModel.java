@@ -12,7 +12,7 @@ import org.pocketqa.core.ModelPackage;
 import org.pocketqa.core.QuestionAnswerer;
 import org.pocketqa.core.StoredModel;
 
-/** A model that this phone has proved to compute rightly. On the engine's thread only. */
+/** Loaded model whose probe this phone computed correctly. Engine's thread only. */
 final class LoadedModel implements Closeable {
     final ModelInfo info;
     final ModelPackage model;
@@ -29,12 +29,12 @@ final class LoadedModel implements Closeable {
         answerer = new QuestionAnswerer(model, runtime);
         try {
             info = new ModelInfo(stored, model, threads, xnnpack, answerer.checkProbe());
-        } catch (RuntimeException fault) { // a kernel that this phone's runtime lacks shows itself only when it runs
+        } catch (RuntimeException fault) { // a kernel that this runtime lacks fails only when it runs
             throw new ModelFileException(words.getString(R.string.runtime_fails, Sentences.reason(fault)));
         }
     }
 
-    /** Reads, opens and probes a file; ModelFileException or another IOException when it cannot be used. */
+    /** Reads, opens and probes a file. Throws ModelFileException or another IOException if it cannot be used. */
     static LoadedModel open(StoredModel stored, int threads, boolean xnnpack, Resources words) throws IOException {
         ModelPackage model = ModelPackage.read(stored.file);
         LiteRtModel runtime = LiteRtModel.open(stored.file, model.signatures, threads, xnnpack, words);
@@ -49,13 +49,13 @@ final class LoadedModel implements Closeable {
         }
     }
 
-    /** Answers a question; CancellationException when the job is cancelled. */
+    /** Answers a question. Throws CancellationException when the job is cancelled. */
     Result ask(Passage passage, String question, boolean readAll, AskJob job) {
         job.begin(runtime);
         return new Result(passage, question, answerer.ask(passage.text, question, readAll, job), info, readAll);
     }
 
-    /** Times this model, opened anew for each number of threads; CancellationException when the job is cancelled. */
+    /** Times this model, opened again for each number of threads. Throws CancellationException when the job is cancelled. */
     BenchmarkReport benchmark(List<Benchmark.Question> questions, Meter meter, int cores, AskJob job) {
         return new Benchmark(model, threads -> reopened(threads, job), meter, cores, questions, job).run();
     }

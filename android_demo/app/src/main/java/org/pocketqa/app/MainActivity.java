@@ -17,7 +17,7 @@ import android.widget.Toast;
 import java.util.concurrent.Callable;
 import org.pocketqa.core.Candidate;
 
-/** The passage, the question and the answer. Shows workspace and engine; of its own it holds only the question being typed. */
+/** Main screen: passage, question and answer. Shows workspace and engine; its only own state is the typed question. */
 public final class MainActivity extends Screen implements Listeners.Listener {
     private static final int MOST_QUESTION_LINES = 4;
     private static final int[] THREADS = {1, 2, 4};
@@ -46,7 +46,7 @@ public final class MainActivity extends Screen implements Listeners.Listener {
                 opens(ModelsActivity.class),
                 view -> cancel(),
                 opens(AnswersActivity.class));
-        showPassage(); // before the list gets its place back
+        showPassage(); // before the list restores its position
         if (saved == null) {
             takeShared(getIntent());
         }
@@ -54,7 +54,7 @@ public final class MainActivity extends Screen implements Listeners.Listener {
 
     private void prepareQuestion() {
         question = (EditText) findViewById(R.id.question);
-        // Several lines to see, but not a multi-line input type: that would turn the keyboard's search key into a line end.
+        // Shows several lines. A multi-line input type would turn the keyboard's search key into a line end.
         question.setHorizontallyScrolling(false);
         question.setMaxLines(MOST_QUESTION_LINES);
         question.setOnEditorActionListener(
@@ -138,7 +138,7 @@ public final class MainActivity extends Screen implements Listeners.Listener {
         }
     }
 
-    // The one that the panel shows.
+    // the problem that the panel shows
     private void cancel() {
         if (app().engine.state().job != null) {
             app().engine.cancel();
@@ -210,7 +210,7 @@ public final class MainActivity extends Screen implements Listeners.Listener {
 
     @Override
     public boolean onOptionsItemSelected(MenuItem item) {
-        int id = item.getItemId(); // no switch: ids are no constants in a Gradle build
+        int id = item.getItemId(); // no switch: ids are not constants in a Gradle build
         for (int i = 0; i < SCREENS.length; i++) {
             if (id == SCREEN_ITEMS[i]) {
                 open(SCREENS[i]);

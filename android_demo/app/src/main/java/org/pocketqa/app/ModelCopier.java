@@ -10,14 +10,14 @@ import org.pocketqa.core.CopyProgress;
 import org.pocketqa.core.ModelFileException;
 import org.pocketqa.core.StoredModel;
 
-/** Copies models into the app, one at a time: picked, pushed or bundled ones. Main thread; it outlives the screen. */
+/** Copies picked, pushed and bundled models into the app, one at a time. Outlives the screen. Main thread only. */
 final class ModelCopier {
-    /** Who had a model copied. On the main thread. */
+    /** Listener for the result of a copy, on the main thread. */
     interface Arrival {
         void arrived(StoredModel model);
     }
 
-    /** One copy under way. */
+    /** Running copy. */
     final class Job implements CopyProgress {
         private static final long REPORT_MS = 200;
 
@@ -28,7 +28,7 @@ final class ModelCopier {
         private volatile String name;
         private volatile long copied;
         private volatile long total = -1;
-        private long reported; // on the copying thread only
+        private long reported; // copying thread only
 
         private boolean keeping; // too late to cancel
 
@@ -42,19 +42,19 @@ final class ModelCopier {
             return name;
         }
 
-        /** Bytes copied so far. */
+        /** Returns the bytes copied so far. */
         long copied() {
             return copied;
         }
 
-        /** Bytes of the whole file, -1 when the other app does not know. */
+        /** Returns the size of the file; -1 if the other app does not know it. */
         long total() {
             return total;
         }
 
         private File receive() throws IOException {
-            try (InputStream in = incoming.open()) { // first of all: the permission to read ends with the screen that got it
-                // In this order: a cancel before the check stops the copy here, a later one closes the stream.
+            try (InputStream in = incoming.open()) { // first, because the permission to read ends with the screen that got it
+                // In this order, a cancel before the check stops the copy here, and a later one closes the stream.
                 opened = in;
                 stopIfCancelled();
                 name = incoming.name();
@@ -83,7 +83,7 @@ final class ModelCopier {
             }
         }
 
-        // Closing ends a read that waits for the other app; where it does not, the thread waits on, and nothing for it.
+        // Closing ends a read that waits for the other app. If it does not, the thread keeps waiting, but nothing depends on it.
         private void cancel() {
             cancelled = true;
             final InputStream in = opened;
@@ -113,12 +113,12 @@ final class ModelCopier {
         this.engine = engine;
     }
 
-    /** The copy under way, or null. */
+    /** Returns the running copy, or null. */
     Job job() {
         return job;
     }
 
-    /** Starts to copy a file; false while another is being copied. */
+    /** Starts to copy a file. Returns false while another is being copied. */
     boolean start(Incoming incoming, Arrival arrival) {
         if (job != null) {
             return false;
@@ -201,7 +201,7 @@ final class ModelCopier {
                 });
     }
 
-    /** Gives up the copy under way, if there is one; another can be started at once. */
+    /** Cancels the running copy, if any. Another can be started at once. */
     void cancel() {
         if (job != null && !job.keeping) {
             job.cancel();

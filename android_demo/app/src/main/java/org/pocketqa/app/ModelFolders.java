@@ -5,7 +5,7 @@ import java.io.File;
 import java.util.Arrays;
 import org.pocketqa.core.ModelStore;
 
-/** The app's folders for models. Making and cleaning them is file work: the first thread that needs them does it. */
+/** The app's folders for models. The first (background) thread that needs them makes and cleans them. */
 final class ModelFolders {
     private final Context context;
     private ModelStore store;
@@ -15,18 +15,18 @@ final class ModelFolders {
         this.context = context;
     }
 
-    /** Off the main thread. */
+    /** Returns the store. Not on the main thread. */
     synchronized ModelStore store() {
         if (store == null) {
-            pushFolder = context.getExternalFilesDir(null); // makes it; adb cannot from Android 11 on
+            pushFolder = context.getExternalFilesDir(null); // creates the folder; adb cannot do it from Android 11 on
             File files = context.getFilesDir();
-            // The second is for a debug build's run-as, where adb may not write into the shared folder.
+            // The second folder is for run-as with a debug build, if adb may not write into the shared folder.
             store = new ModelStore(new File(files, "models"), Arrays.asList(pushFolder, new File(files, "inbox")));
         }
         return store;
     }
 
-    /** Where adb pushes models to, known once models have been listed; null when this phone has no shared folder now. */
+    /** Returns the folder for adb, known after models were listed; null if this phone has no shared folder now. */
     File pushFolder() {
         return pushFolder;
     }

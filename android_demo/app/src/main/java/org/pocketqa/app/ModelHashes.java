@@ -6,18 +6,18 @@ import java.util.HashMap;
 import java.util.Map;
 import org.pocketqa.core.StoredModel;
 
-/** SHA-256 of model files, each computed once in the background. Main thread. */
+/** SHA-256 of model files, each computed once in the background. Main thread only. */
 final class ModelHashes {
     final Listeners listeners = new Listeners();
     private final Context context;
-    private final Background thread = new Background("hashes"); // its own: it can take a minute, and nothing should wait for it
+    private final Background thread = new Background("hashes"); // a separate thread, because a hash can take a minute
     private final Map<String, String> known = new HashMap<String, String>();
 
     ModelHashes(Context context) {
         this.context = context;
     }
 
-    /** A line with the hash; listeners are told when a line that had to be worked out is there. */
+    /** Returns a line with the hash. Listeners are notified when a missing hash is computed. */
     String line(final StoredModel model) {
         final String version = model.file + " " + model.version;
         String line = known.get(version);

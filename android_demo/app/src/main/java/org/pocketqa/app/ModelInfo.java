@@ -4,14 +4,14 @@ import org.pocketqa.core.ModelFacts;
 import org.pocketqa.core.ModelPackage;
 import org.pocketqa.core.StoredModel;
 
-/** The model in use, as the screens show it. */
+/** Description of the model in use, for the screens. */
 final class ModelInfo {
     final StoredModel stored;
     final ModelFacts facts;
     final int threads;
-    /** False for a file on which XNNPACK's kernels ended the app: it is computed by slower ones. */
+    /** False if XNNPACK crashed the app on this file; slower kernels are used then. */
     final boolean xnnpack;
-    /** Largest difference from PyTorch's logits on this phone, relative to their deviation. */
+    /** Largest difference from PyTorch's logits on this phone, relative to their standard deviation. */
     final double probeDifference;
 
     ModelInfo(StoredModel stored, ModelPackage model, int threads, boolean xnnpack, double probeDifference) {

@@ -8,7 +8,7 @@ import android.widget.RadioButton;
 import android.widget.TextView;
 import org.pocketqa.core.StoredModel;
 
-/** One model file: chosen or not, what it is, its SHA-256, and a way to delete it. */
+/** List row of a model file: selection, description, SHA-256, and a delete button. */
 final class ModelRow {
     final View view;
     final StoredModel model;
@@ -35,7 +35,7 @@ final class ModelRow {
     void show(EngineState state, ModelHashes hashes, boolean plain) {
         boolean used = state.model != null && state.model.stored.file.equals(model.file);
         boolean free = state.phase != EngineState.Phase.LOADING;
-        choose.setChecked(used); // also takes back the mark that a tap sets at once
+        choose.setChecked(used); // also resets the mark that a tap sets at once
         choose.setEnabled(free);
         delete.setEnabled(free);
         String text = ModelText.facts(context, model);

@@ -13,15 +13,15 @@ import java.util.Map;
 import java.util.Set;
 import org.pocketqa.core.StoredModel;
 
-/** The models on this phone: which there are, which is used, taking in new ones, and deleting. Main thread. */
+/** Models on this phone: lists, selects, imports and deletes them. Main thread only. */
 final class ModelShelf {
     private static final long LOOK_MS = 2000;
 
-    /** What one look into the folders found. */
+    /** Result of one scan of the folders. */
     private static final class Look {
         private List<StoredModel> models;
-        private final Map<File, String> pushed = new HashMap<File, String>(); // with its version
-        private final List<File> settled = new ArrayList<File>(); // which nobody is writing any more
+        private final Map<File, String> pushed = new HashMap<File, String>(); // name with version
+        private final List<File> settled = new ArrayList<File>(); // complete files
         private boolean bundled;
     }
 
@@ -35,14 +35,14 @@ final class ModelShelf {
     private final Background thread = new Background("models");
     private List<StoredModel> models = new ArrayList<StoredModel>();
     private Map<File, String> pushed = new HashMap<File, String>();
-    private final Set<String> tried = new HashSet<String>(); // pushed files with versions: one that fails is not tried again
+    private final Set<String> tried = new HashSet<String>(); // pushed files (name, version) that are not tried again
     private boolean listed;
-    private int looks; // asked for and not done
+    private int looks; // scans that were requested and are not done
     private int watchers;
-    private int round; // of looking every other second: a new one ends the one before
-    private Settings.Ended ended; // until that is told
-    private String wanted; // file name of a model to use as soon as it is here
-    private boolean started; // the start's own choice is made
+    private int round; // number of the periodic scan; a new one stops the one before
+    private Settings.Ended ended; // until it is reported
+    private String wanted; // file name of a model to use as soon as it arrives
+    private boolean started; // the model for this start was chosen
 
     ModelShelf(Context context, ModelFolders folders, Engine engine, ModelCopier copier, Settings settings) {
         this.context = context;
@@ -53,34 +53,34 @@ final class ModelShelf {
         ended = settings.ended();
     }
 
-    /** As of the last look. */
+    /** Returns the models found by the last scan. */
     List<StoredModel> models() {
         return models;
     }
 
-    /** False until the first look. */
+    /** Returns false until the first scan. */
     boolean listed() {
         return listed;
     }
 
-    /** Is a look under way, so that more may come of it? */
+    /** Tests whether a scan is running. */
     boolean looking() {
         return looks > 0;
     }
 
-    /** Is this file computed without XNNPACK, because the app ended on it with XNNPACK? */
+    /** Tests whether this file runs without XNNPACK, because XNNPACK crashed the app on it. */
     boolean plain(StoredModel model) {
         return settings.endedWithXnnpack(model);
     }
 
-    /** A screen is there: look now and every other second, as a file may be pushed at any time. */
+    /** Called when a screen is shown: scans now and every two seconds, because a file may be pushed at any time. */
     void watch() {
         if (++watchers == 1) {
             lookAndGoOn(++round);
         }
     }
 
-    /** The screen is gone. */
+    /** Called when the screen is hidden. */
     void unwatch() {
         watchers--;
     }
@@ -92,7 +92,7 @@ final class ModelShelf {
         }
     }
 
-    /** Looks into the folders. */
+    /** Scans the folders. */
     void refresh() {
         final Map<File, String> before = pushed;
         looks++;
@@ -125,7 +125,7 @@ final class ModelShelf {
                 });
     }
 
-    // adb writes under the final name: a file counts as whole that is two seconds old, or the same as at the last look.
+    // adb writes under the final name. A file counts as complete if it is two seconds old or unchanged since the last scan.
     private Look look(Map<File, String> before) {
         Look look = new Look();
         look.models = folders.store().list();
@@ -141,7 +141,7 @@ final class ModelShelf {
         return look;
     }
 
-    // One at a time: the end of each copy looks again.
+    // One at a time: each copy scans again when it ends.
     private void takeIn(Look found) {
         for (final File file : found.settled) {
             final String version = found.pushed.get(file);
@@ -161,7 +161,7 @@ final class ModelShelf {
         }
     }
 
-    // A pushed model is used when it was asked for, when it replaces the one in use or being loaded, or when there is none.
+    // A pushed model is used if it was requested, if it replaces the one in use or being loaded, or if there is none.
     private void arrived(StoredModel model) {
         ModelInfo used = engine.state().model;
         boolean replaces = used != null && used.stored.file.equals(model.file) || model.name.equals(engine.state().loading);
@@ -171,7 +171,7 @@ final class ModelShelf {
         refresh();
     }
 
-    /** Copies a file of another app and uses it; while another is being copied, it says so. */
+    /** Copies a file of another app and uses it. Shows a message while another file is being copied. */
     void take(Uri picked) {
         boolean started =
                 copier.start(
@@ -195,13 +195,13 @@ final class ModelShelf {
         }
     }
 
-    /** Is it, as it is now, the model in use? */
+    /** Tests whether this version of the file is the model in use. */
     boolean inUse(StoredModel model) {
         ModelInfo used = engine.state().model;
         return used != null && used.stored.file.equals(model.file) && used.stored.version.equals(model.version);
     }
 
-    /** Are these the same files, and none of them replaced? */
+    /** Tests whether both lists have the same files in the same versions. */
     static boolean same(List<StoredModel> some, List<StoredModel> others) {
         boolean same = some.size() == others.size();
         for (int i = 0; same && i < some.size(); i++) {
@@ -210,8 +210,8 @@ final class ModelShelf {
         return same;
     }
 
-    // At a start: the model chosen last; without a choice, the only one there is. One on which the app ended is tried once more,
-    // without XNNPACK; one on which it ended even so is not: it would end again.
+    // At a start: loads the model chosen last, or the only one. If XNNPACK crashed the app on it, it is tried once more without
+    // XNNPACK. If that crashed too, it is not loaded, because it would crash again.
     private void loadOne() {
         if (started || engine.state().phase != EngineState.Phase.NO_MODEL) {
             return;
@@ -226,7 +226,7 @@ final class ModelShelf {
         ended = null;
         boolean again = first != null && last != null && first.name.equals(last.name) && first.version.equals(last.version);
         boolean blamed = again && !last.xnnpack;
-        if (!blamed) { // else the next start is to know it too
+        if (!blamed) { // otherwise the next start must know it too
             settings.forgetEnded();
         }
         if (first != null && !blamed) {
@@ -245,7 +245,7 @@ final class ModelShelf {
         engine.load(model);
     }
 
-    /** Deletes a model; when it is in use, the engine is left without one. */
+    /** Deletes a model. If it is in use, the engine has no model then. */
     void delete(final StoredModel model) {
         thread.run(
                 new Background.Task<Void>() {

@@ -5,18 +5,18 @@ import android.content.res.Resources;
 import org.pocketqa.core.ModelFacts;
 import org.pocketqa.core.StoredModel;
 
-/** A model in words. */
+/** Formats the description of a model. */
 final class ModelText {
     private static final double MILLION = 1e6;
 
     private ModelText() {}
 
-    /** What its package calls it, else the file's name. */
+    /** Returns the name in its package, or the file's name. */
     static String name(StoredModel model) {
         return model.facts == null ? model.name : model.facts.name + ", " + model.facts.precision;
     }
 
-    /** Megabytes, parameters, and F1 where the package has it. */
+    /** Returns megabytes, parameters, and F1 if the package has it. */
     static String facts(Context context, StoredModel model) {
         double megabytes = model.bytes / MILLION;
         ModelFacts facts = model.facts;
@@ -27,7 +27,7 @@ final class ModelText {
         return facts.f1 == null ? text : text + context.getString(R.string.model_f1, facts.f1);
     }
 
-    /** Threads, and how well this phone computes it. */
+    /** Returns threads, and the difference of its logits on this phone. */
     static String inUse(Context context, ModelInfo used) {
         Resources words = context.getResources();
         String threads = words.getQuantityString(R.plurals.threads_used, used.threads, used.threads);

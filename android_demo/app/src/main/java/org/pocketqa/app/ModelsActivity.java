@@ -15,9 +15,9 @@ import java.util.Collections;
 import java.util.List;
 import org.pocketqa.core.StoredModel;
 
-/** The model files: which is used, how another gets here, why one cannot be used. Shows shelf, copier and engine. */
+/** Screen with the model files: selection, import and problems. Shows shelf, copier and engine. */
 public final class ModelsActivity extends Screen implements Listeners.Listener {
-    private static final int PER_MILLE = 1000; // bytes of a large file exceed an int
+    private static final int PER_MILLE = 1000; // the size of a large file exceeds an int
 
     private final List<ModelRow> rows = new ArrayList<ModelRow>();
     private List<StoredModel> shown = Collections.emptyList();
@@ -31,7 +31,7 @@ public final class ModelsActivity extends Screen implements Listeners.Listener {
         onTap(
                 R.id.choose_file,
                 view -> {
-                    FilePicker.open(ModelsActivity.this, "*/*"); // .tflite has no type of its own
+                    FilePicker.open(ModelsActivity.this, "*/*"); // .tflite has no MIME type
                 });
         onTap(
                 R.id.busy_cancel,
@@ -129,7 +129,7 @@ public final class ModelsActivity extends Screen implements Listeners.Listener {
 
     private void showModels(EngineState state) {
         List<StoredModel> models = app().shelf.models();
-        if (!ModelShelf.same(shown, models)) { // else the rows stay: new ones would take a screen reader's focus away
+        if (!ModelShelf.same(shown, models)) { // otherwise keep the rows: new ones would lose a screen reader's focus
             fillRows(models);
         }
         Screen.setVisible(findViewById(R.id.no_models), app().shelf.listed() && models.isEmpty());
@@ -139,7 +139,7 @@ public final class ModelsActivity extends Screen implements Listeners.Listener {
     }
 
     private void showPushHint() {
-        if (app().shelf.listed()) { // the folder is not known before
+        if (app().shelf.listed()) { // the folder is unknown before that
             File folder = app().folders.pushFolder();
             String hint = folder == null ? getString(R.string.push_impossible) : getString(R.string.push_hint, folder.getPath());
             Screen.setText(text(R.id.push_hint), hint);
@@ -170,7 +170,7 @@ public final class ModelsActivity extends Screen implements Listeners.Listener {
         }
     }
 
-    /** The dialog's answer: delete the copied model of this name. */
+    /** Deletes the copied model of this name; called by the dialog. */
     void delete(String name) {
         for (StoredModel model : app().shelf.models()) {
             if (model.name.equals(name)) {

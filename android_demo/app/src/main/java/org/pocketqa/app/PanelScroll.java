@@ -5,8 +5,8 @@ import android.util.AttributeSet;
 import android.widget.ScrollView;
 
 /**
- * A scroll view that leaves at least half of the height it could take to the passage above it, however large the text; where both
- * together have little, as on a small phone while its keyboard is open, all of it.
+ * Scroll view that leaves at least half of the height to the passage above it, for any text size. If the height is small, for
+ * example on a small phone with an open keyboard, it takes all of it.
  */
 public final class PanelScroll extends ScrollView {
     private static final int LITTLE_DP = 200; // of which half is three lines of text

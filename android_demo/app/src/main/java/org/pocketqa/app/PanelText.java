@@ -2,11 +2,11 @@ package org.pocketqa.app;
 
 import android.content.res.Resources;
 
-/** What is missing or wrong, and how far a question is, in words. */
+/** Formats notices and the progress of a question. */
 final class PanelText {
     private PanelText() {}
 
-    /** A line about the text and one about the model; empty where neither has anything to say. */
+    /** Returns a line about the text and a line about the model; empty if there is nothing to report. */
     static String notice(Resources words, Workspace workspace, EngineState state) {
         String text = ofText(words, workspace);
         String model = ofModel(words, state);

@@ -6,15 +6,15 @@ import java.util.List;
 import org.pocketqa.core.Paragraphs;
 import org.pocketqa.core.TextFileException;
 
-/** A text to ask about. Cutting a long one into paragraphs takes a moment: make it off the main thread. */
+/** Text to ask about. Create it off the main thread, because cutting a long text into paragraphs takes time. */
 final class Passage {
     private static final int LONGEST_PARAGRAPH = 2000;
 
     final String title;
-    /** Where it comes from, for the reader. */
+    /** Source of the text, for the reader. */
     final String source;
     final String text;
-    /** Questions to suggest, may be empty. */
+    /** Suggested questions; may be empty. */
     final List<String> questions;
     /** UTF-16 ranges [start, end) that cover the text. */
     final List<int[]> paragraphs;
@@ -27,7 +27,7 @@ final class Passage {
         this.paragraphs = Paragraphs.split(text, LONGEST_PARAGRAPH);
     }
 
-    /** One that the user brought; TextFileException when it is empty. */
+    /** Creates a passage from a text of the user. Throws TextFileException if it is empty. */
     static Passage own(String title, String source, String text, Resources words) throws TextFileException {
         if (text.trim().isEmpty()) {
             throw new TextFileException(words.getString(R.string.text_empty));

@@ -7,13 +7,13 @@ import android.view.ViewGroup;
 import android.widget.BaseAdapter;
 import android.widget.TextView;
 
-/** The paragraphs of a passage as rows, with one range marked in every row that it touches. */
+/** List rows of the paragraphs of a passage, with one marked range. */
 final class PassageAdapter extends BaseAdapter {
     private final Context context;
     private final Highlight highlight;
     private Passage passage;
     private int markStart;
-    private int markEnd; // equal to the start: nothing is marked
+    private int markEnd; // if equal to the start, nothing is marked
 
     PassageAdapter(Context context) {
         this.context = context;
@@ -24,7 +24,7 @@ final class PassageAdapter extends BaseAdapter {
         return passage;
     }
 
-    /** Shows another passage, nothing marked. */
+    /** Shows another passage without a mark. */
     void show(Passage shown) {
         passage = shown;
         markStart = 0;
@@ -41,7 +41,7 @@ final class PassageAdapter extends BaseAdapter {
         }
     }
 
-    /** Row of the paragraph that holds an offset of the passage. */
+    /** Returns the row of the paragraph that contains an offset of the passage. */
     int rowOf(int offset) {
         int low = 0;
         int high = passage.paragraphs.size() - 1;
@@ -76,14 +76,14 @@ final class PassageAdapter extends BaseAdapter {
 
     @Override
     public boolean isEnabled(int row) {
-        return false; // a paragraph is there to read, not to tap
+        return false; // a paragraph is for reading, not for tapping
     }
 
     @Override
     public View getView(int row, View used, ViewGroup list) {
         TextView view = (TextView) (used != null ? used : LayoutInflater.from(context).inflate(R.layout.paragraph, list, false));
         if (used == null) {
-            // With one of its own a row is read as plain text; the list's would have each announced as disabled.
+            // With its own delegate, a row is announced as plain text. The list's delegate would announce each row as disabled.
             view.setAccessibilityDelegate(new View.AccessibilityDelegate());
         }
         int start = passage.paragraphs.get(row)[0];

@@ -8,7 +8,7 @@ import android.widget.TextView;
 import java.text.NumberFormat;
 import org.pocketqa.core.Candidate;
 
-/** The passage on the screen: title and source, paragraphs, and the answer marked in them. */
+/** List that shows the passage: title, source, paragraphs, and the marked answer. */
 final class PassageList {
     private final Activity screen;
     private final ListView list;
@@ -25,7 +25,7 @@ final class PassageList {
         Screen.setVisible(header, false);
     }
 
-    /** The passage shown, or null. */
+    /** Returns the passage shown, or null. */
     Passage passage() {
         return adapter.passage();
     }
@@ -45,12 +45,12 @@ final class PassageList {
         list.setSelection(0);
     }
 
-    /** Marks a candidate's text; null marks nothing. */
+    /** Marks the text of a candidate; null removes the mark. */
     void mark(Candidate candidate) {
         adapter.mark(candidate == null ? 0 : candidate.start, candidate == null ? 0 : candidate.end);
     }
 
-    /** Brings an offset of the present passage to the upper third of the screen, after the layout that is under way. */
+    /** Scrolls an offset of the passage to the upper third of the screen, after the current layout. */
     void scrollTo(final int offset) {
         final Passage meant = passage();
         list.post(
@@ -61,7 +61,7 @@ final class PassageList {
                 });
     }
 
-    // A paragraph can be higher than the screen, so its row is laid out to find the line.
+    // A paragraph can be higher than the screen, so its layout is needed to find the line.
     private void scrollNow(int offset) {
         int row = adapter.rowOf(offset);
         int width = list.getWidth() - list.getPaddingLeft() - list.getPaddingRight();

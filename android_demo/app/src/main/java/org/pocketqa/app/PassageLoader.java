@@ -6,12 +6,12 @@ import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.util.concurrent.Callable;
 
-/** Reads passages in the background and keeps the last one for the next start. Main thread. */
+/** Reads passages in the background and stores the last one for the next start. Main thread only. */
 final class PassageLoader {
     private final Context context;
     private final Workspace workspace;
     private final PassageStore store;
-    private final Background own = new Background("passages"); // for the app's own files, which never hang
+    private final Background own = new Background("passages"); // for the app's own files, which never block
     private BundledPassages bundled;
     private int latest;
 
@@ -21,12 +21,12 @@ final class PassageLoader {
         this.store = new PassageStore(context);
     }
 
-    /** Puts a passage on the desk as soon as it is read. The last call wins, however long each takes. */
+    /** Opens a passage as soon as it is read. The last call wins, whatever the order in which they finish. */
     void load(Callable<Passage> source) {
         Background.start("passage", reading(source, true));
     }
 
-    /** Gives up the passage under way, if there is one; the present one stays. */
+    /** Cancels the passage that is being read, if any. The current one stays. */
     void cancel() {
         if (workspace.reading()) {
             latest++;
@@ -34,7 +34,7 @@ final class PassageLoader {
         }
     }
 
-    /** The passage of the last time, else the first bundled one. */
+    /** Opens the stored passage, or the first bundled one. */
     void restore() {
         own.run(reading(this::last, false));
         readBundled();
@@ -51,7 +51,7 @@ final class PassageLoader {
         }
     }
 
-    /** Null until they are read; the workspace's listeners are told when they are. */
+    /** Returns the bundled passages; null until they are read. The workspace's listeners are notified then. */
     BundledPassages bundled() {
         return bundled;
     }

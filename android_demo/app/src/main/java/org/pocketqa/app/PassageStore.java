@@ -18,7 +18,7 @@ import java.util.Map;
 import org.pocketqa.core.Fields;
 import org.pocketqa.core.Json;
 
-/** The passage over restarts: one private file, a line of JSON and then the text. On one thread, not the main one. */
+/** Stores the passage over restarts in a private file: a line of JSON, then the text. One background thread only. */
 final class PassageStore {
     private static final Charset UTF_8 = StandardCharsets.UTF_8;
     private static final int BLOCK = 1 << 14;
@@ -29,7 +29,7 @@ final class PassageStore {
         this.context = context;
     }
 
-    private AtomicFile file() { // the old file stays until the new one is whole
+    private AtomicFile file() { // the old file stays until the new one is complete
         return new AtomicFile(new File(context.getFilesDir(), "passage"));
     }
 
@@ -43,7 +43,7 @@ final class PassageStore {
             writer.write('\n');
             writer.write(passage.text);
             writer.flush();
-            out.getFD().sync(); // AtomicFile only logs when this fails
+            out.getFD().sync(); // AtomicFile only logs a failure here
             whole = true;
         } finally {
             if (whole) {
@@ -54,7 +54,7 @@ final class PassageStore {
         }
     }
 
-    /** The passage written last; FileNotFoundException before the first. */
+    /** Reads the stored passage. Throws FileNotFoundException if there is none. */
     Passage read() throws IOException {
         try (Reader reader = new BufferedReader(new InputStreamReader(file().openRead(), UTF_8), BLOCK)) {
             StringBuilder header = new StringBuilder();
@@ -76,6 +76,6 @@ final class PassageStore {
         fields.put("title", passage.title);
         fields.put("source", passage.source);
         fields.put("questions", passage.questions);
-        return Json.write(fields); // one line: JSON writes a line end as an escape
+        return Json.write(fields); // one line, because JSON escapes line ends
     }
 }

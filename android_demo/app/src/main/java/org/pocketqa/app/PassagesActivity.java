@@ -12,10 +12,10 @@ import android.widget.TextView;
 import android.widget.Toast;
 import java.util.concurrent.Callable;
 
-/** Where a passage comes from: the clipboard, a file, or the bundled ones. Closes as soon as the chosen one is read. */
+/** Screen to choose a passage: clipboard, file, or a bundled one. Closes when the chosen passage is read. */
 public final class PassagesActivity extends Screen implements Listeners.Listener {
     private static final String WAITING = "waiting";
-    private boolean waiting; // for a passage chosen here; until it is there, what goes wrong is told here
+    private boolean waiting; // waits for a passage chosen here; its problems are shown here
 
     @Override
     protected void onCreate(Bundle saved) {
@@ -28,10 +28,10 @@ public final class PassagesActivity extends Screen implements Listeners.Listener
         findViewById(R.id.open_text)
                 .setOnClickListener(
                         view -> {
-                            // Not text/*: many providers call a .txt or .md something else.
+                            // Not text/*: many providers use another type for .txt or .md.
                             FilePicker.open(PassagesActivity.this, "*/*");
                         });
-        showBundled(); // before the screen gets its place back
+        showBundled(); // before the screen restores its position
     }
 
     private void showBundled() {

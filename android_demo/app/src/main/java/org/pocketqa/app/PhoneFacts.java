@@ -6,7 +6,7 @@ import android.os.Build;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
-/** What this phone and this build of the app are, for a benchmark's JSON. */
+/** Facts about this phone and this build, for a benchmark's JSON. */
 final class PhoneFacts {
     private PhoneFacts() {}
 
@@ -21,7 +21,7 @@ final class PhoneFacts {
         return phone;
     }
 
-    // Known by name from Android 12 on, which is newer than the class library that this compiles against.
+    // These fields exist from Android 12 on; the class library of this build is older.
     private static String processor() {
         try {
             return (String) Build.class.getField("SOC_MODEL").get(null);
@@ -30,7 +30,7 @@ final class PhoneFacts {
         }
     }
 
-    /** The version of this app. */
+    /** Returns the version of this app. */
     static String version(Context context) {
         try {
             return context.getPackageManager().getPackageInfo(context.getPackageName(), 0).versionName;

@@ -6,9 +6,9 @@ import java.io.FileReader;
 import java.io.IOException;
 import org.pocketqa.core.Meter;
 
-/** The clock, temperature and memory of this phone. */
+/** Reads the clock, temperature and memory of this phone. */
 final class PhoneMeter implements Meter {
-    private static final String RESIDENT = "VmRSS:"; // in kB, of proc(5)
+    private static final String RESIDENT = "VmRSS:"; // in kB, see proc(5)
 
     private final Object power;
 
@@ -21,7 +21,7 @@ final class PhoneMeter implements Meter {
         return System.nanoTime();
     }
 
-    /** Known from Android 10 on. By reflection: the class library that this compiles against is older. */
+    /** Returns the thermal status (Android 10 and later). Uses reflection, because the class library of this build is older. */
     @Override
     public Integer thermalStatus() {
         try {

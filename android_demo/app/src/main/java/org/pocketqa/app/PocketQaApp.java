@@ -4,9 +4,9 @@ import android.app.Application;
 import android.content.Context;
 import java.util.UUID;
 
-/** Holds what outlives the screens: a turned phone or a screen left must not lose an answer or a loaded model. */
+/** Holds the state that outlives the screens: a rotation must not lose an answer or a loaded model. */
 public final class PocketQaApp extends Application {
-    /** Another in every process: what a screen was waiting for in one does not come in the next. */
+    /** Id of this process: a result that a screen waited for does not arrive in the next process. */
     static final String PROCESS = UUID.randomUUID().toString();
 
     Settings settings;

@@ -5,7 +5,7 @@ import java.io.FileInputStream;
 import java.io.IOException;
 import java.io.InputStream;
 
-/** A file that a computer put into the app's inbox; it goes once the app has its own copy. */
+/** File that a computer pushed into the app's inbox. It is deleted when the app has its own copy. */
 final class PushedFile implements Incoming {
     private final File file;
     private final Runnable refused;
@@ -32,7 +32,7 @@ final class PushedFile implements Incoming {
 
     @Override
     public void taken() {
-        file.delete(); // one that cannot be deleted is taken in once more at the next start, over itself
+        file.delete(); // if it cannot be deleted, the next start imports it again, over the same model
     }
 
     @Override

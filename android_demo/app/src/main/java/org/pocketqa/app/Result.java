@@ -3,16 +3,16 @@ package org.pocketqa.app;
 import org.pocketqa.core.Answers;
 import org.pocketqa.core.Candidate;
 
-/** A question, the passage it was asked on, and what the model made of it. */
+/** Question with its passage and the answers of the model. */
 final class Result {
-    private static final int MOST_CHARACTERS = 2000; // what goes to the clipboard or to another app has a limit too
+    private static final int MOST_CHARACTERS = 2000; // limit for the clipboard and for other apps
 
     final Passage passage;
     final String question;
     final Answers answers;
     final double[] probabilities;
     final ModelInfo model;
-    /** Was all of the text to be read, however long? */
+    /** Whether all windows of the text were read. */
     final boolean readAll;
 
     Result(Passage passage, String question, Answers answers, ModelInfo model, boolean readAll) {
@@ -24,7 +24,7 @@ final class Result {
         this.readAll = readAll;
     }
 
-    /** An answer's text on one line, cut where it is longer than anybody reads: 30 tokens are words, but a token has no limit. */
+    /** Returns the text of an answer on one line, shortened if needed: an answer has few tokens, but a token can be very long. */
     String text(int candidate) {
         Candidate found = answers.candidates.get(candidate);
         boolean cut = found.end - found.start > MOST_CHARACTERS;

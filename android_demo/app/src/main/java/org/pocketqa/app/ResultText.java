@@ -4,7 +4,7 @@ import android.content.Context;
 import android.content.res.Resources;
 import org.pocketqa.core.Answers;
 
-/** A result's numbers in words. */
+/** Formats the numbers of a result. */
 final class ResultText {
     private static final double NANOS_PER_MS = 1e6;
 
@@ -15,7 +15,7 @@ final class ResultText {
         return context.getString(R.string.candidate_score, score, 100 * result.probabilities[candidate]);
     }
 
-    /** A result in a column beside another model's: model, answer, its share and milliseconds. */
+    /** Returns a column for the comparison: model, answer, softmax score and milliseconds. */
     static String column(Context context, Result result) {
         Answers answers = result.answers;
         double ms = (answers.tokenizeNanos + answers.inferenceNanos + answers.decodeNanos) / NANOS_PER_MS;
@@ -26,14 +26,14 @@ final class ResultText {
                 : context.getString(R.string.column, name, precision, result.text(0), 100 * result.probabilities[0], ms);
     }
 
-    /** A line on what of a long text was not read; empty where all was. */
+    /** Returns a line about windows that were not read; empty if all were read. */
     static String leftOut(Context context, Answers answers) {
         return answers.windows == answers.windowsInText
                 ? ""
                 : context.getString(R.string.left_out, answers.windows, answers.windowsInText);
     }
 
-    /** Windows, milliseconds in all and of each part, model, precision, threads. */
+    /** Returns windows, milliseconds in total and per part, model, precision and threads. */
     static String measurements(Context context, Result result) {
         Answers answers = result.answers;
         Resources words = context.getResources();
@@ -51,7 +51,7 @@ final class ResultText {
         return leftOut(context, answers) + text;
     }
 
-    /** Whether the model found an answer, and what it takes to say no. */
+    /** Returns a hint, with the score of "no answer" if there is none. */
     static String verdict(Context context, Result result) {
         if (result.answers.candidates.isEmpty()) {
             return context.getString(R.string.no_candidates);

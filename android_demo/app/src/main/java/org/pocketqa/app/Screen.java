@@ -11,28 +11,28 @@ import android.widget.TextView;
 import android.widget.Toast;
 import android.widget.Toolbar;
 
-/** What all screens share: a toolbar, and bars of the system that can be read on the app's ground. */
+/** Base of all screens: a toolbar, and system bars that are readable on the app's background. */
 abstract class Screen extends Activity {
-    private static final int LAST_SILENT_SDK = 32; // of Android 12L
-    private static final int DARK_ICONS_SDK = 26; // the first with dark icons in the navigation bar
+    private static final int LAST_SILENT_SDK = 32; // Android 12L
+    private static final int DARK_ICONS_SDK = 26; // the first version with dark icons in the navigation bar
     private static final int LIGHT_NAVIGATION_BAR = 0x10; // View.SYSTEM_UI_FLAG_LIGHT_NAVIGATION_BAR
 
     PocketQaApp app() {
         return PocketQaApp.of(this);
     }
 
-    /** The layout has a view `toolbar`, and its root fitsSystemWindows. */
+    /** Sets the layout, which needs a view `toolbar` and a root with fitsSystemWindows. */
     void show(int layout) {
         setContentView(layout);
         setActionBar((Toolbar) findViewById(R.id.toolbar));
         if (Build.VERSION.SDK_INT >= DARK_ICONS_SDK && getResources().getBoolean(R.bool.dark_bar_icons)) {
-            getWindow().setNavigationBarColor(getColor(R.color.surface)); // else black; without effect from SDK 35 on
+            getWindow().setNavigationBarColor(getColor(R.color.surface)); // otherwise black; no effect from SDK 35 on
             View decor = getWindow().getDecorView();
             decor.setSystemUiVisibility(decor.getSystemUiVisibility() | LIGHT_NAVIGATION_BAR);
         }
     }
 
-    /** Adds the arrow back to the main screen. */
+    /** Adds the arrow that leads back to the main screen. */
     void showBack() {
         getActionBar().setDisplayHomeAsUpEnabled(true);
     }
@@ -46,7 +46,7 @@ abstract class Screen extends Activity {
         return super.onOptionsItemSelected(item);
     }
 
-    /** Puts a text into the clipboard, and says so where the system does not. */
+    /** Copies a text to the clipboard, and shows a message if the system does not. */
     static void copy(Context context, CharSequence label, CharSequence text) {
         ClipboardManager clipboard = (ClipboardManager) context.getSystemService(CLIPBOARD_SERVICE);
         clipboard.setPrimaryClip(ClipData.newPlainText(label, text));
@@ -59,7 +59,7 @@ abstract class Screen extends Activity {
         view.setVisibility(visible ? View.VISIBLE : View.GONE);
     }
 
-    /** Sets a text only if it is another one: a screen reader would read a live region again. */
+    /** Sets a text only if it differs, because a screen reader would announce a live region again. */
     static void setText(TextView view, CharSequence text) {
         if (!text.toString().contentEquals(view.getText())) {
             view.setText(text);

@@ -6,7 +6,7 @@ import java.io.IOException;
 import org.pocketqa.core.ModelFileException;
 import org.pocketqa.core.TextFileException;
 
-/** What went wrong, as a sentence for the user. */
+/** Converts a fault to a sentence for the user. */
 final class Sentences {
     private Sentences() {}
 
@@ -26,7 +26,7 @@ final class Sentences {
         return context.getString(R.string.fault_unexpected, reason(fault));
     }
 
-    /** The fault's own words, else its kind. */
+    /** Returns the message of the fault, or its class. */
     static String reason(Throwable fault) {
         String message = fault.getMessage();
         return message == null || message.trim().isEmpty() ? fault.getClass().getSimpleName() : message.trim();

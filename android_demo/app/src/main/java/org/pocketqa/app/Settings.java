@@ -4,13 +4,13 @@ import android.content.Context;
 import android.content.SharedPreferences;
 import org.pocketqa.core.StoredModel;
 
-/** What the user chose and the phone remembers: a model, a number of threads, and on which file the app ended. */
+/** Stored settings: the chosen model, the number of threads, and the file on which the app ended. */
 final class Settings {
-    /** A file that was being loaded when the app ended, as a fault in native code ends it. */
+    /** File that was being loaded when the app ended, for example by a fault in native code. */
     static final class Ended {
         final String name;
         final String version;
-        /** Was it loaded with XNNPACK? */
+        /** Whether it was loaded with XNNPACK. */
         final boolean xnnpack;
 
         private Ended(String name, String version, boolean xnnpack) {
@@ -38,10 +38,10 @@ final class Settings {
 
     Settings(Context context) {
         preferences = context.getSharedPreferences("settings", Context.MODE_PRIVATE);
-        build = context.getPackageCodePath(); // another after each installation
+        build = context.getPackageCodePath(); // changes with each installation
     }
 
-    /** File name of the model chosen last, or null. */
+    /** Returns the file name of the model chosen last, or null. */
     String model() {
         return preferences.getString(MODEL, null);
     }
@@ -50,7 +50,7 @@ final class Settings {
         preferences.edit().putString(MODEL, model.name).apply();
     }
 
-    /** Written at once; off the main thread. */
+    /** Records that a file is being loaded. Written at once; not on the main thread. */
     void setLoading(StoredModel model, boolean xnnpack) {
         preferences
                 .edit()
@@ -61,16 +61,16 @@ final class Settings {
                 .commit();
     }
 
-    /** The file is loaded or refused. */
+    /** Records that the file was loaded or refused. */
     void loaded() {
         preferences.edit().remove(LOADING).remove(SUSPECTED).commit();
     }
 
     /**
-     * At a start: the file on which the last process ended, or null.
+     * Returns the file on which the last process ended, or null. Call it at a start.
      *
-     * An installation ends the app too; of that no file is to blame. Nor is one for a single end, which may have been the user's
-     * or the system's: of the second in a row XNNPACK may be the reason, and that is remembered for this version of the file.
+     * An installation ends the app too, without a fault of the file. A single end may come from the user or the system. Only after
+     * the second end in a row may XNNPACK be the reason; this is stored for this version of the file.
      */
     Ended ended() {
         String name = preferences.getString(LOADING, null);
@@ -88,22 +88,22 @@ final class Settings {
         return new Ended(name, version, xnnpack);
     }
 
-    /** The next start is not to hear of it again. */
+    /** Removes the record, so that the next start does not report it again. */
     void forgetEnded() {
         preferences.edit().remove(LOADING).apply();
     }
 
-    // Another installation may bring another LiteRT, in which the file has a chance of its own.
+    // Another installation may contain another LiteRT that can load the file.
     private String blamed(String version) {
         return version + " " + build;
     }
 
-    /** Did the app end twice in a row on just this version of a file while XNNPACK was used? Then it is computed without. */
+    /** Tests whether the app ended twice in a row on this version of a file with XNNPACK. Such a file runs without XNNPACK. */
     boolean endedWithXnnpack(StoredModel model) {
         return blamed(model.version).equals(preferences.getString(ENDED_WITH_XNNPACK + model.name, null));
     }
 
-    /** Was just this version of a pushed file found to be no usable model? */
+    /** Tests whether this version of a pushed file was refused. */
     boolean refused(String pushed, String version) {
         return version.equals(preferences.getString(REFUSED + pushed, null));
     }
@@ -112,7 +112,7 @@ final class Settings {
         preferences.edit().putString(REFUSED + pushed, version).apply();
     }
 
-    /** A deleted model is neither missed nor blamed at the next start. */
+    /** Removes a deleted model from the settings, so that the next start does not look for it or report it. */
     void forget(StoredModel deleted) {
         SharedPreferences.Editor edit = preferences.edit().remove(ENDED_WITH_XNNPACK + deleted.name);
         if (deleted.name.equals(model())) {
@@ -132,7 +132,7 @@ final class Settings {
         preferences.edit().putInt(THREADS, threads).apply();
     }
 
-    /** Is all of a long text read, or only the windows that share most with the question? */
+    /** Tests whether all windows of a long text are read, or only those most similar to the question. */
     boolean readAll() {
         return preferences.getInt(READ_ALL, 0) == 1;
     }
@@ -141,7 +141,7 @@ final class Settings {
         preferences.edit().putInt(READ_ALL, all ? 1 : 0).apply();
     }
 
-    /** Was this installation's own model taken in? Once deleted, it does not come back by itself. */
+    /** Tests whether the bundled model of this installation was imported. After deletion it is not imported again. */
     boolean bundledTaken() {
         return build.equals(preferences.getString(BUNDLED_TAKEN, null));
     }

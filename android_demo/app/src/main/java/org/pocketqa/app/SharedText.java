@@ -8,34 +8,34 @@ import android.net.Uri;
 import java.util.concurrent.Callable;
 import org.pocketqa.core.TextFileException;
 
-/** A text that another app shares. */
+/** Text that another app shares. */
 final class SharedText {
-    private static final String MODEL = "model"; // an extra
+    private static final String MODEL = "model"; // name of an extra
 
     private SharedText() {}
 
-    /** Is this a share, and a new one? From the list of recent apps the same intent comes again, long after the fact. */
+    /** Tests for a new share. The list of recent apps sends an old intent again. */
     static boolean isIn(Intent intent) {
         String action = intent.getAction();
         boolean shared = Intent.ACTION_SEND.equals(action) && !isFile(intent);
         return isNew(intent) && (shared || Intent.ACTION_PROCESS_TEXT.equals(action));
     }
 
-    /** Does the intent come for the first time? */
+    /** Tests whether the intent arrives for the first time. */
     static boolean isNew(Intent intent) {
         return (intent.getFlags() & Intent.FLAG_ACTIVITY_LAUNCHED_FROM_HISTORY) == 0;
     }
 
-    /** The file name of the model that `python -m export.android --push` wants used, for the first time; else null. */
+    /** Returns the model file name in a new intent of `python -m export.android --push`, or null. */
     static String wanted(Intent intent) {
-        try { // before Android 13 one extra that cannot be read makes all of them so
+        try { // before Android 13, one unreadable extra makes all of them unreadable
             return isNew(intent) ? intent.getStringExtra(MODEL) : null;
         } catch (RuntimeException unreadable) {
             return null;
         }
     }
 
-    /** The model file that another app shares or opens here, for the first time; null when the intent is about something else. */
+    /** Returns the model file in a new intent of another app, or null. */
     static Uri model(Intent intent) {
         if (!isNew(intent)) {
             return null;
@@ -46,7 +46,7 @@ final class SharedText {
         return Intent.ACTION_SEND.equals(intent.getAction()) && isFile(intent) ? stream(intent) : null;
     }
 
-    // A .tflite has no type of its own: such files go by this one.
+    // .tflite has no MIME type; such files have this one.
     private static boolean isFile(Intent intent) {
         return "application/octet-stream".equals(intent.getType());
     }
@@ -61,7 +61,7 @@ final class SharedText {
         }
     }
 
-    /** The text itself, else the file; null when there is neither. */
+    /** Returns the text, or the file; null if there is neither. */
     static Callable<Passage> of(Context context, Intent intent) {
         try { // another app may have put anything there
             boolean selected = Intent.ACTION_PROCESS_TEXT.equals(intent.getAction());
@@ -81,12 +81,12 @@ final class SharedText {
         }
     }
 
-    /** Is it the address of a page and no more, as browsers share it? */
+    /** Tests whether the text is only the address of a page, as browsers share it. */
     static boolean isAddress(CharSequence text) {
         return text.toString().trim().matches("(?i)https?://\\S+");
     }
 
-    /** A text at hand, by the resources of its title and source. */
+    /** Returns a text with the resources of its title and source. */
     static Callable<Passage> plain(Context context, int title, int source, CharSequence text) {
         Resources words = context.getResources();
         return () -> Passage.own(words.getString(title), words.getString(source), text.toString(), words);

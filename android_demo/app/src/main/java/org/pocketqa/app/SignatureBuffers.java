@@ -9,9 +9,9 @@ import java.util.HashMap;
 import java.util.Map;
 import org.pocketqa.core.ModelPackage;
 
-/** The inputs and outputs of one signature, used again for every window. Direct and in native order: nothing is copied twice. */
+/** Input and output buffers of one signature, reused for every window. Direct and in native order, to avoid copies. */
 final class SignatureBuffers {
-    private static final int BYTES = 4; // of an int32 and of a float32
+    private static final int BYTES = 4; // bytes of an int32 and of a float32
 
     final Map<String, Object> inputs = new HashMap<String, Object>();
     final Map<String, Object> outputs = new HashMap<String, Object>();
@@ -29,7 +29,7 @@ final class SignatureBuffers {
         return ByteBuffer.allocateDirect(BYTES * length).order(ByteOrder.nativeOrder());
     }
 
-    /** Fills the inputs, in the order of ModelPackage.INPUTS, and makes the outputs ready to be written. */
+    /** Fills the inputs, in the order of ModelPackage.INPUTS, and rewinds the outputs. */
     void fill(int[]... values) {
         for (int i = 0; i < values.length; i++) {
             IntBuffer buffer = (IntBuffer) inputs.get(ModelPackage.INPUTS.get(i));
@@ -51,7 +51,7 @@ final class SignatureBuffers {
         }
     }
 
-    // Through the base class: newer SDKs declare rewind anew in each buffer class, which Android 7 lacks.
+    // Call through the base class: newer SDKs override rewind in each buffer class, which Android 7 lacks.
     private static void rewind(Buffer buffer) {
         buffer.rewind();
     }

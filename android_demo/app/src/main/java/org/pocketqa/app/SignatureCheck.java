@@ -11,7 +11,7 @@ import org.tensorflow.lite.DataType;
 import org.tensorflow.lite.Interpreter;
 import org.tensorflow.lite.Tensor;
 
-/** Does the model have what its package says: each signature, with the tensors this app feeds and reads? */
+/** Checks that the model has each signature of its package, with the tensors that this app supports. */
 final class SignatureCheck {
     private final Interpreter interpreter;
     private final Resources words;

@@ -2,7 +2,7 @@ package org.pocketqa.app;
 
 import android.content.Context;
 
-/** The passage on the desk and what was asked about it. It outlives every screen; main thread only. */
+/** Current passage, with its question and answers. Outlives every screen. Main thread only. */
 final class Workspace {
     static final int NONE = -1;
 
@@ -23,32 +23,32 @@ final class Workspace {
         this.settings = settings;
     }
 
-    /** Null until the first one is read. */
+    /** Returns the passage; null until the first one is read. */
     Passage passage() {
         return passage;
     }
 
-    /** Is another passage on its way? */
+    /** Tests whether another passage is being read. */
     boolean reading() {
         return reading;
     }
 
-    /** What went wrong with the last text or question, as a sentence; else null. */
+    /** Returns the problem with the last text or question, as a sentence, or null. */
     String notice() {
         return notice;
     }
 
-    /** Always about the present passage; null when nothing has been asked about it. */
+    /** Returns the result for the current passage; null if no question was asked. */
     Result result() {
         return result;
     }
 
-    /** Index of the candidate to mark in the text, or NONE. */
+    /** Returns the index of the candidate to mark in the text, or NONE. */
     int shown() {
         return shown;
     }
 
-    /** True once for each answer that the user should be taken to. */
+    /** Returns true once for each answer to which the screen should scroll. */
     boolean takeUnseen() {
         boolean was = unseen;
         unseen = false;
@@ -61,13 +61,13 @@ final class Workspace {
         listeners.changed();
     }
 
-    /** The passage on its way is no longer wanted; the present one stays. */
+    /** Records that the passage being read was cancelled. The current one stays. */
     void stopReading() {
         reading = false;
         listeners.changed();
     }
 
-    /** Puts a passage in place of the present one; what was asked about that is dropped with it. */
+    /** Replaces the passage, and drops the question and answers about the old one. */
     void setPassage(Passage read) {
         engine.cancel();
         passage = read;
@@ -76,7 +76,7 @@ final class Workspace {
         listeners.changed();
     }
 
-    /** The passage on its way did not arrive; the present one stays. */
+    /** Records that the passage could not be read. The current one stays. */
     void readingFailed(Throwable fault) {
         reading = false;
         setNotice(Sentences.of(context, fault));
@@ -87,7 +87,7 @@ final class Workspace {
         listeners.changed();
     }
 
-    /** Asks about the present passage, unless there is none or the engine has other work. True if the question is on its way. */
+    /** Asks about the current passage. Returns false if there is none or the engine is busy. */
     boolean ask(String question) {
         if (passage == null || reading || !engine.start(asking(question), outcome())) {
             return false;

@@ -3,20 +3,20 @@ package org.pocketqa.core;
 import java.util.Collections;
 import java.util.List;
 
-/** What a model makes of one question, and how long each part took. */
+/** Answers of a model to one question, with the time of each part. */
 public final class Answers {
     /** The n best answers, best first; empty when the passage has no token. */
     public final List<Candidate> candidates;
-    /** The answer to give, or null: there is no answer in this text. */
+    /** The answer to give; null means "no answer in this text". */
     public final Candidate best;
-    /** start[CLS] + end[CLS], the least over the windows; the larger, the less answerable. */
+    /** Smallest start[CLS] + end[CLS] over the windows. A larger null score means "no answer" is more likely. */
     public final double nullScore;
 
-    /** Windows read. */
+    /** Number of windows that were read. */
     public final int windows;
-    /** Windows that there are: more than were read where some were left out. */
+    /** Number of windows of the text; larger than `windows` when some were left out. */
     public final int windowsInText;
-    /** The passage's share is in the first question's: its tokens are kept for the next. */
+    /** Includes the passage only for the first question about it; its tokens are kept for the next. */
     public final long tokenizeNanos;
     public final long inferenceNanos;
     public final long decodeNanos;
@@ -43,17 +43,17 @@ public final class Answers {
         this.decodeNanos = decodeNanos;
     }
 
-    /** Is there an answer: a candidate that the null score does not exceed by more than the threshold (null: always)? */
+    /** Tests null score - best score <= threshold. Without a threshold (null), any candidate is an answer. */
     static boolean answered(List<Candidate> candidates, double nullScore, Double nullThreshold) {
         return !candidates.isEmpty() && (nullThreshold == null || !(nullScore - candidates.get(0).score > nullThreshold));
     }
 
-    /** The candidates' shares of all that can be given: the softmax of their scores and, with a threshold, of no answer's. */
+    /** Returns the softmax scores of the candidates; with a threshold, "no answer" is one more candidate. */
     public double[] probabilities() {
         double[] shares = new double[candidates.size()];
         double top = shares.length == 0 ? 0 : candidates.get(0).score;
         double none = nullThreshold == null || shares.length == 0 ? Double.NEGATIVE_INFINITY : nullScore - nullThreshold - top;
-        double most = Math.max(0, none); // so that nothing overflows
+        double most = Math.max(0, none); // avoids overflow
         double sum = Math.exp(none - most);
         for (int i = 0; i < shares.length; i++) {
             shares[i] = Math.exp(candidates.get(i).score - top - most);

@@ -6,10 +6,9 @@ import java.util.List;
 import java.util.concurrent.CancellationException;
 
 /**
- * Times a model: for each number of threads it is opened anew, then each signature runs windows of the probe, then whole questions
- * are asked.
+ * Times a model. For each number of threads it opens the model, runs windows of the probe in each signature, and asks questions.
  *
- * A number of threads that fails, or computes the probe wrongly, has an error in place of figures; the others go on.
+ * If a number of threads fails or computes the probe wrongly, its error is reported and the next number is measured.
  */
 public final class Benchmark {
     public static final int WARMUPS = 5;
@@ -40,7 +39,7 @@ public final class Benchmark {
     private final List<Integer> threads = new ArrayList<Integer>();
     private int done;
 
-    /** `progress` hears of every run, and may stop the benchmark with a CancellationException. */
+    /** `progress` is called for every run and may stop the benchmark with a CancellationException. */
     public Benchmark(ModelPackage model, Opener opener, Meter meter, int cores, List<Question> questions, Progress progress) {
         this.model = model;
         this.opener = opener;
@@ -90,7 +89,7 @@ public final class Benchmark {
                 runWindows(model.probe.windowsFor(signature, model.signatures), runner, part);
                 parts.add(part.ended(meter.thermalStatus(), before, meter.memoryBytes()));
             }
-            model.probe.check(runner); // after the first call of each signature, which is timed
+            model.probe.check(runner); // only now: the first call of each signature is timed
             BenchmarkReport.Part part = new BenchmarkReport.Part(count, null, loadNanos, meter.thermalStatus());
             askAll(opened, part);
             parts.add(part.ended(meter.thermalStatus(), before, meter.memoryBytes()));
@@ -110,7 +109,7 @@ public final class Benchmark {
 
     private void askAll(LogitsModel opened, BenchmarkReport.Part part) {
         for (Question asked : questions) {
-            // A new one each time: it knows no passage's tokens yet, as at a user's first question about a text.
+            // A new answerer has no tokens of a passage yet, as at a user's first question about a text.
             part.add(new QuestionAnswerer(model, opened).ask(asked.passage, asked.question, false, (n, total) -> {}));
             step();
         }

@@ -6,20 +6,20 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** What a benchmark measured, and its JSON: every run's own time. benchmarks/measure/phone_report.py describes that format and reads it. */
+/** Results of a benchmark, and their JSON with the time of every run. benchmarks/measure/phone_report.py describes and reads it. */
 public final class BenchmarkReport {
     private static final int VERSION = 1;
 
-    /** One number of threads and what was run with it: a signature's windows or whole questions. */
+    /** Runs with one number of threads: windows of one signature, or questions. */
     public static final class Part {
         public final int threads;
-        /** Null for whole questions. */
+        /** Null for questions. */
         public final Signature signature;
-        /** How long opening the model took. */
+        /** Time to open the model. */
         public final double loadMs;
-        /** Of windows; the first of them is the first after opening. */
+        /** Warm-up runs of windows; the first is the first run after opening. */
         public final Times warmup = new Times();
-        /** Of windows the runtime's call; of a question all from the text to the answer. */
+        /** Timed runs: the runtime call for a window, everything from text to answer for a question. */
         public final Times times = new Times();
         private int windows;
         private final Times tokenizing = new Times();
@@ -36,7 +36,7 @@ public final class BenchmarkReport {
             conditions.put("thermal_before", thermalStatus);
         }
 
-        /** A question was answered. */
+        /** Adds the times of one answered question. */
         void add(Answers answers) {
             windows += answers.windows;
             tokenizing.add(answers.tokenizeNanos);
@@ -45,7 +45,7 @@ public final class BenchmarkReport {
             times.add(answers.tokenizeNanos + answers.inferenceNanos + answers.decodeNanos);
         }
 
-        /** The runs are done; memory is that before the model was opened, and now. */
+        /** Adds the conditions after the runs; `memoryBefore` was read before the model was opened. */
         Part ended(Integer thermalStatus, Long memoryBefore, Long memoryNow) {
             conditions.put("thermal_after", thermalStatus);
             conditions.put("memory_bytes_before_load", memoryBefore);
@@ -76,19 +76,19 @@ public final class BenchmarkReport {
 
     private final List<Part> windows = new ArrayList<Part>();
     private final List<Part> questions = new ArrayList<Part>();
-    private final Map<Integer, String> failures = new LinkedHashMap<Integer, String>(); // by threads
+    private final Map<Integer, String> failures = new LinkedHashMap<Integer, String>(); // key: number of threads
 
-    /** Of each number of threads, its signatures. */
+    /** Returns the signatures of each number of threads. */
     public List<Part> windows() {
         return Collections.unmodifiableList(windows);
     }
 
-    /** Of each number of threads, the whole questions. */
+    /** Returns the questions of each number of threads. */
     public List<Part> questions() {
         return Collections.unmodifiableList(questions);
     }
 
-    /** Why a number of threads has no figures. */
+    /** Returns the error of each number of threads that failed. */
     public Map<Integer, String> failures() {
         return Collections.unmodifiableMap(failures);
     }
@@ -103,7 +103,7 @@ public final class BenchmarkReport {
         failures.put(threads, why);
     }
 
-    /** The report as JSON; `facts` say what was measured where: app, began_unix_ms, runtime, phone, model. */
+    /** Returns the report as JSON, with `facts` about the measurement: app, began_unix_ms, runtime, phone, model. */
     public String json(Map<String, Object> facts) {
         Map<String, Object> json = new LinkedHashMap<String, Object>();
         json.put("format", "pocketqa benchmark");

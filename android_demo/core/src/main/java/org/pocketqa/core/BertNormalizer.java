@@ -3,9 +3,9 @@ package org.pocketqa.core;
 import java.util.Arrays;
 
 /**
- * The training tokenizer's normalizer, step for step, so that every character keeps its place in the text.
+ * Normalizer of the training tokenizer; every character keeps its offsets in the text.
  *
- * The steps and their order are those of BertNormalizer in the tokenizers library: clean, ideographs, accents, lowercase.
+ * The steps are those of BertNormalizer in the tokenizers library, in its order: clean, ideographs, accents, lowercase.
  */
 final class BertNormalizer {
     private final CharacterTables tables;
@@ -14,7 +14,7 @@ final class BertNormalizer {
     private final boolean stripAccents;
     private final boolean lowercase;
 
-    /** `switches` is "normalizer" of qa.json. */
+    /** Reads the switches from "normalizer" of qa.json. */
     BertNormalizer(Fields switches, CharacterTables tables) throws ModelFileException {
         this.tables = tables;
         cleanText = switches.bool("clean_text");
@@ -60,13 +60,13 @@ final class BertNormalizer {
     }
 
     /**
-     * Canonical decomposition (NFD). Marks in a row are put into the order of their classes, but places are given out by
-     * position, as the tokenizer does it: what a character was decomposed into takes the place before it.
+     * Applies canonical decomposition (NFD). Adjacent marks are sorted by combining class. Offsets are assigned by position, as in
+     * the training tokenizer: an added character gets the offsets of the character before it.
      */
     private Characters decompose(Characters in) {
         Characters out = new Characters(in.size + in.size / 8);
         int[] classes = new int[out.codePoints.length];
-        int marksAt = 0; // out[marksAt..] are marks still to be ordered
+        int marksAt = 0; // out[marksAt..] are marks that are not sorted yet
         for (int i = 0; i < in.size; i++) {
             int c = in.codePoints[i];
             int[] parts = isPlain(c) ? null : tables.decomposition(c);
@@ -77,14 +77,14 @@ final class BertNormalizer {
                     orderMarks(out, classes, marksAt);
                     marksAt = out.size + 1;
                 }
-                // Until places are given out, starts holds 1 for an added character and 0 for one that replaces.
+                // Until offsets are assigned, starts holds 1 for an added character and 0 for a replacement.
                 out.add(part, k == 0 ? 0 : 1, 0);
                 classes = classes.length < out.codePoints.length ? Arrays.copyOf(classes, out.codePoints.length) : classes;
                 classes[out.size - 1] = combiningClass;
             }
         }
         orderMarks(out, classes, marksAt);
-        int next = 0; // the character of `in` whose place is given out next
+        int next = 0; // the next character of `in` whose offsets are assigned
         for (int i = 0; i < out.size; i++) {
             boolean added = out.starts[i] == 1;
             int from = added ? next - 1 : next++;
@@ -94,7 +94,7 @@ final class BertNormalizer {
         return out;
     }
 
-    /** Orders characters[from..] by class, equals as they stand; a text may have a million marks in a row. */
+    /** Sorts characters[from..] by combining class (stable). Must be fast: a text may have a million adjacent marks. */
     private static void orderMarks(Characters characters, int[] classes, int from) {
         int n = characters.size - from;
         if (n < 2) {
@@ -136,7 +136,7 @@ final class BertNormalizer {
         return out;
     }
 
-    /** Printable ASCII: no table has anything to say about it but the one of lowercase. Most text is nothing else. */
+    /** Tests for printable ASCII, which only the lowercase table changes. Most text is ASCII, so this is the fast path. */
     private static boolean isPlain(int codePoint) {
         return codePoint >= ' ' && codePoint < 0x7F;
     }

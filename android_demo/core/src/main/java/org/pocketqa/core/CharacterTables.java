@@ -4,9 +4,9 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * What the training tokenizer does with each code point, as the model's file tells it (export/android/characters.py made it).
+ * Unicode tables of the training tokenizer, read from the model file (written by export/android/characters.py).
  *
- * No version of Java or Android has the tokenizer's Unicode data, so none of Character's or Normalizer's methods is used.
+ * No version of Java or Android has the tokenizer's Unicode data, so no method of Character or Normalizer is used.
  */
 final class CharacterTables {
     private static final int HANGUL_FIRST = 0xAC00;
@@ -14,13 +14,13 @@ final class CharacterTables {
     private static final int HANGUL_VOWELS = 21;
     private static final int HANGUL_TRAILS = 28;
 
-    /** Dropped by cleaning. */
+    /** Code points that cleaning removes. */
     final CodePointSet removed;
-    /** Turned into a space by cleaning. */
+    /** Code points that cleaning replaces by a space. */
     final CodePointSet spaces;
-    /** Get spaces around them. */
+    /** Code points that get a space on both sides. */
     final CodePointSet ideographs;
-    /** Dropped as accents. */
+    /** Code points that are removed as accents. */
     final CodePointSet marks;
     final CodePointMap lowercase;
     final CodePointSet whitespace;
@@ -57,7 +57,7 @@ final class CharacterTables {
         return read;
     }
 
-    /** Canonical combining class; 0 for all that stands on its own. */
+    /** Returns the canonical combining class; 0 for a character that does not combine. */
     int combiningClass(int codePoint) {
         int low = 0;
         int high = combining.length - 1;
@@ -74,13 +74,13 @@ final class CharacterTables {
         return 0;
     }
 
-    /** The full canonical decomposition, or null when a code point has none. */
+    /** Returns the full canonical decomposition, or null if a code point has none. */
     int[] decomposition(int codePoint) {
         int syllable = codePoint - HANGUL_FIRST;
         if (syllable < 0 || syllable >= HANGUL_SYLLABLES) {
             return decompositions.get(codePoint);
         }
-        // Unicode Standard, section 3.12: a syllable is lead, vowel and, unless it is the first of its kind, trail.
+        // Unicode Standard, section 3.12: a syllable is lead, vowel and trail; the first syllable of each group has no trail.
         int trail = syllable % HANGUL_TRAILS;
         int vowel = syllable / HANGUL_TRAILS % HANGUL_VOWELS;
         int lead = syllable / HANGUL_TRAILS / HANGUL_VOWELS;

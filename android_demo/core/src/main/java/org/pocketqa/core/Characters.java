@@ -2,7 +2,7 @@ package org.pocketqa.core;
 
 import java.util.Arrays;
 
-/** Code points on their way through the normalizer, each with the UTF-16 range [start, end) of the text it came from. */
+/** Code points in the normalizer, each with its UTF-16 range [start, end) in the text. */
 final class Characters {
     private static final int REPLACEMENT = 0xFFFD;
 
@@ -17,7 +17,7 @@ final class Characters {
         ends = new int[codePoints.length];
     }
 
-    /** The code points of text[from, to); a surrogate without its other half, which no tokenizer takes, becomes U+FFFD. */
+    /** Returns the code points of text[from, to). An unpaired surrogate becomes U+FFFD, because no tokenizer accepts it. */
     static Characters of(String text, int from, int to) {
         Characters characters = new Characters(to - from);
         for (int i = from; i < to; ) {

@@ -3,7 +3,7 @@ package org.pocketqa.core;
 import java.util.Arrays;
 import java.util.List;
 
-/** Code points that become other ones. */
+/** Map from a code point to its replacement. */
 final class CodePointMap {
     private static final int LONGEST = 32;
 
@@ -24,7 +24,7 @@ final class CodePointMap {
         }
     }
 
-    /** What a code point becomes, or null when it stays. */
+    /** Returns the replacement of a code point, or null if it does not change. */
     int[] get(int codePoint) {
         int at = Arrays.binarySearch(keys, codePoint);
         return at < 0 ? null : values[at];

@@ -3,7 +3,7 @@ package org.pocketqa.core;
 import java.util.Arrays;
 import java.util.List;
 
-/** A set of code points as ascending ranges. */
+/** Set of code points, stored as ascending ranges. */
 final class CodePointSet {
     private final int[] firsts;
     private final int[] lasts;

@@ -7,7 +7,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/** Start and end logits of a question's windows in, n-best answers and the null score out, by the rules of qa/text/answers.py. */
+/** Computes n-best answers and the null score from the logits of a question's windows, as qa/text/answers.py does. */
 final class Decoder {
     private static final Comparator<Candidate> BEST_FIRST =
             new Comparator<Candidate>() {
@@ -31,9 +31,9 @@ final class Decoder {
     }
 
     /**
-     * Takes in one window; logits start at its [CLS] and may go on over padding.
+     * Adds one window. Logits start at its [CLS] and may include padding.
      *
-     * @throws ArithmeticException when a token's logit is not a finite number: no order of answers would mean anything
+     * @throws ArithmeticException when a token's logit is not finite, because then answers cannot be ranked
      */
     void add(Window window, float[] startLogits, float[] endLogits) {
         checkFinite(startLogits, window.size());
@@ -47,15 +47,15 @@ final class Decoder {
             }
             for (int end : ends) {
                 if (end >= start && end - start < settings.maxAnswerLength) {
-                    // Adding 0.0 turns -0.0 into 0.0, which Double.compare would tell apart.
+                    // Adding 0.0 turns -0.0 into 0.0; Double.compare treats them as different.
                     int begin = window.contextBegin;
                     double score = (double) startLogits[begin + start] + (double) endLogits[begin + end] + 0.0;
                     offer(new Candidate(score, passage.start(window.firstToken + start), passage.end(window.firstToken + end)));
                 }
             }
         }
-        // A book has thousands of windows. A range's score only ever rises, so what is not among the best now can be
-        // forgotten: if it comes back with a higher score, it comes back as new.
+        // Long texts have thousands of windows, so only the best ranges are kept. This is safe because the score of a range
+        // never falls: a dropped range that gets a higher score later is added again.
         List<Candidate> best = candidates();
         pool.clear();
         for (Candidate candidate : best) {
@@ -84,14 +84,14 @@ final class Decoder {
         return nullScore;
     }
 
-    /** The n best answers over all windows, best first; equal scores by start, then end. */
+    /** Returns the n best answers over all windows, best first. Equal scores are ordered by start, then by end. */
     List<Candidate> candidates() {
         List<Candidate> ranked = new ArrayList<Candidate>(pool.values());
         Collections.sort(ranked, BEST_FIRST);
         return new ArrayList<Candidate>(ranked.subList(0, Math.min(settings.nBest, ranked.size())));
     }
 
-    /** Indices of the `most` largest of values[from, from + n), largest first, the earlier of equals first. */
+    /** Returns the indices of the `most` largest of values[from, from + n), largest first; of equal values the earlier first. */
     static int[] largest(float[] values, int from, int n, int most) {
         int[] indices = new int[Math.min(n, most)];
         int size = 0;

@@ -4,7 +4,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 
-/** A JSON object of a model file, or of one of the app's own, read field by field; what is missing or of another kind is named in the error. */
+/** JSON object of a model file or of an app file, read field by field. Errors name a missing field or a field of the wrong type. */
 public final class Fields {
     private static final int LONGEST_SHOWN = 200;
 
@@ -16,7 +16,7 @@ public final class Fields {
         this.members = members;
     }
 
-    /** The object that a member of the package holds. */
+    /** Reads the object in a member of the package. */
     public static Fields parse(String where, String text) throws ModelFileException {
         try {
             return of(where, Json.parse(text));
@@ -25,7 +25,7 @@ public final class Fields {
         }
     }
 
-    /** `value` as an object; `where` names it in errors. */
+    /** Returns `value` as an object; `where` names it in errors. */
     public static Fields of(String where, Object value) throws ModelFileException {
         if (!(value instanceof Map)) {
             throw wrong(where, "an object", value);
@@ -53,7 +53,7 @@ public final class Fields {
         return (String) value;
     }
 
-    /** Text to show: not longer than a line or two. */
+    /** Returns a short text to show. */
     String shortString(String name) throws ModelFileException {
         String value = string(name);
         if (value.length() > LONGEST_SHOWN) {
@@ -163,7 +163,7 @@ public final class Fields {
         return new ModelFileException(where + " must be " + wanted + ", but is " + shown(seen) + ". Export the model again.");
     }
 
-    /** A value of the file as it may stand in a sentence. */
+    /** Returns a value of the file, shortened for an error message. */
     static String shown(Object seen) {
         String shown = String.valueOf(seen);
         shown = seen instanceof Double && shown.endsWith(".0") ? shown.substring(0, shown.length() - 2) : shown;

@@ -6,7 +6,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 
-/** JSON (RFC 8259) from and to Map, List, String, Number, Boolean and null. Android has a parser of its own, the JDK has none. */
+/** Converts JSON (RFC 8259) from and to Map, List, String, Number, Boolean and null. The JDK has no JSON parser. */
 public final class Json {
     private static final int DEEPEST = 32;
 
@@ -17,7 +17,7 @@ public final class Json {
         this.text = text;
     }
 
-    /** The value of a whole text. IllegalArgumentException, with the place, when it is not JSON. */
+    /** Parses a text. Throws IllegalArgumentException with the position when the text is not JSON. */
     public static Object parse(String text) {
         Json json = new Json(text);
         Object value = json.value(0);
@@ -28,7 +28,7 @@ public final class Json {
         return value;
     }
 
-    /** The JSON of a value, on one line; numbers are read as Double and written as they are. */
+    /** Writes a value as JSON on one line. Numbers are read as Double and written in their own type. */
     public static String write(Object value) {
         StringBuilder out = new StringBuilder();
         write(value, out);

@@ -2,14 +2,14 @@ package org.pocketqa.core;
 
 import java.io.Closeable;
 
-/** One loaded model: a window of tokens in, its start and end logits out. */
+/** Loaded model that computes start and end logits of a window of tokens. */
 public interface LogitsModel extends Closeable {
     /**
      * Computes one window. All arrays have the signature's length; the last two are filled.
      *
      * @param inputIds token ids, padded
      * @param attentionMask 1 for a token, 0 for padding
-     * @param tokenTypeIds 1 for the passage and its [SEP], 0 elsewhere
+     * @param tokenTypeIds 1 for the passage and its [SEP], otherwise 0
      */
     void run(
             Signature signature,
@@ -19,7 +19,7 @@ public interface LogitsModel extends Closeable {
             float[] startLogits,
             float[] endLogits);
 
-    /** Gives back what it holds; by default that is nothing. */
+    /** Releases resources; the default has none. */
     @Override
     default void close() {}
 }

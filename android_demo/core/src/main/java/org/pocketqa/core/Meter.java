@@ -1,13 +1,13 @@
 package org.pocketqa.core;
 
-/** What is read around the runs of a benchmark; null where the phone does not tell. */
+/** Readings around the runs of a benchmark; null where the phone does not provide them. */
 public interface Meter {
-    /** A clock that only ever goes forward. */
+    /** Returns the time of a monotonic clock. */
     long nanos();
 
-    /** Android's thermal status, 0 (none) to 6 (shutdown). */
+    /** Returns Android's thermal status, 0 (none) to 6 (shutdown). */
     Integer thermalStatus();
 
-    /** Resident memory of this process. */
+    /** Returns the resident memory of this process. */
     Long memoryBytes();
 }

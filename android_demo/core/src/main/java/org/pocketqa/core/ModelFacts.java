@@ -4,12 +4,12 @@ import java.io.File;
 import java.io.IOException;
 import java.io.RandomAccessFile;
 
-/** What a model's package tells of it in a line. */
+/** Summary of a model, from its package. */
 public final class ModelFacts {
     public final String name;
     public final String precision;
     public final long parameters;
-    /** F1 in percent of the model this one was exported from, on the data it was scored on; null where nobody scored it. */
+    /** F1 (percent) of the model from which this one was exported; null if it was not scored. */
     public final Double f1;
 
     ModelFacts(Fields info) throws ModelFileException {
@@ -19,7 +19,7 @@ public final class ModelFacts {
         f1 = info.has("f1") ? info.number("f1") : null;
     }
 
-    /** Of a file that is known to be whole: quick, for nothing else of it is read or checked. */
+    /** Reads the summary of a complete file. Fast, because nothing else is read or checked. */
     static ModelFacts read(File path) throws IOException {
         RandomAccessFile file = new RandomAccessFile(path, "r");
         try {
@@ -29,7 +29,7 @@ public final class ModelFacts {
         }
     }
 
-    /** The file's name on a phone; export/android/push.py has the same rule. */
+    /** Returns the file's name on a phone; export/android/push.py has the same rule. */
     public String fileName() {
         String plain = (name + "-" + precision).replaceAll("[^A-Za-z0-9._-]+", "_").replaceAll("^[._-]+|[._-]+$", "");
         return (plain.isEmpty() ? "model" : plain) + ModelStore.EXTENSION;

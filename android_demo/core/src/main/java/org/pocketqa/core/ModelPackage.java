@@ -8,17 +8,17 @@ import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 
-/** All that a sideloaded .tflite says of itself: the zip at its end, read and checked (export/android/package.py wrote it). */
+/** Package of a sideloaded .tflite: the zip at its end, read and checked (written by export/android/package.py). */
 public final class ModelPackage {
     private static final int FORMAT = 2;
-    /** The tensors this app can feed and read. */
+    /** Names of the input and output tensors that this app supports. */
     public static final List<String> INPUTS =
             Collections.unmodifiableList(Arrays.asList("input_ids", "attention_mask", "token_type_ids"));
 
     public static final List<String> OUTPUTS = Collections.unmodifiableList(Arrays.asList("start_logits", "end_logits"));
     private static final byte[] MAGIC = {'T', 'F', 'L', '3'};
     private static final int MAGIC_AT = 4;
-    /** Bytes of a file that `checkMagic` looks at. */
+    /** Number of bytes that `checkMagic` reads. */
     static final int MAGIC_BYTES = 8;
     // A damaged or hostile file must not fill the memory. A vocabulary of 250,000 tokens takes 2 MB, the others 100 KB.
     private static final int MOST_VOCABULARY_BYTES = 4000000;
@@ -26,12 +26,12 @@ public final class ModelPackage {
     private static final int MOST_JSON_BYTES = 500000;
 
     public final ModelFacts facts;
-    /** Bytes of the model itself, before the package, and their SHA-256 in hexadecimal. */
+    /** Number of bytes of the model before the package, and their SHA-256 in hexadecimal. */
     final long modelBytes;
 
     final String modelSha256;
     public final QASettings settings;
-    /** Ascending by length; the last takes the longest window. */
+    /** Signatures, ascending by length; the last fits the longest window. */
     public final List<Signature> signatures;
 
     private final WordPieceTokenizer tokenizer;
@@ -50,7 +50,7 @@ public final class ModelPackage {
         probe = new Probe(Fields.parse("probe.json", probeText), facts.precision, signatures, tokenizer.vocabularySize());
     }
 
-    /** Reads and verifies a file. Every fault is a ModelFileException with a sentence for the user. */
+    /** Reads and verifies a file. Throws ModelFileException with a message for the user. */
     public static ModelPackage read(File path) throws IOException {
         RandomAccessFile file = new RandomAccessFile(path, "r");
         try {
@@ -75,7 +75,7 @@ public final class ModelPackage {
         }
     }
 
-    /** qa.json of a package in the format that this app reads. */
+    /** Returns qa.json of a package in the format that this app reads. */
     static Fields info(ZipTail zip) throws IOException {
         Fields info = Fields.parse("qa.json", zip.text("qa.json", MOST_JSON_BYTES));
         int format = info.integer("format", 0, Integer.MAX_VALUE);
@@ -86,12 +86,12 @@ public final class ModelPackage {
         return info;
     }
 
-    /** The tokenizer of this model. */
+    /** Returns the tokenizer of this model. */
     public WordPieceTokenizer tokenizer() {
         return tokenizer;
     }
 
-    /** Does the file begin as a TFLite model does? ModelFileException when not. */
+    /** Checks that the file begins like a TFLite model. Throws ModelFileException if not. */
     static void checkMagic(RandomAccessFile file) throws IOException {
         byte[] magic = new byte[MAGIC.length];
         if (file.length() >= MAGIC_BYTES) {
@@ -109,8 +109,8 @@ public final class ModelPackage {
     private static void checkTensors(String kind, List<String> seen, List<String> wanted) throws ModelFileException {
         if (!seen.equals(wanted)) {
             throw new ModelFileException(
-                    "The model has the " + kind + " " + Fields.shown(seen) + ", this app works with " + wanted
-                            + ". Choose a model of PocketQA.");
+                    "The model has the " + kind + " " + Fields.shown(seen) + ", but this app supports " + wanted
+                            + ". Choose a PocketQA model.");
         }
     }
 

@@ -9,7 +9,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 
-/** Model files side by side in a private folder, and the folders that computers push new ones into. */
+/** Private folder of model files, and the inbox folders into which computers push new ones. */
 public final class ModelStore {
     public static final String EXTENSION = ".tflite";
     private static final String UNFINISHED = ".unfinished";
@@ -18,16 +18,16 @@ public final class ModelStore {
     private final File folder;
     private final List<File> inboxes;
 
-    /** Removes copies that were never finished, so an app makes one store and keeps it. */
+    /** Removes unfinished copies; so an app creates one store only. */
     public ModelStore(File folder, List<File> inboxes) {
         this.folder = folder;
         this.inboxes = inboxes;
-        for (File left : files(folder, UNFINISHED)) { // a copy that was killed
+        for (File left : files(folder, UNFINISHED)) { // an interrupted copy
             discard(left);
         }
     }
 
-    /** All models, by name. */
+    /** Returns all models, ordered by name. */
     public List<StoredModel> list() {
         List<StoredModel> models = new ArrayList<StoredModel>();
         for (File file : files(folder, EXTENSION)) {
@@ -36,7 +36,7 @@ public final class ModelStore {
         return models;
     }
 
-    /** Files that were pushed and wait to be taken in, by name. */
+    /** Returns pushed files that were not imported yet, ordered by name. */
     public List<File> pushed() {
         List<File> pushed = new ArrayList<File>();
         for (File inbox : inboxes) {
@@ -46,10 +46,10 @@ public final class ModelStore {
     }
 
     /**
-     * Copies a model into the private folder under a temporary name and checks it; `keep` or `discard` must follow.
+     * Copies a model into the private folder under a temporary name and checks it. Call `keep` or `discard` afterwards.
      *
-     * @throws ModelFileException when it is no usable model
-     * @throws IOException when it cannot be read or written; nothing is left behind in either case
+     * @throws ModelFileException when it is not a usable model
+     * @throws IOException when it cannot be read or written; in both cases the copy is removed
      */
     public File receive(InputStream in, CopyProgress progress) throws IOException {
         if (!folder.isDirectory() && !folder.mkdirs()) {
@@ -82,7 +82,7 @@ public final class ModelStore {
             for (int n = read(in, block); n >= 0; n = read(in, block)) {
                 write(out, block, n);
                 if (bytes < ModelPackage.MAGIC_BYTES && bytes + n >= ModelPackage.MAGIC_BYTES) {
-                    checkMagic(to); // a film chosen by mistake is not copied to its end
+                    checkMagic(to); // do not copy a large file that is not a model, such as a film
                 }
                 bytes += n;
                 progress.copied(bytes);
@@ -130,7 +130,7 @@ public final class ModelStore {
         }
     }
 
-    /** Gives a received file the name that its package says; a model of that name is replaced. */
+    /** Renames a received file after its package; replaces a model of that name. */
     public StoredModel keep(File received) throws IOException {
         File file = new File(folder, ModelFacts.read(received).fileName());
         if (!received.renameTo(file)) {
@@ -139,7 +139,7 @@ public final class ModelStore {
         return new StoredModel(file);
     }
 
-    /** Deletes a received file that is not wanted; one that cannot be deleted now is at the next start. */
+    /** Deletes a received file. If this fails, the next start deletes it. */
     public void discard(File received) {
         received.delete();
     }

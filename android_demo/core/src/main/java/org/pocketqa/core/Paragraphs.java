@@ -3,14 +3,14 @@ package org.pocketqa.core;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Cuts a text into pieces short enough for one row of a list, so that a book scrolls like a note. */
+/** Cuts a text into pieces for the rows of a list, so that long texts scroll smoothly. */
 public final class Paragraphs {
     private Paragraphs() {}
 
     /**
-     * UTF-16 ranges [start, end) that cover the text without a gap, none longer than `longest` (at least 2).
+     * Returns UTF-16 ranges [start, end) that cover the text without gaps, none longer than `longest` (at least 2).
      *
-     * Cut after line ends, a longer line after its last space that fits, never inside a surrogate pair or a \r\n.
+     * Cuts after line ends. Cuts a longer line after its last space that fits. Never cuts inside a surrogate pair or a \r\n.
      */
     public static List<int[]> split(String text, int longest) {
         List<int[]> ranges = new ArrayList<int[]>();

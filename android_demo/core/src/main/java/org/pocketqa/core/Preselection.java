@@ -5,16 +5,16 @@ import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 
-/** Which windows of a long text are read: those that share most with the question, by BM25, as qa/text/preselection.py chooses them. */
+/** Selects the windows of a long text that are most similar to the question (BM25), as qa/text/preselection.py does. */
 final class Preselection {
-    /** Of a text with more windows, only this many are read. */
+    /** Maximum number of windows read per question. */
     static final int MOST_WINDOWS = 16;
 
     private static final double K1 = 1.2;
 
     private Preselection() {}
 
-    /** The windows, or of more than MOST_WINDOWS the best in the order of the text, with their tokens' places given out anew. */
+    /** Returns the best MOST_WINDOWS windows, or all if there are not more, in text order. Tokens are assigned to windows again. */
     static List<Window> choose(Tokens question, int questionSize, Tokens passage, List<Window> windows) {
         if (windows.size() <= MOST_WINDOWS) {
             return windows;
@@ -27,7 +27,7 @@ final class Preselection {
         return Windows.over(spans, windows.get(0).contextBegin);
     }
 
-    /** The question's token ids, each once, in its order. */
+    /** Returns the distinct token ids of the question, in order. */
     private static int[] distinct(Tokens question, int n) {
         int[] ids = new int[n];
         int size = 0;
@@ -70,13 +70,13 @@ final class Preselection {
         return scores;
     }
 
-    /** Indices of the `most` best scores, ascending; of equals the earlier. */
+    /** Returns the indices of the `most` best scores, ascending; of equal scores the earlier index wins. */
     private static int[] best(double[] scores, int most) {
         List<Integer> rows = new ArrayList<Integer>();
         for (int row = 0; row < scores.length; row++) {
             rows.add(row);
         }
-        Collections.sort(rows, (a, b) -> Double.compare(scores[b], scores[a])); // stable
+        Collections.sort(rows, (a, b) -> Double.compare(scores[b], scores[a])); // a stable sort
         int[] best = new int[most];
         for (int i = 0; i < most; i++) {
             best[i] = rows.get(i);

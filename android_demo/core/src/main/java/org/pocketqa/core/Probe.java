@@ -4,13 +4,13 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 
-/** Real windows with the logits PyTorch gave, for each signature: they catch a runtime that computes it wrongly (qa/runtime/probe.py). */
+/** Real windows with PyTorch's logits, for each signature. They detect a runtime that computes wrongly (qa/runtime/probe.py). */
 final class Probe {
     private final String precision;
     private final double tolerance;
     private final List<Recorded> windows = new ArrayList<Recorded>();
 
-    /** One window. */
+    /** One window with its logits. */
     static final class Recorded {
         final int[] inputIds;
         private final int contextBegin;
@@ -28,7 +28,7 @@ final class Probe {
             }
         }
 
-        /** Lays it into the runner, ready to run. */
+        /** Copies this window into the runner. */
         void prepare(WindowRunner runner) {
             int[] ids = runner.prepare(inputIds.length, contextBegin);
             System.arraycopy(inputIds, 0, ids, 0, inputIds.length);
@@ -51,11 +51,11 @@ final class Probe {
         if (!uncovered.isEmpty()) {
             throw new ModelFileException(
                     "probe.json has no window for the signature " + Fields.shown(uncovered.get(0).name)
-                            + ", so nothing shows that it is computed rightly. Export the model again.");
+                            + ", so it cannot be checked. Export the model again.");
         }
     }
 
-    /** The windows that go through this one of the signatures: one or several. */
+    /** Returns the windows (at least one) that run in this signature. */
     List<Recorded> windowsFor(Signature signature, List<Signature> signatures) {
         List<Recorded> found = new ArrayList<Recorded>();
         for (Recorded window : windows) {
@@ -66,7 +66,7 @@ final class Probe {
         return found;
     }
 
-    /** Runs all windows; the largest relative difference. ProbeException when it exceeds the precision's tolerance. */
+    /** Runs all windows and returns the largest relative difference. Throws ProbeException if it exceeds the tolerance. */
     double check(WindowRunner runner) throws ProbeException {
         double worst = 0;
         for (Recorded window : windows) {
@@ -81,7 +81,7 @@ final class Probe {
                     String.format(
                             Locale.ROOT,
                             "This phone's runtime computes this %s model wrongly: its logits differ from PyTorch's by %.3g "
-                                    + "of their deviation, at most %.3g is allowed. "
+                                    + "of their standard deviation, at most %.3g is allowed. "
                                     + "Export the model in another precision, or update the app.",
                             precision,
                             worst,
@@ -90,7 +90,7 @@ final class Probe {
         return worst;
     }
 
-    /** Root-mean-square difference divided by the reference's standard deviation; infinite when `seen` is not finite. */
+    /** Returns the RMS difference divided by the reference's standard deviation; infinite when `seen` is not finite. */
     static double relativeDifference(float[] reference, float[] seen) {
         double squares = 0;
         double sum = 0;

@@ -1,6 +1,6 @@
 package org.pocketqa.core;
 
-/** The runtime at hand computes a model wrongly: its logits are not those that PyTorch recorded in the file. */
+/** Thrown when this runtime computes a model wrongly: its logits differ from PyTorch's logits in the file. */
 public final class ProbeException extends ModelFileException {
     private static final long serialVersionUID = 1;
 

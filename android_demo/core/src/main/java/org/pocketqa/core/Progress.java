@@ -1,7 +1,11 @@
 package org.pocketqa.core;
 
-/** Hears how far a question has come. */
+/** Listener for the progress of a question. */
 public interface Progress {
-    /** Called now and then while the text is tokenized (0 of 0), then before the first window and after each; may throw java.util.concurrent.CancellationException to stop. */
+    /**
+         * Called at intervals while the text is tokenized (0 of 0), before the first window, and after each window.
+         *
+         * May throw java.util.concurrent.CancellationException to stop.
+         */
     void windowDone(int done, int total);
 }

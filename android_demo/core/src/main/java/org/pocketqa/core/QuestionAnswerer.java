@@ -2,7 +2,7 @@ package org.pocketqa.core;
 
 import java.util.List;
 
-/** Answers questions about passages with one model. Not for several threads at once. */
+/** Answers questions about passages with one model. Not thread-safe. */
 public final class QuestionAnswerer {
     private final QASettings settings;
     private final WordPieceTokenizer tokenizer;
@@ -21,8 +21,8 @@ public final class QuestionAnswerer {
     /**
      * Runs the model on the windows recorded in its file.
      *
-     * @return the largest difference from PyTorch's logits, relative to their deviation
-     * @throws ProbeException when it exceeds what the precision allows: this runtime must not answer
+     * @return the largest difference from PyTorch's logits, relative to their standard deviation
+     * @throws ProbeException when it exceeds the tolerance; do not use this runtime then
      */
     public double checkProbe() throws ProbeException {
         return probe.check(runner);
@@ -31,7 +31,8 @@ public final class QuestionAnswerer {
     /**
      * Answers one question. An empty passage has no answer.
      *
-     * Of a text with many windows only those that share most with the question are read, unless `readAll` is set. What the model or `progress` throws comes through; the next question may be asked all the same.
+     * If a text has many windows, reads only those most similar to the question, unless `readAll` is set. Exceptions of the model
+     * and of `progress` are passed on; the next question can be asked after one.
      *
      * @throws ArithmeticException when the model computes a logit that is not a finite number
      */
@@ -74,7 +75,7 @@ public final class QuestionAnswerer {
                 decodeNanos);
     }
 
-    /** Keeps the last passage's: more questions usually follow, and a long passage takes a while. */
+    /** Returns the tokens of a passage. Keeps those of the last one, because users usually ask more questions about it. */
     Tokens tokens(String passage, Progress progress) {
         if (!passage.equals(knownPassage)) {
             knownTokens = tokenizer.encode(passage, progress);

@@ -16,11 +16,11 @@ final class Sha256 {
         try {
             return MessageDigest.getInstance("SHA-256");
         } catch (NoSuchAlgorithmException error) {
-            throw new AssertionError(error); // every Java and every Android has it
+            throw new AssertionError(error); // all versions of Java and Android have SHA-256
         }
     }
 
-    /** Of a file's first `bytes` bytes. */
+    /** Returns the SHA-256 of a file's first `bytes` bytes. */
     static String of(RandomAccessFile file, long bytes) throws IOException {
         MessageDigest digest = digest();
         byte[] block = new byte[BLOCK];

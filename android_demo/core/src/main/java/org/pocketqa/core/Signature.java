@@ -2,7 +2,7 @@ package org.pocketqa.core;
 
 import java.util.List;
 
-/** One entry point of a model: it computes windows of exactly `length` tokens, shorter ones padded. */
+/** Entry point of a model. Computes windows of exactly `length` tokens; shorter windows are padded. */
 public final class Signature {
     public final String name;
     public final int length;
@@ -12,7 +12,7 @@ public final class Signature {
         this.length = length;
     }
 
-    /** The first of `signatures`, ascending by length, that takes a window of `n` tokens. */
+    /** Returns the shortest of `signatures` (ascending by length) that fits a window of `n` tokens. */
     static Signature smallestThatFits(int n, List<Signature> signatures) {
         for (Signature candidate : signatures) {
             if (candidate.length >= n) {

@@ -4,15 +4,15 @@ import java.io.File;
 import java.io.IOException;
 import java.io.RandomAccessFile;
 
-/** A model file in the app's folder. */
+/** Model file in the app's folder. */
 public final class StoredModel {
     public final File file;
     public final String name;
-    /** Its size when it was listed. */
+    /** File size when it was listed. */
     public final long bytes;
-    /** Tells a file from one that was put in its place later: its size and time when it was listed. */
+    /** Size and modification time when it was listed; detects a replaced file. */
     public final String version;
-    /** What its package says of it; null when it cannot be read any more. */
+    /** Summary from its package; null if it cannot be read. */
     public final ModelFacts facts;
 
     StoredModel(File file) {
@@ -23,7 +23,7 @@ public final class StoredModel {
         this.facts = facts(file);
     }
 
-    /** The version of any file as it is now. */
+    /** Returns the current version of a file. */
     public static String version(File file) {
         return file.length() + " " + file.lastModified();
     }
@@ -31,12 +31,12 @@ public final class StoredModel {
     private static ModelFacts facts(File file) {
         try {
             return ModelFacts.read(file);
-        } catch (IOException damaged) { // loading it says what is wrong
+        } catch (IOException damaged) { // loading the file reports the fault
             return null;
         }
     }
 
-    /** Of the whole file, as `sha256sum` prints it. */
+    /** Returns the SHA-256 of the complete file, as `sha256sum` prints it. */
     public String sha256() throws IOException {
         RandomAccessFile opened = new RandomAccessFile(file, "r");
         try {

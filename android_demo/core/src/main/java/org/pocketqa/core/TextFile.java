@@ -7,13 +7,13 @@ import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.Charset;
 
-/** Text out of a file: UTF-8, or UTF-16 with a byte order mark. */
+/** Reads text from a file: UTF-8, or UTF-16 with a byte order mark. */
 public final class TextFile {
     private static final int BLOCK = 1 << 14;
 
     private TextFile() {}
 
-    /** Reads a whole stream. TextFileException when it is longer than `mostBytes` or no text. */
+    /** Reads a complete stream. Throws TextFileException if it is longer than `mostBytes` or not text. */
     public static String read(InputStream in, int mostBytes) throws IOException {
         ByteArrayOutputStream out = new ByteArrayOutputStream();
         byte[] block = new byte[BLOCK];
@@ -40,7 +40,7 @@ public final class TextFile {
             throw new TextFileException("The file is not " + charset + " text. Save it as plain text in UTF-8.");
         }
         if (text.indexOf('\0') >= 0) {
-            throw new TextFileException("The file holds zero bytes, so it is no plain text. Save it as plain text in UTF-8.");
+            throw new TextFileException("The file contains zero bytes, so it is not plain text. Save it as plain text in UTF-8.");
         }
         return text;
     }

@@ -4,7 +4,7 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 
-/** How long each of some runs took, in order. */
+/** Durations of runs, in order. */
 public final class Times {
     private static final double NANOS_PER_MS = 1e6;
 
@@ -14,7 +14,7 @@ public final class Times {
         nanos.add(time);
     }
 
-    /** Nanoseconds, as they came. */
+    /** Returns the nanoseconds in order. */
     List<Long> nanos() {
         return Collections.unmodifiableList(nanos);
     }
@@ -35,7 +35,7 @@ public final class Times {
         return sum / nanos.size() / NANOS_PER_MS;
     }
 
-    /** The nearest rank: the least of the times that `percent` in a hundred of them do not exceed. Always one that was measured. */
+    /** Returns a percentile by nearest rank: the smallest measured time that at least `percent` % of the times do not exceed. */
     public double percentileMs(int percent) {
         List<Long> sorted = new ArrayList<Long>(nanos);
         Collections.sort(sorted);

@@ -2,7 +2,7 @@ package org.pocketqa.core;
 
 import java.util.Arrays;
 
-/** Token ids of a text, each with the UTF-16 range [start, end) of the text that it stands for. */
+/** Token ids of a text, each with its UTF-16 range [start, end). */
 public final class Tokens {
     private int[] ids = new int[64];
     private int[] starts = new int[64];
@@ -21,7 +21,7 @@ public final class Tokens {
         size++;
     }
 
-    /** Forgets all tokens from `newSize` on. */
+    /** Removes all tokens from index `newSize` on. */
     void truncate(int newSize) {
         size = newSize;
     }
@@ -42,7 +42,7 @@ public final class Tokens {
         return ends[token];
     }
 
-    /** Copies `n` ids from token `from` on into `target`. */
+    /** Copies `n` ids, starting at token `from`, into `target`. */
     void copyIds(int from, int n, int[] target, int at) {
         System.arraycopy(ids, from, target, at, n);
     }

@@ -1,15 +1,15 @@
 package org.pocketqa.core;
 
-/** One window: [CLS] question [SEP] part of the passage [SEP]. Token k of the part stands at position `contextBegin + k`. */
+/** Window: [CLS] question [SEP] part of the passage [SEP]. Token k of the part is at position `contextBegin + k`. */
 final class Window {
     final int contextBegin;
-    /** First passage token of the part, and how many there are. */
+    /** First passage token of the part, and the number of tokens. */
     final int firstToken;
     final int tokenCount;
     private final int row;
     private final int[] owners;
 
-    /** This is window `row`; `owners`, which all windows share, has for each passage token the row that sees it best. */
+    /** Index of this window. `owners`, shared by all windows, gives for each passage token the window with most context. */
     Window(int contextBegin, int firstToken, int tokenCount, int row, int[] owners) {
         this.contextBegin = contextBegin;
         this.firstToken = firstToken;
@@ -18,12 +18,12 @@ final class Window {
         this.owners = owners;
     }
 
-    /** Does this window see token `k` of its part with the most context? */
+    /** Tests whether token `k` of the part has most context in this window. */
     boolean hasMaxContext(int k) {
         return owners[firstToken + k] == row;
     }
 
-    /** Tokens of the whole window. */
+    /** Returns the number of tokens of the window. */
     int size() {
         return contextBegin + tokenCount + 1;
     }

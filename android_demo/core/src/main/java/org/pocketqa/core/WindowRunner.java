@@ -3,7 +3,7 @@ package org.pocketqa.core;
 import java.util.Arrays;
 import java.util.List;
 
-/** Sends windows to a model through the smallest signature that fits, in arrays used again and again. */
+/** Runs windows in the smallest signature that fits. Reuses its arrays. */
 final class WindowRunner {
     private final LogitsModel model;
     private final List<Signature> signatures;
@@ -21,7 +21,7 @@ final class WindowRunner {
         this.padId = padId;
     }
 
-    /** Makes room for a window of `n` tokens, the passage's from `contextBegin` on; the caller fills in the first `n` ids. */
+    /** Prepares a window of `n` tokens whose passage starts at `contextBegin`. The caller fills in the first `n` ids. */
     int[] prepare(int n, int contextBegin) {
         signature = Signature.smallestThatFits(n, signatures);
         if (ids.length != signature.length) {
@@ -39,7 +39,7 @@ final class WindowRunner {
         return ids;
     }
 
-    /** Computes the window prepared; `startLogits` and `endLogits` hold the result until the next one. */
+    /** Runs the prepared window. `startLogits` and `endLogits` hold the result until the next run. */
     void run() {
         model.run(signature, ids, mask, types, startLogits, endLogits);
     }

@@ -4,17 +4,17 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 
-/** Cuts a question and a passage into windows, exactly as qa/text/features.py does. */
+/** Cuts a question and a passage into windows, as qa/text/features.py does. */
 final class Windows {
     private Windows() {}
 
-    /** `questionTokens` is the question's length after cutting it to the settings' maximum. */
+    /** Returns all windows; `questionTokens` is the length of the truncated question. */
     static List<Window> make(int questionTokens, int passageTokens, QASettings settings) {
         int begin = questionTokens + 2;
         return over(spans(passageTokens, settings.maxLength - begin - 1, settings.docStride), begin);
     }
 
-    /** The windows over parts (first token, number of tokens) of a passage, ascending. */
+    /** Returns the windows for ascending parts (first token, number of tokens) of a passage. */
     static List<Window> over(List<int[]> spans, int begin) {
         int[] last = spans.get(spans.size() - 1);
         int[] owners = owners(spans, last[0] + last[1]);
@@ -25,7 +25,7 @@ final class Windows {
         return windows;
     }
 
-    /** (first token, number of tokens) of every window; an empty passage has one empty window. */
+    /** Returns (first token, number of tokens) of every window. An empty passage has one empty window. */
     private static List<int[]> spans(int tokens, int budget, int docStride) {
         List<int[]> spans = new ArrayList<int[]>();
         int start = 0;
@@ -39,7 +39,7 @@ final class Windows {
         return spans;
     }
 
-    /** For each token the window that sees it with the most context: BERT's rule, the first of equals. */
+    /** Returns for each token the window with most context (BERT's rule); of equal windows the first. */
     private static int[] owners(List<int[]> spans, int tokens) {
         int[] owner = new int[tokens];
         double[] best = new double[tokens];

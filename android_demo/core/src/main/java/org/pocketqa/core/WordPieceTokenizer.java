@@ -4,10 +4,10 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/** The training tokenizer: normalize, split at whitespace and punctuation, then the longest known pieces (WordPiece). */
+/** The training tokenizer: normalize, split at whitespace and punctuation, then WordPiece (longest match first). */
 public final class WordPieceTokenizer {
     private static final int PIECE = 1 << 16;
-    private static final int LONGEST_WORD = 1000; // BERT has 100; the time for a word grows with its length's cube
+    private static final int LONGEST_WORD = 1000; // BERT has 100; the time per word grows with the cube of its length
 
     public final int clsId;
     public final int sepId;
@@ -18,9 +18,9 @@ public final class WordPieceTokenizer {
     private final Map<String, Integer> vocabulary;
     private final String prefix;
     private final int longestWord;
-    private final int longestToken; // in code points: nothing longer need be looked up
+    private final int longestToken; // in code points; longer pieces are not in the vocabulary
 
-    /** `info` is qa.json, `tokens` the vocabulary in the order of its ids. */
+    /** Reads `info` (qa.json); `tokens` is the vocabulary in the order of ids. */
     WordPieceTokenizer(Fields info, List<String> tokens, CharacterTables tables) throws ModelFileException {
         this.tables = tables;
         normalizer = new BertNormalizer(info.object("normalizer"), tables);
@@ -56,12 +56,12 @@ public final class WordPieceTokenizer {
         return vocabulary.size();
     }
 
-    /** All tokens of a text, without special ones; "[SEP]" in a text is text. */
+    /** Returns the tokens of a text, without special tokens. "[SEP]" in a text is plain text. */
     public Tokens encode(String text) {
         return encode(text, null);
     }
 
-    /** The same; `progress`, unless it is null, hears of 0 windows of 0 now and then, so that it can stop a long text. */
+    /** Returns the tokens of a text. `progress` (may be null) gets (0, 0) at intervals, so that it can stop a long text. */
     Tokens encode(String text, Progress progress) {
         Tokens tokens = new Tokens();
         for (int from = 0; from < text.length(); ) {
@@ -75,7 +75,7 @@ public final class WordPieceTokenizer {
         return tokens;
     }
 
-    /** A book is normalized piece by piece to save memory. No word goes over such an end, nor do a letter's marks. */
+    /** Returns the end of the next piece. Pieces save memory for long texts; no word, and no letter with its marks, is split. */
     private int pieceEnd(String text, int from) {
         int end = Math.min(text.length(), from + PIECE);
         while (end < text.length() && !endsWords(text.charAt(end - 1))) {
@@ -104,7 +104,7 @@ public final class WordPieceTokenizer {
         addWord(characters, wordAt, characters.size, tokens);
     }
 
-    /** The pieces of the word [from, to); one [UNK] when it is too long or a part of it is unknown. */
+    /** Adds the pieces of the word [from, to), or one [UNK] if it is too long or has an unknown part. */
     private void addWord(Characters characters, int from, int to, Tokens tokens) {
         if (from == to) {
             return;
@@ -113,7 +113,7 @@ public final class WordPieceTokenizer {
         if (to - from <= longestWord) {
             String word = new String(characters.codePoints, from, to - from);
             int at = from;
-            int unitAt = 0; // where `at` is in `word`, in UTF-16
+            int unitAt = 0; // UTF-16 index of `at` in `word`
             while (at < to) {
                 int end = Math.min(to, at + longestToken);
                 int unitEnd = word.offsetByCodePoints(unitAt, end - at);

@@ -14,9 +14,9 @@ import java.util.zip.DataFormatException;
 import java.util.zip.Inflater;
 
 /**
- * The zip at the end of a file, read without believing a size it claims (APPNOTE.TXT 6.3, sections 4.3.7, 4.3.12, 4.3.16).
+ * Reads the zip at the end of a file and checks every size in it (APPNOTE.TXT 6.3, sections 4.3.7, 4.3.12, 4.3.16).
  *
- * java.util.zip.ZipFile loads the whole directory, checks no CRC, and is another program on each version of Android.
+ * java.util.zip.ZipFile loads the complete directory, checks no CRC, and differs between versions of Android.
  */
 final class ZipTail {
     private static final int END_SIGNATURE = 0x06054b50;
@@ -35,7 +35,7 @@ final class ZipTail {
     private final long directoryAt;
     private final Map<String, ByteBuffer> entries = new HashMap<String, ByteBuffer>();
 
-    /** Reads the directory. ModelFileException when there is none, or a damaged one. */
+    /** Reads the directory. Throws ModelFileException if it is missing or damaged. */
     ZipTail(RandomAccessFile file) throws IOException {
         this.file = file;
         long size = file.length();
@@ -82,18 +82,18 @@ final class ZipTail {
             String name = new String(directory.array(), at + ENTRY_BYTES, nameBytes, UTF_8);
             ByteBuffer entry = ByteBuffer.wrap(directory.array(), at, ENTRY_BYTES).slice().order(ByteOrder.LITTLE_ENDIAN);
             if (entries.put(name, entry) != null) {
-                throw damaged(Fields.shown(name) + " is there twice");
+                throw damaged(Fields.shown(name) + " appears twice");
             }
             at = next;
         }
     }
 
-    /** Where the zip begins at the latest: nothing of the model lies behind it. */
+    /** Returns the last possible start of the zip; the model ends before it. */
     long directoryAt() {
         return directoryAt;
     }
 
-    /** A member as text. ModelFileException when it is missing, damaged, or larger than `mostBytes`. */
+    /** Reads a member as text. Throws ModelFileException if it is missing, damaged, or larger than `mostBytes`. */
     String text(String name, int mostBytes) throws IOException {
         ByteBuffer entry = entries.get(name);
         if (entry == null) {
@@ -108,9 +108,9 @@ final class ZipTail {
             throw damaged(name + " claims " + size + " bytes, at most " + mostBytes + " are read");
         }
         if ((flags & 1) != 0 || (method != STORED && method != DEFLATED) || (method == STORED && packed != size)) {
-            throw damaged(name + " is packed in a way that is not read");
+            throw damaged(name + " uses an unsupported compression method");
         }
-        if (packed > size + size / 1000 + 64 || localAt + LOCAL_BYTES > directoryAt) { // deflate never adds as much
+        if (packed > size + size / 1000 + 64 || localAt + LOCAL_BYTES > directoryAt) { // deflate never adds that many bytes
             throw damaged(name + " does not fit");
         }
         ByteBuffer local = bytes(localAt, LOCAL_BYTES);
@@ -141,13 +141,13 @@ final class ZipTail {
             while (n < size) {
                 int more = inflater.inflate(content, n, size - n);
                 if (more == 0) {
-                    break; // finished too early, or wants bytes that are not there
+                    break; // ended too early, or needs more bytes
                 }
                 n += more;
             }
             boolean whole = n == size && (inflater.finished() || (inflater.inflate(new byte[1]) == 0 && inflater.finished()));
             if (!whole) {
-                throw damaged(name + " has another length than it claims");
+                throw damaged(name + " does not have the length in the directory");
             }
             return content;
         } catch (DataFormatException error) {

@@ -256,7 +256,7 @@ public class ModelPackageTest {
     public void otherTensorsAreRefused() throws IOException {
         String swapped = "\"attention_mask\", \"input_ids\"";
         refusedInfo("\"input_ids\", \"attention_mask\"", swapped, "inputs [attention_mask, input_ids, token_type_ids]");
-        refusedInfo(", \"token_type_ids\"", "", "inputs [input_ids, attention_mask], this app works with [input_ids");
+        refusedInfo(", \"token_type_ids\"", "", "inputs [input_ids, attention_mask], but this app supports [input_ids");
         refusedInfo("\"end_logits\"]", "\"end_logits\", \"pooled\"]", "outputs [start_logits, end_logits, pooled]");
         refusedInfo("\"start_logits\"", "7", "outputs must be a list of texts, but is 7");
         refusedInfo("\"input_ids\"", "\"" + repeated("x", 400000) + "\"", "inputs [xxx");

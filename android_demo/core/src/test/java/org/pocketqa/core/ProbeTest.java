@@ -169,7 +169,7 @@ public class ProbeTest {
             if (share < 0.25) {
                 assertEquals(share, check("int8", shifted), 1e-4);
             } else {
-                assertTrue(refused("int8", shifted).contains("by 0.260 of their deviation"));
+                assertTrue(refused("int8", shifted).contains("by 0.260 of their standard deviation"));
             }
         }
     }

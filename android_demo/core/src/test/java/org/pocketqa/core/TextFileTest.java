@@ -61,9 +61,9 @@ public class TextFileTest {
 
     @Test
     public void zeroBytesAreNoText() {
-        refused("holds zero bytes", new byte[] {'T', 'F', 'L', '3', 0, 0, 0, 0});
-        refused("holds zero bytes", encoded("UTF-16 without a mark", "UTF-16LE"));
-        refused("holds zero bytes", marked("\u0000", "UTF-16LE", 0xFF, 0xFE)); // UTF-32 begins so
+        refused("contains zero bytes", new byte[] {'T', 'F', 'L', '3', 0, 0, 0, 0});
+        refused("contains zero bytes", encoded("UTF-16 without a mark", "UTF-16LE"));
+        refused("contains zero bytes", marked("\u0000", "UTF-16LE", 0xFF, 0xFE)); // UTF-32 begins so
     }
 
     @Test

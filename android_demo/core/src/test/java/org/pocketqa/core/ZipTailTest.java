@@ -130,7 +130,7 @@ public class ZipTailTest {
 
     @Test
     public void aNameThatIsThereTwiceIsRefused() {
-        refused("vocab.txt is there twice", () -> text(ModelFiles.small().twice("vocab.txt").bytes(), "qa.json"));
+        refused("vocab.txt appears twice", () -> text(ModelFiles.small().twice("vocab.txt").bytes(), "qa.json"));
     }
 
     @Test
@@ -139,7 +139,7 @@ public class ZipTailTest {
         refused("does not fit", () -> text(patched(20, 4, FOUR_GIB_LESS_ONE), "vocab.txt"));
         refused("does not fit", () -> text(patched(42, 4, FOUR_GIB_LESS_ONE), "vocab.txt"));
         byte[] stored = ModelFiles.patch(patched(10, 2, 0), entry() + 20, 4, FOUR_GIB_LESS_ONE);
-        refused("packed in a way", () -> text(stored, "vocab.txt"));
+        refused("unsupported compression", () -> text(stored, "vocab.txt"));
     }
 
     @Test
@@ -149,7 +149,7 @@ public class ZipTailTest {
         assertTrue(bomb.length < 100000);
         refused("claims 20000000 bytes, at most", () -> text(bomb, "vocab.txt"));
         ModelFiles.patch(bomb, ModelFiles.entryOf(bomb, "vocab.txt") + 24, 4, 30000);
-        refused("another length than it claims", () -> text(bomb, "vocab.txt"));
+        refused("does not have the length in the directory", () -> text(bomb, "vocab.txt"));
     }
 
     @Test
@@ -159,15 +159,15 @@ public class ZipTailTest {
             byte[] file = patched(24, 4, lie);
             assertThrows("" + lie, ModelFileException.class, () -> text(file, "vocab.txt"));
         }
-        refused("another length than it claims", () -> text(patched(24, 4, size + 1), "vocab.txt"));
-        refused("another length than it claims", () -> text(patched(20, 4, 20), "vocab.txt"));
+        refused("does not have the length in the directory", () -> text(patched(24, 4, size + 1), "vocab.txt"));
+        refused("does not have the length in the directory", () -> text(patched(20, 4, 20), "vocab.txt"));
     }
 
     @Test
     public void whatIsEncryptedOrPackedAnotherWayIsRefused() {
-        refused("packed in a way that is not read", () -> text(patched(8, 2, 1), "vocab.txt"));
+        refused("uses an unsupported compression method", () -> text(patched(8, 2, 1), "vocab.txt"));
         for (int method : new int[] {0, 1, 9, 12, 93, 99, 65535}) {
-            refused("packed in a way that is not read", () -> text(patched(10, 2, method), "vocab.txt"));
+            refused("uses an unsupported compression method", () -> text(patched(10, 2, method), "vocab.txt"));
         }
     }
 

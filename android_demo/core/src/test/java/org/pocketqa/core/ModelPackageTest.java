@@ -166,7 +166,7 @@ public class ModelPackageTest {
     public void everyMemberMustBeThereOnce() throws IOException {
         for (String name : MEMBERS) {
             refused(ModelFiles.small().remove(name).bytes(), "has no " + name);
-            refused(ModelFiles.small().twice(name).bytes(), name + " is there twice");
+            refused(ModelFiles.small().twice(name).bytes(), name + " appears twice");
         }
     }
 

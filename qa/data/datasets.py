@@ -1,15 +1,18 @@
 """Where questions come from: the excerpt that ships with the project, SQuAD by name (downloaded and checked),
 or a file."""
 
+import contextlib
 import gzip
 import hashlib
 import http.client
+import sys
 import urllib.error
 import urllib.request
 from pathlib import Path
 
 from qa.base.errors import DownloadError, OptionError, SquadFormatError
 from qa.base.files import file_sha256, write_whole
+from qa.data.records import holds_records
 
 EMBEDDED = "embedded"
 EXCERPT = Path(__file__).parent / "excerpt"
@@ -42,21 +45,43 @@ def cache_folder() -> Path:
 
 
 def resolve(data: str, split: str) -> Path:
-    """The file for `data` ("embedded", "squad", "squad_v2", or a path) and `split` ("train" or "dev").
+    """Return the SQuAD file for `data` (embedded, squad, squad_v2, or a path) and `split` (train or dev).
 
-    A path stands for itself, whatever the split. Named data sets are downloaded once and their hash is
-    checked.
+    A SQuAD file stands for itself, whatever the split. Named data sets are downloaded once and their hash is
+    checked. Flat records (`qa.data.records`) are converted once; what is left out of them is said on stderr.
     """
     if data == EMBEDDED:
         return EXCERPT / f"squad-excerpt-{split}.json.gz"
     if data in SQUAD_FILES:
         return _download(*SQUAD_FILES[data][split], data)
     path = Path(data)
+    if path.exists() and holds_records(path):
+        return _converted(path, split)
     if not path.is_file():
         known = ", ".join([EMBEDDED, *SQUAD_FILES])
         what = "is a folder" if path.is_dir() else "no such file"
         raise SquadFormatError(f"{path}: {what}; give a SQuAD JSON file (plain or gzip) or one of: {known}")
     return path
+
+
+def _converted(path: Path, split: str) -> Path:
+    """Return the SQuAD file made of flat records; it lies in the cache under their hash."""
+    from qa.data.convert.report import log_path
+    from qa.data.convert.rows import RowsConfig, main
+
+    split = {"dev": "validation"}.get(split, split)  # of a datasets folder with several
+    digest = hashlib.sha256(split.encode())
+    for file in sorted(path.rglob("*.arrow")) if path.is_dir() else [path]:
+        digest.update(bytes.fromhex(file_sha256(file)))
+    out = cache_folder() / "rows" / digest.hexdigest()[:16] / f"{path.stem}.json"
+    if not out.is_file():
+        out.parent.mkdir(parents=True, exist_ok=True)
+        with contextlib.redirect_stdout(sys.stderr):
+            main(RowsConfig(str(path), out, split))
+    n_dropped = len(log_path(out).read_text(encoding="utf-8").splitlines()) - 1
+    if n_dropped:
+        print(f"{path}: {n_dropped} records are left out; {log_path(out)} lists them", file=sys.stderr)
+    return out
 
 
 def data_reference(path: Path) -> dict[str, str]:

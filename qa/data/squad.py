@@ -141,7 +141,10 @@ def _read_question(entry: object, title: str, context: str, where: str) -> Examp
 
 def _list(owner: object, key: str, where: str) -> list[Any]:
     if not isinstance(owner, dict) or not isinstance(owner.get(key), list):
-        raise SquadFormatError(f"{where}: expected an object with a list {key!r}, as SQuAD JSON has it")
+        raise SquadFormatError(
+            f"{where}: expected an object with a list {key!r}, as in SQuAD JSON; "
+            "python -m qa.data.convert rows converts other files"
+        )
     return owner[key]
 
 

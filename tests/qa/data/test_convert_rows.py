@@ -1,0 +1,192 @@
+"""Flat records to SQuAD: the same questions from every format, where answers are found, what is left out and said."""
+
+import csv
+import json
+
+import pyarrow
+import pytest
+from pyarrow import parquet
+
+from qa.base.errors import OptionError, SquadFormatError
+from qa.data.convert.rows import RowsConfig, main
+from qa.data.datasets import resolve
+from qa.data.squad import Answer, read_squad
+
+CONTEXT = "Grüße, the lease ends in May. And the deposit is 900 €; the landlord keeps the deposit until June."
+RECORDS = [
+    {"id": "a", "question": "When does the lease end?", "context": CONTEXT, "answers": "May"},
+    {"id": "b", "question": "How much is it?", "context": CONTEXT, "answers": "900 €"},
+    {"id": "c", "question": "Who pays the water?", "context": CONTEXT, "answers": ""},
+    {"id": "d", "question": "What is kept?", "context": CONTEXT, "answers": "the deposit"},
+    {"id": "e", "question": "What is kept by the bank?", "context": CONTEXT, "answers": "the car"},
+]
+
+
+def write_json_lines(path):
+    path.write_text("\n".join(json.dumps(record, ensure_ascii=False) for record in RECORDS), encoding="utf-8")
+
+
+def write_list(path):
+    path.write_text(json.dumps(RECORDS), encoding="utf-8")
+
+
+def write_data(path):
+    path.write_text(json.dumps({"version": "1", "data": RECORDS}), encoding="utf-8")
+
+
+def write_table(delimiter):
+    def write(path):
+        with open(path, "w", newline="", encoding="utf-8-sig") as stream:
+            table = csv.DictWriter(stream, RECORDS[0], delimiter=delimiter)
+            table.writeheader()
+            table.writerows(RECORDS)
+
+    return write
+
+
+def write_parquet(path):
+    parquet.write_table(pyarrow.Table.from_pylist(RECORDS), path)
+
+
+def write_folder(path):
+    """The files that Dataset.save_to_disk writes, of which only the Arrow streams are read."""
+    path.mkdir()
+    for number, part in enumerate((RECORDS[:2], RECORDS[2:])):
+        table = pyarrow.Table.from_pylist(part)
+        file = path / f"data-0000{number}-of-00002.arrow"
+        with (
+            pyarrow.OSFile(str(file), "wb") as stream,
+            pyarrow.ipc.new_stream(stream, table.schema) as writer,
+        ):
+            writer.write_table(table)
+
+
+FORMATS = {
+    "rows.jsonl": write_json_lines,
+    "lines.json": write_json_lines,
+    "list.json": write_list,
+    "data.json": write_data,
+    "comma.csv": write_table(","),
+    "semicolon.csv": write_table(";"),
+    "rows.tsv": write_table("\t"),
+    "rows.parquet": write_parquet,
+    "folder": write_folder,
+}
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_format_gives_the_same_questions_and_lists_what_it_left_out(tmp_path, name, capsys):
+    FORMATS[name](tmp_path / name)
+    out = tmp_path / "out.json"
+    main(RowsConfig(str(tmp_path / name), out))
+    examples = {e.id: e for e in read_squad(out)}
+    assert {i: e.answers for i, e in examples.items()} == {
+        "a": (Answer("May", 25),),
+        "b": (Answer("900 €", 49),),
+        "c": (),
+    }
+    assert [e.is_impossible for e in examples.values()] == [False, False, True]
+    dropped = (tmp_path / "out.json.dropped.tsv").read_text(encoding="utf-8").splitlines()[1:]
+    assert [line.split("\t")[2:] for line in dropped] == [
+        ["d", "answer occurs several times; give answer_start", "the deposit"],
+        ["e", "answer does not occur in its context", "the car"],
+    ]
+    assert "2  items dropped" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", sorted(FORMATS.keys() - {"data.json"}))
+def test_data_takes_them_directly_and_says_what_is_left_out(tmp_path, monkeypatch, capsys, name):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    FORMATS[name](tmp_path / name)
+    found = read_squad(resolve(str(tmp_path / name), "train"))
+    assert [e.id for e in found] == ["a", "b", "c"]
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "2 records are left out" in said.err
+    assert resolve(str(tmp_path / name), "train").stem == (tmp_path / name).stem
+    assert "2 records are left out" in capsys.readouterr().err  # again, though nothing is converted again
+
+
+def record(**changes):
+    return {"question": "What is kept?", "context": CONTEXT, **changes}
+
+
+def converted(tmp_path, *records):
+    (tmp_path / "in.json").write_text(json.dumps(list(records)), encoding="utf-8")
+    main(RowsConfig(str(tmp_path / "in.json"), tmp_path / "out.json"))
+    return [(e.id, e.answers) for e in read_squad(tmp_path / "out.json")]
+
+
+@pytest.mark.parametrize(
+    ("fields", "answers"),
+    [
+        ({"answer": "the deposit", "answer_start": 75}, (Answer("the deposit", 75),)),
+        ({"answer": "May", "answer_start": 3}, (Answer("May", 25),)),  # a wrong start, found again
+        ({"answer": " May "}, (Answer("May", 25),)),
+        ({"answers": ["May", "in May"]}, (Answer("May", 25), Answer("in May", 22))),
+        ({"answers": {"text": ["the deposit"], "answer_start": [75]}}, (Answer("the deposit", 75),)),
+        ({"answers": [{"text": "the deposit", "answer_start": 75}]}, (Answer("the deposit", 75),)),
+        ({"answers": {"text": [], "answer_start": []}}, ()),
+        ({"answers": None}, ()),
+        ({"answers": "May", "is_impossible": True}, ()),
+    ],
+)
+def test_answers_in_their_usual_forms(tmp_path, fields, answers):
+    assert converted(tmp_path, record(**fields)) == [("[0]", answers)]
+
+
+def test_records_without_an_answer_column_or_with_a_known_id_are_left_out(tmp_path):
+    given = [
+        record(id=7, answer="May"),
+        record(id=7, answer="June"),
+        record(),
+        record(question=3, answer="May"),
+    ]
+    assert converted(tmp_path, *given) == [("7", (Answer("May", 25),))]
+    listed = (tmp_path / "out.json.dropped.tsv").read_text()
+    assert all(word in listed for word in ("id occurs twice", "no answer given", "not a text"))
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.json", b"[]", "no records"),
+        (
+            "a.json",
+            b'[{"question": "x", "text": "y"}]',
+            "no column 'context'; its columns are question, text",
+        ),
+        ("a.jsonl", b'{"question": 1}\n{oops}', "line 2: not valid JSON"),
+        ("a.json", b"[1]", r"\[0\]: expected an object"),
+        ("a.csv", b'question,context,answer\n"a,b', "correct the quotation marks"),
+        ("a.csv", b"question,context,answer\na,b", "line 2: expected 3 fields"),
+        ("a.csv", b"question,context\n\xff,b", "not UTF-8 at byte 17"),
+        ("a.parquet", b"PAR1", "not a Parquet file"),
+        ("a.json", b'{"data": [{"paragraphs": []}]}', "SQuAD JSON already"),
+    ],
+)
+def test_a_wrong_file_is_refused_in_one_line(tmp_path, name, content, message):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(SquadFormatError, match=message) as caught:
+        main(RowsConfig(str(tmp_path / name), tmp_path / "out.json"))
+    assert "\n" not in str(caught.value)
+    assert not (tmp_path / "out.json").exists()
+
+
+def test_where_nothing_can_be_used_nothing_is_written(tmp_path):
+    with pytest.raises(SquadFormatError, match="no question could be converted"):
+        converted(tmp_path, record(answer="Berlin"))
+    assert not (tmp_path / "out.json").exists()
+
+
+def test_a_folder_without_arrow_files_and_a_missing_library_are_explained(tmp_path):
+    with pytest.raises(SquadFormatError, match=r"no \.arrow files"):
+        main(RowsConfig(str(tmp_path), tmp_path / "out.json"))
+    with pytest.raises(OptionError, match="hub:x"):
+        main(RowsConfig("hub:x", tmp_path / "out.json"))
+
+
+def test_squad_errors_name_the_command(tmp_path):
+    (tmp_path / "a.json").write_text('{"data": [{"question": "x"}]}')
+    with pytest.raises(SquadFormatError, match=r"qa\.data\.convert rows"):
+        read_squad(tmp_path / "a.json")

@@ -20,11 +20,11 @@ from benchmarks.measure.conditions import cores_for
 from benchmarks.measure.models import ModelUnderTest, Run
 from benchmarks.measure.process import Worker
 from benchmarks.results.rows import CPU, Accuracy, Runtime, newest
-from benchmarks.results.stats import score_intervals
 from qa.base.files import write_whole
 from qa.bundles.bundle import Bundle
 from qa.data.metrics import question_scores
 from qa.data.squad import Example, read_predictions
+from qa.evaluation.bootstrap import score_intervals
 from qa.evaluation.predict import answer_text, evaluate_runtime
 from qa.evaluation.threshold import tune_for_bundle
 from qa.runtime.runtimes import Runtime as LoadedRuntime

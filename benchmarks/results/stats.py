@@ -1,19 +1,15 @@
-"""Intervals of scores over articles, of ratios of times over rounds, and Student's t."""
+"""Ratios of times with intervals over rounds, and Student's t."""
 
-from collections.abc import Sequence
 from functools import cache
-from typing import Literal
 
 import numpy as np
 
 from benchmarks.results.rows import Latency
-from qa.evaluation.bootstrap import LEVEL, MIN_ARTICLES, N_RESAMPLES, Interval, intervals, resampled_means
+from qa.evaluation.bootstrap import Interval, intervals
 
 MIN_ROUNDS = (
     5  # even the whole range of fewer rounds holds the median less often than at 95 % (1 - 2 ** (1 - n))
 )
-ENDS = [(1 - LEVEL) / 2, (1 + LEVEL) / 2]
-Resampled = Literal["articles", "questions"]
 # Two-sided 95 % quantiles of Student's t by degrees of freedom; between two of them the larger one, of fewer,
 # is taken.
 T_QUANTILES = {
@@ -29,43 +25,6 @@ T_QUANTILES = {
     20: 2.09,
     30: 2.04,
 }
-
-
-def resampled_scores(
-    scores: np.ndarray, articles: Sequence[str], n_resamples: int = N_RESAMPLES
-) -> tuple[np.ndarray, Resampled]:
-    """Means of draws of whole articles, or of questions where articles are fewer than MIN_ARTICLES: scores
-    (Q, K) -> (R, K)."""
-    names, index = np.unique(articles, return_inverse=True)
-    if len(names) < MIN_ARTICLES:
-        return resampled_means(scores, n_resamples=n_resamples), "questions"
-    columns = [*scores.T, np.ones(len(scores))]
-    sums = np.stack([np.bincount(index, weights=column) for column in columns], axis=1)  # (A, K + 1)
-    drawn = resampled_means(sums, n_resamples=n_resamples)
-    return drawn[:, :-1] / drawn[:, [-1]], "articles"
-
-
-def score_intervals(
-    scores: np.ndarray, articles: Sequence[str], baseline: int | None = None, n_resamples: int = N_RESAMPLES
-) -> tuple[list[Interval], list[Interval | None], Resampled]:
-    """Intervals of K models' mean scores (Q, K) and of their ratios to the model in column `baseline`, draw
-    by draw (paired)."""
-    drawn, over = resampled_scores(scores, articles, n_resamples)
-    means = scores.mean(axis=0)
-    own = [_interval(mean, drawn[:, k]) for k, mean in enumerate(means)]
-    if baseline is None or not (drawn[:, baseline] > 0).all():
-        return own, [None] * len(own), over
-    ratios = drawn / drawn[:, [baseline]]
-    return own, [_interval(mean / means[baseline], ratios[:, k]) for k, mean in enumerate(means)], over
-
-
-def score_interval(scores: np.ndarray, articles: Sequence[str]) -> Interval:
-    """The mean of scores (Q,), or of differences of two models' scores, with its interval."""
-    return score_intervals(scores[:, None], articles)[0][0]
-
-
-def _interval(mean: float, drawn: np.ndarray) -> Interval:
-    return Interval(float(mean), *map(float, np.quantile(drawn, ENDS)))
 
 
 def same_run(one: Latency, other: Latency) -> bool:

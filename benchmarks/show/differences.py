@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchmarks.results.stats import score_interval, t_quantile
+from benchmarks.results.stats import t_quantile
 from benchmarks.show.tables import Table, number, text_table
-from qa.evaluation.bootstrap import LEVEL, N_RESAMPLES, Interval
+from qa.evaluation.bootstrap import LEVEL, N_RESAMPLES, Interval, score_interval
 
 SEED = re.compile(r"-seed(\d+)")
 Scores = Mapping[int | None, np.ndarray]

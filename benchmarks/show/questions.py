@@ -15,7 +15,6 @@ import numpy as np
 
 from benchmarks.measure.accuracy import Answers, answers_path, f1_scores, load_answers
 from benchmarks.results.rows import CPU, AnyResult
-from benchmarks.results.stats import score_intervals
 from benchmarks.show.groups import Entry, Group
 from qa.base.cli import one_line
 from qa.base.errors import OptionError, SquadFormatError
@@ -24,7 +23,7 @@ from qa.base.sampling import evenly
 from qa.data.datasets import EMBEDDED, resolve
 from qa.data.metrics import gold_texts
 from qa.data.squad import Example, read_squad
-from qa.evaluation.bootstrap import Interval
+from qa.evaluation.bootstrap import Interval, score_intervals
 
 SAME_F1 = 1e-6  # points by which a sum of the same scores in another order may differ
 QUESTION_WORDS = ("what", "who", "when", "where", "why", "how", "which")
@@ -196,7 +195,9 @@ def slices(
             articles = [kept.articles[i] for i in chosen]
             found.append(
                 Slice(
-                    name, len(chosen), score_intervals(scores[chosen], articles, None, N_SLICE_RESAMPLES)[0]
+                    name,
+                    len(chosen),
+                    score_intervals(scores[chosen], articles, n_resamples=N_SLICE_RESAMPLES)[0],
                 )
             )
     return found

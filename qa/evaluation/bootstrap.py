@@ -1,24 +1,26 @@
-"""Bootstrap over questions: how far a score, or a difference of two models' scores, moves with the questions
-it was measured on.
+"""Bootstrap intervals of scores, of their differences and of their ratios: percentile intervals (Efron 1979).
 
-Percentile intervals (Efron 1979). Questions are drawn with replacement, the same draws for all models, so a
-difference is taken question by question (paired): what both models find hard then moves neither way.
+Articles, or questions where there are few articles, are drawn with replacement. The draws are the same for
+all models, so differences and ratios are paired: what all models find hard does not widen them.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
 N_RESAMPLES = 10_000
 LEVEL = 0.95
 MIN_ARTICLES = 10
-_CHUNK_COUNTS = 4_000_000  # counts held at a time, some 100 MB with what it takes to make them
+ENDS = [(1 - LEVEL) / 2, (1 + LEVEL) / 2]
+Resampled = Literal["articles", "questions"]
+_CHUNK_COUNTS = 4_000_000  # counts in memory at a time: about 100 MB with intermediate arrays
 
 
 @dataclass(frozen=True)
 class Interval:
-    """A mean, and the interval that holds it at LEVEL."""
+    """Mean with the ends of its interval at LEVEL."""
 
     mean: float
     low: float
@@ -26,12 +28,12 @@ class Interval:
 
     @property
     def holds_zero(self) -> bool:
-        """Whether 0 lies in the interval."""
+        """True when 0 lies in the interval."""
         return self.low <= 0 <= self.high
 
 
 def resampled_means(values: np.ndarray, *, n_resamples: int = N_RESAMPLES, seed: int = 0) -> np.ndarray:
-    """Means of `n_resamples` draws of Q out of Q questions: values (Q,) -> (R,), or (Q, K) -> (R, K).
+    """Return the means of `n_resamples` draws of Q out of Q questions: (Q,) -> (R,), or (Q, K) -> (R, K).
 
     ValueError when there are no questions, or a value is not finite.
     """
@@ -45,26 +47,30 @@ def resampled_means(values: np.ndarray, *, n_resamples: int = N_RESAMPLES, seed:
     for first in range(0, n_resamples, rows_at_once):
         rows = min(rows_at_once, n_resamples - first)
         drawn = rng.integers(0, n, (rows, n)) + n * np.arange(rows)[:, None]
-        counts = np.bincount(drawn.ravel(), minlength=rows * n).reshape(
-            rows, n
-        )  # how often each question was drawn
+        # (rows, Q): how often each question was drawn
+        counts = np.bincount(drawn.ravel(), minlength=rows * n).reshape(rows, n)
         means.append(counts @ values / n)
     return np.concatenate(means)
 
 
 def interval(values: np.ndarray, *, n_resamples: int = N_RESAMPLES, seed: int = 0) -> Interval:
-    """The mean of values (Q,) with its percentile interval."""
-    low, high = np.quantile(
-        resampled_means(values, n_resamples=n_resamples, seed=seed), [(1 - LEVEL) / 2, (1 + LEVEL) / 2]
-    )
-    return Interval(float(np.mean(values)), float(low), float(high))
+    """Return the mean of values (Q,) with its interval."""
+    drawn = resampled_means(values, n_resamples=n_resamples, seed=seed)
+    return _interval(np.mean(values), drawn)
+
+
+def _interval(mean: float, drawn: np.ndarray) -> Interval:
+    low, high = np.quantile(drawn, ENDS)
+    return Interval(float(mean), float(low), float(high))
 
 
 def paired_difference(
     ours: np.ndarray, theirs: np.ndarray, *, n_resamples: int = N_RESAMPLES, seed: int = 0
 ) -> Interval:
-    """Mean of ours - theirs with its interval; both (Q,), of the same questions in the same order. ValueError
-    otherwise."""
+    """Return the mean of ours - theirs with its interval; both (Q,), on the same questions in the same order.
+
+    ValueError when the shapes differ.
+    """
     ours = np.asarray(ours, np.float64)
     theirs = np.asarray(theirs, np.float64)
     if ours.shape != theirs.shape or ours.ndim != 1:
@@ -75,37 +81,50 @@ def paired_difference(
     return interval(ours - theirs, n_resamples=n_resamples, seed=seed)
 
 
-def article_interval(values: np.ndarray, articles: Sequence[str]) -> tuple[float, float] | None:
-    """Ends of the interval of the mean of values (Q,) when whole articles are drawn: questions on one are not
-    independent.
+def intervals(
+    values: np.ndarray, baseline: int | None = None, *, n_resamples: int = N_RESAMPLES
+) -> tuple[list[Interval], list[Interval | None]]:
+    """Return intervals of K models' means, and of their ratios to the model in column `baseline`.
 
-    None with fewer than MIN_ARTICLES, of which an interval would mean little.
+    values: (Q, K), all models on the same questions or rounds. Ratios are None without a baseline, and where
+    a draw leaves it nothing to divide by.
+    """
+    drawn = resampled_means(values, n_resamples=n_resamples)
+    return _mean_intervals(np.mean(values, axis=0), drawn, baseline)
+
+
+def _mean_intervals(
+    means: np.ndarray, drawn: np.ndarray, baseline: int | None
+) -> tuple[list[Interval], list[Interval | None]]:
+    """Return the intervals of means (K,), drawn as (R, K), and of their ratios to `baseline`."""
+    of_means = [_interval(mean, drawn[:, k]) for k, mean in enumerate(means)]
+    if baseline is None or not (drawn[:, baseline] > 0).all():
+        return of_means, [None] * len(of_means)
+    ratios = drawn / drawn[:, [baseline]]
+    return of_means, [_interval(mean / means[baseline], ratios[:, k]) for k, mean in enumerate(means)]
+
+
+def score_intervals(
+    scores: np.ndarray,
+    articles: Sequence[str],
+    baseline: int | None = None,
+    *,
+    n_resamples: int = N_RESAMPLES,
+) -> tuple[list[Interval], list[Interval | None], Resampled]:
+    """Return the `intervals` of K models' scores (Q, K) over articles, and what was drawn.
+
+    Questions on one article are not independent, so whole articles are drawn. With fewer than MIN_ARTICLES an
+    interval over them would mean little, and questions are drawn.
     """
     names, index = np.unique(articles, return_inverse=True)
     if len(names) < MIN_ARTICLES:
-        return None
-    sums = np.stack(
-        [np.bincount(index, weights=values), np.bincount(index)], axis=1
-    )  # (A, 2): of the values, of the questions
-    drawn = resampled_means(sums)
-    low, high = np.quantile(drawn[:, 0] / drawn[:, 1], [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    return float(low), float(high)
+        return *intervals(scores, baseline, n_resamples=n_resamples), "questions"
+    columns = [*scores.T, np.ones(len(scores))]
+    sums = np.stack([np.bincount(index, weights=column) for column in columns], axis=1)  # (A, K + 1)
+    drawn = resampled_means(sums, n_resamples=n_resamples)
+    return *_mean_intervals(scores.mean(axis=0), drawn[:, :-1] / drawn[:, [-1]], baseline), "articles"
 
 
-def intervals(
-    values: np.ndarray, baseline: int | None = None
-) -> tuple[list[Interval], list[Interval | None]]:
-    """Intervals of K models' means, and of their ratios to the mean of the model in column `baseline`.
-
-    Shape: values (Q, K), all models on the same questions: a ratio is taken draw by draw (paired). Ratios are
-    None without a baseline, and where a draw leaves it nothing to divide by.
-    """
-    means = np.mean(values, axis=0)
-    drawn = resampled_means(values)
-    ends = [(1 - LEVEL) / 2, (1 + LEVEL) / 2]
-    found = [Interval(float(m), *map(float, np.quantile(drawn[:, k], ends))) for k, m in enumerate(means)]
-    if baseline is None or not (drawn[:, baseline] > 0).all():
-        return found, [None] * len(found)
-    ratios = drawn / drawn[:, [baseline]]
-    of = means / means[baseline]
-    return found, [Interval(float(r), *map(float, np.quantile(ratios[:, k], ends))) for k, r in enumerate(of)]
+def score_interval(scores: np.ndarray, articles: Sequence[str]) -> Interval:
+    """Return the mean of scores (Q,), or of differences of two models' scores, with its interval."""
+    return score_intervals(scores[:, None], articles)[0][0]

@@ -1,11 +1,8 @@
-"""The scores that a bundle's manifest and card have of it, when questions to score it on were given as it was
-made."""
+"""Scores of a new model, for its manifest and card."""
 
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import numpy as np
@@ -15,15 +12,14 @@ from qa.bundles.manifest import Scores
 from qa.data.datasets import data_reference, resolve
 from qa.data.metrics import question_scores
 from qa.data.squad import Example, read_squad
-from qa.evaluation.bootstrap import article_interval
+from qa.evaluation.bootstrap import score_intervals
 from qa.evaluation.predict import answer_text, evaluate_runtime
 from qa.runtime.runtimes import Runtime
-from qa.text.answers import Prediction
 
 
 @dataclass(frozen=True)
 class EvalData:
-    """Questions to score a model on, and the file they are from."""
+    """Questions to score a model on, and their file."""
 
     file: Path
     examples: list[Example]
@@ -38,23 +34,17 @@ def load_eval(data: str | None) -> EvalData | None:
 
 
 def scores_of(runtime: Runtime, model: ModelFolder, data: EvalData) -> Scores:
-    """Score a model on `data`, for its manifest and card."""
-    scores, predictions = evaluate_runtime(runtime, model, data.examples, progress=sys.stderr.isatty())
-    intervals = score_intervals(data.examples, predictions, model.settings.null_threshold)
-    return msgspec.convert({"data": data_reference(data.file), **scores, **intervals}, Scores)
+    """Score a model on `data`, for its manifest and card.
 
-
-def score_intervals(
-    examples: Sequence[Example], predictions: Sequence[Prediction], null_threshold: float | None
-) -> dict[str, Any]:
-    """n_articles and, where these are enough, exact_interval and f1_interval: [low, high] in percent, at 95
-    %."""
-    articles = [e.title for e in examples]
-    answers = [answer_text(e, p, null_threshold) for e, p in zip(examples, predictions, strict=True)]
-    scores = 100 * np.array(
-        [question_scores(e, answer) for e, answer in zip(examples, answers, strict=True)]
-    )  # (Q, 2)
-    found = {
-        f"{name}_interval": article_interval(scores[:, i], articles) for i, name in enumerate(("exact", "f1"))
-    }
-    return {"n_articles": len(set(articles)), **{name: list(ends) for name, ends in found.items() if ends}}
+    Intervals are there when the data has MIN_ARTICLES articles at least.
+    """
+    metrics, predictions = evaluate_runtime(runtime, model, data.examples, progress=sys.stderr.isatty())
+    threshold = model.settings.null_threshold
+    pairs = zip(data.examples, predictions, strict=True)
+    by_question = [question_scores(e, answer_text(e, p, threshold)) for e, p in pairs]
+    articles = [e.title for e in data.examples]
+    facts = {"data": data_reference(data.file), **metrics, "n_articles": len(set(articles))}
+    (exact, f1), _, resampled = score_intervals(100 * np.array(by_question), articles)  # (Q, 2)
+    if resampled == "articles":
+        facts |= {"exact_interval": (exact.low, exact.high), "f1_interval": (f1.low, f1.high)}
+    return msgspec.convert(facts, Scores)

@@ -23,9 +23,9 @@ from benchmarks.results.rows import (
     read_results,
     sound_results,
 )
-from benchmarks.results.stats import round_ratio, score_interval, score_intervals, speedup, t_quantile
+from benchmarks.results.stats import round_ratio, speedup, t_quantile
 from qa.base.errors import OptionError
-from qa.evaluation.bootstrap import Interval
+from qa.evaluation.bootstrap import Interval, score_interval, score_intervals
 
 
 def some():

@@ -4,7 +4,14 @@ import numpy as np
 import pytest
 
 from qa.evaluation import bootstrap
-from qa.evaluation.bootstrap import article_interval, interval, intervals, paired_difference, resampled_means
+from qa.evaluation.bootstrap import (
+    interval,
+    intervals,
+    paired_difference,
+    resampled_means,
+    score_interval,
+    score_intervals,
+)
 
 
 def test_a_constant_difference_has_an_interval_without_width():
@@ -96,10 +103,11 @@ def test_articles_are_drawn_whole():
     width."""
     values = np.tile([0.0, 1.0], 100).repeat(5)
     articles = [str(i) for i in range(200) for _ in range(5)]
-    low, high = article_interval(values, articles)
+    by_article = score_interval(values, articles)
     by_question = interval(values)
-    assert (high - low) / (by_question.high - by_question.low) == pytest.approx(5**0.5, rel=0.1)
-    assert low < values.mean() < high
+    ratio = (by_article.high - by_article.low) / (by_question.high - by_question.low)
+    assert ratio == pytest.approx(5**0.5, rel=0.1)
+    assert by_article.low < by_article.mean == values.mean() < by_article.high
 
 
 def test_each_question_counts_alike_in_articles_of_any_size():
@@ -107,10 +115,13 @@ def test_each_question_counts_alike_in_articles_of_any_size():
     99, never a mean of articles' means; a draw without the large article gives 0, one of it alone 1."""
     values = np.array([1.0] * 90 + [0.0] * 9)
     articles = ["large"] * 90 + [str(i) for i in range(9)]
-    low, high = article_interval(values, articles)
-    assert low == 0  # the large one is left out in 0.9^10, a third, of the draws
-    assert 0.97 < high <= 1
+    by_article = score_interval(values, articles)
+    assert by_article.low == 0  # the large one is left out in 0.9^10, a third, of the draws
+    assert 0.97 < by_article.high <= 1
 
 
-def test_few_articles_have_no_interval():
-    assert article_interval(np.ones(90), [str(i % 9) for i in range(90)]) is None
+def test_questions_are_drawn_where_articles_are_few():
+    values = np.random.default_rng(5).random((90, 2))
+    articles = [str(i % 9) for i in range(90)]
+    assert score_intervals(values, articles, 0) == (*intervals(values, 0), "questions")
+    assert score_intervals(values, [*articles[1:], "a tenth"], 0)[2] == "articles"

@@ -1,0 +1,102 @@
+"""Typed manifests: their JSON stays, and what is wrong is named."""
+
+import json
+
+import msgspec
+import pytest
+
+from qa.base.errors import BundleError
+from qa.bundles import bundle as bundle_module
+from qa.bundles import shipped
+from qa.bundles.bundle import MANIFEST, new_bundle, open_bundle, read_manifest
+from qa.bundles.manifest import Manifest, to_json
+from qa.text.settings import QASettings
+
+FACTS = {
+    "kind": "pytorch",
+    "precision": "fp32",
+    "stage": "finetune",
+    "parameters": {"total": 7, "without_embeddings": 7},
+}
+SHIPPED = sorted(shipped.FOLDER.glob(f"*/{MANIFEST}"))
+
+
+def write(draft):
+    (draft.path / "model.safetensors").write_bytes(b"weights")
+    QASettings().save(draft.path / "qa.json")
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.parent.name)
+def test_every_key_of_a_shipped_manifest_has_a_field_and_keeps_its_value(path):
+    values = json.loads(path.read_bytes())
+    manifest = read_manifest(path.parent)
+    assert json.loads(json.dumps(msgspec.to_builtins(manifest))) == values
+    for ancestor, given in zip(manifest.ancestors, values.get("ancestors", []), strict=True):
+        assert to_json(msgspec.to_builtins(ancestor)) == to_json(given), "what descendants copy, in its order"
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"parameters": {"total": "7", "without_embeddings": 7}}, "parameters.total"),
+        ({"parameters": {"total": 7}}, "without_embeddings"),
+        ({"ancestors": [{"name": "x", "sha256": "0"}, {"name": "y"}]}, r"ancestors\[1"),
+        ({"scores": {"exact": 1.0}}, "scores"),
+        ({"precision": "int5"}, "precision 'int5'"),
+        ({"kind": "pickle"}, "kind 'pickle'"),
+        ({"files": {"../outside": "0"}}, r"'\.\./outside'"),
+    ],
+)
+def test_an_error_names_the_file_and_the_field(changes, field):
+    text = json.dumps({"format": 1, "files": {}, **FACTS, **changes})
+    with pytest.raises(BundleError, match=rf"^here: not a valid manifest \(.*{field}") as error:
+        Manifest.from_json(text, "here")
+    assert "\n" not in str(error.value)
+
+
+def test_keys_of_a_later_version_are_ignored_on_reading_and_misspelt_ones_refused_on_writing(tmp_path):
+    assert (
+        Manifest.from_json(json.dumps({"format": 1, "files": {}, "later": 1, **FACTS}), "here").parent is None
+    )
+    with (
+        pytest.raises(TypeError, match="trainig_data"),
+        new_bundle(tmp_path / "b", FACTS | {"trainig_data": {}}),
+    ):
+        pytest.fail("the body must not run")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_facts_are_written_in_the_order_given_and_the_draft_gives_back_the_opened_bundle(tmp_path):
+    facts = {"parent": None, **dict(reversed(FACTS.items())), "config": {"seed": 3}}
+    with new_bundle(tmp_path / "b", facts) as draft:
+        write(draft)
+        draft.record(embeddings="pq3")
+    keys = list(json.loads((tmp_path / "b" / MANIFEST).read_text()))
+    assert keys == ["format", *facts, "embeddings", "inputs", "outputs", "files", "versions"]
+    assert draft.bundle == open_bundle(tmp_path / "b")
+
+
+def test_a_manifest_is_read_without_a_look_at_the_weights(tmp_path, monkeypatch):
+    with new_bundle(tmp_path / "b", FACTS) as draft:
+        write(draft)
+    monkeypatch.setattr(bundle_module, "file_sha256", None)
+    assert read_manifest(tmp_path / "b") == draft.bundle.manifest
+    with pytest.raises(BundleError, match="not a finished bundle"):
+        read_manifest(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("kind", "stages", "is_teacher", "is_student"),
+    [
+        ("pytorch", ["finetune"], True, False),
+        ("pytorch", ["average", "finetune", "checkpoint"], True, False),
+        ("pytorch", ["average", "distill", "finetune"], False, True),
+        ("pytorch", ["quantize", "compress", "distill", "finetune"], False, True),
+        ("onnx", ["export", "distill"], False, False),
+    ],
+)
+def test_teachers_learnt_from_gold_answers_only(kind, stages, is_teacher, is_student):
+    ancestors = [{"name": name, "sha256": "0", "stage": name} for name in stages[1:]]
+    values = {"format": 1, "files": {}, **FACTS, "kind": kind, "stage": stages[0], "ancestors": ancestors}
+    manifest = Manifest.from_json(json.dumps(values), "here")
+    assert (manifest.is_teacher, manifest.is_student) == (is_teacher, is_student)

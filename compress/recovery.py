@@ -3,7 +3,8 @@
 import os
 
 from compress.options import RecoveryFlags
-from distill.stage import finished, refuse_unless_resumed, summary
+from distill.resume import RunInputs, finished, refuse_unless_resumed
+from distill.stage import summary
 from qa.base.errors import OptionError
 from qa.bundles.bundle import Bundle
 from qa.bundles.hf_import import open_model
@@ -23,7 +24,7 @@ def finished_before(config: RecoveryFlags, stage: str) -> Bundle | None:
     if not config.target.exists():
         config.check_cache()
         return None
-    bundle = finished(config, config.target)
+    bundle = finished(config.target, RunInputs.of(config, model=config.model, teacher=config.teacher))
     print(summary(bundle))
     return bundle
 

@@ -6,23 +6,16 @@ from typing import Any
 from distill.fine_tuning import finetune
 from distill.prune_plan.importance import sample_windows
 from distill.prune_plan.width import check_narrow, narrow
+from distill.resume import RunInputs, finished, refuse_unless_resumed, work_folder
 from distill.run import DistillConfig
-from distill.stage import (
-    distil,
-    finished,
-    load_splits,
-    refuse_unless_resumed,
-    save_model,
-    summary,
-    to_align,
-    work_folder,
-)
+from distill.stage import distil, load_splits, save_model, summary
 from distill.student import (
     check_same_width,
     copy_head,
     standalone_student,
     student_from_layers,
 )
+from distill.teacher import TeacherBundle
 from qa.base.files import file_sha256
 from qa.bundles.bundle import Bundle, copy_bundle, open_bundle
 from qa.bundles.hf_import import open_model
@@ -71,24 +64,27 @@ def student_for(config: DistillConfig, teacher_model: QAModel, teacher_folder: P
     return student, folder
 
 
+def given_teacher(config: DistillConfig) -> Path | None:
+    """Return the teacher of the options or the shipped one; None where a new one is fine-tuned."""
+    return None if config.teacher_encoder else config.teacher or shipped(TEACHER, "--teacher")
+
+
 def run(config: DistillConfig) -> Bundle:
     """Make teacher and student, print a line about each and return the student's bundle."""
     out = config.out / "student"
     refuse_unless_resumed(config.out, config.resume)
     if out.exists():
-        bundle = finished(
-            config, out, None if config.teacher_encoder else config.teacher or shipped(TEACHER, "--teacher")
-        )
+        bundle = finished(out, RunInputs.of(config, teacher=given_teacher(config)))
         print(summary(bundle))
         return bundle
     config.check_cache()
-    is_new = config.teacher_encoder is not None
-    given = None if is_new else open_model(config.teacher or shipped(TEACHER, "--teacher"), kind="pytorch")
-    splits = load_splits(config.data, config.eval_data, unlabelled=not is_new)
-    if is_new:
+    path = given_teacher(config)
+    given = open_model(path, kind="pytorch") if path else None
+    splits = load_splits(config.data, config.eval_data, unlabelled=given is not None)
+    if given is None:
         check_plan(config)
     teacher = given or finetune(config.teacher_config())
-    copied = None if is_new or config.teacher else config.out / "teacher"
+    copied = None if config.teacher_encoder or config.teacher else config.out / "teacher"
     if copied and copied.exists():
         copy_bundle(teacher.path, copied)  # another model there is said before minutes of work
     teacher_model = QAModel.from_pretrained(teacher.path)
@@ -114,12 +110,11 @@ def run(config: DistillConfig) -> Bundle:
         }
     trainer = distil(
         student,
-        teacher,
+        TeacherBundle(teacher, load_tokenizer(tokenizer), splits.train, teacher_model),
         windows,
         splits.train_file,
         options=config.student_options(),
         weights=config.weights(),
-        aligned=to_align(teacher, load_tokenizer(tokenizer), splits.train),
         cache=config.cache,
         work=work_folder(out),
         name="student",

@@ -1,13 +1,12 @@
-"""The work of python -m distill.logits."""
+"""Steps of `python -m distill.logits`."""
 
 import numpy as np
 from tqdm import tqdm
 
 from distill.logits import LogitsConfig
-from distill.stage import load_splits, load_teacher, to_align
+from distill.stage import load_splits
+from distill.teacher import TeacherBundle
 from distill.training.batches import to_tensors
-from distill.training.precision import resolve_precision
-from distill.training.teacher_logits import TeacherLogits, cache_key
 from distill.training.trainer import make_accelerator
 from qa.bundles.hf_import import open_model
 from qa.text.features import make_windows
@@ -20,10 +19,9 @@ def fill_cache(config: LogitsConfig) -> None:
     tokenizer = student.tokenizer
     examples = load_splits(config.data, None, unlabelled=True).train
     windows = make_windows(examples, tokenizer, student.settings, progress=True)
-    aligned = to_align(teacher, tokenizer, examples)
     accelerator = make_accelerator(config.precision)
-    folder = config.cache / cache_key(teacher, windows, resolve_precision(config.precision), aligned)
-    logits = TeacherLogits(lambda: load_teacher(teacher, windows, aligned), windows, folder, accelerator)
+    reader = TeacherBundle(teacher, tokenizer, examples)
+    logits = reader.logits(windows, config.cache, config.precision, accelerator)
     order = np.argsort([-len(window.input_ids) for window in windows], kind="stable")
     batches = np.array_split(order, -(-len(order) // config.batch_size))
     share = batches[accelerator.process_index :: accelerator.num_processes]
@@ -33,5 +31,6 @@ def fill_cache(config: LogitsConfig) -> None:
             logits(batch, indices)
     accelerator.wait_for_everyone()
     if accelerator.is_main_process:
-        size = sum(file.stat().st_size for file in folder.iterdir()) / 1e6
-        print(f"{folder}: logits of {int(logits.known.sum()):,} of {len(windows):,} windows, {size:.1f} MB")
+        n_known = int(logits.known.sum())
+        size = (logits.known.nbytes + logits.logits.nbytes) / 1e6
+        print(f"{logits.folder}: logits of {n_known:,} of {len(windows):,} windows, {size:.1f} MB")

@@ -5,14 +5,12 @@ from pathlib import Path
 from typing import Any
 
 from distill.finetune import FinetuneConfig
+from distill.resume import RunInputs, finished, refuse_unless_resumed, work_folder
 from distill.stage import (
     disable_attention_dropout,
-    finished,
     fresh_model,
     load_splits,
-    refuse_unless_resumed,
     save_model,
-    work_folder,
 )
 from distill.student import standalone_student, student_from_layers
 from distill.training.objectives import supervised
@@ -88,7 +86,7 @@ def finetune(config: FinetuneConfig) -> Bundle:
     """Fine-tune and save, or take the bundle that an interrupted run has finished."""
     refuse_unless_resumed(config.out, config.resume)
     if config.out.exists():
-        return finished(config, config.out)
+        return finished(config.out, RunInputs.of(config, model=config.model))
     start = starting_point(config)
     splits = load_splits(config.data, config.eval_data)
     windows = make_windows(splits.train, load_tokenizer(start.tokenizer), start.settings, progress=True)

@@ -84,7 +84,8 @@ class FinetuneConfig(TrainingFlags, WindowFlags):
 def main(config: FinetuneConfig) -> Bundle:
     """Fine-tune, print a line about the result and return its bundle."""
     from distill.fine_tuning import finetune
-    from distill.stage import is_first_process, summary
+    from distill.resume import is_first_process
+    from distill.stage import summary
 
     bundle = finetune(config)
     if is_first_process():

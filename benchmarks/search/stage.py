@@ -19,7 +19,9 @@ from benchmarks.show.plots import as_svg
 from compress.product_quantization import token_counts
 from distill.prune_plan.importance import Importance, equal_importance, measure_importance, sample_windows
 from distill.prune_plan.width import cut, width_facts
-from distill.stage import distil, load_splits, save_model, summary, without_autocast, work_folder
+from distill.resume import work_folder
+from distill.stage import distil, load_splits, save_model, summary, without_autocast
+from distill.teacher import TeacherBundle
 from distill.training.options import DistillationWeights, TrainingOptions
 from export.tflite.stage import CALIBRATION_WINDOWS, check_converter, convert_to
 from export.tflite.times import measure
@@ -107,8 +109,17 @@ def recover(
     model.encoder.words.requires_grad_(False)
     options = TrainingOptions(RECOVERY_RATE, 16, 1, seed=seed)
     weights = DistillationWeights(0.1, 4.0, 10.0)
+    teacher = TeacherBundle(parent, parent.tokenizer, [])
     trainer = distil(
-        model, parent, windows, data, options=options, weights=weights, cache=work, work=work, name="recovery"
+        model,
+        teacher,
+        windows,
+        data,
+        options=options,
+        weights=weights,
+        cache=work,
+        work=work,
+        name="recovery",
     )
     trainer.train()
     trainer.finish()

@@ -14,7 +14,9 @@ from compress.prune.method import PruningMethod
 from compress.prune.stage import METHODS, PruneConfig
 from compress.recovery import finished_before, open_with_teacher
 from distill.prune_plan.importance import sample_windows
-from distill.stage import distil, load_splits, save_model, summary, to_align, without_autocast, work_folder
+from distill.resume import work_folder
+from distill.stage import distil, load_splits, save_model, summary, without_autocast
+from distill.teacher import TeacherBundle
 from distill.training.batches import model_inputs, to_tensors
 from qa.bundles.bundle import Bundle
 from qa.models.model import QAModel
@@ -82,12 +84,11 @@ def prune(config: PruneConfig) -> Bundle:
     pruned = method.prune(model, before, windows, parent.settings.max_length, work_folder(out), config.seed)
     trainer = distil(
         model,
-        teacher,
+        TeacherBundle(teacher, parent.tokenizer, splits.train),
         windows,
         splits.train_file,
         options=config.options(),
         weights=config.weights(),
-        aligned=to_align(teacher, parent.tokenizer, splits.train),
         cache=config.cache,
         work=work_folder(out),
         name="recovery",

@@ -8,7 +8,9 @@ from compress.qat.fake_quant import Grid, float_modules, norms_before
 from compress.qat.gptq import round_with_feedback
 from compress.qat.stage import QuantizeAwareConfig
 from compress.recovery import finished_before, open_with_teacher
-from distill.stage import distil, load_splits, save_model, summary, to_align, work_folder
+from distill.resume import work_folder
+from distill.stage import distil, load_splits, save_model, summary
+from distill.teacher import TeacherBundle
 from distill.training.checkpoint import CHECKPOINT
 from qa.bundles.bundle import Bundle
 from qa.models.model import QAModel
@@ -43,12 +45,11 @@ def train(config: QuantizeAwareConfig) -> Bundle:
     if config.epochs > 0:
         trainer = distil(
             model,
-            teacher,
+            TeacherBundle(teacher, parent.tokenizer, splits.train),
             windows,
             splits.train_file,
             options=config.options(),
             weights=config.weights(),
-            aligned=to_align(teacher, parent.tokenizer, splits.train),
             cache=config.cache,
             work=work_folder(out),
             name="quantization",

@@ -89,7 +89,7 @@ class TeacherLogits:
     ) -> None:
         self.load = load
         self.accelerator = accelerator
-        self.keeps = folder is not None
+        self.folder = folder
         if folder is None:
             return
         lengths = np.array([len(w.input_ids) for w in windows])
@@ -113,13 +113,13 @@ class TeacherLogits:
     ) -> tuple[Tensor, Tensor, Sequence[Tensor]]:
         """Start and end logits (B, T), 0 on padding, and the hidden states when wanted, computing only what
         is not known."""
-        if self.keeps and not hidden_states and self.known[indices].all():
+        if self.folder and not hidden_states and self.known[indices].all():
             return *self._read(batch["input_ids"].shape, indices), ()
         with torch.no_grad(), self.accelerator.autocast():
             output = self.teacher(batch, indices, hidden_states)
         start = output["start_logits"]
         end = output["end_logits"]
-        if self.keeps and not hidden_states:
+        if self.folder and not hidden_states:
             self._write(start, end, indices)
         return start, end, output.get("hidden_states", ())
 

@@ -22,7 +22,7 @@ from compress.qat.fake_quant import (
 )
 from compress.qat.gptq import feed_back, input_groups, round_with_feedback
 from compress.qat.stage import QuantizeAwareConfig, main
-from distill.stage import work_folder
+from distill.resume import work_folder
 from distill.training.batches import model_inputs, to_tensors
 from distill.training.checkpoint import CHECKPOINT
 from distill.training.trainer import Trainer

@@ -128,7 +128,7 @@ def test_what_a_stopped_run_had_learnt_is_not_overwritten(make_bundle, small_squ
     checkpoint.write_bytes(b"a night's work")
     with pytest.raises(
         BundleError,
-        match=r"training/t/.*: a stopped run left it; go on with that run by --resume, or remove it",
+        match=r"training/t/.*: left by a stopped run; continue that run with --resume, or remove it",
     ):
         main(config)
     assert checkpoint.read_bytes() == b"a night's work"

@@ -1,0 +1,112 @@
+"""What --resume may continue: a checkpoint, or a finished bundle of the same options, data and models."""
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from distill.training.checkpoint import CHECKPOINT
+from qa.base.errors import BundleError
+from qa.base.files import file_sha256
+from qa.bundles.bundle import MANIFEST, Bundle, open_bundle
+from qa.data.datasets import resolve
+
+# Options that a finished model does not depend on.
+FREE_OPTIONS = ("resume", "cache", "out", "eval_data")
+
+
+@dataclass(frozen=True)
+class RunInputs:
+    """Options and files that decide what a stage makes."""
+
+    options: dict[str, Any]
+    """Values by option, as a manifest records them; of a path only the name, since files count by content."""
+    defaults: dict[str, Any]
+    """Values of options that a bundle does not record, because it is older than they are."""
+    data: str
+    """Training questions, by name or path."""
+    models: dict[str, Path]
+    """Bundles that were given, by option."""
+
+    @classmethod
+    def of(cls, config: Any, **models: Path | str | None) -> "RunInputs":
+        """Collect them from a stage's options and the models that it starts from."""
+        options = {name: value for name, value in asdict(config).items() if name not in FREE_OPTIONS}
+        defaults = {name: getattr(type(config), name, None) for name in options}
+        bundles = {name: Path(path) for name, path in models.items() if path and _is_bundle(Path(path))}
+        return cls(_recorded(options), _recorded(defaults), config.data, bundles)
+
+    def check(self, bundle: Bundle) -> None:
+        """Raise BundleError, naming the first difference, unless `bundle` was made of the same inputs."""
+        made_with = self.defaults | _recorded(bundle.manifest.config or {})
+        for name, value in self.options.items():
+            if made_with[name] != value:
+                flag = "--" + name.replace("_", "-")
+                raise BundleError(
+                    f"{bundle.path}: made with {flag} {made_with[name]}, not {value}; choose another --out"
+                )
+        data_sha256 = file_sha256(resolve(self.data, "train"))
+        training_data = bundle.manifest.training_data
+        if training_data is None or training_data.sha256 != data_sha256:
+            raise BundleError(
+                f"{bundle.path}: made of another --data than {self.data} is now; choose another --out"
+            )
+        made_of = {ancestor.sha256 for ancestor in bundle.manifest.ancestors}
+        if bundle.manifest.teacher is not None:
+            made_of.add(bundle.manifest.teacher.sha256)
+        for name, path in self.models.items():
+            if file_sha256(path / MANIFEST) not in made_of:
+                raise BundleError(
+                    f"{bundle.path}: made of another --{name} than {path} is now; choose another --out"
+                )
+
+
+def _is_bundle(path: Path) -> bool:
+    return (path / MANIFEST).is_file()
+
+
+def _recorded(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return options as JSON has them, of paths only the name."""
+    values = json.loads(json.dumps(options, default=str))
+    return {
+        name: Path(value).name if isinstance(value, str) and "/" in value else value
+        for name, value in values.items()
+    }
+
+
+def finished(out: Path, inputs: RunInputs) -> Bundle:
+    """Return the bundle `out` of an interrupted run, after `RunInputs.check`, without its checkpoint."""
+    bundle = open_bundle(out, kind="pytorch")
+    inputs.check(bundle)
+    checkpoint = work_folder(out) / CHECKPOINT
+    checkpoint.unlink(missing_ok=True)  # of a run that was killed once the bundle was there
+    return bundle
+
+
+def refuse_unless_resumed(out: Path, resume: bool) -> None:
+    """Raise BundleError when `out` or a checkpoint of it exists and the run is not resumed."""
+    # Only the first process looks: by the time the others do, it may have made the folder itself.
+    if resume or not is_first_process():
+        return
+    if out.exists():
+        raise BundleError(
+            f"{out}: exists already; choose another --out, remove it, or continue with --resume"
+        )
+    checkpoint = work_folder(out) / CHECKPOINT
+    if checkpoint.is_file():
+        raise BundleError(
+            f"{checkpoint}: left by a stopped run; continue that run with --resume, or remove it to "
+            "begin again"
+        )
+
+
+def work_folder(out: Path) -> Path:
+    """Return the folder of the checkpoint and the curves of the bundle `out`."""
+    return out.parent / "training" / out.name
+
+
+def is_first_process() -> bool:
+    """Return True in torchrun's first process and in a process on its own, before anything is set up."""
+    return os.environ.get("RANK", "0") == "0"

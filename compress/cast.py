@@ -1,10 +1,9 @@
-"""Store a PyTorch bundle in fewer bytes: its weights in fp16, or its matrices in int8 rows. It is opened in
-fp32 as ever.
+"""Cast a PyTorch bundle to fewer bytes: weights in fp16, or matrices in int8 rows.
 
     python -m compress.cast --model runs/demo/student --weights int8-weights
 
-For passing a model on: it can be asked, trained, cut and exported as the one it was made of. No export gets
-smaller by it. Of a model that was trained on the int8 grid (compress.qat.stage) int8 keeps the very integers.
+The bundle is opened in fp32 and can be asked, trained, pruned and exported like its parent; it is smaller to
+download. Exports do not get smaller. After int8 QAT (compress.qat) int8 keeps exactly the trained integers.
 """
 
 from dataclasses import dataclass
@@ -20,30 +19,32 @@ from qa.bundles.manifest import QAT
 from qa.evaluation.scores import load_eval
 from qa.formats.precision import PRECISIONS
 
-STORED = tuple(
+CAST_PRECISIONS = tuple(
     name for name, precision in PRECISIONS.items() if name != "fp32" and "pytorch" in precision.meaning
 )
 
 
 @dataclass(frozen=True)
-class StoreConfig:
-    """Store a PyTorch bundle in fewer bytes."""
+class CastConfig:
+    """Cast a PyTorch bundle to fewer bytes."""
 
     model: Path
     """PyTorch bundle, or a transformers checkpoint (folder or hub name); it is left as it is."""
     out: Path | None = None
     """Bundle to create; by default beside the model, named <model>-<weights>."""
-    weights: Annotated[str, arg(help=f"{' or '.join(STORED)}.")] = "int8-weights"
+    weights: Annotated[str, arg(help=f"{' or '.join(CAST_PRECISIONS)}.")] = "int8-weights"
     eval_data: str | None = None
     """Questions to score the result on, for its card: embedded, squad, squad_v2, or a SQuAD JSON file."""
 
     def __post_init__(self) -> None:
-        check_option(self.weights in STORED, "--weights", self.weights, f"one of {', '.join(STORED)}")
+        check_option(
+            self.weights in CAST_PRECISIONS, "--weights", self.weights, f"one of {', '.join(CAST_PRECISIONS)}"
+        )
 
 
-def main(config: StoreConfig) -> Bundle:
-    """Open the parent, save it again; prints both sizes."""
-    from compress.qat.fake_quant import grid_columns
+def main(config: CastConfig) -> Bundle:
+    """Open the parent, save it again and print both sizes."""
+    from compress.qat.fake_quant import column_factors
     from distill.derive import derive
     from qa.models.model import QAModel
 
@@ -56,7 +57,7 @@ def main(config: StoreConfig) -> Bundle:
     facts = parent.manifest.facts_of_model() | {"precision": config.weights}
     if is_qat:
         facts["grid"] = parent.manifest.qat
-    columns = grid_columns(model) if is_qat else None
+    columns = column_factors(model) if is_qat else None
     bundle = derive(model, out, parent, facts, columns, eval_data)
     sizes = [b.weights.stat().st_size / 1e6 for b in (parent, bundle)]
     print(f"{out}: weights stored as {config.weights}, {sizes[0]:.1f} -> {sizes[1]:.1f} MB")

@@ -18,7 +18,7 @@ from qa.formats.precision import GROUP_SIZES
 
 
 @dataclass(frozen=True)
-class TablesConfig:
+class EmbeddingsConfig:
     """Compress a model's word table by product quantization."""
 
     model: Path
@@ -40,7 +40,7 @@ class TablesConfig:
         )
 
 
-def main(config: TablesConfig) -> Bundle:
+def main(config: EmbeddingsConfig) -> Bundle:
     """Open the parent, compress its word table, save."""
     from compress.product_quantization import compress_words, token_counts
     from distill.derive import derive

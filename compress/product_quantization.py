@@ -12,7 +12,7 @@ from qa.data.datasets import EMBEDDED, resolve
 from qa.data.squad import read_squad
 from qa.formats.precision import GROUP_SIZES
 from qa.models.model import QAModel
-from qa.models.word_table import FIRST_CODE, N_ENTRIES, ProductQuantizedEmbedding
+from qa.models.quantized_embedding import CODEBOOK_SIZE, FIRST_CODE, ProductQuantizedEmbedding
 from qa.text.features import make_windows
 
 ROUNDS = 12  # of k-means
@@ -71,7 +71,7 @@ def k_means(points: np.ndarray, weights: np.ndarray, seed: int) -> tuple[np.ndar
     centres."""
     random = np.random.default_rng(seed)
     share = weights / weights.sum()
-    n_centres = min(N_ENTRIES, len(points))
+    n_centres = min(CODEBOOK_SIZE, len(points))
     centres = points[random.choice(len(points), n_centres, replace=False, p=share)]
     for _ in range(ROUNDS):
         nearest = nearest_centres(points, centres)

@@ -5,7 +5,7 @@ from typing import Any
 
 from distill.fine_tuning import finetune
 from distill.prune_plan.importance import sample_windows
-from distill.prune_plan.width import check_narrow, narrow
+from distill.prune_plan.plan import check_pruning, prune_by_importance
 from distill.resume import RunInputs, finished, refuse_unless_resumed, work_folder
 from distill.run import DistillConfig
 from distill.stage import distil, load_splits, save_model, summary
@@ -39,8 +39,8 @@ def check_plan(config: DistillConfig) -> None:
     settings = config.window_settings(QASettings())
     teacher.check_windows(settings)
     student, _ = student_for(config, teacher, folder)
-    if config.cuts_width:
-        check_narrow(student, settings.max_length, config, INSTEAD_OF_WIDTH)
+    if config.prunes:
+        check_pruning(student, settings.max_length, config, INSTEAD_OF_WIDTH)
     student.check_windows(settings)
     check_same_width(teacher, student, config.hidden_weight)
 
@@ -91,13 +91,13 @@ def run(config: DistillConfig) -> Bundle:
     student, tokenizer = student_for(config, teacher_model, teacher.path)
     settings = config.window_settings(teacher.settings)
     student.check_windows(settings)
-    if config.cuts_width:
-        check_narrow(student, settings.max_length, config, INSTEAD_OF_WIDTH)
+    if config.prunes:
+        check_pruning(student, settings.max_length, config, INSTEAD_OF_WIDTH)
     windows = make_windows(splits.train, load_tokenizer(tokenizer), settings, progress=True)
     facts: dict[str, Any] = {}
-    if config.cuts_width:
+    if config.prunes:
         sample = sample_windows(windows, config.importance_windows, config.seed)
-        cut = narrow(
+        cut = prune_by_importance(
             student, teacher_model, sample, config, max_length=settings.max_length, work=work_folder(out)
         )
         facts = {"width": cut}

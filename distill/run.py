@@ -14,7 +14,7 @@ from tyro.conf import arg
 
 from distill.finetune import FinetuneConfig
 from distill.options import DistillationFlags, TrainingFlags, WindowFlags
-from distill.prune_plan.options import WidthFlags
+from distill.prune_plan.options import PruningFlags
 from distill.recipes import RECIPES, find_recipe
 from distill.training.options import TrainingOptions
 from qa.base.cli import check_option, run_command
@@ -31,7 +31,7 @@ student is cut from the teacher."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class DistillConfig(DistillationFlags, WindowFlags, WidthFlags):
+class DistillConfig(DistillationFlags, WindowFlags, PruningFlags):
     """Distil a teacher into a smaller student."""
 
     out: Path = Path("runs/demo")
@@ -76,7 +76,7 @@ class DistillConfig(DistillationFlags, WindowFlags, WidthFlags):
         check_option(
             not both, "--student-layers", self.student_layers, "left out when --student-encoder is given"
         )
-        self.check_width()
+        self.check_pruning_flags()
         self.check_teacher()
         for flag, value in (
             ("--student-encoder", self.student_encoder),
@@ -120,7 +120,7 @@ class DistillConfig(DistillationFlags, WindowFlags, WidthFlags):
                 )
 
     @property
-    def cuts_width(self) -> bool:
+    def prunes(self) -> bool:
         """Whether the student is the teacher with fewer heads and neurons."""
         return self.student_encoder is None and self.student_layers is None
 

@@ -21,7 +21,7 @@ from compress.scales import least_squares_bounds
 from qa.base.errors import OptionError
 from qa.formats.precision import GROUP_SIZES, INTEGER_BITS, TABLE_FORMS
 from qa.models.model import QAModel
-from qa.models.word_table import ProductQuantizedEmbedding
+from qa.models.quantized_embedding import ProductQuantizedEmbedding
 
 
 class Int8Rows(nn.Module):

@@ -62,11 +62,11 @@ $(OUT)/student/$(MADE): | $(RELEASED)/teacher/$(MADE)
 $(OUT)/student-pq3/$(MADE): | $(OUT)/student/$(MADE)
 	$(RUN) -m compress.embeddings --model $(OUT)/student --embeddings pq3 --data $(TRAIN)
 
-$(OUT)/student-pq3-grid-int8/$(MADE): | $(OUT)/student-pq3/$(MADE)
+$(OUT)/student-pq3-qat-int8/$(MADE): | $(OUT)/student-pq3/$(MADE)
 	$(RUN) -m compress.qat --model $(OUT)/student-pq3 --teacher $(RELEASED)/teacher --quantize int8 --data $(TRAIN) --eval-data $(DEV) --learning-rate 1e-4 --batch-size 32 --epochs 1.5 --resume
 
-$(RELEASED)/student/$(MADE): | $(OUT)/student-pq3-grid-int8/$(MADE)
-	$(RUN) -m compress.cast --model $(OUT)/student-pq3-grid-int8 --weights int8-weights --eval-data $(DEV) --out $(RELEASED)/student
+$(RELEASED)/student/$(MADE): | $(OUT)/student-pq3-qat-int8/$(MADE)
+	$(RUN) -m compress.cast --model $(OUT)/student-pq3-qat-int8 --weights int8-weights --eval-data $(DEV) --out $(RELEASED)/student
 
 $(RELEASED)/student-tflite-int8/$(MADE): | $(RELEASED)/student/$(MADE)
 	$(RUN) -m export.tflite --model $(RELEASED)/student --quantize int8 --eval-data $(DEV) --out $(RELEASED)/student-tflite-int8
@@ -88,11 +88,11 @@ $(OUT)/teacher-mpnet/$(MADE): | $(OUT)/mpnet-base/model.safetensors
 $(OUT)/small/$(MADE): | $(OUT)/student/$(MADE)
 	$(RUN) -m compress.embeddings --model $(OUT)/student --embeddings pq4 --data $(TRAIN) --out $(OUT)/small
 
-$(OUT)/small-grid-int4/$(MADE): | $(OUT)/small/$(MADE)
+$(OUT)/small-qat-int4/$(MADE): | $(OUT)/small/$(MADE)
 	$(RUN) -m compress.qat --model $(OUT)/small --teacher $(RELEASED)/teacher --quantize int4 --data $(TRAIN) --eval-data $(DEV) --resume
 
-$(OUT)/small-grid-int4-tflite-int4/$(MADE): | $(OUT)/small-grid-int4/$(MADE)
-	$(RUN) -m export.tflite --model $(OUT)/small-grid-int4 --quantize int4
+$(OUT)/small-qat-int4-tflite-int4/$(MADE): | $(OUT)/small-qat-int4/$(MADE)
+	$(RUN) -m export.tflite --model $(OUT)/small-qat-int4 --quantize int4
 
 $(OUT)/%-tflite-fp32/$(MADE): | $(OUT)/%/$(MADE)
 	$(RUN) -m export.tflite --model $(OUT)/$*
@@ -112,8 +112,8 @@ $(OUT)/%-onnx-int8/$(MADE): | $(OUT)/%/$(MADE)
 FAMILY := $(RELEASED)/teacher $(RELEASED)/student $(OUT)/student-onnx-int8 $(RELEASED)/student-tflite-int8
 # The fp32 models that the released ones were cast from.
 TEACHERS := $(foreach form,onnx-fp32 onnx-int8 tflite-fp32 tflite-fp16 tflite-int8,teacher-mean-$(form))
-STUDENTS := $(foreach form,onnx-fp32 tflite-fp32 tflite-fp16,student-pq3-grid-int8-$(form))
-FORMS := $(TEACHERS:%=$(OUT)/%) $(STUDENTS:%=$(OUT)/%) $(OUT)/small-grid-int4-tflite-int4
+STUDENTS := $(foreach form,onnx-fp32 tflite-fp32 tflite-fp16,student-pq3-qat-int8-$(form))
+FORMS := $(TEACHERS:%=$(OUT)/%) $(STUDENTS:%=$(OUT)/%) $(OUT)/small-qat-int4-tflite-int4
 COMPARE := $(RUN) benchmarks/compare.py
 INTO := --baseline $(RELEASED)/teacher --rows $(OUT)/rows.jsonl
 

@@ -128,7 +128,7 @@ def test_a_step_starts_from_what_an_earlier_one_made(steps):
         kind = module.removeprefix("export.")
         suffix = {
             "export": f"{kind}-{given.get('--quantize', 'fp32')}",
-            "compress": given.get("--embeddings") or f"grid-{given.get('--quantize')}",
+            "compress": given.get("--embeddings") or f"qat-{given.get('--quantize')}",
         }.get(module.split(".")[0])
         out = given.get("--out", f"{given.get('--model')}-{suffix}")
         made.add(f"{out}/student" if module == "distill.run" else out)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from benchmarks.show.plots import Plot, Point
-from distill.prune_plan.allocation import Target, Width, best_within, between_layers
+from distill.prune_plan.allocation import PruningPlan, Target, best_within, between_layers
 from distill.prune_plan.costs import UnitCosts, file_costs
 from distill.prune_plan.importance import Importance
 from qa.base.cli import check_option
@@ -37,7 +37,7 @@ class Form:
 class Trial:
     """A width that is worth trying, and the predicted MB of its forms near the target."""
 
-    width: Width
+    width: PruningPlan
     forms: dict[Form, float]
 
     @property
@@ -107,7 +107,7 @@ def trials(
     return found
 
 
-def cost_of(width: Width, costs: UnitCosts) -> float:
+def cost_of(width: PruningPlan, costs: UnitCosts) -> float:
     """What a model of this width costs."""
     heads, neurons = (sum(map(len, kept)) for kept in (width.heads, width.neurons))
     return costs.rest + costs.head * heads + costs.neuron * neurons

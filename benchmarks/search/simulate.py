@@ -12,14 +12,14 @@ import torch
 from torch import nn
 from torch.nn.utils import parametrize
 
-from compress.qat.fake_quant import Grid, norms_before
+from compress.qat.fake_quant import FakeQuantizer, norms_before
 from export.embeddings import Int8Codebooks, store_words
 from qa.data.metrics import question_scores
 from qa.data.squad import Example
 from qa.evaluation.predict import answer_text, predict, score
 from qa.formats.precision import TABLE_FORMS
 from qa.models.model import QAModel
-from qa.models.word_table import ProductQuantizedEmbedding
+from qa.models.quantized_embedding import ProductQuantizedEmbedding
 from qa.runtime.runtimes import TorchRuntime, available_cores, run_windows
 from qa.text.features import Window
 from qa.text.settings import QASettings
@@ -53,7 +53,7 @@ def simulated(model: QAModel, precision: str, words: nn.Module) -> QAModel:
     """A copy that rounds its Linears and what they are given as `precision` does, and looks words up in a
     stored form."""
     copied = copy.deepcopy(model).eval()
-    Grid(copied, precision, norms_before(copied))
+    FakeQuantizer(copied, precision, norms_before(copied))
     copied.encoder.set_words(words)
     return copied
 

@@ -18,7 +18,7 @@ from benchmarks.search.simulate import as_trained, f1_scores, known_forms, simul
 from benchmarks.show.plots import as_svg
 from compress.product_quantization import token_counts
 from distill.prune_plan.importance import Importance, equal_importance, measure_importance, sample_windows
-from distill.prune_plan.width import cut, width_facts
+from distill.prune_plan.plan import plan_facts, prune_to
 from distill.resume import work_folder
 from distill.stage import distil, load_splits, save_model, summary, without_autocast
 from distill.teacher import TeacherBundle
@@ -165,7 +165,7 @@ def main(config: SearchConfig) -> Bundle:
             "width {} of {}: {} heads, {} neurons".format(number, len(tried), *trial.counts), file=sys.stderr
         )
         narrow = copy.deepcopy(model)
-        cut(narrow, trial.width)
+        prune_to(narrow, trial.width)
         if sample and narrow.count_parameters() != model.count_parameters():
             narrow = recover(narrow, parent, sample, on.data, folder / f"width-{number}", config.seed)
         models.append(narrow)
@@ -214,7 +214,7 @@ def save(
     if trained is not None:
         model.encoder.set_words(trained)
         facts["embeddings"] = best.form.embeddings
-    pruning = width_facts(importance, best.trial.width, IMPORTANCE_WINDOWS)
+    pruning = plan_facts(importance, best.trial.width, IMPORTANCE_WINDOWS)
     return save_model(
         model,
         out,

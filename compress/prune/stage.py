@@ -6,7 +6,7 @@ from typing import Annotated, NamedTuple
 from tyro.conf import arg
 
 from compress.options import RecoveryFlags
-from distill.prune_plan.options import WidthFlags
+from distill.prune_plan.options import PruningFlags
 from qa.base.cli import check_option
 from qa.bundles.bundle import Bundle
 
@@ -45,7 +45,7 @@ class MagnitudeFlags:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PruneConfig(RecoveryFlags, WidthFlags, MagnitudeFlags):
+class PruneConfig(RecoveryFlags, PruningFlags, MagnitudeFlags):
     """Prune a model and let it recover against its teacher."""
 
     method: Annotated[str, arg(help=METHOD_HELP)] = "structured"
@@ -56,7 +56,7 @@ class PruneConfig(RecoveryFlags, WidthFlags, MagnitudeFlags):
 
     def __post_init__(self) -> None:
         check_option(self.method in METHODS, "--method", self.method, f"one of {', '.join(METHODS)}")
-        self.check_width()
+        self.check_pruning_flags()
         self.check_magnitude()
         self.options()
         self.weights()

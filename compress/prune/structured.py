@@ -7,13 +7,13 @@ from typing import Any
 
 from compress.prune.method import PruningMethod
 from distill.prune_plan.importance import sample_windows
-from distill.prune_plan.options import WidthFlags
-from distill.prune_plan.width import check_narrow, narrow
+from distill.prune_plan.options import PruningFlags
+from distill.prune_plan.plan import check_pruning, prune_by_importance
 from qa.models.model import QAModel
 from qa.text.features import Window
 
 
-class Structured(PruningMethod[WidthFlags]):
+class Structured(PruningMethod[PruningFlags]):
     """Removes the least important heads and neurons before recovery."""
 
     def depends_on(self) -> tuple[Any, ...]:
@@ -23,7 +23,7 @@ class Structured(PruningMethod[WidthFlags]):
 
     def check(self, model: QAModel, max_length: int) -> None:
         """OptionError for a model that has no such heads and neurons, or none to spare."""
-        check_narrow(model, max_length, self.flags, "--method magnitude works")
+        check_pruning(model, max_length, self.flags, "--method magnitude works")
 
     def prune(
         self,
@@ -36,7 +36,7 @@ class Structured(PruningMethod[WidthFlags]):
     ) -> dict[str, Any]:
         """Cut it in width by importance on some of the windows."""
         sample = sample_windows(windows, self.flags.importance_windows, seed)
-        return narrow(model, before, sample, self.flags, max_length=max_length, work=work)
+        return prune_by_importance(model, before, sample, self.flags, max_length=max_length, work=work)
 
     def report(self, before: QAModel, after: QAModel) -> str:
         """How many parameters are left."""

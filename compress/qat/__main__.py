@@ -1,13 +1,12 @@
-"""Train a finished model on the grid of integers that its int8 or int4 export computes with, against its
-teacher.
+"""Train a model for its int8 or int4 export (quantization-aware training), against its teacher.
 
-Linears are first rounded with error feedback (compress.qat.gptq); --epochs 0 leaves it at that. Then the
-model learns, its weights and activations rounded in every step as LiteRT rounds them
-(compress.qat.fake_quant). The result is an ordinary PyTorch bundle whose weights lie on the grid, and the
-TFLite export to that precision stores just these integers, or fails.
+Linears are first rounded with error feedback (compress.qat.gptq); --epochs 0 stops there. Then the model
+trains with its weights and activations rounded in every step as LiteRT rounds them
+(compress.qat.fake_quant). The result is an ordinary PyTorch bundle with rounded weights. Its TFLite export in
+that precision stores exactly these integers, or fails.
 
     python -m compress.qat --model runs/demo/student-pruned --teacher runs/demo/teacher --quantize int4
-    python -m export.tflite --model runs/demo/student-pruned-grid-int4 --quantize int4
+    python -m export.tflite --model runs/demo/student-pruned-qat-int4 --quantize int4
 """
 
 from compress.qat.stage import main

@@ -1,9 +1,9 @@
-"""Rounding with error feedback: what one weight loses to rounding, those not yet rounded make up for (GPTQ,
-Frantar et al. 2022).
+"""GPTQ: rounding with error feedback (Frantar et al. 2022).
 
-Linears are taken in the order in which the model computes them, each against the inputs that it will see,
-which come from rounded Linears before. It aims at the outputs of the model before rounding: what those inputs
-have lost is made up for as well, by least squares, and what remains on average goes into the bias.
+Weights that are not yet rounded make up for the error of each rounded one. Linears are rounded in the order
+in which the model computes them, each for the inputs that rounded Linears before it give. The aim is the
+output of the model before rounding: least squares also make up for the error of those inputs, and the mean
+error that remains goes into the bias.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 from tqdm import tqdm
 
-from compress.qat.fake_quant import Grid, GridLinear, row_scales, steps_of
+from compress.qat.fake_quant import FakeQuantizer, QuantizedLinear, qmax, row_scales
 from qa.models.model import QAModel
 from qa.text.features import Window, collate
 
@@ -22,18 +22,16 @@ BLOCK = 128
 
 
 def unpadded(window: Window) -> dict[str, Tensor]:
-    """A model's inputs for a window as long as it is: padding would count as much as words."""
+    """Return a model's inputs for a window without padding, which would count as much as words."""
     return {name: torch.from_numpy(array) for name, array in collate([window]).items()}
 
 
-class _AllSeen(Exception):
-    """What comes after is not needed."""
+class _Captured(Exception):
+    """Stops the forward pass once inputs are captured."""
 
 
 def input_groups(model: QAModel, window: Window) -> list[tuple[list[str], int]]:
-    """(names, calls) of the Linears that share an input, in the order in which the model first computes
-    them.
-    """
+    """Return (names, calls) of the Linears that share an input, in the order of their first call."""
     calls: dict[str, list[Tensor]] = {}
     linears = {module: name for name, module in model.named_modules() if isinstance(module, nn.Linear)}
     handles = [
@@ -53,26 +51,26 @@ def input_groups(model: QAModel, window: Window) -> list[tuple[list[str], int]]:
 
 
 def inputs_of(model: QAModel, name: str, n_calls: int, window: Window) -> Tensor:
-    """All that a Linear is given for one window, (N, C); the model is run no further than its last call."""
-    seen: list[Tensor] = []
+    """Return all inputs of a Linear for one window, (N, C); the model runs no further than its last call."""
+    inputs: list[Tensor] = []
 
     def keep(module: nn.Module, args: tuple[Tensor, ...]) -> None:
-        seen.append(args[0].flatten(0, -2))
-        if len(seen) == n_calls:
-            raise _AllSeen
+        inputs.append(args[0].flatten(0, -2))
+        if len(inputs) == n_calls:
+            raise _Captured
 
     handle = model.get_submodule(name).register_forward_pre_hook(keep)
-    with suppress(_AllSeen), torch.no_grad():
+    with suppress(_Captured), torch.no_grad():
         model(**unpadded(window))
     handle.remove()
-    return torch.cat(seen)
+    return torch.cat(inputs)
 
 
-def feed_back(weight: Tensor, moment: Tensor, scale: Tensor, steps: int) -> Tensor:
-    """The values (R, C) whose rounding to multiples of `scale` (R, 1) is the result: of each column, the
-    weight and all it makes up for.
+def gptq_round(weight: Tensor, moment: Tensor, scale: Tensor, largest_integer: int) -> Tensor:
+    """Return values (R, C) that round to the result: each column's weight with the errors it makes up for.
 
-    `moment` (C, C) is the inputs' second moment. Columns with the largest inputs are rounded first.
+    They round to multiples of `scale` (R, 1). `moment` (C, C) is the inputs' second moment. Columns with the
+    largest inputs are rounded first.
     """
     order = moment.diagonal().argsort(descending=True)
     weight = weight.double()[:, order]
@@ -84,60 +82,64 @@ def feed_back(weight: Tensor, moment: Tensor, scale: Tensor, steps: int) -> Tens
         errors = torch.zeros(len(weight), last - first, dtype=weight.dtype)
         for column in range(first, last):
             value = weight[:, column]
-            rounded = (value / scale).round().clamp(-steps, steps) * scale
-            errors[:, column - first] = error = (value - rounded) / upper[column, column]
+            rounded = (value / scale).round().clamp(-largest_integer, largest_integer) * scale
+            error = (value - rounded) / upper[column, column]
+            errors[:, column - first] = error
             weight[:, column + 1 : last] -= error[:, None] * upper[column, column + 1 : last]
         weight[:, last:] -= errors @ upper[first:last, last:]
     return weight[:, order.argsort()].float()
 
 
-def round_with_feedback(model: QAModel, grid: Grid, reference: QAModel, windows: Sequence[Window]) -> None:
-    """Change the weights under the `grid` of `model`, in place, so that they round with error feedback.
+def round_with_feedback(
+    model: QAModel, quantizer: FakeQuantizer, reference: QAModel, windows: Sequence[Window]
+) -> None:
+    """Change the weights of `model` in place, so that its `quantizer` rounds them with error feedback.
 
-    `reference` is the same model without a grid. Weights stay within half a step of what they round to, as
-    training likes them.
+    `reference` is the same model in float. Weights stay within half a step of their rounded values, as
+    training needs.
     """
     for names, n_calls in tqdm(input_groups(reference, windows[0]), desc="error feedback", unit="input"):
-        n_inputs = grid.linears[names[0]].linear.in_features
+        n_inputs = quantizer.linears[names[0]].linear.in_features
         moments = torch.zeros(n_inputs + 1, 2 * n_inputs + 1, dtype=torch.float64)
         for window in windows:
-            seen = inputs_of(model, names[0], n_calls, window)
-            lost = inputs_of(reference, names[0], n_calls, window) - seen
-            ones = seen.new_ones(len(seen), 1)
-            moments += torch.cat([seen, ones], 1).T @ torch.cat([seen, lost, ones], 1)
+            inputs = inputs_of(model, names[0], n_calls, window)
+            lost = inputs_of(reference, names[0], n_calls, window) - inputs
+            ones = inputs.new_ones(len(inputs), 1)
+            moments += torch.cat([inputs, ones], 1).T @ torch.cat([inputs, lost, ones], 1)
         for name in names:
-            _round_linear(grid.linears[name], moments)
+            _round_linear(quantizer.linears[name], moments)
 
 
-def _round_linear(part: GridLinear, moments: Tensor) -> None:
-    """`moments` (C + 1, 2 C + 1): of inputs and a one, with inputs, what they have lost, and a one."""
+def _round_linear(part: QuantizedLinear, moments: Tensor) -> None:
+    """Round one Linear; `moments` (C + 1, 2 C + 1): inputs and a one by inputs, their losses and a one."""
     n_inputs = len(moments) - 1
     n = moments[-1, -1]
     bias = part.linear.bias
     if n < 2 or not moments[:-1, :n_inputs].diagonal().any():
-        return  # nothing is known of what it is given
+        return  # its inputs are not known
     moment = moments[:-1, :n_inputs]
     with_lost = moments[:-1, n_inputs:-1]
     mean = moments[:-1, -1] / n
     mean_lost = moments[-1, n_inputs:-1] / n
-    if bias is not None:  # which takes care of the means
+    if bias is not None:  # the bias takes care of the means
         moment = moment - n * mean[:, None] * mean
         with_lost = with_lost - n * mean[:, None] * mean_lost
     weight = part.original.detach().double()
-    stored = part.grid.scaled(part.original.detach())
-    steps = steps_of(part.grid.bits)
-    factors = torch.ones(n_inputs) if part.grid.factors is None else part.grid.factors
+    stored = part.quantizer.scaled(part.original.detach())
+    largest_integer = qmax(part.quantizer.bits)
+    factors = torch.ones(n_inputs) if part.quantizer.factors is None else part.quantizer.factors
     moment = moment / (factors[:, None] * factors)
     with_lost = with_lost / factors[:, None]
     moment = moment + DAMPING * moment.diagonal().mean() * torch.eye(n_inputs, dtype=moment.dtype)
-    scale = row_scales(stored, steps, part.grid.bound)
+    scale = row_scales(stored, largest_integer, part.quantizer.clip)
+    limit = largest_integer * scale
     aim = stored + torch.linalg.solve(moment, with_lost @ weight.T).T
-    values = feed_back(aim, moment, scale, steps).clamp_(-steps * scale, steps * scale)
-    # this one keeps its row's scale
+    values = gptq_round(aim, moment, scale, largest_integer).clamp_(-limit, limit)
+    # The largest value keeps its row's scale; a row of zeros stays one.
     rows = torch.arange(len(values))
     largest = values.abs().argmax(1)
-    kept = torch.where(stored.abs().amax(1) > 0, steps * scale[:, 0], 0)  # a row of zeros stays one
-    values[rows, largest] = torch.copysign(kept, values[rows, largest])
+    magnitude = torch.where(stored.abs().amax(1) > 0, limit[:, 0], 0)
+    values[rows, largest] = torch.copysign(magnitude, values[rows, largest])
     with torch.no_grad():
         part.original.copy_(values / factors)
         if bias is not None:

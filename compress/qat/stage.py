@@ -38,13 +38,13 @@ class QuantizeAwareConfig(RecoveryFlags):
         self.weights()
 
     def depends_on(self) -> dict[str, Any]:
-        """What of these options decides how a model is rounded before it is trained."""
+        """Return the options that decide how a model is rounded before it is trained."""
         return {"grid": self.quantize, "calibration_windows": self.calibration_windows}
 
     @property
     def suffix(self) -> str:
-        """What was done, for the name of the result."""
-        return f"grid-{self.quantize}"
+        """Name ending of the result."""
+        return f"qat-{self.quantize}"
 
 
 def main(config: QuantizeAwareConfig) -> Bundle:

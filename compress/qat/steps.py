@@ -4,7 +4,7 @@ import sys
 
 import numpy as np
 
-from compress.qat.fake_quant import Grid, float_modules, norms_before
+from compress.qat.fake_quant import FakeQuantizer, float_modules, norms_before
 from compress.qat.gptq import round_with_feedback
 from compress.qat.stage import QuantizeAwareConfig
 from compress.recovery import finished_before, open_with_teacher
@@ -36,11 +36,11 @@ def train(config: QuantizeAwareConfig) -> Bundle:
             file=sys.stderr,
         )
     windows = make_windows(splits.train, parent.tokenizer, parent.settings, progress=True)
-    grid = Grid(model, config.quantize, norms_before(model))
+    quantizer = FakeQuantizer(model, config.quantize, norms_before(model))
     goes_on = config.resume and config.epochs > 0 and (work_folder(out) / CHECKPOINT).is_file()
     if config.calibration_windows and not goes_on:
         chosen = np.random.default_rng(config.seed).permutation(len(windows))[: config.calibration_windows]
-        round_with_feedback(model, grid, before, [windows[i] for i in chosen])
+        round_with_feedback(model, quantizer, before, [windows[i] for i in chosen])
     trainer = None
     if config.epochs > 0:
         trainer = distil(
@@ -56,7 +56,7 @@ def train(config: QuantizeAwareConfig) -> Bundle:
             depends_on={"model": parent.sha256, **config.depends_on()},
         )
         trainer.train(config.resume)
-    grid.settle()
+    quantizer.convert()
     bundle = save_model(
         model,
         out,

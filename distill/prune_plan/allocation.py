@@ -16,7 +16,7 @@ TINY = 1e-30  # a layer whose units all do nothing must not divide by 0
 
 
 @dataclass(frozen=True)
-class Width:
+class PruningPlan:
     """The heads and neurons that each layer keeps, as ascending indices."""
 
     heads: list[Tensor]
@@ -82,7 +82,7 @@ class _Unit:
     """By target."""
 
 
-def best_within(importance: Importance, targets: Sequence[Target]) -> Width:
+def best_within(importance: Importance, targets: Sequence[Target]) -> PruningPlan:
     """What keeps the most importance within all targets, greedily: the most important for its cost first,
     while it fits.
 
@@ -114,7 +114,7 @@ def best_within(importance: Importance, targets: Sequence[Target]) -> Width:
         ]
         return [torch.cat(indices).sort().values for indices in layers]
 
-    return Width(by_layer("heads", len(importance.heads)), by_layer("neurons", len(importance.neurons)))
+    return PruningPlan(by_layer("heads", len(importance.heads)), by_layer("neurons", len(importance.neurons)))
 
 
 def _units(importance: Importance, targets: Sequence[Target]) -> tuple[list[_Unit], list[_Unit]]:

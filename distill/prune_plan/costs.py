@@ -16,7 +16,7 @@ from torch import nn
 from qa.base.errors import OptionError
 from qa.formats.precision import GROUP_SIZES, INTEGER_BITS, ROW_BITS
 from qa.models.model import QAModel
-from qa.models.word_table import N_ENTRIES
+from qa.models.quantized_embedding import CODEBOOK_SIZE
 
 # Of a packaged .tflite, in bytes. A quantized row has an fp32 scale and an int64 zero point, one of the word
 # table the scale alone; a Linear's has an fp32 bias too.
@@ -66,7 +66,7 @@ def words_bytes(rows: int, width: int, form: str) -> float:
         return rows * (width * ROW_BITS[form] / 8 + OF_WORD)
     groups = -(-width // GROUP_SIZES[form])
     return (
-        rows * groups + N_ENTRIES * groups * GROUP_SIZES[form] + 4 * width
+        rows * groups + CODEBOOK_SIZE * groups * GROUP_SIZES[form] + 4 * width
     )  # codes, int8 codebooks, a scale for each place
 
 

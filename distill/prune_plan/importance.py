@@ -92,7 +92,7 @@ def fingerprint(model: QAModel, windows: Sequence[Window]) -> str:
     return hashed.hexdigest()
 
 
-def kept_importance(model: QAModel, windows: Sequence[Window], path: Path) -> Importance:
+def cached_importance(model: QAModel, windows: Sequence[Window], path: Path) -> Importance:
     """What the file `path` has of this model and these windows, or else what is measured now, in minutes, and
     kept there.
 

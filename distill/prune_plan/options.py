@@ -20,7 +20,7 @@ TARGET_EMBEDDINGS_HELP = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class WidthFlags:
+class PruningFlags:
     """Options of every stage that prunes heads and neurons."""
 
     keep_heads: float | None = None
@@ -40,7 +40,7 @@ class WidthFlags:
     importance_windows: int = 256
     """Training windows on which importance is measured."""
 
-    def check_width(self) -> None:
+    def check_pruning_flags(self) -> None:
         """Raise OptionError for values that cannot work."""
         for name in ("keep_heads", "keep_ffn"):
             value = getattr(self, name)

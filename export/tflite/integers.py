@@ -3,7 +3,7 @@
 import numpy as np
 import torch
 
-from compress.qat.fake_quant import grid_integers
+from compress.qat.fake_quant import trained_integers
 from export.embeddings import Int8Rows, WordTable, word_tables
 from qa.base.errors import ParityError
 from qa.bundles.bundle import Bundle
@@ -20,7 +20,7 @@ def check_integers(parent: Bundle, words: WordTable, file: bytes, precision: str
     """
     if parent.manifest.qat != QAT(precision=precision):
         return
-    linears, trained_words, others = grid_integers(QAModel.from_pretrained(parent.path), precision)
+    linears, trained_words, others = trained_integers(QAModel.from_pretrained(parent.path), precision)
     if isinstance(words, Int8Rows) and trained_words is not None:
         n_other = int((words.integers(words.get_buffer("table")) != trained_words).any(1).sum())
         if n_other:

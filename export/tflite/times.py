@@ -20,9 +20,9 @@ import torch
 from tqdm import tqdm
 from tyro.conf import arg
 
-from distill.prune_plan.allocation import Width
+from distill.prune_plan.allocation import PruningPlan
 from distill.prune_plan.costs import PARTS
-from distill.prune_plan.width import cut
+from distill.prune_plan.plan import prune_to
 from distill.student import student_from_layers
 from export.android.package import signature_name
 from export.calibration import calibration_windows
@@ -80,7 +80,9 @@ def copies(model: QAModel) -> list[QAModel]:
         copy = student_from_layers(model, max(1, round(layers * len(model.encoder.layers))), HEAD)
         parts = copy.encoder.layer_parts()
         kept_heads = [torch.arange(max(1, round(heads * p.n_heads))) for p in parts]
-        cut(copy, Width(kept_heads, [torch.arange(max(1, round(neurons * p.n_neurons))) for p in parts]))
+        prune_to(
+            copy, PruningPlan(kept_heads, [torch.arange(max(1, round(neurons * p.n_neurons))) for p in parts])
+        )
         found.append(copy.eval())
     return found
 

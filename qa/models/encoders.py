@@ -10,7 +10,7 @@ from transformers import PretrainedConfig
 from qa.base.cli import check_option
 from qa.base.errors import OptionError, UnsupportedExport
 from qa.models.architectures import LayerParts, encoder_type
-from qa.models.word_table import ProductQuantizedEmbedding
+from qa.models.quantized_embedding import ProductQuantizedEmbedding
 
 
 class Encoder(nn.Module):

@@ -22,9 +22,9 @@ from qa.models.encoders import Encoder
 from qa.models.heads import build_head
 from qa.models.heads.segments import LONGEST_QUESTION
 from qa.models.hub import OWN_TYPE, encoder_config, from_hub, hub_config, to_hub
+from qa.models.quantized_embedding import ProductQuantizedEmbedding
 from qa.models.storage import opened, stored
 from qa.models.surgery import shrink_to
-from qa.models.word_table import ProductQuantizedEmbedding
 from qa.text.settings import QASettings
 
 WEIGHTS = KINDS["pytorch"].weights

@@ -22,7 +22,7 @@ from benchmarks.measure.hosts import on_this_machine
 from benchmarks.measure.models import display_names, find_bundles
 from benchmarks.measure.plan import QUICK
 from benchmarks.results.rows import Accuracy, Failure, Latency, Machine, read_results
-from compress.cast import StoreConfig
+from compress.cast import CastConfig
 from compress.cast import main as store
 from qa.base.errors import BundleError, OptionError
 from qa.bundles.bundle import MANIFEST, new_bundle, open_bundle
@@ -355,7 +355,7 @@ def test_two_teachers_need_a_choice(teacher, make_bundle, data, tmp_path):
 
 
 def test_a_teacher_stored_in_fewer_bytes_is_no_second_baseline(teacher, data, tmp_path):
-    stored = store(StoreConfig(teacher, tmp_path / "stored")).path
+    stored = store(CastConfig(teacher, tmp_path / "stored")).path
     run = compare.prepare(CompareConfig((stored, teacher), str(data)))
     assert run.baseline.bundle.path == teacher
 

@@ -11,7 +11,7 @@ from safetensors.torch import load_file, save_file
 from tiny_models import ENCODER_CONFIGS
 from torch import nn
 
-from compress.embeddings import TablesConfig, main
+from compress.embeddings import EmbeddingsConfig, main
 from compress.product_quantization import compress_words, k_means, nearest_centres, token_counts
 from distill.student import standalone_student, student_from_layers
 from qa.base.errors import BundleError, OptionError
@@ -20,7 +20,7 @@ from qa.data.squad import read_squad
 from qa.models.encoders import Encoder
 from qa.models.model import QAModel
 from qa.models.pretrained import embedded_folder
-from qa.models.word_table import N_ENTRIES, ProductQuantizedEmbedding
+from qa.models.quantized_embedding import CODEBOOK_SIZE, ProductQuantizedEmbedding
 from qa.text.features import make_windows
 from qa.text.tokenization import load_tokenizer
 
@@ -80,7 +80,7 @@ def test_frequent_tokens_are_kept_more_exactly():
 
 def test_the_stage_counts_the_tokens_of_training_questions(make_bundle, tmp_path, small_squad):
     bundle = open_bundle(make_bundle())
-    made = main(TablesConfig(bundle.path, tmp_path / "t", "pq4", data=str(small_squad)))
+    made = main(EmbeddingsConfig(bundle.path, tmp_path / "t", "pq4", data=str(small_squad)))
     counts = token_counts(bundle, 30522, str(small_squad))
     windows = make_windows(read_squad(small_squad), bundle.tokenizer, bundle.settings)
     assert counts.sum() == sum(len(w.input_ids) for w in windows)
@@ -98,11 +98,11 @@ def test_the_stage_counts_the_tokens_of_training_questions(make_bundle, tmp_path
 
 @pytest.mark.parametrize("form", ["pq3", "pq4"])
 def test_as_many_entries_as_tokens_change_nothing(form):
-    model = tiny(vocab_size=N_ENTRIES)
+    model = tiny(vocab_size=CODEBOOK_SIZE)
     with torch.no_grad():
-        wanted = model(**inputs(N_ENTRIES))["start_logits"]
+        wanted = model(**inputs(CODEBOOK_SIZE))["start_logits"]
         compress_words(model, form, None)
-        seen = model(**inputs(N_ENTRIES))["start_logits"]
+        seen = model(**inputs(CODEBOOK_SIZE))["start_logits"]
     assert (seen - wanted).abs().max() < 1e-5
 
 

@@ -20,9 +20,9 @@ from compress.prune.magnitude import (
 from compress.prune.stage import PruneConfig, main
 from compress.prune.steps import compressed_bytes
 from distill.prune_plan.allocation import keep_best
-from distill.prune_plan.importance import kept_importance, measure_importance
-from distill.prune_plan.options import WidthFlags
-from distill.prune_plan.width import narrow
+from distill.prune_plan.importance import cached_importance, measure_importance
+from distill.prune_plan.options import PruningFlags
+from distill.prune_plan.plan import prune_by_importance
 from distill.training.batches import model_inputs, to_tensors
 from distill.training.checkpoint import CHECKPOINT
 from qa.base.errors import BundleError, OptionError
@@ -63,8 +63,8 @@ def test_units_that_put_nothing_out_score_zero_and_go_first(model, windows, tmp_
         assert (neurons[64:] == 0).all()
         assert (neurons[:64] > 0).all()
     before = logits(model, windows)
-    facts = narrow(
-        model, model, windows, WidthFlags(keep_ffn=0.5, keep_heads=0.75), max_length=128, work=tmp_path
+    facts = prune_by_importance(
+        model, model, windows, PruningFlags(keep_ffn=0.5, keep_heads=0.75), max_length=128, work=tmp_path
     )
     assert facts["heads_per_layer"] == [3, 3]
     assert facts["neurons_per_layer"] == [64, 64]
@@ -108,26 +108,28 @@ def test_importance_is_measured_once_for_the_same_model_and_windows(
     make_bundle, model, windows, tmp_path, monkeypatch
 ):
     path = tmp_path / "new" / "importance.safetensors"
-    first = kept_importance(model, windows[:4], path)
+    first = cached_importance(model, windows[:4], path)
     counted = []
     monkeypatch.setattr(
         "distill.prune_plan.importance.measure_importance", lambda *_: counted.append(1) or first
     )
-    again = kept_importance(model, windows[:4], path)
+    again = cached_importance(model, windows[:4], path)
     assert counted == []
     for kind in ("heads", "neurons"):
         for ours, theirs in zip(getattr(again, kind), getattr(first, kind), strict=True):
             assert torch.equal(ours, theirs)
-    kept_importance(model, windows[:3], path)
-    kept_importance(QAModel.from_pretrained(make_bundle(seed=1)), windows[:3], path)
+    cached_importance(model, windows[:3], path)
+    cached_importance(QAModel.from_pretrained(make_bundle(seed=1)), windows[:3], path)
     path.write_bytes(b"torn")
-    kept_importance(model, windows[:3], path)
+    cached_importance(model, windows[:3], path)
     assert len(counted) == 3
 
 
 def test_keeping_everything_changes_nothing(model, windows, tmp_path):
     before = logits(model, windows)
-    narrow(model, model, windows, WidthFlags(keep_ffn=1.0, keep_heads=1.0), max_length=128, work=tmp_path)
+    prune_by_importance(
+        model, model, windows, PruningFlags(keep_ffn=1.0, keep_heads=1.0), max_length=128, work=tmp_path
+    )
     assert torch.equal(logits(model, windows), before)
 
 

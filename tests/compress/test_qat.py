@@ -1,4 +1,4 @@
-"""Training on the grid: it is what LiteRT computes, what is trained is what is stored, and rounding makes up
+"""Quantization-aware training: it is what LiteRT computes, what is trained is what is stored, and rounding makes up
 for its errors."""
 
 from dataclasses import replace
@@ -9,18 +9,18 @@ import torch
 from ai_edge_litert.interpreter import Interpreter
 from torch import nn
 
-from compress.cast import StoreConfig
+from compress.cast import CastConfig
 from compress.cast import main as store
 from compress.qat.fake_quant import (
-    Grid,
+    FakeQuantizer,
     bits_of,
+    fake_quantize_per_token,
     float_modules,
-    grid_integers,
     integers,
     norms_before,
-    round_tokens,
+    trained_integers,
 )
-from compress.qat.gptq import feed_back, input_groups, round_with_feedback
+from compress.qat.gptq import gptq_round, input_groups, round_with_feedback
 from compress.qat.stage import QuantizeAwareConfig, main
 from distill.resume import work_folder
 from distill.training.batches import model_inputs, to_tensors
@@ -61,27 +61,33 @@ def test_a_token_is_rounded_over_a_range_with_zero():
     """[0, 255] and [-255, 0] have scale 1; [-1, 254] too, and its zero point is an integer; the others have
     none."""
     states = torch.tensor([[0.4, 255, 100.6], [-255, -0.6, -3.2], [-1, 254, 0.5], [0, 0, 0], [10, 10, 5]])
-    assert round_tokens(states)[:4].tolist() == [[0, 255, 101], [-255, -1, -3], [-1, 254, 0], [0, 0, 0]]
-    assert torch.allclose(round_tokens(states)[4], torch.tensor([10, 10, 128 * 10 / 255]))
+    assert fake_quantize_per_token(states)[:4].tolist() == [
+        [0, 255, 101],
+        [-255, -1, -3],
+        [-1, 254, 0],
+        [0, 0, 0],
+    ]
+    assert torch.allclose(fake_quantize_per_token(states)[4], torch.tensor([10, 10, 128 * 10 / 255]))
 
 
 @pytest.mark.parametrize("precision", ["int8", "int4"])
 def test_a_linear_computes_what_litert_computes(precision):
     """Up to float32 rounding, for inputs of all signs and sizes."""
     import litert_torch
-    from ai_edge_quantizer import qtyping, quantizer
+    from ai_edge_quantizer import qtyping
+    from ai_edge_quantizer.quantizer import Quantizer
 
     torch.manual_seed(0)
     states = torch.randn(24, 96) * torch.logspace(-2, 2, 24)[:, None] + torch.linspace(-3, 3, 24)[:, None]
     pair = nn.ModuleList([nn.Embedding(100, 96), nn.Linear(96, 40)])
     linear = pair[1]
-    grid = Grid(pair, precision, {})
+    quantizer = FakeQuantizer(pair, precision, {})
     with torch.no_grad():
         ours = linear(states)
         exact = linear.weight @ states.T + linear.bias[:, None]
-    grid.settle()
+    quantizer.convert()
     with quietly():
-        job = quantizer.Quantizer(bytearray(litert_torch.convert(linear, (states,)).model_content()))
+        job = Quantizer(bytearray(litert_torch.convert(linear, (states,)).model_content()))
         bits = int(precision.removeprefix("int"))
         job.add_dynamic_config(".*", qtyping.TFLOperationName.FULLY_CONNECTED, num_bits=bits)
         file = bytes(job.quantize().quantized_model)
@@ -113,48 +119,50 @@ def test_int4_is_for_linears_and_the_word_table(model):
 def test_gradients_pass_rounding_and_those_of_clipped_weights_stop(precision):
     torch.manual_seed(0)
     pair = nn.ModuleList([nn.Embedding(30, 8), nn.Linear(16, 4)])
-    part = Grid(pair, precision, {}).linears["1"]
+    part = FakeQuantizer(pair, precision, {}).linears["1"]
     states = torch.randn(5, 16, requires_grad=True)
-    assert (part.grid.bound is None) == (precision == "int8")
+    assert (part.quantizer.clip is None) == (precision == "int8")
     largest = part.original.detach().abs().amax(1, keepdim=True)
     clipped = (
         part.original.detach().abs() == largest
         if precision == "int4"
         else torch.zeros(4, 16, dtype=torch.bool)
     )
-    if part.grid.bound is not None:
-        part.grid.bound.data = 0.999 * largest
+    if part.quantizer.clip is not None:
+        part.quantizer.clip.data = 0.999 * largest
     pair[1](states).sum().backward()
     assert torch.allclose(states.grad, pair[1].weight.detach().sum(0).expand(5, -1), atol=1e-5)
-    assert torch.allclose(part.original.grad, round_tokens(states.detach()).sum(0) * ~clipped, atol=1e-5)
+    assert torch.allclose(
+        part.original.grad, fake_quantize_per_token(states.detach()).sum(0) * ~clipped, atol=1e-5
+    )
 
 
-def test_the_gradient_of_a_bound_is_its_derivative_where_nothing_rounds_anew():
-    """Clipped weights move with the bound by 1; a rounded one by (integer - weight / scale) / 7, as if it did
+def test_the_gradient_of_a_clip_is_its_derivative_where_nothing_rounds_anew():
+    """Clipped weights move with the clip by 1; a rounded one by (integer - weight / scale) / 7, as if it did
     not round."""
     pair = nn.ModuleList([nn.Embedding(30, 8), nn.Linear(3, 1, bias=False)])
-    grid = Grid(pair, "int4", {}).linears["1"]
+    quantizer = FakeQuantizer(pair, "int4", {}).linears["1"]
     with torch.no_grad():
-        grid.original.copy_(torch.tensor([[9.0, -8, 2.4]]))
-        grid.grid.bound.fill_(7)
+        quantizer.original.copy_(torch.tensor([[9.0, -8, 2.4]]))
+        quantizer.quantizer.clip.fill_(7)
     pair[1].weight.sum().backward()
-    assert grid.grid.bound.grad.item() == pytest.approx(1 - 1 + (2 - 2.4) / 7)
-    assert grid.original.grad.tolist() == [[0, 0, 1]]
+    assert quantizer.quantizer.clip.grad.item() == pytest.approx(1 - 1 + (2 - 2.4) / 7)
+    assert quantizer.original.grad.tolist() == [[0, 0, 1]]
 
 
 def test_settled_weights_give_the_same_model_with_float_activations(model, windows):
-    grid = Grid(model, "int4", norms_before(model))
+    quantizer = FakeQuantizer(model, "int4", norms_before(model))
     before = logits(model, windows)
-    weights = {name: part.linear.weight.detach().clone() for name, part in grid.linears.items()}
+    weights = {name: part.linear.weight.detach().clone() for name, part in quantizer.linears.items()}
     words = model.encoder.model.embeddings.word_embeddings(torch.arange(2000)).detach()
     names = set(QAModel.from_config(model.config()).state_dict())
-    grid.settle()
+    quantizer.convert()
     assert set(model.state_dict()) == names
     assert all(torch.equal(model.get_submodule(name).weight, weight) for name, weight in weights.items())
     assert torch.equal(model.encoder.model.embeddings.word_embeddings.weight[:2000], words)
     difference = (logits(model, windows) - before).abs().mean()
     assert 0 < difference < 0.05
-    again = Grid(model, "int4", norms_before(model))
+    again = FakeQuantizer(model, "int4", norms_before(model))
     assert all(
         torch.allclose(part.linear.weight, weights[name], atol=1e-6) for name, part in again.linears.items()
     )
@@ -163,10 +171,10 @@ def test_settled_weights_give_the_same_model_with_float_activations(model, windo
     )
 
 
-def test_what_is_off_the_grid_is_refused():
+def test_weights_that_are_not_rounded_are_refused():
     weight = torch.tensor([[7.0, 2, -3], [0, 0, 0], [0.5, 3.5, -1]])
     assert integers(weight, 4, "w").tolist() == [[7, 2, -3], [0, 0, 0], [1, 7, -2]]
-    with pytest.raises(ParityError, match=r"w: weights are 0\.4 steps away from the int4 grid"):
+    with pytest.raises(ParityError, match=r"w: weights are 0\.4 steps away from the int4 values"):
         integers(torch.tensor([[7.0, 2.4]]), 4, "w")
 
 
@@ -184,8 +192,8 @@ def test_error_feedback_has_less_error_on_what_it_saw():
         rounded = (values / scale).round().clamp(-7, 7) * scale
         return (inputs @ (rounded - weight).T).square().mean()
 
-    assert error(feed_back(weight, moment, scale, 7)) < 0.2 * error(weight)
-    assert torch.allclose(feed_back(weight, torch.eye(64).double(), scale, 7), weight)
+    assert error(gptq_round(weight, moment, scale, 7)) < 0.2 * error(weight)
+    assert torch.allclose(gptq_round(weight, torch.eye(64).double(), scale, 7), weight)
 
 
 def test_linears_that_share_an_input_are_taken_together(model, windows):
@@ -200,14 +208,19 @@ def test_linears_that_share_an_input_are_taken_together(model, windows):
 def test_rounding_with_feedback_comes_nearer_to_the_model(model, windows):
     reference = QAModel.from_config(model.config()).eval()
     reference.load_state_dict(model.state_dict())
-    grid = Grid(model, "int4", norms_before(model))
+    quantizer = FakeQuantizer(model, "int4", norms_before(model))
     wanted = logits(reference, windows)
     plain = logits(model, windows)
-    scales = {name: part.grid.scaled(part.linear.weight).abs().amax(1) for name, part in grid.linears.items()}
-    round_with_feedback(model, grid, reference, windows)
+    scales = {
+        name: part.quantizer.scaled(part.linear.weight).abs().amax(1)
+        for name, part in quantizer.linears.items()
+    }
+    round_with_feedback(model, quantizer, reference, windows)
     assert (logits(model, windows) - wanted).square().mean() < 0.5 * (plain - wanted).square().mean()
-    for name, part in grid.linears.items():
-        assert torch.allclose(part.grid.scaled(part.linear.weight).abs().amax(1), scales[name], rtol=1e-5)
+    for name, part in quantizer.linears.items():
+        assert torch.allclose(
+            part.quantizer.scaled(part.linear.weight).abs().amax(1), scales[name], rtol=1e-5
+        )
 
 
 def test_error_feedback_leaves_rows_of_zeros_and_counts_no_padding(model, windows, monkeypatch):
@@ -216,7 +229,7 @@ def test_error_feedback_leaves_rows_of_zeros_and_counts_no_padding(model, window
     with torch.no_grad():
         pruned.weight[3] = 0
     reference.load_state_dict(model.state_dict())
-    grid = Grid(model, "int8", norms_before(model))
+    quantizer = FakeQuantizer(model, "int8", norms_before(model))
     seen = []
     forward = QAModel.forward
     monkeypatch.setattr(
@@ -224,7 +237,7 @@ def test_error_feedback_leaves_rows_of_zeros_and_counts_no_padding(model, window
         "forward",
         lambda self, *args, **inputs: seen.append(inputs) or forward(self, *args, **inputs),
     )
-    round_with_feedback(model, grid, reference, windows[:2])
+    round_with_feedback(model, quantizer, reference, windows[:2])
     assert all(inputs["attention_mask"].all() for inputs in seen)
     assert not pruned.weight[3].any()
 
@@ -233,7 +246,7 @@ def test_error_feedback_leaves_rows_of_zeros_and_counts_no_padding(model, window
 def config(make_bundle, small_squad, tmp_path):
     return QuantizeAwareConfig(
         model=make_bundle(),
-        out=tmp_path / "grid",
+        out=tmp_path / "qat",
         quantize="int4",
         data=str(small_squad),
         calibration_windows=4,
@@ -255,7 +268,7 @@ def test_the_export_stores_the_integers_that_were_trained(config, precision, oth
         "fp32",
     )
     model = QAModel.from_pretrained(bundle.path)
-    linears, words, others = grid_integers(model, precision)
+    linears, words, others = trained_integers(model, precision)
     steps = 7 if precision == "int4" else 127
     assert all((matrix.abs().amax(1) == steps).all() for matrix in [*linears, words])
     assert all((matrix.abs().amax(1) == 127).all() for matrix in others)
@@ -272,7 +285,7 @@ def test_the_export_stores_the_integers_that_were_trained(config, precision, oth
 
 def test_what_is_stored_in_int8_exports_to_the_same_file(config, tmp_path):
     bundle = main(replace(config, quantize="int8", epochs=0))
-    stored = store(StoreConfig(bundle.path, tmp_path / "stored"))
+    stored = store(CastConfig(bundle.path, tmp_path / "stored"))
     assert stored.manifest.qat.precision == "int8"
     assert stored.weights.stat().st_size < 0.3 * bundle.weights.stat().st_size
     files = [
@@ -281,7 +294,7 @@ def test_what_is_stored_in_int8_exports_to_the_same_file(config, tmp_path):
     ]
     a, b = (stored_integers(file.read_bytes()) for file in files)
     assert all(np.array_equal(*pair) for pair in zip(a, b, strict=True))
-    assert store(StoreConfig(bundle.path, tmp_path / "half", "fp16")).manifest.qat is None
+    assert store(CastConfig(bundle.path, tmp_path / "half", "fp16")).manifest.qat is None
 
 
 def test_a_checkpoint_that_is_not_gone_on_with_leaves_rounding_as_it_is(config, tmp_path):

@@ -8,7 +8,7 @@ import shutil
 import pytest
 import torch
 
-from compress.cast import StoreConfig
+from compress.cast import CastConfig
 from compress.cast import main as store
 from distill.average import AverageConfig, main
 from distill.finetune import FinetuneConfig
@@ -54,7 +54,7 @@ def test_weights_are_the_mean_and_both_are_named(models, tmp_path):
     assert made.manifest.is_teacher
     assert [part.sha256 for part in made.manifest.averaged] == [open_bundle(path).sha256 for path in models]
     assert {ancestor.name for ancestor in made.manifest.ancestors} == {path.name for path in models}
-    card = (store(StoreConfig(made.path, tmp_path / "stored")).path / "README.md").read_text()
+    card = (store(CastConfig(made.path, tmp_path / "stored")).path / "README.md").read_text()
     (line,) = (line for line in card.splitlines() if "the mean of" in line)
     assert re.search(r"stage average, .*, the mean of `first` \(.*\) and `further` \([^)]*\)$", line)
 

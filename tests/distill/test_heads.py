@@ -6,8 +6,8 @@ import torch
 from sixteen_questions import f1, sixteen_questions
 
 from compress.prune.magnitude import linear_weights
-from distill.prune_plan.options import WidthFlags
-from distill.prune_plan.width import narrow
+from distill.prune_plan.options import PruningFlags
+from distill.prune_plan.plan import prune_by_importance
 from distill.student import student_from_layers
 from distill.training.batches import model_inputs, to_tensors
 from distill.training.objectives import supervised
@@ -59,8 +59,8 @@ def test_the_encoder_under_a_head_can_be_pruned(make_bundle, questions, tmp_path
             parts.down.weight[:, 64:] = 0  # half of the 128 neurons
     batch = model_inputs(to_tensors(questions[1]))
     before = model(**batch)["end_logits"]
-    facts = narrow(
-        model, model, questions[1], WidthFlags(keep_ffn=0.5, keep_heads=1.0), max_length=128, work=tmp_path
+    facts = prune_by_importance(
+        model, model, questions[1], PruningFlags(keep_ffn=0.5, keep_heads=1.0), max_length=128, work=tmp_path
     )
     assert facts["neurons_per_layer"] == [64, 64]
     assert (model(**batch)["end_logits"] - before).abs().max() < 1e-4

@@ -9,7 +9,7 @@ from onnx import numpy_helper
 from tflite_exports import LENGTHS
 from torch import nn
 
-from compress.embeddings import TablesConfig
+from compress.embeddings import EmbeddingsConfig
 from compress.embeddings import main as compress
 from compress.product_quantization import compress_words
 from compress.scales import least_squares_bounds
@@ -24,7 +24,7 @@ from qa.bundles.bundle import CARD, open_bundle
 from qa.bundles.card import EMBEDDINGS
 from qa.formats.precision import ROW_BITS, TABLE_FORMS
 from qa.models.model import QAModel
-from qa.models.word_table import ProductQuantizedEmbedding
+from qa.models.quantized_embedding import ProductQuantizedEmbedding
 
 IDS = torch.tensor([[3, 0, 7, 3]])
 
@@ -123,7 +123,9 @@ def test_a_form_that_cannot_be_is_refused_at_once(quantize, form):
 @pytest.fixture(scope="module")
 def compressed(make_bundle, tmp_path_factory):
     """The tiny BERT with a table in pq3."""
-    return compress(TablesConfig(model=make_bundle(), out=tmp_path_factory.mktemp("compressed") / "tiny-pq3"))
+    return compress(
+        EmbeddingsConfig(model=make_bundle(), out=tmp_path_factory.mktemp("compressed") / "tiny-pq3")
+    )
 
 
 def words_as_stored(parent, precision, form):
@@ -208,4 +210,4 @@ def test_the_stage_makes_a_bundle_that_says_what_it_is(compressed, make_bundle):
     assert "product-quantized, a byte for each 3 values" in card
     assert compressed.weights.stat().st_size < 0.5 * parent.weights.stat().st_size
     with pytest.raises(OptionError, match="--embeddings must be one of pq3, pq4, got int8"):
-        TablesConfig(model=parent.path, embeddings="int8")
+        EmbeddingsConfig(model=parent.path, embeddings="int8")

@@ -31,7 +31,10 @@ COMMANDS: dict[str, tuple[str, list[str]]] = {
         "QuantizeAwareConfig",
         ["--model", "student", "--calibration-windows", "8", "--out", "made", *TRAINED],
     ),
-    "compress.embeddings": ("TablesConfig", ["--model", "student", "--embeddings", "pq4", "--out", "made"]),
+    "compress.embeddings": (
+        "EmbeddingsConfig",
+        ["--model", "student", "--embeddings", "pq4", "--out", "made"],
+    ),
     "export.onnx": ("OnnxConfig", ["--model", "student", "--out", "made"]),
     "export.tflite": ("TFLiteConfig", ["--model", "student", "--out", "made"]),
     "qa.evaluate": ("EvaluateConfig", ["--data", "questions.json", "--model", "onnx-int8", "--out", "made"]),

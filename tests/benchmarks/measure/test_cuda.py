@@ -16,9 +16,9 @@ from benchmarks.measure.accuracy import answers_path, relations, save_answers
 from benchmarks.measure.cuda_adapter import load_pytorch
 from benchmarks.measure.models import Run, find_models, gpu_models
 from benchmarks.results.rows import Accuracy, Data, Machine, ResultFile, Runtime
-from compress.cast import STORED, StoreConfig
+from compress.cast import CAST_PRECISIONS, CastConfig
 from compress.cast import main as store
-from compress.embeddings import TablesConfig
+from compress.embeddings import EmbeddingsConfig
 from compress.embeddings import main as compress_table
 from qa.base.errors import OptionError
 from qa.bundles.bundle import open_bundle
@@ -56,11 +56,11 @@ def test_a_pytorch_bundle_is_measured_in_three_precisions(make_bundle, tiny_expo
         gpu_models(find_models(paths[2:]))
 
 
-@pytest.mark.parametrize("weights", STORED)
+@pytest.mark.parametrize("weights", CAST_PRECISIONS)
 def test_a_bundle_stored_in_fewer_bytes_is_itself_in_fp32(make_bundle, tmp_path, weights):
     """As on the CPU: so it can be the baseline of what was made of it."""
     (model,) = find_models(
-        (store(StoreConfig(model=make_bundle(), out=tmp_path / "stored", weights=weights)).path,)
+        (store(CastConfig(model=make_bundle(), out=tmp_path / "stored", weights=weights)).path,)
     )
     found = gpu_models([model])
     assert (found[0].name, found[0].sha256) == ("stored", model.sha256)
@@ -146,7 +146,7 @@ def test_half_precision_is_near_and_comes_back_in_fp32(make_bundle):
 
 
 def test_codes_of_a_word_table_count_as_the_bytes_they_are(make_bundle, tmp_path):
-    coded = compress_table(TablesConfig(make_bundle(), tmp_path / "coded", "pq4"))
+    coded = compress_table(EmbeddingsConfig(make_bundle(), tmp_path / "coded", "pq4"))
     half = gpu_models(find_models((coded.path,)))[1]
     fp32 = coded.weights.stat().st_size
     codes = QAModel.from_pretrained(coded.path).encoder.words.codes.numel()

@@ -22,7 +22,7 @@ from qa.bundles.bundle import open_bundle
 from qa.data.datasets import resolve
 from qa.data.squad import read_squad
 from qa.models.model import QAModel
-from qa.models.word_table import ProductQuantizedEmbedding
+from qa.models.quantized_embedding import ProductQuantizedEmbedding
 
 pytestmark = pytest.mark.usefixtures("fresh_accelerate")
 

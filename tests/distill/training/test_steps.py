@@ -10,8 +10,8 @@ import torch
 from torch import nn
 
 from distill.prune_plan.importance import measure_importance
-from distill.prune_plan.options import WidthFlags
-from distill.prune_plan.width import choose_width
+from distill.prune_plan.options import PruningFlags
+from distill.prune_plan.plan import select_units
 from distill.training.batches import to_tensors
 from distill.training.losses import hard_loss, hidden_loss, soft_loss
 from distill.training.objectives import Distillation, supervised
@@ -233,5 +233,5 @@ def test_layers_are_compared_by_scores_divided_by_the_root_of_their_sum():
     first = torch.arange(8) / 10 + 2.0
     second = torch.tensor([1.5, 1.2, 0, 0, 0, 0, 0, 0])
     importance = SimpleNamespace(heads=[first, second], neurons=[torch.ones(32), torch.ones(32)])
-    width = choose_width(importance, [], WidthFlags(keep_heads=2 / 16, keep_ffn=1.0))
+    width = select_units(importance, [], PruningFlags(keep_heads=2 / 16, keep_ffn=1.0))
     assert [heads.tolist() for heads in width.heads] == [[7], [0, 1]]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from comparisons import facts_of
 
-from compress.cast import StoreConfig
+from compress.cast import CastConfig
 from compress.cast import main as store
 from export.onnx.stage import OnnxConfig
 from export.onnx.stage import main as export
@@ -170,7 +170,7 @@ def test_what_is_made_of_a_bundle_searches_again_with_its_own_logits(
     if stage == "onnx":
         made = export(OnnxConfig(model=tmp_path / "parent", out=tmp_path / "made", quantize="int8"))
     else:
-        made = store(StoreConfig(tmp_path / "parent", tmp_path / "made"))
+        made = store(CastConfig(tmp_path / "parent", tmp_path / "made"))
         assert (made.path / HELD_OUT).read_bytes() == (tmp_path / "parent" / HELD_OUT).read_bytes()
     found = made.settings.null_threshold
     assert found == pytest.approx(

@@ -15,8 +15,8 @@ from transformers import AlbertConfig, AutoConfig, ElectraConfig, MobileBertConf
 from compress.prune.stage import PruneConfig
 from compress.prune.stage import main as prune
 from distill.prune_plan.importance import measure_importance
-from distill.prune_plan.options import WidthFlags
-from distill.prune_plan.width import narrow
+from distill.prune_plan.options import PruningFlags
+from distill.prune_plan.plan import prune_by_importance
 from distill.run import DistillConfig
 from distill.run import main as distil
 from distill.student import same_tokens, student_from_layers
@@ -200,8 +200,8 @@ def test_importance_of_a_shared_head_is_that_of_one_mask_for_all_steps(make_bund
 def test_structured_pruning(make_bundle, windows, tmp_path, kind):
     model = QAModel.from_pretrained(make_bundle(kind))
     n_stored = len(model.encoder.layer_parts())
-    facts = narrow(
-        model, model, windows, WidthFlags(keep_ffn=0.5, keep_heads=0.75), max_length=128, work=tmp_path
+    facts = prune_by_importance(
+        model, model, windows, PruningFlags(keep_ffn=0.5, keep_heads=0.75), max_length=128, work=tmp_path
     )
     assert sum(facts["heads_per_layer"]) == 3 * n_stored
     assert len(facts["neurons_per_layer"]) == n_stored == (1 if kind == "albert" else 2)

@@ -13,21 +13,21 @@ from torch import Tensor
 
 from distill.prune_plan.allocation import (
     NEURON_MULTIPLE,
+    PruningPlan,
     Target,
-    Width,
     best_within,
     between_layers,
     keep_best,
 )
 from distill.prune_plan.costs import file_costs, time_costs
-from distill.prune_plan.importance import IMPORTANCE, Importance, equal_importance, kept_importance
-from distill.prune_plan.options import KEEP_FFN, KEEP_HEADS, WidthFlags
+from distill.prune_plan.importance import IMPORTANCE, Importance, cached_importance, equal_importance
+from distill.prune_plan.options import KEEP_FFN, KEEP_HEADS, PruningFlags
 from qa.models.model import QAModel
 from qa.models.surgery import keep_heads, keep_neurons
 from qa.text.features import Window
 
 
-def targets_of(flags: WidthFlags, model: QAModel, max_length: int) -> list[Target]:
+def targets_of(flags: PruningFlags, model: QAModel, max_length: int) -> list[Target]:
     """Return the limits of size and time that the flags give, with the costs of this model's units."""
     targets = []
     if flags.target_mb is not None:
@@ -39,11 +39,11 @@ def targets_of(flags: WidthFlags, model: QAModel, max_length: int) -> list[Targe
     return targets
 
 
-def narrow(
+def prune_by_importance(
     model: QAModel,
     trained: QAModel,
     windows: Sequence[Window],
-    flags: WidthFlags,
+    flags: PruningFlags,
     *,
     max_length: int,
     work: Path,
@@ -53,29 +53,29 @@ def narrow(
     Importance is that in `trained`, the same encoder under a head that knows the task, on `windows`; the
     folder `work` keeps it.
     """
-    importance = kept_importance(trained, windows, work / IMPORTANCE)
+    importance = cached_importance(trained, windows, work / IMPORTANCE)
     targets = targets_of(flags, model, max_length)
-    width = choose_width(importance, targets, flags)
-    cut(model, width)
-    return width_facts(importance, width, len(windows)) | {
+    width = select_units(importance, targets, flags)
+    prune_to(model, width)
+    return plan_facts(importance, width, len(windows)) | {
         f"predicted_{t.unit}": t.costs.of(model) for t in targets
     }
 
 
-def check_narrow(model: QAModel, max_length: int, flags: WidthFlags, instead: str) -> None:
+def check_pruning(model: QAModel, max_length: int, flags: PruningFlags, instead: str) -> None:
     """OptionError when the model cannot be cut as the flags say, or at all, for which `instead` is what to
     do."""
     model.encoder.check_prunable(instead)
-    choose_width(equal_importance(model), targets_of(flags, model, max_length), flags)
+    select_units(equal_importance(model), targets_of(flags, model, max_length), flags)
 
 
-def choose_width(importance: Importance, targets: Sequence[Target], flags: WidthFlags) -> Width:
+def select_units(importance: Importance, targets: Sequence[Target], flags: PruningFlags) -> PruningPlan:
     """What stays: the best within the targets, or without one the best shares."""
     comparable = between_layers(importance)
     if targets:
         return best_within(comparable, targets)
     heads = keep_best(comparable.heads, KEEP_HEADS if flags.keep_heads is None else flags.keep_heads, 1)
-    return Width(
+    return PruningPlan(
         heads,
         keep_best(
             comparable.neurons, KEEP_FFN if flags.keep_ffn is None else flags.keep_ffn, NEURON_MULTIPLE
@@ -83,14 +83,14 @@ def choose_width(importance: Importance, targets: Sequence[Target], flags: Width
     )
 
 
-def cut(model: QAModel, width: Width) -> None:
+def prune_to(model: QAModel, width: PruningPlan) -> None:
     """Remove all other heads and neurons, in place."""
     for parts, heads, neurons in zip(model.encoder.layer_parts(), width.heads, width.neurons, strict=True):
         keep_heads(parts, heads)
         keep_neurons(parts, neurons)
 
 
-def width_facts(importance: Importance, width: Width, n_windows: int) -> dict[str, Any]:
+def plan_facts(importance: Importance, width: PruningPlan, n_windows: int) -> dict[str, Any]:
     """What was kept, by layer, and its share of all importance: for a manifest."""
     return {
         "importance": (

@@ -1,4 +1,4 @@
-"""Students cut in width: within a size or a time, the best for their cost first; what cannot work is said
+"""Pruned students: within a size or a time, the best for their cost first; what cannot work is said
 before any work."""
 
 import json
@@ -12,6 +12,7 @@ from compress.product_quantization import compress_words
 from distill.prune_plan.allocation import Target, best_within, between_layers
 from distill.prune_plan.costs import UnitCosts, file_bytes, file_costs, time_costs, words_bytes
 from distill.prune_plan.importance import Importance
+from distill.prune_plan.plan import targets_of
 from distill.run import DistillConfig, main
 from distill.training.checkpoint import CHECKPOINT
 from distill.training.trainer import Trainer
@@ -170,10 +171,10 @@ def test_the_bytes_of_product_quantized_tables():
 def test_a_compressed_table_costs_what_it_takes(make_bundle):
     model = model_of(make_bundle)
     flags = DistillConfig(target_mb=5)
-    whole = flags.targets(model, 128)[0].costs.of(model)
+    whole = targets_of(flags, model, 128)[0].costs.of(model)
     compress_words(model, "pq3", None)
     saved = words_bytes(30522, 64, "int8") - words_bytes(30522, 64, "pq3")
-    assert whole - flags.targets(model, 128)[0].costs.of(model) == pytest.approx(saved / 1e6)
+    assert whole - targets_of(flags, model, 128)[0].costs.of(model) == pytest.approx(saved / 1e6)
 
 
 def test_a_measured_table_serves_as_a_target(make_bundle, tmp_path, monkeypatch):

@@ -14,7 +14,7 @@ from torch.nn import functional
 
 from qa.formats.precision import GROUP_SIZES
 
-N_ENTRIES = 256
+CODEBOOK_SIZE = 256
 FIRST_CODE = -128  # codes are int8, which converters store as it is
 
 
@@ -32,8 +32,8 @@ class ProductQuantizedEmbedding(nn.Module):
         width = GROUP_SIZES[form]
         n_groups = -(-embedding_dim // width)
         self.register_buffer("codes", torch.zeros(num_embeddings, n_groups, dtype=torch.int8))
-        self.codebooks = nn.Parameter(torch.zeros(n_groups, N_ENTRIES, width))
-        offsets = torch.arange(n_groups, dtype=torch.int32) * N_ENTRIES - FIRST_CODE
+        self.codebooks = nn.Parameter(torch.zeros(n_groups, CODEBOOK_SIZE, width))
+        offsets = torch.arange(n_groups, dtype=torch.int32) * CODEBOOK_SIZE - FIRST_CODE
         self.register_buffer("offsets", offsets, persistent=False)
 
     def entries(self, input_ids: Tensor) -> Tensor:

@@ -24,7 +24,7 @@ FEW = {"epochs": 0.1, "batch_size": 4, "precision": "fp32"}
 def test_a_bundle_learns_on_and_keeps_its_head_tokenizer_and_windows(make_bundle, small_squad, tmp_path):
     start = open_bundle(make_bundle(head="2l-tanh"))
     tuned = main(FinetuneConfig(model=str(start.path), data=str(small_squad), out=tmp_path / "tuned", **FEW))
-    assert tuned.stage == "finetune"
+    assert tuned.manifest.stage == "finetune"
     assert tuned.manifest.parent == start.reference()
     assert tuned.settings == start.settings
     before = QAModel.from_pretrained(start.path)

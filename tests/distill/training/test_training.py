@@ -169,7 +169,7 @@ def test_checkpoint_of_another_teacher_or_loss_is_refused(make_bundle, small_squ
     main(config())
     with pytest.raises(BundleError, match=r"made with --alpha 0\.1, not 0\.5"):
         main(config(alpha=0.5, resume=True))
-    assert main(config(resume=True)).stage == "distill"
+    assert main(config(resume=True)).manifest.stage == "distill"
 
 
 def test_diverging_training_says_what_to_do(make_bundle, windows, tmp_path):

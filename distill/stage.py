@@ -13,7 +13,7 @@ from distill.training.options import DistillationWeights, TrainingOptions
 from distill.training.trainer import AfterStep, Trainer, make_accelerator
 from qa.base.files import file_sha256
 from qa.bundles.bundle import SETTINGS, Bundle, new_bundle
-from qa.data.datasets import EMBEDDED, SQUAD_FILES, data_reference, resolve
+from qa.data.datasets import EMBEDDED, SQUAD_FILES, check_not_dev, data_reference, resolve
 from qa.data.squad import Example, read_squad
 from qa.evaluation.scores import EvalData, load_eval, scores_of
 from qa.evaluation.threshold import hold_out, save_held_out, tune_for_bundle
@@ -43,6 +43,7 @@ def load_splits(data: str, eval_data: str | None, *, unlabelled: bool = False) -
     if eval_data is None and data in (EMBEDDED, *SQUAD_FILES):
         eval_data = data
     train_file = resolve(data, "train")
+    check_not_dev(train_file, "--data")
     train, held_out = hold_out(read_squad(train_file, unlabelled=unlabelled))
     return DataSplits(train, held_out, load_eval(eval_data), train_file)
 

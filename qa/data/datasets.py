@@ -95,6 +95,17 @@ def data_reference(path: Path) -> dict[str, str]:
     return {"name": path.name, "sha256": file_sha256(path), **({"dataset": dataset} if dataset else {})}
 
 
+def check_not_dev(path: Path, flag: str) -> None:
+    """Raise OptionError for the dev part of a named data set, on which models are scored."""
+    dev = {files["dev"][1]: name for name, files in SQUAD_FILES.items()}
+    dev[_content_sha256(EXCERPT / "squad-excerpt-dev.json.gz")] = EMBEDDED
+    name = dev.get(_content_sha256(path))
+    if name is not None:
+        raise OptionError(
+            f"{flag} {path}: is the dev part of {name}, on which models are scored; train on {flag} {name}"
+        )
+
+
 def _content_sha256(path: Path) -> str:
     raw = path.read_bytes()
     return hashlib.sha256(gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw).hexdigest()

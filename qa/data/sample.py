@@ -8,7 +8,7 @@ wherever it is made.
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from qa.base.cli import check_option, run_command
 from qa.base.files import check_not_an_input, check_writable
@@ -26,7 +26,9 @@ class SampleConfig:
     questions: int
     """How many questions to take; of fewer, all."""
     data: str = "embedded"
-    """SQuAD JSON file (plain or gzip), or embedded, squad, squad_v2 (their dev part)."""
+    """SQuAD JSON file (plain or gzip), or embedded, squad, squad_v2."""
+    split: Literal["train", "dev"] = "dev"
+    """Part of a named data set: train to train on, dev to score on."""
 
     def __post_init__(self) -> None:
         check_option(self.questions >= 1, "--questions", self.questions, "at least 1")
@@ -53,7 +55,7 @@ def sample(articles: list[dict[str, Any]], n_all: int, n: int) -> list[dict[str,
 
 def main(config: SampleConfig) -> None:
     """Read, choose, write, and say what came of it."""
-    path = resolve(config.data, "dev")
+    path = resolve(config.data, config.split)
     check_not_an_input(config.out, "--out", [path])
     n_all = len(read_squad(path))  # which checks the whole file
     data = read_json(path)

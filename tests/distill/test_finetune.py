@@ -10,9 +10,11 @@ import torch
 from distill.finetune import FinetuneConfig, main
 from distill.run import DistillConfig
 from distill.run import main as distil_main
+from distill.stage import load_splits
 from distill.training.checkpoint import CHECKPOINT
-from qa.base.errors import BundleError, PocketQAError
+from qa.base.errors import BundleError, OptionError, PocketQAError
 from qa.bundles.bundle import open_bundle
+from qa.data.datasets import resolve
 from qa.models.model import QAModel
 from qa.models.pretrained import embedded_folder
 from qa.text.settings import QASettings
@@ -184,3 +186,13 @@ def test_a_standalone_model_is_trained_on_gold_answers_from_the_encoders_words(s
     assert bundle.manifest.encoder.name == "minilm-l6"
     with pytest.raises(PocketQAError, match="--layers must be left out for a standalone model"):
         FinetuneConfig(out=tmp_path / "cut", layers=1, **given)
+
+
+@pytest.mark.parametrize("split", ["train", "dev"])
+def test_the_dev_part_of_a_named_data_set_is_not_trained_on(split):
+    path = str(resolve("embedded", split))
+    if split == "train":
+        assert load_splits(path, None).train
+    else:
+        with pytest.raises(OptionError, match=r"--data .*dev part of embedded"):
+            load_splits(path, None)

@@ -27,6 +27,12 @@ def test_questions_are_evenly_spaced_and_untouched(tmp_path, capsys):
     assert again.read_bytes() == (tmp_path / "few.json").read_bytes()
 
 
+def test_the_split_of_a_named_data_set_can_be_chosen(tmp_path):
+    main(SampleConfig(tmp_path / "few.json", 7, split="train"))
+    train = {e.id for e in read_squad(resolve(EMBEDDED, "train"))}
+    assert {e.id for e in read_squad(tmp_path / "few.json")} < train
+
+
 def test_of_fewer_questions_all_are_taken(tmp_path):
     main(SampleConfig(tmp_path / "all.json", 10**6))
     assert read_squad(tmp_path / "all.json") == read_squad(resolve(EMBEDDED, "dev"))

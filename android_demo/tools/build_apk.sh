@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Build and check the app without Gradle and Google's SDK, with what Debian has (fetch_android.sh, aapt, apksigner).
+# Build and check the app without Gradle and Google's SDK, with Debian's tools (fetch_android.sh, aapt, apksigner).
 #
 #     android_demo/tools/build_apk.sh
 #
-# The APK is not for phones: it has no code. The script shows that app and core compile against Android's API 23 and stubs of LiteRT,
-# and that resources, manifest and assets package. Everything is made in android_demo/build.
+# The APK is not for phones: it has no code. The script checks that app and core compile against Android's API 23 and stubs of
+# LiteRT, and that resources, manifest and assets can be packaged. All output is in android_demo/build.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -16,7 +16,7 @@ fail() {
 build=build/apk
 jars=build/jars
 apk=build/pocketqa-without-code.apk
-# Android 10's resources: the newest that Debian has, newer than those in android.jar.
+# Resources of Android 10: the newest in Debian, newer than those in android.jar.
 framework=/usr/share/android-framework-res/framework-res.apk
 rm -rf $build $apk
 mkdir -p $build/{gen,stubs,invoke,classes}
@@ -28,7 +28,7 @@ done
 [ -r $framework ] || fail "$framework not found; install Debian's android-framework-res"
 [ -r $jars/android.jar ] || fail "android_demo/$jars/android.jar not found; run tools/fetch_android.sh $jars in android_demo"
 
-# gradle_value NAME: what app/build.gradle, the one place for these, sets NAME to.
+# gradle_value NAME: print the value of NAME in app/build.gradle, the only place for these values.
 gradle_value() {
     local value
     value=$(sed -nE "s/^ *$1 = '?([^' ]+)'?.*/\1/p" app/build.gradle)
@@ -41,13 +41,13 @@ target_sdk=$(gradle_value targetSdk)
 version_code=$(gradle_value versionCode)
 version_name=$(gradle_value versionName)
 
-# Gradle gives the manifest its package; aapt wants it in the file. An attribute of Android 12 is not in the framework above.
+# Gradle sets the package of the manifest; aapt needs it in the file. The framework above lacks one attribute of Android 12.
 sed "/android:dataExtractionRules/d; 0,/<manifest/s//<manifest package=\"$package\"/" app/src/main/AndroidManifest.xml >$build/AndroidManifest.xml
 aapt package -f -m -J $build/gen -M $build/AndroidManifest.xml -S app/src/main/res -A app/src/main/assets \
     -I $framework -F $build/unaligned.apk \
     --min-sdk-version "$min_sdk" --target-sdk-version "$target_sdk" --version-code "$version_code" --version-name "$version_name"
 
-# With -bootclasspath, unlike --release 8, java.* is Android's too: a JDK method that API 23 lacks does not compile.
+# With -bootclasspath, unlike --release 8, java.* is also Android's, so JDK methods that API 23 lacks do not compile.
 javac --release 8 -Xlint:-options -d $build/stubs $(find stubs -name '*.java')
 javac -source 8 -target 8 -Xlint:-options -bootclasspath $jars/android.jar -d $build/invoke $(find stubs/invoke -name '*.java')
 javac -source 8 -target 8 -encoding UTF-8 -Xlint:all,-options -Werror \
@@ -56,7 +56,7 @@ javac -source 8 -target 8 -encoding UTF-8 -Xlint:all,-options -Werror \
     fail "app or core does not compile for API 23"
 zipalign -p 4 $build/unaligned.apk $build/unsigned.apk
 
-keystore=build/debug.keystore # made once, so that a new APK can replace an installed one
+keystore=build/debug.keystore # created once, so that a new APK can replace an installed one
 if [ ! -r $keystore ]; then
     keytool -genkeypair -keystore $build/new.keystore -storepass android -keypass android -alias debug -keyalg RSA -keysize 2048 \
         -validity 10000 -dname "CN=debug" >$build/keytool.txt 2>&1 || fail "no key was made; see android_demo/$build/keytool.txt"
@@ -79,4 +79,4 @@ done
 mv $build/signed.apk $apk
 
 echo "android_demo/$apk: $(stat -c %s $apk) bytes, API $min_sdk to $target_sdk, no permissions"
-echo "It has no code: this was a check that all compiles and packages. Build with Gradle for a phone."
+echo "It has no code: this only checked compiling and packaging. Build with Gradle for a phone."

@@ -1,7 +1,7 @@
-"""Compare the LiteRT stubs with the recorded public API of the real library: a stub may lack members, but has
-none of its own.
+"""Compare the LiteRT stubs with the recorded public API of the real library. A stub may lack members, but may
+not add any.
 
-Without this the app could compile against a method that no phone has.
+Otherwise the app could compile against a method that no phone has.
 
     python3 android_demo/tools/check_stubs.py
 """
@@ -17,7 +17,7 @@ API = STUBS / "litert-1.4-api.txt"
 
 
 def signatures(listing: str) -> set[str]:
-    """Class headers, and members with the name of their class, from the output of `javap -public`."""
+    """Return class headers, and members with the name of their class, from the output of `javap -public`."""
     found = set()
     class_name = ""
     for line in listing.splitlines():
@@ -30,7 +30,7 @@ def signatures(listing: str) -> set[str]:
 
 
 def compiled_stubs() -> str:
-    """What `javap -public` says of all stubs, compiled for Java 8 as the app is."""
+    """Return the output of `javap -public` for all stubs, compiled for Java 8 like the app."""
     with tempfile.TemporaryDirectory() as folder:
         sources = sorted((STUBS / "java").rglob("*.java"))
         subprocess.run(["javac", "--release", "8", "-Xlint:-options", "-d", folder, *sources], check=True)
@@ -41,7 +41,7 @@ def compiled_stubs() -> str:
 
 
 def main() -> str | None:
-    """Return the fault to exit with, None if there is none."""
+    """Return an error message to exit with, or None."""
     try:
         stubs = signatures(compiled_stubs())
     except FileNotFoundError as error:

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Fetch Android's class library (API 23) from Debian: enough to compile the app without Google's SDK.
 #
-#     android_demo/tools/fetch_android.sh DEST      makes DEST/android.jar, unless it is there already
+#     android_demo/tools/fetch_android.sh DEST      makes DEST/android.jar, unless it exists
 #
-# Debian 11 (bullseye) is the last release with the package. apt gets a state of its own, so the machine's stays as it is; apt
-# checks Debian's signature, this script every SHA-256.
+# Debian 11 (bullseye) is the last release with the package. apt uses a separate state, so the machine's does not change. apt
+# checks Debian's signature; this script checks every SHA-256.
 set -euo pipefail
 
 fail() {
@@ -29,7 +29,7 @@ for tool in apt-get dpkg-deb; do
     command -v $tool >/dev/null || fail "$tool not found; Debian's apt is needed to fetch android.jar into $dest"
 done
 [ -r $keyring ] || fail "$keyring not found; install Debian's package debian-archive-keyring"
-# Every mirror of this machine's Debian has bullseye too.
+# Every mirror of this machine's Debian also has bullseye.
 mirror=$(apt-get indextargets --format '$(REPO_URI)' | grep -E '/debian/?$' | sort -u | head -n 1) ||
     fail "apt knows no Debian mirror on this machine (apt-get indextargets); Debian's apt is needed"
 
@@ -38,7 +38,7 @@ trap 'rm -rf "$work"' EXIT
 mkdir -p "$work"/{state/lists/partial,cache/archives/partial,etc/apt.conf.d,etc/preferences.d,etc/sources.list.d,debs,files}
 : >"$work/state/status"
 echo "deb [signed-by=$keyring] $mirror bullseye main" >"$work/etc/sources.list"
-# The package is for all architectures; amd64 is named so that the list to fetch is the same everywhere.
+# The package is for all architectures; amd64 is given so that the fetched list is always the same.
 cat >"$work/apt.conf" <<CONF
 APT::Architecture "amd64";
 APT::Architectures { "amd64"; };

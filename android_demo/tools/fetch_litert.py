@@ -2,7 +2,7 @@
 
     python android_demo/tools/fetch_litert.py android_demo/build/litert
 
-The wheel is Python 3.11's; of it only the C library is taken, which knows no Python.
+The wheel is for Python 3.11. Only its C library is used, which does not depend on Python.
 """
 
 import platform
@@ -13,7 +13,7 @@ import zipfile
 from pathlib import Path
 
 LIBRARY = "libLiteRtRuntimeCApi.so"
-VERSION = "1.4.0"  # the only 1.4 with wheels; the app has 1.4.2, of the same line
+VERSION = "1.4.0"  # the only 1.4 release with wheels; the app uses 1.4.2
 WHEELS = {
     "x86_64": "138aac5f29c1dfc220519be79c86afec815bc992bd3f08b0f82cee967d8e386f",
     "aarch64": "131d1c12dedc0c45aa683106d71ea895117c2332b0efb52712965f8b5e63781d",
@@ -21,7 +21,7 @@ WHEELS = {
 
 
 def main(dest: Path) -> str | None:
-    """Write the library unless it is there; the fault to exit with, None if there is none."""
+    """Write the library unless it exists. Return an error message to exit with, or None."""
     machine = platform.machine()
     if machine not in WHEELS:
         return f"error: LiteRT {VERSION} has no Linux wheel for {machine}, only for {' and '.join(WHEELS)}"
@@ -51,7 +51,7 @@ def main(dest: Path) -> str | None:
             pinned,
         ]
         if subprocess.run(command, check=False).returncode:
-            return f"error: pip could not download ai-edge-litert {VERSION}; its own message stands above"
+            return f"error: pip could not download ai-edge-litert {VERSION}; see its message above"
         with zipfile.ZipFile(next(Path(folder).glob("*.whl"))) as archive:
             made = Path(archive.extract(f"ai_edge_litert/{LIBRARY}", folder))
         made.rename(dest / LIBRARY)

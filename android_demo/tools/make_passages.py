@@ -1,7 +1,7 @@
 """Write the app's bundled passages: a few paragraphs of the shipped SQuAD excerpt, each with its own
 questions as suggestions.
 
-They come from the dev part, which no model here is trained on. The same excerpt gives the same bytes.
+They are from the dev part, on which no model here is trained. The same excerpt gives the same bytes.
 
     python android_demo/tools/make_passages.py
 """
@@ -26,8 +26,8 @@ ATTRIBUTION = (
     "Commons "
     "Attribution-ShareAlike 4.0 International (CC BY-SA 4.0), creativecommons.org/licenses/by-sa/4.0"
 )
-# Article of the excerpt: how the chosen paragraph begins. Chosen for questions that stand alone; two texts go
-# beyond ASCII.
+# Article of the excerpt: beginning of the chosen paragraph. Its questions make sense without other texts.
+# Two texts contain characters other than ASCII.
 CHOSEN = {
     "Normans": "The Normans were in contact with England",
     "Amazon_rainforest": "In 2005, parts of the Amazon basin",
@@ -39,7 +39,7 @@ CHOSEN = {
 
 
 def make_passages() -> dict[str, Any]:
-    """The asset's content: attribution, and title, text and questions of each chosen paragraph."""
+    """Return the asset: attribution, and title, text and questions of each chosen paragraph."""
     examples = read_squad(resolve(EMBEDDED, "dev"))
     passages = []
     for article, beginning in CHOSEN.items():

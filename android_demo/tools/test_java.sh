@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Compile core and app for Java 8 and run their JUnit tests on this machine's JVM, with what Debian has instead of Gradle.
+# Compile core and app for Java 8 and run their JUnit tests on this machine's JVM, with Debian's tools instead of Gradle.
 #
 #     android_demo/tools/test_java.sh
 #
-# Classes go to android_demo/build/core: main, tools (the desktop programs) and test; those of the app's tests to build/app-test.
+# Classes go to android_demo/build/core (main, tools, test); those of the app's tests go to build/app-test.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -18,10 +18,10 @@ jna=/usr/share/java/jna.jar
 command -v javac >/dev/null && [ -r ${junit%:*} ] && [ -r ${junit#*:} ] && [ -r $jna ] ||
     fail "javac, JUnit or JNA not found; install Debian's openjdk-17-jdk-headless junit4 libjna-java"
 
-# compile FOLDER CLASSPATH: src/FOLDER/java to build/core/FOLDER.
+# compile FOLDER CLASSPATH: compile src/FOLDER/java to build/core/FOLDER.
 compile() {
     mkdir -p $build/"$1"
-    # -options: newer javac only warn that release 8 is old.
+    # -options: newer javac versions only warn that release 8 is old.
     javac --release 8 -encoding UTF-8 -Xlint:all,-options -Werror -classpath "$2" -d $build/"$1" \
         $(find core/src/"$1"/java -name '*.java') || fail "core/src/$1 does not compile"
 }
@@ -30,8 +30,8 @@ rm -rf $build
 compile main ""
 compile tools $build/main
 compile test $build/main:$junit
-# run_tests FOLDER CLASSPATH: all test classes of a folder.
-# 64 MB is less than any phone gives an app: what a hostile file or a book makes the core hold must fit.
+# run_tests FOLDER CLASSPATH: run all test classes of a folder.
+# 64 MB is less than any phone gives an app. The core must stay within it for hostile files and long texts.
 run_tests() {
     local tests
     tests=$(cd "$1" && find . -name '*Test.class' | sed 's,^\./,,; s,\.class$,,; y,/,.,' | sort)
@@ -41,8 +41,8 @@ run_tests() {
 
 run_tests $build/test $build/main:$junit
 
-# The app's tests need neither Android nor LiteRT: app/src/fakes stands in for them, and so for android.jar. Of the app only what
-# the tests refer to is compiled; tools/build_apk.sh compiles all of it. There aapt makes R, here the strings are enough.
+# The app's tests need neither Android nor LiteRT: app/src/fakes replaces them. Only the classes that the tests use are compiled;
+# tools/build_apk.sh compiles all. There aapt makes R; here the strings are enough.
 app=build/app-test
 rm -rf $app
 mkdir -p $app/gen/org/pocketqa/app $app/test
@@ -56,7 +56,7 @@ mkdir -p $app/gen/org/pocketqa/app $app/test
     done
     echo "}"
 } >$app/gen/org/pocketqa/app/R.java
-# compile_app FOLDER CLASSPATH SOURCE...: the app's classes that the sources refer to, to build/app-test/FOLDER.
+# compile_app FOLDER CLASSPATH SOURCE...: compile the sources and the app classes they use to build/app-test/FOLDER.
 compile_app() {
     mkdir -p "$app/$1"
     javac --release 8 -encoding UTF-8 -Xlint:all,-options -Werror -classpath "$build/main:$2" \
@@ -66,5 +66,5 @@ compile_app() {
 
 compile_app test $build/test:$junit app/src/fake_litert app/src/test
 run_tests $app/test $build/main:$build/test:$junit
-# The same classes on the real LiteRT, for tests/export/android/test_litert.py, which has models.
+# The same classes with the real LiteRT, for tests/export/android/test_litert.py.
 compile_app litert $build/tools:$jna app/src/real_litert

@@ -1,10 +1,10 @@
-"""Install the app on the one device that adb sees, push a model, ask a question through the screen, keep a
+"""Install the app on the only device that adb sees, push a model, ask a question on the screen, and save a
 picture of each step.
 
     python android_demo/tools/try_on_emulator.py --apk APK --model BUNDLE --out FOLDER
 
-Exits with 1 unless an answer comes up. It finds what to tap by the ids of the app's views, as uiautomator
-lists them.
+Exits with 1 unless an answer appears. It finds the buttons by the ids of the app's views, as listed by
+uiautomator.
 """
 
 import argparse
@@ -21,13 +21,13 @@ PATIENCE_S = 120
 
 
 def adb(*arguments: str) -> bytes:
-    """What adb printed; CalledProcessError when it fails."""
+    """Return the output of adb. Raise CalledProcessError if it fails."""
     return subprocess.run(["adb", *arguments], check=True, stdout=subprocess.PIPE).stdout
 
 
 def find(listing: str, name: str) -> tuple[int, int, str] | None:
-    """Middle and text of the view `name` in what uiautomator dumped, None when it is not on the screen, or
-    not enabled."""
+    """Return the centre and text of the view `name` in a dump of uiautomator; None if it is missing or
+    disabled."""
     for node in ET.fromstring(listing).iter("node") if listing else ():
         if node.get("resource-id") == f"{APP}:id/{name}" and node.get("enabled") == "true":
             left, top, right, bottom = map(int, re.findall(r"\d+", node.get("bounds", "")))
@@ -36,11 +36,10 @@ def find(listing: str, name: str) -> tuple[int, int, str] | None:
 
 
 def wait_for(name: str) -> tuple[int, int, str]:
-    """The same, as soon as the view is there and enabled; SystemExit when it does not come."""
+    """Return centre and text of a view as soon as it is enabled. Raise SystemExit if it does not appear."""
     end = time.monotonic() + PATIENCE_S
     while time.monotonic() < end:
-        # While something moves on the screen nothing is dumped; of the last one there is nothing to read
-        # then.
+        # uiautomator writes no dump while something moves on the screen, so the last dump is removed first.
         adb("shell", "rm -f /sdcard/window.xml; uiautomator dump /sdcard/window.xml || true")
         seen = find(adb("exec-out", "cat /sdcard/window.xml 2>/dev/null || true").decode(), name)
         if seen is not None:
@@ -50,13 +49,13 @@ def wait_for(name: str) -> tuple[int, int, str]:
 
 
 def tap(name: str) -> None:
-    """Tap the middle of a view."""
+    """Tap the centre of a view."""
     x, y, _ = wait_for(name)
     adb("shell", "input", "tap", str(x), str(y))
 
 
 def main() -> None:
-    """Do it, and print the answer."""
+    """Run all steps and print the answer."""
     parser = argparse.ArgumentParser()
     for option in ("--apk", "--model", "--out"):
         parser.add_argument(option, type=Path, required=True)

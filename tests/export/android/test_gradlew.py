@@ -58,7 +58,7 @@ def test_another_file_is_refused_and_nothing_is_left(project):
     done = run("help", sha256="0" * 64)
     assert done.returncode == 1
     assert done.stderr.splitlines()[1:] == [
-        f"error: file:{project[1]} is not the file whose SHA-256 the project records"
+        f"error: file:{project[1]} does not have the SHA-256 recorded in the project"
     ]
     assert list(home.iterdir()) == []
 

@@ -1,6 +1,6 @@
 package java.lang.invoke;
 
-/** What javac looks up to compile a lambda. Android's class library of API 23 lacks it; Android's build needs none of it. */
+/** Class that javac needs to compile a lambda. Android's API 23 lacks it; Android's own build does not need it. */
 public class LambdaMetafactory {
     public static CallSite metafactory(
             MethodHandles.Lookup caller,

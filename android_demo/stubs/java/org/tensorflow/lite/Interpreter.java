@@ -28,7 +28,7 @@ public final class Interpreter extends InterpreterImpl implements InterpreterApi
         throw new UnsupportedOperationException("stub");
     }
 
-    /** The one call for another thread: stops the run between two operations, until set to false. */
+    /** Stops the run between two operations, until set to false. May be called from another thread. */
     public void setCancelled(boolean cancelled) {
         throw new UnsupportedOperationException("stub");
     }

@@ -2,7 +2,7 @@ package org.tensorflow.lite;
 
 import java.util.Map;
 
-/** As in the library, the public methods live in a class of the package: that decides which bridges javac adds. */
+/** As in the library, a package-private class has the public methods; this decides which bridges javac adds. */
 class InterpreterImpl implements InterpreterApi {
     static class Options extends InterpreterApi.Options {
         public Options() {}

@@ -8,11 +8,11 @@ import java.io.InputStream;
 import java.util.HashMap;
 import java.util.Map;
 
-/** Other apps' documents: a test puts them in. */
+/** Documents of other apps, set by a test. */
 public class ContentResolver {
     public static final String SCHEME_CONTENT = "content";
 
-    /** A document; a column without a value is refused, as some apps do. */
+    /** Document; a query for a column without a value fails, as in some apps. */
     public static class Entry {
         private final InputStream content;
         private final String name;

@@ -5,7 +5,7 @@ import android.content.res.Resources;
 import android.os.Looper;
 import java.io.File;
 
-/** An app's surroundings. A test sets the fields before it starts the app. */
+/** Environment of an app. A test sets the fields before it starts the app. */
 public abstract class Context {
     public static final int MODE_PRIVATE = 0;
     public static final String POWER_SERVICE = "power";
@@ -51,7 +51,7 @@ public abstract class Context {
         return preferences;
     }
 
-    /** A service that knows none of its methods, as an old phone's knows none of the newer ones. */
+    /** Service without any methods, as an old phone lacks the newer ones. */
     public Object getSystemService(String name) {
         return name;
     }

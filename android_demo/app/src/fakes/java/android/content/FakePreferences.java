@@ -4,7 +4,7 @@ import android.os.Looper;
 import java.util.HashMap;
 import java.util.Map;
 
-/** Preferences of one process. What is applied is on disk at once: a test that needs an older state takes a copy in time. */
+/** Preferences of one process. `apply` writes at once; a test that needs an older state copies it before. */
 public final class FakePreferences implements SharedPreferences {
     private final Map<String, Object> values;
 
@@ -16,7 +16,7 @@ public final class FakePreferences implements SharedPreferences {
         this.values = values;
     }
 
-    /** What the next process finds if this one ends now. */
+    /** Returns the state that the next process would find. */
     public synchronized FakePreferences copy() {
         return new FakePreferences(new HashMap<>(values));
     }

@@ -1,6 +1,6 @@
 package android.os;
 
-/** Steps for the main thread; the test takes them from the looper. */
+/** Posts tasks for the main thread; the test runs them from the looper. */
 public class Handler {
     public Handler(Looper looper) {}
 

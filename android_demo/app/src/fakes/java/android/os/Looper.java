@@ -3,12 +3,12 @@ package android.os;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 
-/** The main thread is the test's own: it runs what is posted when the test says so. */
+/** The main thread is the test's thread. Posted tasks run when the test runs them. */
 public final class Looper {
-    /** Steps that wait for the main thread, in order. */
+    /** Tasks that wait for the main thread, in order. */
     public static final BlockingQueue<Runnable> POSTED = new LinkedBlockingQueue<>();
 
-    /** Steps for later: a test says when that is. */
+    /** Delayed tasks; a test runs them. */
     public static final BlockingQueue<Runnable> DELAYED = new LinkedBlockingQueue<>();
 
     private static final Looper MAIN = new Looper();
@@ -27,7 +27,7 @@ public final class Looper {
         DELAYED.clear();
     }
 
-    /** For calls that make the user wait. */
+    /** Fails on the main thread; for calls that would block the user interface. */
     public static void refuseMain(String why) {
         if (Thread.currentThread() == main) {
             throw new AssertionError("on the main thread: " + why);

@@ -5,7 +5,7 @@ import java.util.Collections;
 import java.util.List;
 
 public final class Log {
-    /** Faults that were logged. */
+    /** Logged faults. */
     public static final List<Throwable> LOGGED = Collections.synchronizedList(new ArrayList<>());
 
     private Log() {}

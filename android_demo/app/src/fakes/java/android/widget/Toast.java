@@ -5,7 +5,7 @@ import android.content.Context;
 public class Toast {
     public static final int LENGTH_LONG = 1;
 
-    /** The text shown last. */
+    /** Text shown last. */
     public static String shown;
 
     private final CharSequence text;

@@ -19,7 +19,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.zip.ZipFile;
 import org.pocketqa.core.Json;
 
-/** Replays a model file's probe: a recorded window gets its recorded logits, of any other the token with the largest id wins. */
+/** Replays the probe of a model file. For any other window, the token with the largest id wins. */
 public final class Interpreter implements AutoCloseable {
     /** How the interpreter runs. */
     public static class Options {
@@ -43,15 +43,15 @@ public final class Interpreter implements AutoCloseable {
         }
     }
 
-    /** What goes wrong; by itself, nothing. */
+    /** Faults to simulate; the default has none. */
     public static class Script {
-        /** While a file is opened; what this throws, opening throws. */
+        /** Called while a file is opened; opening throws its exceptions. */
         public void opening(File file) {}
 
-        /** While a window is computed; what this throws, the run throws. */
+        /** Called while a window is computed; the run throws its exceptions. */
         public void running(Interpreter interpreter) {}
 
-        /** A logit that the model computes. */
+        /** Changes a logit of the model. */
         public float logit(float recorded) {
             return recorded;
         }
@@ -62,15 +62,15 @@ public final class Interpreter implements AutoCloseable {
     }
 
     public static volatile Script script;
-    /** Interpreters made. */
+    /** Number of interpreters created. */
     public static final AtomicInteger OPENED = new AtomicInteger();
-    /** Those of this process that are not closed yet: a thread of the last process may close its own later. */
+    /** Interpreters of this process that are not closed yet; a thread of the last process may close its own later. */
     private static volatile AtomicInteger processOpen = new AtomicInteger();
-    /** Threads that the last one made was given. */
+    /** Number of threads of the last interpreter. */
     public static volatile int threads;
-    /** Whether it was to use XNNPACK. */
+    /** Whether the last interpreter used XNNPACK. */
     public static volatile boolean xnnpack;
-    /** What must not happen: use after close, or by two threads at once. */
+    /** Violations: use after close, or by two threads at once. */
     public static final List<String> MISUSES = Collections.synchronizedList(new ArrayList<>());
 
     private static final long PATIENCE_MS = 10000;
@@ -83,13 +83,13 @@ public final class Interpreter implements AutoCloseable {
     private boolean running;
     private boolean cancelled;
 
-    /** As at the start of a process: the system has taken back all that the last one held. */
+    /** Resets the state, as at the start of a process. */
     public static void startProcess() {
         OPENED.set(0);
         processOpen = new AtomicInteger();
     }
 
-    /** Interpreters of this process that are not closed yet. */
+    /** Returns the number of interpreters of this process that are not closed yet. */
     public static int open() {
         return processOpen.get();
     }
@@ -209,7 +209,7 @@ public final class Interpreter implements AutoCloseable {
         return cancelled;
     }
 
-    /** For a script that holds a run until it is cancelled. */
+    /** Blocks a run until it is cancelled. */
     public synchronized void untilCancelled() {
         long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(PATIENCE_MS);
         try {

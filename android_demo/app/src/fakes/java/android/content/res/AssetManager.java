@@ -7,9 +7,9 @@ import java.io.FileInputStream;
 import java.io.IOException;
 import java.io.InputStream;
 
-/** The app's real assets, below the repository that the property `pocketqa.root` names. */
+/** The app's real assets, in the repository named by the property `pocketqa.root`. */
 public final class AssetManager {
-    /** A model in the app's assets, as -Pmodel puts it there; null for a build without. */
+    /** Model in the app's assets, as with -Pmodel; null for a build without one. */
     public static volatile byte[] model;
 
     public String[] list(String folder) {

@@ -5,7 +5,7 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
 
-/** A text is its resource's name and what is filled in, as "fault_storage[disk full]". */
+/** Returns as a text the name of its resource with its arguments, such as "fault_storage[disk full]". */
 public class Resources {
     private static final Map<Integer, String> NAMES = names("string");
     private static final Map<Integer, String> PLURALS = names("plurals");

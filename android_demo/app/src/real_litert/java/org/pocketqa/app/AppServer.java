@@ -10,10 +10,10 @@ import java.util.function.BooleanSupplier;
 import org.pocketqa.tools.Pipe;
 
 /**
- * The app behind its screens on the real LiteRT, as a desktop process: `java org.pocketqa.app.AppServer FOLDER`.
+ * The app without its screens on the real LiteRT, as a desktop process: `java org.pocketqa.app.AppServer FOLDER`.
  *
- * FOLDER/files is the app's private storage, FOLDER/shared has the one model that was pushed. The letters are CoreServer's; it
- * asks nobody for logits. tests/support/app_process.py is the other side.
+ * FOLDER/files is the app's private storage; FOLDER/shared has one pushed model. The command letters are CoreServer's, but it
+ * computes the logits itself. tests/support/app_process.py is the other side.
  */
 public final class AppServer {
     private final PocketQaApp app = new PocketQaApp();
@@ -21,14 +21,14 @@ public final class AppServer {
 
     /** Serves until stdin ends. */
     public static void main(String[] args) {
-        System.setOut(System.err); // stdout is the pipe's
+        System.setOut(System.err); // stdout is used by the pipe
         try {
             new AppServer().serve(new File(args[0]));
         } catch (Throwable fault) {
             fault.printStackTrace();
             System.exit(1);
         }
-        System.exit(0); // the app's own threads never end
+        System.exit(0); // the app's threads never end
     }
 
     private void serve(File folder) throws IOException, InterruptedException {
@@ -75,7 +75,7 @@ public final class AppServer {
         }
     }
 
-    /** Sends a benchmark's JSON. This machine's name is not in it, as it says nothing about a phone. */
+    /** Sends the JSON of a benchmark, without the name of this machine. */
     private void benchmark() throws IOException, InterruptedException {
         app.benchmarks.start();
         until(() -> app.benchmarks.job() == null);

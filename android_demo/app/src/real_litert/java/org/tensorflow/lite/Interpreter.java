@@ -9,7 +9,7 @@ import java.nio.IntBuffer;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
-/** LiteRT 1.4 itself on a desktop, under the names of its Java API that the app calls: one thread at a time. */
+/** LiteRT 1.4 on a desktop, with the part of its Java API that the app calls. Not thread-safe. */
 public final class Interpreter implements AutoCloseable {
     /** How the interpreter runs. */
     public static class Options {
@@ -99,7 +99,7 @@ public final class Interpreter implements AutoCloseable {
         signature.outputs.forEach((name, tensor) -> ((FloatBuffer) outputs.get(name)).put(tensor.values().asFloatBuffer()));
     }
 
-    /** Of runs that have not begun: unlike the phone's, this one goes on with a window once it computes it. */
+    /** Cancels runs that have not begun. Unlike on the phone, a running window is not cancelled. */
     public void setCancelled(boolean cancelled) {
         this.cancelled = cancelled;
     }
@@ -111,7 +111,7 @@ public final class Interpreter implements AutoCloseable {
         LiteRt.C.LiteRtDestroyModel(model);
     }
 
-    /** A function that makes something behind a pointer. */
+    /** Function that creates an object behind a pointer. */
     interface Maker {
         int make(PointerByReference made);
     }

@@ -7,14 +7,14 @@ import com.sun.jna.ptr.LongByReference;
 import com.sun.jna.ptr.PointerByReference;
 
 /**
- * The functions of LiteRT 1.4's C interface (litert/c/*.h) that an interpreter needs. Each returns a LiteRtStatus, 0: no error.
+ * Functions of LiteRT 1.4's C interface (litert/c/*.h) for an interpreter. Each returns a LiteRtStatus; 0 means no error.
  *
- * A C size_t is a Java long: for 64-bit machines only. -Dpocketqa.litert=FILE names the library; tools/fetch_litert.py has it.
+ * A C size_t is a Java long, so only 64-bit machines work. -Dpocketqa.litert=FILE names the library; tools/fetch_litert.py gets it.
  */
 interface LiteRt extends Library {
     LiteRt C = Native.load(System.getProperty("pocketqa.litert"), LiteRt.class);
 
-    /** LiteRtHwAccelerators: the built-in kernels alone, or with XNNPACK's. */
+    /** LiteRtHwAccelerators: only the built-in kernels, or also XNNPACK's. */
     int ACCELERATOR_NONE = 0;
     int ACCELERATOR_CPU = 1;
 

@@ -8,7 +8,7 @@ import com.sun.jna.ptr.LongByReference;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
-/** One signature of a model: its tensors by name, in the order in which a run takes them. */
+/** Signature of a model: its tensors by name, in the order of a run. */
 final class NativeSignature {
     final String key;
     final Map<String, NativeTensor> inputs = new LinkedHashMap<>();

@@ -9,7 +9,7 @@ import java.lang.reflect.Proxy;
 import java.nio.ByteBuffer;
 import java.util.stream.IntStream;
 
-/** An input or output of 32-bit values and the memory behind it, which the runtime reads and writes in place. */
+/** Input or output of 32-bit values, with its memory, which the runtime reads and writes in place. */
 final class NativeTensor {
     // LiteRtRankedTensorType: int element type; int with the rank in its low seven bits; eight int dimensions; strides.
     private static final int TYPE_BYTES = 256;

@@ -19,7 +19,7 @@ import org.junit.Test;
 import org.pocketqa.core.ModelBytes;
 import org.tensorflow.lite.Interpreter;
 
-/** Questions: answered, cancelled, overtaken by another text, failed. The stand-in for the model prefers late letters. */
+/** Questions that are answered, cancelled, replaced by another text, or fail. The fake model prefers late letters. */
 public class AskTest {
     private static final String LONG = "a b c d e f g h i j k l m n o p q r s t u v w x y z"; // several windows
 

@@ -18,7 +18,7 @@ import org.pocketqa.core.Json;
 import org.pocketqa.core.ModelBytes;
 import org.tensorflow.lite.Interpreter;
 
-/** The benchmark in the app: started, cancelled, and what is shared of it. */
+/** The benchmark in the app: start, cancel, share. */
 public class BenchmarksTest {
     @Rule public final Phone phone = new Phone();
 

@@ -54,7 +54,7 @@ public class ComparisonTest {
 
     @Test
     public void bothAnswersStandSideBySide() {
-        assertTrue(comparison.others(phone.app.shelf.models()).isEmpty()); // nothing was asked yet
+        assertTrue(comparison.others(phone.app.shelf.models()).isEmpty()); // no question was asked yet
         phone.ask("b");
         assertEquals(1, comparison.results().size());
         assertTrue(comparison.ask(other()));

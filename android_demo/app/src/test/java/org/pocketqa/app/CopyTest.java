@@ -19,7 +19,7 @@ import org.junit.Test;
 import org.pocketqa.core.ModelBytes;
 import org.tensorflow.lite.Interpreter;
 
-/** A picked model is copied into the app, or it is not, and the other app may hang. */
+/** A picked model is copied into the app or refused; the other app may hang. */
 public class CopyTest {
     private static final byte[] MODEL = ModelBytes.small();
 
@@ -104,7 +104,7 @@ public class CopyTest {
         Thread thread = opening.thread();
         copier.cancel();
         opening.release();
-        phone.ended(thread); // without reading: that would wait for the test
+        phone.ended(thread); // without reading, which would wait for the test
         assertNull(phone.inUse());
         assertNull(phone.problem());
         assertEquals(Collections.emptyList(), phone.privateFiles());
@@ -116,7 +116,7 @@ public class CopyTest {
         phone.app.shelf.take(phone.document(slow, "slow.tflite"));
         Thread thread = slow.reading.thread();
         slow.reading.release();
-        thread.join(); // copied and checked, but the main thread has not heard of it
+        thread.join(); // copied and checked, but the main thread was not notified yet
         copier.cancel();
         assertEquals(1, phone.privateFiles().size());
         phone.until(() -> phone.privateFiles().isEmpty());

@@ -5,22 +5,22 @@ import static org.junit.Assert.assertTrue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
-/** A place where a background thread waits until the test lets it go on. */
+/** Barrier at which a background thread waits until the test releases it. */
 final class Held {
     private final CountDownLatch arrived = new CountDownLatch(1);
     private final CountDownLatch released = new CountDownLatch(1);
     private volatile Thread thread;
 
-    /** Called by the thread that is to wait; later calls pass. */
+    /** Called by the thread that must wait; later calls return at once. */
     void here() {
         if (thread == null) {
             thread = Thread.currentThread();
         }
         arrived.countDown();
-        await(released, 3 * Phone.PATIENCE_MS); // longer than the test waits for anything that depends on it
+        await(released, 3 * Phone.PATIENCE_MS); // longer than any wait of the test
     }
 
-    /** Waits for a thread to get here, and returns it. */
+    /** Waits for a thread to reach this point, and returns it. */
     Thread thread() {
         await(arrived, Phone.PATIENCE_MS);
         return thread;

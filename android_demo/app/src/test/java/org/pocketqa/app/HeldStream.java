@@ -4,7 +4,7 @@ import java.io.ByteArrayInputStream;
 import java.io.FilterInputStream;
 import java.io.IOException;
 
-/** Another app's stream that gives nothing until the test lets it, or until it is closed. */
+/** Stream of another app that blocks until the test releases it, or until it is closed. */
 final class HeldStream extends FilterInputStream {
     final Held reading = new Held();
     private final boolean endsOnClose;

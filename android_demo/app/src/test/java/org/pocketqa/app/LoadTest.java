@@ -44,7 +44,7 @@ public class LoadTest {
         throw exception;
     }
 
-    /** Each way for a phone to refuse a model that is whole, with how its sentence begins. */
+    /** Each way in which a phone refuses a complete model, with the beginning of its message. */
     private static Map<String, Interpreter.Script> refusals() {
         Map<String, Interpreter.Script> refusals = new LinkedHashMap<>();
         refusals.put("runtime_missing[[test-abi]]", opening(new UnsatisfiedLinkError("no library"), null));

@@ -15,7 +15,7 @@ import org.junit.Rule;
 import org.junit.Test;
 import org.pocketqa.core.ModelBytes;
 
-/** Texts are read, one after the other, and another app may hang. */
+/** Texts are read one after the other; another app may hang. */
 public class PassageTest {
     private static final byte[] TEXT = "a z c".getBytes(StandardCharsets.UTF_8);
 
@@ -117,7 +117,7 @@ public class PassageTest {
     public void anotherAppsNameIsCut() {
         StringBuilder name = new StringBuilder();
         for (int i = 0; i < 150; i++) {
-            name.append("\ud83d\ude00"); // one character of two
+            name.append("\ud83d\ude00"); // one character with two UTF-16 units
         }
         assertEquals(name.substring(0, 200), titleOf(name.toString()));
         assertEquals(name.substring(0, 198) + "x", titleOf(name.substring(0, 198) + "x"));

@@ -25,24 +25,24 @@ import org.junit.rules.TemporaryFolder;
 import org.pocketqa.core.StoredModel;
 import org.tensorflow.lite.Interpreter;
 
-/** The phone of one test: folders, preferences, other apps' documents, the app, and the main thread, which is the test's. */
+/** Phone of one test: folders, preferences, documents of other apps, the app, and the main thread (the test's thread). */
 final class Phone extends ExternalResource {
-    /** Something to wait for. */
+    /** Condition to wait for. */
     interface Condition {
         boolean holds();
     }
 
-    static final long PATIENCE_MS = 10000; // far more than any step takes; only a test that fails waits so long
+    static final long PATIENCE_MS = 10000; // far more than any step needs; only a failing test waits this long
 
     FakePreferences preferences = new FakePreferences();
     PocketQaApp app;
-    String codePath = "/data/app/1/base.apk"; // another after each installation
+    String codePath = "/data/app/1/base.apk"; // changes with each installation
 
     private final TemporaryFolder folder = new TemporaryFolder();
     private final ContentResolver resolver = new ContentResolver();
     private File files;
     private File shared;
-    private long pushed; // also the minute at which the next file is pushed: versions are told apart by time
+    private long pushed; // also the minute of the next pushed file, because versions differ by time
     private int picked;
 
     @Override
@@ -61,14 +61,14 @@ final class Phone extends ExternalResource {
     protected void after() {
         try {
             finish();
-            until(() -> Interpreter.open() == (app.engine.state().model == null ? 0 : 1)); // a deleted one is closed by a thread
+            until(() -> Interpreter.open() == (app.engine.state().model == null ? 0 : 1)); // a thread closes a deleted model
             assertEquals(Collections.emptyList(), Interpreter.MISUSES);
         } finally {
             folder.delete();
         }
     }
 
-    /** Starts the app, a second time as if the first process had ended. Returns once it has loaded what it loads by itself. */
+    /** Starts the app; a second call simulates a new process. Returns when the app has loaded its first model. */
     PocketQaApp start() {
         if (app != null) {
             finish();
@@ -87,7 +87,7 @@ final class Phone extends ExternalResource {
         return app;
     }
 
-    // Nothing of a process may reach into the next: its passage is stored by now if this one, asked for later, is read.
+    // No task of a process may run in the next one: if this later passage was read, the earlier one is stored.
     private void finish() {
         app.passages.restore();
         until(() -> !app.workspace.reading() && app.engine.state().job == null && settled());
@@ -97,7 +97,7 @@ final class Phone extends ExternalResource {
         return !app.shelf.looking() && app.copier.job() == null && app.engine.state().loading == null;
     }
 
-    /** The app with one model, in use, that a computer pushed. */
+    /** Returns the app with one pushed model in use. */
     PocketQaApp startWith(byte[] model) throws IOException {
         push("good.tflite", model);
         start();
@@ -105,7 +105,7 @@ final class Phone extends ExternalResource {
         return app;
     }
 
-    /** Runs the main thread until something holds. */
+    /** Runs the main thread until a condition holds. */
     void until(Condition condition) {
         while (!condition.holds()) {
             Runnable step;
@@ -119,7 +119,7 @@ final class Phone extends ExternalResource {
         }
     }
 
-    /** Waits for a thread to end, then runs what it and others left for the main thread. */
+    /** Waits for a thread to end, then runs the tasks posted to the main thread. */
     void ended(Thread thread) throws InterruptedException {
         thread.join(PATIENCE_MS);
         assertTrue(thread + " goes on", !thread.isAlive());
@@ -128,7 +128,7 @@ final class Phone extends ExternalResource {
         }
     }
 
-    /** Puts a file into the shared folder; its time differs from that of every other. Unlike adb, never half of it. */
+    /** Puts a complete file into the shared folder; its time differs from every other file's. */
     File push(String name, byte[] content) throws IOException {
         File whole = new File(folder.getRoot(), "whole");
         try (FileOutputStream out = new FileOutputStream(whole)) {
@@ -140,14 +140,14 @@ final class Phone extends ExternalResource {
         return there;
     }
 
-    /** File names in the inbox. */
+    /** Returns the file names in the inbox. */
     List<String> inbox() {
         String[] names = shared.list();
         Arrays.sort(names);
         return Arrays.asList(names);
     }
 
-    /** A document of another app, as the picker hands it over. */
+    /** Returns a document of another app, as from the file picker. */
     Uri document(InputStream content, String name) {
         return document(new ContentResolver.Entry(content, name, null));
     }
@@ -160,26 +160,26 @@ final class Phone extends ExternalResource {
         return provided("content://documents/" + ++picked, entry);
     }
 
-    /** An address that Android's resolver would open. */
+    /** Returns an address that Android's resolver would open. */
     Uri provided(String address, ContentResolver.Entry entry) {
         Uri uri = Uri.parse(address);
         resolver.put(uri, entry);
         return uri;
     }
 
-    /** Looks into the folders and runs all that follows. */
+    /** Scans the folders and runs all tasks that follow. */
     void look() {
         app.shelf.refresh();
         until(this::settled);
     }
 
-    /** Copies a model of another app and takes it into use. */
+    /** Copies a model of another app and uses it. */
     void take(String name, byte[] content) {
         app.shelf.take(document(content, name));
         until(this::settled);
     }
 
-    /** Takes a listed model into use, or tries to. */
+    /** Tries to use a listed model. */
     void use(String name) {
         app.shelf.use(model(name));
         until(() -> app.engine.state().loading == null);
@@ -202,19 +202,19 @@ final class Phone extends ExternalResource {
         return names.toString();
     }
 
-    /** File name of the model in use, or null. */
+    /** Returns the file name of the model in use, or null. */
     String inUse() {
         ModelInfo model = app.engine.state().model;
         return model == null ? null : model.stored.name;
     }
 
-    /** "file: sentence" of the problem shown, or null. */
+    /** Returns "file: sentence" of the problem shown, or null. */
     String problem() {
         LoadProblem problem = app.engine.state().problem;
         return problem == null ? null : problem.file + ": " + problem.sentence;
     }
 
-    /** What lies in the app's private folder for models. */
+    /** Returns the files in the app's private folder for models. */
     List<String> privateFiles() {
         String[] names = new File(files, "models").list();
         String[] sorted = names == null ? new String[0] : names;
@@ -226,13 +226,13 @@ final class Phone extends ExternalResource {
         return new File(files, name);
     }
 
-    /** Puts a text on the desk. */
+    /** Opens a text. */
     void read(String text) {
         app.passages.load(() -> Passage.own("title", "source", text, app.getResources()));
         until(() -> !app.workspace.reading());
     }
 
-    /** Asks and waits for what comes of it: the answer, or the notice in brackets. */
+    /** Asks a question and returns the answer, or the notice in brackets. */
     String ask(String question) {
         assertTrue(app.workspace.ask(question));
         until(() -> app.engine.state().job == null);

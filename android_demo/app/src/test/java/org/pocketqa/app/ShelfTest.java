@@ -17,7 +17,7 @@ import org.pocketqa.core.ModelBytes;
 import org.pocketqa.core.StoredModel;
 import org.tensorflow.lite.Interpreter;
 
-/** The models on the phone: pushed ones are taken in once, and deleting. */
+/** Models on the phone: pushed models are imported once; models are deleted. */
 public class ShelfTest {
     private static final byte[] MODEL = ModelBytes.small();
 

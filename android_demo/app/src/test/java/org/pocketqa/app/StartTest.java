@@ -18,13 +18,13 @@ import org.junit.Test;
 import org.pocketqa.core.ModelBytes;
 import org.tensorflow.lite.Interpreter;
 
-/** What the app does by itself when it starts, and what the last process left it. */
+/** What the app does at a start, and with the state of the last process. */
 public class StartTest {
     private static final byte[] MODEL = ModelBytes.small();
 
     @Rule public final Phone phone = new Phone();
 
-    /** The preferences while a file is being opened: what the next process finds if native code ends this one there. */
+    /** Returns the preferences while a file is being opened: the state if native code ends the process there. */
     private final class Crash extends Interpreter.Script {
         private volatile FakePreferences left;
 
@@ -117,7 +117,7 @@ public class StartTest {
             assertEquals(0, Interpreter.OPENED.get());
             assertEquals("small-fp32.tflite: fault_ended", phone.problem());
         }
-        phone.use("small-fp32.tflite"); // asked for
+        phone.use("small-fp32.tflite"); // requested by the user
         assertEquals("small-fp32.tflite", phone.inUse());
         assertNull(phone.problem());
         phone.start();
@@ -133,7 +133,7 @@ public class StartTest {
         Crash crash = crash();
         phone.start();
         restart(crash.left);
-        FakePreferences later = phone.preferences.copy(); // that load went well
+        FakePreferences later = phone.preferences.copy(); // that load succeeded
         restart(later);
         restart(crash.left);
         assertTrue(Interpreter.xnnpack);

@@ -9,7 +9,7 @@ import org.junit.Rule;
 import org.junit.Test;
 import org.pocketqa.core.ModelBytes;
 
-/** What the screens say, and when. A text is its resource's name and what is filled in. */
+/** Texts of the screens. A text is the name of its resource with its arguments. */
 public class TextsTest {
     @Rule public final Phone phone = new Phone();
 

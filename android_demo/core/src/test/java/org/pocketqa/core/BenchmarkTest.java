@@ -16,7 +16,7 @@ import org.junit.Rule;
 import org.junit.Test;
 import org.junit.rules.TemporaryFolder;
 
-/** What is run, in which order, with which figures: over a clock that says how long each call takes. */
+/** Runs of a benchmark, their order and their times, with a fake clock. */
 public class BenchmarkTest {
     private static final long MS = 1000000;
 
@@ -107,7 +107,7 @@ public class BenchmarkTest {
         assertEquals(50, part.times.count()); // 6 to 55 ms
         assertEquals(30.5, part.times.meanMs(), 1e-9);
         assertEquals(30, part.times.percentileMs(50), 0); // the 25th of 50
-        assertEquals(53, part.times.percentileMs(95), 0); // the 48th, the least that 95 of 100 do not exceed
+        assertEquals(53, part.times.percentileMs(95), 0); // the 48th: the smallest that at least 95 % do not exceed
     }
 
     @Test

@@ -17,7 +17,7 @@ import java.util.Map;
 import java.util.Random;
 import org.junit.Test;
 
-/** Answers worked out by hand. Token i of a passage is its characters [10 i, 10 i + 9); a window's passage begins at 3. */
+/** Answers computed by hand. Token i of a passage has the characters [10 i, 10 i + 9); the passage begins at position 3. */
 public class DecoderTest {
     private static final int BEGIN = 3;
 
@@ -47,7 +47,7 @@ public class DecoderTest {
 
     @Test
     public void onlyTheBestStartsAndEndsOfAWindowAreTried() throws Exception {
-        // The best start is token 2, the best end token 0: with one of each there is no span at all.
+        // The best start is token 2, the best end is token 0: these two alone give no valid span.
         float[] start = {1, 0, 5};
         float[] end = {5, 0, 1};
         assertEquals("", shown(decode(1, 30, start, end)));
@@ -70,7 +70,7 @@ public class DecoderTest {
 
     @Test
     public void anAnswerStartsWhereTheWindowSeesMost() throws Exception {
-        // Two windows over three tokens; token 1 is the second's. It may end an answer of the first, but not start one.
+        // Two windows over three tokens. Token 1 belongs to the second: it may end an answer of the first, but not start one.
         Decoder decoder = new Decoder(tokens(3), TestSettings.of(100, 1, 50, 20, 30));
         int[] owners = {0, 1, 1};
         decoder.add(new Window(BEGIN, 0, 2, 0, owners), logits(1, 50), logits(1, 7));
@@ -144,14 +144,14 @@ public class DecoderTest {
         }
     }
 
-    /** What is forgotten on the way through a book must not be missed at its end. */
+    /** Dropping candidates in a long text must not change the result. */
     @Test
     public void manyWindowsGiveWhatAllTheirSpansGive() throws Exception {
         Random random = new Random(3);
         for (int round = 0; round < 200; round++) {
             int n = random.nextInt(60);
             Tokens passage = new Tokens();
-            for (int i = 0; i < n; i++) { // now and then two tokens of one range
+            for (int i = 0; i < n; i++) { // sometimes two tokens have one range
                 passage.add(0, 10 * (i / (1 + random.nextInt(2))), 10 * i + 9);
             }
             int nBest = 1 + random.nextInt(6);
@@ -191,7 +191,7 @@ public class DecoderTest {
         }
     }
 
-    /** How many tokens come before token `k`: larger ones, and earlier ones that are as large. */
+    /** Returns the rank of token `k`: the number of larger ones, and of earlier equal ones. */
     private static int rank(float[] logits, Window window, int k) {
         int before = 0;
         for (int i = 0; i < window.tokenCount; i++) {
@@ -246,7 +246,7 @@ public class DecoderTest {
         return new Answers(candidates, nullScore, threshold, 1, 1, 0, 0, 0);
     }
 
-    /** One window over a whole passage. */
+    /** Returns one window over a complete passage. */
     private static List<Candidate> decode(int nBest, int maxAnswerLength, float[] start, float[] end) throws Exception {
         Decoder decoder = new Decoder(tokens(start.length), TestSettings.of(100, 50, 50, nBest, maxAnswerLength));
         decoder.add(new Window(BEGIN, 0, start.length, 0, new int[start.length]), logits(start), logits(end));
@@ -261,7 +261,7 @@ public class DecoderTest {
         return tokens;
     }
 
-    /** [CLS], one of the question, [SEP], the passage's, [SEP], and padding that would win if it were looked at. */
+    /** Returns logits of [CLS], a question token, [SEP], the passage, [SEP], and padding that would win if it were read. */
     private static float[] logits(float... passage) {
         float[] logits = new float[BEGIN + passage.length + 4];
         Arrays.fill(logits, 1000);
@@ -269,7 +269,7 @@ public class DecoderTest {
         return logits;
     }
 
-    /** score@start-end of each, scores rounded. */
+    /** Returns score@start-end of each candidate, with rounded scores. */
     private static String shown(List<Candidate> candidates) {
         StringBuilder out = new StringBuilder();
         for (Candidate candidate : candidates) {

@@ -8,13 +8,13 @@ import java.io.InputStream;
 import java.nio.charset.Charset;
 import java.util.zip.GZIPInputStream;
 
-/** Files that Python recorded: tests/golden of the repository, the same for both languages. */
+/** Golden files recorded by Python (tests/golden), used by both languages. */
 final class Golden {
     private static final Charset UTF_8 = Charset.forName("UTF-8");
 
     private Golden() {}
 
-    /** A file below tests/golden, unpacked when its name ends in .gz. */
+    /** Opens a file in tests/golden; unpacks it if its name ends in .gz. */
     static byte[] bytes(String path) throws IOException {
         try (InputStream file = new FileInputStream(new File(folder(), path));
                 InputStream in = path.endsWith(".gz") ? new GZIPInputStream(file) : file) {
@@ -35,7 +35,7 @@ final class Golden {
         return Json.parse(text(path));
     }
 
-    /** tests/golden of the property `pocketqa.root`, else of the folder the tests were started in or one above it. */
+    /** Returns tests/golden in the property `pocketqa.root`, or in the current folder or one above it. */
     private static File folder() throws IOException {
         String root = System.getProperty("pocketqa.root");
         if (root != null) {

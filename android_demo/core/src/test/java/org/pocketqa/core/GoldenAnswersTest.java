@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.Map;
 import org.junit.Test;
 
-/** More than 500 real questions with the logits a real int8 student gave: windows and answers must be Python's. */
+/** More than 500 real questions with logits of a real int8 student. Windows and answers must equal Python's. */
 public class GoldenAnswersTest {
     private final Map<?, ?> golden = (Map<?, ?>) Golden.json("android/answers.json.gz");
     private final List<?> contexts = (List<?>) golden.get("contexts");
@@ -59,7 +59,7 @@ public class GoldenAnswersTest {
         return (Double) value;
     }
 
-    /** Gives the recorded logits, once it has seen the recorded window. */
+    /** Checks the recorded window, then returns its recorded logits. */
     private static final class Replay implements LogitsModel {
         private String id;
         private List<?> windows;
@@ -83,7 +83,7 @@ public class GoldenAnswersTest {
                 startLogits[i] = number(((List<?>) window.get("start_logits")).get(i)).floatValue();
                 endLogits[i] = number(((List<?>) window.get("end_logits")).get(i)).floatValue();
             }
-            for (int i = recorded.size(); i < signature.length; i++) { // padding must not be looked at
+            for (int i = recorded.size(); i < signature.length; i++) { // padding must not be read
                 startLogits[i] = 1000;
                 endLogits[i] = 1000;
             }

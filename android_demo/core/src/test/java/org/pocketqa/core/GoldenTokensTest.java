@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.Map;
 import org.junit.Test;
 
-/** Tokens and offsets of a few thousand texts, real ones and generated over all of Unicode, as the training tokenizer gave them. */
+/** Tokens and offsets of the training tokenizer, for a few thousand real and generated texts over all of Unicode. */
 public class GoldenTokensTest {
     @Test
     public void everyTextHasTheTrainingTokenizersIdsAndOffsets() throws Exception {

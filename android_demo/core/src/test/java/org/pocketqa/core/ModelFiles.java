@@ -15,7 +15,7 @@ import java.util.List;
 import java.util.zip.CRC32;
 import java.util.zip.Deflater;
 
-/** Makes model files, good ones and bad ones: a stand-in for the model, then a zip as Python's zipfile appends it. */
+/** Makes valid and faulty model files: a fake model, then a zip as Python's zipfile appends it. */
 final class ModelFiles {
     static final String INFO = "qa.json";
     static final String VOCABULARY = "vocab.txt";
@@ -30,7 +30,7 @@ final class ModelFiles {
     private static final int END = 0x06054b50;
     private static final int END_BYTES = 22;
 
-    // A model of 36 tokens: small enough to damage each of its bytes in turn.
+    // A model of 36 tokens: small enough to damage each byte in turn.
     private static final String SMALL_INFO =
             "{\"format\": 2, \"name\": \"small\", \"precision\": \"fp32\","
                     + " \"parameters\": {\"total\": 1234, \"without_embeddings\": 234},"
@@ -78,7 +78,7 @@ final class ModelFiles {
 
     private ModelFiles() {}
 
-    /** A good file of the recorded package; it goes when the tests end. */
+    /** Returns a valid file of the recorded package, deleted when the tests end. */
     static File good() throws IOException {
         File file = File.createTempFile("good", ".tflite");
         file.deleteOnExit();
@@ -103,7 +103,7 @@ final class ModelFiles {
                 "{\"input_ids\" : [%s], \"context_begin\" : 3, \"start_logits\" : [%s], \"end_logits\" : [%s]}", ids, starts, ends);
     }
 
-    /** The recorded package of a real model: 30,522 tokens and all of Unicode. */
+    /** Returns the recorded package of a real model: 30,522 tokens and all of Unicode. */
     static ModelFiles golden() throws IOException {
         ModelFiles files = new ModelFiles();
         for (String name : MEMBERS) {
@@ -112,7 +112,7 @@ final class ModelFiles {
         return files.fit();
     }
 
-    /** A package of a few kilobytes: windows of 8, 12 or 16 tokens, a vocabulary of letters. */
+    /** Returns a package of a few kilobytes: windows of 8, 12 or 16 tokens, a vocabulary of letters. */
     static ModelFiles small() {
         return new ModelFiles()
                 .put(INFO, SMALL_INFO)
@@ -126,7 +126,7 @@ final class ModelFiles {
         return new String(member(name).content, UTF_8);
     }
 
-    /** Sets a member's content, or adds it. */
+    /** Sets the content of a member, or adds the member. */
     ModelFiles put(String name, String content) {
         return put(name, content.getBytes(UTF_8));
     }
@@ -142,7 +142,7 @@ final class ModelFiles {
         return this;
     }
 
-    /** Replaces a part of a member, which must be there once. */
+    /** Replaces a part of a member; the part must occur exactly once. */
     ModelFiles change(String name, String old, String replacement) {
         String text = text(name);
         if (text.indexOf(old) < 0 || text.indexOf(old) != text.lastIndexOf(old)) {
@@ -162,13 +162,13 @@ final class ModelFiles {
         return this;
     }
 
-    /** Stores a member as it is instead of deflating it. */
+    /** Stores a member without compression. */
     ModelFiles store(String name) {
         member(name).stored = true;
         return this;
     }
 
-    /** Puts other bytes in the model's place; qa.json still tells of the old ones. */
+    /** Replaces the bytes of the model; qa.json keeps the old size and hash. */
     ModelFiles model(byte[] bytes) {
         model = bytes;
         return this;
@@ -185,7 +185,7 @@ final class ModelFiles {
         return file;
     }
 
-    /** The whole file (APPNOTE.TXT 6.3, sections 4.3.7, 4.3.12 and 4.3.16); offsets count from its first byte. */
+    /** Returns the complete file (APPNOTE.TXT 6.3, sections 4.3.7, 4.3.12 and 4.3.16); offsets start at its first byte. */
     byte[] bytes() {
         ByteArrayOutputStream file = new ByteArrayOutputStream();
         ByteArrayOutputStream directory = new ByteArrayOutputStream();
@@ -195,7 +195,7 @@ final class ModelFiles {
             byte[] data = member.stored ? member.content : deflate(member.content);
             CRC32 crc = new CRC32();
             crc.update(member.content);
-            ByteBuffer common = buffer(26); // what both headers tell
+            ByteBuffer common = buffer(26); // fields of both headers
             common.putShort((short) 20).putShort((short) 0).putShort((short) (member.stored ? 0 : 8)).putInt(0x00210000);
             common.putInt((int) crc.getValue()).putInt(data.length).putInt(member.content.length);
             common.putShort((short) name.length).putShort((short) 0);
@@ -212,12 +212,12 @@ final class ModelFiles {
         return file.toByteArray();
     }
 
-    /** Where the record at the end of a file without a comment begins. */
+    /** Returns the start of the end record in a file without a comment. */
     static int endOf(byte[] file) {
         return file.length - END_BYTES;
     }
 
-    /** Where a member's entry in the directory begins. */
+    /** Returns the start of a member's entry in the directory. */
     static int entryOf(byte[] file, String name) {
         ByteBuffer in = ByteBuffer.wrap(file).order(ByteOrder.LITTLE_ENDIAN);
         for (int at = in.getInt(endOf(file) + 16); in.getInt(at) == ENTRY; at += 46 + in.getShort(at + 28)) {
@@ -258,7 +258,7 @@ final class ModelFiles {
         throw new AssertionError("no member " + name);
     }
 
-    /** Makes qa.json tell of the stand-in. */
+    /** Writes size and hash of the fake model into qa.json. */
     private ModelFiles fit() {
         StringBuilder hash = new StringBuilder();
         try {

@@ -24,7 +24,7 @@ import org.junit.Rule;
 import org.junit.Test;
 import org.junit.rules.TemporaryFolder;
 
-/** Good files, and files with every fault that a copy, another program or a hostile one may leave in them. */
+/** Valid files, and files with every fault that a copy, another program or an attacker may cause. */
 public class ModelPackageTest {
     private static final Charset UTF_8 = Charset.forName("UTF-8");
 
@@ -115,7 +115,7 @@ public class ModelPackageTest {
         }
     }
 
-    /** Some bytes mean nothing (a time stamp, a local header's sizes); each of the others must be missed. */
+    /** Some bytes have no effect (a time stamp, a local header's sizes). A change of any other byte must be detected. */
     @Test
     public void aByteThatWasChangedIsNoticedOrChangesNothing() throws IOException {
         byte[] small = ModelFiles.small().bytes();
@@ -297,7 +297,7 @@ public class ModelPackageTest {
         read(ModelFiles.small().put(VOCABULARY, ModelFiles.small().text(VOCABULARY).replaceFirst("\n$", "")).bytes());
     }
 
-    /** Each of these takes many times its size in memory; with -Xmx64m they must fit. */
+    /** Each of these needs many times its size in memory and must fit into -Xmx64m. */
     @Test
     public void theLargestMembersFitTheMemory() throws IOException {
         String[] items = {"[[]],", "[0],", "{\"\":{}},", "{\"a\":0},", "1,", "\"\","};
@@ -386,13 +386,13 @@ public class ModelPackageTest {
         }
     }
 
-    /** One line or two for a small screen, with something to do. */
+    /** A message has one or two lines for a small screen, and says what to do. */
     private static void checkMessage(String message) {
         assertTrue(message, message.length() < 300 && message.indexOf('\n') < 0 && message.endsWith("."));
         assertTrue(message, message.matches(".*(Copy|Choose|Export|update).*"));
     }
 
-    /** All that can be seen of a package. */
+    /** Returns all visible contents of a package. */
     private static String described(ModelPackage model) {
         StringBuilder out = new StringBuilder();
         out.append(model.facts.name).append(model.facts.precision).append(model.facts.parameters);
@@ -432,7 +432,7 @@ public class ModelPackageTest {
         refused(probed(5, 8, 9, 12), "no window for the signature qa16,");
     }
 
-    /** The small file with a probe of windows of so many tokens. */
+    /** Returns the small file with a probe of windows of these lengths. */
     private static byte[] probed(int... sizes) {
         StringBuilder windows = new StringBuilder();
         for (int n : sizes) {

@@ -33,7 +33,7 @@ public class ModelStoreTest {
 
     @Before
     public void makeStore() throws IOException {
-        internal = new File(folder.getRoot(), "internal/models"); // made when it is needed
+        internal = new File(folder.getRoot(), "internal/models"); // created when it is needed
         external = folder.newFolder("external");
         store = new ModelStore(internal, Arrays.asList(external));
     }
@@ -86,7 +86,7 @@ public class ModelStoreTest {
         StoredModel stored = store.list().get(0);
         store.delete(stored);
         assertNothingLeft();
-        store.delete(stored); // gone already, which is what was asked for
+        store.delete(stored); // already gone, so this succeeds
     }
 
     @Test
@@ -193,7 +193,7 @@ public class ModelStoreTest {
         File received = store.receive(new ByteArrayInputStream(model), QUIET);
         store.discard(received);
         assertNothingLeft();
-        store.discard(received); // twice is no harm
+        store.discard(received); // deleting twice is allowed
     }
 
     @Test

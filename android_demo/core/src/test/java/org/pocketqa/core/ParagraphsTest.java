@@ -35,7 +35,7 @@ public class ParagraphsTest {
         assertEquals(face + "|" + face, shown(face + face, 2));
         assertEquals("a" + face + "|b", shown("a" + face + "b", 3));
         assertEquals("abc|\\r\\n|d", shown("abc\r\nd", 4));
-        assertEquals("\ud83d\ud83d|\ud83d", shown("\ud83d\ud83d\ud83d", 2)); // halves without their other halves
+        assertEquals("\ud83d\ud83d|\ud83d", shown("\ud83d\ud83d\ud83d", 2)); // unpaired surrogates
     }
 
     @Test

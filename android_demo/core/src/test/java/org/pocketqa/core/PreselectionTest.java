@@ -11,13 +11,13 @@ import java.util.List;
 import java.util.Map;
 import org.junit.Test;
 
-/** The windows of long texts that are read: those that Python chooses, and their tokens' places among them. */
+/** Windows selected from long texts: the same as in Python, with the same assignment of tokens. */
 public class PreselectionTest {
     private final QASettings settings = TestSettings.of(9, 2, 3, 1, 1); // question of one token: windows of five, step 2
 
     public PreselectionTest() throws ModelFileException {}
 
-    /** Ids as they are; offsets do not matter. */
+    /** Returns tokens with these ids; offsets do not matter. */
     private static Tokens tokens(int... ids) {
         Tokens tokens = new Tokens();
         for (int id : ids) {

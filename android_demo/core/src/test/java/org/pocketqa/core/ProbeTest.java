@@ -11,7 +11,7 @@ import java.util.List;
 import java.util.Map;
 import org.junit.Test;
 
-/** The probe against what two real runtimes computed: one wrongly, without a complaint, and one rightly. */
+/** The probe on the logits of two real runtimes: one computes wrongly without an error, one correctly. */
 public class ProbeTest {
     private static final String WRONG = "tflite-runtime 2.14.0";
     private static final String RIGHT = "ai-edge-litert 2.3.0";
@@ -24,7 +24,7 @@ public class ProbeTest {
         recorded = (Map<?, ?>) Golden.json("probe_old_runtime.json");
     }
 
-    /** Gives recorded logits to the windows of a probe, after a look at how they were handed over. */
+    /** Returns recorded logits for the windows of a probe, after checking the inputs. */
     private static final class Replay implements LogitsModel {
         private final List<?> windows;
         private final List<?> logits;
@@ -52,7 +52,7 @@ public class ProbeTest {
         }
 
         private static void fill(float[] logits, List<?> numbers) {
-            Arrays.fill(logits, Float.NaN); // what a runtime makes of padding does not matter
+            Arrays.fill(logits, Float.NaN); // logits of padding do not matter
             for (int i = 0; i < numbers.size(); i++) {
                 logits[i] = ((Double) numbers.get(i)).floatValue();
             }
@@ -90,7 +90,7 @@ public class ProbeTest {
 
     @Test
     public void theWorstWindowCounts() {
-        for (int wrong = 0; wrong < SIGNATURES.size(); wrong++) { // the others as PyTorch has them
+        for (int wrong = 0; wrong < SIGNATURES.size(); wrong++) { // the others equal PyTorch's
             List<Object> logits = new ArrayList<>((List<?>) ((Map<?, ?>) recorded.get("probe")).get("windows"));
             logits.set(wrong, recording(WRONG).get(wrong));
             assertTrue(refused("int8", new Replay(recorded.get("probe"), logits)).contains("wrongly"));
@@ -133,14 +133,14 @@ public class ProbeTest {
 
     @Test
     public void theDifferenceIsRelativeToTheDeviation() {
-        float[] reference = {-1, 1, -1, 1}; // deviation 1
+        float[] reference = {-1, 1, -1, 1}; // standard deviation 1
         assertEquals(0.25, Probe.relativeDifference(reference, new float[] {-0.75f, 1.25f, -0.75f, 1.25f}), 1e-12);
         assertEquals(0.25, Probe.relativeDifference(reference, new float[] {-0.5f, 1, -1, 1}), 1e-12);
-        float[] wide = {8, 12, 8, 12}; // deviation 2
+        float[] wide = {8, 12, 8, 12}; // standard deviation 2
         assertEquals(0.125, Probe.relativeDifference(wide, new float[] {8.25f, 12.25f, 7.75f, 11.75f}), 1e-12);
         assertEquals(0, Probe.relativeDifference(reference, new float[] {-1, 1, -1, 1, 77}), 0); // a longer window's padding
         assertEquals(Double.POSITIVE_INFINITY, Probe.relativeDifference(reference, new float[] {Float.NaN, 1, -1, 1}), 0);
-        assertEquals(500000, Probe.relativeDifference(new float[] {3, 3}, new float[] {3.5f, 3.5f}), 0); // no deviation
+        assertEquals(500000, Probe.relativeDifference(new float[] {3, 3}, new float[] {3.5f, 3.5f}), 0); // standard deviation 0
     }
 
     private Replay replay(String runtime) {
@@ -163,7 +163,7 @@ public class ProbeTest {
 
     @Test
     public void theToleranceIsTheFilesOwn() throws Exception {
-        // Each logit off by the same: relative to the deviation of the recorded ones that is just `share`.
+        // Every logit differs by the same amount, so the relative difference is `share`.
         for (double share : new double[] {0.24, 0.26}) {
             LogitsModel shifted = shiftedBy(share);
             if (share < 0.25) {
@@ -174,7 +174,7 @@ public class ProbeTest {
         }
     }
 
-    /** The recorded logits, each window's moved by a share of its own deviation. */
+    /** Returns the recorded logits; each window's are shifted by a share of their standard deviation. */
     private LogitsModel shiftedBy(double share) {
         Replay right = new Replay(recorded.get("probe"), null);
         return (signature, ids, mask, types, start, end) -> {

@@ -17,7 +17,7 @@ import org.junit.Rule;
 import org.junit.Test;
 import org.junit.rules.TemporaryFolder;
 
-/** Questions to a stand-in for the model. A letter is a token, a = 10; windows are 8, 12 or 16 long, questions 4, steps 4. */
+/** Questions to a fake model. A letter is a token, a = 10. Windows have 8, 12 or 16 tokens; questions and steps have 4. */
 public class QuestionAnswererTest {
     private static final int CLS = 2;
     private static final int SEP = 3;
@@ -29,7 +29,7 @@ public class QuestionAnswererTest {
     private final List<String> calls = new ArrayList<>();
     private final List<int[][]> inputs = new ArrayList<>();
 
-    /** Finds z wherever it stands in a passage: its start and end logits are 5, those of [CLS] 1, all others 0. */
+    /** Finds z in a passage: its start and end logits are 5, those of [CLS] 1, all others 0. */
     private void findZ(Signature signature, int[] ids, int[] mask, int[] types, float[] startLogits, float[] endLogits) {
         calls.add(signature.name);
         inputs.add(new int[][] {ids.clone(), mask.clone(), types.clone()});
@@ -94,7 +94,7 @@ public class QuestionAnswererTest {
 
     @Test
     public void aLongPassageIsSeenInWindows() throws IOException {
-        // 16 less [CLS], a, and two [SEP] leaves 12 tokens; the steps are 4.
+        // 16 minus [CLS], a, and two [SEP] leaves 12 tokens; the steps are 4.
         List<String> progress = new ArrayList<>();
         String passage = "a b c d e f g h i j k l m n o p z r";
         Answers answers = answerer().ask(passage, "a", true, (done, total) -> progress.add(done + "/" + total));
@@ -194,7 +194,7 @@ public class QuestionAnswererTest {
                 answerer(
                         (signature, ids, mask, types, start, end) -> {
                             findZ(signature, ids, mask, types, start, end);
-                            Arrays.fill(ids, -1); // a model may use its arrays as it likes
+                            Arrays.fill(ids, -1); // a model may overwrite its arrays
                             Arrays.fill(mask, -1);
                             Arrays.fill(types, -1);
                             if (broken[0]) {

@@ -42,7 +42,7 @@ public class TextFileTest {
                 new ByteArrayInputStream(encoded(book.toString(), "UTF-8")) {
                     @Override
                     public synchronized int read(byte[] block, int at, int n) {
-                        return super.read(block, at, Math.min(n, 1000)); // parts characters
+                        return super.read(block, at, Math.min(n, 1000)); // splits characters
                     }
                 };
         assertEquals(book.toString(), TextFile.read(slow, 1000000));
@@ -53,7 +53,7 @@ public class TextFileTest {
         refused("not UTF-8 text", encoded("Z\u00fcrich", "ISO-8859-1"));
         refused("not UTF-8 text", new byte[] {(byte) 0x89, 'P', 'N', 'G', 13, 10, 26, 10});
         refused("not UTF-8 text", new byte[] {'a', (byte) 0xE2, (byte) 0x82}); // cut inside a character
-        refused("not UTF-8 text", new byte[] {(byte) 0xED, (byte) 0xA0, (byte) 0x80}); // half a pair
+        refused("not UTF-8 text", new byte[] {(byte) 0xED, (byte) 0xA0, (byte) 0x80}); // an unpaired surrogate
         refused("not UTF-16LE text", new byte[] {(byte) 0xFF, (byte) 0xFE, 'a', 0, 'b'});
         refused("not UTF-16BE text", new byte[] {(byte) 0xFE, (byte) 0xFF, (byte) 0xD8, 0x3D, 0, 'a'});
         refused("not UTF-8 text", new byte[] {(byte) 0xFF});
@@ -63,7 +63,7 @@ public class TextFileTest {
     public void zeroBytesAreNoText() {
         refused("contains zero bytes", new byte[] {'T', 'F', 'L', '3', 0, 0, 0, 0});
         refused("contains zero bytes", encoded("UTF-16 without a mark", "UTF-16LE"));
-        refused("contains zero bytes", marked("\u0000", "UTF-16LE", 0xFF, 0xFE)); // UTF-32 begins so
+        refused("contains zero bytes", marked("\u0000", "UTF-16LE", 0xFF, 0xFE)); // UTF-32 begins like this
     }
 
     @Test

@@ -6,11 +6,11 @@ import static org.junit.Assert.assertTrue;
 import java.util.List;
 import org.junit.Test;
 
-/** Windows worked out by hand: first token + number of tokens, then a letter for each token that has most context there. */
+/** Windows computed by hand: first token + number of tokens, then an x for each token that has most context there. */
 public class WindowsTest {
     @Test
     public void aShortPassageIsOneWindow() throws Exception {
-        assertEquals("0+5 xxxxx", shown(2, 5, 10, 3)); // 10 tokens less [CLS], two of the question, two [SEP]
+        assertEquals("0+5 xxxxx", shown(2, 5, 10, 3)); // 10 tokens minus [CLS], two of the question, two [SEP]
         assertEquals("0+1 x", shown(2, 1, 10, 3));
     }
 
@@ -24,7 +24,7 @@ public class WindowsTest {
 
     @Test
     public void aLongPassageIsCutAtTheStride() throws Exception {
-        // Contexts of tokens 0-4, 3-7 and 6-8 in their windows: 0 1 2 1 0, 0 1 2 1 0 and 0 1 0. Token 3 is better off in the
+        // Contexts of tokens 0-4, 3-7 and 6-8 in their windows: 0 1 2 1 0, 0 1 2 1 0 and 0 1 0. Token 3 has more context in the
         // first (1 to 0), 4 in the second (1 to 0), 6 in the second (1 to 0), 7 in the third (1 to 0), 8 is only there.
         assertEquals("0+5 xxxx. | 3+5 .xxx. | 6+3 .xx", shown(2, 9, 10, 3));
     }

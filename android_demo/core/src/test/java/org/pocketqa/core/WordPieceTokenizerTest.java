@@ -10,7 +10,7 @@ import java.util.Random;
 import java.util.concurrent.CancellationException;
 import org.junit.Test;
 
-/** What the recorded texts are too short for. */
+/** Cases that need longer texts than the recorded ones. */
 public class WordPieceTokenizerTest {
     @Test
     public void aBookHasTheTokensOfItsWords() throws IOException {
@@ -56,7 +56,7 @@ public class WordPieceTokenizerTest {
         assertEquals(0, tokenizer.encode(new String(text)).size());
     }
 
-    /** Places are given out by position: what a character was decomposed into takes the place before it. */
+    /** Offsets are assigned by position: an added character gets the offsets of the character before it. */
     @Test
     public void marksAreOrderedByClassAndEqualsStayAsTheyAre() throws IOException {
         String tables = ModelFiles.small().text(ModelFiles.CHARACTERS).replace("\"marks\": [[768, 879]]", "\"marks\": []");

@@ -21,7 +21,7 @@ import org.junit.Test;
 import org.junit.function.ThrowingRunnable;
 import org.junit.rules.TemporaryFolder;
 
-/** Fields of a directory entry, by their place: 8 flags, 10 method, 16 checksum, 20 packed size, 24 size, 42 local header. */
+/** Offsets of fields in a directory entry: 8 flags, 10 method, 16 checksum, 20 packed size, 24 size, 42 local header. */
 public class ZipTailTest {
     private static final long FOUR_GIB_LESS_ONE = 0xFFFFFFFFL;
     private static final int SPACIOUS = 1000000;
@@ -47,7 +47,7 @@ public class ZipTailTest {
     @Test
     public void readsWhatAnotherProgramZipped() throws IOException {
         ByteArrayOutputStream out = new ByteArrayOutputStream();
-        try (ZipOutputStream zip = new ZipOutputStream(out)) { // sizes after the data, which the local header does not know
+        try (ZipOutputStream zip = new ZipOutputStream(out)) { // sizes after the data; the local header lacks them
             zip.setComment("made by the JDK");
             for (String name : new String[] {"a.txt", "b.txt"}) {
                 ZipEntry entry = new ZipEntry(name);
@@ -220,7 +220,7 @@ public class ZipTailTest {
         return ModelFiles.patch(ModelFiles.small().bytes(), entry() + field, bytes, value);
     }
 
-    /** Deflate's way to keep bytes as they are (RFC 1951, section 3.2.4), in blocks of 16 KB as zlib makes them. */
+    /** Returns bytes as uncompressed deflate blocks (RFC 1951, section 3.2.4) of 16 KB, as zlib makes them. */
     private static byte[] storedBlocks(byte[] content) {
         ByteArrayOutputStream out = new ByteArrayOutputStream();
         for (int at = 0; at < content.length; at += 16383) {
@@ -258,13 +258,13 @@ public class ZipTailTest {
         for (int i = 0; i < 30000; i++) {
             name.append('n');
         }
-        byte[] fits = files.put(name + "1", "").bytes(); // one such name is odd, but read
+        byte[] fits = files.put(name + "1", "").bytes(); // one such name is unusual, but allowed
         assertEquals(files.text("vocab.txt"), text(fits, "vocab.txt"));
         byte[] tooLarge = files.put(name + "2", "").put(name + "3", "").bytes();
         refused("directory does not fit", () -> text(tooLarge, "vocab.txt"));
     }
 
-    /** A local header whose extra field pushes the data into the directory. */
+    /** Returns a file with a local header whose extra field moves the data into the directory. */
     @Test
     public void aMemberThatReachesIntoTheDirectoryIsRefused() {
         byte[] file = ModelFiles.small().put("last", "some content, long enough").store("last").bytes();

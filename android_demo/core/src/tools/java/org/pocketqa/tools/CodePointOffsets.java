@@ -1,6 +1,6 @@
 package org.pocketqa.tools;
 
-/** Turns UTF-16 offsets of a text, which Java counts in, into code points, which Python counts in. */
+/** Converts UTF-16 offsets (Java) of a text to code point offsets (Python). */
 final class CodePointOffsets {
     private final int[] codePointAt;
 

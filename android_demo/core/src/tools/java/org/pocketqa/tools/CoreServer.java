@@ -18,8 +18,8 @@ import org.pocketqa.core.Tokens;
 /**
  * The app's core as a desktop process: `java org.pocketqa.tools.CoreServer model.tflite`, commands on stdin, replies on stdout.
  *
- * It has no LiteRT: for each window it asks whoever started it for the logits. export/android/core_process.py is the other side and
- * has the same letters.
+ * It has no LiteRT: for each window it requests the logits from its parent process. export/android/core_process.py is that process
+ * and uses the same command letters.
  */
 public final class CoreServer {
     private final Pipe pipe = new Pipe();
@@ -94,7 +94,7 @@ public final class CoreServer {
         }
     }
 
-    /** Asks the other side of the pipe for the logits. */
+    /** Requests logits from the other side of the pipe. */
     private final class PipedModel implements LogitsModel {
         @Override
         public void run(Signature signature, int[] ids, int[] mask, int[] types, float[] startLogits, float[] endLogits) {

@@ -11,14 +11,14 @@ import java.nio.charset.Charset;
 import org.pocketqa.core.Answers;
 import org.pocketqa.core.Candidate;
 
-/** stdin and stdout of a server. Numbers are big-endian, what is read comes after its length, offsets count code points. */
+/** stdin and stdout of a server. Numbers are big-endian. Input follows its length. Offsets count code points. */
 public final class Pipe {
     private static final Charset UTF_8 = Charset.forName("UTF-8");
 
     public final DataInputStream in = new DataInputStream(new BufferedInputStream(System.in));
     public final DataOutputStream out = new DataOutputStream(new BufferedOutputStream(new FileOutputStream(FileDescriptor.out)));
 
-    /** A text as UTF-16: half a surrogate pair, which a text on a phone may hold, has no UTF-8. */
+    /** Reads a text as UTF-16, because an unpaired surrogate, which a text on a phone may contain, has no UTF-8. */
     public String readText() throws IOException {
         char[] units = new char[in.readInt()];
         for (int i = 0; i < units.length; i++) {
@@ -33,7 +33,7 @@ public final class Pipe {
         return bytes;
     }
 
-    /** What came of a question about the passage. */
+    /** Writes the answers to a question about the passage. */
     public void send(String passage, Answers answers) throws IOException {
         CodePointOffsets offsets = new CodePointOffsets(passage);
         out.writeByte('A');
@@ -54,7 +54,7 @@ public final class Pipe {
         sendText('E', sentence);
     }
 
-    /** In UTF-8, after the number of bytes. */
+    /** Writes a text in UTF-8, after its number of bytes. */
     public void sendText(char letter, String text) throws IOException {
         out.writeByte(letter);
         byte[] bytes = String.valueOf(text).getBytes(UTF_8);

@@ -9,6 +9,7 @@ Letters: B batch, T tokens, V tokens of the vocabulary, D width of a word vector
 group.
 """
 
+import copy
 from collections.abc import Callable
 
 import numpy as np
@@ -16,10 +17,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from compress.product_quantization import compress_words
+from compress.product_quantization import product_quantized
 from compress.scales import least_squares_bounds
 from qa.base.errors import OptionError
-from qa.formats.precision import GROUP_SIZES, INTEGER_BITS, TABLE_FORMS
+from qa.formats.precision import INTEGER_BITS, ROW_BITS
 from qa.models.model import QAModel
 from qa.models.quantized_embedding import ProductQuantizedEmbedding
 
@@ -117,47 +118,42 @@ def bytes_saved(words: WordTable) -> int:
     return 4 * words.num_embeddings * words.embedding_dim - sum(table.nbytes for table in word_tables(words))
 
 
-def check_form(form: str | None, precision: str) -> None:
-    """OptionError unless a file of this precision may store its word table in this form; None is the
-    precision's own."""
-    if form is None:
-        return
-    if form not in TABLE_FORMS:
-        raise OptionError(f"--embeddings must be one of {', '.join(TABLE_FORMS)}, got {form}")
-    if precision not in INTEGER_BITS:
-        raise OptionError(
-            f"--embeddings {form} goes with --quantize {' or '.join(INTEGER_BITS)}, not with {precision}"
-        )
-
-
-def store_words(
+def stored_words(
     model: QAModel, precision: str, form: str | None, counts: Callable[[], np.ndarray]
-) -> str | None:
-    """Put the word table, in place, into the form that a file of this precision stores: which one; None, as
-    other weights are.
+) -> tuple[WordTable, str | None]:
+    """Return the embedding table as a file of this precision stores it, and its form.
 
-    `counts` gives how often each token occurs in training text, where product quantization is to be found.
-    OptionError when the model's table is compressed in another form than the one that is asked for.
+    The form is None where the table is stored like other weights. `counts` gives how often each token occurs
+    in training text, for product quantization. OptionError when the model's table has another form already.
     """
     words = model.encoder.words
-    if precision in INTEGER_BITS:
-        form = form or (words.form if isinstance(words, ProductQuantizedEmbedding) else precision)
-        if form in GROUP_SIZES:
-            compress_words(model, form, counts() if isinstance(words, nn.Embedding) else None)
-        elif isinstance(words, ProductQuantizedEmbedding):
-            raise OptionError(
-                f"--embeddings {form}: the model's word table is {words.form} already; leave --embeddings out"
-            )
-        elif form == "int4" and words.embedding_dim % 2:
-            raise OptionError(
-                f"--embeddings int4: word vectors of {words.embedding_dim} values have no halves; use int8"
-            )
-        else:
-            rows = Int8Rows if form == "int8" else Int4Rows
-            model.encoder.set_words(rows(words.weight.detach().numpy()))
-    words = model.encoder.words
-    if isinstance(words, ProductQuantizedEmbedding):
-        form = words.form
-        if precision.startswith("int"):
-            model.encoder.set_words(Int8Codebooks(words))
-    return form
+    if precision in INTEGER_BITS and isinstance(words, nn.Embedding):
+        form = form or precision
+        if form in ROW_BITS:
+            return _as_rows(words, form), form
+        words = product_quantized(words, form, counts())
+    if not isinstance(words, ProductQuantizedEmbedding):
+        return words, None
+    if form not in (None, words.form):
+        raise OptionError(
+            f"--embeddings {form}: the model's embedding table is {words.form} already; "
+            "leave --embeddings out"
+        )
+    return Int8Codebooks(words) if precision.startswith("int") else words, words.form
+
+
+def _as_rows(words: nn.Embedding, form: str) -> Int8Rows:
+    if form == "int4" and words.embedding_dim % 2:
+        raise OptionError(
+            f"--embeddings int4: word vectors of {words.embedding_dim} values have no halves; use int8"
+        )
+    table = words.weight.detach().numpy()
+    return Int8Rows(table) if form == "int8" else Int4Rows(table)
+
+
+def with_words(model: QAModel, words: WordTable) -> QAModel:
+    """Return a copy of the model with another embedding table; both share all other weights."""
+    tensors = [*model.parameters(), *model.buffers()]
+    copied = copy.deepcopy(model, {id(tensor): tensor for tensor in tensors})
+    copied.encoder.set_words(words)
+    return copied

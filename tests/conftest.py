@@ -99,7 +99,7 @@ def converted_once():
     """The converter to TFLite, remembering what it has converted: it takes seconds, and every precision
     starts from fp32."""
     from export import exporter as stage
-    from export.tflite import stage as tflite
+    from export.tflite import convert as tflite
 
     convert = tflite.convert
     made = {}

@@ -31,6 +31,7 @@ WORKER_FILES = (
     "qa/base/errors.py",
     "qa/formats/registry.py",
     "qa/formats/tensors.py",
+    "qa/formats/tflite.py",
     "qa/runtime/engines.py",
     "qa/runtime/remote.py",
 )

@@ -13,7 +13,7 @@ from torch import nn
 from torch.nn.utils import parametrize
 
 from compress.qat.fake_quant import FakeQuantizer, norms_before
-from export.embeddings import Int8Codebooks, store_words
+from export.embeddings import Int8Codebooks, stored_words
 from qa.data.metrics import question_scores
 from qa.data.squad import Example
 from qa.evaluation.predict import answer_text, predict, score
@@ -35,12 +35,7 @@ def known_forms(model: QAModel) -> Sequence[str]:
 def word_forms(model: QAModel, counts: Callable[[], np.ndarray]) -> dict[str, nn.Module]:
     """The model's word table in all of these forms; `counts` gives how often each token occurs in training
     text."""
-    found = dict[str, nn.Module]()
-    for form in known_forms(model):
-        copied = copy.deepcopy(model)
-        store_words(copied, "int8", form, counts)
-        found[form] = copied.encoder.words
-    return found
+    return {form: stored_words(model, "int8", form, counts)[0] for form in known_forms(model)}
 
 
 def as_trained(words: nn.Module) -> nn.Module | None:

@@ -23,8 +23,9 @@ from distill.resume import work_folder
 from distill.stage import distil, load_splits, save_model, summary, without_autocast
 from distill.teacher import TeacherBundle
 from distill.training.options import DistillationWeights, TrainingOptions
-from export.tflite.stage import CALIBRATION_WINDOWS, check_converter, convert_to
-from export.tflite.times import measure
+from export.tflite.convert import CALIBRATION_WINDOWS, convert_to
+from export.tflite.stage import check_converter
+from export.tflite.timing import measure
 from qa.base.cli import check_option
 from qa.base.errors import OptionError
 from qa.base.files import write_whole
@@ -170,9 +171,8 @@ def main(config: SearchConfig) -> Bundle:
             narrow = recover(narrow, parent, sample, on.data, folder / f"width-{number}", config.seed)
         models.append(narrow)
         scores.append(scores_of(narrow, trial.forms, words, on, settings))
-        files.append(
-            convert_to(narrow, "int8", (settings.max_length,), on.windows[:CALIBRATION_WINDOWS]).content
-        )
+        converted = convert_to(narrow, "int8", (settings.max_length,), on.windows[:CALIBRATION_WINDOWS])
+        files.append(converted.file.to_bytes())
     ms = measure(files, settings.max_length, ROUNDS)
     candidates = [
         Candidate(trial, form, float(ms[i]), float(f1.mean()), paired_difference(f1, whole))

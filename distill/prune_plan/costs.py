@@ -15,21 +15,18 @@ from torch import nn
 
 from qa.base.errors import OptionError
 from qa.formats.precision import GROUP_SIZES, INTEGER_BITS, ROW_BITS
+from qa.formats.tflite import (
+    BIAS_BYTES,
+    GRAPH_BYTES,
+    LAYER_GRAPH_BYTES,
+    PACKAGE_BYTES,
+    ROW_BYTES,
+    SCALE_BYTES,
+    SHORT_LENGTHS,
+    TOKEN_BYTES,
+)
 from qa.models.model import QAModel
 from qa.models.quantized_embedding import CODEBOOK_SIZE
-
-# Of a packaged .tflite, in bytes. A quantized row has an fp32 scale and an int64 zero point, one of the word
-# table the scale alone; a Linear's has an fp32 bias too.
-OF_ROW = 12
-OF_WORD = 4
-OF_BIAS = 4
-# The graph of each of its four window lengths, and what a phone needs beside it: vocabulary, Unicode tables
-# and probe.
-N_SIGNATURES = 4
-OF_GRAPH = 9_000
-OF_LAYERS_GRAPH = 6_000
-OF_PACKAGE = 32_000
-OF_TOKEN = 3.7
 
 # What a table of times says of each length: ms of a model without layers, of a layer without heads and
 # neurons, of one of these.
@@ -57,20 +54,22 @@ class UnitCosts:
 
 def linear_bytes(n_in: int, n_out: int, bits: int) -> float:
     """A quantized Linear's weights, scales and bias."""
-    return n_out * (n_in * bits / 8 + OF_ROW + OF_BIAS)
+    return n_out * (n_in * bits / 8 + ROW_BYTES + BIAS_BYTES)
 
 
 def words_bytes(rows: int, width: int, form: str) -> float:
     """A word table in one of TABLE_FORMS."""
     if form in ROW_BITS:
-        return rows * (width * ROW_BITS[form] / 8 + OF_WORD)
+        return rows * (width * ROW_BITS[form] / 8 + SCALE_BYTES)
     groups = -(-width // GROUP_SIZES[form])
     return (
         rows * groups + CODEBOOK_SIZE * groups * GROUP_SIZES[form] + 4 * width
     )  # codes, int8 codebooks, a scale for each place
 
 
-def file_bytes(model: QAModel, quantize: str, embeddings: str, n_signatures: int = N_SIGNATURES) -> float:
+def file_bytes(
+    model: QAModel, quantize: str, embeddings: str, n_signatures: int = 1 + len(SHORT_LENGTHS)
+) -> float:
     """Bytes of the packaged file that export.tflite.stage makes: Linears in int8 or int4, the word table in
     one of TABLE_FORMS."""
     linears = [m for m in model.modules() if isinstance(m, nn.Linear)]
@@ -79,10 +78,10 @@ def file_bytes(model: QAModel, quantize: str, embeddings: str, n_signatures: int
     in_rows = sum(p.numel() for m in (*linears, words, *others) for p in m.parameters())
     total = sum(linear_bytes(m.in_features, m.out_features, INTEGER_BITS[quantize]) for m in linears)
     total += words_bytes(words.num_embeddings, words.embedding_dim, embeddings)
-    total += sum(m.num_embeddings * (m.embedding_dim + OF_ROW) for m in others)
+    total += sum(m.num_embeddings * (m.embedding_dim + ROW_BYTES) for m in others)
     total += 4 * (sum(p.numel() for p in model.parameters()) - in_rows)  # LayerNorms stay fp32
-    total += n_signatures * (OF_GRAPH + OF_LAYERS_GRAPH * len(model.encoder.layers))
-    return total + OF_PACKAGE + OF_TOKEN * words.num_embeddings
+    total += n_signatures * (GRAPH_BYTES + LAYER_GRAPH_BYTES * len(model.encoder.layers))
+    return total + PACKAGE_BYTES + TOKEN_BYTES * words.num_embeddings
 
 
 def file_costs(model: QAModel, quantize: str, embeddings: str) -> UnitCosts:

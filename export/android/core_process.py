@@ -19,9 +19,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from export.android.package import signature_name
 from qa.base.errors import BundleError, OptionError, ParityError
 from qa.formats.tensors import INPUTS
+from qa.formats.tflite import signature_name
 from qa.runtime.runtimes import Runtime
 from qa.text.answers import Candidate, Prediction
 

@@ -20,6 +20,7 @@ from export.android.characters import character_tables, check_tables
 from qa.base.errors import BundleError, UnsupportedExport
 from qa.bundles.bundle import PROBE, SETTINGS, Bundle
 from qa.formats.tensors import INPUTS, OUTPUTS
+from qa.formats.tflite import signature_name
 from qa.runtime.probe import Probe, check_covers, read_probe
 from qa.text.settings import QASettings
 from qa.text.tokenization import BERT, normalizer_settings, special_tokens, vocabulary
@@ -56,11 +57,6 @@ class Package:
     characters: dict[str, Any]
     """Unicode tables as `character_tables` makes them."""
     probe: Probe
-
-
-def signature_name(length: int) -> str:
-    """The signature that computes windows of `length` tokens."""
-    return f"qa{length}"
 
 
 def describe(parent: Bundle, precision: str, lengths: Sequence[int]) -> dict[str, Any]:

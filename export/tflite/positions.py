@@ -1,17 +1,21 @@
-"""Positions without a look-up: a slice of their int8 table, which all signatures share.
+"""Pass that replaces the look-up of positions by a slice of their int8 table, which all signatures share.
 
-LiteRT's int8 EMBEDDING_LOOKUP takes 2 % of a small student's time for each table, for it restores number by
+LiteRT's int8 EMBEDDING_LOOKUP takes 2 % of a small student's time for each table: it restores number by
 number.
 """
 
 import numpy as np
 
-from export.tflite.graph import TFLiteGraph
+from export.tflite.file import TFLiteFile, TFLiteGraph
 
 
-def slice_positions(graph: TFLiteGraph) -> None:
-    """In place of each EMBEDDING_LOOKUP of int8 rows at constant places one after the other, a SLICE times
-    the rows' scales."""
+def slice_positions(file: TFLiteFile) -> None:
+    """Replace each EMBEDDING_LOOKUP of consecutive int8 rows by a SLICE times the rows' scales."""
+    for graph in file.graphs:
+        _slice_positions(graph)
+
+
+def _slice_positions(graph: TFLiteGraph) -> None:
     operators = graph.operators
     graph.clear()
     for operator in operators:
@@ -26,9 +30,8 @@ def slice_positions(graph: TFLiteGraph) -> None:
         table = operator.inputs[1]
         output = operator.outputs[0]
         n_rows, width = graph.shape(output)
-        place, size = (
-            graph.new_constant(np.array(sides, np.int32)) for sides in ([first, 0], [n_rows, width])
-        )
+        place = graph.new_constant(np.array([first, 0], np.int32))
+        size = graph.new_constant(np.array([n_rows, width], np.int32))
         rows = graph.new_operator("SLICE", [table, place, size], graph.new_tensor((n_rows, width)))
         for tensor in (table, rows):
             graph.set_int8(tensor, 1.0)
@@ -38,10 +41,9 @@ def slice_positions(graph: TFLiteGraph) -> None:
 
 
 def _first_row(graph: TFLiteGraph, places: int) -> int | None:
-    """The first of the rows that are looked up; None when they are not known, or not one after the other."""
+    """Return the first of the rows that are looked up; None when they are unknown or not consecutive."""
     operator = graph.above(places, ("RESHAPE",))
     inputs = operator.inputs if operator is not None and graph.name(operator) == "ADD" else []
-    known = [
-        constant.view(np.int32).ravel() for constant in map(graph.constant, inputs) if constant is not None
-    ]
-    return int(known[0][0]) if len(known) == 1 and (np.diff(known[0]) == 1).all() else None
+    constants = [graph.constant(tensor) for tensor in inputs]
+    rows = [constant.view(np.int32).ravel() for constant in constants if constant is not None]
+    return int(rows[0][0]) if len(rows) == 1 and (np.diff(rows[0]) == 1).all() else None

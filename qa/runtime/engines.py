@@ -19,6 +19,7 @@ import numpy as np
 
 from qa.base.errors import BundleError, OptionError
 from qa.formats.tensors import OUTPUTS, Inputs, Logits
+from qa.formats.tflite import signature_length
 
 # The names LiteRT's interpreter has been published under: (package, module), newest first.
 LITERT_PACKAGES = (
@@ -115,7 +116,7 @@ class LiteRTRuntime:
                 self._interpreter = interpreter_class(**options)
                 names = list(self._interpreter.get_signature_list())
                 self._runners = {
-                    int(name[len("qa") :]): self._interpreter.get_signature_runner(name) for name in names
+                    signature_length(name): self._interpreter.get_signature_runner(name) for name in names
                 }
         except (ValueError, RuntimeError) as error:
             raise BundleError(

@@ -26,8 +26,10 @@ from distill.resume import work_folder
 from distill.training.batches import model_inputs, to_tensors
 from distill.training.checkpoint import CHECKPOINT
 from distill.training.trainer import Trainer
+from export.tflite.compact import compact
+from export.tflite.file import TFLiteFile
 from export.tflite.integers import stored_integers
-from export.tflite.quantize import compact, quietly
+from export.tflite.quiet import quietly
 from export.tflite.stage import TFLiteConfig
 from export.tflite.stage import main as export
 from qa.base.errors import OptionError, ParityError, UnsupportedExport
@@ -91,7 +93,9 @@ def test_a_linear_computes_what_litert_computes(precision):
         bits = int(precision.removeprefix("int"))
         job.add_dynamic_config(".*", qtyping.TFLOperationName.FULLY_CONNECTED, num_bits=bits)
         file = bytes(job.quantize().quantized_model)
-    assert np.array_equal(stored_integers(file)[0], integers(linear.weight.detach(), bits, "linear").numpy())
+    assert np.array_equal(
+        stored_integers(TFLiteFile(file))[0], integers(linear.weight.detach(), bits, "linear").numpy()
+    )
     interpreter = Interpreter(model_content=file, num_threads=1)
     interpreter.allocate_tensors()
     interpreter.set_tensor(interpreter.get_input_details()[0]["index"], states.numpy())
@@ -292,7 +296,7 @@ def test_what_is_stored_in_int8_exports_to_the_same_file(config, tmp_path):
         export(TFLiteConfig(model=one.path, out=tmp_path / name, quantize="int8", lengths=(96, 128))).weights
         for name, one in (("a", bundle), ("b", stored))
     ]
-    a, b = (stored_integers(file.read_bytes()) for file in files)
+    a, b = (stored_integers(TFLiteFile(file.read_bytes())) for file in files)
     assert all(np.array_equal(*pair) for pair in zip(a, b, strict=True))
     assert store(CastConfig(bundle.path, tmp_path / "half", "fp16")).manifest.qat is None
 
@@ -324,17 +328,13 @@ def test_a_checkpoint_of_another_model_is_refused(config, make_bundle, tmp_path,
 
 def test_an_export_with_other_integers_is_not_kept(config, monkeypatch, tmp_path):
     bundle = main(replace(config, epochs=0))
-    from export.tflite import stage as tflite
 
-    def spoilt(model):
-        file = bytearray(compact(model))
-        matrix = max(stored_integers(file), key=len)
-        at = bytes(file).find(matrix[:8].tobytes())  # of the word table
-        assert at > 0
-        file[at] ^= 1
-        return bytes(file)
+    def spoilt(file):
+        compact(file)
+        table = max((weight for weight in file.weights() if weight.type == "INT8"), key=lambda w: w.shape[0])
+        table.data[0] ^= 1
 
-    monkeypatch.setattr(tflite, "compact", spoilt)
+    monkeypatch.setattr("export.tflite.convert.compact", spoilt)
     with pytest.raises(ParityError, match=r"was trained for int4, but .* it has 1 others"):
         export(TFLiteConfig(model=bundle.path, out=tmp_path / "tflite", quantize="int4", lengths=(96, 128)))
     assert not (tmp_path / "tflite").exists()

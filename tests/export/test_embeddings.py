@@ -14,11 +14,13 @@ from compress.embeddings import main as compress
 from compress.product_quantization import compress_words
 from compress.scales import least_squares_bounds
 from export import exporter as stage
-from export.embeddings import Int4Rows, Int8Codebooks, Int8Rows, store_words, word_tables
+from export.embeddings import Int4Rows, Int8Codebooks, Int8Rows, stored_words, with_words, word_tables
 from export.onnx.stage import OnnxConfig
 from export.onnx.stage import main as export_onnx
-from export.tflite.stage import TFLiteConfig, read_structure
+from export.tflite.file import TFLiteFile
+from export.tflite.stage import TFLiteConfig
 from export.tflite.stage import main as export_tflite
+from export.tflite.structure import read_structure
 from qa.base.errors import OptionError
 from qa.bundles.bundle import CARD, open_bundle
 from qa.bundles.card import EMBEDDINGS
@@ -92,7 +94,8 @@ def test_the_form_is_the_precisions_the_models_or_the_one_that_is_asked_for(make
         model = QAModel.from_pretrained(make_bundle())
         if compressed:
             compress_words(model, compressed, None)
-        return store_words(model, precision, form, lambda: np.ones(30522)), type(model.encoder.words)
+        words, stored_form = stored_words(model, precision, form, lambda: np.ones(30522))
+        return stored_form, type(words)
 
     assert stored("fp32", None) == (None, nn.Embedding)
     assert stored("int8-weights", None) == (None, nn.Embedding)
@@ -129,9 +132,18 @@ def compressed(make_bundle, tmp_path_factory):
 
 
 def words_as_stored(parent, precision, form):
-    model = QAModel.from_pretrained(parent)
-    store_words(model, precision, form, lambda: np.zeros(30522))
-    return model.encoder.words
+    return stored_words(QAModel.from_pretrained(parent), precision, form, lambda: np.zeros(30522))[0]
+
+
+def test_a_model_with_other_words_shares_all_other_weights(make_bundle):
+    model = QAModel.from_pretrained(make_bundle())
+    before = model.encoder.words
+    words, _ = stored_words(model, "int8", None, lambda: np.ones(30522))
+    other = with_words(model, words)
+    assert model.encoder.words is before
+    assert other.encoder.words is words
+    parts = [m.encoder.layer_parts()[0].query.weight for m in (model, other)]
+    assert parts[0] is parts[1]
 
 
 @pytest.mark.parametrize("form", TABLE_FORMS)
@@ -145,7 +157,7 @@ def test_a_tflite_file_holds_the_table_in_its_form(make_bundle, converted_once, 
     assert f"| word embeddings | {EMBEDDINGS[form]} |" in (bundle.path / CARD).read_text()
     file = bundle.weights.read_bytes()
     words = words_as_stored(make_bundle(), "int8", form)
-    shapes = {table[0] for table in read_structure(file).tables}
+    shapes = {table[0] for table in read_structure(TFLiteFile(file)).tables}
     assert {tuple(table.shape) for table in word_tables(words)} <= shapes
     if form in ROW_BITS:  # codes depend on the tokens counted
         assert all(file.count(table.numpy().tobytes()) == 1 for table in word_tables(words)), (

@@ -9,7 +9,8 @@ from tflite_exports import ROW_SCALES
 import export.onnx.stage
 import export.tflite.stage
 from export.parity import real_windows
-from export.tflite.stage import read_structure
+from export.tflite.file import TFLiteFile
+from export.tflite.structure import read_structure
 from qa.base.errors import UnsupportedExport
 from qa.bundles.bundle import open_bundle
 from qa.runtime.runtimes import TorchRuntime, load_runtime
@@ -84,7 +85,7 @@ def test_tflite_fp32_equals_pytorch(to_tflite, encoder):
 def test_tflite_int8(to_tflite, encoder):
     parent, bundle = to_tflite(encoder, "int8")
     assert largest_difference(parent, bundle, LENGTH) < 1.0
-    types = read_structure(bundle.weights.read_bytes()).weight_types
+    types = read_structure(TFLiteFile(bundle.weights.read_bytes())).weight_types
     assert {key[1:] for key in types if key != ROW_SCALES} == {("INT8", False)}
 
 
@@ -104,12 +105,12 @@ def test_tflite_stores_alberts_layer_once(to_tflite, flag, stored, each):
     parent, bundle = to_tflite("albert", flag)
     # The converter folds the LayerNorm before query, key and value into them, and the first step has none.
     n_stored = parent.manifest.parameters.total + 3 * 64 * 64
-    seen = read_structure(bundle.weights.read_bytes()).constant_bytes[stored]
+    seen = read_structure(TFLiteFile(bundle.weights.read_bytes())).constant_bytes[stored]
     assert 0.99 * each * n_stored < seen < 1.01 * each * n_stored
 
 
 def test_a_byte_pair_tokenizer_is_refused_before_converting(make_bundle, tmp_path, monkeypatch):
-    monkeypatch.setattr(export.tflite.stage, "convert", None)
+    monkeypatch.setattr("export.tflite.convert.convert", None)
     config = export.tflite.stage.TFLiteConfig(model=make_bundle(encoder="roberta"), out=tmp_path / "out")
     with pytest.raises(UnsupportedExport, match=r"needs the tokenizer.*WordPiece.*not.*BPE.*export\.onnx"):
         export.tflite.stage.main(config)
@@ -119,7 +120,7 @@ def test_a_byte_pair_tokenizer_is_refused_before_converting(make_bundle, tmp_pat
 def test_windows_that_a_phone_would_join_otherwise_are_refused_before_converting(
     make_bundle, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(export.tflite.stage, "convert", None)
+    monkeypatch.setattr("export.tflite.convert.convert", None)
     config = export.tflite.stage.TFLiteConfig(model=make_bundle(encoder="mpnet"), out=tmp_path / "out")
     with pytest.raises(UnsupportedExport, match=r"\[CLS\] and \[SEP\].*<s> and </s>.*export\.onnx"):
         export.tflite.stage.main(config)

@@ -12,7 +12,8 @@ import export.onnx.stage
 import export.tflite.stage
 from export.onnx.balance import MIN_SIDE
 from export.parity import real_windows
-from export.tflite.stage import read_structure
+from export.tflite.file import TFLiteFile
+from export.tflite.structure import read_structure
 from qa.bundles.bundle import open_bundle
 from qa.models.heads import HEADS
 from qa.runtime.runtimes import TorchRuntime, load_runtime
@@ -94,7 +95,7 @@ def test_tflite_fp32_equals_pytorch(exported, head):
 @pytest.mark.parametrize("head", HEADS)
 def test_tflite_int8_stores_every_matrix_as_int8_and_needs_plain_operators(exported, head):
     parent, bundle = exported(head, "tflite", "int8")
-    structure = read_structure(bundle.weights.read_bytes())
+    structure = read_structure(TFLiteFile(bundle.weights.read_bytes()))
     assert (
         structure.weight_types["FULLY_CONNECTED", "INT8", False] == linear_calls(parent)[0] - 2
     )  # query, key and value

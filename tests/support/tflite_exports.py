@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from ai_edge_litert import schema_py_generated as schema
 from ai_edge_litert.interpreter import Interpreter
-from ai_edge_litert.tools import flatbuffer_utils
 from comparisons import facts_of
 
 from export.android.package import append_package, read_package
-from export.tflite.quantize import compact
+from export.tflite.compact import compact
+from export.tflite.file import TFLiteFile
 from export.tflite.stage import TFLiteConfig, main
 from qa.bundles.bundle import PROBE, new_bundle, open_bundle
 from qa.models.model import QAModel
@@ -74,7 +74,8 @@ def rescaled(model, length, factor):
 
 def _with_changed(model, length, kind, change):
     """The .tflite after `change(subgraph, its operators of a kind)` in one signature."""
-    tree = flatbuffer_utils.read_model_from_bytearray(bytearray(model))
+    file = TFLiteFile(model)
+    tree = file.tree
     (definition,) = (d for d in tree.signatureDefs if d.signatureKey == f"qa{length}".encode())
     graph = tree.subgraphs[definition.subgraphIndex]
     codes = [code.builtinCode for code in tree.operatorCodes]
@@ -82,7 +83,8 @@ def _with_changed(model, length, kind, change):
         graph,
         [one for one in graph.operators if codes[one.opcodeIndex] == getattr(schema.BuiltinOperator, kind)],
     )
-    return compact(bytes(flatbuffer_utils.convert_object_to_bytearray(tree)))
+    compact(file)
+    return file.to_bytes()
 
 
 def sealed_again(bundle, out, model, probe=None):

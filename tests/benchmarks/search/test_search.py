@@ -14,8 +14,11 @@ from ai_edge_litert.interpreter import Interpreter
 from benchmarks.search import candidates
 from benchmarks.search.simulate import simulated, word_forms
 from benchmarks.search.stage import SearchConfig, main, read_questions
-from export.tflite.quantize import quantize, quietly
-from export.tflite.stage import TFLiteConfig, convert
+from export.tflite.convert import convert
+from export.tflite.file import TFLiteFile
+from export.tflite.quantize import quantize
+from export.tflite.quiet import quietly
+from export.tflite.stage import TFLiteConfig
 from export.tflite.stage import main as export
 from qa.base.errors import OptionError
 from qa.bundles.bundle import open_bundle
@@ -37,7 +40,7 @@ def test_a_simulation_is_nearer_to_the_file_than_floats(make_bundle, precision, 
     model.encoder.set_words(words)
     with quietly():
         file = Interpreter(
-            model_content=quantize(convert(model, (96,)), precision), num_threads=1
+            model_content=quantize(TFLiteFile(convert(model, (96,))), precision).to_bytes(), num_threads=1
         ).get_signature_runner("qa96")
     errors = np.zeros((20, 2))
     for row, ids in zip(errors, np.random.default_rng(0).integers(1000, 30000, (20, 1, 96)), strict=True):

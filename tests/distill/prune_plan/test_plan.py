@@ -16,8 +16,9 @@ from distill.prune_plan.plan import targets_of
 from distill.run import DistillConfig, main
 from distill.training.checkpoint import CHECKPOINT
 from distill.training.trainer import Trainer
-from export.tflite.times import TimesConfig, copies, fit, measure, size
+from export.tflite.times import TimesConfig
 from export.tflite.times import main as measure_times
+from export.tflite.timing import copies, fit, measure, size
 from qa.base.errors import OptionError, PocketQAError
 from qa.bundles.bundle import open_bundle
 from qa.models.model import QAModel
@@ -186,7 +187,7 @@ def test_a_measured_table_serves_as_a_target(make_bundle, tmp_path, monkeypatch)
         assert (measure(files, length, rounds) > 0).all()
         return np.array([size(copy) for copy in copies(model)]) @ terms
 
-    monkeypatch.setattr("export.tflite.times.measure", made_up)
+    monkeypatch.setattr("export.tflite.timing.measure", made_up)
     made = measure_times(TimesConfig(model=make_bundle(), out=tmp_path / "times.json", rounds=3))
     assert list(made["ms"]) == ["128"]
     costs = time_costs(model, tmp_path / "times.json", 128)

@@ -23,7 +23,7 @@ from export.android.package import MOST_SETTINGS, append_package, describe, read
 from export.android.stage import AndroidConfig, choose_examples
 from export.android.tokens import AndroidTokensConfig
 from export.android.unicode_texts import generated_texts
-from export.tflite.quantize import quietly
+from export.tflite.quiet import quietly
 from export.tflite.stage import TFLiteConfig
 from export.tflite.stage import main as export_tflite
 from qa.base.errors import BundleError, OptionError, ParityError, UnsupportedExport

@@ -5,13 +5,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from ai_edge_litert.tools import flatbuffer_utils
 from app_process import AppProcess
 from tflite_exports import LENGTHS, bare_model, sealed_again, spoiled
 
 from benchmarks.measure.phone_report import read_report
 from export.android.stage import answer_here, choose_examples
-from export.tflite.quantize import compact
+from export.tflite.file import TFLiteFile
 from qa.base.errors import BundleError
 from qa.data.datasets import resolve
 from qa.data.squad import read_squad
@@ -89,9 +88,9 @@ def test_what_the_app_shares_of_a_benchmark_is_read(exported_tflite, tmp_path):
 
 def changed(bundle, out, change):
     """A whole bundle, all hashes right, after `change(signature definitions)` of its graph."""
-    tree = flatbuffer_utils.read_model_from_bytearray(bytearray(bare_model(bundle)))
-    change(tree.signatureDefs)
-    return sealed_again(bundle, out, compact(bytes(flatbuffer_utils.convert_object_to_bytearray(tree))))
+    file = TFLiteFile(bare_model(bundle))
+    change(file.tree.signatureDefs)
+    return sealed_again(bundle, out, file.to_bytes())
 
 
 def swap(tensors, first, second):

@@ -20,7 +20,8 @@ from onnx import TensorProto, numpy_helper
 import export.onnx.stage as onnx_export
 from export import exporter as stage
 from export.onnx.quantize import large_constants
-from export.onnx.stage import OnnxConfig, clean, main, trace
+from export.onnx.stage import OnnxConfig, main
+from export.onnx.trace import clean, trace
 from export.parity import check_parity, real_windows
 from qa.base.errors import BundleError, OptionError, ParityError, UnsupportedExport
 from qa.bundles.bundle import open_bundle

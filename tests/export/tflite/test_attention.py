@@ -6,7 +6,9 @@ from torch import nn
 from transformers import BertConfig
 
 from export.tflite.attention import fuse_projections, fused_attention, grouped_attention
-from export.tflite.stage import convert, read_structure
+from export.tflite.convert import convert
+from export.tflite.file import TFLiteFile
+from export.tflite.structure import read_structure
 from qa.models.architectures import MASKED
 from qa.models.encoders import Encoder
 from qa.models.model import QAModel
@@ -54,7 +56,7 @@ def test_no_head_of_five_is_computed_alone() -> None:
         intermediate_size=48,
         max_position_embeddings=96,
     )
-    structure = read_structure(convert(QAModel(Encoder(config), "linear").eval(), (96,)))
+    structure = read_structure(TFLiteFile(convert(QAModel(Encoder(config), "linear").eval(), (96,))))
     # Two groups, each with one softmax and two products; no product became a FULLY_CONNECTED beside the
     # Linears, of which one gives query, key and value.
     products = {name: structure.operators[name] for name in ("SOFTMAX", "BATCH_MATMUL", "FULLY_CONNECTED")}

@@ -10,10 +10,10 @@ from compress.qat.token_types import TypeStep
 from export.calibration import calibration_windows
 from export.tflite.attention_products import int8_attention
 from export.tflite.attention_scales import head_groups, prepare_attention
-from export.tflite.graph import edit
+from export.tflite.file import TFLiteFile
 from export.tflite.positions import slice_positions
 from export.tflite.quantize import quantize
-from export.tflite.stage import in_int8, read_structure
+from export.tflite.structure import read_structure
 from qa.base.errors import ParityError
 from qa.bundles.bundle import open_bundle
 from qa.models.model import QAModel
@@ -88,28 +88,30 @@ def test_one_scale_holds_query_key_and_value(prepared):
 
 def test_only_groups_with_scales_are_multiplied_in_int8(exported_tflite, bare_tflite, prepared):
     _, _, scales, _ = prepared()
-    half = edit(bare_tflite, lambda graph: int8_attention(graph, [None, scales[1]]))
+    half, none, bare = (TFLiteFile(bare_tflite) for _ in range(3))
+    int8_attention(half, [None, scales[1]])
+    int8_attention(none, [None, None])
     assert read_structure(half).products == {"FLOAT32": 2, "INT8": 2}
     operators = read_structure(half).operators
     # The Linear's output and the softmax are quantized, the scores and the heads' output restored.
     assert (operators["QUANTIZE"], operators["DEQUANTIZE"]) == (2, 2)
-    assert read_structure(bare_tflite).operators["TRANSPOSE"] - operators["TRANSPOSE"] == 1, "the key's"
-    assert read_structure(edit(bare_tflite, lambda graph: int8_attention(graph, [None, None]))).products == {
-        "FLOAT32": 4
-    }
+    assert read_structure(bare).operators["TRANSPOSE"] - operators["TRANSPOSE"] == 1, "the key's"
+    assert read_structure(none).products == {"FLOAT32": 4}
 
 
 def test_other_groups_than_were_measured_are_refused(bare_tflite, prepared):
     scales = prepared()[2]
     for wrong, wanted in (([*scales, scales[0]], r"\[4, 4, 4\]"), (scales[:1], r"\[4\]")):
         with pytest.raises(ParityError, match=rf"groups of {wanted} heads; the converted graph has \[4, 4\]"):
-            edit(bare_tflite, lambda graph, wrong=wrong: int8_attention(graph, wrong))
+            int8_attention(TFLiteFile(bare_tflite), wrong)
 
 
 def test_sliced_positions_are_those_looked_up(bare_tflite):
-    int8 = quantize(bare_tflite, "int8")
-    sliced = edit(int8, slice_positions)
-    assert read_structure(sliced).operators["EMBEDDING_LOOKUP"] == 1
+    file = quantize(TFLiteFile(bare_tflite), "int8")
+    int8 = file.to_bytes()
+    slice_positions(file)
+    assert read_structure(file).operators["EMBEDDING_LOOKUP"] == 1
+    sliced = file.to_bytes()
     for length in LENGTHS:
         before = compute(int8, length)
         after = compute(sliced, length)
@@ -117,11 +119,11 @@ def test_sliced_positions_are_those_looked_up(bare_tflite):
 
 
 def test_fp32_keeps_its_look_ups(exported_tflite):
-    bare = bare_model(exported_tflite("bert")[1])
-    assert (
-        read_structure(edit(bare, lambda graph: in_int8(graph, []))).operators
-        == read_structure(bare).operators
-    )
+    file = TFLiteFile(bare_model(exported_tflite("bert")[1]))
+    before = read_structure(file).operators
+    slice_positions(file)
+    int8_attention(file, [])
+    assert read_structure(file).operators == before
 
 
 def test_a_type_step_gives_the_rows_of_both_types():

@@ -6,8 +6,10 @@ from ai_edge_litert import schema_py_generated as schema
 from tflite_exports import LENGTHS
 
 from compress.scales import SHARES, least_squares_bounds
-from export.tflite.quantize import compact, quantize
-from export.tflite.stage import read_structure
+from export.tflite.compact import compact
+from export.tflite.file import TFLiteFile
+from export.tflite.quantize import quantize
+from export.tflite.structure import read_structure
 
 
 def rounded(weight, bounds, bits=4):
@@ -55,6 +57,12 @@ def test_more_bits_clip_less_and_rows_of_zeros_do_no_harm():
     assert least_squares_bounds(np.zeros((2, 3), np.float32), 4).tolist() == [[0], [0]]
 
 
+def quantized(model, precision):
+    file = quantize(TFLiteFile(model), precision)
+    compact(file)
+    return file
+
+
 def weights(model):
     """(tensor, bytes of its data) of every weight of the first signature, in the order of its operators."""
     tree = schema.ModelT.InitFromObj(schema.Model.GetRootAs(model, 0))
@@ -70,7 +78,7 @@ def weights(model):
 
 
 def test_int4_holds_the_integers_of_least_squared_error(bare_tflite):
-    pairs = list(zip(weights(bare_tflite), weights(compact(quantize(bare_tflite, "int4"))), strict=True))
+    pairs = list(zip(weights(bare_tflite), weights(quantized(bare_tflite, "int4").to_bytes()), strict=True))
     tables = [tensor for _, (tensor, _) in pairs if tensor.type == schema.TensorType.INT8]
     assert sorted(len(tensor.quantization.scale) for tensor in tables) == [512, 30522]
     for (tensor, data), (stored, packed) in pairs:
@@ -88,7 +96,7 @@ def test_int4_holds_the_integers_of_least_squared_error(bare_tflite):
 
 def test_int4_leaves_the_given_model_and_stores_each_matrix_once(bare_tflite):
     before = bytes(bare_tflite)
-    structure = read_structure(compact(quantize(bare_tflite, "int4")))
+    structure = read_structure(quantized(bare_tflite, "int4"))
     assert bare_tflite == before
     assert {table[1:] for table in structure.tables} == {("INT8", False)}
     n_linear = structure.weight_types["FULLY_CONNECTED", "INT4", False] // len(LENGTHS)

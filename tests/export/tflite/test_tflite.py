@@ -18,14 +18,25 @@ from torch import nn
 from export.android.package import read_package
 from export.embeddings import Int4Rows
 from export.parity import real_windows
-from export.tflite import stage as tflite
-from export.tflite.quantize import compact, quantize, quietly
-from export.tflite.stage import TFLiteConfig, check_structure, convert, main, read_structure
+from export.tflite.compact import compact
+from export.tflite.convert import convert
+from export.tflite.exporter import window_lengths
+from export.tflite.file import TFLiteFile
+from export.tflite.quantize import quantize
+from export.tflite.quiet import quietly
+from export.tflite.stage import TFLiteConfig, main
+from export.tflite.structure import check_structure, read_structure
 from qa.base.errors import BundleError, OptionError, ParityError, UnsupportedExport
 from qa.models.model import QAModel
 from qa.runtime.engines import run_length
 from qa.runtime.runtimes import TorchRuntime, load_runtime
 from qa.text.features import collate
+
+SIGNATURES = [f"qa{length}" for length in LENGTHS]
+
+
+def structure_of(bundle):
+    return read_structure(TFLiteFile(bundle.weights.read_bytes()))
 
 
 def folder_hash(path):
@@ -87,7 +98,7 @@ def test_the_smallest_signature_that_fits_is_used(exported_tflite):
 @pytest.mark.parametrize("name", MODELS)
 def test_int8_is_int8(exported_tflite, name):
     parent, bundle = exported_tflite(name, "int8")
-    structure = read_structure(bundle.weights.read_bytes())
+    structure = structure_of(bundle)
     model = TorchRuntime(parent.weights, 1).model
     n_linear = sum(isinstance(m, nn.Linear) for m in model.modules()) - 2 * len(
         model.encoder.layers
@@ -107,7 +118,7 @@ def test_int8_is_int8(exported_tflite, name):
 
 def test_int4_is_int4_but_for_the_small_tables(exported_tflite):
     parent, bundle = exported_tflite("bert", "int4")
-    structure = read_structure(bundle.weights.read_bytes())
+    structure = structure_of(bundle)
     n_linear = (
         sum(isinstance(m, nn.Linear) for m in TorchRuntime(parent.weights, 1).model.modules()) - 4
     )  # one gives all three
@@ -124,20 +135,24 @@ def test_int4_is_int4_but_for_the_small_tables(exported_tflite):
 
 @pytest.mark.parametrize(("flag", "stored"), [("fp16", "FLOAT16"), ("int8-weights", "INT8")])
 def test_weights_for_float_arithmetic_are_stored_small_and_dequantized(exported_tflite, flag, stored):
-    structure = read_structure(exported_tflite("bert", flag)[1].weights.read_bytes())
+    structure = structure_of(exported_tflite("bert", flag)[1])
     assert {key[1:] for key in structure.weight_types} == {(stored, True)}
 
 
 def test_signatures_share_every_parameter(bare_tflite):
-    for model in (bare_tflite, compact(bare_tflite)):
-        n_bytes = read_structure(model).constant_bytes["FLOAT32"]
+    file = TFLiteFile(bare_tflite)
+    compact(file)
+    for model in (bare_tflite, file.to_bytes()):
+        n_bytes = read_structure(TFLiteFile(model)).constant_bytes["FLOAT32"]
         assert 4 * 2_211_266 <= n_bytes < 4 * 2_211_266 + 100, "each parameter once, and a few scalars"
 
 
 @pytest.mark.parametrize("precision", ["fp16", "int8", "int4"])
 def test_compact_changes_no_logit(bare_tflite, precision):
-    quantized = quantize(bare_tflite, precision)
-    small = compact(quantized)
+    file = quantize(TFLiteFile(bare_tflite), precision)
+    quantized = file.to_bytes()
+    compact(file)
+    small = file.to_bytes()
     assert len(small) < len(quantized)
     for length in LENGTHS:
         before = compute(quantized, length)
@@ -145,7 +160,7 @@ def test_compact_changes_no_logit(bare_tflite, precision):
         assert all((before[name] == after[name]).all() for name in before)
 
 
-def test_compact_refuses_a_schema_it_does_not_know(bare_tflite, monkeypatch):
+def test_a_schema_that_cannot_be_written_is_refused(bare_tflite, monkeypatch):
     class NewBuffer(schema.BufferT):
         def __init__(self, *args, **kwargs):
             super().__init__(*args, **kwargs)
@@ -154,28 +169,28 @@ def test_compact_refuses_a_schema_it_does_not_know(bare_tflite, monkeypatch):
     tree = flatbuffer_utils.read_model_from_bytearray(bytearray(bare_tflite))
     tree.version = 4
     with pytest.raises(OptionError, match="schema version 4 "):
-        compact(bytes(flatbuffer_utils.convert_object_to_bytearray(tree)))
+        TFLiteFile(bytes(flatbuffer_utils.convert_object_to_bytearray(tree)))
     monkeypatch.setattr(schema, "BufferT", NewBuffer)
     with pytest.raises(OptionError, match="buffer fields data, offset, size, checksum cannot"):
-        compact(bare_tflite)
+        TFLiteFile(bare_tflite)
 
 
 def test_no_operator_is_custom_or_new(exported_tflite):
     for name in MODELS:
-        operators = read_structure(exported_tflite(name)[1].weights.read_bytes()).all_operators
+        operators = structure_of(exported_tflite(name)[1]).all_operators
         assert not operators & {"CUSTOM", "GATHER_ND"}
         assert not [operator for operator in operators if operator.startswith("STABLEHLO")]
 
 
 def test_a_file_that_is_not_what_it_should_be_is_refused(bare_tflite):
-    structure = read_structure(bare_tflite)
+    structure = read_structure(TFLiteFile(bare_tflite))
     words = nn.Embedding(30522, 64)
     fp32_bytes = structure.constant_bytes.total()
-    check_structure(structure, fp32_bytes, "fp32", LENGTHS, words)
+    check_structure(structure, fp32_bytes, "fp32", SIGNATURES, words)
     with pytest.raises(ParityError, match="not a int8 model"):
-        check_structure(structure, fp32_bytes, "int8", LENGTHS, words)
-    int8 = read_structure(compact(quantize(bare_tflite, "int8")))
-    check_structure(int8, fp32_bytes, "int8", LENGTHS, words)
+        check_structure(structure, fp32_bytes, "int8", SIGNATURES, words)
+    int8 = read_structure(quantize(TFLiteFile(bare_tflite), "int8"))
+    check_structure(int8, fp32_bytes, "int8", SIGNATURES, words)
     linears_int4 = Counter(
         {(name, "INT4", restored): n for (name, _, restored), n in int8.weight_types.items()}
     )
@@ -194,15 +209,15 @@ def test_a_file_that_is_not_what_it_should_be_is_refused(bare_tflite):
     ):
         with pytest.raises(ParityError, match=f"not a int4 model: .*{says}"):
             check_structure(
-                replace(int8, weight_types=types, tables=tables), fp32_bytes, "int4", LENGTHS, words_int4
+                replace(int8, weight_types=types, tables=tables), fp32_bytes, "int4", SIGNATURES, words_int4
             )
     with pytest.raises(ParityError, match="0 products of activations are int8, wanted 2"):
-        check_structure(int8, fp32_bytes, "int8", LENGTHS, words, 2)
+        check_structure(int8, fp32_bytes, "int8", SIGNATURES, words, 2)
     with pytest.raises(ParityError, match="signatures"):
-        check_structure(structure, fp32_bytes, "fp32", (96, 112, 128), words)
+        check_structure(structure, fp32_bytes, "fp32", ["qa96", "qa112", "qa128"], words)
     flex = replace(structure, all_operators=structure.all_operators | {"CUSTOM"})
     with pytest.raises(UnsupportedExport, match="CUSTOM"):
-        check_structure(flex, fp32_bytes, "fp32", LENGTHS, words)
+        check_structure(flex, fp32_bytes, "fp32", SIGNATURES, words)
 
 
 # The stage
@@ -236,9 +251,7 @@ def test_lengths_must_suit_the_model(exported_tflite, tmp_path, lengths, wanted)
 
 def test_default_lengths_end_with_the_models_longest(exported_tflite):
     settings = exported_tflite("bert")[0].settings
-    chosen = {
-        n: tflite.window_lengths(TFLiteConfig(), replace(settings, max_length=n)) for n in (96, 128, 200, 384)
-    }
+    chosen = {n: window_lengths(None, replace(settings, max_length=n)) for n in (96, 128, 200, 384)}
     assert chosen == {96: (96,), 128: (128,), 200: (128, 192, 200), 384: (128, 192, 256, 384)}
 
 

@@ -142,7 +142,7 @@ def test_onnx_has_lstms_of_any_length_and_stores_shared_weights_once(
 def test_tflite_is_refused_before_converting_and_leaves_nothing(
     make_whole_bundle, tmp_path, monkeypatch, capsys
 ):
-    monkeypatch.setattr(export.tflite.stage, "convert", None)
+    monkeypatch.setattr("export.tflite.convert.convert", None)
     model = make_whole_bundle("bidaf").path
     with pytest.raises(UnsupportedExport, match=r"bidaf.*unrolls an LSTM.*384.*use python -m export\.onnx"):
         export.tflite.stage.main(

@@ -9,7 +9,8 @@ from tflite_exports import ROW_SCALES
 import export.tflite.stage
 from compress.prune.magnitude import linear_weights
 from export.parity import real_windows
-from export.tflite.stage import read_structure
+from export.tflite.file import TFLiteFile
+from export.tflite.structure import read_structure
 from qa.models.encoders import Encoder
 from qa.models.model import QAModel
 from qa.models.standalone.qanet import ContextQueryAttention, QANetConfig, position_table
@@ -88,5 +89,5 @@ def test_tflite(make_whole_bundle, tmp_path, flag):
             < 1e-4
         )
     if flag == "int8":
-        types = read_structure(exported.weights.read_bytes()).weight_types
+        types = read_structure(TFLiteFile(exported.weights.read_bytes())).weight_types
         assert {key[1:] for key in types if key != ROW_SCALES} == {("INT8", False)}

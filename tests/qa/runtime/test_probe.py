@@ -11,8 +11,7 @@ from tflite_exports import LENGTHS, bare_model, compute, rescaled, sealed_again,
 import qa.runtime.engines
 from export.android.package import read_package
 from export.parity import probe_tolerance, probe_windows
-from export.tflite.stage import TFLiteConfig
-from export.tflite.stage import probe_sizes as tflite_sizes
+from export.tflite.exporter import probe_lengths, window_lengths
 from qa.base.errors import BundleError, ProbeError
 from qa.bundles.bundle import PROBE, SETTINGS, new_bundle, open_bundle
 from qa.formats.precision import PRECISIONS
@@ -163,7 +162,7 @@ def sizes_of(probe):
 
 def test_every_signature_has_a_window_of_its_own_with_padding():
     sizes = {
-        lengths: tflite_sizes(QASettings(max_length=lengths[-1]), config=TFLiteConfig(lengths=lengths))
+        lengths: probe_lengths(window_lengths(lengths, QASettings(max_length=lengths[-1])))
         for lengths in [(128, 192, 256, 384), (384,), (100, 101, 102)]
     }
     assert list(sizes.values()) == [[96, 176, 240, 352], [288], [75, 101, 102]]

@@ -1,0 +1,75 @@
+"""Options that both exports have, in a module that imports neither torch nor a converter."""
+
+import importlib.util
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from tyro.conf import arg
+
+from qa.base.cli import check_option
+from qa.base.errors import OptionError
+from qa.formats.precision import INTEGER_BITS, OF_FLAG, TABLE_FORMS
+
+NOT_IN_ONNX = ", ".join(flag for flag, precision in OF_FLAG.items() if "onnx" not in precision.meaning)
+QUANTIZE_HELP = f"""Precision of the file:
+{"; ".join(f"{flag}, {p.in_words}" for flag, p in OF_FLAG.items())}.
+Not in ONNX:
+{NOT_IN_ONNX}."""
+EMBEDDINGS_HELP = f"""Form of the word embeddings in {" and ".join(INTEGER_BITS)}:
+{", ".join(TABLE_FORMS)} (product quantization:
+a byte for so many values). By default as the weights, or as the model's own embedding table is compressed."""
+
+
+@dataclass(frozen=True)
+class ExportConfig:
+    """Export a PyTorch bundle."""
+
+    model: Path | None = None
+    """PyTorch bundle to export, or a transformers checkpoint (folder or hub name); by default the demo's
+    newest student, or the shipped student where there is none."""
+    out: Path | None = None
+    """Bundle to create; by default beside the model, for a shipped model in runs, named after runtime and
+    precision."""
+    quantize: Annotated[str, arg(help=QUANTIZE_HELP)] = "none"
+    embeddings: Annotated[str | None, arg(help=EMBEDDINGS_HELP)] = None
+    null_threshold: float | None = None
+    """No-answer threshold: there is no answer where null score - best score exceeds it. `qa.evaluate` finds
+    one for your own questions (best_f1_thresh); by default it is searched on held-out training questions."""
+    eval_data: str | None = None
+    """Questions to score the file on, for its card: embedded, squad, squad_v2, or a SQuAD JSON file."""
+
+    def __post_init__(self) -> None:
+        check_option(self.quantize in OF_FLAG, "--quantize", self.quantize, f"one of {', '.join(OF_FLAG)}")
+        check_form(self.embeddings, self.precision)
+        is_number = self.null_threshold is None or math.isfinite(self.null_threshold)
+        check_option(is_number, "--null-threshold", self.null_threshold, "a finite number")
+
+    @property
+    def precision(self) -> str:
+        """Name of the precision in manifests and results."""
+        return OF_FLAG[self.quantize].name
+
+
+def check_form(form: str | None, precision: str) -> None:
+    """Raise OptionError unless a file of this precision may store its embedding table in this form.
+
+    None is the precision's own form.
+    """
+    if form is None:
+        return
+    if form not in TABLE_FORMS:
+        raise OptionError(f"--embeddings must be one of {', '.join(TABLE_FORMS)}, got {form}")
+    if precision not in INTEGER_BITS:
+        raise OptionError(
+            f"--embeddings {form} goes with --quantize {' or '.join(INTEGER_BITS)}, not with {precision}"
+        )
+
+
+def check_installed(target: str, modules: Sequence[str]) -> None:
+    """Raise OptionError when one of the modules that an export needs is not installed."""
+    missing = [name for name in modules if importlib.util.find_spec(name) is None]
+    if missing:
+        raise OptionError(f"export to {target} needs {' and '.join(missing)}: pip install 'pocketqa[export]'")

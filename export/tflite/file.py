@@ -1,0 +1,294 @@
+"""A .tflite model that is opened once, changed by passes, and written once.
+
+A pass is a function that takes a `TFLiteFile` and changes it in place: export.tflite.positions,
+export.tflite.attention_products, export.tflite.compact.
+"""
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from qa.base.errors import OptionError
+
+DATA_ALIGNMENT = 16  # of constants within a .tflite file: schema.fbs, force_align of Buffer.data
+SCHEMA_VERSION = 3  # of a .tflite file
+BUFFER_FIELDS = {"data", "offset", "size"}  # a buffer with other fields would lose them here
+# Operators that have a weight, and its place among their inputs.
+WEIGHT_INPUTS = {"FULLY_CONNECTED": 1, "EMBEDDING_LOOKUP": 1, "GATHER": 0, "SLICE": 0}
+# Versions of the operators that are written here or get int8 tensors; earlier versions take floats only.
+VERSIONS = {
+    "RESHAPE": 1,
+    "TRANSPOSE": 2,
+    "SLICE": 2,
+    "SPLIT": 2,
+    "CONCATENATION": 2,
+    "BATCH_MATMUL": 2,
+    "QUANTIZE": 1,
+    "DEQUANTIZE": 2,
+    "MUL": 1,
+}
+
+
+def _names_of(enum: type) -> dict[int, str]:
+    """Return the names of an enum of the schema by value."""
+    return {value: name for name, value in vars(enum).items() if not name.startswith("_")}
+
+
+@dataclass(frozen=True)
+class Weight:
+    """Constant matrix or table that an operator reads."""
+
+    operator: str
+    """Name of the operator, such as FULLY_CONNECTED."""
+    output: str
+    """Name of the operator's output; empty in a file without names."""
+    buffer: int
+    """Index of the constant; signatures share constants."""
+    type: str
+    """Type that is stored, such as INT8."""
+    shape: tuple[int, ...]
+    is_dequantized: bool
+    """Whether a DEQUANTIZE restores floats before the operator."""
+    data: np.ndarray
+    """Bytes of the constant, a view of the file."""
+
+    @property
+    def values(self) -> np.ndarray:
+        """Numbers in their shape; int4 as int8, other types as a view of the file."""
+        if self.type == "INT4":  # the first of two values is in the low bits
+            packed = self.data.view(np.int8)
+            pairs = np.stack([packed << 4 >> 4, packed >> 4], axis=1)
+            return pairs.ravel()[: np.prod(self.shape)].reshape(self.shape)
+        return self.data.view(np.dtype(self.type.lower())).reshape(self.shape)
+
+
+class TFLiteFile:
+    """A .tflite flatbuffer as objects of the schema."""
+
+    def __init__(self, content: bytes) -> None:
+        """Read a model; OptionError when its schema is not the one that `to_bytes` can write."""
+        from ai_edge_litert import schema_py_generated as schema
+        from ai_edge_litert.tools import flatbuffer_utils
+
+        self.schema: Any = schema
+        self.content = bytearray(content)
+        """The model as it was read; constants are views of it."""
+        self.tree = flatbuffer_utils.read_model_from_bytearray(self.content)
+        fields = vars(schema.BufferT()).keys()
+        if (self.tree.version, fields) != (SCHEMA_VERSION, BUFFER_FIELDS):
+            raise OptionError(
+                f"a .tflite of schema version {self.tree.version} with the buffer fields "
+                f"{', '.join(fields)} cannot be written, only version {SCHEMA_VERSION} with "
+                f"{', '.join(sorted(BUFFER_FIELDS))}; pip install 'pocketqa[export]'"
+            )
+        names = _names_of(schema.BuiltinOperator)
+        self.type_names = _names_of(schema.TensorType)
+        self.operator_names = [
+            names[max(code.builtinCode, code.deprecatedBuiltinCode)] for code in self.tree.operatorCodes
+        ]
+        self.graphs = [TFLiteGraph(self, subgraph) for subgraph in self.tree.subgraphs]
+        """Graph of each signature."""
+
+    @property
+    def signatures(self) -> list[str]:
+        """Names of the signatures."""
+        return [definition.signatureKey.decode() for definition in self.tree.signatureDefs]
+
+    def weights(self) -> Iterator[Weight]:
+        """Yield the weight of every operator that has one, signature by signature."""
+        for graph in self.graphs:
+            yield from graph.weights()
+
+    def constant_bytes(self) -> dict[int, tuple[str, int]]:
+        """Return type and bytes of every constant that a tensor uses, by its buffer."""
+        sizes = [0 if buffer.data is None else len(buffer.data) for buffer in self.tree.buffers]
+        return {
+            tensor.buffer: (self.type_names[tensor.type], sizes[tensor.buffer])
+            for subgraph in self.tree.subgraphs
+            for tensor in subgraph.tensors
+            if sizes[tensor.buffer]
+        }
+
+    def operator_code(self, name: str) -> int:
+        """Return the index of an operator of VERSIONS, in a version that takes int8."""
+        if name not in self.operator_names:
+            builtin = getattr(self.schema.BuiltinOperator, name)
+            code = self.schema.OperatorCodeT()
+            code.builtinCode = builtin
+            code.deprecatedBuiltinCode = min(builtin, 127)
+            code.version = 1
+            self.tree.operatorCodes.append(code)
+            self.operator_names.append(name)
+        index = self.operator_names.index(name)
+        code = self.tree.operatorCodes[index]
+        code.version = max(code.version, VERSIONS[name])
+        return index
+
+    def to_bytes(self) -> bytes:
+        """Write the model, its constants within the flatbuffer and aligned."""
+        from ai_edge_litert.tools import flatbuffer_utils
+
+        class AlignedBuffer(self.schema.BufferT):  # type: ignore[name-defined]
+            """Writes its data aligned, which the generated Python code does not do."""
+
+            def Pack(self, builder: Any) -> int:  # noqa: N802, the generated name
+                data = b"" if self.data is None else bytes(self.data)
+                if data:
+                    builder.StartVector(1, len(data), DATA_ALIGNMENT)
+                    builder.head -= len(data)
+                    builder.Bytes[builder.head : builder.head + len(data)] = data
+                    vector = builder.EndVector()
+                schema.BufferStart(builder)
+                if data:
+                    schema.BufferAddData(builder, vector)
+                return int(schema.BufferEnd(builder))
+
+        schema = self.schema
+        buffers = self.tree.buffers
+        self.tree.buffers = [AlignedBuffer(**vars(buffer)) for buffer in buffers]
+        try:
+            return bytes(flatbuffer_utils.convert_object_to_bytearray(self.tree))
+        finally:
+            self.tree.buffers = buffers
+
+
+class TFLiteGraph:
+    """Graph of one signature. Tensors are numbered, operators are objects of the schema.
+
+    A pass that rewrites the graph calls `clear`, then appends operators from first to last.
+    """
+
+    def __init__(self, file: TFLiteFile, subgraph: Any) -> None:
+        self._file = file
+        self._subgraph = subgraph
+        self._producers = {output: operator for operator in subgraph.operators for output in operator.outputs}
+
+    @property
+    def operators(self) -> list[Any]:
+        """Operators in the order in which they run."""
+        return list(self._subgraph.operators)
+
+    def clear(self) -> None:
+        """Remove all operators."""
+        self._subgraph.operators = []
+
+    def append(self, operator: Any) -> None:
+        """Add an operator after all others."""
+        self._subgraph.operators.append(operator)
+
+    def drop_unused(self) -> None:
+        """Remove operators whose results nothing reads."""
+        used = set(self._subgraph.outputs)
+        remaining = []
+        for operator in reversed(self._subgraph.operators):
+            if used.intersection(operator.outputs):
+                remaining.append(operator)
+                used.update(operator.inputs)
+        self._subgraph.operators = remaining[::-1]
+
+    def name(self, operator: Any) -> str:
+        """Return an operator's name, such as FULLY_CONNECTED."""
+        return self._file.operator_names[operator.opcodeIndex]
+
+    def shape(self, tensor: int) -> tuple[int, ...]:
+        """Return the shape of a tensor."""
+        return tuple(int(side) for side in self._subgraph.tensors[tensor].shape)
+
+    def type_name(self, tensor: int) -> str:
+        """Return the type of a tensor, such as FLOAT32."""
+        return self._file.type_names[self._subgraph.tensors[tensor].type]
+
+    def constant(self, tensor: int) -> np.ndarray | None:
+        """Return a constant's bytes, uint8; None for computed tensors, inputs and omitted operands."""
+        data = None if tensor < 0 else self._file.tree.buffers[self._subgraph.tensors[tensor].buffer].data
+        return None if data is None else np.frombuffer(data, np.uint8)
+
+    def data_inputs(self, operator: Any) -> list[int]:
+        """Return the inputs that are no constants."""
+        return [tensor for tensor in operator.inputs if tensor >= 0 and self.constant(tensor) is None]
+
+    def above(self, tensor: int, through: Collection[str] = ()) -> Any:
+        """Return the operator that made a tensor, skipping those named in `through`.
+
+        None for an input or a constant.
+        """
+        operator = self._producers.get(tensor)
+        while operator is not None and self.name(operator) in through:
+            operator = self._producers.get(next(iter(self.data_inputs(operator)), -1))
+        return operator
+
+    def weights(self) -> Iterator[Weight]:
+        """Yield the weight of every operator that has one, in order."""
+        source = {o.outputs[0]: o.inputs[0] for o in self.operators if self.name(o) == "DEQUANTIZE"}
+        for operator in self.operators:
+            name = self.name(operator)
+            if name in WEIGHT_INPUTS:
+                read = operator.inputs[WEIGHT_INPUTS[name]]
+                stored = source.get(read, read)
+                data = self.constant(stored)
+                if data is not None:  # attention with one head multiplies two activations
+                    tensor = self._subgraph.tensors[stored]
+                    output = self._subgraph.tensors[operator.outputs[0]].name
+                    yield Weight(
+                        operator=name,
+                        output=(output or b"").decode(),
+                        buffer=int(tensor.buffer),
+                        type=self.type_name(stored),
+                        shape=self.shape(stored),
+                        is_dequantized=read in source,
+                        data=data,
+                    )
+
+    def set_int8(self, tensor: int, scale: float, zero_point: int = 0) -> None:
+        """Make a tensor int8 with one scale."""
+        quantization = self._file.schema.QuantizationParametersT()
+        changed = self._subgraph.tensors[tensor]
+        quantization.scale = np.array([scale], np.float32)
+        quantization.zeroPoint = np.array([zero_point], np.int64)
+        changed.type = self._file.schema.TensorType.INT8
+        changed.quantization = quantization
+
+    def scales(self, tensor: int) -> np.ndarray | None:
+        """Return the scales of an int8 tensor, float32; None for other tensors."""
+        return self._subgraph.tensors[tensor].quantization.scale if self.type_name(tensor) == "INT8" else None
+
+    def set_shape(self, tensor: int, shape: Sequence[int]) -> None:
+        """Change the shape of a tensor."""
+        self._subgraph.tensors[tensor].shape = np.array(shape, np.int32)
+
+    def new_tensor(self, shape: Sequence[int], buffer: int = 0, integer: bool = False) -> int:
+        """Add a float tensor, or an int32 one."""
+        types = self._file.schema.TensorType
+        tensor = self._file.schema.TensorT()
+        tensor.shape = np.array(shape, np.int32)
+        tensor.hasRank = True
+        tensor.buffer = buffer
+        tensor.type = types.INT32 if integer else types.FLOAT32
+        self._subgraph.tensors.append(tensor)
+        return len(self._subgraph.tensors) - 1
+
+    def new_constant(self, values: np.ndarray) -> int:
+        """Add a constant of float32 or int32 values."""
+        buffers = self._file.tree.buffers
+        buffer = self._file.schema.BufferT()
+        buffer.data = np.frombuffer(np.ascontiguousarray(values).tobytes(), np.uint8)
+        buffers.append(buffer)
+        return self.new_tensor(values.shape, len(buffers) - 1, integer=values.dtype == np.int32)
+
+    def new_operator(self, name: str, inputs: Sequence[int], output: int | None = None) -> int:
+        """Append an operator without options; return its output.
+
+        The output is by default a new float tensor in the shape of the first input.
+        """
+        operator = self._file.schema.OperatorT()
+        operator.inputs = list(inputs)
+        operator.outputs = [self.new_tensor(self.shape(inputs[0])) if output is None else output]
+        operator.opcodeIndex = self._file.operator_code(name)
+        self.append(operator)
+        return int(operator.outputs[0])
+
+    def take_int8(self, operator: Any) -> None:
+        """Give an operator the version that takes int8."""
+        operator.opcodeIndex = self._file.operator_code(self.name(operator))

@@ -1,0 +1,149 @@
+"""Check that a .tflite is what its precision promises, and that old runtimes take it."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import nn
+
+from export.embeddings import WordTable, word_tables
+from export.tflite.file import TFLiteFile
+from qa.base.errors import ParityError, UnsupportedExport
+from qa.formats.precision import PRECISIONS
+
+# Operators that old runtimes refuse, or compute only in a version that this converter does not write.
+REFUSED_OPERATORS = ("CUSTOM", "GATHER_ND")
+TYPE_OF_BITS = {32: "FLOAT32", 16: "FLOAT16", 8: "INT8", 4: "INT4"}
+
+StoredTable = tuple[tuple[int, ...], str, bool]  # shape, stored type, dequantized before use
+
+
+@dataclass(frozen=True)
+class Structure:
+    """Operators, weights and tables of a .tflite."""
+
+    operators: dict[str, int]
+    """Number of each operator in the longest signature."""
+    all_operators: frozenset[str]
+    signatures: list[str]
+    weight_types: Counter[tuple[str, str, bool]]
+    """Number of weights by operator, type they are stored in, and whether they are dequantized before use."""
+    tables: list[StoredTable]
+    """Embedding tables, each once."""
+    constant_bytes: Counter[str]
+    """Bytes of the shared constants by type."""
+    products: Counter[str]
+    """Number of BATCH_MATMULs of the longest signature by the type they multiply."""
+
+    def facts(self) -> dict[str, object]:
+        """Return what the manifest records."""
+        quantized_bytes = self.constant_bytes["INT8"] + self.constant_bytes["INT4"]
+        return {
+            "operators": self.operators,
+            "products_of_activations": dict(self.products),
+            "quantized_share_of_bytes": round(quantized_bytes / self.constant_bytes.total(), 3),
+            "signatures": self.signatures,
+        }
+
+
+def read_structure(file: TFLiteFile) -> Structure:
+    """Count operators and constants, and follow each weight back to the constant it is stored in."""
+    weights = list(file.weights())
+    operators = [Counter(graph.name(operator) for operator in graph.operators) for graph in file.graphs]
+    operators_of_largest, largest = max(
+        zip(operators, file.graphs, strict=True), key=lambda pair: pair[0].total()
+    )
+    constant_bytes: Counter[str] = Counter()
+    for type_name, n_bytes in file.constant_bytes().values():
+        constant_bytes[type_name] += n_bytes
+    return Structure(
+        operators=dict(operators_of_largest),
+        all_operators=frozenset(name for counts in operators for name in counts),
+        signatures=file.signatures,
+        weight_types=Counter((weight.operator, weight.type, weight.is_dequantized) for weight in weights),
+        tables=list(
+            {
+                weight.buffer: (weight.shape, weight.type, weight.is_dequantized)
+                for weight in weights
+                if weight.operator != "FULLY_CONNECTED"
+            }.values()
+        ),
+        constant_bytes=constant_bytes,
+        products=Counter(
+            largest.type_name(operator.inputs[0])
+            for operator in largest.operators
+            if largest.name(operator) == "BATCH_MATMUL"
+        ),
+    )
+
+
+def check_structure(
+    structure: Structure,
+    fp32_bytes: int,
+    precision: str,
+    signatures: Sequence[str],
+    words: WordTable,
+    n_products: int = 0,
+) -> None:
+    """Raise unless a file has the structure of its precision, with the embedding table `words`.
+
+    `fp32_bytes` are those of all its constants in fp32, `n_products` the products of activations in int8.
+    Raises UnsupportedExport for operators that old runtimes refuse, ParityError for other deviations.
+    """
+    check_operators(structure)
+    if structure.signatures != list(signatures):
+        raise ParityError(f"the file has the signatures {structure.signatures}, not {list(signatures)}")
+    promised = PRECISIONS[precision]
+    stored = TYPE_OF_BITS[promised.bits]
+    is_dequantized = not promised.quantized_activations and stored != "FLOAT32"
+    matrices = {key for key in structure.weight_types if key[0] == "FULLY_CONNECTED"}
+    wrong = matrices - {("FULLY_CONNECTED", stored, is_dequantized)}
+    if wrong or not matrices:
+        raise ParityError(
+            f"not a {precision} model: {wrong or 'no weights'} (operator, stored type, dequantized before "
+            "use)"
+        )
+    n_int8 = structure.products["INT8"]
+    if n_int8 != n_products:
+        raise ParityError(
+            f"not a {precision} model: {n_int8} products of activations are int8, wanted {n_products}"
+        )
+    check_tables(structure, precision, words, is_dequantized)
+    share = structure.constant_bytes.total() / fp32_bytes
+    largest = promised.largest_share["tflite"]
+    if share > largest:
+        raise ParityError(
+            f"not a {precision} model: its constants take {share:.0%} of fp32's bytes, at most {largest:.0%}"
+        )
+
+
+def check_operators(structure: Structure) -> None:
+    """Raise UnsupportedExport when the file has an operator that old runtimes refuse."""
+    refused = [
+        name
+        for name in sorted(structure.all_operators)
+        if name in REFUSED_OPERATORS or name.startswith("STABLEHLO")
+    ]
+    if refused:
+        raise UnsupportedExport(
+            f"the model needs the operators {', '.join(refused)}, which plain TFLite runtimes do not have"
+        )
+
+
+def check_tables(structure: Structure, precision: str, words: WordTable, is_dequantized: bool) -> None:
+    """Raise ParityError unless the file has the tables of `words`, and others as the precision has them."""
+    stored = TYPE_OF_BITS[PRECISIONS[precision].bits]
+    small = TYPE_OF_BITS[PRECISIONS[precision].table_bits]
+    # Bytes and their scales are stored as they are, floats of PyTorch as the precision has them.
+    follows_precision = isinstance(words, nn.Embedding) or precision == "fp16"
+    floats = (stored, is_dequantized) if follows_precision else ("FLOAT32", False)
+    forms = {torch.int8: ("INT8", False), torch.float32: floats}
+    expected = Counter((tuple(table.shape), *forms[table.dtype]) for table in word_tables(words))
+    tables = Counter(structure.tables)
+    other_forms = {table[1:] for table in tables - expected}
+    if expected - tables or other_forms - {(small, is_dequantized)}:
+        raise ParityError(
+            f"not a {precision} model: its tables are {structure.tables}, wanted {list(expected)} for the "
+            f"words, and no others but {small} (shape, type, dequantized before use)"
+        )

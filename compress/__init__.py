@@ -1,3 +1,1 @@
-"""Compression: pruning, training on the integers of an export, and what each precision means on each
-runtime.
-"""
+"""Compression of PyTorch models: pruning, quantization-aware training, embeddings, casting."""

@@ -1,10 +1,9 @@
-"""Compress a model's word table by product quantization, to a third or a quarter of its int8 bytes; tokens
-stay as they are.
+"""Quantize a model's word embeddings by product quantization, to a third or a quarter of their int8 bytes.
 
     python -m compress.embeddings --model runs/demo/student --embeddings pq3
 
-The codebooks of the new bundle train on as other weights do (python -m distill.finetune --model ...); the
-codes stay.
+Tokens stay the same. The codebooks of the new bundle train like other weights (python -m distill.finetune
+--model ...); the codes stay fixed.
 """
 
 from dataclasses import asdict, dataclass
@@ -19,7 +18,7 @@ from qa.formats.precision import GROUP_SIZES
 
 @dataclass(frozen=True)
 class EmbeddingsConfig:
-    """Compress a model's word table by product quantization."""
+    """Quantize a model's word embeddings by product quantization."""
 
     model: Path
     """PyTorch bundle, or a transformers checkpoint (folder or hub name); it is left as it is."""
@@ -28,7 +27,7 @@ class EmbeddingsConfig:
     embeddings: str = "pq3"
     """pq3 or pq4: a byte for each 3 or 4 values of a word vector."""
     data: str = EMBEDDED
-    """Whose tokens are counted, so that frequent ones are kept more exactly: SQuAD JSON file, or embedded,
+    """Text whose tokens are counted, so that frequent ones are stored more exactly: SQuAD JSON file, or embedded,
     squad, squad_v2."""
 
     def __post_init__(self) -> None:
@@ -41,7 +40,7 @@ class EmbeddingsConfig:
 
 
 def main(config: EmbeddingsConfig) -> Bundle:
-    """Open the parent, compress its word table, save."""
+    """Open the parent, quantize its word embeddings, save, and print both sizes."""
     from compress.product_quantization import compress_words, token_counts
     from distill.derive import derive
     from qa.models.model import QAModel
@@ -63,7 +62,7 @@ def main(config: EmbeddingsConfig) -> Bundle:
     }
     bundle = derive(model, out, parent, facts)
     sizes = [f"{b.weights.stat().st_size / 1e6:.1f} MB in {b.precision}" for b in (parent, bundle)]
-    print(f"{out}: word table as {config.embeddings}, {' -> '.join(sizes)}")
+    print(f"{out}: embedding table as {config.embeddings}, {' -> '.join(sizes)}")
     return bundle
 
 

@@ -10,8 +10,10 @@ from qa.bundles.hf_import import output_beside
 
 @dataclass(frozen=True, kw_only=True)
 class RecoveryFlags(DistillationFlags):
-    """Options of every stage that compresses a model and lets it recover; `epochs` and `learning_rate` are
-    each stage's own."""
+    """Options of every stage that compresses a model and lets it recover.
+
+    Each stage defines `epochs` and `learning_rate`.
+    """
 
     model: Path
     """PyTorch bundle to start from, or a transformers checkpoint (folder or hub name); it is left as it is.
@@ -28,7 +30,7 @@ class RecoveryFlags(DistillationFlags):
     """Windows in a step."""
 
     def options(self) -> TrainingOptions:
-        """How it trains."""
+        """Return the options of the training loop."""
         return TrainingOptions(
             self.learning_rate,
             self.batch_size,
@@ -40,10 +42,10 @@ class RecoveryFlags(DistillationFlags):
 
     @property
     def suffix(self) -> str:
-        """What was done, for the name of the result."""
+        """Name ending of the result."""
         raise NotImplementedError
 
     @property
     def target(self) -> Path:
-        """Where the result goes."""
+        """Bundle to create."""
         return self.out or output_beside(self.model, self.suffix)

@@ -20,34 +20,31 @@ CHUNK = 8192  # tokens whose distances to all entries fit a core's cache
 
 
 def token_counts(bundle: Bundle, n_tokens: int, data: str = EMBEDDED) -> np.ndarray:
-    """How often each of the `n_tokens` of a bundle's word table occurs in its windows of some training data,
-    (V,)."""
+    """Return how often each of `n_tokens` tokens occurs in a bundle's windows of some training data, (V,)."""
     windows = make_windows(read_squad(resolve(data, "train")), bundle.tokenizer, bundle.settings)
     return np.bincount(np.concatenate([window.input_ids for window in windows]), minlength=n_tokens)
 
 
 def compress_words(model: QAModel, form: str, counts: np.ndarray | None) -> None:
-    """Product-quantize the model's word table, in place; `form` is a key of GROUP_SIZES.
+    """Product-quantize the model's embedding table in place; `form` is a key of GROUP_SIZES.
 
-    `counts` (V,) says how often each token occurs in training text; without it all weigh the same.
-    OptionError for an unknown form, or when the table is compressed in another one; in the same form it stays
-    as it is.
+    `counts` (V,) are the tokens' counts in training text; without them all weigh the same. OptionError for an
+    unknown form, and for a table that has another form already. A table of the same form stays as it is.
     """
     if form not in GROUP_SIZES:
-        raise OptionError(f"word table {form!r}: known forms are {', '.join(GROUP_SIZES)}")
+        raise OptionError(f"embedding table {form!r}: known forms are {', '.join(GROUP_SIZES)}")
     words = model.encoder.words
     if isinstance(words, ProductQuantizedEmbedding):
         if words.form != form:
             raise OptionError(
-                f"the word table is compressed as {words.form} already; make {form} of the model it was "
-                "made of"
+                f"the embedding table is {words.form} already; make {form} from the model that it was made of"
             )
         return
     model.encoder.set_words(product_quantized(words, form, counts))
 
 
 def product_quantized(words: nn.Embedding, form: str, counts: np.ndarray | None) -> ProductQuantizedEmbedding:
-    """The table of an nn.Embedding in codes and codebooks, on its device."""
+    """Return codes and codebooks of an nn.Embedding, on its device."""
     table = ProductQuantizedEmbedding(words.num_embeddings, words.embedding_dim, form)
     n_groups, _, width = table.codebooks.shape
     values = np.zeros((words.num_embeddings, n_groups * width), np.float32)
@@ -67,7 +64,7 @@ def product_quantized(words: nn.Embedding, form: str, counts: np.ndarray | None)
 
 
 def k_means(points: np.ndarray, weights: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Points (V, W) and their weights (V,) -> for each the number of its nearest centre (V,), and at most 256
+    """Cluster points (V, W) with weights (V,): return each point's centre number (V,) and at most 256
     centres."""
     random = np.random.default_rng(seed)
     share = weights / weights.sum()
@@ -84,7 +81,7 @@ def k_means(points: np.ndarray, weights: np.ndarray, seed: int) -> tuple[np.ndar
 
 
 def nearest_centres(points: np.ndarray, centres: np.ndarray) -> np.ndarray:
-    """For each point (V, W) the number of the centre (K, W) at the least squared distance."""
+    """Return for each point (V, W) the number of the centre (K, W) at the least squared distance."""
     # |p - c|^2 is least where p . c - |c|^2 / 2 is greatest.
     towards = np.concatenate([centres, -0.5 * np.square(centres).sum(axis=1, keepdims=True)], axis=1).T
     with_one = np.concatenate([points, np.ones_like(points[:, :1])], axis=1)

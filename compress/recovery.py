@@ -11,10 +11,10 @@ from qa.bundles.hf_import import open_model
 
 
 def finished_before(config: RecoveryFlags, stage: str) -> Bundle | None:
-    """The bundle that an interrupted run had finished, printed; None where there is work to do.
+    """Return the bundle that an interrupted run had finished, and print it; None where there is work to do.
 
-    OptionError when torchrun started several processes, BundleError when the result exists and is not to be
-    gone on with.
+    OptionError when torchrun started several processes. BundleError when the result exists and the run is not
+    resumed.
     """
     if int(os.environ.get("WORLD_SIZE", "1")) > 1:
         raise OptionError(

@@ -7,11 +7,11 @@ SHARES = np.linspace(0.2, 1, 41, dtype=np.float32)
 
 
 def least_squares_bounds(weight: np.ndarray, bits: int) -> np.ndarray:
-    """Where to clip each row of (R, C), so that its symmetric integers of `bits` have the least squared
-    error: (R, 1) float32.
+    """Return where to clip each row of (R, C) for the least squared error of its `bits` integers: (R, 1)
+    float32.
 
-    A row's scale is its bound / (2 ** (bits - 1) - 1): the min/max scale of the clipped row. A row of zeros
-    has the bound 0.
+    The integers are symmetric. A row's scale is its bound / (2 ** (bits - 1) - 1): the min/max scale of the
+    clipped row. A row of zeros has the bound 0.
     """
     steps = np.float32(2 ** (bits - 1) - 1)
     largest = np.abs(weight).max(axis=1, keepdims=True)

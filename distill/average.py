@@ -1,9 +1,9 @@
-"""One model of several that were trained from one another, or from the same weights: the mean of their
-weights.
+"""Average the weights of models that were trained from one another, or from the same weights.
 
     python -m distill.average --models runs/first runs/second runs/third --out runs/teacher
 
-It costs one model's time and often answers better than each of them (model soups, Wortsman et al. 2022).
+The result costs one model's time and often answers better than each of them (model soups, Wortsman et al.
+2022).
 """
 
 from dataclasses import dataclass

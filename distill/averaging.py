@@ -12,8 +12,8 @@ from qa.models.model import QAModel
 
 
 def mean_model(bundles: list[Bundle]) -> QAModel:
-    """A model with the mean of the bundles' weights. OptionError, naming the first that differs, unless all
-    are of one shape."""
+    """Return a model with the mean of the bundles' weights. OptionError names the first bundle of another
+    shape."""
     models = [QAModel.from_pretrained(bundle.path) for bundle in bundles]
     first = models[0]
     tensors = [model.state_dict() for model in models]

@@ -1,5 +1,5 @@
-"""A bundle made of another without training: the same tokenizer and held-out questions, a threshold of its
-own."""
+"""Save a model made of a bundle without training: same tokenizer and held-out questions, its own no-answer
+threshold."""
 
 from collections.abc import Mapping
 from pathlib import Path

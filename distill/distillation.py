@@ -31,7 +31,7 @@ INSTEAD_OF_WIDTH = "--student-layers takes some of its layers whole"
 
 
 def check_plan(config: DistillConfig) -> None:
-    """Make the student of an untrained teacher and drop it: what cannot work is said before the teacher is
+    """Build the student of an untrained teacher and drop it, so that errors come before the teacher is
     fine-tuned."""
     encoder = config.teacher_config().model
     folder = find_encoder(encoder)
@@ -46,7 +46,7 @@ def check_plan(config: DistillConfig) -> None:
 
 
 def student_for(config: DistillConfig, teacher_model: QAModel, teacher_folder: Path) -> tuple[QAModel, Path]:
-    """The untrained student, not yet cut in width, and the folder of its tokenizer."""
+    """Return the untrained student, not yet pruned, and the folder of its tokenizer."""
     if config.student_encoder is None:
         n_layers = config.student_layers or len(teacher_model.encoder.layers)
         return student_from_layers(teacher_model, n_layers, config.student_head, config.seed), teacher_folder

@@ -30,8 +30,8 @@ from qa.text.tokenization import load_tokenizer
 
 @dataclass(frozen=True)
 class Start:
-    """Where fine-tuning starts: a model, the folder of its tokenizer, the bundle it came from if any, how it
-    cuts windows."""
+    """Starting point of fine-tuning: a model, the folder of its tokenizer, its bundle if any, its window
+    settings."""
 
     model: QAModel
     tokenizer: Path
@@ -74,7 +74,7 @@ def starting_point(config: FinetuneConfig) -> Start:
 
 
 def open_parent(name: str) -> Bundle | None:
-    """The bundle to train on, or that of a checkpoint with a head; None for an encoder."""
+    """Open the bundle to train on, or that of a checkpoint with a head; return None for an encoder."""
     if (Path(name) / MANIFEST).is_file():
         return open_bundle(Path(name), kind="pytorch")
     if name == MINILM or head_labels(checkpoint_folder(name)) is None:
@@ -83,7 +83,7 @@ def open_parent(name: str) -> Bundle | None:
 
 
 def finetune(config: FinetuneConfig) -> Bundle:
-    """Fine-tune and save, or take the bundle that an interrupted run has finished."""
+    """Fine-tune and save, or return the bundle that an interrupted run has finished."""
     refuse_unless_resumed(config.out, config.resume)
     if config.out.exists():
         return finished(config.out, RunInputs.of(config, model=config.model))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from distill.options import TrainingFlags, WindowFlags
 from distill.training.options import TrainingOptions
-from qa.base.cli import check_option, run_command
+from qa.base.cli import check_exclusive, check_option, run_command
 from qa.bundles.bundle import Bundle
 from qa.data.origins import MINILM
 from qa.models.heads import DEFAULT_HEAD, check_head
@@ -46,14 +46,14 @@ class FinetuneConfig(TrainingFlags, WindowFlags):
     accumulation: int = 1
     """Batches whose gradients are added up before a step."""
     freeze_encoder: bool = False
-    """Train the head alone; the encoder stays as it is, bit for bit."""
+    """Train only the head; the encoder stays the same, bit for bit."""
     lora_rank: int = 0
     """Train the head and low-rank updates of the encoder's weights (LoRA): less time and memory for a large
     encoder; 0 trains all."""
 
     def __post_init__(self) -> None:
         if self.standalone:
-            check_option(self.layers is None, "--layers", self.layers, "left out for a standalone model")
+            check_exclusive(self.layers is not None, "--layers", f"--head {self.head}, a standalone model")
         else:
             check_head(self.head or DEFAULT_HEAD, self.activation)
         check_option(self.layers is None or self.layers >= 1, "--layers", self.layers, "at least 1")
@@ -62,7 +62,7 @@ class FinetuneConfig(TrainingFlags, WindowFlags):
 
     @property
     def standalone(self) -> bool:
-        """Whether --head names a standalone model instead of a head."""
+        """True where --head names a standalone model."""
         return self.head in STANDALONE_MODELS
 
     def options(self) -> TrainingOptions:

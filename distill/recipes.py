@@ -1,5 +1,4 @@
-"""Named training recipes: the thesis' six configurations (Preite 2020, Table 6.2) and the one of the embedded
-default."""
+"""Named training recipes: six of the thesis (Preite 2020, Table 6.2) and the default one."""
 
 from dataclasses import dataclass
 
@@ -8,8 +7,7 @@ from qa.base.errors import OptionError
 
 @dataclass(frozen=True)
 class Recipe:
-    """What a training run is given: peak learning rate, windows in a batch, passes over the data, share of
-    warm-up steps."""
+    """Peak learning rate, windows in a batch, passes over the data, share of warm-up steps."""
 
     learning_rate: float
     batch_size: int
@@ -31,7 +29,7 @@ RECIPES = {
 
 
 def find_recipe(name: str) -> Recipe:
-    """A recipe by name; OptionError lists the known ones."""
+    """Return a recipe by name; OptionError lists the known ones."""
     if name not in RECIPES:
         raise OptionError(f"--recipe: unknown recipe {name!r}; known recipes: {', '.join(RECIPES)}")
     return RECIPES[name]

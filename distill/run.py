@@ -1,9 +1,10 @@
-"""Distil a teacher into a student: cut or build it, train it. The teacher is given, fine-tuned first, or the
-shipped one.
+"""Distil a teacher into a student: prune or build the student, then train it.
 
     python -m distill.run
     python -m distill.run --teacher-encoder bert-base-uncased --data squad --out runs/new
     python -m distill.run --teacher runs/mine --data train-v1.1.json --eval-data dev-v1.1.json --out runs/real
+
+The teacher is given, fine-tuned first, or the shipped one.
 """
 
 from dataclasses import asdict, dataclass, fields
@@ -17,17 +18,18 @@ from distill.options import DistillationFlags, TrainingFlags, WindowFlags
 from distill.prune_plan.options import PruningFlags
 from distill.recipes import RECIPES, find_recipe
 from distill.training.options import TrainingOptions
-from qa.base.cli import check_option, run_command
+from qa.base.cli import check_exclusive, check_option, run_command
 from qa.base.errors import OptionError
 from qa.bundles.bundle import Bundle
 from qa.models.heads import DEFAULT_HEAD, HEADS, check_head
 from qa.models.standalone import STANDALONE_MODELS
 from qa.text.settings import QASettings
 
-RECIPE_HELP = f"Named settings for the student: {', '.join(RECIPES)}; the four flags below override them."
-STUDENT_ENCODER_HELP = f"""Encoder of the student, by the same names, or a whole model:
+RECIPE_HELP = f"""Named settings for the student: {", ".join(RECIPES)}. --learning-rate,
+--batch-size, --epochs and --warmup override them."""
+STUDENT_ENCODER_HELP = f"""Encoder of the student, by the same names, or a standalone model:
 {", ".join(STANDALONE_MODELS)}. Without it the
-student is cut from the teacher."""
+student is the pruned teacher."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,8 +51,8 @@ class DistillConfig(DistillationFlags, WindowFlags, PruningFlags):
     """Passes over the training data for a new teacher."""
     student_encoder: Annotated[str | None, arg(help=STUDENT_ENCODER_HELP)] = None
     student_layers: int | None = None
-    """Cut whole layers: the student keeps so many of the teacher's, evenly chosen, each as wide as it was.
-    Without it the student keeps all layers, and of each what matters most."""
+    """Number of the teacher's layers that the student keeps, evenly chosen and unpruned. Without it the
+    student keeps all layers, pruned to their most important units."""
     student_head: str | None = None
     """Head of the student, by the same names; the teacher's unless given."""
     activation: str = "gelu"
@@ -67,36 +69,24 @@ class DistillConfig(DistillationFlags, WindowFlags, PruningFlags):
     accumulation: int = 1
     """Batches whose gradients are added up before a step."""
     freeze_encoder: bool = False
-    """Train the heads alone, of a new teacher and of the student; the encoders stay as they are, bit for bit.
-    """
+    """Train only the heads of a new teacher and of the student; the encoders stay the same, bit for bit."""
 
     def __post_init__(self) -> None:
         find_recipe(self.recipe)
         both = self.student_encoder is not None and self.student_layers is not None
-        check_option(
-            not both, "--student-layers", self.student_layers, "left out when --student-encoder is given"
-        )
+        check_exclusive(both, "--student-layers", "--student-encoder")
         self.check_pruning_flags()
         self.check_teacher()
         for flag, value in (
             ("--student-encoder", self.student_encoder),
             ("--student-layers", self.student_layers),
         ):
-            check_option(
-                value is None or not self.names_width,
-                flag,
-                value,
-                "left out when --keep-... or --target-... is given",
-            )
+            both = value is not None and self.names_width
+            check_exclusive(both, flag, "--keep-... or --target-...")
         layers = self.student_layers
         check_option(layers is None or layers >= 1, "--student-layers", layers, "at least 1")
-        headless = self.student_encoder in STANDALONE_MODELS
-        check_option(
-            not (headless and self.student_head),
-            "--student-head",
-            self.student_head,
-            "left out for a whole model",
-        )
+        both = self.student_encoder in STANDALONE_MODELS and self.student_head is not None
+        check_exclusive(both, "--student-head", f"--student-encoder {self.student_encoder}")
         check_head(self.teacher_head, self.activation)
         check_head(self.student_head or self.teacher_head, self.activation)
         self.weights()
@@ -106,26 +96,23 @@ class DistillConfig(DistillationFlags, WindowFlags, PruningFlags):
             self.teacher_config()
 
     def check_teacher(self) -> None:
-        """OptionError for a teacher that is both given and new, and for options of a new one where there is
-        none."""
+        """Raise OptionError for a teacher that is both given and new, and for options of a new one without
+        one."""
         encoder = self.teacher_encoder
         both = self.teacher is not None and self.teacher_encoder is not None
-        check_option(not both, "--teacher-encoder", encoder, "left out when --teacher is given")
+        check_exclusive(both, "--teacher-encoder", "--teacher")
         for name in ("teacher_head", "teacher_learning_rate", "teacher_epochs", "activation"):
             value = getattr(self, name)
             if encoder is None and value != getattr(type(self), name):
-                raise OptionError(
-                    f"--{name.replace('_', '-')} is of a new teacher: give --teacher-encoder too, or leave "
-                    "it out"
-                )
+                raise OptionError(f"--{name.replace('_', '-')} needs --teacher-encoder, a new teacher")
 
     @property
     def prunes(self) -> bool:
-        """Whether the student is the teacher with fewer heads and neurons."""
+        """True where the student is the teacher with fewer heads and neurons."""
         return self.student_encoder is None and self.student_layers is None
 
     def student_options(self) -> TrainingOptions:
-        """The recipe with the flags that override it."""
+        """Return the recipe with the flags that override it."""
         recipe = RECIPES[self.recipe]
         given = {key: getattr(self, key) for key in asdict(recipe)}
         merged = {key: value if value is not None else getattr(recipe, key) for key, value in given.items()}
@@ -139,7 +126,7 @@ class DistillConfig(DistillationFlags, WindowFlags, PruningFlags):
         )
 
     def teacher_config(self) -> FinetuneConfig:
-        """How a new teacher is fine-tuned."""
+        """Return the options that fine-tune a new teacher."""
         assert self.teacher_encoder is not None
         student = self.student_options()
         shared = {

@@ -56,14 +56,16 @@ def fresh_model(encoder: str, folder: Path, head: str, activation: str = "gelu",
 
 
 def disable_attention_dropout(model: QAModel) -> None:
-    """Set it to 0 in place: it needs (B, heads, T, T) arrays, which halve the speed, and no gain in F1 was
-    measured."""
+    """Set attention dropout to 0 in place.
+
+    It needs (B, heads, T, T) arrays, which halve the speed, and no gain in F1 was measured.
+    """
     for parts in model.encoder.layer_parts():
         parts.attention_dropout.p = 0.0
 
 
 def disable_dropout(model: QAModel) -> None:
-    """Set all of it to 0 in place."""
+    """Set all dropout to 0 in place."""
     for module in model.modules():
         if isinstance(module, nn.Dropout):
             module.p = 0.0
@@ -127,12 +129,11 @@ def save_model(
     settings: QASettings,
     **facts: Any,
 ) -> Bundle:
-    """Write a trained model as a bundle, with its threshold when the data has unanswerable questions, and its
-    scores.
+    """Write a trained model as a bundle, with its scores and, for unanswerable questions, its no-answer
+    threshold.
 
-    `config` is the stage's dataclass, `tokenizer` the folder to copy the tokenizer from, `facts` more for the
-    manifest. `settings` are those of the windows it was trained on; their threshold stays where there is
-    nothing to tune one on.
+    `config` is the stage's dataclass, `tokenizer` the folder of the tokenizer, `facts` more for the manifest.
+    `settings` are those of the training windows; their threshold stays where there is nothing to tune one on.
     """
     facts = {
         "kind": "pytorch",
@@ -158,14 +159,14 @@ def save_model(
 
 
 def without_autocast(model: QAModel) -> QAModel:
-    """The same model as it computes anywhere: training leaves bf16 autocast on it."""
+    """Return the same model without the bf16 autocast that training leaves on it."""
     found = QAModel.from_config(model.config())
     found.load_state_dict(model.state_dict())
     return found.eval()
 
 
 def summary(bundle: Bundle) -> str:
-    """One line about a finished bundle: parameters, and scores where it has some."""
+    """Return one line about a finished bundle: parameters, and scores where it has some."""
     parameters = bundle.manifest.parameters
     scores = bundle.manifest.scores
     line = (

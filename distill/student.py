@@ -1,5 +1,4 @@
-"""A smaller student out of the teacher: evenly chosen layers, with embeddings and head copied; or another
-encoder."""
+"""Build a smaller student: some layers of the teacher with its embeddings and head, or a standalone model."""
 
 import copy
 import json
@@ -17,8 +16,9 @@ from qa.models.surgery import shrink_to
 
 
 def kept_layers(n_student: int, n_teacher: int) -> list[int]:
-    """Which teacher layers (from 0) a student keeps: evenly spaced, always the last; of 6, 3 keep [1, 3,
-    5].
+    """Return the teacher layers (from 0) that a student keeps.
+
+    They are evenly spaced and end with the last; of 6, 3 keep [1, 3, 5].
     """
     return [matching_layer(index, n_student, n_teacher) - 1 for index in range(1, n_student + 1)]
 
@@ -26,10 +26,11 @@ def kept_layers(n_student: int, n_teacher: int) -> list[int]:
 def student_from_layers(
     teacher: QAModel, n_layers: int, head_name: str | None = None, seed: int = 0
 ) -> QAModel:
-    """A student with `n_layers` of the teacher's layers; weights are copied, the teacher stays as it is.
+    """Return a student with `n_layers` of the teacher's layers; weights are copied, the teacher stays the
+    same.
 
-    The head is copied too when it is the teacher's; another one starts fresh. OptionError when the teacher
-    has fewer layers.
+    The head is copied where it has the teacher's name, else it is fresh. OptionError when the teacher has
+    fewer layers.
     """
     layers = teacher.encoder.layers
     check_option(
@@ -53,8 +54,7 @@ def student_from_layers(
 
 
 def copy_outside_layers(teacher: Encoder, student: Encoder) -> None:
-    """Give the student all that the teacher has before its layers: embeddings, and what maps them to the
-    layers' width."""
+    """Copy what the teacher has before its layers: embeddings, and their projection to the layers' width."""
     inside = {parameter for layer in student.layers for parameter in layer.parameters()}
     with torch.no_grad():
         for name, parameter in student.model.named_parameters():
@@ -63,8 +63,8 @@ def copy_outside_layers(teacher: Encoder, student: Encoder) -> None:
 
 
 def standalone_student(name: str, teacher: QAModel, tokenizer: Tokenizer, seed: int, **sizes: int) -> QAModel:
-    """A fresh whole model that reads the teacher's tokens and starts from its word vectors; `sizes` override
-    its config's."""
+    """Return a fresh standalone model for the teacher's tokens, with its word vectors; `sizes` override its
+    config."""
     words = teacher.encoder.model.get_input_embeddings().weight
     config = encoder_type(name).config_class(vocab_size=words.shape[0], word_size=words.shape[1], **sizes)
     with torch.random.fork_rng(devices=[]):
@@ -75,7 +75,7 @@ def standalone_student(name: str, teacher: QAModel, tokenizer: Tokenizer, seed: 
 
 
 def copy_head(teacher: QAModel, student: QAModel) -> bool:
-    """Start the student's head from the teacher's where both are alike; whether it was so."""
+    """Copy the teacher's head where both heads have the same name and shapes; return True if so."""
     ours = student.head.state_dict()
     theirs = teacher.head.state_dict()
     shapes = [{name: tensor.shape for name, tensor in state.items()} for state in (ours, theirs)]
@@ -86,22 +86,22 @@ def copy_head(teacher: QAModel, student: QAModel) -> bool:
 
 
 def _tokenization_fingerprint(tokenizer: Tokenizer) -> tuple[object, ...]:
-    """All that decides which tokens a text becomes."""
+    """Return all that decides which tokens a text becomes."""
     parts = json.loads(tokenizer.to_str())
     return tokenizer.get_vocab(), parts["normalizer"], parts["pre_tokenizer"], parts["model"].get("merges")
 
 
 def same_tokens(one: Tokenizer, other: Tokenizer) -> bool:
-    """Whether both cut any text into the same token ids."""
+    """Return True where both tokenizers cut any text into the same token ids."""
     return _tokenization_fingerprint(one) == _tokenization_fingerprint(other)
 
 
 def check_same_width(teacher: QAModel, student: QAModel, hidden_weight: float) -> None:
-    """OptionError when hidden states are to be compared but differ in width, or one of the models has no
-    layers."""
+    """Raise OptionError when hidden states are compared but differ in width, or a model has no layers."""
     if hidden_weight > 0 and not (student.encoder.layers and teacher.encoder.layers):
         raise OptionError(
-            f"--hidden-weight {hidden_weight}: a whole model has no layers to compare; give --hidden-weight 0"
+            f"--hidden-weight {hidden_weight}: a standalone model has no layers to compare; give "
+            "--hidden-weight 0"
         )
     ours = student.encoder.hidden_size
     theirs = teacher.encoder.hidden_size

@@ -19,21 +19,20 @@ class Magnitude(PruningMethod[MagnitudeFlags]):
     """Sets weights to zero while the model recovers."""
 
     def depends_on(self) -> tuple[Any, ...]:
-        """Its options."""
+        """Return its options."""
         return self.flags.sparsity, self.flags.iterations
 
     def after_step(self, model: QAModel) -> AfterStep:
-        """Keeps zeros zero, and makes more when they are due."""
+        """Return what keeps zeros zero and makes more when they are due."""
         return IterativePruning(model, self.flags.sparsity, self.flags.iterations)
 
     def report(self, before: QAModel, after: QAModel) -> str:
-        """How many weights are zero."""
+        """Return the share of weights that are zero."""
         return f"zeros among the weights of Linears and LSTMs {share_of_zeros(after):.1%}"
 
 
 def linear_weights(model: QAModel) -> dict[str, Tensor]:
-    """The weights that may become zero: those of every Linear and LSTM, in encoder and head; no biases, norms
-    or embeddings."""
+    """Return the weights that may become zero: those of every Linear and LSTM, without biases."""
     kinds = (torch.nn.Linear, torch.nn.LSTM)
     modules = [(name, module) for name, module in model.named_modules() if isinstance(module, kinds)]
     return {
@@ -45,7 +44,7 @@ def linear_weights(model: QAModel) -> dict[str, Tensor]:
 
 
 def magnitude_masks(model: QAModel, sparsity: float) -> dict[str, Tensor]:
-    """True where a weight stays: all but the `sparsity` share of smallest magnitude, ranked over the whole
+    """Return masks, True where a weight stays: all but the `sparsity` share of smallest magnitude in the
     model."""
     weights = linear_weights(model)
     magnitudes = torch.cat([w.detach().abs().flatten() for w in weights.values()])
@@ -64,11 +63,10 @@ def apply_masks(model: QAModel, masks: dict[str, Tensor]) -> None:
 
 
 def sparsity_at(step: int, n_steps: int, final: float, iterations: int) -> float:
-    """Share of zeros from training step `step` on, reached in `iterations` stages over the first half of
-    training.
+    """Return the share of zeros from training step `step` on, reached in `iterations` stages.
 
-    Cubic, as in Zhu and Gupta (2017), equation 1: much at first, while much is redundant. One iteration is
-    one-shot.
+    The stages lie in the first half of training. The share is cubic, as in Zhu and Gupta (2017), equation 1:
+    large at first, while much is redundant. One iteration is one-shot.
     """
     stage_steps = max(1, n_steps // (2 * iterations))
     stage = iterations if 2 * step >= n_steps else min(iterations, step // stage_steps + 1)
@@ -76,8 +74,7 @@ def sparsity_at(step: int, n_steps: int, final: float, iterations: int) -> float
 
 
 class IterativePruning:
-    """Called before training and after every step: moves to the next sparsity when it is due, and keeps zeros
-    zero."""
+    """Callback before training and after every step: raises the sparsity when due, keeps zeros zero."""
 
     def __init__(self, model: QAModel, sparsity: float, iterations: int) -> None:
         self.model = model
@@ -96,6 +93,6 @@ class IterativePruning:
 
 
 def share_of_zeros(model: QAModel) -> float:
-    """Zeros among the weights that pruning may touch."""
+    """Return the share of zeros among the weights that pruning may change."""
     weights = linear_weights(model).values()
     return sum(int((w == 0).sum()) for w in weights) / sum(w.numel() for w in weights)

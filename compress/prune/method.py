@@ -1,5 +1,4 @@
-"""What a method of compress.prune.stage is: its options, what it does to a model before and during recovery,
-and what it reports."""
+"""Interface of a pruning method: what it does to a model before and during recovery, and its report."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,17 +12,18 @@ Flags = TypeVar("Flags")
 
 
 class PruningMethod(Generic[Flags]):
-    """One method with its `flags`, a dataclass that the options of compress.prune.stage are made of."""
+    """Pruning method with its `flags`, a dataclass that PruneConfig extends."""
 
     def __init__(self, flags: Flags) -> None:
         self.flags = flags
 
     def depends_on(self) -> tuple[Any, ...]:
-        """The options that decide which weights are pruned: a checkpoint goes on only with the same."""
+        """Return the options that decide which weights are pruned: a checkpoint is continued only with the
+        same."""
         raise NotImplementedError
 
     def check(self, model: QAModel, max_length: int) -> None:
-        """OptionError when the model cannot be pruned so; before any work is done."""
+        """Raise OptionError when the model cannot be pruned by this method, before any work is done."""
 
     def prune(
         self,
@@ -34,13 +34,13 @@ class PruningMethod(Generic[Flags]):
         work: Path,
         seed: int,
     ) -> dict[str, Any]:
-        """Prune `model`, a copy of `before`, in place before it recovers; what was done, for the manifest."""
+        """Prune `model`, a copy of `before`, in place before it recovers; return facts for the manifest."""
         return {}
 
     def after_step(self, model: QAModel) -> AfterStep | None:
-        """What to do after each step of recovery."""
+        """Return a callback for after each step of recovery."""
         return None
 
     def report(self, before: QAModel, after: QAModel) -> str:
-        """What came of it, in a line."""
+        """Return one line about the result."""
         raise NotImplementedError

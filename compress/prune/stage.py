@@ -39,7 +39,7 @@ class MagnitudeFlags:
     """Magnitude: stages in which that share is reached during recovery; 1 is one-shot."""
 
     def check_magnitude(self) -> None:
-        """OptionError for values that cannot work."""
+        """Raise OptionError for values that cannot work."""
         check_option(0 < self.sparsity < 1, "--sparsity", self.sparsity, "in (0, 1)")
         check_option(self.iterations >= 1, "--iterations", self.iterations, "at least 1")
 

@@ -34,7 +34,8 @@ def method_of(config: PruneConfig) -> PruningMethod[Any]:
 
 
 def speed_ratio(before: QAModel, after: QAModel, windows: Sequence[Window]) -> float:
-    """Time of `before` over time of `after` in PyTorch, window by window in turn; above 1 is faster."""
+    """Return the time of `before` over the time of `after` in PyTorch, window by window in turn; above 1 is
+    faster."""
     totals = [0.0, 0.0]
     batches = [model_inputs(to_tensors([w])) for w in windows]
     with torch.inference_mode():
@@ -48,7 +49,7 @@ def speed_ratio(before: QAModel, after: QAModel, windows: Sequence[Window]) -> f
 
 
 def compressed_bytes(path: Path) -> int:
-    """Size of a file under zlib level 6: what a download or an APK would carry."""
+    """Return the size of a file under zlib level 6: what a download or an APK would carry."""
     compressor = zlib.compressobj(6)
     total = 0
     with open(path, "rb") as stream:
@@ -58,7 +59,7 @@ def compressed_bytes(path: Path) -> int:
 
 
 def gains(parent: Bundle, bundle: Bundle, ratio: float) -> str:
-    """What pruning bought of a file's size and of time."""
+    """Return one line about the file's size and the time before and after."""
     sizes = [
         f"{b.weights.stat().st_size / 1e6:.1f} MB in {b.precision} ({compressed_bytes(b.weights) / 1e6:.1f} "
         "compressed)"

@@ -1,5 +1,4 @@
-"""Structured pruning: heads and feed-forward neurons removed; an ordinary dense model is left, smaller and
-faster."""
+"""Structured pruning: remove heads and feed-forward neurons; an ordinary dense model is left."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,12 +16,12 @@ class Structured(PruningMethod[PruningFlags]):
     """Removes the least important heads and neurons before recovery."""
 
     def depends_on(self) -> tuple[Any, ...]:
-        """Its options."""
+        """Return its options."""
         flags = self.flags
         return flags.keep_ffn, flags.keep_heads, flags.target_mb, flags.target_ms, flags.importance_windows
 
     def check(self, model: QAModel, max_length: int) -> None:
-        """OptionError for a model that has no such heads and neurons, or none to spare."""
+        """Raise OptionError for a model without such heads and neurons, or with none to spare."""
         check_pruning(model, max_length, self.flags, "--method magnitude works")
 
     def prune(
@@ -34,11 +33,11 @@ class Structured(PruningMethod[PruningFlags]):
         work: Path,
         seed: int,
     ) -> dict[str, Any]:
-        """Cut it in width by importance on some of the windows."""
+        """Prune by importance, which is measured on some of the windows."""
         sample = sample_windows(windows, self.flags.importance_windows, seed)
         return prune_by_importance(model, before, sample, self.flags, max_length=max_length, work=work)
 
     def report(self, before: QAModel, after: QAModel) -> str:
-        """How many parameters are left."""
+        """Return the number of parameters before and after."""
         counts = [model.count_parameters().without_embeddings for model in (before, after)]
         return f"parameters without embeddings {counts[0]:,} -> {counts[1]:,}"

@@ -1,5 +1,4 @@
-"""Token types without a look-up, as the TFLite export writes them: two types are a number, 0 or 1, times a
-row."""
+"""Token types without a look-up, as in the TFLite export: a type, 0 or 1, times a row."""
 
 from torch import Tensor, nn
 
@@ -9,7 +8,7 @@ TYPES = "token_type_embeddings"  # as every encoder of transformers has them tha
 
 
 class TypeStep(nn.Module):
-    """The first type's row, and what the second has beyond it."""
+    """First type's row, and the difference of the second from it."""
 
     def __init__(self, table: Tensor) -> None:
         super().__init__()
@@ -17,12 +16,12 @@ class TypeStep(nn.Module):
         self.step = nn.Parameter(table[1] - table[0])
 
     def forward(self, token_type_ids: Tensor) -> Tensor:
-        """(B, T) of 0 and 1 -> (B, T, E)."""
+        """Map (B, T) of 0 and 1 to (B, T, E)."""
         return self.first + token_type_ids[..., None].to(self.step.dtype) * self.step
 
 
 def type_tables(model: nn.Module) -> dict[nn.Module, nn.Embedding]:
-    """The tables of two token types, each with the module that it belongs to."""
+    """Return the tables of two token types, each with its module."""
     tables = {module: getattr(module, TYPES, None) for module in model.modules()}
     return {
         module: table

@@ -1,1 +1,1 @@
-"""Which heads and neurons a smaller model keeps: importance, costs, and the best within a target."""
+"""Pruning plan: importance and costs of heads and neurons, and the best selection within a target."""

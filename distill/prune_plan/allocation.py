@@ -1,5 +1,5 @@
-"""Which heads and neurons stay: the best shares of all layers together, or what keeps most importance for a
-size or a time."""
+"""Select the heads and neurons to keep: the best shares of all layers together, or the most importance within
+a size or a time."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ TINY = 1e-30  # a layer whose units all do nothing must not divide by 0
 
 @dataclass(frozen=True)
 class PruningPlan:
-    """The heads and neurons that each layer keeps, as ascending indices."""
+    """Heads and neurons that each layer keeps, as ascending indices."""
 
     heads: list[Tensor]
     neurons: list[Tensor]
@@ -25,7 +25,7 @@ class PruningPlan:
 
 @dataclass(frozen=True)
 class Target:
-    """A model is to cost at most `limit` of `unit`: "mb" or "ms"."""
+    """Limit of a model's cost in `unit`: "mb" or "ms"."""
 
     unit: str
     limit: float
@@ -33,18 +33,18 @@ class Target:
 
     @property
     def flag(self) -> str:
-        """The option that gives it."""
+        """Option of this target."""
         return f"--target-{self.unit}"
 
 
 def between_layers(importance: Importance) -> Importance:
-    """The scores to compare layers by: each divided by the root of its layer's sum.
+    """Return scores to compare layers by: each divided by the root of its layer's sum.
 
-    Fisher information is that of one unit removed alone. What many of a layer's units do together it counts
-    too low in the last layers and too high in the first. Of a MiniLM cut to 8 of 12 heads and half of its
-    neurons, plain scores kept 1,376 neurons of the second layer and 32 of the last; its KL divergence from
-    the whole model was 0.65, that with half of every layer's neurons 0.34, and that with these scores, which
-    kept 768 and 288, 0.30.
+    Fisher information holds for the removal of one unit. For many units of a layer together it is too low in
+    the last layers and too high in the first. Of a MiniLM pruned to 8 of 12 heads and half of its neurons,
+    plain scores kept 1,376 neurons of the second layer and 32 of the last. Its KL divergence from the full
+    model was 0.65; with half of every layer's neurons it was 0.34. With these scores, which kept 768 and 288,
+    it was 0.30.
     """
 
     def scaled(scores: list[Tensor]) -> list[Tensor]:
@@ -54,11 +54,10 @@ def between_layers(importance: Importance) -> Importance:
 
 
 def keep_best(scores: Sequence[Tensor], keep: float, multiple: int) -> list[Tensor]:
-    """The indices kept in each layer, ascending: the best `keep` of all layers together, rounded up to
-    `multiple` a layer.
+    """Return the indices kept in each layer, ascending: the best `keep` of all layers together.
 
-    Every layer keeps at least one `multiple`. Kernels work in tiles, so widths that are no multiple buy no
-    time.
+    Each layer's number is rounded up to a multiple of `multiple`, at least one: kernels work in tiles, so
+    other widths save no time.
     """
     n_kept = max(1, round(keep * sum(len(s) for s in scores)))
     threshold = torch.cat(list(scores)).sort(descending=True).values[n_kept - 1]
@@ -72,7 +71,7 @@ def keep_best(scores: Sequence[Tensor], keep: float, multiple: int) -> list[Tens
 
 @dataclass(frozen=True)
 class _Unit:
-    """What stays or goes together: a head, or a tile of neurons, of one layer."""
+    """Smallest part that is kept or removed: a head, or a tile of neurons, of one layer."""
 
     kind: str
     layer: int
@@ -83,17 +82,16 @@ class _Unit:
 
 
 def best_within(importance: Importance, targets: Sequence[Target]) -> PruningPlan:
-    """What keeps the most importance within all targets, greedily: the most important for its cost first,
-    while it fits.
+    """Return the units with the most importance within all targets.
 
-    Every layer keeps a head and a tile of neurons; OptionError when these alone cost more than a target.
+    Greedy: the most important unit for its cost first, while it fits. Every layer keeps a head and a tile of
+    neurons; OptionError when these cost more than a target.
     """
     needed, others = _units(importance, targets)
     spent = [t.costs.rest + sum(unit.costs[i] for unit in needed) for i, t in enumerate(targets)]
     for target, least in zip(targets, spent, strict=True):
         wanted = (
-            f"at least {least:.2f}, the cost of all that is not cut with a head and {NEURON_MULTIPLE} "
-            "neurons a layer"
+            f"at least {least:.2f}, the cost of the model with a head and {NEURON_MULTIPLE} neurons a layer"
         )
         check_option(least <= target.limit, target.flag, target.limit, wanted)
     room = [t.limit - t.costs.rest for t in targets]
@@ -118,7 +116,7 @@ def best_within(importance: Importance, targets: Sequence[Target]) -> PruningPla
 
 
 def _units(importance: Importance, targets: Sequence[Target]) -> tuple[list[_Unit], list[_Unit]]:
-    """The best head and the best tile of every layer, and all others."""
+    """Return the best head and the best tile of every layer, and all other units."""
     best = []
     others = []
 

@@ -1,8 +1,8 @@
-"""What a model costs, by its heads and neurons: megabytes of its exported file, or milliseconds of a window.
+"""Cost of a model by its heads and neurons: megabytes of its exported file, or milliseconds of a window.
 
-Both are sums: so much for each attention head, so much for each feed-forward neuron, so much for all the
-rest. In bytes a head is two neurons for each of its dimensions; in time it is several times that, for its
-products with other tokens.
+Both are sums of a cost for each attention head, for each feed-forward neuron and for the rest. In bytes a
+head is two neurons for each of its dimensions. In time it is several times that, for its products with other
+tokens.
 """
 
 import json
@@ -36,14 +36,14 @@ INFINITY = float("inf")
 
 @dataclass(frozen=True)
 class UnitCosts:
-    """A model costs `rest`, and `head` and `neuron` for each of those in all its layers, in MB or in ms."""
+    """Costs in MB or in ms: `rest` for the model, `head` and `neuron` for each of those in all layers."""
 
     rest: float
     head: float
     neuron: float
 
     def of(self, model: QAModel) -> float:
-        """What the model costs, however wide it was when these were computed."""
+        """Return the cost of the model as it is now."""
         parts = model.encoder.layer_parts()
         return (
             self.rest
@@ -53,12 +53,12 @@ class UnitCosts:
 
 
 def linear_bytes(n_in: int, n_out: int, bits: int) -> float:
-    """A quantized Linear's weights, scales and bias."""
+    """Return the bytes of a quantized Linear: weights, scales and bias."""
     return n_out * (n_in * bits / 8 + ROW_BYTES + BIAS_BYTES)
 
 
 def words_bytes(rows: int, width: int, form: str) -> float:
-    """A word table in one of TABLE_FORMS."""
+    """Return the bytes of an embedding table in one of TABLE_FORMS."""
     if form in ROW_BITS:
         return rows * (width * ROW_BITS[form] / 8 + SCALE_BYTES)
     groups = -(-width // GROUP_SIZES[form])
@@ -70,8 +70,10 @@ def words_bytes(rows: int, width: int, form: str) -> float:
 def file_bytes(
     model: QAModel, quantize: str, embeddings: str, n_signatures: int = 1 + len(SHORT_LENGTHS)
 ) -> float:
-    """Bytes of the packaged file that export.tflite.stage makes: Linears in int8 or int4, the word table in
-    one of TABLE_FORMS."""
+    """Return the bytes of the packaged file of export.tflite.
+
+    `quantize` is the precision of Linears, int8 or int4; `embeddings` is one of TABLE_FORMS.
+    """
     linears = [m for m in model.modules() if isinstance(m, nn.Linear)]
     words = model.encoder.words
     others = [m for m in model.modules() if isinstance(m, nn.Embedding) and m is not words]
@@ -85,7 +87,7 @@ def file_bytes(
 
 
 def file_costs(model: QAModel, quantize: str, embeddings: str) -> UnitCosts:
-    """MB of the packaged file; `quantize` and `embeddings` as `file_bytes` takes them."""
+    """Return costs in MB of the packaged file; `quantize` and `embeddings` as in `file_bytes`."""
     bits = INTEGER_BITS[quantize]
     parts = model.encoder.layer_parts()[0]
     width = parts.query.in_features
@@ -96,11 +98,10 @@ def file_costs(model: QAModel, quantize: str, embeddings: str) -> UnitCosts:
 
 
 def time_costs(model: QAModel, times: Path, max_length: int) -> UnitCosts:
-    """Milliseconds of a window padded to the shortest measured length that holds `max_length` tokens, by a
-    table of export.tflite.times.
+    """Return costs in ms of the longest window, by a table of export.tflite.times.
 
-    The QA head's Linears cost what as many weights of neurons do. OptionError when the table is of another
-    width, or too short.
+    The window is padded to the shortest measured length that holds `max_length` tokens. The QA head's Linears
+    cost as much as neurons with as many weights. OptionError for a table of another width, or one too short.
     """
     table = read_times(times)
     width = model.encoder.hidden_size
@@ -126,10 +127,10 @@ def time_costs(model: QAModel, times: Path, max_length: int) -> UnitCosts:
 
 
 def read_times(path: Path) -> dict[str, Any]:
-    """A table of measured times: hidden_size, head_size, and "ms" by length with its PARTS.
+    """Read a table of measured times: hidden_size, head_size, and "ms" by length with its PARTS.
 
-    A head's and a neuron's are positive; of the others, which are what a fitted sum leaves, one may be a
-    little below 0.
+    Times of a head and of a neuron must be positive. The other parts come from a fit and may be a little
+    below 0.
     """
     try:
         table = json.loads(path.read_bytes())

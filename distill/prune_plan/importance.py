@@ -1,8 +1,7 @@
-"""How much each attention head and feed-forward neuron matters: the empirical Fisher information of a mask on
-it.
+"""Importance of attention heads and feed-forward neurons: empirical Fisher information of a mask on each.
 
-A mask m = 1 multiplies what the unit puts out. dL/dm is the sum over tokens of activation x gradient, so one
-backward pass gives it for all units; its square, averaged over windows, estimates how much the loss grows
+A mask m = 1 multiplies the output of the unit. dL/dm is the sum over tokens of activation x gradient, so one
+backward pass gives it for all units. Its square, averaged over windows, estimates how much the loss grows
 when the unit is removed (Kwon et al. 2022, section 3; LeCun et al. 1990). Unlike |gradient x activation|
 (Michel et al. 2019) it is a second-order quantity of the same loss everywhere, so units of different layers
 can be ranked together.
@@ -42,7 +41,7 @@ class Importance:
 
 
 def equal_importance(model: QAModel) -> Importance:
-    """Every unit as important as any other: to see what a width would cost before importance is measured."""
+    """Return the same importance for every unit: to check a plan before importance is measured."""
     parts = model.encoder.layer_parts()
     return Importance([torch.ones(p.n_heads) for p in parts], [torch.ones(p.n_neurons) for p in parts])
 
@@ -71,18 +70,18 @@ class _InputSquares:
         self.batch = self.batch + by_group.cpu()
 
     def end_batch(self) -> None:
-        """Square what the batch gave."""
+        """Square the sums of the batch and add them to the total."""
         self.total += torch.as_tensor(self.batch).pow(2).sum(0)
         self.batch = 0.0
 
 
 def sample_windows(windows: Sequence[Window], n: int, seed: int) -> list[Window]:
-    """At most `n` of the windows, drawn at random; the same for the same seed."""
+    """Return at most `n` of the windows, drawn at random; the same ones for the same seed."""
     return [windows[i] for i in np.random.default_rng(seed).permutation(len(windows))[:n]]
 
 
 def fingerprint(model: QAModel, windows: Sequence[Window]) -> str:
-    """All that importance depends on, hashed."""
+    """Hash all that importance depends on."""
     hashed = hashlib.sha256()
     for tensor in model.state_dict().values():
         hashed.update(tensor.numpy().tobytes())
@@ -93,10 +92,10 @@ def fingerprint(model: QAModel, windows: Sequence[Window]) -> str:
 
 
 def cached_importance(model: QAModel, windows: Sequence[Window], path: Path) -> Importance:
-    """What the file `path` has of this model and these windows, or else what is measured now, in minutes, and
-    kept there.
+    """Return the importance that the file `path` holds for this model and these windows; else measure and
+    store it.
 
-    A run that goes on is then cut as it was, whatever the machine's rounding.
+    A resumed run then prunes the same units, whatever the machine's rounding.
     """
     depends_on = fingerprint(model, windows)
     with suppress(FileNotFoundError, SafetensorError), safe_open(path, "pt") as file:
@@ -118,8 +117,8 @@ def cached_importance(model: QAModel, windows: Sequence[Window], path: Path) -> 
 
 
 def measure_importance(model: QAModel, windows: Sequence[Window], *, progress: bool = True) -> Importance:
-    """Fisher scores of every head and neuron on training windows with their gold answers; the model is left
-    as it was."""
+    """Return Fisher scores of every head and neuron on training windows with gold answers; the model stays
+    the same."""
     parts = model.encoder.layer_parts()
     heads = [_InputSquares(p.attention_output, p.head_size) for p in parts]
     neurons = [_InputSquares(p.down, 1) for p in parts]

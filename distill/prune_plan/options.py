@@ -6,7 +6,7 @@ from typing import Annotated
 
 from tyro.conf import arg
 
-from qa.base.cli import check_option
+from qa.base.cli import check_exclusive, check_option
 from qa.formats.precision import INTEGER_BITS, TABLE_FORMS
 
 # Without a target: shares, not a size or a time, since these suit any teacher. They leave half of a MiniLM's
@@ -46,7 +46,8 @@ class PruningFlags:
             value = getattr(self, name)
             flag = "--" + name.replace("_", "-")
             check_option(value is None or 0 < value <= 1, flag, value, "in (0, 1]")
-            check_option(value is None or not self.has_target, flag, value, "left out when a target is given")
+            both = value is not None and self.has_target
+            check_exclusive(both, flag, "--target-mb or --target-ms")
         for name in ("target_mb", "target_ms"):
             value = getattr(self, name)
             flag = "--" + name.replace("_", "-")
@@ -64,10 +65,10 @@ class PruningFlags:
 
     @property
     def has_target(self) -> bool:
-        """True where a size or a time decides the width."""
+        """True where a size or a time decides what is pruned."""
         return self.target_mb is not None or self.target_ms is not None
 
     @property
     def names_width(self) -> bool:
-        """True where any option decides the width."""
+        """True where any option decides how much is pruned."""
         return self.has_target or self.keep_heads is not None or self.keep_ffn is not None

@@ -1,7 +1,6 @@
-"""Cut a model in width: remove the heads and neurons that matter least; an ordinary dense model of the same
-depth is left.
+"""Prune the least important heads and neurons; an ordinary dense model of the same depth is left.
 
-What stays keeps its weights. Refitting them to what went, by least squares, made a model worse before
+The rest keeps its weights. Refitting them to the removed ones by least squares made a model worse before
 training.
 """
 
@@ -48,10 +47,10 @@ def prune_by_importance(
     max_length: int,
     work: Path,
 ) -> dict[str, Any]:
-    """Remove the least important heads and neurons in place; what was kept, for a manifest.
+    """Remove the least important heads and neurons in place; return facts for the manifest.
 
-    Importance is that in `trained`, the same encoder under a head that knows the task, on `windows`; the
-    folder `work` keeps it.
+    Importance is that in `trained`, the same encoder under a trained head, on `windows`; the folder `work`
+    stores it.
     """
     importance = cached_importance(trained, windows, work / IMPORTANCE)
     targets = targets_of(flags, model, max_length)
@@ -63,14 +62,13 @@ def prune_by_importance(
 
 
 def check_pruning(model: QAModel, max_length: int, flags: PruningFlags, instead: str) -> None:
-    """OptionError when the model cannot be cut as the flags say, or at all, for which `instead` is what to
-    do."""
+    """Raise OptionError when the model cannot be pruned as the flags say; `instead` names another way."""
     model.encoder.check_prunable(instead)
     select_units(equal_importance(model), targets_of(flags, model, max_length), flags)
 
 
 def select_units(importance: Importance, targets: Sequence[Target], flags: PruningFlags) -> PruningPlan:
-    """What stays: the best within the targets, or without one the best shares."""
+    """Return the best units within the targets, or without targets the best shares."""
     comparable = between_layers(importance)
     if targets:
         return best_within(comparable, targets)
@@ -84,14 +82,14 @@ def select_units(importance: Importance, targets: Sequence[Target], flags: Pruni
 
 
 def prune_to(model: QAModel, width: PruningPlan) -> None:
-    """Remove all other heads and neurons, in place."""
+    """Remove all heads and neurons that the plan does not keep, in place."""
     for parts, heads, neurons in zip(model.encoder.layer_parts(), width.heads, width.neurons, strict=True):
         keep_heads(parts, heads)
         keep_neurons(parts, neurons)
 
 
 def plan_facts(importance: Importance, width: PruningPlan, n_windows: int) -> dict[str, Any]:
-    """What was kept, by layer, and its share of all importance: for a manifest."""
+    """Return the number of units kept in each layer and their share of all importance."""
     return {
         "importance": (
             "empirical Fisher information of a mask on each head and neuron, training windows, gold answers"

@@ -1,1 +1,1 @@
-"""The training loop and what it is made of: batches, losses, optimizers, teacher logits."""
+"""Training loop and its parts: batches, losses, optimizers, teacher logits."""

@@ -1,5 +1,4 @@
-"""Batches of windows for training: bucketed by length, the same for the same seed, and as tensors with their
-answers."""
+"""Batches of windows for training: bucketed by length, repeatable by seed, as tensors with their answers."""
 
 from collections.abc import Sequence
 
@@ -17,8 +16,8 @@ LENGTH_MULTIPLE = 32
 
 
 def bucketed_batches(lengths: np.ndarray, batch_size: int, seed: int, epoch: int) -> list[np.ndarray]:
-    """One epoch's batches as arrays of indices; every index once. The same seed and epoch give the same
-    batches."""
+    """Return the batches of one epoch as arrays of indices, every index once; the same for the same seed and
+    epoch."""
     rng = np.random.default_rng((seed, epoch))
     order = rng.permutation(len(lengths))
     batches: list[np.ndarray] = []
@@ -33,10 +32,10 @@ def bucketed_batches(lengths: np.ndarray, batch_size: int, seed: int, epoch: int
 def to_tensors(
     windows: Sequence[Window], device: torch.device | str = "cpu", most: int | None = None
 ) -> dict[str, Tensor]:
-    """The model's inputs, start_positions and end_positions (B,), and `valid` (B, T): where an answer may
-    stand.
+    """Return the model's inputs, start_positions and end_positions (B,), and `valid` (B, T): possible answer
+    tokens.
 
-    T is a multiple of 32, but no more than `most`, the tokens that the model has positions for.
+    T is a multiple of 32, at most `most`, the number of positions of the model.
     """
     longest = max(len(w.input_ids) for w in windows)
     length = -(-longest // LENGTH_MULTIPLE) * LENGTH_MULTIPLE
@@ -56,5 +55,5 @@ def to_tensors(
 
 
 def model_inputs(batch: dict[str, Tensor]) -> dict[str, Tensor]:
-    """The three tensors a model's forward takes."""
+    """Return the three tensors that a model's forward takes."""
     return {name: batch[name] for name in ("input_ids", "attention_mask", "token_type_ids")}

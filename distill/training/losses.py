@@ -16,17 +16,17 @@ from qa.models.heads.segments import MASKED
 
 
 def masked_log_softmax(logits: Tensor, valid: Tensor) -> Tensor:
-    """Log-probabilities over the valid positions, (B, T); masked positions get probability 0."""
+    """Return log-probabilities over the valid positions, (B, T); masked positions get probability 0."""
     return functional.log_softmax(torch.where(valid, logits.float(), MASKED), dim=-1)
 
 
 def hard_loss(
     start: Tensor, end: Tensor, start_positions: Tensor, end_positions: Tensor, valid: Tensor
 ) -> Tensor:
-    """Cross-entropy with the gold positions (B,), mean of start and end.
+    """Return the cross-entropy with the gold positions (B,), mean of start and end.
 
-    A window without the answer has position 0: it teaches [CLS], as in BERT's own SQuAD training. A window
-    of an unlabelled question has position -1 and takes no part. The loss is 0 where no window has a label.
+    A window without the answer has position 0: it teaches [CLS], as in BERT's own SQuAD training. A window of
+    an unlabelled question has position -1 and is left out. The loss is 0 where no window has a label.
     """
     losses = [
         functional.nll_loss(masked_log_softmax(logits, valid), positions, ignore_index=-1, reduction="sum")
@@ -39,11 +39,11 @@ def hard_loss(
 def soft_loss(
     student: tuple[Tensor, Tensor], teacher: tuple[Tensor, Tensor], valid: Tensor, temperature: float
 ) -> Tensor:
-    """KL(teacher || student) x T^2 at temperature T, summed over positions, mean over the batch and over
-    start and end.
+    """Return KL(teacher || student) x T^2 at temperature T: sum over positions, mean over batch, start and
+    end.
 
-    0 when student and teacher agree; T^2 keeps the gradient's size independent of T (Hinton et al. 2015,
-    section 2).
+    It is 0 when student and teacher agree; T^2 keeps the gradient's size independent of T (Hinton et al.
+    2015, section 2).
     """
     losses = [
         functional.kl_div(
@@ -63,10 +63,10 @@ def hidden_loss(
     attention_mask: Tensor,
     n_tokens: Tensor | None = None,
 ) -> Tensor:
-    """Mean squared difference of hidden states (B, T, H) over the tokens that are not padding, or over
-    `n_tokens` for so many.
+    """Return the mean squared difference of hidden states (B, T, H) over tokens without padding, or over
+    `n_tokens`.
 
-    Both sequences hold the states after the embeddings and after every layer; student state i of n is
+    Both sequences hold the states after the embeddings and after every layer. Student state i of n is
     compared with teacher state round(i N / n) of N, so the first meets the first and the last the last.
     """
     n = len(student) - 1
@@ -81,5 +81,5 @@ def hidden_loss(
 
 
 def matching_layer(index: int, n_student: int, n_teacher: int) -> int:
-    """Which of a teacher's states 0..n_teacher belongs to a student's state `index` of 0..n_student."""
+    """Return the teacher state of 0..n_teacher that belongs to the student state `index` of 0..n_student."""
     return (2 * index * n_teacher + n_student) // (2 * n_student)  # rounds half up, without floating point

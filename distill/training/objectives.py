@@ -1,5 +1,4 @@
-"""What is minimized: the gold answers alone (a teacher), or gold answers and a teacher's view together (a
-student)."""
+"""Training objectives: gold answers only (a teacher), or gold answers and a teacher's output (a student)."""
 
 import numpy as np
 from torch import Tensor, nn
@@ -11,21 +10,21 @@ from distill.training.teacher_logits import TeacherLogits
 
 
 def supervised(model: nn.Module, batch: dict[str, Tensor], indices: np.ndarray) -> dict[str, Tensor]:
-    """Cross-entropy with the gold answer."""
+    """Return the cross-entropy with the gold answer."""
     output = model(**model_inputs(batch))
     positions = batch["start_positions"], batch["end_positions"]
     return {"loss": hard_loss(output["start_logits"], output["end_logits"], *positions, batch["valid"])}
 
 
 class Distillation:
-    """The weighted sum of hard, soft and hidden loss against one teacher."""
+    """Weighted sum of hard, soft and hidden loss against one teacher."""
 
     def __init__(self, teacher: TeacherLogits, weights: DistillationWeights) -> None:
         self.teacher = teacher
         self.weights = weights
 
     def __call__(self, model: nn.Module, batch: dict[str, Tensor], indices: np.ndarray) -> dict[str, Tensor]:
-        """The terms by name, and their sum as "loss"."""
+        """Return the terms by name, and their sum as "loss"."""
         weights = self.weights
         compare_hidden = self.weights.hidden_weight > 0
         start, end, teacher_states = self.teacher(batch, indices, compare_hidden)

@@ -1,10 +1,10 @@
-"""The optimizers by name: how each is built, and which of its tensors a checkpoint keeps.
+"""Optimizers by name: how each is built, and which of its tensors a checkpoint keeps.
 
-AdamW (Loshchilov and Hutter 2019) decays matrices and no biases or LayerNorms, as BERT's own training did.
-Adafactor (Shazeer and Stern 2018) is transformers', with the settings published there for fine-tuning: a
-learning rate from outside, so no relative steps and no scaling by a parameter's size; updates clipped at 1.0;
-no momentum, no weight decay, and no clipping of gradients beside it. Of a matrix it keeps a row and a column
-instead of two matrices.
+AdamW (Loshchilov and Hutter 2019) decays matrices but not biases and LayerNorms, as in BERT's own training.
+Adafactor (Shazeer and Stern 2018) is transformers', with the settings published there for fine-tuning: an
+external learning rate, so no relative steps and no scaling by a parameter's size; updates clipped at 1.0; no
+momentum, no weight decay, no other clipping of gradients. For a matrix it keeps a row and a column instead of
+two matrices.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ CLIPS_GRADIENTS = {"adamw": True, "adafactor": False}
 def build_optimizer(
     name: str, parameters: Sequence[nn.Parameter], learning_rate: float, weight_decay: float
 ) -> torch.optim.Optimizer:
-    """An optimizer of these parameters; `weight_decay` is AdamW's."""
+    """Return an optimizer of these parameters; `weight_decay` is for AdamW."""
     if name == "adafactor":
         from transformers.optimization import Adafactor
 
@@ -45,14 +45,14 @@ def build_optimizer(
 
 
 def state_tensors(name: str, state: Mapping[str, Any]) -> dict[str, Tensor]:
-    """The tensors to keep of one parameter's state."""
+    """Return the tensors to keep of one parameter's state."""
     return {key: state[key] for key in STATE_KEYS[name] if key in state}
 
 
 def restored_state(
     name: str, tensors: Mapping[str, Tensor], step: int, device: torch.device
 ) -> dict[str, Any]:
-    """One parameter's state after `step` steps, out of what `state_tensors` gave."""
+    """Return one parameter's state after `step` steps, from the result of `state_tensors`."""
     moments = {key: tensor.to(device) for key, tensor in tensors.items()}
     if name == "adafactor":
         return {"step": step, "RMS": 0, **moments}  # RMS is computed anew in every step, before it is used

@@ -1,6 +1,4 @@
-"""In which precision a stage trains: in bf16 (autocast) where the hardware computes in it, in fp32
-elsewhere.
-"""
+"""Precision of training: bf16 (autocast) where the hardware computes in it, else fp32."""
 
 import torch
 
@@ -12,8 +10,7 @@ CPU_CAPABILITIES = ("avx512_bf16", "amx_bf16")
 
 
 def resolve_precision(wanted: str) -> str:
-    """bf16 or fp32: what is wanted, and for auto what the machine that trains is made for. OptionError for
-    anything else."""
+    """Return bf16 or fp32; for auto the one that suits this machine. OptionError for anything else."""
     check_precision(wanted)
     if wanted != AUTO:
         return wanted
@@ -21,7 +18,7 @@ def resolve_precision(wanted: str) -> str:
 
 
 def computes_bf16() -> bool:
-    """Whether the GPU, or without one the CPU, has instructions for bf16."""
+    """Return True where the GPU, or without one the CPU, has instructions for bf16."""
     if torch.cuda.is_available():
         return bool(torch.cuda.is_bf16_supported(including_emulation=False))
     capabilities = torch.cpu.get_capabilities()

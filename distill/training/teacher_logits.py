@@ -111,8 +111,8 @@ class TeacherLogits:
     def __call__(
         self, batch: dict[str, Tensor], indices: np.ndarray, hidden_states: bool = False
     ) -> tuple[Tensor, Tensor, Sequence[Tensor]]:
-        """Start and end logits (B, T), 0 on padding, and the hidden states when wanted, computing only what
-        is not known."""
+        """Return start and end logits (B, T), 0 on padding, and hidden states on request; compute only
+        unknown ones."""
         if self.folder and not hidden_states and self.known[indices].all():
             return *self._read(batch["input_ids"].shape, indices), ()
         with torch.no_grad(), self.accelerator.autocast():
@@ -143,8 +143,7 @@ class TeacherLogits:
 
 
 def _prepare(folder: Path, n_tokens: int, n_windows: int) -> None:
-    """Make empty cache files unless both are there and whole; `known` says of each window whether its logits
-    are."""
+    """Create empty cache files unless both are complete; `known` tells which windows have logits."""
     shapes = {"known.npy": ((n_windows,), np.bool_), "logits.npy": ((2, n_tokens), np.float32)}
     try:
         if all(np.load(folder / name, mmap_mode="r").shape == shape for name, (shape, _) in shapes.items()):

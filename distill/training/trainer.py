@@ -1,7 +1,7 @@
-"""One training loop for teacher, student and recovery after pruning, on Accelerate.
+"""Training loop for teacher, student and recovery after pruning, on Accelerate.
 
-Every step is a function of (seed, step): batches, dropout and learning rate follow from them, so a resumed
-run continues exactly as if it had not stopped. Checkpoints are one safetensors file, replaced by rename.
+Every step is a function of (seed, step), which decide batches, dropout and learning rate. So a resumed run
+continues exactly as if it had not stopped.
 """
 
 import contextlib
@@ -40,14 +40,12 @@ from qa.text.features import Window
 # (model, tensors of a batch, indices of its windows) -> the terms of the loss by name; "loss" is what is
 # minimized.
 LossFunction = Callable[[nn.Module, dict[str, Tensor], np.ndarray], dict[str, Tensor]]
-# Called with the steps that are done and the steps there are: before the first step, whether fresh or
-# resumed, and after each.
+# Called with the numbers of finished and of all steps: before the first step, fresh or resumed, and after each.
 AfterStep = Callable[[int, int], None]
 
 
 def make_accelerator(precision: str) -> Accelerator:
-    """Accelerate's view of the machine: a GPU when there is one, all processes of torchrun, autocast for
-    bf16."""
+    """Return Accelerate's view of the machine: GPU if any, processes of torchrun, autocast for bf16."""
     # While the first process saves and scores a model the others wait; NCCL would give up after ten minutes.
     patience = InitProcessGroupKwargs(timeout=timedelta(hours=12))
     mixed = "bf16" if resolve_precision(precision) == "bf16" else "no"
@@ -55,14 +53,12 @@ def make_accelerator(precision: str) -> Accelerator:
 
 
 def is_lost_peer(error: RuntimeError) -> bool:
-    """Whether another process of torchrun's has ended: gloo, which CPUs use, has no error type of its own."""
+    """Return True where another process of torchrun has ended; gloo has no error type of its own."""
     return isinstance(error, torch.distributed.DistError) or "gloo/transport" in str(error)
 
 
 def learning_rate_at(step: int, n_steps: int, options: TrainingOptions) -> float:
-    """Linear warm-up to the peak over the first share of steps, then linear decay to 0; steps count from
-    0.
-    """
+    """Return the learning rate of a step, from 0: linear warm-up to the peak, then linear decay to 0."""
     n_warmup = int(n_steps * options.warmup)
     if step < n_warmup:
         return options.learning_rate * (step + 1) / n_warmup
@@ -70,8 +66,8 @@ def learning_rate_at(step: int, n_steps: int, options: TrainingOptions) -> float
 
 
 class Trainer:
-    """Trains one model in place. `work` receives TensorBoard curves and the checkpoint; the checkpoint goes
-    when done."""
+    """Trains one model in place; `work` receives TensorBoard curves and the checkpoint, which `finish`
+    removes."""
 
     def __init__(
         self,
@@ -86,10 +82,11 @@ class Trainer:
         accelerator: Accelerator | None = None,
         after_step: AfterStep | None = None,
     ) -> None:
-        """`depends_on` is what else the result depends on (teacher, data, weights of the loss): a checkpoint
-        is of these too.
+        """Prepare model and optimizer.
 
-        `accelerator` is that of `make_accelerator`, where the loss needs it too.
+        `depends_on` are more facts that decide the result (teacher, data, weights of the loss): a checkpoint
+        is continued only with the same. `accelerator` comes from `make_accelerator` where the loss needs it
+        too.
         """
         self.model = model
         self.windows = windows
@@ -97,7 +94,7 @@ class Trainer:
         self.work = work
         self.checkpoint = work / CHECKPOINT
         self.name = name
-        # Resolved here: a checkpoint does not go on in another precision on another machine.
+        # Resolved here: a checkpoint is not continued in another precision on another machine.
         self.options = replace(options, precision=resolve_precision(options.precision))
         self.depends_on = dict(depends_on or {})
         self.lengths = np.array([len(w.input_ids) for w in windows])
@@ -196,13 +193,13 @@ class Trainer:
                     writer.add_scalar(f"{self.name}/windows_per_second", speed, step)
                 bar.update()
                 bar.set_postfix({k: f"{v:.3f}" for k, v in terms.items()}, refresh=False)
-                done = step + 1 == self.n_steps  # kept until `finish`, should saving the model fail
+                done = step + 1 == self.n_steps  # `finish` removes it once the model is saved
                 if main and (done or time.monotonic() - saved_at >= 60 * self.options.checkpoint_minutes):
                     self._save(step + 1)
                     saved_at = time.monotonic()
 
     def wait_for_everyone(self) -> None:
-        """Go on when all processes have come here. OptionError when one has ended."""
+        """Wait until all processes have come here. OptionError when one has ended."""
         try:
             self.accelerator.wait_for_everyone()
         except RuntimeError as error:
@@ -221,13 +218,13 @@ class Trainer:
             (self.checkpoint).unlink(missing_ok=True)
 
     def _stop(self) -> None:
-        """Keep what was learnt when the run is stopped or another of its processes ends, unless weights were
-        being updated."""
+        """Save a checkpoint when the run is stopped or another process ends, unless weights were being
+        updated."""
         if self.accelerator.is_main_process and self._done > 0 and not self._updating:
             self._save(self._done)
-            again = "the same command goes on (those that have --resume, with it)"
             print(
-                f"\n{self.name}: stopped after {self._done} steps; {again} from {self.checkpoint}",
+                f"\n{self.name}: stopped after {self._done} steps; rerun with --resume to continue from "
+                f"{self.checkpoint}",
                 file=sys.stderr,
             )
 
@@ -258,9 +255,8 @@ class Trainer:
         norm = float(accelerator.clip_grad_norm_(self.wrapped.parameters(), most))
         if not np.isfinite([sums["loss"], norm]).all():
             raise OptionError(
-                f"{self.name}: at step {step} the loss is {sums['loss']:.3g} and its gradient {norm:.3g} "
-                "long; "
-                "lower --learning-rate or use --precision fp32"
+                f"{self.name}: step {step}: loss {sums['loss']:.3g}, gradient norm {norm:.3g}; lower "
+                "--learning-rate or use --precision fp32"
             )
         self._updating = True
         self.optimizer.step()
@@ -271,13 +267,13 @@ class Trainer:
         return sums
 
     def _batch(self, number: int) -> tuple[np.ndarray, float, float]:
-        """The part of batch `number` (counted over all epochs) that belongs to this process, and the weight
-        of its mean loss.
+        """Return this process's part of batch `number` (over all epochs), the weight of its mean loss, and
+        its tokens.
 
         The loss is scaled by n_local x world / n_global, so that DDP's mean is the gradient of the global
-        batch. The part is never empty: a process without one computes a window with weight 0. Last comes what
-        a mean over tokens divides by: as many as the windows of the part would have, were they as long as
-        those of the batch are on average.
+        batch. The part is never empty: a process without one computes a window with weight 0. The last value
+        is the divisor of a mean over tokens: the tokens that the part would have if its windows had the
+        batch's mean length.
         """
         epoch, index = divmod(number, self.n_batches)
         if getattr(self, "_epoch", None) != epoch:

@@ -1,4 +1,4 @@
-"""The work of python -m distill.unlabelled."""
+"""Steps of `python -m distill.unlabelled`."""
 
 import random
 from typing import Any

@@ -136,3 +136,9 @@ def check_option(ok: bool, flag: str, value: object, wanted: str) -> None:
     """Raise OptionError naming flag, value seen and value wanted, unless `ok`."""
     if not ok:
         raise OptionError(f"{flag} must be {wanted}, got {value}")
+
+
+def check_exclusive(both: bool, flag: str, other: str) -> None:
+    """Raise OptionError when two options that exclude each other are `both` given."""
+    if both:
+        raise OptionError(f"{flag} cannot be combined with {other}")

@@ -37,7 +37,7 @@ KNOWN_FILES = {"fbabfb09eaea62389b59f726515d0ffdcf37cfac9a8233ba001a35432e0058fa
 
 
 def cache_folder() -> Path:
-    """Where downloads are kept. OptionError for a user without a home folder."""
+    """Return the folder of downloads. OptionError for a user without a home folder."""
     try:
         return Path.home() / ".cache" / "pocketqa"
     except RuntimeError:
@@ -85,8 +85,7 @@ def _converted(path: Path, split: str) -> Path:
 
 
 def data_reference(path: Path) -> dict[str, str]:
-    """How a manifest names a data file: name, SHA-256, and `dataset` where its content is one of those known
-    by name."""
+    """Return a data file's name, SHA-256, and `dataset` where its content is a known data set."""
     names = KNOWN_FILES | {
         sha256: name for name, files in SQUAD_FILES.items() for _, sha256 in files.values()
     }

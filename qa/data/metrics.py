@@ -17,18 +17,18 @@ _PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
 def normalize_answer(text: str) -> str:
-    """Lower-case, without ASCII punctuation, English articles and extra white space."""
+    """Lower-case, and remove ASCII punctuation, English articles and extra white space."""
     return " ".join(_ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION)).split())
 
 
 def exact_match(gold: str, predicted: str) -> float:
-    """1.0 when both normalize to the same text."""
+    """Return 1.0 when both texts normalize to the same."""
     return float(normalize_answer(gold) == normalize_answer(predicted))
 
 
 def token_f1(gold: str, predicted: str) -> float:
-    """Harmonic mean of precision and recall over normalized tokens; with an empty side, 1.0 only if both are
-    empty."""
+    """Return the harmonic mean of precision and recall over normalized tokens; two empty sides give 1.0, one
+    gives 0.0."""
     gold_tokens = normalize_answer(gold).split()
     predicted_tokens = normalize_answer(predicted).split()
     if not gold_tokens or not predicted_tokens:
@@ -42,27 +42,25 @@ def token_f1(gold: str, predicted: str) -> float:
 
 
 def gold_texts(example: Example) -> list[str]:
-    """The answers to compare with: those that do not normalize to nothing, or the empty answer if none is
-    left."""
+    """Return the answers to compare with: those with words, or the empty answer if there are none."""
     return [a.text for a in example.answers if normalize_answer(a.text)] or [""]
 
 
 def has_answer(example: Example) -> bool:
-    """Whether the question counts as answerable, as the official script decides it (answers present)."""
+    """Return True for an answerable question, as the official script decides it (answers present)."""
     return bool(example.answers)
 
 
 def question_scores(example: Example, predicted: str) -> tuple[float, float]:
-    """Best exact match and best F1 (each 0 to 1) of one prediction over the gold answers."""
+    """Return the best exact match and best F1 (each 0 to 1) of one prediction over the gold answers."""
     golds = gold_texts(example)
     return max(exact_match(g, predicted) for g in golds), max(token_f1(g, predicted) for g in golds)
 
 
 def evaluate_predictions(examples: Sequence[Example], predictions: Mapping[str, str]) -> dict[str, float]:
-    """The official script's result object, in percent: exact, f1, total, and HasAns_*, NoAns_* where there
-    are such.
+    """Return the official script's result, in percent: exact, f1, total, and HasAns_* and NoAns_* if any.
 
-    Questions of the data without a prediction count 0, and `missing` is added with their number.
+    Questions of the data without a prediction count 0; their number is added as `missing`.
     """
     rows = []
     for example in examples:
@@ -91,10 +89,10 @@ def _summary(rows: list[tuple[bool, float, float]], prefix: str) -> dict[str, fl
 def best_f1_threshold(
     examples: Sequence[Example], answers: Mapping[str, str], null_differences: Mapping[str, float]
 ) -> tuple[float, float]:
-    """The threshold on (null score - best answer's score) that maximizes F1: (F1 in percent, threshold).
+    """Return (best F1 in percent, its threshold on null score - best answer's score).
 
     `answers` are the best non-empty answers. A question is left unanswered when its difference exceeds the
-    threshold. Sweeps the questions from surely answerable to surely not, as the official script does.
+    threshold. Questions are swept from surely answerable to surely not, as in the official script.
     """
     current = best = float(sum(not has_answer(e) for e in examples))
     threshold = 0.0
@@ -107,5 +105,5 @@ def best_f1_threshold(
 
 
 def gain_of_answering(example: Example, answer: str) -> float:
-    """What F1 (0 to 1) gains when `answer` is given instead of none: -1 where there is no answer to give."""
+    """Return the gain of F1 (0 to 1) when `answer` is given instead of none."""
     return question_scores(example, answer)[1] if has_answer(example) else -float(bool(answer))

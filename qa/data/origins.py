@@ -1,5 +1,4 @@
-"""What models are made of, as far as it is known for certain: weights and data by SHA-256, with licence and
-authors."""
+"""Known origins of models: weights and data by SHA-256, with licence and authors."""
 
 from dataclasses import dataclass
 

@@ -1,9 +1,9 @@
-"""A smaller data file: questions evenly spaced over all articles of a larger one.
+"""Write a smaller data file: questions evenly spaced over all articles of a larger one.
 
     python -m qa.data.sample --data squad --questions 2000 --out dev-2000.json
 
-Where all questions would take hours, all models are scored on the same file of fewer. The file is the same
-wherever it is made.
+Where all questions would take hours, all models are scored on the same smaller file. The file is the same on
+every machine.
 """
 
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ class SampleConfig:
 
 
 def sample(articles: list[dict[str, Any]], n_all: int, n: int) -> list[dict[str, Any]]:
-    """The articles with `n` of their `n_all` questions, evenly spaced; passages and articles without any are
+    """Return the articles with `n` of their `n_all` questions, evenly spaced; empty passages and articles are
     left out."""
     chosen = set(evenly(n_all, n))
     number = 0
@@ -54,7 +54,7 @@ def sample(articles: list[dict[str, Any]], n_all: int, n: int) -> list[dict[str,
 
 
 def main(config: SampleConfig) -> None:
-    """Read, choose, write, and say what came of it."""
+    """Read, choose, write, and print the result."""
     path = resolve(config.data, config.split)
     check_not_an_input(config.out, "--out", [path])
     n_all = len(read_squad(path))  # which checks the whole file

@@ -1,9 +1,7 @@
-"""The registry of encoders and whole models: how each architecture is built, where its layers are, and what
-it wants as inputs.
+"""Registry of encoders: how each architecture is built, where its layers are, and what inputs it takes.
 
-What differs between architectures stands here once; no other module asks which encoder it holds. MiniLM is a
-BERT of its own size: its published configurations say `bert` (MiniLMv2 has some that say `roberta`), and
-nothing more is needed for it.
+All differences between architectures are here; no other module asks which encoder it has. MiniLM is a BERT of
+its own size: its published configurations say `bert` (some MiniLMv2 say `roberta`), so it needs no entry.
 """
 
 from collections.abc import Callable, Sequence
@@ -43,7 +41,7 @@ with quiet_import():
 
 @dataclass(frozen=True)
 class LayerParts:
-    """The Linear layers of one encoder layer, and the dropout of its attention.
+    """Linear layers of one encoder layer, and the dropout of its attention.
 
     Pruning edits the Linears in place; the layer's forward follows their sizes.
     """
@@ -61,12 +59,12 @@ class LayerParts:
 
     @property
     def n_heads(self) -> int:
-        """Attention heads this layer has now."""
+        """Number of attention heads."""
         return self.query.out_features // self.head_size
 
     @property
     def n_neurons(self) -> int:
-        """Feed-forward neurons this layer has now."""
+        """Number of feed-forward neurons."""
         return self.up.out_features
 
 
@@ -138,8 +136,10 @@ def _build_albert(config: Any) -> PreTrainedModel:
 
 
 def _additive(attention_mask: Tensor, dtype: torch.dtype) -> Tensor:
-    """Made here, the same in training and in every exported graph: Hugging Face's own brings operators old
-    runtimes refuse."""
+    """Return an additive mask (B, 1, 1, T), the same in training and in every export.
+
+    Hugging Face's own mask brings operators that old runtimes refuse.
+    """
     return (1.0 - attention_mask[:, None, None, :].to(dtype)) * MASKED  # (B, 1, 1, T)
 
 
@@ -171,9 +171,7 @@ def _no_types(token_type_ids: Tensor) -> dict[str, Tensor]:
 
 @dataclass(frozen=True)
 class EncoderType:
-    """One architecture; `config` is transformers' configuration of it, `model` the model that `build`
-    made.
-    """
+    """Architecture: `config` is its transformers configuration, `model` the result of `build`."""
 
     config_class: type[PretrainedConfig]
     build: Callable[[Any], Any]
@@ -192,18 +190,17 @@ class EncoderType:
     first_position: Callable[[Any], int] = lambda config: 0
     """From config: the position id of a window's first token."""
     question_answering: str = ""
-    """transformers' class for question answering with it; none for a whole model, which transformers does not
-    have."""
+    """transformers' class for question answering with it; empty for a standalone model."""
     unprunable: str = ""
     """Why `parts` is None."""
     no_tflite: str = ""
     """Why TFLite cannot express it, where that is known."""
     output: Callable[[Any], nn.Module] | None = None
-    """From config: the output layer of a whole model, which takes no other head."""
+    """From config: the output layer of a standalone model, which takes no other head."""
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        """What transformers' own class of it takes; ours takes all, and so does every exported graph."""
+        """Inputs of transformers' own class; ours takes all inputs, and so does every exported graph."""
         return INPUTS if self.token_types is _same else INPUTS[:2]
 
 

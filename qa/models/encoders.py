@@ -1,4 +1,4 @@
-"""An encoder behind one call: any architecture of the registry, as transformers has it."""
+"""Encoder of any architecture of the registry, behind one call."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -14,9 +14,8 @@ from qa.models.quantized_embedding import ProductQuantizedEmbedding
 
 
 class Encoder(nn.Module):
-    """An encoder behind one call, whatever its inputs are called; of a whole model, all but its output
-    layer.
-    """
+    """Encoder behind one call, whatever the names of its inputs; of a standalone model all but the output
+    layer."""
 
     positions: Tensor
 
@@ -31,38 +30,36 @@ class Encoder(nn.Module):
 
     @property
     def hidden_size(self) -> int:
-        """H, the width of the states."""
+        """Width H of the states."""
         return self.config.hidden_size
 
     @property
     def max_length(self) -> int:
-        """The most tokens it has positions for."""
+        """Number of tokens that it has positions for."""
         return self.config.max_position_embeddings - self.first_position
 
     @property
     def words(self) -> nn.Embedding | ProductQuantizedEmbedding:
-        """The word table; it may be narrower than the layers."""
+        """Word embedding table; it may be narrower than the layers."""
         return self.model.get_input_embeddings()
 
     def set_words(self, table: nn.Module) -> None:
-        """Put another word table, of the same vocabulary and width, in its place: (B, T) -> (B, T, its
-        width)."""
+        """Replace the word embedding table by one of the same vocabulary and width."""
         self.model.set_input_embeddings(table)
 
     def check_length(self, max_length: int) -> None:
-        """OptionError unless it has positions for windows of `max_length` tokens."""
+        """Raise OptionError unless it has positions for windows of `max_length` tokens."""
         wanted = f"at most {self.max_length}, the positions of the encoder"
         check_option(max_length <= self.max_length, "--max-length", max_length, wanted)
 
     @property
     def layers(self) -> Sequence[nn.Module]:
-        """The layer of each step, in order; a shared one is there more than once. None for a whole model of
-        other parts."""
+        """Layer of each step, in order; a shared layer occurs more than once, a standalone model has none."""
         return self.architecture.layers(self.model)
 
     def layer_parts(self, layers: Sequence[nn.Module] | None = None) -> list[LayerParts]:
-        """The Linear layers of `layers` (by default all), in order, a shared layer's once; none where they
-        have no such parts."""
+        """Return the parts of `layers` (by default all), in order, a shared layer once; empty for layers
+        without them."""
         parts = self.architecture.parts
         return (
             []
@@ -71,8 +68,8 @@ class Encoder(nn.Module):
         )
 
     def check_prunable(self, instead: str) -> None:
-        """OptionError, saying why and what to do instead, when there are no heads and neurons to remove from
-        its layers."""
+        """Raise OptionError with the reason and `instead` when its layers have no heads and neurons to
+        remove."""
         if self.architecture.parts is None:
             raise OptionError(
                 f"a {self.config.model_type} encoder cannot be pruned by heads and neurons: "
@@ -81,7 +78,7 @@ class Encoder(nn.Module):
             )
 
     def check_tflite(self) -> None:
-        """UnsupportedExport for an architecture of which it is known that TFLite cannot express it."""
+        """Raise UnsupportedExport for an architecture that TFLite cannot express."""
         reason = self.architecture.no_tflite
         if reason:
             name = self.config.model_type
@@ -103,11 +100,10 @@ class Encoder(nn.Module):
         hidden_states: bool = False,
         position_ids: Tensor | None = None,
     ) -> tuple[Tensor, Sequence[Tensor]]:
-        """Last states (B, T, H), and with `hidden_states` also those after the embeddings and after every
+        """Return the last states (B, T, H), and with `hidden_states` those after the embeddings and every
         layer.
 
-        `position_ids` (B, T) default to first_position and those after it; an exporter may compute them its
-        own way.
+        `position_ids` (B, T) start at first_position by default; an exporter may compute them in another way.
         """
         mask = self.architecture.mask(attention_mask, self.model.dtype)
         if position_ids is None:

@@ -1,9 +1,8 @@
-"""How Hugging Face transformers names and stores a question-answering model: config.json, and the weights of
-encoder and head.
+"""Names and config of a question-answering model in Hugging Face transformers.
 
-There the encoder stands under its architecture's name ("bert.embeddings..."), and the head, one Linear, is
-"qa_outputs". What transformers has no class for (another head, pruned layers, a whole model) keeps our own
-names under the model type "pocketqa", which transformers refuses by name instead of filling in random
+There the encoder has its architecture's name ("bert.embeddings..."), and the head, one Linear, is
+"qa_outputs". Models without a class in transformers (another head, pruned layers, a standalone model) keep
+our names under the model type "pocketqa". transformers refuses that type by name and does not fill in random
 weights.
 """
 
@@ -23,26 +22,26 @@ _OWN_HEAD = "head.output"
 
 
 def encoder_config(config: PretrainedConfig) -> dict[str, Any]:
-    """All of an encoder's config that differs from transformers' defaults."""
+    """Return all of an encoder's config that differs from transformers' defaults."""
     values = config.to_diff_dict()
     values.pop("dtype", None)
     return {"model_type": config.model_type, **values}
 
 
 def hub_config(config: PretrainedConfig) -> dict[str, Any]:
-    """config.json as transformers writes it for question answering with this encoder."""
+    """Return config.json as transformers writes it for question answering with this encoder."""
     architecture = encoder_type(config.model_type, "encoder config").question_answering
     return encoder_config(config) | {"architectures": [architecture]}
 
 
 def to_hub(tensors: Mapping[str, Tensor], model_type: str) -> dict[str, Tensor]:
-    """Weights of a model with a `linear` head, by transformers' names."""
+    """Return the weights of a model with a `linear` head under transformers' names."""
     names = {_OWN_ENCODER: model_type, _OWN_HEAD: HEAD}
     return {_renamed(name, names): tensor for name, tensor in tensors.items()}
 
 
 def from_hub(tensors: Mapping[str, Tensor], model_type: str) -> dict[str, Tensor]:
-    """The same weights by our names; what has them already stays."""
+    """Return the same weights under our names; our names stay."""
     names = {model_type: _OWN_ENCODER, HEAD: _OWN_HEAD}
     return {_renamed(name, names): tensor for name, tensor in tensors.items()}
 

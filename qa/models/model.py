@@ -1,6 +1,7 @@
-"""The model every stage handles: an encoder and a head, saved as config.json and model.safetensors.
+"""Model of every stage: an encoder and a head, saved as config.json and model.safetensors.
 
-Maps input_ids, attention_mask, token_type_ids (B, T) int to start_logits, end_logits (B, T) float32, by name.
+It maps input_ids, attention_mask, token_type_ids (B, T) int to start_logits, end_logits (B, T) float32, by
+name.
 """
 
 import json
@@ -37,10 +38,9 @@ def write_config(folder: Path, config: dict[str, Any]) -> None:
 
 @dataclass(frozen=True)
 class ParameterCounts:
-    """Parameters in total, and without the lookup tables (word, position and token-type embeddings).
+    """Parameters in total, and without embedding tables (word, position and token type).
 
-    A product-quantized word table counts as the table that its codes stand for: it is another way to store
-    one, as int8 is.
+    A product-quantized table counts as the full table: it is another way to store it, like int8.
     """
 
     total: int
@@ -48,7 +48,7 @@ class ParameterCounts:
 
 
 class QAModel(nn.Module):
-    """Encoder plus head; a whole model's head is its output layer and has its name."""
+    """Encoder and head; the head of a standalone model is its output layer and has its name."""
 
     def __init__(
         self, encoder: Encoder, head_name: str, activation: str = "gelu", seed: int | None = None
@@ -66,24 +66,22 @@ class QAModel(nn.Module):
             return build_head(self.head_name, self.encoder.hidden_size, self.activation, seed)
         if self.head_name != name:
             raise OptionError(
-                f"{name} is a whole model with an output layer of its own; it takes no head "
-                f"{self.head_name!r}"
+                f"{name} is a standalone model with its own output layer; it takes no head {self.head_name!r}"
             )
         return own(self.encoder.config)
 
     def forward(
         self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor, hidden_states: bool = False
     ) -> dict[str, Any]:
-        """Logits by name; with `hidden_states` also `hidden_states`, the (B, T, H) after the embeddings and
-        each layer."""
+        """Return logits by name; with `hidden_states` also the states (B, T, H) after the embeddings and each
+        layer."""
         states, all_states = self.encoder(input_ids, attention_mask, token_type_ids, hidden_states)
         start, end = self.head(states, attention_mask, token_type_ids).float().unbind(-1)  # each (B, T)
         output: dict[str, Any] = {"start_logits": start, "end_logits": end}
         return output | ({"hidden_states": all_states} if hidden_states else {})
 
     def check_windows(self, settings: QASettings) -> None:
-        """OptionError unless it has positions for windows of these settings, and reads all that they keep of
-        a question."""
+        """Raise OptionError unless it has positions for these windows and reads all of their questions."""
         self.encoder.check_length(settings.max_length)
         if any(getattr(module, "truncates_question", False) for module in self.modules()):
             n = settings.max_question_length
@@ -99,7 +97,7 @@ class QAModel(nn.Module):
         return ParameterCounts(without + sum(t.num_embeddings * t.embedding_dim for t in tables), without)
 
     def config(self) -> dict[str, Any]:
-        """All that is needed to build the model again before its weights are loaded."""
+        """Return all that is needed to build the model before its weights are loaded."""
         parts = self.encoder.layer_parts()
         words = self.encoder.words
         return {
@@ -111,8 +109,8 @@ class QAModel(nn.Module):
         }
 
     def not_in_transformers(self, precision: str = "fp32") -> str:
-        """Why transformers has no class for this model; empty where AutoModelForQuestionAnswering opens its
-        bundle."""
+        """Return why transformers has no class for this model; empty where AutoModelForQuestionAnswering
+        opens it."""
         if precision == "int8-weights":
             return "its weights are stored in int8"
         if not self.encoder.architecture.question_answering:
@@ -131,8 +129,7 @@ class QAModel(nn.Module):
     def save_pretrained(
         self, folder: Path, precision: str = "fp32", columns: Mapping[str, Tensor] | None = None
     ) -> None:
-        """Write config.json and model.safetensors, the weights stored in fp32, fp16 or int8-weights
-        (qa.models.storage)."""
+        """Write config.json and model.safetensors in fp32, fp16 or int8-weights (qa.models.storage)."""
         tensors = stored(self.state_dict(), precision, columns)
         why_not = self.not_in_transformers(precision)
         config = {"model_type": OWN_TYPE, WHY_NOT_IN_TRANSFORMERS: why_not, **self.config()}
@@ -144,8 +141,7 @@ class QAModel(nn.Module):
 
     @classmethod
     def from_config(cls, config: dict[str, Any], where: str = "config") -> "QAModel":
-        """Build an untrained model from what `config()` gave or config.json holds; BundleError or OptionError
-        name `where`."""
+        """Build an untrained model from `config()` or config.json; errors name `where`."""
         try:
             config = config.get(OWN_TYPE, config)
             encoder = dict(config["encoder"])

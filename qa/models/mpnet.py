@@ -1,9 +1,8 @@
-"""MPNet (Song et al. 2020): a BERT without token types whose attention adds a bias for each relative
-position.
+"""MPNet (Song et al. 2020): a BERT without token types whose attention adds a bias per relative position.
 
-The weights have transformers' names. Attention goes through transformers' attention interface, as BERT's
-does, so one call chooses how it is computed; and heads can be removed from a layer, which then keeps its own
-share of the bias.
+The weights have transformers' names. Attention goes through transformers' attention interface, like BERT's,
+so one call chooses its implementation. Heads can be removed from a layer, which then keeps its own share of
+the bias.
 
 Letters: B batch, T tokens, N heads, D size of a head, H hidden size.
 """
@@ -41,9 +40,8 @@ class PrunableAttention(MPNetSelfAttention):
     def forward(
         self, hidden_states: Tensor, attention_mask: Tensor, position_bias: Tensor, **_: Any
     ) -> tuple[Tensor]:
-        """(B, T, H) with an additive mask (B, 1, 1, T) and a bias (1, N of a whole layer, T, T) -> (B, T,
-        H).
-        """
+        """Map (B, T, H) with an additive mask (B, 1, 1, T) and a bias (1, N of an unpruned layer, T, T) to
+        (B, T, H)."""
         shape = (*hidden_states.shape[:-1], -1, self.attention_head_size)
         query, key, value = (
             linear(hidden_states).view(shape).transpose(1, 2) for linear in (self.q, self.k, self.v)
@@ -76,7 +74,7 @@ class _Encoder(MPNetEncoder):
     def compute_position_bias(
         self, x: Tensor, position_ids: Tensor | None = None, num_buckets: int = 32
     ) -> Tensor:
-        """(1, N, T, T), the same for every window of a batch."""
+        """Return (1, N, T, T), the same for every window of a batch."""
         return super().compute_position_bias(x[:1], position_ids, num_buckets)
 
 

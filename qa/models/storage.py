@@ -1,9 +1,7 @@
-"""Weights stored in fewer bits than they are computed in: in fp16, or matrices as int8 rows with a scale
-each.
+"""Weights stored in fewer bits than they are computed in: fp16, or matrices as int8 rows with a scale each.
 
-A row of integers and its scale stand under the matrix's name and that name with SCALE, and what its columns
-were multiplied by before they were rounded, where they were, under the name with COLUMNS. Other tensors stay
-floats.
+A matrix of integers has the matrix's name, its scales that name with SCALE. Factors of its columns before
+rounding, if any, have the name with COLUMNS. Other tensors stay floats.
 """
 
 from collections.abc import Mapping
@@ -20,11 +18,11 @@ FEWEST_ROWS = 8  # of a matrix that is worth rounding
 def stored(
     tensors: Mapping[str, Tensor], precision: str, columns: Mapping[str, Tensor] | None = None
 ) -> dict[str, Tensor]:
-    """Weights on the CPU in a precision that `qa.formats.precision` has for PyTorch; integers stay as they
-    are.
+    """Return weights on the CPU in a precision that `qa.formats.precision` has for PyTorch; integers stay the
+    same.
 
-    `columns` are factors (C,), none of them 0, by the name of a matrix (R, C): multiplied by them, its values
-    are on the grid of integers already, which only so is kept.
+    `columns` are factors (C,), none of them 0, by the name of a matrix (R, C). A matrix times its factors is
+    rounded already, and only so it is stored exactly.
     """
     dtype = torch.float16 if precision == "fp16" else torch.float32
     found = dict[str, Tensor]()
@@ -48,7 +46,7 @@ def stored(
 
 
 def opened(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """The same as floats in fp32, and integers that have no scale as they are."""
+    """Return the same weights as fp32 floats; integers without a scale stay the same."""
     scales = {name.removesuffix(SCALE): tensor for name, tensor in tensors.items() if name.endswith(SCALE)}
     found = {
         name: tensor.float() if tensor.is_floating_point() else tensor for name, tensor in tensors.items()

@@ -1,5 +1,4 @@
-"""Remove attention heads and feed-forward neurons from Linear layers physically, keeping the chosen ones'
-weights."""
+"""Remove attention heads and feed-forward neurons physically; the rest keeps its weights."""
 
 from collections.abc import Sequence
 

@@ -1,10 +1,10 @@
-"""Start and end logits of a question's windows -> n-best answers and a no-answer score. numpy only; Android
-mirrors it.
+"""From start and end logits of a question's windows to n-best answers and a no-answer score; Android mirrors
+it.
 
 Rules, in order: a span starts and ends in the context, starts where this window has the most context, has at
 most `max_answer_length` tokens; its score is start logit + end logit. Equal scores go to the earlier start,
 then the earlier end. Each window gives spans between its `n_best` starts and ends among the tokens of the
-context; BERT's run_squad.py takes those among all tokens, question included, and so may be left with fewer.
+context. BERT's run_squad.py takes those among all tokens, with the question, and so may have fewer.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from qa.text.settings import QASettings
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One answer: characters [start, end) of the context, and its score (a sum of two logits)."""
+    """Answer: characters [start, end) of the context, and its score (a sum of two logits)."""
 
     score: float
     start: int
@@ -27,7 +27,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """The n-best answers of one question, best first, and its null score (start[CLS] + end[CLS], least over
+    """N-best answers of a question, best first, and its null score (start[CLS] + end[CLS], least over
     windows)."""
 
     candidates: tuple[Candidate, ...]
@@ -35,25 +35,21 @@ class Prediction:
 
     @property
     def null_difference(self) -> float:
-        """Null score minus the best answer's score; the larger, the less answerable. Infinite without any
-        candidate."""
+        """Null score minus the best answer's score: larger is less answerable; infinite without any."""
         return self.null_score - self.candidates[0].score if self.candidates else float("inf")
 
     def best(self, null_threshold: float | None) -> Candidate | None:
-        """The answer to give, or None: there is no candidate, or the null difference exceeds the
-        threshold.
-        """
+        """Return the answer; None without a candidate or when the null difference exceeds the threshold."""
         if not self.candidates or (null_threshold is not None and self.null_difference > null_threshold):
             return None
         return self.candidates[0]
 
     def options(self, null_threshold: float | None) -> list[tuple[Candidate | None, float]]:
-        """All that can be given, with probabilities, most probable first: the candidates and no answer
-        (None).
+        """Return all options with probabilities, most probable first: the candidates and no answer (None).
 
-        Probabilities are the softmax of the scores over these options: they compare what one question was
-        given and are not calibrated. No answer takes part only where it can be given: with a threshold, at
-        null score - threshold, or without any candidate, alone. So the first option is `best`.
+        Probabilities are the softmax of the scores over these options. They compare options of one question
+        and are not calibrated. No answer is an option only where it can be given: with a threshold, at null
+        score - threshold, or as the only one without candidates. So the first option is `best`.
         """
         if not self.candidates:
             return [(None, 1.0)]
@@ -72,14 +68,15 @@ class Prediction:
 
 
 def _top(values: np.ndarray, n: int) -> np.ndarray:
-    """Indices of the n largest values, largest first, the earlier of equals first."""
+    """Return indices of the n largest values, largest first, the earlier of equals first."""
     return np.argsort(-values, kind="stable")[:n]
 
 
 def window_candidates(
     window: Window, start_logits: np.ndarray, end_logits: np.ndarray, settings: QASettings
 ) -> list[Candidate]:
-    """The best spans of one window, unsorted; logits are (T,) over the window's tokens, padding allowed."""
+    """Return the best spans of one window, unsorted; logits are (T,) over the window's tokens, padding
+    allowed."""
     n = len(window.char_starts)
     begin = window.context_begin
     start = np.asarray(start_logits[begin : begin + n], np.float64)
@@ -100,7 +97,7 @@ def window_candidates(
 def decode(
     windows: Sequence[Window], logits: Sequence[tuple[np.ndarray, np.ndarray]], settings: QASettings
 ) -> Prediction:
-    """Join the windows of one question. `logits` holds (start (T,), end (T,)) for each window."""
+    """Join the windows of one question; `logits` holds (start (T,), end (T,)) for each window."""
     pool: dict[tuple[int, int], Candidate] = {}
     null_score = float("inf")
     for window, (start, end) in zip(windows, logits, strict=True):

@@ -53,9 +53,8 @@ class Passage:
 
 
 def window_spans(n_tokens: int, budget: int, doc_stride: int) -> list[tuple[int, int]]:
-    """(first token, number of tokens) of every window over a passage; an empty passage has one empty
-    window.
-    """
+    """Return (first token, number of tokens) of every window over a passage; an empty one has one empty
+    window."""
     spans = [(0, min(n_tokens, budget))]
     start = 0
     while spans[-1][0] + spans[-1][1] < n_tokens:
@@ -66,14 +65,13 @@ def window_spans(n_tokens: int, budget: int, doc_stride: int) -> list[tuple[int,
 
 @lru_cache(maxsize=4096)
 def _layout(n_tokens: int, budget: int, doc_stride: int) -> tuple[list[tuple[int, int]], list[np.ndarray]]:
-    """The spans and, for each, which of its tokens it sees with the most context."""
+    """Return the spans and, for each, which of its tokens it sees with the most context."""
     spans = window_spans(n_tokens, budget, doc_stride)
     return spans, max_contexts(spans)
 
 
 def max_contexts(spans: Sequence[tuple[int, int]]) -> list[np.ndarray]:
-    """For each (first token, number of tokens), ascending, which of its tokens it sees with the most context
-    (BERT's rule)."""
+    """Return, for each ascending span, which of its tokens it sees with the most context (BERT's rule)."""
     if len(spans) == 1:
         return [np.ones(spans[0][1], bool)]
     # Context of a token in a span: the smaller of what stands left and right of it, plus 1 % of the span's
@@ -93,7 +91,7 @@ def max_contexts(spans: Sequence[tuple[int, int]]) -> list[np.ndarray]:
 def answer_tokens(
     passage_starts: np.ndarray, passage_ends: np.ndarray, begin: int, end: int
 ) -> tuple[int, int] | None:
-    """First and last token that overlap the characters [begin, end), or None where no token does."""
+    """Return the first and last token that overlap the characters [begin, end), None without one."""
     first = int(np.searchsorted(passage_ends, begin, side="right"))
     last = int(np.searchsorted(passage_starts, end, side="left")) - 1
     return (first, last) if first <= last else None
@@ -102,7 +100,7 @@ def answer_tokens(
 def make_windows(
     examples: Sequence[Example], tokenizer: Tokenizer, settings: QASettings, *, progress: bool = False
 ) -> list[Window]:
-    """All windows of all examples, in order. About 2 KB each: all of SQuAD 1.1 train takes some 160 MB.
+    """Return all windows of all examples, in order, about 2 KB each: 160 MB for SQuAD 1.1 train.
 
     The tokenizer must neither pad nor truncate (`qa.text.tokenization` loads it so).
     """
@@ -148,8 +146,7 @@ def tokenize_passages(texts: list[str], tokenizer: Tokenizer, progress: bool = F
 
 
 def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
-    """A token's characters without white space before them: byte pairs and SentencePiece count it as part of
-    the word."""
+    """Return a token's characters without leading white space, which byte pairs and SentencePiece count."""
     n_spaces = end - start - len(text[start:end].lstrip())
     return (start + n_spaces, end) if n_spaces < end - start else (start, end)
 
@@ -181,7 +178,7 @@ def _example_windows(
 
 
 class Cut(Protocol):
-    """What a model is given of a window: its tokens (T,), and where its context begins."""
+    """Input of a model for one window: its tokens (T,), and where its context begins."""
 
     @property
     def input_ids(self) -> np.ndarray: ...  # noqa: D102
@@ -191,6 +188,6 @@ class Cut(Protocol):
 
 
 def collate(windows: Sequence[Cut], length: int | None = None, pad_id: int = 0) -> Inputs:
-    """The model's inputs for a batch, (B, T) int64 each; T is `length`, or the longest window's."""
+    """Return the model's inputs for a batch, (B, T) int64 each; T is `length`, or the longest window's."""
     ids = [w.input_ids for w in windows]
     return padded_inputs(ids, [w.context_begin for w in windows], length or max(map(len, ids)), pad_id)

@@ -1,8 +1,8 @@
-"""Which windows of a long text are read: those that share most with the question, by BM25 (Robertson and
-Zaragoza 2009).
+"""Choice of a long text's windows: those that share most with the question, by BM25 (Robertson, Zaragoza
+2009).
 
 The question's tokens are the terms, windows the documents. All windows but the last have one length, so there
-is no normalization by length (b = 0). android_demo's Preselection.java chooses the same windows, to the last.
+is no normalization by length (b = 0). android_demo's Preselection.java chooses exactly the same windows.
 """
 
 import math
@@ -22,10 +22,9 @@ K1 = 1.2
 
 
 def preselect(windows: Sequence[Window], settings: QASettings) -> list[Window]:
-    """The windows to read of questions that follow each other: of each all, or of more than MOST_WINDOWS the
-    best, in order.
+    """Return the windows to read, in order: all of a question's windows, or the best MOST_WINDOWS.
 
-    A token then counts in that window, of those read, that sees it with the most context.
+    A token then counts in the chosen window that sees it with the most context.
     """
     return [
         window
@@ -46,14 +45,15 @@ def _of_one(windows: list[Window], settings: QASettings) -> list[Window]:
 
 
 def _parts(window: Window) -> tuple[np.ndarray, np.ndarray]:
-    """Token ids of the question and of the context, without the special ones around them."""
+    """Return token ids of the question and of the context, without special tokens."""
     begin = window.context_begin
     n = len(window.char_starts)
     return window.input_ids[1:begin], window.input_ids[begin : begin + n]
 
 
 def best_windows(documents: Sequence[np.ndarray], question: np.ndarray, most: int) -> list[int]:
-    """Indices of the `most` windows with the best scores, ascending; of equal scores the earlier windows."""
+    """Return indices of the `most` windows with the best scores, ascending; of equal scores the earlier
+    windows."""
     scores = np.zeros(len(documents))
     for term in dict.fromkeys(question.tolist()):  # in the question's order: sums of doubles depend on it
         counts = np.array([np.count_nonzero(document == term) for document in documents], float)

@@ -1,5 +1,4 @@
-"""What a model needs to know of its task: window lengths and decoding limits, kept beside the weights in
-qa.json."""
+"""Settings of a model's task: window lengths and decoding limits, kept beside the weights in qa.json."""
 
 import json
 import math
@@ -19,7 +18,7 @@ class QASettings:
     doc_stride: int = 128
     """Step from one window of a long passage to the next (a step, not an overlap)."""
     max_question_length: int = 64
-    """A longer question is cut here."""
+    """Longest question; the rest is truncated."""
     n_best: int = 20
     """Answers kept for each question, and start and end positions considered in each window."""
     max_answer_length: int = 30
@@ -34,7 +33,7 @@ class QASettings:
         threshold = self.null_threshold
         number = threshold is None or (type(threshold) in (int, float) and math.isfinite(threshold))
         check_option(number, "null_threshold", threshold, "a finite number or null")
-        wanted = self.max_question_length + 5  # [CLS], two or three separators and one token of context
+        wanted = self.max_question_length + 5  # with [CLS], two or three separators and one token of context
         check_option(self.max_length >= wanted, "max_length", self.max_length, f"at least {wanted}")
 
     def save(self, path: Path) -> None:

@@ -1,7 +1,7 @@
-"""The one tokenizer of a model: a `tokenizers` file, loaded so that it neither pads nor truncates.
+"""Tokenizer of a model: a `tokenizers` file, loaded so that it neither pads nor truncates.
 
-It is written with a tokenizer_config.json, so that transformers and transformers.js join a question and a
-passage as we do.
+It is written with a tokenizer_config.json, so that transformers and transformers.js join question and passage
+in the same way.
 """
 
 import json
@@ -18,7 +18,7 @@ from qa.formats.tensors import INPUTS
 
 @dataclass(frozen=True)
 class SpecialTokens:
-    """How a family of tokenizers names its special tokens, and how its models join question and passage."""
+    """Special tokens of a family of tokenizers, and how its models join question and passage."""
 
     cls: str
     sep: str
@@ -27,14 +27,14 @@ class SpecialTokens:
     n_separators: int = 1
     """Separators between question and passage; one more ends the passage."""
     wordpiece: bool = False
-    """Whether it cuts words after white space was taken away, so that no token has any."""
+    """True where words are split after white space was removed, so that no token has any."""
     tokenizer_class: str = "PreTrainedTokenizerFast"
     """Its name in transformers, and in transformers.js, which gives token types to tokenizers of some names
     alone."""
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The tokens a tokenizer must have."""
+        """Tokens that a tokenizer must have."""
         return self.cls, self.sep, self.pad, self.unk
 
 
@@ -81,12 +81,12 @@ def _families(tokenizer: Tokenizer) -> list[SpecialTokens]:
 
 
 def special_tokens(tokenizer: Tokenizer) -> SpecialTokens:
-    """The family that `load_tokenizer` has found a tokenizer to be of."""
+    """Return the family of a tokenizer from `load_tokenizer`."""
     return _families(tokenizer)[0]
 
 
 def token_id(tokenizer: Tokenizer, token: str) -> int:
-    """The id of a special token that `load_tokenizer` has seen to be there."""
+    """Return the id of a special token of a tokenizer from `load_tokenizer`."""
     found = tokenizer.token_to_id(token)
     assert found is not None
     return found
@@ -122,7 +122,7 @@ def save_tokenizer(
 
 
 def _hub_config(tokenizer: Tokenizer, family: SpecialTokens) -> dict[str, Any]:
-    """What tokenizer_config.json says of the tokenizer itself."""
+    """Return what tokenizer_config.json says of the tokenizer itself."""
     config: dict[str, Any] = {"tokenizer_class": family.tokenizer_class}
     if family is BERT:  # transformers makes a BertTokenizer's normalizer anew, of these
         names = {
@@ -145,13 +145,12 @@ def _hub_config(tokenizer: Tokenizer, family: SpecialTokens) -> dict[str, Any]:
 
 
 def vocabulary(tokenizer: Tokenizer) -> list[str]:
-    """The tokens in the order of their ids, one for each line of a `vocab.txt`."""
+    """Return the tokens in the order of their ids, one for each line of a `vocab.txt`."""
     by_id = {index: token for token, index in tokenizer.get_vocab(with_added_tokens=True).items()}
     return [by_id[index] for index in range(len(by_id))]
 
 
 def normalizer_settings(tokenizer: Tokenizer) -> dict[str, object]:
-    """BertNormalizer's switches (lowercase, strip_accents, clean_text, handle_chinese_chars), for other
-    languages' copies."""
+    """Return BertNormalizer's switches (lowercase, strip_accents, clean_text, handle_chinese_chars)."""
     normalizer = json.loads(tokenizer.to_str())["normalizer"] or {}
     return {key: value for key, value in normalizer.items() if key != "type"}

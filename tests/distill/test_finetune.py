@@ -184,7 +184,7 @@ def test_a_standalone_model_is_trained_on_gold_answers_from_the_encoders_words(s
     bundle = main(FinetuneConfig(out=tmp_path / "bidaf", **given))
     assert QAModel.from_pretrained(bundle.path).head_name == "bidaf"
     assert bundle.manifest.encoder.name == "minilm-l6"
-    with pytest.raises(PocketQAError, match="--layers must be left out for a standalone model"):
+    with pytest.raises(PocketQAError, match="--layers cannot be combined with --head"):
         FinetuneConfig(out=tmp_path / "cut", layers=1, **given)
 
 

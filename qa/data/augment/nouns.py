@@ -1,8 +1,7 @@
-"""The nouns of an English text, by part of speech.
+"""Nouns of an English text, by part of speech.
 
-The tagger is the one of the pattern library (De Smedt & Daelemans 2012), a lexicon of 94,000 words with
-Brill's rules for unknown words and for context, as it comes inside the wheel of textblob; nothing is
-downloaded.
+The tagger is that of the pattern library (De Smedt & Daelemans 2012), a lexicon of 94,000 words with Brill's
+rules for unknown words and for context. It comes inside the wheel of textblob; nothing is downloaded.
 """
 
 import re
@@ -52,7 +51,8 @@ class _Token:
 
 
 def sentences(text: str) -> list[tuple[int, int]]:
-    """(start, end) of each sentence, split behind . ! ? and white space, not behind a known abbreviation."""
+    """Return (start, end) of each sentence: split after . ! ? and white space, not after a known
+    abbreviation."""
     spans = []
     start = 0
     abbreviations = {m.end() - 1 for m in _TOKEN.finditer(text) if len(m[0]) > 1 and m[0].endswith(".")}
@@ -84,7 +84,7 @@ def _tag(text: str) -> list[_Token]:
 
 
 def nouns(text: str) -> list[Noun]:
-    """The nouns of a text in order. Raises OptionError when the tagger is not installed."""
+    """Return the nouns of a text in order. OptionError when the tagger is not installed."""
     tokens = _tag(text)
     found = []
     i = 0

@@ -68,19 +68,19 @@ class Added:
 
 
 def log_path(out: Path) -> Path:
-    """Where the added questions are listed."""
+    """Return the path of the list of added questions."""
     return out.with_name(out.name + LOG_SUFFIX)
 
 
 def holds_answer(context: str, example: Example) -> bool:
-    """Whether any gold answer stands in a passage, words compared as the metrics compare them."""
+    """Return True where a passage contains a gold answer, compared as the metrics compare words."""
     words = f" {normalize_answer(context)} "
     return any(f" {normalize_answer(a.text)} " in words for a in example.answers)
 
 
 def swap(example: Example, passages: list[tuple[str, str]], rng: random.Random) -> Added | None:
-    """The question asked of a passage, out of (title, context), of another article; None when 20 drawn ones
-    do not suit."""
+    """Ask the question of a passage, (title, context), of another article; None when 20 drawn ones do not
+    suit."""
     for title, context in rng.sample(passages, min(N_PASSAGES, len(passages))):
         if title != example.title and not holds_answer(context, example):
             return Added(
@@ -94,8 +94,8 @@ def _words(text: str) -> set[str]:
 
 
 def alike(one: str, other: str) -> bool:
-    """Whether two nouns may well mean one thing: a word of one begins or ends that of the other, or one
-    abbreviates."""
+    """Return True where two nouns may mean the same: a word of one begins or ends one of the other, or
+    abbreviates it."""
     for a, b in product(_words(one), _words(other)):
         if (
             a[:4] == b[:4] or a.endswith(b) or b.endswith(a)
@@ -105,10 +105,9 @@ def alike(one: str, other: str) -> bool:
 
 
 def replaceable(question: str, context_words: set[str]) -> list[Noun]:
-    """Nouns of a question that it turns on: used once, used by the passage too, not vague, not what is asked
-    for.
+    """Return the nouns that decide a question: used once, used by the passage too, not vague, not asked for.
 
-    A name that goes on behind 's is left whole (People's Committee).
+    A name before 's stays whole (People's Committee).
     """
     found = nouns(question)
     uses = Counter(n.text.lower() for n in found)
@@ -125,8 +124,8 @@ def replaceable(question: str, context_words: set[str]) -> list[Noun]:
 
 
 def replacements(old: Noun, example: Example, candidates: Iterable[Noun]) -> list[str]:
-    """Nouns that can take the place of `old`: of its kind, strange to question and answers, from sentences
-    without an answer."""
+    """Return nouns that can replace `old`: same kind, not in question and answers, from sentences without an
+    answer."""
     golds = [(a.start, a.start + len(a.text)) for a in example.answers]
     taken = _words(example.question).union(*(_words(a.text) for a in example.answers))
     holding = [
@@ -146,8 +145,7 @@ def replacements(old: Noun, example: Example, candidates: Iterable[Noun]) -> lis
 
 
 def replace_noun(example: Example, candidates: list[Noun], rng: random.Random) -> Added | None:
-    """The question with one noun replaced by one of the passage's, which `candidates` are; None when none
-    fits."""
+    """Replace one noun of the question by one of the passage's, `candidates`; None when none fits."""
     olds = replaceable(example.question, _words(example.context))
     for old in sorted(
         rng.sample(olds, len(olds)), key=lambda n: n.tag != "NNP"
@@ -163,8 +161,7 @@ def replace_noun(example: Example, candidates: list[Noun], rng: random.Random) -
 
 
 def augment(examples: list[Example], share: float, seed: int) -> list[Added]:
-    """The questions to add, each from another answerable one; fewer than asked for where too few lend
-    themselves."""
+    """Return the questions to add, each made from another answerable one; fewer where too few suit."""
     rng = random.Random(seed)
     sources = [e for e in examples if e.answers]
     rng.shuffle(sources)
@@ -194,8 +191,7 @@ def _take(n: int, made: Iterator[Added | None], ids: set[str]) -> Iterator[Added
 
 
 def with_added(articles: list[dict[str, Any]], added: list[Added]) -> list[dict[str, Any]]:
-    """Articles of a SQuAD file with the added questions behind those of their passage; `is_impossible` is
-    said everywhere."""
+    """Return the articles of a SQuAD file with the added questions in their passages."""
     by_context: dict[str, list[Added]] = {}
     for new in added:
         by_context.setdefault(new.context, []).append(new)

@@ -66,8 +66,8 @@ class OLPConfig:
 
 
 def match_files(config: OLPConfig) -> dict[str, tuple[Path, Path, Path]]:
-    """{article: (tokens, questions, annotations)}. Raises OptionError naming a file that has no partner or no
-    name of its own."""
+    """Return {article: (tokens, questions, annotations)}. OptionError names a file without partner or unique
+    name."""
     if len(config.tokens) == len(config.questions) == len(config.annotations) == 1:
         return {config.tokens[0].stem: (config.tokens[0], config.questions[0], config.annotations[0])}
     tables: dict[str, dict[str, Path]] = {}
@@ -97,9 +97,7 @@ def match_files(config: OLPConfig) -> dict[str, tuple[Path, Path, Path]]:
 
 
 def read_text(path: Path, report: Report) -> str:
-    """An article's text: every token at its offset, spaces between; tokens that are spaces come out as
-    such.
-    """
+    """Return an article's text: every token at its offset, spaces between; tokens may be spaces."""
     text = ""
     doc_id = None
     seen = set()
@@ -133,7 +131,8 @@ def read_text(path: Path, report: Report) -> str:
 
 
 def read_questions(path: Path, report: Report) -> dict[str, Row]:
-    """Question rows by Q_ID; one listed twice is dropped, one with two meanings raises SquadFormatError."""
+    """Read question rows by Q_ID. A repeated row is dropped; a Q_ID with two contents raises
+    SquadFormatError."""
     questions: dict[str, Row] = {}
     for row in read_table(path, QUESTION_COLUMNS):
         qid = row["Q_ID"]
@@ -156,8 +155,7 @@ def read_questions(path: Path, report: Report) -> dict[str, Row]:
 def read_annotations(
     path: Path, text: str, questions: dict[str, Row], report: Report
 ) -> dict[str, list[tuple[int, int]]]:
-    """Annotated spans by Q_ID, in the order of the text. Raises SquadFormatError for one that lies outside of
-    it."""
+    """Read annotated spans by Q_ID, in the order of the text. SquadFormatError for one outside of it."""
     spans: dict[str, list[tuple[int, int]]] = {}
     for row in read_table(path, ANNOTATION_COLUMNS, may_be_empty=True):
         qid = row["ClassType"]
@@ -186,7 +184,7 @@ def _squeeze(text: str) -> str:
 
 
 def spellings(answer: str) -> Iterator[tuple[str, re.Pattern[str]]]:
-    """How an answer may stand in a text, likeliest first: (kind, pattern)."""
+    """Yield the spellings of an answer in a text, likeliest first: (kind, pattern)."""
     words = r"\s+".join(re.escape(word) for word in answer.split())
     forms = [("answered as written", words)]
     if score := _SCORE.fullmatch(answer):
@@ -198,7 +196,7 @@ def spellings(answer: str) -> Iterator[tuple[str, re.Pattern[str]]]:
 
 
 def locate(answer: str, text: str, spans: list[tuple[int, int]]) -> tuple[str, int, int]:
-    """(kind, start, end) of an answer in the text, or (reason, -1, -1) where it has no place."""
+    """Return (kind, start, end) of an answer in the text, or (reason, -1, -1) where it has no place."""
     several = False
     for kind, pattern in spellings(answer):
         for onset, end in spans:
@@ -221,7 +219,7 @@ def locate(answer: str, text: str, spans: list[tuple[int, int]]) -> tuple[str, i
 
 
 def convert_article(title: str, tables: tuple[Path, Path, Path], report: Report) -> dict[str, Any]:
-    """One article as SQuAD has it, with the questions that could be converted."""
+    """Return one article in SQuAD's format, with the questions that could be converted."""
     text = read_text(tables[0], report)
     questions = read_questions(tables[1], report)
     spans = read_annotations(tables[2], text, questions, report)
@@ -253,7 +251,7 @@ def convert_article(title: str, tables: tuple[Path, Path, Path], report: Report)
 
 
 def main(config: OLPConfig) -> Report:
-    """Convert every article, write the file and its log, and print what became of the questions."""
+    """Convert every article, write the file and its log, and print the counts."""
     report = Report()
     articles = [convert_article(title, tables, report) for title, tables in match_files(config).items()]
     finish(config.out, [a for a in articles if a["paragraphs"][0]["qas"]], "OLP as SQuAD 2.0", report)

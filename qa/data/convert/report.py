@@ -1,6 +1,4 @@
-"""What a conversion did: counts of what it made, and every item it left out, with its place and the
-reason.
-"""
+"""Report of a conversion: counts of results, and every dropped item with its place and the reason."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -16,8 +14,7 @@ LOG_SUFFIX = ".dropped.tsv"
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """One item that was left out: file, row (a line number, or a path inside JSON), what it is, why, and what
-    was seen."""
+    """Dropped item: file, row (a line number, or a path inside JSON), what it is, reason, content."""
 
     file: Path
     row: str
@@ -28,21 +25,21 @@ class Dropped:
 
 @dataclass
 class Report:
-    """Counts of converted questions by kind, and the items left out."""
+    """Counts of converted questions by kind, and the dropped items."""
 
     converted: Counter[str] = field(default_factory=Counter)
     dropped: list[Dropped] = field(default_factory=list)
 
     def drop(self, file: Path, row: int | str, item: str, reason: str, detail: str = "") -> None:
-        """Note an item that is left out."""
+        """Record a dropped item."""
         self.dropped.append(Dropped(file, str(row), item, reason, detail))
 
     def dropped_by_reason(self) -> Counter[str]:
-        """How many items were left out for each reason."""
+        """Return the number of dropped items by reason."""
         return Counter(d.reason for d in self.dropped)
 
     def table(self, out: Path) -> str:
-        """Both counts as lines of text."""
+        """Return both counts as lines of text."""
         lines = []
         for title, counts in (
             (f"questions converted to {out}", self.converted),
@@ -57,13 +54,12 @@ class Report:
 
 
 def log_path(out: Path) -> Path:
-    """Where the items left out are listed."""
+    """Return the path of the list of dropped items."""
     return out.with_name(out.name + LOG_SUFFIX)
 
 
 def tsv(rows: list[tuple[object, ...]]) -> str:
-    """Rows as tab-separated lines; white space inside a cell becomes single spaces, so that a row stays a
-    line."""
+    """Return rows as tab-separated lines; white space inside a cell becomes single spaces."""
     return "".join("\t".join(" ".join(str(cell).split()) for cell in row) + "\n" for row in rows)
 
 

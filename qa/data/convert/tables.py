@@ -1,9 +1,9 @@
-"""Comma-separated tables as the SANTO annotation tool exports them: `# Name, Name` on top, `, ` between
-fields, texts quoted.
+"""Comma-separated tables of the SANTO annotation tool: `# Name, Name` on top, `, ` between fields, quoted
+texts.
 
-SANTO (Hartung et al. 2018) does not escape quotation marks inside a text: one closes the text only in front
-of a comma or the line's end. So Python's csv module cannot read it; escaped and doubled ones are read as one.
-A record is one line.
+SANTO (Hartung et al. 2018) does not escape quotation marks inside a text: one closes the text only before a
+comma or the line's end. So Python's csv module cannot read it. Escaped and doubled ones are read as one. A
+record is one line.
 """
 
 import re
@@ -29,11 +29,11 @@ class Row:
         return self.fields[column]
 
     def fault(self, message: str) -> SquadFormatError:
-        """An error that names this row."""
+        """Return an error that names this row."""
         return SquadFormatError(f"{self.file}: row {self.line}: {message}")
 
     def number(self, column: str) -> int:
-        """A field as a whole number, 0 or more."""
+        """Return a field as a whole number, 0 or more."""
         text = self.fields[column].strip()
         if not text.isdecimal():
             raise self.fault(f"{column} must be a whole number, got {text!r}")
@@ -93,7 +93,7 @@ def _read_lines(path: Path) -> list[str]:
 
 
 def _split(line: str) -> list[str] | None:
-    """The fields of a line; None where a quotation mark does not close."""
+    """Return the fields of a line; None where a quotation mark does not close."""
     fields = []
     place = 0
     while match := _FIELD.match(line, place):

@@ -60,12 +60,12 @@ class TriviaQAConfig:
 
 
 def words_of(text: str) -> list[tuple[str, int, int]]:
-    """(word in lower case, start, end) of every run of letters and digits."""
+    """Return (word in lower case, start, end) of every run of letters and digits."""
     return [(m[0].lower(), m.start(), m.end()) for m in _WORD.finditer(text)]
 
 
 def first_words(text: str, n: int) -> str:
-    """The text up to the end of its n-th word, words parted by white space."""
+    """Return the text up to the end of its n-th word, words parted by white space."""
     for i, match in enumerate(re.finditer(r"\S+", text), 1):
         if i == n:
             return text[: match.end()]
@@ -73,7 +73,7 @@ def first_words(text: str, n: int) -> str:
 
 
 def first_mention(aliases: Iterable[str], context: str, words: list[tuple[str, int, int]]) -> Place | None:
-    """Where the first alias stands in the context, whose words `words` are: (start, end) in characters, or
+    """Return (start, end) in characters of the first alias in the context, whose words are `words`; else
     None."""
     wanted: dict[str, set[tuple[str, ...]]] = {}
     for alias in aliases:
@@ -90,9 +90,7 @@ def first_mention(aliases: Iterable[str], context: str, words: list[tuple[str, i
 
 @cache
 def _names(folder: Path) -> dict[str, str]:
-    """Names of a folder's files as they are, by names without regard to case and to how accents are
-    composed.
-    """
+    """Map a folder's file names without case and composition of accents to the real names."""
     return {_plain(name): name for name in os.listdir(folder)} if folder.is_dir() else {}
 
 
@@ -101,8 +99,7 @@ def _plain(name: str) -> str:
 
 
 def find_evidence(folder: Path, name: str) -> Path | None:
-    """The evidence file of a name; the published names differ from the files' in case and accents here and
-    there."""
+    """Return the evidence file of a name; published names differ from the files' in case and accents."""
     path = folder / name
     if not path.is_file():
         path = path.with_name(_names(path.parent).get(_plain(path.name), path.name))
@@ -111,8 +108,7 @@ def find_evidence(folder: Path, name: str) -> Path | None:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A question and one of its documents. `row` is its place in the question file, `folder` wikipedia or
-    web."""
+    """Question and one of its documents; `row` is its place in the question file."""
 
     row: str
     id: str
@@ -123,8 +119,7 @@ class Pair:
 
 
 def read_pairs(path: Path, report: Report) -> Iterator[Pair]:
-    """Every pair of a question file. Raises SquadFormatError with file and row where a field is not as
-    published."""
+    """Yield every pair of a question file. SquadFormatError names file and row of an unexpected field."""
     root = read_json(path, "TriviaQA")
     if not isinstance(root, dict) or not isinstance(root.get("Data"), list) or not root["Data"]:
         raise SquadFormatError(
@@ -181,13 +176,13 @@ def _aliases(answer: dict[str, Any], path: Path, row: str) -> frozenset[str]:
 
 
 def read_context(config: TriviaQAConfig, folder: str, filename: str) -> str | None:
-    """The first words of a document, or None when there is no such file. Raises UnicodeDecodeError."""
+    """Return the first words of a document, None without such a file. Raises UnicodeDecodeError."""
     path = find_evidence(config.evidence / folder, filename)
     return None if path is None else first_words(path.read_bytes().decode("utf-8-sig"), config.max_words)
 
 
 def convert(config: TriviaQAConfig, report: Report) -> list[dict[str, Any]]:
-    """SQuAD articles, one for each document, with the questions it answers."""
+    """Return SQuAD articles, one for each document, with the questions it answers."""
     articles: dict[tuple[str, str], dict[str, Any]] = {}
     seen: set[str] = set()
     for pair in read_pairs(config.questions, report):
@@ -223,7 +218,7 @@ def convert(config: TriviaQAConfig, report: Report) -> list[dict[str, Any]]:
 
 
 def main(config: TriviaQAConfig) -> Report:
-    """Convert every pair, write the file and its log, and print what became of the pairs."""
+    """Convert every pair, write the file and its log, and print the counts."""
     report = Report()
     finish(config.out, convert(config, report), "TriviaQA as SQuAD 2.0", report)
     return report

@@ -1,7 +1,6 @@
-"""Cut the excerpt that ships with the project out of SQuAD 1.1 train and dev: whole paragraphs, many
-articles, fixed seed.
+"""Cut the excerpt that ships with the project from SQuAD 1.1: whole paragraphs, many articles, fixed seed.
 
-    python -m qa.data.excerpt.cut_excerpt --train train-v1.1.json --dev dev-v1.1.json --out qa/data
+python -m qa.data.excerpt.cut_excerpt --train train-v1.1.json --dev dev-v1.1.json --out qa/data
 """
 
 import gzip
@@ -30,7 +29,8 @@ class ExcerptConfig:
 
 
 def cut(source: Path, n_articles: int, n_questions: int, seed: int) -> dict[str, Any]:
-    """Whole paragraphs of `n_articles` articles, drawn in turn until `n_questions` questions are reached."""
+    """Return whole paragraphs of `n_articles` articles, drawn in turn until `n_questions` questions are
+    reached."""
     read_squad(source)  # refuses a faulty file with the place of the fault
     rng = random.Random(seed)
     articles = rng.sample(read_json(source)["data"], n_articles)

@@ -20,7 +20,7 @@ class LinearHead(nn.Module):
         self.output = nn.Linear(hidden_size, 2)
 
     def forward(self, states: Tensor, attention_mask: Tensor, token_type_ids: Tensor) -> Tensor:
-        """(B, T, H) -> (B, T, 2)."""
+        """Map (B, T, H) to (B, T, 2)."""
         return self.output(states)
 
 
@@ -40,7 +40,7 @@ class FeedForwardHead(nn.Module):
         self.skip_after = skip_after
 
     def forward(self, states: Tensor, attention_mask: Tensor, token_type_ids: Tensor) -> Tensor:
-        """(B, T, H) -> (B, T, 2)."""
+        """Map (B, T, H) to (B, T, 2)."""
         hidden = states
         for number, layer in enumerate(self.layers[:-1], start=1):
             hidden = self.activation(layer(hidden))  # (B, T, width)

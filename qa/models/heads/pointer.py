@@ -1,5 +1,4 @@
-"""The answer pointer in its boundary form (Wang and Jiang 2016, the Answer Pointer layer; Vinyals et al.
-2015)."""
+"""Answer pointer in its boundary form (Wang and Jiang 2016, Answer Pointer layer; Vinyals et al. 2015)."""
 
 import torch
 from torch import Tensor, nn
@@ -8,10 +7,10 @@ from qa.models.heads.segments import answer_tokens, mask_states
 
 
 class LSTMCell(nn.Module):
-    """One step of an LSTM (Hochreiter and Schmidhuber 1997; gates in torch's order: input, forget, candidate,
-    output).
+    """One step of an LSTM (Hochreiter and Schmidhuber 1997); gates in torch's order: input, forget,
+    candidate, output.
 
-    Made of two Linears, where torch's cell has bare matrices that quantization and pruning would pass over.
+    It consists of two Linears: quantization and pruning would pass over the bare matrices of torch's cell.
     """
 
     def __init__(self, input_size: int, width: int) -> None:
@@ -20,8 +19,8 @@ class LSTMCell(nn.Module):
         self.hidden_gates = nn.Linear(width, 4 * width, bias=False)
 
     def forward(self, inputs: Tensor, state: tuple[Tensor, Tensor] | None) -> tuple[Tensor, Tensor]:
-        """Inputs (B, 1, input size) and hidden and cell state (B, 1, L), None for zeros -> the next two (B,
-        1, L)."""
+        """Map inputs (B, 1, input size) and hidden and cell state (B, 1, L), None for zeros, to the next two
+        states."""
         gates = self.input_gates(inputs)  # (B, 1, 4 L)
         if state is not None:
             gates = gates + self.hidden_gates(state[0])
@@ -59,7 +58,7 @@ class PointerHead(nn.Module):
         self.output = nn.Linear(width, 1)  # v, c
 
     def forward(self, states: Tensor, attention_mask: Tensor, token_type_ids: Tensor) -> Tensor:
-        """(B, T, H) -> (B, T, 2)."""
+        """Map (B, T, H) to (B, T, 2)."""
         tokens = self.token(states)  # (B, T, L)
         first = self.cell(states[:, :1], None)
         start = self._scores(tokens, first)
@@ -72,5 +71,5 @@ class PointerHead(nn.Module):
         return mask_states(torch.cat([start, end], dim=-1), attention_mask.to(states.dtype))
 
     def _scores(self, tokens: Tensor, state: tuple[Tensor, Tensor]) -> Tensor:
-        """Tokens (B, T, L) and hidden state (B, 1, L) -> (B, T, 1)."""
+        """Map tokens (B, T, L) and hidden state (B, 1, L) to (B, T, 1)."""
         return self.output((tokens + self.query(state[0])).tanh())

@@ -25,19 +25,18 @@ POOL = 4
 
 
 class ClsQuestion(nn.Module):
-    """The question is the state of [CLS]."""
+    """Question vector: the state of [CLS]."""
 
     def forward(self, states: Tensor, attention_mask: Tensor, token_type_ids: Tensor) -> Tensor:
-        """(B, T, H) -> (B, 1, H)."""
+        """Map (B, T, H) to (B, 1, H)."""
         return states[:, :1]
 
 
 class MaxPoolQuestion(nn.Module):
-    """The question is the largest value of each dimension over its tokens, without [CLS] and [SEP]; 0 without
-    any token."""
+    """Question vector: the largest value of each dimension over the question's tokens; 0 without tokens."""
 
     def forward(self, states: Tensor, attention_mask: Tensor, token_type_ids: Tensor) -> Tensor:
-        """(B, T, H) -> (B, 1, H)."""
+        """Map (B, T, H) to (B, 1, H)."""
         tokens = question_tokens(states, attention_mask, token_type_ids)
         return pool(states, tokens) * tokens.amax(dim=1)[:, None, None]
 
@@ -45,8 +44,8 @@ class MaxPoolQuestion(nn.Module):
 class Convolution(nn.Module):
     """1-D convolution over tokens, H channels to H, as a Linear over the `kernel` tokens of each window.
 
-    So it is quantized and pruned like any other Linear. Outside are zeros, (kernel - 1) // 2 on the left and
-    kernel // 2 on the right: the report's two and two for five tokens.
+    As a Linear it is quantized and pruned like any other. Outside are zeros, (kernel - 1) // 2 on the left
+    and kernel // 2 on the right: the report's two and two for five tokens.
     """
 
     def __init__(self, hidden_size: int, kernel: int) -> None:
@@ -55,7 +54,7 @@ class Convolution(nn.Module):
         self.linear = nn.Linear(kernel * hidden_size, hidden_size)
 
     def forward(self, states: Tensor) -> Tensor:
-        """(B, T, H) -> (B, T, H)."""
+        """Map (B, T, H) to (B, T, H)."""
         return self.linear(torch.cat([shifted(states, offset) for offset in self.offsets], dim=-1))
 
 
@@ -72,17 +71,17 @@ class Highway(nn.Module):
         nn.init.constant_(self.gate.bias, -2.0)
 
     def forward(self, inputs: Tensor) -> Tensor:
-        """(B, 1, H) -> (B, 1, H)."""
+        """Map (B, 1, H) to (B, 1, H)."""
         gate = self.gate(inputs).sigmoid()
         return gate * self.transform(inputs).relu() + (1 - gate) * inputs
 
 
 class ConvolutionQuestion(nn.Module):
-    """The question is Highway(max over tokens of ReLU(convolution, kernel 5)).
+    """Question vector: Highway(max over tokens of ReLU(convolution, kernel 5)).
 
-    The convolution sees [CLS], question and first [SEP], all else as zeros, as in the report. That gives
-    kernel and padding and then a highway, but not how the tokens become one vector; the maximum over them
-    after a ReLU is what the encoder does that it follows (Kim et al. 2015, with ReLU for tanh as in the
+    The convolution sees [CLS], question and first [SEP], zeros elsewhere, as in the report. The report gives
+    kernel and padding and then a highway, but not how the tokens become one vector. The maximum over them
+    after a ReLU is taken from the encoder that it follows (Kim et al. 2015, with ReLU for tanh as in the
     report's second version).
     """
 
@@ -94,7 +93,7 @@ class ConvolutionQuestion(nn.Module):
         self.highway = Highway(hidden_size)
 
     def forward(self, states: Tensor, attention_mask: Tensor, token_type_ids: Tensor) -> Tensor:
-        """(B, T, H) -> (B, 1, H)."""
+        """Map (B, T, H) to (B, 1, H)."""
         question, tokens = cut_question(states, attention_mask, token_type_ids)
         return self.highway(
             pool(self.convolution(question), tokens).relu()
@@ -102,13 +101,13 @@ class ConvolutionQuestion(nn.Module):
 
 
 class MultiConvolutionQuestion(nn.Module):
-    """The question is four convolutions, kernels 2 to 5, each ReLU, maximum over tokens, maximum of every 4
+    """Question vector: four convolutions, kernels 2 to 5, ReLU, maximum over tokens and over every 4
     channels; joined.
 
     The report gives the kernels, ReLU, "1 filter per region" and a 4-max pool of stride 4 before a
-    concatenation as wide as H. Its pool is read as one over channels, for four kernels of H channels each
-    then give H / 4 and together H; one filter of a single channel would not. With `highway` a highway
-    follows, as in the report's best row.
+    concatenation as wide as H. The pool is read as one over channels: four kernels of H channels each then
+    give H / 4, together H; one filter of a single channel would not. With `highway` a highway follows, as in
+    the report's best row.
     """
 
     truncates_question = True
@@ -124,7 +123,7 @@ class MultiConvolutionQuestion(nn.Module):
         self.highway = Highway(hidden_size) if highway else nn.Identity()
 
     def forward(self, states: Tensor, attention_mask: Tensor, token_type_ids: Tensor) -> Tensor:
-        """(B, T, H) -> (B, 1, H)."""
+        """Map (B, T, H) to (B, 1, H)."""
         question, tokens = cut_question(states, attention_mask, token_type_ids)
         pooled = [
             pool(convolution(question), tokens).relu() for convolution in self.convolutions
@@ -134,8 +133,7 @@ class MultiConvolutionQuestion(nn.Module):
 
 
 class QuestionSkipHead(nn.Module):
-    """W (x * q + x) + b: the question multiplied into each token, the token added back, then one Linear
-    (section 3.2)."""
+    """W (x * q + x) + b: the question times each token, plus the token, then one Linear (section 3.2)."""
 
     def __init__(self, hidden_size: int, question: nn.Module) -> None:
         super().__init__()
@@ -143,7 +141,7 @@ class QuestionSkipHead(nn.Module):
         self.output = nn.Linear(hidden_size, 2)
 
     def forward(self, states: Tensor, attention_mask: Tensor, token_type_ids: Tensor) -> Tensor:
-        """(B, T, H) -> (B, T, 2)."""
+        """Map (B, T, H) to (B, T, 2)."""
         question = self.question(states, attention_mask, token_type_ids)  # (B, 1, H)
         return self.output(states * question + states)
 
@@ -165,20 +163,20 @@ class ConcatHead(nn.Module):
         self.output = nn.Linear(hidden_size, 2)
 
     def forward(self, states: Tensor, attention_mask: Tensor, token_type_ids: Tensor) -> Tensor:
-        """(B, T, H) -> (B, T, 2)."""
+        """Map (B, T, H) to (B, T, 2)."""
         question = self.question(states, attention_mask, token_type_ids)  # (B, 1, H)
         joined = (self.from_token(states) + self.from_question(question)).relu()  # (B, T, H)
         return self.output(self.middle(joined).relu())
 
 
 def cut_question(states: Tensor, attention_mask: Tensor, token_type_ids: Tensor) -> tuple[Tensor, Tensor]:
-    """The first segment's states (B, up to 66, H), zeros elsewhere, and its mask (B, up to 66)."""
+    """Return the states of the first segment (B, up to 66, H), zeros elsewhere, and its mask."""
     mask = first_segment(states, attention_mask, token_type_ids)[:, :FIRST_SEGMENT_TOKENS]
     return states[:, :FIRST_SEGMENT_TOKENS] * mask[..., None], mask
 
 
 def pool(states: Tensor, mask: Tensor) -> Tensor:
-    """(B, T, H) -> (B, 1, H): the largest value of each dimension where `mask` (B, T) is 1."""
+    """Map (B, T, H) to (B, 1, H): the largest value of each dimension where `mask` (B, T) is 1."""
     return mask_states(states, mask).amax(dim=1, keepdim=True)
 
 

@@ -1,9 +1,9 @@
-"""Which tokens of a window belong to what, from its attention mask and token types alone.
+"""Masks of a window's parts, from its attention mask and token types only.
 
 A window is [CLS] question [SEP] passage [SEP] padding; token types are 0 up to the first [SEP] and 1 up to
-the second. Masks are (B, T), 1 or 0 in the states' dtype, and made by multiplying shifted copies: operators
-that every runtime has, at any length. No token id is looked at. RoBERTa's windows have two separators in the
-middle, both of type 0, so there the first counts as the last of a question's own tokens.
+the second. Masks are (B, T), 1 or 0 in the states' dtype. They are products of shifted copies: every runtime
+has these operators, at any length. No token id is read. RoBERTa's windows have two separators in the middle,
+both of type 0, so the first counts as the last of a question's own tokens.
 """
 
 from torch import Tensor
@@ -18,9 +18,8 @@ FIRST_SEGMENT_TOKENS = LONGEST_QUESTION + 2  # with [CLS] and [SEP]
 
 
 def shifted(values: Tensor, offset: int) -> Tensor:
-    """(B, T, ...) whose token t is token t + offset of `values`; zeros come in from outside. |offset| <=
-    T.
-    """
+    """Return (B, T, ...) whose token t is token t + offset of `values`, with zeros from outside; |offset| <=
+    T."""
     others = (0, 0) * (values.ndim - 2)
     if offset >= 0:
         return functional.pad(values[:, offset:], (*others, 0, offset))
@@ -28,20 +27,21 @@ def shifted(values: Tensor, offset: int) -> Tensor:
 
 
 def first_segment(states: Tensor, attention_mask: Tensor, token_type_ids: Tensor) -> Tensor:
-    """[CLS], the question and the first [SEP]."""
+    """Return the mask of [CLS], the question and the first [SEP]."""
     return attention_mask.to(states.dtype) * (1 - token_type_ids.to(states.dtype))
 
 
 def question_tokens(states: Tensor, attention_mask: Tensor, token_type_ids: Tensor) -> Tensor:
-    """The question's own tokens: those of the first segment with a neighbour on either side, so neither [CLS]
-    nor [SEP]."""
+    """Return the mask of the question's own tokens: the first segment without its ends, [CLS] and [SEP]."""
     segment = first_segment(states, attention_mask, token_type_ids)
     return segment * shifted(segment, -1) * shifted(segment, 1)
 
 
 def answer_tokens(states: Tensor, attention_mask: Tensor, token_type_ids: Tensor) -> Tensor:
-    """Where an answer may stand: the passage without its [SEP], and [CLS] for "no answer". The losses see the
-    same tokens."""
+    """Return the mask of possible answers: the passage without its [SEP], and [CLS] for "no answer".
+
+    The losses see the same tokens.
+    """
     passage = attention_mask.to(states.dtype) * token_type_ids.to(states.dtype)
     ones = passage * 0 + 1
     cls = ones - shifted(ones, -1)  # 1 at the first token alone
@@ -49,5 +49,5 @@ def answer_tokens(states: Tensor, attention_mask: Tensor, token_type_ids: Tensor
 
 
 def mask_states(values: Tensor, mask: Tensor) -> Tensor:
-    """(B, T, C) with MASKED added where `mask` (B, T) is 0."""
+    """Return (B, T, C) with MASKED added where `mask` (B, T) is 0."""
     return values + (1 - mask[..., None]) * MASKED

@@ -1,17 +1,17 @@
-"""BiDAF (Seo et al. 2017): bidirectional LSTMs, and attention between passage and question that flows both
-ways.
+"""BiDAF (Seo et al. 2017): bidirectional LSTMs, and attention between passage and question in both
+directions.
 
-A small student that a BERT can teach: it reads the teacher's tokens, so their logits can be compared. The
-question ([CLS], question, [SEP]) is looked for in the first 66 positions of a window. The passage's tokens
-are moved up behind [CLS], which stands for "no answer", so that its LSTMs read it as one text; the states go
-back to their places in the window.
+It is a small student for a BERT: it reads the teacher's tokens, so their logits can be compared. The question
+([CLS], question, [SEP]) is read from the first 66 positions of a window. The passage's tokens are moved up
+behind [CLS], which stands for "no answer", so that its LSTMs read one text. The states go back to their
+places in the window.
 
 Letters: B batch, T tokens of a window, Q its first 66, D width of an LSTM's one direction.
 
 Departures: WordPiece tokens instead of words, with the teacher's embeddings (trained on) instead of GloVe;
 [CLS] in front of the passage, and [CLS] and [SEP] around the question; one bias for each gate where torch's
-LSTM has two. A character vector's 8 values are those of the paper's published code; the end is predicted as
-the paper says, which that code does not do.
+LSTM has two. A character vector's 8 values are those of the paper's published code. The end is predicted as
+in the paper, which that code does not do.
 """
 
 import torch
@@ -40,16 +40,16 @@ class BiDAFConfig(PretrainedConfig):
 
     @property
     def hidden_size(self) -> int:
-        """What the output layer reads: G, M and M2."""
+        """Width of the output layer's input: G, M and M2."""
         return 12 * self.width
 
 
 class BiLSTM(nn.Module):
-    """A bidirectional LSTM that reads padding, which stands behind the tokens, as if it were not there.
+    """Bidirectional LSTM that ignores padding, which is behind the tokens.
 
-    torch's LSTM has no mask: backwards it would come to the last token with what it made of padding. Here a
-    token has one more input, 1, whose weights are the gates' biases, and padding has zeros alone. Without any
-    other bias an LSTM in its initial state (0, 0) makes 0 of zeros and stays in it.
+    torch's LSTM has no mask: backwards it would reach the last token with a state made from padding. Here a
+    token has one more input, 1, whose weights are the gates' biases, and padding has zeros only. Without any
+    other bias an LSTM in its initial state (0, 0) maps zeros to 0 and stays in it.
     """
 
     def __init__(self, input_size: int, width: int, dropout: float) -> None:
@@ -58,15 +58,14 @@ class BiLSTM(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, states: Tensor, mask: Tensor) -> Tensor:
-        """States (B, T, input size), mask (B, T) with zeros only at the end -> (B, T, 2 D); of padding it
-        means nothing."""
+        """Map states (B, T, input size) and mask (B, T), zeros only at the end, to (B, T, 2 D); padding is
+        undefined."""
         tokens = mask[..., None]
         return self.lstm(torch.cat([self.dropout(states) * tokens, tokens], dim=-1))[0]
 
 
 class AttentionFlow(TrilinearScores):
-    """Each token of the passage beside what it finds in the question, and what of the passage the question
-    asks for.
+    """Attention from passage to question and back.
 
     Section 2, layer 4, with h the passage, u the question and S[i, j] = w . [h_i, u_j, h_i * u_j]:
 
@@ -76,7 +75,7 @@ class AttentionFlow(TrilinearScores):
     def forward(
         self, passage: Tensor, question: Tensor, passage_mask: Tensor, question_mask: Tensor
     ) -> Tensor:
-        """Passage (B, T, 2 D), question (B, Q, 2 D), their masks (B, T) and (B, Q) -> (B, T, 8 D)."""
+        """Map passage (B, T, 2 D), question (B, Q, 2 D), their masks (B, T) and (B, Q) to (B, T, 8 D)."""
         scores = self.scores(passage, question) + (1 - question_mask[:, None, :]) * MASKED  # (B, T, Q)
         to_question = scores.softmax(dim=-1) @ question  # (B, T, 2 D)
         asked = (scores.amax(dim=-1) + (1 - passage_mask) * MASKED).softmax(dim=-1)  # (B, T)
@@ -85,11 +84,10 @@ class AttentionFlow(TrilinearScores):
 
 
 def passage_order(attention_mask: Tensor, token_type_ids: Tensor, positions: Tensor) -> tuple[Tensor, Tensor]:
-    """Where [CLS] and the passage's tokens stand in the window, one after the other, and the way back; (B, T)
-    each.
+    """Return the positions of [CLS] and the passage's tokens in the window, and the way back; (B, T) each.
 
-    The passage moves up by question and [SEP]. What is behind it points at what is behind it in the window;
-    what is before it leads back to [CLS].
+    The passage moves up by question and [SEP]. Positions behind it point behind it in the window; positions
+    before it lead back to [CLS].
     """
     moved = ((attention_mask * (1 - token_type_ids)).sum(dim=1, keepdim=True) - 1).clamp(min=0)  # (B, 1)
     there = torch.minimum((positions + moved) * positions.clamp(max=1), positions[:, -1:])
@@ -97,7 +95,7 @@ def passage_order(attention_mask: Tensor, token_type_ids: Tensor, positions: Ten
 
 
 def reordered(states: Tensor, order: Tensor) -> Tensor:
-    """States (B, T, ...) -> the same in another order of tokens, (B, T) indices."""
+    """Map states (B, T, ...) to another order of tokens, (B, T) indices."""
     return states.gather(1, order[..., None].expand(-1, -1, states.shape[2]))
 
 
@@ -116,8 +114,7 @@ class BiDAF(StandaloneModel):
     def forward(
         self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor, position_ids: Tensor
     ) -> BaseModelOutput:
-        """(B, T) each -> G, M and M2 side by side, (B, T, 12 D), at the window's tokens; 0 where no answer
-        may stand."""
+        """Map (B, T) each to G, M and M2 side by side, (B, T, 12 D); 0 where no answer is possible."""
         states = self.embedding(input_ids)  # (B, T, 2 D)
         window_mask = answer_tokens(states, attention_mask, token_type_ids)[..., None]  # (B, T, 1)
         there, back = passage_order(attention_mask, token_type_ids, position_ids)
@@ -144,7 +141,7 @@ class BiDAFOutput(nn.Module):
         self.dropout = nn.Dropout(config.dropout)
 
     def forward(self, states: Tensor, attention_mask: Tensor, token_type_ids: Tensor) -> Tensor:
-        """(B, T, 12 D) -> (B, T, 2)."""
+        """Map (B, T, 12 D) to (B, T, 2)."""
         flow, model, end = self.dropout(states).split(self.sizes, dim=-1)
         return torch.cat(
             [self.start(torch.cat([flow, model], -1)), self.end(torch.cat([flow, end], -1))], dim=-1

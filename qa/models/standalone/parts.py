@@ -1,12 +1,11 @@
-"""What whole models share: tokens embedded by word and characters, scores of passage against question, a
-teacher's words.
+"""Shared parts of standalone models: token embedding by word and characters, scores of passage and question.
 
-They read the teacher's tokens, so their logits can be compared. Question and passage share one window and are
-told apart by masks. Characters come from a constant table by token id, so that the model's inputs stay those
-of every other one.
+The models read the teacher's tokens, so their logits can be compared. Question and passage share one window
+and are told apart by masks. Characters come from a constant table by token id, so the model's inputs stay
+those of every other one.
 
-Letters: B batch, T tokens of a window, Q those among which the question is looked for, E word size, C
-characters of a token, D width.
+Letters: B batch, T tokens of a window, Q tokens that may hold the question, E word size, C characters of a
+token, D width.
 """
 
 from collections import Counter
@@ -28,11 +27,11 @@ EXACT = 127
 
 
 def character_table(tokenizer: Tokenizer, n_tokens: int, word_length: int, n_characters: int) -> Tensor:
-    """(n_tokens, word_length + 1) floats: ids of each token's first characters, 0 where it has none, and
-    EXACT at the end.
+    """Return (n_tokens, word_length + 1) floats: ids of each token's first characters, 0 for none; EXACT at
+    the end.
 
-    The characters that occur in the most tokens get an id of their own, less than `n_characters` (at most
-    127); others share one.
+    The characters of the most tokens get an id each, less than `n_characters` (at most 127); others share
+    one.
     """
     tokens = [token.removeprefix("##") for token in vocabulary(tokenizer)]
     counts = Counter(character for token in tokens for character in set(token))
@@ -47,8 +46,7 @@ def character_table(tokenizer: Tokenizer, n_tokens: int, word_length: int, n_cha
 
 
 class TokenEmbedding(nn.Module):
-    """A token as its projected word vector and the maximum over its characters' convolution, through two
-    highway layers."""
+    """Word vector and maximum over the characters' convolution of a token, through two highways."""
 
     KERNEL = 5
 
@@ -64,7 +62,7 @@ class TokenEmbedding(nn.Module):
         self.register_buffer("table", torch.zeros(config.vocab_size, config.word_length + 1))
 
     def forward(self, input_ids: Tensor) -> Tensor:
-        """(B, T) -> (B, T, 2 D)."""
+        """Map (B, T) to (B, T, 2 D)."""
         ids = functional.embedding(input_ids, self.get_buffer("table"))[..., :-1].float()
         characters = self.dropout(self.characters((ids + 0.5).int()))  # (B, T, C, character size)
         n_windows = characters.shape[2] - self.KERNEL + 1
@@ -75,8 +73,7 @@ class TokenEmbedding(nn.Module):
 
 
 class TrilinearScores(nn.Module):
-    """S[i, j] = w . [c_i, q_j, c_i * q_j], how well token i of the context suits token j of the question (Seo
-    et al. 2017)."""
+    """S[i, j] = w . [c_i, q_j, c_i * q_j]: score of a context and a question token (Seo et al. 2017)."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
@@ -85,13 +82,13 @@ class TrilinearScores(nn.Module):
         self.product = nn.Parameter(torch.empty(width).uniform_(-(width**-0.5), width**-0.5))
 
     def scores(self, context: Tensor, question: Tensor) -> Tensor:
-        """Context (B, T, D), question (B, Q, D) -> (B, T, Q), without joining every pair's vectors."""
+        """Map context (B, T, D) and question (B, Q, D) to (B, T, Q), without joining every pair's vectors."""
         products = (context * self.product) @ question.transpose(1, 2)
         return products + self.context(context) + self.question(question).transpose(1, 2)
 
 
 class StandaloneModel(nn.Module):
-    """All but the output layer of a whole model; called as transformers' encoders are, with the plain padding
+    """All but the output layer of a standalone model; called like transformers' encoders, with the plain
     mask."""
 
     truncates_question = True
@@ -102,22 +99,22 @@ class StandaloneModel(nn.Module):
 
     @property
     def dtype(self) -> torch.dtype:
-        """The type of its states."""
+        """Type of its states."""
         return self.embedding.word.weight.dtype
 
     def set_attn_implementation(self, name: str) -> None:
-        """Nothing to choose: its attention is made of plain operators."""
+        """Do nothing: its attention consists of plain operators."""
 
     def get_input_embeddings(self) -> nn.Module:
-        """The word table."""
+        """Return the word embedding table."""
         return self.embedding.words
 
     def set_input_embeddings(self, table: nn.Module) -> None:
-        """Put another word table in its place."""
+        """Replace the word embedding table."""
         self.embedding.register_module("words", table)
 
     def init_from_teacher(self, words: Tensor, tokenizer: Tokenizer) -> None:
-        """Take over a teacher's word vectors (V, E), and the characters of its tokens."""
+        """Copy a teacher's word vectors (V, E), and set the characters of its tokens."""
         table = self.embedding.get_buffer("table")
         with torch.no_grad():
             self.embedding.words.weight.copy_(words)

@@ -1,9 +1,8 @@
-"""QANet (Yu et al. 2018): convolutions and self-attention, no recurrence; a small student that a BERT can
-teach.
+"""QANet (Yu et al. 2018): convolutions and self-attention, no recurrence.
 
-It reads the teacher's tokens, so their logits can be compared. Question and passage share one window and are
-told apart by masks: the question is looked for in the first 66 positions, the passage (with [CLS], which
-stands for "no answer") in all of them.
+It is a small student for a BERT: it reads the teacher's tokens, so their logits can be compared. Question and
+passage share one window and are told apart by masks. The question is read from the first 66 positions, the
+passage (with [CLS], which stands for "no answer") from all of them.
 
 Letters: B batch, T tokens of a window, Q its first 66, D width.
 
@@ -43,12 +42,12 @@ class QANetConfig(PretrainedConfig):
 
     @property
     def hidden_size(self) -> int:
-        """What the output layer reads: three passes of the model encoder."""
+        """Width of the output layer's input: three passes of the model encoder."""
         return 3 * self.width
 
 
 def position_table(length: int, width: int) -> Tensor:
-    """(length, width): sines in the first half, cosines in the second (Vaswani et al. 2017, section 3.5)."""
+    """Return (length, width): sines, then cosines (Vaswani et al. 2017, section 3.5)."""
     rates = torch.exp(torch.arange(width // 2) * (-math.log(10000) / max(1, width // 2 - 1)))
     angles = torch.arange(length)[:, None] * rates
     return torch.cat([angles.sin(), angles.cos()], dim=1)
@@ -62,13 +61,13 @@ class Embedding(TokenEmbedding):
         self.resize = nn.Linear(2 * config.width, config.width, bias=False)
 
     def forward(self, input_ids: Tensor) -> Tensor:
-        """(B, T) -> (B, T, D)."""
+        """Map (B, T) to (B, T, D)."""
         return self.resize(super().forward(input_ids))
 
 
 class SeparableConvolution(nn.Module):
-    """Depthwise separable convolution over tokens (Chollet 2017): each channel by itself, then all channels
-    of one token."""
+    """Depthwise separable convolution over tokens (Chollet 2017): per channel, then across a token's
+    channels."""
 
     def __init__(self, width: int, kernel: int) -> None:
         super().__init__()
@@ -76,7 +75,7 @@ class SeparableConvolution(nn.Module):
         self.pointwise = nn.Linear(width, width)
 
     def forward(self, states: Tensor) -> Tensor:
-        """(B, T, D) -> (B, T, D)."""
+        """Map (B, T, D) to (B, T, D)."""
         return self.pointwise(self.depthwise(states.transpose(1, 2)).transpose(1, 2)).relu()
 
 
@@ -89,7 +88,7 @@ class SelfAttention(nn.Module):
         self.query, self.key, self.value, self.output = (nn.Linear(width, width) for _ in range(4))
 
     def forward(self, states: Tensor, mask: Tensor) -> Tensor:
-        """States (B, T, D), mask (B, T) of the tokens that may be looked at -> (B, T, D)."""
+        """Map states (B, T, D) and the mask (B, T) of visible tokens to (B, T, D)."""
         query, key, value = (
             layer(states).unflatten(-1, (self.n_heads, -1)).transpose(1, 2)
             for layer in (self.query, self.key, self.value)
@@ -99,8 +98,7 @@ class SelfAttention(nn.Module):
 
 
 class Block(nn.Module):
-    """An encoder block: positions, convolutions, self-attention, feed-forward; each after a LayerNorm and
-    with a residual."""
+    """Encoder block: positions, convolutions, self-attention, feed-forward, with LayerNorms and residuals."""
 
     def __init__(self, config: QANetConfig, n_convolutions: int, kernel: int) -> None:
         super().__init__()
@@ -113,7 +111,7 @@ class Block(nn.Module):
         self.dropout = nn.Dropout(config.dropout)
 
     def forward(self, states: Tensor, mask: Tensor, positions: Tensor) -> Tensor:
-        """States (B, T, D), mask (B, T), positions (1, T, D) -> (B, T, D)."""
+        """Map states (B, T, D), mask (B, T), positions (1, T, D) to (B, T, D)."""
         states = states + positions
         for norm, convolution in zip(self.norms, self.convolutions, strict=False):
             states = states + self.dropout(convolution(norm(states) * mask[..., None]))
@@ -122,8 +120,7 @@ class Block(nn.Module):
 
 
 class ContextQueryAttention(TrilinearScores):
-    """What each token of the context finds in the question, and through it in the context (section 2.2; Seo
-    et al. 2017).
+    """Attention from context to question, and through it back to the context (section 2.2; Seo et al. 2017).
 
     S[i, j] = w . [c_i, q_j, c_i * q_j], with P its rows' softmax over the question and R its columns' over
     the context:
@@ -134,7 +131,7 @@ class ContextQueryAttention(TrilinearScores):
     def forward(
         self, context: Tensor, question: Tensor, context_mask: Tensor, question_mask: Tensor
     ) -> Tensor:
-        """Context (B, T, D), question (B, Q, D), their masks (B, T) and (B, Q) -> (B, T, 4 D)."""
+        """Map context (B, T, D), question (B, Q, D), their masks (B, T) and (B, Q) to (B, T, 4 D)."""
         scores = self.scores(context, question)  # (B, T, Q)
         rows = (scores + (1 - question_mask[:, None, :]) * MASKED).softmax(dim=-1)
         columns = (scores.transpose(1, 2) + (1 - context_mask[:, None, :]) * MASKED).softmax(
@@ -146,7 +143,7 @@ class ContextQueryAttention(TrilinearScores):
 
 
 class QANet(StandaloneModel):
-    """All but the output layer; called as transformers' encoders are, with the plain padding mask."""
+    """All but the output layer; called like transformers' encoders, with the plain mask."""
 
     def __init__(self, config: QANetConfig) -> None:
         super().__init__(Embedding(config))
@@ -161,7 +158,7 @@ class QANet(StandaloneModel):
     def forward(
         self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor, position_ids: Tensor
     ) -> BaseModelOutput:
-        """(B, T) each -> the states of three passes side by side, (B, T, 3 D)."""
+        """Map (B, T) each to the states of three passes side by side, (B, T, 3 D)."""
         states = self.embedding(input_ids)  # (B, T, D)
         positions = functional.embedding(position_ids, self.get_buffer("positions"))  # (1, T, D)
         passage_mask = answer_tokens(states, attention_mask, token_type_ids)  # (B, T)
@@ -189,7 +186,7 @@ class QANetOutput(nn.Module):
         self.end = nn.Linear(2 * config.width, 1)
 
     def forward(self, states: Tensor, attention_mask: Tensor, token_type_ids: Tensor) -> Tensor:
-        """(B, T, 3 D) -> (B, T, 2)."""
+        """Map (B, T, 3 D) to (B, T, 2)."""
         first, second, third = states.chunk(3, dim=-1)
         start = self.start(torch.cat([first, second], dim=-1))
         end = self.end(torch.cat([first, third], dim=-1))

@@ -200,7 +200,7 @@ def test_a_gradient_that_is_not_finite_ends_the_run_before_it_is_learnt(make_bun
         options = TrainingOptions(1e-3, 4, 2, precision="fp32", optimizer=optimizer)
         with pytest.raises(
             OptionError,
-            match=r"t: at step 0 the loss is \d.* and its gradient nan long; lower --learning-rate",
+            match=r"t: step 0: loss \d.*, gradient norm nan; lower --learning-rate",
         ):
             Trainer(model, windows, infinite_gradient, options, tmp_path / optimizer, "t").train()
     assert all(p.isfinite().all() for p in model.parameters())

@@ -100,11 +100,11 @@ def command(tmp_path, monkeypatch, capsys):
         (["distill.run", "--recipe", "thesis-9"], "unknown recipe 'thesis-9'"),
         (
             ["distill.run", "--teacher-head", "linear"],
-            "--teacher-head is of a new teacher: give --teacher-encoder too",
+            "--teacher-head needs --teacher-encoder",
         ),
         (
             ["distill.run", "--teacher", "m", "--teacher-encoder", "e"],
-            "--teacher-encoder must be left out when --teacher is",
+            "--teacher-encoder cannot be combined with --teacher",
         ),
         (
             ["distill.run", *NEW, "--teacher-head", "deep"],
@@ -116,11 +116,11 @@ def command(tmp_path, monkeypatch, capsys):
         (["distill.run", "--student-layers", "0"], "--student-layers must be at least 1, got 0"),
         (
             ["distill.run", "--student-layers", "2", "--target-mb", "9"],
-            "--student-layers must be left out when --keep-... or",
+            "--student-layers cannot be combined with --keep-... or",
         ),
         (
             ["distill.run", "--target-mb", "9", "--keep-ffn", "0.5"],
-            "--keep-ffn must be left out when a target is given, got 0.5",
+            "--keep-ffn cannot be combined with --target-mb or",
         ),
         (["distill.run", "--target-ms", "9"], "--target-ms must be given together with --times FILE"),
         (

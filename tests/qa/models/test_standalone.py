@@ -1,4 +1,4 @@
-"""Every whole model: characters by token, what it may see, that it learns, and its way through the stages."""
+"""Every standalone model: characters by token, what it may see, that it learns, and its way through the stages."""
 
 import numpy as np
 import pytest
@@ -179,7 +179,7 @@ def test_what_it_cannot_do_is_said(make_bundle, make_whole, make_whole_bundle, s
         DistillConfig(student_encoder=name, student_head="linear")
     with pytest.raises(
         OptionError,
-        match=f"{name} is a whole model with an output layer of its own; it takes no head 'linear'",
+        match=f"{name} is a standalone model with its own output layer; it takes no head 'linear'",
     ):
         QAModel(Encoder(encoder_type(name).config_class()), "linear")
     with pytest.raises(OptionError, match=f"unknown head '{name}'"):

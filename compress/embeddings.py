@@ -27,8 +27,8 @@ class EmbeddingsConfig:
     embeddings: str = "pq3"
     """pq3 or pq4: a byte for each 3 or 4 values of a word vector."""
     data: str = EMBEDDED
-    """Text whose tokens are counted, so that frequent ones are stored more exactly: SQuAD JSON file, or embedded,
-    squad, squad_v2."""
+    """Text whose tokens are counted, so that frequent ones are stored more exactly: a SQuAD JSON file, or
+    embedded, squad, squad_v2."""
 
     def __post_init__(self) -> None:
         check_option(

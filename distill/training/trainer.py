@@ -40,7 +40,8 @@ from qa.text.features import Window
 # (model, tensors of a batch, indices of its windows) -> the terms of the loss by name; "loss" is what is
 # minimized.
 LossFunction = Callable[[nn.Module, dict[str, Tensor], np.ndarray], dict[str, Tensor]]
-# Called with the numbers of finished and of all steps: before the first step, fresh or resumed, and after each.
+# Called with the numbers of finished and of all steps, before the first step (fresh or resumed)
+# and after each.
 AfterStep = Callable[[int, int], None]
 
 

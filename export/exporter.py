@@ -62,7 +62,7 @@ class Exporter:
     def __init__(self, config: ExportConfig) -> None:
         """Open the parent; nothing is written yet."""
         self.config = config
-        self.precision = config.precision
+        self.precision = config.quantize
         self.source = config.model or newest_student()
         if config.model is None:
             print(f"exporting {self.source}", file=sys.stderr)

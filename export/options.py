@@ -11,11 +11,11 @@ from tyro.conf import arg
 
 from qa.base.cli import check_option
 from qa.base.errors import OptionError
-from qa.formats.precision import INTEGER_BITS, OF_FLAG, TABLE_FORMS
+from qa.formats.precision import INTEGER_BITS, PRECISIONS, TABLE_FORMS
 
-NOT_IN_ONNX = ", ".join(flag for flag, precision in OF_FLAG.items() if "onnx" not in precision.meaning)
+NOT_IN_ONNX = ", ".join(name for name, precision in PRECISIONS.items() if "onnx" not in precision.meaning)
 QUANTIZE_HELP = f"""Precision of the file:
-{"; ".join(f"{flag}, {p.in_words}" for flag, p in OF_FLAG.items())}.
+{"; ".join(f"{name}, {p.in_words}" for name, p in PRECISIONS.items())}.
 Not in ONNX:
 {NOT_IN_ONNX}."""
 EMBEDDINGS_HELP = f"""Form of the word embeddings in {" and ".join(INTEGER_BITS)}:
@@ -33,7 +33,7 @@ class ExportConfig:
     out: Path | None = None
     """Bundle to create; by default beside the model, for a shipped model in runs, named after runtime and
     precision."""
-    quantize: Annotated[str, arg(help=QUANTIZE_HELP)] = "none"
+    quantize: Annotated[str, arg(help=QUANTIZE_HELP)] = "fp32"
     embeddings: Annotated[str | None, arg(help=EMBEDDINGS_HELP)] = None
     null_threshold: float | None = None
     """No-answer threshold: there is no answer where null score - best score exceeds it. `qa.evaluate` finds
@@ -42,15 +42,12 @@ class ExportConfig:
     """Questions to score the file on, for its card: embedded, squad, squad_v2, or a SQuAD JSON file."""
 
     def __post_init__(self) -> None:
-        check_option(self.quantize in OF_FLAG, "--quantize", self.quantize, f"one of {', '.join(OF_FLAG)}")
-        check_form(self.embeddings, self.precision)
+        check_option(
+            self.quantize in PRECISIONS, "--quantize", self.quantize, f"one of {', '.join(PRECISIONS)}"
+        )
+        check_form(self.embeddings, self.quantize)
         is_number = self.null_threshold is None or math.isfinite(self.null_threshold)
         check_option(is_number, "--null-threshold", self.null_threshold, "a finite number")
-
-    @property
-    def precision(self) -> str:
-        """Name of the precision in manifests and results."""
-        return OF_FLAG[self.quantize].name
 
 
 def check_form(form: str | None, precision: str) -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from export.options import ExportConfig, check_installed
 from qa.base.errors import OptionError
 from qa.bundles.bundle import Bundle
-from qa.formats.precision import OF_FLAG
+from qa.formats.precision import PRECISIONS
 
 NEEDED_MODULES = ("onnx", "onnxruntime")
 
@@ -16,7 +16,7 @@ class OnnxConfig(ExportConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if "onnx" not in OF_FLAG[self.quantize].meaning:
+        if "onnx" not in PRECISIONS[self.quantize].meaning:
             raise OptionError(
                 f"--quantize {self.quantize} is for TFLite only: ONNX Runtime computes it more slowly than "
                 "int8"

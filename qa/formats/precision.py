@@ -14,8 +14,7 @@ class Precision:
     """How weights are stored and what is computed with them."""
 
     name: str
-    flag: str
-    """Value of --quantize."""
+    """Name in manifests and results, and value of --quantize."""
     bits: int
     """Of a stored weight of a Linear; below 16 an integer with a scale for each output channel."""
     table_bits: int
@@ -46,7 +45,6 @@ class Precision:
 ENTRIES = (
     Precision(
         name="fp32",
-        flag="none",
         bits=32,
         table_bits=32,
         in_words="weights and arithmetic in 32 bits",
@@ -58,7 +56,6 @@ ENTRIES = (
     ),
     Precision(
         name="fp16",
-        flag="fp16",
         bits=16,
         table_bits=16,
         in_words="weights in 16 bits",
@@ -74,7 +71,6 @@ ENTRIES = (
     ),
     Precision(
         name="int8",
-        flag="int8",
         bits=8,
         table_bits=8,
         quantized_activations=True,
@@ -95,7 +91,6 @@ ENTRIES = (
     ),
     Precision(
         name="int8-weights",
-        flag="int8-weights",
         bits=8,
         table_bits=8,
         in_words="weights stored in 8 bits, arithmetic in 32",
@@ -115,7 +110,6 @@ ENTRIES = (
     ),
     Precision(
         name="int4",
-        flag="int4",
         bits=4,
         table_bits=8,
         quantized_activations=True,
@@ -136,7 +130,6 @@ ENTRIES = (
     ),
 )
 PRECISIONS = {precision.name: precision for precision in ENTRIES}
-OF_FLAG = {precision.flag: precision for precision in ENTRIES}
 # Those whose products are of integers: the rounding of the others is that of their weights alone.
 INTEGER_BITS = {precision.name: precision.bits for precision in ENTRIES if precision.quantized_activations}
 

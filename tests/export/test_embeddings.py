@@ -112,7 +112,7 @@ def test_the_form_is_the_precisions_the_models_or_the_one_that_is_asked_for(make
 
 
 @pytest.mark.parametrize(
-    ("quantize", "form"), [("int8", "pq5"), ("none", "pq3"), ("fp16", "int8"), ("int8-weights", "int4")]
+    ("quantize", "form"), [("int8", "pq5"), ("fp32", "pq3"), ("fp16", "int8"), ("int8-weights", "int4")]
 )
 def test_a_form_that_cannot_be_is_refused_at_once(quantize, form):
     for config in (TFLiteConfig, OnnxConfig):
@@ -183,7 +183,7 @@ def test_an_onnx_file_holds_the_table_in_its_form(make_bundle, tmp_path, form):
         assert same, f"no {table.dtype} {tuple(table.shape)}"
 
 
-@pytest.mark.parametrize("flag", ["none", "fp16", "int8-weights", "int8", "int4"])
+@pytest.mark.parametrize("flag", ["fp32", "fp16", "int8-weights", "int8", "int4"])
 def test_a_compressed_model_is_exported_in_every_precision(compressed, converted_once, tmp_path, flag):
     tflite = export_tflite(
         TFLiteConfig(model=compressed.path, out=tmp_path / "tflite", quantize=flag, lengths=LENGTHS)

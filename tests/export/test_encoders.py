@@ -64,7 +64,7 @@ def largest_difference(parent, bundle, length=None):
 
 @pytest.mark.parametrize("encoder", ["albert", "roberta", "mobilebert", "mpnet"])
 def test_onnx_fp32_equals_pytorch(to_onnx, encoder):
-    parent, bundle = to_onnx(encoder, "none")
+    parent, bundle = to_onnx(encoder, "fp32")
     assert max(largest_difference(parent, bundle), largest_difference(parent, bundle, 140)) < 1e-4
 
 
@@ -77,7 +77,7 @@ def test_onnx_int8(to_onnx, encoder, flag):
 
 @pytest.mark.parametrize("encoder", ["albert", "mobilebert"])
 def test_tflite_fp32_equals_pytorch(to_tflite, encoder):
-    parent, bundle = to_tflite(encoder, "none")
+    parent, bundle = to_tflite(encoder, "fp32")
     assert largest_difference(parent, bundle, LENGTH) < 1e-4
 
 
@@ -89,7 +89,7 @@ def test_tflite_int8(to_tflite, encoder):
     assert {key[1:] for key in types if key != ROW_SCALES} == {("INT8", False)}
 
 
-@pytest.mark.parametrize(("flag", "stored"), [("none", "FLOAT"), ("int8", "INT8"), ("int8-weights", "INT8")])
+@pytest.mark.parametrize(("flag", "stored"), [("fp32", "FLOAT"), ("int8", "INT8"), ("int8-weights", "INT8")])
 def test_onnx_stores_alberts_layer_once(to_onnx, flag, stored):
     graph = onnx.load(to_onnx("albert", flag)[1].weights).graph
     shapes = [
@@ -100,7 +100,7 @@ def test_onnx_stores_alberts_layer_once(to_onnx, flag, stored):
     assert [shapes.count(shape) for shape in ((64, 64), (64, 128), (128, 64))] == [4, 1, 1]
 
 
-@pytest.mark.parametrize(("flag", "stored", "each"), [("none", "FLOAT32", 4), ("int8", "INT8", 1)])
+@pytest.mark.parametrize(("flag", "stored", "each"), [("fp32", "FLOAT32", 4), ("int8", "INT8", 1)])
 def test_tflite_stores_alberts_layer_once(to_tflite, flag, stored, each):
     parent, bundle = to_tflite("albert", flag)
     # The converter folds the LayerNorm before query, key and value into them, and the first step has none.

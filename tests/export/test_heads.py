@@ -56,7 +56,7 @@ def linear_calls(bundle):
 
 @pytest.mark.parametrize("head", HEADS)
 def test_onnx_fp32_takes_a_batch_of_any_length(exported, head):
-    parent, bundle = exported(head, "onnx", "none")
+    parent, bundle = exported(head, "onnx", "fp32")
     windows = real_windows(parent)
     chosen = [windows[0], windows[20], next(w for w in windows if len(w.input_ids) == LENGTH)]
     for batch in (collate(chosen), collate(chosen[:1])):
@@ -80,7 +80,7 @@ def test_onnx_int8_multiplies_every_large_matrix_in_int8(exported, head):
 
 @pytest.mark.parametrize("head", HEADS)
 def test_tflite_fp32_equals_pytorch(exported, head):
-    parent, bundle = exported(head, "tflite", "none")
+    parent, bundle = exported(head, "tflite", "fp32")
     windows = real_windows(parent)
     reference = TorchRuntime(parent.weights, 1)
     runtime = load_runtime(bundle, 1)

@@ -20,12 +20,12 @@ pytestmark = pytest.mark.system
 
 # (encoder, head, pruned, --quantize); `pointer` reads token types, which these two encoders ignore.
 MODELS = {
-    "bert-pruned-fp32": ("bert", "4l-gelu-skip", True, "none"),
+    "bert-pruned-fp32": ("bert", "4l-gelu-skip", True, "fp32"),
     "bert-pruned-int8": ("bert", "4l-gelu-skip", True, "int8"),
-    "distilbert": ("distilbert", "pointer", False, "none"),
-    "roberta": ("roberta", "pointer", False, "none"),
-    "electra": ("electra", "linear", False, "none"),
-    "mobilebert": ("mobilebert", "linear", False, "none"),
+    "distilbert": ("distilbert", "pointer", False, "fp32"),
+    "roberta": ("roberta", "pointer", False, "fp32"),
+    "electra": ("electra", "linear", False, "fp32"),
+    "mobilebert": ("mobilebert", "linear", False, "fp32"),
 }
 # Another build of ONNX Runtime rounds otherwise in the last digit, and int8 may then fall on the next of its
 # steps.

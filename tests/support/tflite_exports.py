@@ -27,7 +27,7 @@ def exported_tflite(make_bundle, tmp_path_factory, converted_once):
     """A function: (parent, export) of a model of MODELS in a precision."""
     made = {}
 
-    def export(name, flag="none"):
+    def export(name, flag="fp32"):
         if (name, flag) not in made:
             parent = make_bundle(**MODELS[name])
             out = tmp_path_factory.mktemp("exports") / f"{name}-{flag}"

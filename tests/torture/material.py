@@ -71,9 +71,9 @@ def make_material(folder: Path) -> None:
         ],
         ["distill.run", "--teacher", "teacher", "--student-layers", "1", "--out", "runs", *questions],
         *(
-            [f"export.{kind}", "--model", "runs/student", "--quantize", flag, "--out", f"{kind}-{name}"]
+            [f"export.{kind}", "--model", "runs/student", "--quantize", name, "--out", f"{kind}-{name}"]
             for kind in ("onnx", "tflite")
-            for flag, name in (("none", "fp32"), ("int8", "int8"))
+            for name in ("fp32", "int8")
         ),
     ]
     for words in commands:

@@ -24,7 +24,7 @@ N_QUESTIONS = 500
 # The app has LiteRT 1.4, Python 2.3. Sums in another order move a score by some 1e-5; in int8 such a
 # difference can also round a value to the next of 255 steps, which moves the largest scores here by several
 # hundredths. Python on LiteRT 1.4.0 gives the app's scores to the last digit.
-SCORE_TOLERANCE = {"none": 1e-4, "int8": 0.2}
+SCORE_TOLERANCE = {"fp32": 1e-4, "int8": 0.2}
 
 
 @pytest.mark.parametrize("precision", SCORE_TOLERANCE)
@@ -47,7 +47,7 @@ def test_500_real_questions_have_pythons_answers(precision, exported_tflite):
         for (a, b), (there, _) in zip(best, wanted, strict=True)
         if (a.start, a.end) != (b.start, b.end)
     ]
-    assert len(others) <= (0 if precision == "none" else len(examples) // 10)
+    assert len(others) <= (0 if precision == "fp32" else len(examples) // 10)
     for a, there in others:  # near ties, which another release's rounding turns
         (same,) = (c for c in there.candidates if (c.start, c.end) == (a.start, a.end))
         assert there.candidates[0].score - same.score < 2 * SCORE_TOLERANCE[precision]

@@ -31,7 +31,7 @@ from qa.runtime.runtimes import TorchRuntime, load_runtime
 from qa.text.features import collate
 
 MODELS = {"bert": {}, "distilbert": {"encoder": "distilbert", "head": "linear"}, "pruned": {"pruned": True}}
-FLAGS = ["none", "fp16", "int8", "int8-weights"]
+FLAGS = ["fp32", "fp16", "int8", "int8-weights"]
 # The tiny models have 4 projections and 2 feed-forward matrices in each of 2 layers; all but the last of the
 # 4 in the head 4l-gelu-skip are large enough to quantize, the one of the linear head is not. DistilBERT has
 # no token types.
@@ -52,7 +52,7 @@ def exported(make_bundle, tmp_path_factory):
     """A function: (parent, export) of a model of MODELS in a precision."""
     made = {}
 
-    def export(name, flag="none"):
+    def export(name, flag="fp32"):
         if (name, flag) not in made:
             parent = make_bundle(**MODELS[name])
             out = tmp_path_factory.mktemp("exports") / f"{name}-{flag}"
@@ -101,7 +101,7 @@ def test_a_batch_of_three_works_and_stays_near_pytorch(exported, name, flag):
     parent, bundle = exported(name, flag)
     windows = real_windows(parent)
     batch = collate([windows[0], windows[20], windows[-1]])
-    largest = {"none": 1e-4, "fp16": 0.05, "int8": 1.0, "int8-weights": 0.3}[
+    largest = {"fp32": 1e-4, "fp16": 0.05, "int8": 1.0, "int8-weights": 0.3}[
         flag
     ]  # of logits with a deviation of 1
     for wanted, seen in zip(
@@ -161,7 +161,7 @@ def test_int8_is_int8(exported, name):
         if n.op_type == "Gather" and n.input[1] == "input_ids" and "table" in n.input[0]
     )
     assert types[words.input[0]] == TensorProto.INT8
-    fp32_bytes, int8_bytes = (exported(name, flag)[1].weights.stat().st_size for flag in ("none", "int8"))
+    fp32_bytes, int8_bytes = (exported(name, flag)[1].weights.stat().st_size for flag in ("fp32", "int8"))
     assert int8_bytes < 0.3 * fp32_bytes
 
 
@@ -190,14 +190,14 @@ def test_int8_weights_are_restored_by_column_and_gathered_by_row(exported):
 
 
 def test_fp16_is_half(exported):
-    sizes = [exported("bert", flag)[1].weights.stat().st_size for flag in ("none", "fp16")]
+    sizes = [exported("bert", flag)[1].weights.stat().st_size for flag in ("fp32", "fp16")]
     assert sizes[1] < 0.55 * sizes[0]
     assert not {t.data_type for t in graph_of(exported("bert", "fp16")[1]).graph.initializer} & {
         TensorProto.FLOAT
     }
 
 
-@pytest.mark.parametrize(("flag", "stored"), [("none", TensorProto.FLOAT), ("int8", TensorProto.INT8)])
+@pytest.mark.parametrize(("flag", "stored"), [("fp32", TensorProto.FLOAT), ("int8", TensorProto.INT8)])
 def test_a_pruned_graph_has_the_smaller_shapes(exported, flag, stored):
     graph = graph_of(exported("pruned", flag)[1])
     shapes = Counter(tuple(t.dims) for t in large_constants(graph).values() if t.data_type == stored)
@@ -333,13 +333,13 @@ def test_only_a_pytorch_bundle_can_be_exported(exported, tmp_path):
 
 def test_an_unknown_precision_is_refused_with_the_known_ones():
     with pytest.raises(
-        OptionError, match=r"--quantize must be one of none, fp16, int8, int8-weights, int4, got int9"
+        OptionError, match=r"--quantize must be one of fp32, fp16, int8, int8-weights, int4, got int9"
     ):
         OnnxConfig(quantize="int9")
 
 
 def test_int4_is_refused():
-    with pytest.raises(OptionError, match=r"--quantize int4 is for TFLite alone"):
+    with pytest.raises(OptionError, match=r"--quantize int4 is for TFLite only"):
         OnnxConfig(quantize="int4")
 
 

@@ -19,7 +19,7 @@ from export.onnx.quantize import (
     linear_nodes,
     quantize,
 )
-from export.onnx.stage import trace
+from export.onnx.trace import trace
 from qa.base.errors import ParityError
 from qa.bundles.bundle import open_bundle
 from qa.models.model import QAModel

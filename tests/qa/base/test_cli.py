@@ -155,9 +155,9 @@ def command(tmp_path, monkeypatch, capsys):
         ),
         (
             ["export.tflite", "--quantize", "int9"],
-            "--quantize must be one of none, fp16, int8, int8-weights, int4",
+            "--quantize must be one of fp32, fp16, int8, int8-weights, int4",
         ),
-        (["export.onnx", "--quantize", "int4"], "--quantize int4 is for TFLite alone"),
+        (["export.onnx", "--quantize", "int4"], "--quantize int4 is for TFLite only"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )

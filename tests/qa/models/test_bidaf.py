@@ -118,7 +118,7 @@ def test_magnitude_pruning_reaches_its_matrices(make_whole):
 
 @pytest.mark.usefixtures("converted_once")
 @pytest.mark.parametrize(
-    ("flag", "operator"), [("none", "LSTM"), ("int8", "DynamicQuantizeLSTM"), ("int8-weights", "LSTM")]
+    ("flag", "operator"), [("fp32", "LSTM"), ("int8", "DynamicQuantizeLSTM"), ("int8-weights", "LSTM")]
 )
 def test_onnx_has_lstms_of_any_length_and_stores_shared_weights_once(
     make_whole_bundle, tmp_path, flag, operator
@@ -132,7 +132,7 @@ def test_onnx_has_lstms_of_any_length_and_stores_shared_weights_once(
     assert operators[operator] == 5
     assert operators["LSTM"] + operators["DynamicQuantizeLSTM"] == 5
     assert not {"Loop", "Scan", "If"} & operators.keys()
-    stored = onnx.TensorProto.FLOAT if flag == "none" else onnx.TensorProto.INT8
+    stored = onnx.TensorProto.FLOAT if flag == "fp32" else onnx.TensorProto.INT8
     # Four LSTMs of two directions and 4 x 24 gates: three read 49 values and 24 of their state, one 193.
     wanted = 3 * [2 * 96 * 49] + [2 * 96 * 193] + 4 * [2 * 96 * 24]
     sizes = Counter(int(np.prod(t.dims)) for t in graph.initializer if t.data_type == stored)

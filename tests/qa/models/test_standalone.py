@@ -121,14 +121,14 @@ def test_it_learns_16_real_questions(make_bundle, make_whole, tmp_path, name):
 
 @whole_models
 @pytest.mark.usefixtures("converted_once")
-@pytest.mark.parametrize("flag", ["none", "fp16", "int8", "int8-weights"])
+@pytest.mark.parametrize("flag", ["fp32", "fp16", "int8", "int8-weights"])
 def test_onnx(make_whole_bundle, tmp_path, name, flag):
     """The exporter compares 40 real windows, padded and not, itself."""
     bundle = make_whole_bundle(name)
     exported = export.onnx.stage.main(
         export.onnx.stage.OnnxConfig(model=bundle.path, out=tmp_path / "out", quantize=flag)
     )
-    if flag == "none":
+    if flag == "fp32":
         batch = collate(real_windows(bundle)[:3])
         for wanted, seen in zip(
             TorchRuntime(bundle.weights, 1)(batch), load_runtime(exported, 1)(batch), strict=True

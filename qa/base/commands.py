@@ -42,8 +42,7 @@ COMMANDS = {
     "differences": "benchmarks.differences:main",
     "curves": "benchmarks.curves:main",
     "parameters": "benchmarks.parameters:main",
-    "experiment training-speed": "benchmarks.experiments.training_speed:command",
-    "experiment long-and-many": "benchmarks.experiments.long_and_many:main",
+    "training-speed": "benchmarks.training_speed:command",
     "completion": "qa.base.completion:main",
 }
 USAGE = "usage: pocketqa COMMAND [OPTIONS]; pocketqa COMMAND --help explains the options"

@@ -2,16 +2,17 @@
 case."""
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
-from benchmarks.experiments import training_case, training_speed
-from benchmarks.experiments.training_case import CASES, CaseConfig, chosen_windows, measure, padded
-from benchmarks.experiments.training_speed import CaseError, TrainingConfig, measure_case
+from benchmarks import training_case, training_speed
 from benchmarks.results.rows import Failure, TrainingSpeed, read_results
+from benchmarks.training_case import chosen_windows, measure, padded
+from benchmarks.training_speed import CASES, CaseError, TrainingConfig, measure_case
 from distill.training.objectives import supervised
 from qa.base.errors import OptionError
 
@@ -21,12 +22,9 @@ REFERENCE = "transformers-bf16"
 
 @pytest.fixture
 def make_case(make_bundle):
-    return lambda name, **changes: CaseConfig(
-        **({"name": name, "teacher": make_bundle(), "student_layers": 1} | SIZES | changes)
+    return lambda name, **changes: TrainingConfig(
+        make_bundle(), cases=(name,), **({"student_layers": 1, "batch_size": 2, "steps": 2} | changes)
     )
-
-
-SIZES = {"data": "embedded", "batch_size": 2, "steps": 2, "cores": (0,)}
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -187,5 +185,5 @@ def test_options_that_cannot_work_are_refused(make_bundle, changes, message):
 
 def test_the_case_travels_as_json(make_case):
     case = make_case(REFERENCE)
-    text = json.dumps(vars(case), default=str)
+    text = json.dumps(asdict(case), default=str)
     assert training_case.read_config(text) == case

@@ -1,1 +1,0 @@
-"""Experiments: heads on one encoder, football after SQuAD, and how fast training is."""

@@ -1,0 +1,68 @@
+"""qa.evaluate takes long passages and many questions: its memory and its time against the number of windows."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from places import ROOT
+
+from qa.data.datasets import resolve
+from qa.data.squad import read_squad, write_squad
+
+pytestmark = pytest.mark.system
+KB_PER_QUESTION = 10  # the data and the answers; windows and logits take the same few MB at any size
+
+
+def questions(n, n_passages=1):
+    """SQuAD articles: `n` questions, each on its own passage with those that follow it in the file."""
+    examples = read_squad(resolve("embedded", "train"))
+    contexts = list(dict.fromkeys(e.context for e in examples))
+    places = {context: at for at, context in enumerate(contexts)}
+    articles = []
+    for number in range(n):
+        e = examples[number % len(examples)]
+        at = places[e.context]
+        text = "\n".join((contexts[at:] + contexts[:at])[:n_passages])
+        answers = [{"text": a.text, "answer_start": a.start} for a in e.answers]
+        entry = {"id": str(number), "question": e.question, "answers": answers, "is_impossible": False}
+        articles.append({"title": e.title, "paragraphs": [{"context": text, "qas": [entry]}]})
+    return articles
+
+
+def evaluated(model, data, articles):
+    """Windows, seconds of CPU and peak MB of one `qa.evaluate`."""
+    write_squad(data, articles, "linear")
+    words = [sys.executable, "-m", "qa.evaluate", "--model", str(model), "--data", str(data)]
+    process = subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    peak_kb = 0
+    pid = 0
+    while pid == 0:  # its few lines of output fit in the pipe
+        # The peak that wait4 tells starts at that of the process that started it.
+        peak = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{process.pid}/status").read_text())
+        peak_kb = max(peak_kb, int(peak[1]) if peak else 0)
+        time.sleep(0.05)
+        pid, status, usage = os.wait4(process.pid, os.WNOHANG)
+    with process.stdout as stream:
+        result = json.loads(stream.read())
+    assert os.waitstatus_to_exitcode(status) == 0
+    return result["n_windows"], usage.ru_utime + usage.ru_stime, peak_kb * 1024 / 1e6
+
+
+@pytest.mark.parametrize(
+    ("sizes", "more"), [([(500, 1), (2000, 1), (8000, 1)], 6000), ([(50, 4), (50, 16), (50, 64)], 0)]
+)
+def test_time_and_memory_are_linear(tiny_export, tmp_path, sizes, more):
+    """Of three sizes, each four times the one before, the last steps cost per window at most twice the first."""
+    model = tiny_export("onnx").path
+    points = [evaluated(model, tmp_path / "data.json", questions(*size)) for size in sizes]
+    windows, seconds, peaks = zip(*points, strict=True)
+    assert windows[2] > 3 * windows[1] > 9 * windows[0] / 2
+    first = (seconds[1] - seconds[0]) / (windows[1] - windows[0])
+    last = (seconds[2] - seconds[1]) / (windows[2] - windows[1])
+    assert last < 2 * first
+    assert peaks[2] - peaks[1] < 40 + KB_PER_QUESTION * more / 1000

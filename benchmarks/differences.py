@@ -14,7 +14,6 @@ from pathlib import Path
 import numpy as np
 import tyro
 
-from benchmarks.measure.accuracy import answers_path, f1_scores, load_answers
 from benchmarks.results.rows import Accuracy, read_results
 from benchmarks.show.differences import Scores, by_seed, difference_table
 from benchmarks.show.tables import check_markers, show
@@ -55,6 +54,8 @@ def read_f1(rows: Path, data: Path, examples: list[Example]) -> dict[str, np.nda
 
     OptionError when answers do not have the F1 of their result, or none are kept.
     """
+    from benchmarks.measure.accuracy import answers_path, f1_scores, load_answers  # loads torch
+
     sha256 = file_sha256(data)
     scored = [r for r in read_results(rows) if type(r) is Accuracy and r.data.sha256 == sha256]
     f1 = {}

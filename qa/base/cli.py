@@ -5,7 +5,6 @@ import io
 import os
 import signal
 import sys
-import threading
 from collections.abc import Callable, Sequence
 from inspect import signature
 from typing import Any, NoReturn
@@ -17,7 +16,6 @@ EXIT_USER_ERROR = 2
 EXIT_INTERRUPTED = 130
 EXIT_BROKEN_PIPE = 141
 EXIT_TERMINATED = 143
-SENT_AGAIN_AFTER = 0.05  # seconds: the deletion is over by then
 
 
 class Terminated(KeyboardInterrupt):
@@ -27,18 +25,6 @@ class Terminated(KeyboardInterrupt):
 
 def _terminate(*_: object) -> None:
     raise Terminated
-
-
-def _send_again(lost: Any) -> None:
-    """For sys.unraisablehook: a signal that came while an object was deleted, where nothing can be raised,
-    comes again."""
-    if isinstance(lost.exc_value, KeyboardInterrupt):
-        number = signal.SIGTERM if isinstance(lost.exc_value, Terminated) else signal.SIGINT
-        again = threading.Timer(SENT_AGAIN_AFTER, os.kill, (os.getpid(), number))
-        again.daemon = True
-        again.start()
-    else:
-        sys.__unraisablehook__(lost)
 
 
 def one_line(error: BaseException) -> str:
@@ -88,16 +74,12 @@ def run_command(
     """
     arguments = sys.argv[1:] if arguments is None else arguments
     quiet_libraries()
-    if sys.stderr is None:  # closed by the caller
-        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a terminal may lack the characters of a passage
     import tyro
 
     before = signal.signal(signal.SIGTERM, _terminate)
-    hook = sys.unraisablehook
-    sys.unraisablehook = _send_again
     try:
         _check_arguments(arguments)
         main(tyro.cli(options_of(main), prog=program or _program(), args=arguments))
@@ -111,7 +93,6 @@ def run_command(
         print("interrupted", file=sys.stderr)
         sys.exit(EXIT_TERMINATED if isinstance(stop, Terminated) else EXIT_INTERRUPTED)
     finally:
-        sys.unraisablehook = hook
         signal.signal(signal.SIGTERM, before)
 
 

@@ -4,7 +4,6 @@ import runpy
 import signal
 import subprocess
 import sys
-import time
 from unittest.mock import Mock
 
 import pytest
@@ -205,37 +204,6 @@ def main(config: Config):
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it, and all below
 run_command(main)
 """
-
-
-DELETED = """
-import signal, sys, time
-from dataclasses import dataclass
-from qa.base.cli import run_command
-
-@dataclass
-class Config: pass
-
-class Part:
-    def __del__(self):
-        signal.raise_signal(int(sys.argv.pop()))
-
-def main(config: Config) -> None:
-    Part()
-    time.sleep(20)
-
-signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in the background, as above
-run_command(main, [])
-"""
-
-
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_a_signal_that_comes_while_an_object_is_deleted_is_not_lost(number, code):
-    began = time.monotonic()
-    done = subprocess.run(
-        [sys.executable, "-c", DELETED, str(int(number))], capture_output=True, text=True, check=False
-    )
-    assert (done.returncode, done.stderr, done.stdout) == (code, "interrupted\n", "")
-    assert time.monotonic() - began < 15
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])

@@ -122,7 +122,7 @@ def prepare(config: CompareConfig) -> Run:
     file = find_rows(config)
     data, examples = read_data(config)
     if config.peers is not None:
-        student = open_model(config.peers, kind="pytorch").sha256
+        student = open_model(config.peers, format="pytorch").sha256
         models += peer_models(next(model for model in models if model.sha256 == student))
     if config.target == CUDA:
         models = gpu_models(models)
@@ -145,7 +145,7 @@ def take_phone_logs(config: CompareConfig) -> ResultFile:
 
     Nothing is appended when any log is refused.
     """
-    models = [m for m in find_models(config.bundles) if m.bundle.kind == "tflite"]
+    models = [m for m in find_models(config.bundles) if m.bundle.format == "tflite"]
     if not models:
         raise BundleError(
             "--phone-log: none of the bundles is a TFLite export; name the one whose model.tflite is on the "
@@ -178,7 +178,7 @@ def measure_on_target(config: CompareConfig) -> ResultFile:
     """Have the exports computed on another target, append the results, print its table and write the report
     over all results."""
     target = open_target(config.target)
-    models = [m for m in find_models(config.bundles) if m.bundle.kind != "pytorch"]
+    models = [m for m in find_models(config.bundles) if m.bundle.format != "pytorch"]
     if not models:
         raise BundleError(
             f"--target {target.name}: none of the bundles is an export; name one that export.tflite.stage "

@@ -61,7 +61,7 @@ def check_plan(config: TrainingConfig) -> None:
 
 def chosen_windows(config: TrainingConfig) -> list[Window]:
     """Return the windows of the steps, their lengths distributed as in the data. OptionError when too few."""
-    bundle = open_bundle(config.teacher, kind="pytorch")
+    bundle = open_bundle(config.teacher, format="pytorch")
     windows = make_windows(read_squad(resolve(config.data, "train")), bundle.tokenizer, bundle.settings)
     n = config.batch_size * (WARMUP_STEPS + config.steps)
     if len(windows) < n:

@@ -192,7 +192,7 @@ def main(config: TrainingConfig) -> list[TrainingSpeed | Failure]:
 
     host = this_host()
     file = ResultFile(config.rows)
-    teacher = open_model(config.teacher, kind="pytorch")
+    teacher = open_model(config.teacher, format="pytorch")
     here = replace(config, teacher=teacher.path)  # a checkpoint's bundle lies in the cache
     data = resolve(config.data, "train")
     check_plan(here)

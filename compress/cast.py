@@ -51,7 +51,7 @@ def main(config: CastConfig) -> Bundle:
     out = config.out or output_beside(config.model, config.weights)
     refuse_existing(out)
     eval_data = load_eval(config.eval_data)
-    parent = open_model(config.model, kind="pytorch")
+    parent = open_model(config.model, format="pytorch")
     model = QAModel.from_pretrained(parent.path)
     is_qat = config.weights == "int8-weights" and parent.manifest.qat == QAT(precision="int8")
     facts = parent.manifest.facts_of_model() | {"precision": config.weights}

@@ -47,7 +47,7 @@ def main(config: EmbeddingsConfig) -> Bundle:
 
     out = config.out or output_beside(config.model, config.embeddings)
     refuse_existing(out)
-    parent = open_model(config.model, kind="pytorch")
+    parent = open_model(config.model, format="pytorch")
     model = QAModel.from_pretrained(parent.path)
     compress_words(
         model, config.embeddings, token_counts(parent, model.encoder.words.num_embeddings, config.data)

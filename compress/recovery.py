@@ -31,6 +31,6 @@ def finished_before(config: RecoveryFlags, stage: str) -> Bundle | None:
 
 def open_with_teacher(config: RecoveryFlags) -> tuple[Bundle, Bundle]:
     """Open the model to compress, and the teacher that it recovers against."""
-    parent = open_model(config.model, kind="pytorch")
-    teacher = open_model(config.teacher, kind="pytorch") if config.teacher else parent
+    parent = open_model(config.model, format="pytorch")
+    teacher = open_model(config.teacher, format="pytorch") if config.teacher else parent
     return parent, teacher

@@ -37,7 +37,7 @@ def mean_model(bundles: list[Bundle]) -> QAModel:
 def average(config: AverageConfig) -> Bundle:
     """Open the models, save their mean and print where."""
     refuse_existing(config.out)
-    bundles = [open_model(path, kind="pytorch") for path in config.models]
+    bundles = [open_model(path, format="pytorch") for path in config.models]
     for bundle in bundles[1:]:
         if not same_tokens(bundle.tokenizer, bundles[0].tokenizer):
             raise OptionError(f"--models {bundle.path}: its tokenizer differs from that of {bundles[0].path}")

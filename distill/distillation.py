@@ -79,7 +79,7 @@ def run(config: DistillConfig) -> Bundle:
         return bundle
     config.check_cache()
     path = given_teacher(config)
-    given = open_model(path, kind="pytorch") if path else None
+    given = open_model(path, format="pytorch") if path else None
     splits = load_splits(config.data, config.eval_data, unlabelled=given is not None)
     if given is None:
         check_plan(config)

@@ -14,7 +14,7 @@ from qa.text.features import make_windows
 
 def fill_cache(config: LogitsConfig) -> None:
     """Compute what the cache lacks, longest windows first; every process takes its share of the batches."""
-    teacher = open_model(config.teacher, kind="pytorch")
+    teacher = open_model(config.teacher, format="pytorch")
     student = open_model(config.model)
     tokenizer = student.tokenizer
     examples = load_splits(config.data, None, unlabelled=True).train

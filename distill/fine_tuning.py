@@ -76,7 +76,7 @@ def starting_point(config: FinetuneConfig) -> Start:
 def open_parent(name: str) -> Bundle | None:
     """Open the bundle to train on, or that of a checkpoint with a head; return None for an encoder."""
     if (Path(name) / MANIFEST).is_file():
-        return open_bundle(Path(name), kind="pytorch")
+        return open_bundle(Path(name), format="pytorch")
     if name == MINILM or head_labels(checkpoint_folder(name)) is None:
         return None
     return open_model(name)
@@ -113,4 +113,4 @@ def finetune(config: FinetuneConfig) -> Bundle:
         )
         trainer.finish()
     trainer.wait_for_everyone()
-    return open_bundle(config.out, kind="pytorch")
+    return open_bundle(config.out, format="pytorch")

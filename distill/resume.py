@@ -78,7 +78,7 @@ def _recorded(options: Mapping[str, Any]) -> dict[str, Any]:
 
 def finished(out: Path, inputs: RunInputs) -> Bundle:
     """Return the bundle `out` of an interrupted run, after `RunInputs.check`, without its checkpoint."""
-    bundle = open_bundle(out, kind="pytorch")
+    bundle = open_bundle(out, format="pytorch")
     inputs.check(bundle)
     checkpoint = work_folder(out) / CHECKPOINT
     checkpoint.unlink(missing_ok=True)  # of a run that was killed once the bundle was there

@@ -57,7 +57,7 @@ class Exporter:
     """Export of one PyTorch bundle to one format."""
 
     format: ClassVar[str]
-    """Name of the format, a key of KINDS."""
+    """Name of the format, a key of FORMATS."""
 
     def __init__(self, config: ExportConfig) -> None:
         """Open the parent; nothing is written yet."""
@@ -70,7 +70,7 @@ class Exporter:
         self.out = config.out or output_beside(self.source, name)
         refuse_existing(self.out)
         self.eval_data = load_eval(config.eval_data)
-        self.parent = open_model(self.source, kind="pytorch")
+        self.parent = open_model(self.source, format="pytorch")
 
     def check(self, model: QAModel) -> None:
         """Raise when the parent cannot be exported, before any work is done."""

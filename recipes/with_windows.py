@@ -20,7 +20,7 @@ from qa.models.model import QAModel
 def main(model: Path, max_length: int, out: Path) -> Bundle:
     """Write the bundle `out`: `model` with windows of at most `max_length` tokens."""
     refuse_existing(out)
-    parent = open_model(model, kind="pytorch")
+    parent = open_model(model, format="pytorch")
     parent = replace(parent, settings=replace(parent.settings, max_length=max_length))
     weights = QAModel.from_pretrained(parent.path)
     weights.check_windows(parent.settings)

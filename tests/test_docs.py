@@ -10,7 +10,7 @@ from places import ROOT
 from benchmarks.toolchains.registry import PEERS
 from compress.prune.stage import METHODS
 from qa.formats.precision import PRECISIONS
-from qa.formats.registry import KINDS
+from qa.formats.registry import FORMATS
 from qa.models.architectures import ENCODERS
 from qa.models.heads import HEADS
 
@@ -20,7 +20,7 @@ DOCUMENTS = sorted((ROOT / "docs").glob("*.md"))
 @pytest.fixture
 def registries():
     """As they are; what is added to them is forgotten afterwards."""
-    found = [HEADS, ENCODERS, KINDS, PRECISIONS, METHODS, PEERS, sys.modules]
+    found = [HEADS, ENCODERS, FORMATS, PRECISIONS, METHODS, PEERS, sys.modules]
     patches = [patch.dict(registry) for registry in found]
     for one in patches:
         one.start()

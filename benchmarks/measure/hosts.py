@@ -22,7 +22,7 @@ from benchmarks.results.rows import QEMU, SSH, Machine
 from qa.base.cli import check_option
 from qa.base.errors import OptionError, PocketQAError
 from qa.bundles.bundle import Bundle
-from qa.formats.registry import KINDS
+from qa.formats.registry import FORMATS
 from qa.runtime.remote import ROOT, Deployment, complaint, exit_text
 
 # All of the project that a worker needs, beside the module of a bundle's runtime.
@@ -128,7 +128,7 @@ class SshTarget:
             )
         folder = made[0]
         weights = bundle.weights.name
-        files = sorted({*WORKER_FILES, KINDS[bundle.kind].file})
+        files = sorted({*WORKER_FILES, FORMATS[bundle.format].file})
         try:
             self.shell(f"mkdir -p {' '.join(f'{folder}/{Path(file).parent}' for file in files)}")
             for path, copied in [(ROOT / file, file) for file in files] + [(bundle.weights, weights)]:

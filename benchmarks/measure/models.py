@@ -266,13 +266,13 @@ def gpu_models(models: Sequence[ModelUnderTest]) -> list[ModelUnderTest]:
     found = []
     for model in models:
         bundle = model.bundle
-        if bundle.kind == "pytorch":
+        if bundle.format == "pytorch":
             found += [_on_gpu(model, precision) for precision in GPU_PRECISIONS]
-        elif bundle.kind == "onnx" and bundle.precision in GPU_PRECISIONS and onnx_has_cuda():
+        elif bundle.format == "onnx" and bundle.precision in GPU_PRECISIONS and onnx_has_cuda():
             found.append(_on_gpu(model, bundle.precision))
         else:
             note(
-                f"{model.name}: skipped, no runtime here computes {bundle.kind} in {bundle.precision} on a "
+                f"{model.name}: skipped, no runtime here computes {bundle.format} in {bundle.precision} on a "
                 "GPU"
             )
     if not found:
@@ -291,7 +291,7 @@ def _size_bytes(model: QAModel, bytes_per_parameter: int) -> int:
 def _on_gpu(model: ModelUnderTest, precision: str) -> ModelUnderTest:
     """A bundle in a precision; the bundle's own is the bundle itself, another makes it another model."""
     own = (
-        "fp32" if model.bundle.kind == "pytorch" else model.bundle.precision
+        "fp32" if model.bundle.format == "pytorch" else model.bundle.precision
     )  # however PyTorch's weights are stored
     deployment = on_this_machine(model.bundle.weights, "benchmarks.measure.cuda_adapter", precision=precision)
     metadata = dict(model.metadata)

@@ -18,7 +18,7 @@ from typing import Any
 from benchmarks.measure.models import ModelUnderTest
 from benchmarks.results.rows import PHONE, Failure, PhoneLatency, Runtime
 from qa.base.errors import PocketQAError
-from qa.formats.registry import KINDS
+from qa.formats.registry import FORMATS
 
 MIB = 2**20 / 1e6
 MAX_ERROR_LENGTH = 300  # of a failed run; the tool may print its whole usage
@@ -111,7 +111,7 @@ def owner(run: PhoneRun, models: Sequence[ModelUnderTest]) -> ModelUnderTest:
             raise PhoneLogError(
                 f"{run.where}: no line 'The input model file size (MB)', so nothing shows what was measured"
             )
-        if len(models) == 1 and path.name == KINDS["tflite"].weights:
+        if len(models) == 1 and path.name == FORMATS["tflite"].weights:
             named = list(models)
         if len(named) != 1:
             raise PhoneLogError(

@@ -31,7 +31,7 @@ try:
 except ImportError:
     sys.exit("error: numpy is not installed for " + sys.executable + "; python3 -m pip install numpy")
 
-from qa.formats.registry import KINDS
+from qa.formats.registry import FORMATS
 from qa.formats.tensors import OUTPUTS, Inputs, padded_inputs
 from qa.runtime.engines import run_length
 from qa.runtime.remote import serve
@@ -67,10 +67,10 @@ def check_sha256(path: Path, expected: str) -> None:
 
 def runtime_of(path: Path) -> Any:
     """Return the class of the runtime that computes a bundle's weights, by the file's name."""
-    for kind in KINDS.values():
-        if kind.weights == path.name:
-            return kind.runtime_class()
-    names = ", ".join(kind.weights for kind in KINDS.values())
+    for format in FORMATS.values():
+        if format.weights == path.name:
+            return format.runtime_class()
+    names = ", ".join(format.weights for format in FORMATS.values())
     raise RequestError(f"{path}: not the weights of a bundle ({names})")
 
 

@@ -145,7 +145,7 @@ def main(config: SearchConfig) -> Bundle:
     check_converter()
     out = config.out or output_beside(config.model, "searched")
     refuse_existing(out)
-    parent = open_model(config.model, kind="pytorch")
+    parent = open_model(config.model, format="pytorch")
     model = QAModel.from_pretrained(parent.path).eval()
     settings = parent.settings
     model.encoder.check_prunable("there is nothing to search")

@@ -7,13 +7,13 @@ from typing import Any
 from benchmarks.results.rows import UNPADDED, Accuracy, Latency
 from benchmarks.show.groups import Entry, Group
 from benchmarks.show.tables import UNKNOWN, Column
-from qa.formats.registry import KINDS
+from qa.formats.registry import FORMATS
 
 QUICK = "†"  # follows a figure that was timed too briefly
 ANOTHER_RUN = "‡"  # follows a time from another run than the baseline's time in the table
 
 # Names by package. Their order is that of their colours in plots.
-RUNTIME_NAMES = {kind.package: kind.runtime for kind in KINDS.values()} | {
+RUNTIME_NAMES = {kind.package: kind.runtime for kind in FORMATS.values()} | {
     "openvino": "OpenVINO",
     "torchao": "torchao",
     "optimum-onnx": "Optimum ONNX",

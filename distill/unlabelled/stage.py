@@ -20,7 +20,7 @@ def add_unlabelled(config: UnlabelledConfig) -> list[Example]:
     articles: list[dict[str, Any]] = data["data"]
     similar = None
     if config.reworded:
-        bundle = open_model(config.model or shipped(TEACHER, "--model"), kind="pytorch")
+        bundle = open_model(config.model or shipped(TEACHER, "--model"), format="pytorch")
         similar = SimilarWords.of(QAModel.from_pretrained(bundle.path), bundle.tokenizer)
     added = [
         article

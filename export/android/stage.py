@@ -52,10 +52,10 @@ class AndroidConfig:
 def open_tflite(path: Path) -> Bundle:
     """Open a bundle and refuse one that is no TFLite export."""
     bundle = open_bundle(path)
-    if bundle.kind != "tflite":
-        source = path if bundle.kind == "pytorch" else "PARENT"
+    if bundle.format != "tflite":
+        source = path if bundle.format == "pytorch" else "PARENT"
         wanted = f"the app takes TFLite: python -m export.tflite --model {source}"
-        raise BundleError(f"{path}: a bundle of kind {bundle.kind}; {wanted}")
+        raise BundleError(f"{path}: a bundle of kind {bundle.format}; {wanted}")
     read_package(bundle.weights)
     return bundle
 

@@ -12,7 +12,7 @@ from export.embeddings import bytes_saved, word_tables
 from export.exporter import Exporter
 from export.onnx.quantize import check_structure, quantize
 from export.onnx.trace import trace
-from qa.formats.registry import KINDS
+from qa.formats.registry import FORMATS
 from qa.models.hub import hub_config
 from qa.models.model import QAModel, write_config
 
@@ -42,7 +42,7 @@ class OnnxExporter(Exporter):
         structure = check_structure(graph, fp32, self.precision, integers, bytes_saved(words))
         onnx.helper.set_model_props(graph, {"pocketqa.precision": self.precision})
         onnx.checker.check_model(graph)
-        (folder / KINDS["onnx"].weights).write_bytes(graph.SerializeToString(deterministic=True))
+        (folder / FORMATS["onnx"].weights).write_bytes(graph.SerializeToString(deterministic=True))
         if model.encoder.architecture.question_answering:
             write_config(folder, hub_config(model.encoder.config))
         return structure

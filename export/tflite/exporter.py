@@ -17,7 +17,7 @@ from export.tflite.structure import check_structure, read_structure
 from qa.base.cli import check_option
 from qa.bundles.bundle import PROBE, ModelFolder
 from qa.formats.precision import PRECISIONS
-from qa.formats.registry import KINDS
+from qa.formats.registry import FORMATS
 from qa.formats.tflite import SHORT_LENGTHS, signature_name
 from qa.models.model import QAModel
 from qa.runtime.engines import LiteRTRuntime
@@ -81,14 +81,14 @@ class TFLiteExporter(Exporter):
             converted.n_products,
         )
         check_integers(self.parent, words, converted.file, self.precision)
-        (folder / KINDS["tflite"].weights).write_bytes(converted.file.to_bytes())
+        (folder / FORMATS["tflite"].weights).write_bytes(converted.file.to_bytes())
         return structure.facts()
 
     def package(self, folder: Path, settings: QASettings) -> None:
         """Append to model.tflite what a phone needs beside it."""
         info = {**self.info, "settings": asdict(settings)}
         probe = (folder / PROBE).read_text(encoding="utf-8")
-        append_package(folder / KINDS["tflite"].weights, info, self.tokens, probe)
+        append_package(folder / FORMATS["tflite"].weights, info, self.tokens, probe)
 
     def other_runtimes(self, model: ModelFolder, threads: int) -> Sequence[Runtime]:
         """Return LiteRT with its own kernels, as phones compute on which XNNPACK fails."""

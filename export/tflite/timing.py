@@ -103,7 +103,7 @@ def fit(sizes: list[list[int]], ms: np.ndarray) -> dict[str, float]:
 
 def measure_times(config: TimesConfig) -> dict[str, Any]:
     """Export, measure and fit; write the table, and print the largest error of the fit at each length."""
-    bundle = open_model(config.model, kind="pytorch")
+    bundle = open_model(config.model, format="pytorch")
     model = QAModel.from_pretrained(bundle.path)
     model.encoder.check_prunable("there is nothing to measure")
     longest = bundle.settings.max_length

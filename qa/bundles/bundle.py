@@ -31,7 +31,7 @@ from qa.bundles.manifest import (
     check_keys,
     to_json,
 )
-from qa.formats.registry import KINDS
+from qa.formats.registry import FORMATS
 from qa.formats.tensors import INPUTS, OUTPUTS
 from qa.text.settings import QASettings
 from qa.text.tokenization import load_tokenizer
@@ -59,7 +59,7 @@ class ModelFolder:
     """Model on disk as runtimes take it, sealed or not."""
 
     path: Path
-    kind: str
+    format: str
     """Name in `qa.formats.registry`."""
     precision: str
     """Name in `qa.formats.precision`."""
@@ -68,7 +68,7 @@ class ModelFolder:
     @property
     def weights(self) -> Path:
         """File with the weights."""
-        return self.path / KINDS[self.kind].weights
+        return self.path / FORMATS[self.format].weights
 
     @cached_property
     def tokenizer(self) -> Tokenizer:
@@ -121,15 +121,15 @@ def _manifest_bytes(path: Path) -> bytes:
     return (path / MANIFEST).read_bytes()
 
 
-def open_bundle(path: Path, kind: str | None = None) -> Bundle:
+def open_bundle(path: Path, format: str | None = None) -> Bundle:
     """Open a bundle and verify every file against its manifest.
 
-    Raises BundleError, naming the file, when the folder is missing, unfinished, changed, or not of `kind`.
+    Raises BundleError, naming the file, when the folder is missing, unfinished, changed, or not of `format`.
     """
     raw = _manifest_bytes(path)
     where = path / MANIFEST
     manifest = Manifest.from_json(raw, str(where))
-    for name in (KINDS[manifest.format].weights, SETTINGS):
+    for name in (FORMATS[manifest.format].weights, SETTINGS):
         if name not in manifest.files:
             raise BundleError(f"{where}: not a valid manifest (files lacks {name}); make the bundle again")
     for name, sha256 in manifest.files.items():
@@ -140,8 +140,8 @@ def open_bundle(path: Path, kind: str | None = None) -> Bundle:
                 f"{path / name}: the manifest does not list this file, so it is not the model's; copy the "
                 "bundle again"
             )
-    if kind not in (None, manifest.format):
-        raise BundleError(f"{path}: holds a {manifest.format} model, but this stage needs a {kind} bundle")
+    if format not in (None, manifest.format):
+        raise BundleError(f"{path}: holds a {manifest.format} model, but this stage needs a {format} bundle")
     settings = QASettings.from_json((path / SETTINGS).read_bytes(), str(path / SETTINGS))
     sha256 = hashlib.sha256(raw).hexdigest()
     return Bundle(path, manifest.format, manifest.precision, settings, manifest, sha256)

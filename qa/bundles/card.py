@@ -24,7 +24,7 @@ from qa.bundles.manifest import (
 )
 from qa.data.origins import DATA, LICENSE_NAMES, WEIGHTS, Origin
 from qa.formats.precision import GROUP_SIZES, PRECISIONS, ROW_BITS
-from qa.formats.registry import KINDS
+from qa.formats.registry import FORMATS
 from qa.text.settings import QASettings
 
 PROBE = "probe.json"
@@ -75,16 +75,17 @@ def front_matter(manifest: Manifest, origins: Mapping[str, Origin | None], folde
     """What a hub's search and its figures read."""
     known = [origin for origin in origins.values() if origin]
     data = [origin for origin in known if origin in DATA.values()]
-    kind = manifest.format
     licence = license_of(origins)
     values = {
         "license": licence,
         "language": "en" if data and None not in origins.values() else None,
-        "library_name": "transformers" if in_transformers(kind, folder) else KINDS[kind].library,
+        "library_name": "transformers"
+        if in_transformers(manifest.format, folder)
+        else FORMATS[manifest.format].library,
         "pipeline_tag": "question-answering",
         "base_model": _unique(origin.hub_name for origin in known if origin not in data),
         "datasets": _unique(origin.hub_name for origin in data),
-        "tags": ["pocketqa", "extractive-qa", kind, manifest.precision, manifest.stage],
+        "tags": ["pocketqa", "extractive-qa", manifest.format, manifest.precision, manifest.stage],
         "model-index": _model_index(manifest.scores, name),
     }
     lines = [f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in values.items() if value]
@@ -127,7 +128,7 @@ def _facts(manifest: Manifest, settings: QASettings, weights: Path, name: str) -
         "weights": f"`{weights.name}`, {weights.stat().st_size:,} bytes",
         "precision": f"{precision}: {PRECISIONS[precision].in_words}",
         "word embeddings": EMBEDDINGS.get(manifest.embeddings or word_table_form(weights.parent) or ""),
-        "runtime": KINDS[manifest.format].runtime,
+        "runtime": FORMATS[manifest.format].runtime,
         "windows": f"{settings.max_length} tokens, question at most {settings.max_question_length}, step {settings.doc_stride}",
         "answers": f"at most {settings.max_answer_length} tokens",
         "no answer": "never: it always answers"

@@ -76,19 +76,19 @@ ANDROID = """On Android: sideload `model.tflite` into PocketQA's app. It needs n
 and settings (`unzip -l model.tflite` shows them)."""
 
 
-def how_to_use(kind: str, folder: Path, name: str) -> str:
-    """The section on use, of a bundle of this kind and name with these files."""
+def how_to_use(format: str, folder: Path, name: str) -> str:
+    """Return the section on use, for a bundle of this format and name with the files of `folder`."""
     texts = [POCKETQA]
-    if kind == "tflite":
+    if format == "tflite":
         texts.append(ANDROID)
-    elif kind == "onnx":
+    elif format == "onnx":
         byte_pairs = (
             _read(folder / "tokenizer_config.json").get("tokenizer_class") == "PreTrainedTokenizerFast"
         )
         javascript = JAVASCRIPT_BYTE_PAIRS if byte_pairs else JAVASCRIPT
         texts += [OPTIMUM, javascript] if (folder / CONFIG).is_file() else [WHOLE_ONNX]
-    elif kind == "pytorch":
-        texts.append(TRANSFORMERS if in_transformers(kind, folder) else NOT_TRANSFORMERS)
+    elif format == "pytorch":
+        texts.append(TRANSFORMERS if in_transformers(format, folder) else NOT_TRANSFORMERS)
     reason = _read(folder / CONFIG).get(
         WHY_NOT_IN_TRANSFORMERS, "its config.json names no class of transformers"
     )
@@ -100,9 +100,9 @@ def word_table_form(folder: Path) -> str | None:
     return _read(folder / CONFIG).get("word_table")
 
 
-def in_transformers(kind: str, folder: Path) -> bool:
+def in_transformers(format: str, folder: Path) -> bool:
     """Whether transformers' AutoModelForQuestionAnswering opens the bundle."""
-    return kind == "pytorch" and "architectures" in _read(folder / CONFIG)
+    return format == "pytorch" and "architectures" in _read(folder / CONFIG)
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -58,17 +58,16 @@ class CheckpointConfig:
         return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
 
 
-def open_model(name: str | Path, kind: str | None = None) -> Bundle:
-    """The bundle at a path, or what becomes of a checkpoint there or on the hub; `kind` is the weights' that
-    are wanted.
+def open_model(name: str | Path, format: str | None = None) -> Bundle:
+    """Open the bundle at a path, or import the checkpoint there or on the hub.
 
-    BundleError or OptionError when it is neither, or of another kind; DownloadError when the hub cannot be
-    reached.
+    BundleError or OptionError when it is neither, or of another `format`; DownloadError when the hub cannot
+    be reached.
     """
     if not is_checkpoint(name):
-        return open_bundle(Path(name), kind)
+        return open_bundle(Path(name), format)
     bundle = cached_bundle(str(name))
-    return bundle if kind in (None, bundle.kind) else open_bundle(bundle.path, kind)
+    return bundle if format in (None, bundle.format) else open_bundle(bundle.path, format)
 
 
 def is_checkpoint(name: str | Path) -> bool:

@@ -13,7 +13,7 @@ import msgspec
 
 from qa.base.errors import BundleError
 from qa.formats.precision import PRECISIONS
-from qa.formats.registry import KINDS
+from qa.formats.registry import FORMATS
 
 MANIFEST = "manifest.json"
 MANIFEST_VERSION = 1
@@ -172,8 +172,8 @@ class Manifest(Struct, frozen=True):
     versions: dict[str, str] = {}
 
     def __post_init__(self) -> None:
-        if self.format not in KINDS:
-            raise ValueError(f"kind {self.format!r} is not one of {', '.join(KINDS)}")
+        if self.format not in FORMATS:
+            raise ValueError(f"kind {self.format!r} is not one of {', '.join(FORMATS)}")
         if self.precision not in PRECISIONS:
             raise ValueError(f"precision {self.precision!r} is not one of {', '.join(PRECISIONS)}")
         for name in self.files:

@@ -12,7 +12,7 @@ WHY_NOT_IN_TRANSFORMERS = "not_in_transformers"
 
 
 @dataclass(frozen=True)
-class Kind:
+class Format:
     """A kind of weights and the runtime that computes them."""
 
     name: str
@@ -41,7 +41,7 @@ class Kind:
 
 
 ENTRIES = (
-    Kind(
+    Format(
         name="pytorch",
         weights="model.safetensors",
         loader="qa.runtime.runtimes:TorchRuntime",
@@ -50,7 +50,7 @@ ENTRIES = (
         library="pocketqa",
         exported=False,
     ),
-    Kind(
+    Format(
         name="onnx",
         weights="model.onnx",
         loader="qa.runtime.engines:OnnxRuntime",
@@ -58,7 +58,7 @@ ENTRIES = (
         package="onnxruntime",
         library="onnx",
     ),
-    Kind(
+    Format(
         name="tflite",
         weights="model.tflite",
         loader="qa.runtime.engines:LiteRTRuntime",
@@ -67,4 +67,4 @@ ENTRIES = (
         library="litert",
     ),
 )
-KINDS = {kind.name: kind for kind in ENTRIES}
+FORMATS = {format.name: format for format in ENTRIES}

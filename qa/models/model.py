@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from qa.base.cli import check_option
 from qa.base.errors import BundleError, OptionError
 from qa.base.files import write_whole
-from qa.formats.registry import CONFIG, KINDS, WHY_NOT_IN_TRANSFORMERS
+from qa.formats.registry import CONFIG, FORMATS, WHY_NOT_IN_TRANSFORMERS
 from qa.models.architectures import encoder_type
 from qa.models.encoders import Encoder
 from qa.models.heads import build_head
@@ -28,7 +28,7 @@ from qa.models.storage import opened, stored
 from qa.models.surgery import shrink_to
 from qa.text.settings import QASettings
 
-WEIGHTS = KINDS["pytorch"].weights
+WEIGHTS = FORMATS["pytorch"].weights
 
 
 def write_config(folder: Path, config: dict[str, Any]) -> None:

@@ -16,7 +16,7 @@ from tqdm import tqdm
 from qa.base.cli import one_line
 from qa.base.errors import BundleError, PocketQAError, ProbeError
 from qa.bundles.bundle import PROBE, ModelFolder
-from qa.formats.registry import KINDS
+from qa.formats.registry import FORMATS
 from qa.formats.tensors import Inputs, Logits
 from qa.runtime.engines import run_length
 from qa.runtime.probe import Probe, ProbeWindow, check_covers, read_probe, relative_difference
@@ -96,8 +96,8 @@ def load_runtime(bundle: ModelFolder, threads: int | None = None, *, probe: bool
     BundleError when the probe leaves a length of the model uncomputed, or the windows are longer than a
     PyTorch model has positions for.
     """
-    kind = KINDS[bundle.kind]
-    runtime: Runtime = kind.runtime_class()(bundle.weights, threads or available_cores())
+    format = FORMATS[bundle.format]
+    runtime: Runtime = format.runtime_class()(bundle.weights, threads or available_cores())
     if isinstance(runtime, TorchRuntime):
         wanted = bundle.settings.max_length
         most = runtime.model.encoder.max_length
@@ -105,7 +105,7 @@ def load_runtime(bundle: ModelFolder, threads: int | None = None, *, probe: bool
             raise BundleError(
                 f"{bundle.path}: windows of {wanted} tokens, but positions for {most}; make the bundle again"
             )
-    if probe and kind.exported:
+    if probe and format.exported:
         if not (bundle.path / PROBE).is_file():
             raise BundleError(
                 f"{bundle.path}: has no {PROBE}, so nothing shows that this runtime is right; export it again"

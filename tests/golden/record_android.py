@@ -326,7 +326,7 @@ def main():
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--model", type=Path, required=True, help="TFLite bundle in int8")
-    bundle = open_bundle(parser.parse_args().model, kind="tflite")
+    bundle = open_bundle(parser.parse_args().model, format="tflite")
     read_package(bundle.weights)
     examples = read_squad(resolve(EMBEDDED, "dev"))
     (OUT / "package").mkdir(parents=True, exist_ok=True)

@@ -18,5 +18,5 @@ if __name__ == "__main__":
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--model", type=Path, required=True, help="TFLite bundle")
-    with AppProcess(open_bundle(parser.parse_args().model, kind="tflite").weights) as app:
+    with AppProcess(open_bundle(parser.parse_args().model, format="tflite").weights) as app:
         (Path(__file__).parent / "phone_report.json").write_text(app.benchmark() + "\n", encoding="ascii")

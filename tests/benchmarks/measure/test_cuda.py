@@ -43,7 +43,7 @@ def test_a_pytorch_bundle_is_measured_in_three_precisions(make_bundle, tiny_expo
         capsys.readouterr()
         found = gpu_models(bundles)
         left_out = [
-            f"{b.name}: skipped, no runtime here computes {b.bundle.kind} in fp32 on a GPU"
+            f"{b.name}: skipped, no runtime here computes {b.bundle.format} in fp32 on a GPU"
             for b in bundles[1:]
         ]
         assert capsys.readouterr().err.splitlines() == left_out[has_cuda:]

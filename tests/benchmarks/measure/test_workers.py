@@ -18,7 +18,7 @@ from benchmarks.measure.worker import system_information
 from export.parity import real_windows
 from qa.base.errors import BundleError
 from qa.bundles.bundle import open_bundle
-from qa.formats.registry import KINDS
+from qa.formats.registry import FORMATS
 from qa.runtime.remote import ROOT, Deployment, RemoteError
 from qa.runtime.runtimes import TorchRuntime, load_runtime, run_windows
 
@@ -210,7 +210,7 @@ def test_what_a_board_cannot_do_is_one_line(tiny_export, tmp_path, bare_site, bo
 
 
 def test_what_is_copied_to_a_board_is_python_3_9_and_imports_numpy_and_itself_alone():
-    files = {*WORKER_FILES, *(kind.file for kind in KINDS.values() if kind.exported)}
+    files = {*WORKER_FILES, *(kind.file for kind in FORMATS.values() if kind.exported)}
     copied = {name.removesuffix(".py").replace("/", ".") for name in files}
     for name in files:
         tree = ast.parse((ROOT / name).read_text(encoding="utf-8"), feature_version=(3, 9))

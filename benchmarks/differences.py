@@ -14,7 +14,8 @@ from pathlib import Path
 import numpy as np
 import tyro
 
-from benchmarks.results.rows import Accuracy, read_results
+from benchmarks.results.files import read_results
+from benchmarks.results.rows import Accuracy
 from benchmarks.show.differences import Scores, by_seed, difference_table
 from benchmarks.show.tables import check_markers, show
 from qa.base.cli import check_option, run_command

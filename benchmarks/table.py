@@ -14,7 +14,8 @@ from pathlib import Path
 
 import tyro
 
-from benchmarks.results.rows import AnyResult, read_results
+from benchmarks.results.files import read_results
+from benchmarks.results.rows import AnyResult
 from benchmarks.show.groups import collect, newest_order
 from benchmarks.show.tables import as_markdown, check_markers, show
 from benchmarks.show.views import VIEWS, view_tables
@@ -91,7 +92,7 @@ def chosen_results(config: TableConfig) -> list[AnyResult]:
     if config.data is not None:
         results = [r for r in results if r.data and r.data.name == config.data]
     if config.view == FAMILY:
-        results = [r for r in results if r.peer is None]
+        results = [r for r in results if r.toolchain is None]
     if config.models is not None:
         known = sorted({r.model for r in results})
         unknown = sorted(set(config.models) - set(known))

@@ -20,17 +20,8 @@ import numpy as np
 
 from benchmarks.measure.command_line import command_line_of, flag_name, note
 from benchmarks.measure.conditions import OtherLoad, cores_for, machine, this_host
-from benchmarks.results.rows import (
-    CPU,
-    CUDA,
-    UNPADDED,
-    Data,
-    Failure,
-    ResultFile,
-    Runtime,
-    TrainingSpeed,
-    exit_if_failed,
-)
+from benchmarks.results.files import ResultFile, exit_if_failed
+from benchmarks.results.rows import CPU, CUDA, UNPADDED, Data, Failure, Runtime, TrainingSpeed
 from benchmarks.show.groups import collect
 from benchmarks.show.tables import as_text
 from benchmarks.show.training_views import training_tables
@@ -173,7 +164,7 @@ def place() -> dict[str, Any]:
     """Return target and machine: the first GPU where PyTorch sees one."""
     import torch
 
-    from benchmarks.measure.models import gpu
+    from benchmarks.measure.cuda import gpu
 
     if torch.cuda.is_available():
         return {"target": CUDA, "machine": gpu()}
@@ -187,7 +178,7 @@ def own_seconds() -> float:
 
 def main(config: TrainingConfig) -> list[TrainingSpeed | Failure]:
     """Measure, append the results and print the table. Returns the results of this run."""
-    from benchmarks.measure.models import now
+    from benchmarks.measure.run import now
     from benchmarks.training_case import check_plan
 
     host = this_host()

@@ -118,9 +118,9 @@ COMPARE := $(RUN) benchmarks/compare.py
 INTO := --baseline $(RELEASED)/teacher --rows $(OUT)/rows.jsonl
 
 rows: $(RELEASED)/SHA256SUMS $(OUT)/student-onnx-int8/$(MADE)
-	$(COMPARE) $(FAMILY) --data $(DEV) $(INTO) --lengths real --threads 1
+	$(COMPARE) $(FAMILY) --data $(DEV) $(INTO) --lengths unpadded --threads 1
 	$(foreach data,$(DEV1) $(MORE),$(COMPARE) $(FAMILY) --data $(data) $(INTO) --skip-latency && )true
 
 # All in one run, in which the models take turns; scores that `rows` measured are reused.
 forms: $(RELEASED)/SHA256SUMS $(OUT)/student-onnx-int8/$(MADE) $(FORMS:%=%/$(MADE))
-	$(COMPARE) $(FAMILY) $(FORMS) --data $(DEV) $(INTO) --lengths real --threads 1
+	$(COMPARE) $(FAMILY) $(FORMS) --data $(DEV) $(INTO) --lengths unpadded --threads 1

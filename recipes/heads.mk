@@ -73,7 +73,7 @@ $(OUT)/%-tflite-int8/$(MADE): | $(OUT)/%/$(MADE)
 # Exports of one format are measured in one run, in which the models take turns.
 rows: models $(OUT)/dev.json
 	$(COMPARE) $(MODELS:%=$(OUT)/%) --baseline $(OUT)/$(BASELINE)-seed$(FIRST) --skip-latency
-	$(foreach export,$(EXPORTS),$(COMPARE) $(addprefix $(OUT)/,$(call exports,$(export))) --baseline $(OUT)/$(BASELINE)-seed$(FIRST)-$(export) --quick --lengths real --threads 1 && )true
+	$(foreach export,$(EXPORTS),$(COMPARE) $(addprefix $(OUT)/,$(call exports,$(export))) --baseline $(OUT)/$(BASELINE)-seed$(FIRST)-$(export) --quick --lengths unpadded --threads 1 && )true
 	$(MAKE) -f $(RECIPE) differences
 
 differences:

@@ -45,5 +45,5 @@ $(OUT)/%-tflite-int8/$(MADE): | $(OUT)/%/student/$(MADE)
 	$(RUN) -m export.tflite --model $(OUT)/$*/student --quantize int8 --out $(OUT)/$*-tflite-int8
 
 rows: models
-	$(RUN) benchmarks/compare.py models/teacher $(MODELS) --data $(DEV) --baseline models/teacher --rows $(OUT)/rows.jsonl --lengths real --threads 1
+	$(RUN) benchmarks/compare.py models/teacher $(MODELS) --data $(DEV) --baseline models/teacher --rows $(OUT)/rows.jsonl --lengths unpadded --threads 1
 	$(RUN) -m benchmarks.curves $(OUT)/bidaf $(OUT)/qanet --plot $(OUT)/curves.svg

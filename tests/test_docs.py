@@ -7,7 +7,7 @@ from unittest.mock import patch
 import pytest
 from places import ROOT
 
-from benchmarks.toolchains.registry import PEERS
+from benchmarks.toolchains.registry import TOOLCHAINS
 from compress.prune.stage import METHODS
 from qa.formats.precision import PRECISIONS
 from qa.formats.registry import FORMATS
@@ -20,7 +20,7 @@ DOCUMENTS = sorted((ROOT / "docs").glob("*.md"))
 @pytest.fixture
 def registries():
     """As they are; what is added to them is forgotten afterwards."""
-    found = [HEADS, ENCODERS, FORMATS, PRECISIONS, METHODS, PEERS, sys.modules]
+    found = [HEADS, ENCODERS, FORMATS, PRECISIONS, METHODS, TOOLCHAINS, sys.modules]
     patches = [patch.dict(registry) for registry in found]
     for one in patches:
         one.start()

@@ -1,14 +1,13 @@
-"""Accuracy of a model on one data set: measured once, then found again in the results; and the answers it
-gave, kept beside them.
+"""Accuracy of a model on one data set, measured once and then reused from the results; and its answers.
 
-Answers are kept so that an export can be compared with its PyTorch parent question by question, also across
-runs.
+Answers are kept beside the results, so that an export can be compared with its PyTorch parent question by
+question, also across runs.
 """
 
 import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,8 +16,8 @@ import numpy as np
 
 from benchmarks.measure.command_line import note
 from benchmarks.measure.conditions import cores_for
-from benchmarks.measure.models import ModelUnderTest, Run
 from benchmarks.measure.process import Worker
+from benchmarks.measure.run import ModelUnderTest, Run
 from benchmarks.results.rows import CPU, Accuracy, Runtime, newest
 from qa.base.files import write_whole
 from qa.bundles.bundle import Bundle
@@ -47,33 +46,16 @@ SCORES = (
 
 
 def measure_accuracy(run: Run, model: ModelUnderTest) -> None:
-    """Accuracy of one model, reused where the results have it; a result is appended when there is anything
-    new."""
-    # Some peers take minutes to load; the hash of one stands for its versions, so its runtime need not be
-    # asked.
-    known = known_accuracy(run, model) if model.metadata.get("peer") else None
-    scores: dict[str, Any] = {}
+    """Measure one model, or reuse its scores from the results; append a result when anything is new."""
     try:
-        if known is None:
-            with open_runtime(model) as (runtime, name):
-                model.runtime = name
-                known = known_accuracy(run, model)
-                if known is None:
-                    note(f"{model.name}: {name}, {len(run.examples)} questions")
-                    bundle = model.bundle if model.in_process else with_own_threshold(model.bundle, runtime)
-                    scores, answers = evaluate(runtime, bundle, run.examples)
-    except Exception as error:  # runtimes raise their own types; the comparison goes on without this one
+        known, scores, answers = _known_or_computed(run, model)
+    except Exception as error:  # runtimes raise types of their own; the comparison goes on without this model
         run.fail(model, error)
         return
     if known is None:
         save_answers(answers_path(run.file.path, model.sha256, run.data.sha256, run.target), answers)
-    else:
-        model.runtime = known.runtime
-        scores = {key: getattr(known, key) for key in SCORES}
-    note(
-        f"{model.name}: F1 {scores['f1']:.2f}, EM "
-        f"{scores['exact']:.2f}{' (reused from the rows)' if known else ''}"
-    )
+    reused = "" if known is None else " (reused from the results)"
+    note(f"{model.name}: F1 {scores['f1']:.2f}, EM {scores['exact']:.2f}{reused}")
     model.accuracy = Accuracy(**run.common(model), **scores)
     for key, value in relations(run, model).items():
         setattr(model.accuracy, key, value)
@@ -81,46 +63,68 @@ def measure_accuracy(run: Run, model: ModelUnderTest) -> None:
         run.file.append(model.accuracy)
 
 
+def _known_or_computed(run: Run, model: ModelUnderTest) -> tuple[Accuracy | None, dict[str, Any], Answers]:
+    """Return the known result with its scores, or None with new scores and answers."""
+    known = None
+    if model.metadata.get("toolchain"):
+        # Some toolchains take minutes to load. The hash covers their versions, so the runtime need not be
+        # asked.
+        known = known_accuracy(run, model)
+    if known is None:
+        with open_runtime(model) as (runtime, name):
+            model.runtime = name
+            known = known_accuracy(run, model)
+            if known is None:
+                note(f"{model.name}: {name}, {len(run.examples)} questions")
+                bundle = model.bundle if model.in_process else with_tuned_threshold(model.bundle, runtime)
+                return None, *evaluate(runtime, bundle, run.examples)
+    model.runtime = known.runtime
+    return known, {key: getattr(known, key) for key in SCORES}, {}
+
+
 def _relations_differ(now: Accuracy, then: Accuracy) -> bool:
-    """Whether anything but date and command does. Where the parent's answers are not kept any more, what they
-    said stays."""
+    """Return whether anything but date, command and name differs.
+
+    Where the parent's answers are not kept any more, their agreement is carried over.
+    """
     if now.same_answers is None:
         now.same_answers = then.same_answers
         now.same_answers_as = then.same_answers_as
-    names = [name for name in Accuracy.__struct_fields__ if name not in ("date", "command", "model")]
+    names = set(Accuracy.__struct_fields__) - {"date", "command", "model"}
     return any(getattr(now, name) != getattr(then, name) for name in names)
 
 
 def known_accuracy(run: Run, model: ModelUnderTest) -> Accuracy | None:
-    """The newest scores of this model on this data, target and machine; where its runtime is not known yet,
-    of any."""
-    wanted = {
-        "bundle_sha256": model.sha256,
-        "runtime": model.runtime,
-        "target": run.target,
-        "machine": run.machine,
-    }
-    return newest(run.file.old, Accuracy, **wanted, data=run.data)
+    """Return the newest scores of this model on this data, target and machine; with any runtime if it is
+    unknown.
+    """
+    return newest(
+        run.file.old,
+        Accuracy,
+        bundle_sha256=model.sha256,
+        runtime=model.runtime,
+        target=run.target,
+        machine=run.machine,
+        data=run.data,
+    )
 
 
 @contextmanager
 def open_runtime(model: ModelUnderTest) -> Iterator[tuple[LoadedRuntime, Runtime]]:
-    """A model on all cores: a bundle in this process, a peer or a GPU's in a worker."""
+    """Load a model on all cores: a bundle in this process, a toolchain's or a GPU's in a worker."""
     if model.in_process:
         runtime = load_runtime(model.bundle)
         yield runtime, Runtime(runtime.package, runtime.version)
         return
     threads = available_cores()
-    worker = Worker(model.deployment, threads, cores_for(threads))
-    try:
+    with closing(Worker(model.deployment, threads, cores_for(threads))) as worker:
         yield worker, worker.runtime
-    finally:
-        worker.close()
 
 
-def with_own_threshold(bundle: Bundle, runtime: LoadedRuntime) -> Bundle:
-    """The bundle with the no-answer threshold that is the best for what a peer made of it."""
-    return replace(bundle, settings=tune_for_bundle(runtime, bundle.tokenizer, bundle.settings, bundle.path))
+def with_tuned_threshold(bundle: Bundle, runtime: LoadedRuntime) -> Bundle:
+    """Tune the no-answer threshold for what a toolchain made of the bundle."""
+    tuned = tune_for_bundle(runtime, bundle.tokenizer, bundle.settings, bundle.path)
+    return replace(bundle, settings=tuned)
 
 
 def evaluate(
@@ -146,43 +150,44 @@ def category_scores(examples: Sequence[Example], answers: Answers) -> dict[str, 
 
 
 def score_fields(scores: Mapping[str, Any], null_threshold: float | None) -> dict[str, Any]:
-    """The fields of an Accuracy that a model's scores are, with its own threshold."""
+    """Return the fields of an Accuracy from a model's scores and its own threshold."""
     scores = {**scores, "n": scores["total"], "null_threshold": null_threshold}
     names: Sequence[str] = SCORES
     if "NoAns_total" not in scores:
-        # Every question has an answer: the HasAns_ columns would repeat exact and f1, and the best is to
-        # answer always.
+        # Every question has an answer. The HasAns_ scores would repeat exact and f1, and best is to answer
+        # always.
         names = ANSWERABLE if null_threshold is None else (*ANSWERABLE, "best_f1", "null_threshold")
     return {name: scores[name] for name in names if name in scores}
 
 
 def answers_path(rows_path: Path, bundle_sha256: str, data_sha256: str, target: str = CPU) -> Path:
-    """Where a bundle's answers to a data set are kept: <rows>.predictions/<bundle>-<data>.json, a GPU's with
-    its name behind."""
+    """Return the file of a bundle's answers: <rows>.predictions/<bundle>-<data>.json, with a GPU's name
+    behind.
+    """
     where = "" if target == CPU else f"-{target}"
     return rows_path.with_suffix(".predictions") / f"{bundle_sha256[:16]}-{data_sha256[:16]}{where}.json"
 
 
 def save_answers(path: Path, answers: Answers) -> None:
-    """Write in the official prediction format, by rename."""
+    """Write answers in the official prediction format, by rename."""
     path.parent.mkdir(parents=True, exist_ok=True)
     write_whole(path, json.dumps(answers, ensure_ascii=False))
 
 
 def load_answers(path: Path) -> Answers | None:
-    """Answers kept earlier, or None."""
+    """Read answers kept earlier, or None."""
     return read_predictions(path) if path.is_file() else None
 
 
 def f1_scores(examples: Sequence[Example], answers: Answers) -> np.ndarray:
-    """F1 (Q,) of every question in percent; an answer that is missing has 0."""
+    """Return the F1 (Q,) of every question in percent; a missing answer has 0."""
     return np.array(
         [100.0 * question_scores(e, answers[e.id])[1] if e.id in answers else 0.0 for e in examples]
     )
 
 
 def agreement(answers: Mapping[str, str], others: Mapping[str, str]) -> float:
-    """Share of questions (0 to 1) with letter-identical answer texts. ValueError when the questions
+    """Return the share of questions (0 to 1) with identical answer texts. ValueError when the questions
     differ.
     """
     if answers.keys() != others.keys() or not answers:
@@ -191,52 +196,46 @@ def agreement(answers: Mapping[str, str], others: Mapping[str, str]) -> float:
 
 
 def relations(run: Run, model: ModelUnderTest) -> dict[str, Any]:
-    """F1's interval, F1 retained against the baseline with its own, and the agreement with the parent or the
+    """Return F1's interval, F1 retained against the baseline, and the agreement with the parent or the
     baseline.
 
-    Intervals need the answers kept, of the baseline too; the interval of F1 retained is paired question by
-    question.
+    Intervals need the answers kept, of the baseline too; that of F1 retained is paired question by question.
     """
-    found = _intervals(run, model)
     base = run.baseline
-    own = model.accuracy
-    if base is not None:
-        found |= {"baseline": base.name, "baseline_sha256": base.sha256}
-        if own is not None and base.accuracy is not None and base.accuracy.f1:
-            found["f1_retained"] = own.f1 / base.accuracy.f1
-    is_bundle = (
-        model.sha256 == model.bundle.sha256
-    )  # else it was made of one, by a peer or in another precision
-    parent = model.bundle.manifest.parent if is_bundle else model.bundle.reference()
-    others = {parent.sha256: parent.name} if parent else {}
-    others |= (
-        {base.sha256: base.name}
-        if base is not None and base is not model and base.sha256 not in others
-        else {}
-    )
     answers = _answers(run, model.sha256)
-    for sha256, name in others.items():
-        theirs = _answers(run, sha256)
-        if answers is not None and theirs is not None:
-            return found | {"same_answers": agreement(answers, theirs), "same_answers_as": name}
-    return found
+    fields: dict[str, Any] = {}
+    if answers is not None:
+        base_answers = None if base is None or base is model else _answers(run, base.sha256)
+        fields |= _intervals(run.examples, answers, base_answers)
+    candidates = {}
+    if model.sha256 != model.bundle.sha256:  # made of the bundle by a toolchain, or in another precision
+        candidates[model.bundle.sha256] = model.bundle.reference().name
+    elif parent := model.bundle.manifest.parent:
+        candidates[parent.sha256] = parent.name
+    if base is not None:
+        fields |= {"baseline": base.name, "baseline_sha256": base.sha256}
+        if model.accuracy is not None and base.accuracy is not None and base.accuracy.f1:
+            fields["f1_retained"] = model.accuracy.f1 / base.accuracy.f1
+        if base is not model:
+            candidates.setdefault(base.sha256, base.name)
+    for sha256, name in candidates.items():
+        reference = _answers(run, sha256)
+        if answers is not None and reference is not None:
+            return fields | {"same_answers": agreement(answers, reference), "same_answers_as": name}
+    return fields
 
 
 def _answers(run: Run, sha256: str) -> Answers | None:
     return load_answers(answers_path(run.file.path, sha256, run.data.sha256, run.target))
 
 
-def _intervals(run: Run, model: ModelUnderTest) -> dict[str, Any]:
-    base = run.baseline if run.baseline is not model else None
-    own, theirs = (_answers(run, one.sha256) if one is not None else None for one in (model, base))
-    if own is None:
-        return {}
-    both = np.stack(
-        [f1_scores(run.examples, answers) for answers in (own, theirs) if answers is not None], axis=1
-    )
-    articles = [e.title for e in run.examples]
-    (f1, *_), (retained, *_), over = score_intervals(both, articles, None if theirs is None else 1)
-    found: dict[str, Any] = {"f1_low": round(f1.low, 4), "f1_high": round(f1.high, 4), "resampled": over}
+def _intervals(examples: Sequence[Example], answers: Answers, base_answers: Answers | None) -> dict[str, Any]:
+    """Return the ends of the intervals of F1 and, with the baseline's answers, of F1 retained."""
+    columns = [f1_scores(examples, each) for each in (answers, base_answers) if each is not None]
+    articles = [e.title for e in examples]
+    baseline = None if base_answers is None else 1
+    (f1, *_), (retained, *_), over = score_intervals(np.stack(columns, axis=1), articles, baseline)
+    fields: dict[str, Any] = {"f1_low": round(f1.low, 4), "f1_high": round(f1.high, 4), "resampled": over}
     if retained is not None:
-        found |= {"f1_retained_low": round(retained.low, 6), "f1_retained_high": round(retained.high, 6)}
-    return found
+        fields |= {"f1_retained_low": round(retained.low, 6), "f1_retained_high": round(retained.high, 6)}
+    return fields

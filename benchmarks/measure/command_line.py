@@ -1,4 +1,4 @@
-"""The command that repeats a run, from its options: for the rows, which are to say how they came to be."""
+"""The command that repeats a run, from its options; results record it."""
 
 import os
 import shlex
@@ -9,20 +9,19 @@ from typing import Any
 
 
 def flag_name(option: str) -> str:
-    """The flag of an option's field."""
+    """Return the flag of an option's field."""
     return "--" + option.replace("_", "-")
 
 
 def relative(value: Any) -> str:
-    """A path relative to the current folder, anything else as it is."""
+    """Return a path relative to the current folder, anything else as it is."""
     return os.path.relpath(value) if Path(str(value)).is_absolute() else str(value)
 
 
 def command_line_of(script: str, config: Any, positional: str = "") -> str:
-    """`python SCRIPT` (a file, or "-m" and a module) with every option of `config` that is not at its
-    default; paths relative.
+    """Return `python SCRIPT` with every option of `config` that is not at its default; paths are relative.
 
-    `positional` names the field whose values stand without a flag.
+    `script` is a file, or "-m" and a module. The values of the field `positional` stand without a flag.
     """
     words = ["python", *script.split()]
     for option in fields(config):
@@ -35,5 +34,5 @@ def command_line_of(script: str, config: Any, positional: str = "") -> str:
 
 
 def note(text: str) -> None:
-    """One line of progress."""
+    """Print one line of progress to stderr."""
     print(text, file=sys.stderr, flush=True)

@@ -1,5 +1,4 @@
-"""The conditions a latency was measured under: the machine, its cores, governor and load, and what else it
-did meanwhile."""
+"""The conditions of a measurement: the machine, its cores, governor and load, and other processes."""
 
 import os
 import platform
@@ -12,7 +11,7 @@ from typing import Any
 from benchmarks.measure.worker import system_information
 from benchmarks.results.rows import BUSY, Machine
 
-IDLE_LOAD = 0.3  # processes a core that wait or run on average; above, a machine is not idle
+IDLE_LOAD = 0.3  # load average per core above which a machine is not idle
 # Instruction sets that decide how fast int8 and half precision are, as /proc/cpuinfo names them.
 USEFUL_FLAGS = (
     "avx2",
@@ -33,26 +32,26 @@ USEFUL_FLAGS = (
 
 @dataclass(frozen=True)
 class Host:
-    """The machine whose models are timed, as it was when measuring began."""
+    """The machine on which models are timed, as it was when measuring began."""
 
     cores: tuple[int, ...]
-    """Those that processes may use, ascending."""
+    """Cores that processes may use, ascending."""
     governor: str | None
     load_average: float | None
     here: bool = True
-    """Whether it is this machine, which knows more of itself."""
+    """Whether it is this machine, of which more is known."""
 
     def cores_for(self, threads: int) -> list[int]:
-        """The cores to pin a process with `threads` threads to: the last ones, for the first serves most
-        interrupts."""
+        """Return the cores for a process with this many threads: the last ones, as the first serves
+        interrupts.
+        """
         return list(self.cores[-threads:])
 
     def not_idle(self) -> str | None:
-        """What keeps the machine from being left to a measurement; None when nothing does. It looks for a
-        second.
+        """Return what keeps the machine busy, or None. Takes a second.
 
-        Of another machine the load of the last minute is all that is known. Here that has this process's own
-        work in it, and what others do now is asked instead.
+        Of another machine only the load of the last minute is known. Here that includes this process's own
+        work, so the current load by others is measured instead.
         """
         busy = busy_now() if self.here else None
         if busy is not None:
@@ -62,63 +61,59 @@ class Host:
 
 
 def host_of(system: Mapping[str, Any], *, here: bool) -> Host:
-    """The host that a worker's `system_information` is of."""
+    """Return the host that a worker's `system_information` describes."""
     return Host(tuple(system["usable_cores"]), system.get("governor"), system.get("load_average"), here)
 
 
 def this_host() -> Host:
-    """This machine, now."""
+    """Return this machine, now."""
     return host_of(system_information(), here=True)
 
 
 def cores_for(threads: int) -> list[int]:
-    """The cores of this machine to pin a process with `threads` threads to."""
+    """Return the cores of this machine for a process with this many threads."""
     return this_host().cores_for(threads)
 
 
 def machine() -> Machine:
-    """This machine, without any host name."""
+    """Describe this machine, without any host name."""
     return describe(system_information())
 
 
 def describe(system: Mapping[str, Any]) -> Machine:
-    """The machine that a worker's `system_information` is of: the board's name where it has one, CPU, cores,
-    instruction sets."""
+    """Describe a machine by a worker's `system_information`: board, CPU, cores, instruction sets."""
     cpu = first_cpu(system.get("cpuinfo", ""))
     name = cpu.get("model name") or system.get("architecture") or platform.machine() or "unknown CPU"
-    if "cpu family" in cpu and "model" in cpu:  # virtual machines often hide all but these
+    if "cpu family" in cpu and "model" in cpu:  # virtual machines often hide the rest
         name += f" (family {cpu['cpu family']}, model {cpu['model']})"
-    if "CPU part" in cpu:  # ARM's kernels give numbers for names
+    if "CPU part" in cpu:  # ARM's kernels have numbers for names
         name += f" (implementer {cpu.get('CPU implementer')}, part {cpu['CPU part']})"
-    cores = (
-        system.get("cores") or 1
-    )  # of the machine, not of this process: threads have a column of their own
-    return Machine(
-        f"{system['board']}, {name}" if "board" in system else name,
-        cores,
-        useful_flags(system.get("cpuinfo", "")),
-    )
+    if "board" in system:
+        name = f"{system['board']}, {name}"
+    cores = system.get("cores") or 1  # of the machine, not of this process
+    return Machine(name, cores, useful_flags(system.get("cpuinfo", "")))
 
 
 def first_cpu(cpuinfo: str) -> dict[str, str]:
-    """What /proc/cpuinfo says of the first CPU."""
-    found: dict[str, str] = {}
+    """Parse the first CPU of /proc/cpuinfo."""
+    facts: dict[str, str] = {}
     for line in cpuinfo.splitlines():
         key, _, value = line.partition(":")
-        found.setdefault(key.strip(), value.strip())
-    return found
+        facts.setdefault(key.strip(), value.strip())
+    return facts
 
 
 def useful_flags(cpuinfo: str) -> tuple[str, ...]:
-    """The instruction sets in the text of /proc/cpuinfo that decide speed."""
+    """Return the instruction sets in /proc/cpuinfo that decide speed."""
     cpu = first_cpu(cpuinfo)
     flags = set((cpu.get("flags") or cpu.get("Features") or "").split())
     return tuple(flag for flag in USEFUL_FLAGS if flag in flags)
 
 
 def busy_seconds() -> float | None:
-    """CPU seconds that all processes (and the host, as steal) have used since start-up; None without
-    /proc/stat."""
+    """Return the CPU seconds all processes (and the host, as steal) used since start-up; None without
+    /proc/stat.
+    """
     path = Path("/proc/stat")
     if not path.is_file():
         return None
@@ -129,8 +124,9 @@ def busy_seconds() -> float | None:
 
 
 class OtherLoad:
-    """How many cores other processes keep busy from now on, on average; `own` tells the CPU seconds that are
-    not others'."""
+    """The mean number of cores that other processes keep busy from now on; `own` returns this command's CPU
+    seconds.
+    """
 
     def __init__(self, own: Callable[[], float]) -> None:
         self._own = own
@@ -139,17 +135,17 @@ class OtherLoad:
         self._before = busy_seconds()
 
     def cores(self) -> float | None:
-        """None where the system does not tell."""
+        """Return the number of cores; None where the system does not tell."""
         seconds = time.perf_counter() - self._began
         now = busy_seconds()
         if now is None or self._before is None or not seconds:
             return None
-        return round(max(0.0, now - self._before - (self._own() - self._own_before)) / seconds, 2)
+        others = now - self._before - (self._own() - self._own_before)
+        return round(max(0.0, others) / seconds, 2)
 
 
 def busy_now() -> float | None:
-    """How many cores other processes keep busy during the second from now; None where the system does not
-    tell."""
+    """Measure for a second how many cores other processes keep busy; None where the system does not tell."""
     others = OtherLoad(time.process_time)
     time.sleep(1.0)
     return others.cores()

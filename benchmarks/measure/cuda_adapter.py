@@ -1,7 +1,6 @@
 """A bundle on an NVIDIA GPU, as a worker loads it: PyTorch in fp32, fp16 or bf16, or ONNX Runtime.
 
-A call begins and ends with arrays in the CPU's memory, so what is timed holds the way there and back, and has
-waited for the GPU.
+A call begins and ends with arrays in the CPU's memory, so times include both copies and waiting for the GPU.
 """
 
 from pathlib import Path
@@ -12,11 +11,11 @@ from qa.runtime.runtimes import TorchRuntime
 
 # By name, as PyTorch calls them.
 PRECISIONS = {"fp32": "float32", "fp16": "float16", "bf16": "bfloat16"}
-MAX_BATCH = 1024  # a batch is computed at once; one too large for the memory is a row with that error
+MAX_BATCH = 1024  # batches are computed at once; one that does not fit the memory is a failure
 
 
 def import_libraries(path: Path) -> None:
-    """Import what this kind of bundle needs and wake the GPU, so that loading is timed alone."""
+    """Import what this format needs and wake the GPU, so that only loading is timed."""
     import torch
 
     torch.zeros(1, device="cuda")
@@ -24,8 +23,7 @@ def import_libraries(path: Path) -> None:
 
 
 def load(path: Path, threads: int, precision: str) -> Model:
-    """Load weights on the first GPU; `precision` is that of PyTorch's weights and arithmetic, an ONNX file
-    has its own."""
+    """Load weights on the first GPU. `precision` is for PyTorch; an ONNX file has its own."""
     if runtime_of(path) is TorchRuntime:
         return load_pytorch(path, threads, precision, "cuda")
     runtime = OnnxRuntime(path, threads, "CUDAExecutionProvider")
@@ -33,22 +31,22 @@ def load(path: Path, threads: int, precision: str) -> Model:
 
 
 def load_pytorch(path: Path, threads: int, precision: str, device: str) -> Model:
-    """PyTorch in a precision on a device; logits come back in fp32."""
+    """Load PyTorch in a precision on a device; logits come back in fp32."""
     import torch
 
-    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False  # fp32 as everywhere else
+    torch.backends.cuda.matmul.allow_tf32 = False  # fp32 as everywhere else
+    torch.backends.cudnn.allow_tf32 = False
     runtime = TorchRuntime(path, threads, device)
     runtime.model.to(getattr(torch, PRECISIONS[precision]))
     return Model((runtime.package, runtime.version, device.upper()), None, runtime, MAX_BATCH, peak_memory_mb)
 
 
 def peak_memory_mb() -> float:
-    """The most of the GPU's memory that PyTorch's tensors took at a time, in MB (1e6 bytes)."""
+    """Return the peak of PyTorch's tensors in the GPU's memory, in MB (1e6 bytes)."""
     import torch
 
     return round(torch.cuda.max_memory_allocated() / 1e6, 1)
 
 
 def no_peak_memory() -> None:
-    """ONNX Runtime does not say how much of the GPU's memory it takes, and what the process has in the CPU's
-    is not asked for."""
+    """Return nothing: ONNX Runtime does not tell how much of the GPU's memory it uses."""

@@ -1,7 +1,6 @@
 """Where workers run: on this machine in any Python environment, on a host by ssh, on an ARM64 CPU under QEMU.
 
-A worker is a process of `benchmarks/measure/worker.py`, asked in the same way over ssh as here
-(qa/runtime/remote.py).
+A worker is a process of `benchmarks/measure/worker.py`; its protocol is that of `qa/runtime/remote.py`.
 """
 
 import re
@@ -25,7 +24,7 @@ from qa.bundles.bundle import Bundle
 from qa.formats.registry import FORMATS
 from qa.runtime.remote import ROOT, Deployment, complaint, exit_text
 
-# All of the project that a worker needs, beside the module of a bundle's runtime.
+# The files of the project that a worker needs, beside the module of a bundle's runtime.
 WORKER_FILES = (
     "benchmarks/measure/worker.py",
     "qa/base/errors.py",
@@ -43,17 +42,16 @@ TARGETS = (
 
 
 class TargetError(PocketQAError):
-    """A target cannot be reached, lacks something, or stopped half-way; the message names it and what to
-    do.
-    """
+    """A target cannot be reached or lacks something; the message names it and what to do."""
 
 
 def on_this_machine(
     path: Path, adapter: str | None = None, python: Path = Path(sys.executable), precision: str | None = None
 ) -> Deployment:
-    """A bundle's weights, or what an adapter module loads, by the Python that has its libraries.
+    """Return the deployment of a bundle's weights, or of what an adapter module loads, in a Python with its
+    libraries.
 
-    `precision` is for an adapter that computes one model in several.
+    `precision` is for an adapter that computes one model in several precisions.
     """
     return Deployment(
         (str(python), "-m", WORKER),
@@ -62,14 +60,15 @@ def on_this_machine(
 
 
 def open_target(name: str) -> "Target":
-    """The target of that name, once it is known to be there. OptionError or TargetError when it is not."""
-    for beginning, kind in ((SSH, SshTarget), (QEMU, QemuTarget)):
-        if name.startswith(beginning) and len(name) > len(beginning):
-            return kind(name)
+    """Open a remote target by name. OptionError or TargetError when it does not exist."""
+    if name.startswith(SSH) and name != SSH:
+        return SshTarget(name)
+    if name.startswith(QEMU) and name != QEMU:
+        return QemuTarget(name)
     raise OptionError(f"--target must be {TARGETS}, got {name}")
 
 
-# No question is ever asked; a host that is silent for a minute is gone.
+# ssh never prompts; a host that is silent for a minute counts as gone.
 SSH_OPTIONS = (
     "-o",
     "BatchMode=yes",
@@ -80,10 +79,10 @@ SSH_OPTIONS = (
     "-o",
     "ServerAliveCountMax=4",
 )
-SSH_FAILED = 255  # ssh's own exit code; any other is the command's
+SSH_FAILED = 255  # ssh's own exit code; any other is that of the command
 NO_PYTHON = 97
 FOLDER = re.compile(r"/[-\w./+@:]+")
-# A virtual environment ~/pocketqa if there is one: many systems let pip install nowhere else.
+# The virtual environment ~/pocketqa if it exists: many systems let pip install nowhere else.
 FIND_PYTHON = (
     'python="$HOME/pocketqa/bin/python"; [ -x "$python" ] || python=$(command -v python3) '
     f"|| exit {NO_PYTHON}"
@@ -92,10 +91,9 @@ INSTALL = "python3 -m venv pocketqa && pocketqa/bin/pip install numpy ai-edge-li
 
 
 class SshTarget:
-    """A host that the system's ssh client reaches without a password, so its keys, config and jump hosts all
-    work.
+    """A host that the system's ssh client reaches without a password, by its keys, config and jump hosts.
 
-    Opening it connects once; TargetError says what is in the way. Files go through `cat`: boards with a small
+    Opening it connects once; TargetError says what fails. Files are copied through `cat`: boards with a small
     ssh server have neither scp nor sftp.
     """
 
@@ -110,23 +108,18 @@ class SshTarget:
         self.shell(FIND_PYTHON)
 
     def describe(self, system: Mapping[str, Any]) -> Machine:
-        """The machine, from what a worker there tells."""
+        """Describe the machine by a worker's system information."""
         return describe(system)
 
     @contextmanager
     def deploy(self, bundle: Bundle) -> Iterator[Deployment]:
-        """Copy weights and worker into a new folder of the host, removed in the end."""
-        made = (
-            self.shell('mktemp -d "${TMPDIR:-/tmp}/pocketqa.XXXXXX"')
-            .decode(errors="replace")
-            .strip()
-            .splitlines()[-1:]
-        )
-        if not made or not FOLDER.fullmatch(made[0]):
+        """Copy weights and worker into a new folder of the host; remove it at the end."""
+        printed = self.shell('mktemp -d "${TMPDIR:-/tmp}/pocketqa.XXXXXX"').decode(errors="replace").strip()
+        folder = printed.split("\n")[-1]
+        if not FOLDER.fullmatch(folder):
             raise TargetError(
-                f"{self.name}: mktemp printed no folder but {made}; does its shell print something at login?"
+                f"{self.name}: mktemp printed {folder!r} instead of a folder; does the shell print at login?"
             )
-        folder = made[0]
         weights = bundle.weights.name
         files = sorted({*WORKER_FILES, FORMATS[bundle.format].file})
         try:
@@ -138,17 +131,15 @@ class SshTarget:
             request = {"path": f"{folder}/{weights}", "sha256": bundle.manifest.files[weights]}
             yield Deployment(tuple(start), request, self.name, f"ssh {self.host} '{INSTALL}'", SSH_FAILED)
         finally:
-            with suppress(
-                TargetError
-            ):  # a host that is gone keeps the folder; the error that matters is on its way already
+            with suppress(TargetError):  # a lost host keeps the folder; its error is already being raised
                 self.shell(f"rm -rf {folder}")
 
     def command(self, script: str) -> list[str]:
-        """The words that run a script on the host."""
+        """Return the command that runs a script on the host."""
         return ["ssh", *SSH_OPTIONS, "--", self.host, f"sh -c {shlex.quote(script)}"]
 
     def shell(self, script: str, stdin: Any = subprocess.DEVNULL) -> bytes:
-        """Run a script on the host: its output."""
+        """Run a script on the host and return its output."""
         try:
             done = subprocess.run(
                 self.command(script), stdin=stdin, capture_output=True, check=False, timeout=SHELL_TIMEOUT_S
@@ -158,17 +149,18 @@ class SshTarget:
                 f"--target {self.name} needs the ssh client, which is not installed; install openssh-client"
             ) from None
         except subprocess.TimeoutExpired:
-            hint = "is its disk or network stuck?"
             raise TargetError(
-                f"{self.name}: does not answer within {SHELL_TIMEOUT_S:g} seconds; {hint}"
+                f"{self.name}: does not answer within {SHELL_TIMEOUT_S:g} seconds; "
+                "is its disk or network stuck?"
             ) from None
         if done.returncode == NO_PYTHON:
             raise TargetError(f"{self.name}: has no python3; install Python 3.9 or newer there")
         if done.returncode != 0:
-            said = complaint(done.stderr.decode(errors="replace")) or exit_text(done.returncode)
-            hint = f"'{shlex.join(['ssh', self.host, 'true'])}' must work without a password"
-            lost = done.returncode == SSH_FAILED
-            raise TargetError(f"{self.name}: ssh failed ({said}); {hint}" if lost else f"{self.name}: {said}")
+            line = complaint(done.stderr.decode(errors="replace")) or exit_text(done.returncode)
+            if done.returncode == SSH_FAILED:
+                check = shlex.join(["ssh", self.host, "true"])
+                raise TargetError(f"{self.name}: ssh failed ({line}); '{check}' must work without a password")
+            raise TargetError(f"{self.name}: {line}")
         return done.stdout
 
 
@@ -177,15 +169,16 @@ SETUP_COMMAND = "benchmarks/measure/arm64_python.sh"
 
 
 class QemuTarget:
-    """An ARM64 CPU under QEMU's user mode: what a model answers there, and how many instructions that takes;
-    never how long.
+    """An ARM64 CPU under QEMU's user mode: it computes answers and counts instructions, and times nothing.
 
-    qemu:CPU/litert-1.4.0 has LiteRT of the Android app's release line. TargetError when
-    benchmarks/measure/arm64_python.sh has not set it up, or not this CPU or LiteRT. QEMU emulates floating
-    point in software, so its time tells nothing; the instructions a program executes are the CPU's own, and a
-    plugin counts them between the marks that the worker sets around each runtime call: neither loading and
-    packing weights nor Python's start is in the count. It repeats: a second run of two windows of a 3-layer
-    int8 student differed by 15 in 267 million instructions in LiteRT, by 0.05 % in ONNX Runtime.
+    qemu:CPU/litert-1.4.0 has the Android app's release line of LiteRT. TargetError when
+    benchmarks/measure/arm64_python.sh has not set it up, or not this CPU or LiteRT.
+
+    QEMU emulates floating point in software, so its time has no meaning. The instructions of a program are
+    those of the real CPU. A plugin counts them between the marks that the worker sets around each runtime
+    call, so the count includes neither loading and packing weights nor Python's start. Counts repeat: a
+    second run of two windows of a 3-layer int8 student differed by 15 in 267 million instructions in LiteRT,
+    by 0.05 % in ONNX Runtime.
     """
 
     emulated = True
@@ -208,31 +201,25 @@ class QemuTarget:
         self.qemu = versions.read_text(encoding="utf-8").splitlines()[0]
 
     def describe(self, system: Mapping[str, Any]) -> Machine:
-        """CPU, emulator and instruction sets; nothing of the machine that emulates."""
+        """Describe CPU, emulator and instruction sets, not the machine that emulates."""
         return Machine(f"{self.cpu} under {self.qemu}", features=useful_flags(system.get("cpuinfo", "")))
 
     @contextmanager
     def deploy(self, bundle: Bundle) -> Iterator[Deployment]:
-        """Nothing needs to be copied: QEMU reads this machine's files."""
+        """Copy nothing: QEMU reads this machine's files."""
         with tempfile.TemporaryDirectory() as folder:
             marks = Path(folder) / "marks"
             environment = {"ICOUNT_FILE": str(marks), "LITERT": self.litert}
             start = (str(SETUP.absolute() / "python-arm64"), self.cpu, "-m", WORKER)
-            yield Deployment(
-                start,
-                {"path": str(bundle.weights.absolute())},
-                self.name,
-                environment=environment,
-                marks=marks,
-            )
+            load = {"path": str(bundle.weights.absolute())}
+            yield Deployment(start, load, self.name, environment=environment, marks=marks)
 
 
 Target = SshTarget | QemuTarget
 
 
 def count_between_marks(text: str, n_calls: int) -> np.ndarray:
-    """Instructions of each call, (n_calls,), from the plugin's lines: the count before and after each call,
-    one a line."""
+    """Return the instructions of each call, (n_calls,), from the counts before and after each call."""
     try:
         marks = np.array([int(line) for line in text.splitlines()], np.int64)
     except ValueError:

@@ -1,18 +1,16 @@
-"""Latency and throughput of a comparison's models, in turns, each in a process of its own; a result for each
-setting.
+"""Latency and throughput of a run's models, in turns, each in its own process; one result for each setting.
 
-A run that is stopped leaves a journal beside the results, and the same comparison goes on from it.
+A stopped run leaves a journal beside the results, and the same comparison continues from it.
 """
 
 import sys
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from benchmarks.measure.command_line import note
 from benchmarks.measure.conditions import Host
-from benchmarks.measure.models import ModelUnderTest, Run
 from benchmarks.measure.plan import (
     Plan,
     Setting,
@@ -22,156 +20,116 @@ from benchmarks.measure.plan import (
     spread_windows,
     tokenize_ms_p50,
 )
-from benchmarks.measure.rounds import TimedModel, TimedWindows, run_interleaved_rounds
-from benchmarks.results.rows import UNPADDED, AnyResult, Latency, Lengths
+from benchmarks.measure.process import TokenWindow
+from benchmarks.measure.rounds import Times, run_interleaved_rounds
+from benchmarks.measure.run import ModelUnderTest, Run
+from benchmarks.results.rows import UNPADDED, Latency, Lengths
 from qa.base.journal import Journal
-from qa.text.features import Window, make_windows
 from qa.text.settings import QASettings
 
-AROUND_WINDOWS = 64  # that tokenizing and decoding are timed on
+N_SAMPLED = 64  # windows on which tokenizing and decoding are timed
 
 
-@dataclass
-class Timing:
-    """What is timed of a run's models, and the journal of it."""
-
-    run: Run
-    settings: Sequence[Setting]
-    plan: Plan
-    threads: Sequence[int]
-    host: Host
-    """The machine of all models."""
-    windows: dict[str, list[Window]] = field(default_factory=dict)
-
-    def journal(self) -> Journal:
-        """The journal of just this run; one that a stopped run left has the date that its results have."""
-        what: dict[str, Any] = {
-            "measured": [(model.sha256, str(model.runtime)) for model in self.run.models],
-            "target": self.run.target,
-            "data": self.run.data.sha256,
-            "settings": [setting.name for setting in self.settings],
-            "plan": asdict(self.plan),
-            "threads": list(self.threads),
-            "machine": str(self.run.machine),
-        }
-        return Journal(self.run.file.path, what, self.run.date)
-
-
-def measure_latency(timing: Timing) -> None:
-    """Time all models that have not failed, with each number of threads in turn, and append their results."""
-    run = timing.run
-    host = timing.host
+def measure_latency(run: Run, plan: Plan, host: Host) -> None:
+    """Time all models that have not failed, with each number of threads, and append results."""
     if not run.models:
         return
     if why := host.not_idle():
         which = "this machine" if host.here else "that machine"
         note(f"{which} is not idle ({why}): absolute times will be too long, ratios are affected less")
-    with closing(timing.journal()) as journal:
+    with closing(open_journal(run, plan)) as journal:
         if journal.entries:
             note(f"resuming the run of {journal.date}: {len(journal.entries)} rounds are done")
             run.date = journal.date
-        for threads in timing.threads:
-            _measure_pass(timing, threads, journal)
+        for threads in plan.threads:
+            _measure_with(run, plan, host, threads, journal)
         journal.remove()
 
 
-def _measure_pass(timing: Timing, threads: int, journal: Journal) -> None:
-    run = timing.run
-    plan = timing.plan
-    host = timing.host
-    models = [model for model in run.models if model.error is None]
-    there = {result_key(result) for result in run.file.old}
-    missing = {
-        (m.sha256, s): key
-        for m in models
-        for s in timing.settings
-        if (key := _key(timing, m, s, threads)) not in there
+def open_journal(run: Run, plan: Plan) -> Journal:
+    """Open the journal of exactly this run; one that a stopped run left has the date of its results."""
+    identity: dict[str, Any] = {
+        "measured": [(model.sha256, str(model.runtime)) for model in run.models],
+        "target": run.target,
+        "data": run.data.sha256,
+        "plan": asdict(plan),
+        "machine": str(run.machine),
     }
-    if not missing:
-        return  # a run that was stopped in a later pass has these results
-    timed = []
+    return Journal(run.file.path, identity, run.date)
+
+
+def _measure_with(run: Run, plan: Plan, host: Host, threads: int, journal: Journal) -> None:
+    models = [model for model in run.models if model.error is None]
+    of_this_run = [r for r in run.file.old if isinstance(r, Latency) and r.date == run.date]
+    finished = {(r.bundle_sha256, r.target, r.threads, r.lengths, r.batch) for r in of_this_run}
+    missing: dict[str, list[Setting]] = {}
     for model in models:
-        windows = {setting: _timed(timing, model, setting) for setting in timing.settings}
-        sampled = (
-            sample_windows(_windows(timing, model, Setting(UNPADDED)), AROUND_WINDOWS) if host.here else []
-        )
-        timed.append(TimedModel(model.sha256, model.runtime, model.deployment, windows, sampled))
-    note(f"latency of {len(timed)} models in turns, threads {threads}, {plan.n_rounds} rounds")
+        for setting in plan.settings:
+            lengths = setting.for_model(model.bundle.settings)
+            if (model.sha256, run.target, threads, lengths, setting.batch) not in finished:
+                missing.setdefault(model.sha256, []).append(setting)
+    if not missing:
+        return  # a run that was stopped with another number of threads has these results
+    times = {model.sha256: _times(run, model, plan, host) for model in models}
+    note(f"latency of {len(models)} models in turns, threads {threads}, {plan.n_rounds} rounds")
     cores = host.cores_for(threads)
     progress = sys.stderr.isatty()
-    other_load = run_interleaved_rounds(
-        timed, timing.settings, plan, threads, cores, journal, progress=progress
-    )
-    for model, one in zip(models, timed, strict=True):
-        if one.error is not None:
-            run.fail(model, one.error, threads=threads)
+    other_load = run_interleaved_rounds(models, times, plan, threads, cores, journal, progress=progress)
+    for model in models:
+        if model.error is not None:
+            run.fail(model, model.error, threads=threads)
             continue
-        common = {
+        measured = times[model.sha256]
+        conditions = {
             "threads": threads,
             "affinity": tuple(cores),
             "quick": plan.quick,
             "governor": host.governor,
             "load_average": host.load_average,
-            **one.process_metrics,
+            **measured.process_metrics,
         }
         if host.here:
-            common |= {"other_load": other_load, **_around(timing, model, one)}
-        for setting in (s for s in timing.settings if (model.sha256, s) in missing):
+            conditions |= {"other_load": other_load, **_around(run, model, measured)}
+        for setting in missing.get(model.sha256, ()):
             lengths = setting.for_model(model.bundle.settings)
-            figures = latency_figures(one.turns[setting], setting, plan)
-            run.file.append(
-                Latency(**run.common(model), **common, lengths=lengths, batch=setting.batch, **figures)
-            )
-
-
-def result_key(result: AnyResult) -> tuple[Any, ...] | None:
-    """What tells timed results from the others of all runs; None for others."""
-    if not isinstance(result, Latency):
-        return None
-    return result.bundle_sha256, result.target, result.date, result.threads, result.lengths, result.batch
-
-
-def _key(timing: Timing, model: ModelUnderTest, setting: Setting, threads: int) -> tuple[Any, ...]:
-    lengths = setting.for_model(model.bundle.settings)
-    return model.sha256, timing.run.target, timing.run.date, threads, lengths, setting.batch
+            figures = latency_figures(measured.turns[setting], setting, plan)
+            common = run.common(model)
+            run.file.append(Latency(**common, **conditions, lengths=lengths, batch=setting.batch, **figures))
 
 
 def window_settings(settings: QASettings, lengths: Lengths) -> QASettings:
-    """The settings that cut windows for `lengths`: those of the model, or with shorter windows.
+    """Return the settings that cut windows for `lengths`: those of the model, or with shorter windows.
 
-    Short windows keep the proportions of BERT's: a third as step, a sixth for the question.
+    Shorter windows keep the proportions of BERT's: a third as stride, a sixth for the question.
     """
     if lengths in (UNPADDED, settings.max_length):
         return settings
     shorter = int(lengths)
     question = min(settings.max_question_length, shorter // 6)
-    step = min(settings.doc_stride, shorter // 3)
-    return replace(settings, max_length=shorter, doc_stride=step, max_question_length=question)
+    stride = min(settings.doc_stride, shorter // 3)
+    return replace(settings, max_length=shorter, doc_stride=stride, max_question_length=question)
 
 
-def _windows(timing: Timing, model: ModelUnderTest, setting: Setting) -> list[Window]:
-    """The windows that all rounds of a setting compute; models of the same tokenizer and settings have the
-    same."""
-    settings = window_settings(model.bundle.settings, setting.for_model(model.bundle.settings))
-    key = f"{model.bundle.manifest.files.get('tokenizer.json')} {replace(settings, null_threshold=None)}"
-    if key not in timing.windows:
-        timing.windows[key] = make_windows(timing.run.examples, model.bundle.tokenizer, settings)
-    return spread_windows(timing.windows[key], timing.plan.n_rounds * timing.plan.windows_in_round(setting))
+def _times(run: Run, model: ModelUnderTest, plan: Plan, host: Host) -> Times:
+    """Cut the windows of all settings."""
+    bundle = model.bundle
+    windows: dict[Setting, tuple[Sequence[TokenWindow], int]] = {}
+    for setting in plan.settings:
+        lengths = setting.for_model(bundle.settings)
+        available = run.windows(bundle, window_settings(bundle.settings, lengths))
+        spread = spread_windows(available, plan.n_rounds * plan.windows_in_round(setting))
+        tokens = [(window.input_ids.tolist(), window.context_begin) for window in spread]
+        windows[setting] = (tokens, 1 if lengths == UNPADDED else int(lengths))
+    if not host.here:
+        return Times(windows)
+    return Times(windows, sample_windows(run.windows(bundle, bundle.settings), N_SAMPLED))
 
 
-def _timed(timing: Timing, model: ModelUnderTest, setting: Setting) -> TimedWindows:
-    lengths = setting.for_model(model.bundle.settings)
-    windows = [
-        (window.input_ids.tolist(), window.context_begin) for window in _windows(timing, model, setting)
-    ]
-    return TimedWindows(windows, 1 if lengths == UNPADDED else int(lengths))
-
-
-def _around(timing: Timing, model: ModelUnderTest, one: TimedModel) -> dict[str, Any]:
-    """Times of what stands around the runtime call: tokenizing a question, decoding a window."""
+def _around(run: Run, model: ModelUnderTest, times: Times) -> dict[str, Any]:
+    """Time what surrounds the runtime call: tokenizing a question, decoding a window."""
     settings = model.bundle.settings
-    windows = one.sampled
+    tokenizer = model.bundle.tokenizer
     return {
-        "tokenize_ms_p50": tokenize_ms_p50(windows, timing.run.examples, model.bundle.tokenizer, settings),
-        "decode_ms_p50": decode_ms_p50(windows, one.logits, settings),
+        "tokenize_ms_p50": tokenize_ms_p50(times.sampled, run.examples, tokenizer, settings),
+        "decode_ms_p50": decode_ms_p50(times.sampled, times.logits, settings),
     }

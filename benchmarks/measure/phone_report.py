@@ -1,8 +1,7 @@
-"""Results out of the JSON that the Android app's benchmark shares (BenchmarkReport.java writes it); `Report`
-is the format.
+"""Results from the JSON that the Android app's benchmark shares; BenchmarkReport.java writes it.
 
-Times are nanoseconds, one for each run, so that all statistics are made here, of the same runs. null: the
-phone does not tell.
+Times are nanoseconds, one for each run, so that all statistics are computed here. null: the phone does not
+tell.
 """
 
 import math
@@ -13,15 +12,15 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta, Struct
 
-from benchmarks.measure.models import ModelUnderTest
+from benchmarks.measure.run import ModelUnderTest
 from benchmarks.results.rows import PHONE, Count, Failure, Machine, PhoneLatency, PhoneQuestions, Runtime
 from qa.base.errors import PocketQAError
 
 VERSION = 1
 XNNPACK = {True: "+ XNNPACK", False: "+ built-in kernels"}
-LARGEST = 2**63 - 1  # of a Java long
-Nanoseconds = Annotated[int, Meta(ge=1, le=LARGEST)]
-Bytes = Annotated[int, Meta(ge=0, le=LARGEST)]
+MAX_LONG = 2**63 - 1  # of Java
+Nanoseconds = Annotated[int, Meta(ge=1, le=MAX_LONG)]
+Bytes = Annotated[int, Meta(ge=0, le=MAX_LONG)]
 Times = Annotated[tuple[Nanoseconds, ...], Meta(min_length=1)]
 
 
@@ -30,12 +29,13 @@ class PhoneReportError(PocketQAError):
 
 
 class Part(Struct, kw_only=True, forbid_unknown_fields=True):
-    """What was run with one number of threads, and what the phone was like."""
+    """Runs with one number of threads, and the phone's state."""
 
     threads: Count
     times_ns: Times
-    """Of windows the runtime's call, with filling its inputs before and reading its logits after; of a
-    question all of it."""
+    """Of windows: the runtime's call with filling its inputs and reading its logits. Of questions:
+    everything.
+    """
     thermal_before: int | None
     thermal_after: int | None
     """Android's thermal status, 0 (none) to 6 (shutdown)."""
@@ -50,9 +50,9 @@ class Windows(Part):
     signature: str
     length: Count
     load_ns: Nanoseconds
-    """Opening the interpreter and checking the signatures."""
+    """Time to open the interpreter and check the signatures."""
     warmup_ns: Times
-    """Runs before those that are timed; the first is the first after loading."""
+    """Runs before the timed ones; the first is the first after loading."""
 
 
 class Questions(Part):
@@ -72,7 +72,7 @@ class Failed(Struct, forbid_unknown_fields=True):
 
 
 class AppRuntime(Struct, forbid_unknown_fields=True):
-    """What computed."""
+    """The runtime in the app."""
 
     package: str
     version: str
@@ -80,7 +80,7 @@ class AppRuntime(Struct, forbid_unknown_fields=True):
 
 
 class Phone(Struct, forbid_unknown_fields=True):
-    """What it computed on."""
+    """The phone."""
 
     name: str
     android: str
@@ -115,29 +115,24 @@ class Report(Struct, forbid_unknown_fields=True):
     failures: list[Failed]
 
 
-def is_report(path: Path) -> bool:
-    """Whether a file is JSON and no log."""
-    with open(path, "rb") as file:
-        return file.read(64).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{")
-
-
 def read_report(path: Path) -> Report:
-    """PhoneReportError when it is none, or of a version that is not read."""
+    """Read a report. PhoneReportError when the file is none, or of another version."""
     raw = path.read_bytes().removeprefix(b"\xef\xbb\xbf")
     try:
         version = msgspec.json.decode(raw, type=dict[str, Any]).get("version")
         if version == VERSION:
             return msgspec.json.decode(raw, type=Report)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        said = f"not a complete benchmark report of the app ({error})"
-        raise PhoneReportError(f"{path}: {said}; share it from the app again") from None
+        raise PhoneReportError(
+            f"{path}: not a complete benchmark report of the app ({error}); share it from the app again"
+        ) from None
     raise PhoneReportError(
         f"{path}: report format {version}, but {VERSION} is supported; use the app of this project"
     )
 
 
 def report_machine(report: Report) -> Machine:
-    """The phone as results name it."""
+    """Describe the phone."""
     phone = report.phone
     return Machine(f"{phone.name}, Android {phone.android}, {phone.processor}", phone.cores)
 
@@ -145,81 +140,79 @@ def report_machine(report: Report) -> Machine:
 def report_results(
     path: Path, models: Sequence[ModelUnderTest], run: Mapping[str, Any]
 ) -> list[PhoneLatency | PhoneQuestions | Failure]:
-    """A result for each signature and number of threads, and for the questions. PhoneReportError when no
-    bundle has the file.
+    """Return a result for each signature and number of threads, and for the questions.
 
-    `run` has command and date of all results, and the machine where the command names it.
+    `run` has the command and date of all results. PhoneReportError when no model has the file.
     """
     report = read_report(path)
-    owner = next(
-        (m for m in models if m.bundle.manifest.files[m.bundle.weights.name] == report.model.sha256), None
-    )
-    if owner is None:
-        names = ", ".join(model.name for model in models)
+    model = report.model
+    owners = [m for m in models if m.bundle.manifest.files[m.bundle.weights.name] == model.sha256]
+    if not owners:
+        names = ", ".join(m.name for m in models)
         raise PhoneReportError(
-            f"{path}: {report.model.name} ({report.model.precision}, SHA-256 {report.model.sha256[:12]}) "
-            "was measured, which is "
-            f"not the model.tflite of {names}; name the bundle whose file is on the phone"
+            f"{path}: {model.name} ({model.precision}, SHA-256 {model.sha256[:12]}) is not the "
+            f"model.tflite of {names}; name the bundle whose file is on the phone"
         )
-    runtime = Runtime(report.runtime.package, report.runtime.version, XNNPACK[report.runtime.xnnpack])
-    metadata = {
-        **owner.metadata,
-        "machine": report_machine(report),
+    common = {
+        **owners[0].metadata,
         **run,
+        "machine": report_machine(report),
         "target": PHONE,
-        "runtime": runtime,
+        "runtime": Runtime(report.runtime.package, report.runtime.version, XNNPACK[report.runtime.xnnpack]),
     }
-    return [
-        *(PhoneLatency(**metadata, **_windows(part)) for part in report.windows),
-        *(PhoneQuestions(**metadata, **_questions(part)) for part in report.questions),
-        *(
-            Failure(**metadata, threads=failed.threads, error=" ".join(failed.error.split()))
-            for failed in report.failures
-        ),
-    ]
+    results: list[PhoneLatency | PhoneQuestions | Failure] = []
+    results += [PhoneLatency(**common, **_windows(part)) for part in report.windows]
+    results += [PhoneQuestions(**common, **_questions(part)) for part in report.questions]
+    for failed in report.failures:
+        error = " ".join(failed.error.split())
+        results.append(Failure(**common, threads=failed.threads, error=error))
+    return results
 
 
 def _windows(part: Windows) -> dict[str, Any]:
-    figures = _figures(part) | {"lengths": part.length, "timed_by": "app", "n_warmup": len(part.warmup_ns)}
-    figures |= {
+    before = part.memory_bytes_before_load
+    after = part.memory_bytes_after
+    return _figures(part) | {
+        "lengths": part.length,
+        "n_warmup": len(part.warmup_ns),
         "n_runs": len(part.times_ns),
         "latency_ms_first": ms(part.warmup_ns[0]),
         "load_ms": ms(part.load_ns),
+        "memory_growth_mb": round((after - before) / 1e6, 1) if before and after else None,
     }
-    before = part.memory_bytes_before_load
-    after = part.memory_bytes_after
-    return figures | ({"memory_growth_mb": round((after - before) / 1e6, 1)} if before and after else {})
 
 
 def _questions(part: Questions) -> dict[str, Any]:
-    means = {
-        f"{name}_ms_mean": ms(mean(getattr(part, f"{name}_ns")))
-        for name in ("tokenize", "inference", "decode")
+    return _figures(part) | {
+        "n": len(part.times_ns),
+        "n_windows": part.windows,
+        "tokenize_ms_mean": ms(mean(part.tokenize_ns)),
+        "inference_ms_mean": ms(mean(part.inference_ns)),
+        "decode_ms_mean": ms(mean(part.decode_ns)),
     }
-    return _figures(part) | means | {"n": len(part.times_ns), "n_windows": part.windows}
 
 
 def _figures(part: Part) -> dict[str, Any]:
-    times = {
-        "p50": percentile(part.times_ns, 50),
-        "p95": percentile(part.times_ns, 95),
-        "mean": mean(part.times_ns),
+    thermal = [status for status in (part.thermal_before, part.thermal_after) if status is not None]
+    return {
+        "threads": part.threads,
+        "latency_ms_p50": ms(percentile(part.times_ns, 50)),
+        "latency_ms_p95": ms(percentile(part.times_ns, 95)),
+        "latency_ms_mean": ms(mean(part.times_ns)),
+        "thermal_status": max(thermal, default=None),
     }
-    told = [status for status in (part.thermal_before, part.thermal_after) if status is not None]
-    figures: dict[str, Any] = {f"latency_ms_{name}": ms(time) for name, time in times.items()}
-    return figures | {"threads": part.threads} | ({"thermal_status": max(told)} if told else {})
 
 
 def mean(times: Sequence[int]) -> float:
-    """The arithmetic mean."""
+    """Return the arithmetic mean."""
     return sum(times) / len(times)
 
 
 def percentile(times: Sequence[int], percent: int) -> int:
-    """The nearest rank, always a time that was measured; Times.java has the same rule."""
+    """Return the nearest rank, always a measured time; Times.java has the same rule."""
     return sorted(times)[max(math.ceil(percent * len(times) / 100), 1) - 1]
 
 
 def ms(nanoseconds: float) -> float:
-    """Milliseconds, to a tenth of a microsecond."""
+    """Convert to milliseconds, to a tenth of a microsecond."""
     return round(nanoseconds / 1e6, 4)

@@ -1,8 +1,8 @@
-"""What is timed, and the figures made of it: settings, rounds of windows, percentiles.
+"""What is timed, and the figures made of the times: settings, rounds of windows, percentiles.
 
-Single stream as MLPerf has it: one window after the other, the runtime call alone under the stopwatch. A
-round is a set of real windows whose lengths are spread over all lengths of the data; every model computes the
-same windows in the same round.
+A single stream as in MLPerf: one window after the other, and only the runtime call under the stopwatch. A
+round is a set of windows of the data whose lengths are spread over all lengths of the data. Every model
+computes the same windows in the same round.
 """
 
 import time
@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from tokenizers import Tokenizer
 
-from benchmarks.results.rows import PADDED, Lengths
+from benchmarks.results.rows import PADDED, UNPADDED, Lengths
 from qa.data.squad import Example
 from qa.formats.tensors import Logits
 from qa.text.answers import decode
@@ -23,33 +23,37 @@ from qa.text.settings import QASettings
 
 @dataclass(frozen=True)
 class Setting:
-    """At which lengths and how many windows at once a model is timed."""
+    """At which lengths, and how many windows at once, a model is timed."""
 
     lengths: Lengths | Literal["padded"]
     batch: int = 1
 
     @property
     def name(self) -> str:
-        """A name for journals."""
+        """Return the name in journals."""
         return f"{self.lengths}x{self.batch}"
 
     def for_model(self, settings: QASettings) -> Lengths:
-        """What the lengths mean for a model: UNPADDED, or a number of tokens."""
+        """Return the lengths for a model: UNPADDED, or a number of tokens."""
         return settings.max_length if self.lengths == PADDED else self.lengths
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How much is timed of each model and setting: rounds, windows of a round, and seconds that a round lasts
-    at least."""
+    """What is timed of each model, and how much of it."""
 
     n_rounds: int
     n_windows: int
+    """Windows of one round."""
     min_s: float
+    """Seconds that a round lasts at least."""
     quick: bool
+    settings: tuple[Setting, ...] = (Setting(UNPADDED), Setting(PADDED))
+    threads: tuple[int, ...] = (1,)
+    """Numbers of threads, one after the other."""
 
     def windows_in_round(self, setting: Setting) -> int:
-        """Windows of one round; a batch at least."""
+        """Return the number of windows of one round; a batch at least."""
         return max(self.n_windows, setting.batch)
 
 
@@ -59,24 +63,24 @@ QUICK = Plan(n_rounds=8, n_windows=8, min_s=0, quick=True)
 
 
 def sample_windows(windows: Sequence[Window], n: int) -> list[Window]:
-    """At most `n` windows at evenly spaced quantiles of length, so that their lengths are distributed as
-    those of the data."""
+    """Take at most `n` windows at evenly spaced quantiles of length."""
     return spread_windows(windows, min(n, len(windows)))
 
 
 def spread_windows(windows: Sequence[Window], n: int) -> list[Window]:
-    """`n` windows at evenly spaced quantiles of length, shortest first; of fewer windows some come several
-    times."""
+    """Take `n` windows at evenly spaced quantiles of length, shortest first; of fewer windows some
+    repeatedly.
+    """
     ordered = sorted(windows, key=lambda w: len(w.input_ids))
     return [ordered[int((i + 0.5) * len(ordered) / n)] for i in range(n)]
 
 
 def rounds(n_rounds: int, n_windows: int, batch: int) -> list[list[int]]:
-    """Which of n_rounds * n_windows windows, shortest first, each round computes.
+    """Return which of n_rounds * n_windows windows, shortest first, each round computes.
 
-    One at a time, every round has windows of all lengths. In batches a round has neighbours in length, as
-    whoever computes batches would put them together. The order is shuffled, so that a slow minute of the
-    machine falls on no length alone.
+    One at a time, every round has windows of all lengths. In batches a round has neighbours in length, as a
+    server that computes batches would group them. The order is shuffled: a slow minute of the machine affects
+    all lengths.
     """
     order = np.random.default_rng(0).permutation(n_rounds)
     if batch == 1:
@@ -85,11 +89,9 @@ def rounds(n_rounds: int, n_windows: int, batch: int) -> list[list[int]]:
 
 
 def percentiles(rounds_ms: Sequence[np.ndarray]) -> dict[str, float]:
-    """p50, p90, p99 (each a time that was measured) and mean of the times of all rounds, by the names they
-    have in results.
+    """Return p50, p90, p99 (each a measured time) and mean of all rounds, by the names of a Latency.
 
-    Each round counts once, however many times it has: a quiet one has room for more passes, and would weigh
-    more.
+    Each round counts once: a quiet one has room for more passes, and would weigh more.
     """
     times = np.concatenate([times.ravel() for times in rounds_ms])
     weights = np.concatenate([np.full(times.size, 1 / times.size) for times in rounds_ms])
@@ -99,38 +101,36 @@ def percentiles(rounds_ms: Sequence[np.ndarray]) -> dict[str, float]:
 
 
 def latency_figures(turns: Sequence[Mapping[str, Any]], setting: Setting, plan: Plan) -> dict[str, Any]:
-    """What a model's turns at one setting make of a Latency; of every round's `times_ms` (passes over its
-    windows, calls).
+    """Return the fields of a Latency from a model's turns at one setting.
 
-    round_ms is the mean time of one window in each round. Single windows have percentiles, batches
-    windows_per_s.
+    A turn has the `times_ms` (passes over its windows, calls) of one round. round_ms is the mean time of one
+    window in each round. Single windows have percentiles, batches windows_per_s.
     """
     passes = [np.array(turn["times_ms"]) for turn in turns]
     n_windows = plan.windows_in_round(setting)
     round_ms = [round(float(times.sum(axis=1).mean()) / n_windows, 4) for times in passes]
-    found: dict[str, Any] = {
+    figures: dict[str, Any] = {
         "n_runs": sum(times.size for times in passes),
         "n_warmup": sum(turn["n_warmup"] for turn in turns),
         "timed_s": round(sum(float(times.sum()) for times in passes) / 1e3, 1),
         "round_ms": tuple(round_ms),
     }
     if setting.batch > 1:
-        return found | {"windows_per_s": round(1e3 / float(np.mean(round_ms)), 2)}
-    return found | percentiles(passes)
+        return figures | {"windows_per_s": round(1e3 / float(np.mean(round_ms)), 2)}
+    return figures | percentiles(passes)
 
 
 def tokenize_ms_p50(
     windows: Sequence[Window], examples: Sequence[Example], tokenizer: Tokenizer, settings: QASettings
 ) -> float:
-    """Median time to make the windows of one question from its text, over the questions of these windows."""
+    """Return the median time to make the windows of one question, over the questions of these windows."""
     return _median_ms(lambda window: make_windows([examples[window.example]], tokenizer, settings), windows)
 
 
 def decode_ms_p50(windows: Sequence[Window], logits: Sequence[Logits], settings: QASettings) -> float:
-    """Median time to turn one window's logits into answers."""
-    return _median_ms(
-        lambda pair: decode([pair[0]], [pair[1]], settings), list(zip(windows, logits, strict=True))
-    )
+    """Return the median time to decode one window's logits into answers."""
+    pairs = list(zip(windows, logits, strict=True))
+    return _median_ms(lambda pair: decode([pair[0]], [pair[1]], settings), pairs)
 
 
 def _median_ms(call: Callable[[Any], object], items: Sequence[Any]) -> float:

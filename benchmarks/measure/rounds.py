@@ -1,8 +1,8 @@
-"""Rounds in which models take turns, each in a process of its own, kept in a journal so that a stopped run
-can go on."""
+"""Rounds in which models take turns, each in its own process; a journal lets a stopped run continue."""
 
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,52 +10,36 @@ from tqdm import tqdm
 
 from benchmarks.measure.conditions import OtherLoad
 from benchmarks.measure.plan import Plan, Setting, rounds
-from benchmarks.measure.process import Worker
-from benchmarks.results.rows import Runtime
+from benchmarks.measure.process import TokenWindow, Worker
+from benchmarks.measure.run import ModelUnderTest
 from qa.base.cli import one_line
 from qa.base.errors import PocketQAError
 from qa.base.journal import Journal
 from qa.formats.tensors import Logits
-from qa.runtime.remote import Deployment, LostError
+from qa.runtime.remote import LostError
 from qa.runtime.runtimes import run_windows
 from qa.text.features import Window
 
-Turn = dict[str, Any]  # times_ms and n_warmup of one round, as a worker answers
+Turn = dict[str, Any]  # times_ms and n_warmup of one round, as a worker replies
 
 
 @dataclass
-class TimedWindows:
-    """The windows of one setting (tokens, where the context begins), and how long each is padded to at
-    least.
-    """
+class Times:
+    """What is timed of one model with one number of threads, and what was measured so far."""
 
-    windows: Sequence[tuple[list[int], int]]
-    pad_to: int
-
-
-@dataclass
-class TimedModel:
-    """A model, the windows of each setting, and what was measured of it so far."""
-
-    key: str
-    """What tells it from the others, when the run goes on too."""
-    runtime: Runtime | None
-    """What its answers were measured with."""
-    deployment: Deployment
-    windows: Mapping[Setting, TimedWindows]
+    windows: Mapping[Setting, tuple[Sequence[TokenWindow], int]]
+    """The windows of all rounds, and to how many tokens they are padded at least."""
     sampled: Sequence[Window] = ()
-    """Windows whose logits are wanted."""
+    """Windows whose logits are computed once."""
     logits: list[Logits] = field(default_factory=list)
     turns: dict[Setting, list[Turn]] = field(default_factory=dict)
     process_metrics: dict[str, Any] = field(default_factory=dict)
     """load_ms, memory_before_load_mb, latency_ms_first and peak_memory_mb of its process."""
-    error: str | None = None
-    """Why this one dropped out."""
 
 
 def run_interleaved_rounds(
-    models: Sequence[TimedModel],
-    settings: Sequence[Setting],
+    models: Sequence[ModelUnderTest],
+    times: Mapping[str, Times],
     plan: Plan,
     threads: int,
     cores: Sequence[int],
@@ -63,90 +47,94 @@ def run_interleaved_rounds(
     *,
     progress: bool,
 ) -> float | None:
-    """Measure all rounds that the journal does not have yet; a model that fails gets an `error` and drops
-    out.
+    """Measure all rounds that the journal does not have yet, and add them to the models' `times` (by
+    SHA-256).
 
-    LostError when the connection to another machine is lost; the journal then has the rounds so far.
-
-    Every process is pinned to `cores`. Returns how many cores other processes of this machine kept busy
-    meanwhile, None where the system does not tell or nothing was left to do.
+    A model that fails gets an `error` and drops out. LostError when the connection to another machine is
+    lost; the journal then has the rounds before. Every process is pinned to `cores`. Returns how many cores
+    other processes of this machine kept busy meanwhile; None where the system does not tell or nothing was
+    left to do.
     """
-    done = [one for one in journal.entries if one["threads"] == threads]
-    for kept in done:
-        _take(models, settings, kept)
+    finished = [entry for entry in journal.entries if entry["threads"] == threads]
+    for earlier in finished:
+        _add(models, times, plan, earlier)
     workers: dict[str, Worker] = {}
 
     def own_seconds() -> float:
-        own = os.times()  # its children's times are those of workers that have ended
-        return sum(own[:4]) + sum(worker.cpu_seconds() for worker in workers.values())
+        of_this_process = sum(os.times()[:4])  # its children's times are those of workers that have ended
+        return of_this_process + sum(worker.cpu_seconds() for worker in workers.values())
 
-    try:
-        for one in models:
-            if (worker := _start(one, threads, cores)) is not None:
-                workers[one.key] = worker
+    with ExitStack() as processes:
+        for model in models:
+            if model.error is None:
+                _start(model, times[model.sha256], threads, cores, workers, processes)
         load = OtherLoad(own_seconds)
-        chosen = {s: rounds(plan.n_rounds, plan.windows_in_round(s), s.batch) for s in settings}
-        left = range(len(done), plan.n_rounds)
+        chosen = {s: rounds(plan.n_rounds, plan.windows_in_round(s), s.batch) for s in plan.settings}
+        left = range(len(finished), plan.n_rounds)
         for number in tqdm(left, desc=f"latency, threads {threads}", unit="round", disable=not progress):
-            first = number % max(1, len(models))  # nobody always follows the same neighbour
+            first = number % max(1, len(models))  # no model always follows the same neighbour
             entry: dict[str, Any] = {"threads": threads, "turns": {}, "failed": {}}
-            for one in (*models[first:], *models[:first]):
-                if one.error is not None:
+            for model in (*models[first:], *models[:first]):
+                if model.error is not None:
                     continue
+                key = model.sha256
                 try:
-                    turns = {
-                        s.name: _turn(workers[one.key], one, s, plan, chosen[s][number]) for s in settings
+                    entry["turns"][key] = {
+                        s.name: _turn(workers[key], times[key], s, plan, chosen[s][number])
+                        for s in plan.settings
                     }
                 except LostError:
                     raise  # the journal keeps all rounds before this one
                 except PocketQAError as error:
-                    entry["failed"][one.key] = one_line(error)
-                else:
-                    entry["turns"][one.key] = turns
+                    entry["failed"][key] = one_line(error)
             journal.add(entry)
-            _take(models, settings, entry)
+            _add(models, times, plan, entry)
         return load.cores() if left else None
-    finally:
-        for worker in workers.values():
-            worker.close()
 
 
-def _start(one: TimedModel, threads: int, cores: Sequence[int]) -> Worker | None:
-    if one.error is not None:
-        return None
-    worker = None
+def _start(
+    model: ModelUnderTest,
+    times: Times,
+    threads: int,
+    cores: Sequence[int],
+    workers: dict[str, Worker],
+    processes: ExitStack,
+) -> None:
+    """Start a model's worker, or give the model an error."""
     try:
-        worker = Worker(one.deployment, threads, cores)
-        if worker.runtime == one.runtime:
-            one.process_metrics |= {key: worker.loaded[key] for key in ("load_ms", "memory_before_load_mb")}
-            one.logits = run_windows(worker, one.sampled)
-            return worker
-        one.error = (
-            f"its accuracy was measured with {one.runtime}, but it now runs with {worker.runtime}; measure "
-            "it again"
-        )
-    except LostError:
-        if worker is not None:
+        worker = Worker(model.deployment, threads, cores)
+        processes.callback(worker.close)
+        if worker.runtime != model.runtime:
             worker.close()
+            model.error = (
+                f"its accuracy was measured with {model.runtime}, but it now runs with {worker.runtime}; "
+                "measure it again"
+            )
+            return
+        times.process_metrics |= {key: worker.loaded[key] for key in ("load_ms", "memory_before_load_mb")}
+        times.logits = run_windows(worker, times.sampled)
+        workers[model.sha256] = worker
+    except LostError:
         raise
     except (PocketQAError, OSError) as error:
-        one.error = one_line(error)
-    if worker is not None:
-        worker.close()
-    return None
+        model.error = one_line(error)
 
 
-def _turn(worker: Worker, one: TimedModel, setting: Setting, plan: Plan, rows: Sequence[int]) -> Turn:
-    timed = one.windows[setting]
-    reply = worker.time([timed.windows[row] for row in rows], timed.pad_to, setting.batch, plan.min_s)
-    one.process_metrics |= {key: reply[key] for key in ("latency_ms_first", "peak_memory_mb")}
+def _turn(worker: Worker, times: Times, setting: Setting, plan: Plan, rows: Sequence[int]) -> Turn:
+    windows, pad_to = times.windows[setting]
+    reply = worker.time([windows[row] for row in rows], pad_to, setting.batch, plan.min_s)
+    times.process_metrics |= {key: reply[key] for key in ("latency_ms_first", "peak_memory_mb")}
     return {key: reply[key] for key in ("times_ms", "n_warmup")}
 
 
-def _take(models: Sequence[TimedModel], settings: Sequence[Setting], entry: Mapping[str, Any]) -> None:
-    """Give every model its part of a journal's round."""
-    for one in models:
-        if one.key in entry["failed"]:
-            one.error = entry["failed"][one.key]
-        for setting in settings if one.key in entry["turns"] else ():
-            one.turns.setdefault(setting, []).append(entry["turns"][one.key][setting.name])
+def _add(
+    models: Sequence[ModelUnderTest], times: Mapping[str, Times], plan: Plan, entry: Mapping[str, Any]
+) -> None:
+    """Add a journal's round to every model's times."""
+    for model in models:
+        if model.sha256 in entry["failed"]:
+            model.error = entry["failed"][model.sha256]
+        turns = entry["turns"].get(model.sha256)
+        if turns is not None:
+            for setting in plan.settings:
+                times[model.sha256].turns.setdefault(setting, []).append(turns[setting.name])

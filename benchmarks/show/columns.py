@@ -35,7 +35,7 @@ def package_of(entry: Entry) -> str:
 
 def tool_of(entry: Entry) -> str:
     """Return the name of the toolchain that made an entry, without the precision."""
-    tool = str(entry.newest.peer).removesuffix(f"-{entry.newest.precision}")
+    tool = str(entry.newest.toolchain).removesuffix(f"-{entry.newest.precision}")
     return TOOL_NAMES.get(tool, tool)
 
 

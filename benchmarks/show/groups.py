@@ -56,7 +56,7 @@ class Entry:
     @property
     def is_peer(self) -> bool:
         """Whether another toolchain made this from a PyTorch bundle."""
-        return self.newest.peer is not None
+        return self.newest.toolchain is not None
 
     @property
     def is_export(self) -> bool:
@@ -189,7 +189,7 @@ class Group:
         """Return the baseline's times in the same run at the setting of `row`."""
         base = self.baseline.baseline_sha256 if self.baseline is not None else None
         setting = (base, row.lengths, row.threads, row.batch)
-        times = (r for r in reversed(self.results) if isinstance(r, Latency) and r.peer is None)
+        times = (r for r in reversed(self.results) if isinstance(r, Latency) and r.toolchain is None)
         at_setting = (r for r in times if (r.bundle_sha256, r.lengths, r.threads, r.batch) == setting)
         return next((r for r in at_setting if same_run(r, row)), None)
 

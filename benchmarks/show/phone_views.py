@@ -17,7 +17,6 @@ LATENCY_COLUMNS = [
     Column("first ms", "latency_ms_first", ".1f"),
     Column("runs", "n_runs", ".0f"),
     Column("load ms", "load_ms", ".0f"),
-    Column("peak MB", "peak_memory_mb", ".0f"),
     Column("growth MB", "memory_growth_mb", ".0f"),
     THERMAL,
 ]
@@ -30,12 +29,10 @@ QUESTION_COLUMNS = [
     *(Column(f"{name} ms", f"{name}_ms_mean", ".1f") for name in ("tokenize", "inference", "decode")),
     THERMAL,
 ]
-TIMED_BY = {
-    "benchmark_model": "LiteRT's benchmark tool on the phone: the runtime call for one window of made-up "
-    "token ids",
-    "app": "the app on the phone, which also keeps another copy of the model loaded: the runtime call for "
-    "windows of the file's probe; p50, p95: nearest rank",
-}
+TIMED_BY = (
+    "timed by the app on the phone, which also keeps another copy of the model loaded: the runtime call for "
+    "windows of the file's probe, so no accuracy; p50, p95: nearest rank"
+)
 
 
 def newest_on_phone(group: Group) -> list[PhoneLatency | Failure]:
@@ -72,7 +69,7 @@ def _covers(setting: tuple[object, ...], failed: tuple[object, ...]) -> bool:
 def phone_tables(group: Group) -> list[Table]:
     """Return the tables of a phone: one of latency, and one of whole questions where the app asked any."""
     dates = sorted(r.date[:10] for r in group.results)
-    read = f"logs read {first_to_last(dates)}"
+    read = f"reports read {first_to_last(dates)}"
     tables = []
     lines = newest_on_phone(group)
     if lines:
@@ -90,12 +87,10 @@ def phone_tables(group: Group) -> list[Table]:
 
 
 def _latency_footnotes(lines: list[PhoneLatency | Failure], read: str) -> list[str]:
-    tools = dict.fromkeys(r.timed_by for r in lines if isinstance(r, PhoneLatency))
-    footnotes = [f"timed by {TIMED_BY[tool]}, so no accuracy" for tool in tools or TIMED_BY]
-    footnotes.append(
-        "first: the first call after loading, not among the runs; peak: the whole process; growth: since the "
-        "start"
-    )
+    footnotes = [
+        TIMED_BY,
+        "first: the first call after loading, not among the runs; growth: of memory since before loading",
+    ]
     if any(THERMAL.value(line) is not None for line in lines):
         footnotes.append("thermal: Android's status, 0 (none) to 6, the higher of before and after")
     footnotes.append(read)

@@ -1,2 +1,1 @@
-"""Other tools on the same model: an adapter for each, which a comparison measures beside the exports of this
-project."""
+"""Other toolchains for the same model: an adapter for each, measured beside the exports of this project."""

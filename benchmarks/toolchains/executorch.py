@@ -21,7 +21,7 @@ FILE = "model.pte"
 
 
 def prepare(source: Path, out: Path, calibration: Path, precision: str) -> None:
-    """Export, quantize if so wanted, hand to XNNPACK what it takes, and save."""
+    """Export, quantize to int8 if asked to, lower to XNNPACK, and save."""
     import torch
     from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
     from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import (
@@ -45,9 +45,7 @@ def prepare(source: Path, out: Path, calibration: Path, precision: str) -> None:
             get_symmetric_quantization_config(is_per_channel=True, is_dynamic=True)
         )
         prepared = prepare_pt2e(program.module(), quantizer)
-        prepared(
-            *samples
-        )  # the scales of the weights are found as it runs; nothing else is, so any tokens do
+        prepared(*samples)  # only finds the scales of the weights, so any tokens do
         program = torch.export.export(convert_pt2e(prepared), samples, dynamic_shapes=shapes)
     to_edge_transform_and_lower(program, partitioner=[XnnpackPartitioner()]).to_executorch().save(
         str(out / FILE)
@@ -60,7 +58,7 @@ def import_libraries(path: Path) -> None:
 
 
 def load(path: Path, threads: int) -> Model:
-    """The program's only method, in a process whose thread pool has as many threads as asked for."""
+    """Load the program's only method and set the size of the process's thread pool."""
     import torch
     from executorch.extension.pybindings.portable_lib import _unsafe_reset_threadpool
     from executorch.runtime import Runtime

@@ -36,7 +36,7 @@ def import_libraries(path: Path) -> None:
 
 
 def load(path: Path, threads: int) -> Model:
-    """An interpreter with its tensors allocated."""
+    """Open an interpreter and allocate its tensors."""
     from ai_edge_litert.interpreter import Interpreter
 
     interpreter = Interpreter(model_path=str(path / FILE), num_threads=threads)

@@ -22,7 +22,9 @@ MAX_BATCH = {"fp32": 32, "int8": 1}
 
 
 def prepare(source: Path, out: Path, calibration: Path, precision: str) -> None:
-    """Export, and quantize if so wanted. ValueError when the model does not fit transformers' own class."""
+    """Export, and quantize to int8 if asked to. ValueError when the model does not fit transformers' own
+    class.
+    """
     from optimum.exporters.onnx import onnx_export_from_model
     from optimum.onnxruntime import ORTQuantizer
     from optimum.onnxruntime.configuration import AutoQuantizationConfig
@@ -37,7 +39,7 @@ def prepare(source: Path, out: Path, calibration: Path, precision: str) -> None:
 
 
 def question_answering_model(source: Path) -> Any:
-    """The bundle as a transformers BertForQuestionAnswering in eval mode."""
+    """Return the bundle as a transformers BertForQuestionAnswering in eval mode."""
     from torch import Tensor, nn
     from transformers import BertForQuestionAnswering
 
@@ -52,25 +54,25 @@ def question_answering_model(source: Path) -> Any:
             self.head = head
 
         def forward(self, states: Tensor) -> Tensor:
-            """(B, T, H) -> (B, T, 2)."""
+            """Compute logits: (B, T, H) -> (B, T, 2)."""
             return self.head(states, None, None)
 
     bundle = QAModel.from_pretrained(source)
     name = bundle.encoder.config.model_type
     if name != "bert":
         raise ValueError(
-            f"optimum-onnx: this adapter fits a BERT encoder, and this is a {name}; leave the peer out"
+            f"optimum-onnx: this adapter fits a BERT encoder, and this is a {name}; leave this toolchain out"
         )
     if not isinstance(bundle.head, (LinearHead, FeedForwardHead)):
         raise ValueError(
-            f"optimum-onnx: head {bundle.head_name!r} needs more than each token's state; leave the peer out"
+            f"optimum-onnx: head {bundle.head_name!r} needs more than each token's state; "
+            "leave this toolchain out"
         )
     model = BertForQuestionAnswering(bundle.encoder.config)
     layers: list[Any] = list(bundle.encoder.layers)
     for layer, parts in zip(layers, bundle.encoder.layer_parts(), strict=True):
-        attention = (
-            layer.attention.self
-        )  # this transformers takes sizes of pruned layers from here, not from their Linears
+        # This transformers takes the sizes of pruned layers from here, not from their Linears.
+        attention = layer.attention.self
         attention.num_attention_heads = parts.n_heads
         attention.all_head_size = parts.n_heads * parts.head_size
     model.bert = bundle.encoder.model
@@ -84,7 +86,7 @@ def import_libraries(path: Path) -> None:
 
 
 def load(path: Path, threads: int) -> Model:
-    """Optimum's own model class on ONNX Runtime."""
+    """Load by Optimum's own model class on ONNX Runtime."""
     import onnxruntime
     from optimum.onnxruntime import ORTModelForQuestionAnswering
 

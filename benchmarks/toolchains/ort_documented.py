@@ -53,7 +53,7 @@ def import_libraries(path: Path) -> None:
 
 
 def load(path: Path, threads: int) -> Model:
-    """A session on the CPU."""
+    """Open a session on the CPU."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()

@@ -1,10 +1,10 @@
-"""Make one peer's artefact, in that peer's environment.
+"""Build one toolchain's model, in that toolchain's environment.
 
     python -m benchmarks.toolchains.prepare ADAPTER [SOURCE OUT CALIBRATION PRECISION]
 
-ADAPTER is a module, such as benchmarks.toolchains.openvino; the rest is what its `prepare` takes. Prints the
-versions of its packages as one JSON object, everything else goes to stderr. Without the rest nothing is made:
-adapters import their libraries late, so this takes a fraction of a second.
+ADAPTER is a module such as benchmarks.toolchains.openvino; the rest is what its `prepare` takes. Prints the
+versions of its packages as one JSON object; everything else goes to stderr. Without the rest nothing is
+built: adapters import their libraries late, so this takes a fraction of a second.
 """
 
 import importlib
@@ -16,7 +16,7 @@ from pathlib import Path
 
 
 def main() -> None:
-    """Prepare into a new folder; ends with one line for what the user can act on."""
+    """Build into a new folder; end with one line for what the user can act on."""
     module, *arguments = sys.argv[1:]
     adapter = importlib.import_module(module)
     replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
@@ -29,7 +29,7 @@ def main() -> None:
             out.mkdir()
             adapter.prepare(source, out, calibration, precision)
     except PackageNotFoundError as error:
-        sys.exit(f"error: {error.name} is not installed for {sys.executable}; run make peers")
+        sys.exit(f"error: {error.name} is not installed for {sys.executable}; run make toolchains")
     except (ValueError, OSError) as error:
         sys.exit(f"error: {error}")
     print(json.dumps(versions), file=replies, flush=True)

@@ -42,7 +42,7 @@ def load(path: Path, threads: int) -> Model:
 
 
 def check_compiler() -> None:
-    """ValueError when torch.compile has no C++ compiler to call on this machine."""
+    """Check that torch.compile has a C++ compiler on this machine. ValueError when it has none."""
     from torch._inductor import config
 
     candidates = config.cpp.cxx if isinstance(config.cpp.cxx, tuple) else (config.cpp.cxx,)
@@ -51,7 +51,7 @@ def check_compiler() -> None:
 
 
 def compiled(model: Any, threads: int, mode: str | None = None) -> Model:
-    """A model in eval mode as torch.compile runs it: both batch shapes compiled, inputs of any length."""
+    """Compile a model in eval mode, for both batch shapes and inputs of any length."""
     import torch
 
     torch.set_num_threads(threads)
@@ -63,7 +63,5 @@ def compiled(model: Any, threads: int, mode: str | None = None) -> Model:
         return output["start_logits"].numpy(), output["end_logits"].numpy()
 
     for shape in WARM_UP_SHAPES:
-        call(
-            {name: np.ones(shape, np.int64) for name in INPUTS}
-        )  # an array of its own for each, as in every later call
+        call({name: np.ones(shape, np.int64) for name in INPUTS})  # three arrays, as in every later call
     return Model(("torch", torch.__version__, "compile"), None, call, MAX_BATCH)

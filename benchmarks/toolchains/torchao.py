@@ -64,7 +64,9 @@ def load(path: Path, threads: int) -> Model:
             file.metadata(),
         )
     if left:
-        raise ValueError(f"{path / STATE}: tensors {', '.join(left)} belong to nothing; make the peer again")
+        raise ValueError(
+            f"{path / STATE}: tensors {', '.join(left)} belong to nothing; remove its folder and run again"
+        )
     model.load_state_dict(state, assign=True)
     served = compiled(model.eval(), threads, MODE)
     return Model(("torchao", version("torchao"), ""), served.lengths, served.call, served.max_batch)

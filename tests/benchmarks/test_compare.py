@@ -13,15 +13,17 @@ import pytest
 from compare_cli import run_cli
 from comparisons import question, rebundle, write_data
 
-from benchmarks import compare
-from benchmarks.compare import CompareConfig, command_line
+from benchmarks import compare, comparison
+from benchmarks.compare import CompareConfig
+from benchmarks.comparison import command_line
 from benchmarks.measure import accuracy
 from benchmarks.measure import latency as measure
 from benchmarks.measure.conditions import cores_for
 from benchmarks.measure.hosts import on_this_machine
 from benchmarks.measure.models import display_names, find_bundles
 from benchmarks.measure.plan import QUICK
-from benchmarks.results.rows import Accuracy, Failure, Latency, Machine, read_results
+from benchmarks.results.files import read_results
+from benchmarks.results.rows import Accuracy, Failure, Latency, Machine
 from compress.cast import CastConfig
 from compress.cast import main as store
 from qa.base.errors import BundleError, OptionError
@@ -29,7 +31,7 @@ from qa.bundles.bundle import MANIFEST, new_bundle, open_bundle
 from qa.data.squad import read_squad
 from qa.runtime.runtimes import load_runtime
 
-WRITE_REPORT = compare.write_report
+WRITE_REPORT = comparison.write_report
 
 
 @pytest.fixture
@@ -75,8 +77,8 @@ def broken(teacher, tmp_path):
 def quick(monkeypatch):
     """Seconds go into drawing, and into starting PyTorch for each number of threads; one test for each does
     it."""
-    monkeypatch.setattr(compare, "write_report", lambda path, page: None)
-    monkeypatch.setattr(compare, "available_cores", lambda: 1)
+    monkeypatch.setattr(comparison, "write_report", lambda path, page: None)
+    monkeypatch.setattr(comparison, "available_cores", lambda: 1)
 
 
 @pytest.fixture
@@ -95,8 +97,8 @@ def measured(monkeypatch):
 
 def test_end_to_end(teacher, student, data, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(compare, "available_cores", lambda: 2)
-    monkeypatch.setattr(compare, "write_report", WRITE_REPORT)
+    monkeypatch.setattr(comparison, "available_cores", lambda: 2)
+    monkeypatch.setattr(comparison, "write_report", WRITE_REPORT)
     code = run_cli(monkeypatch, student, teacher, "--data", data, "--quick")
     captured = capsys.readouterr()
     assert code == 0, captured.err
@@ -107,7 +109,7 @@ def test_end_to_end(teacher, student, data, tmp_path, monkeypatch, capsys):
     assert settings == {
         (m, lengths, threads)
         for m in ("teacher", "student")
-        for lengths in ("real", 128)
+        for lengths in ("unpadded", 128)
         for threads in (1, 2)
     }
     for row in latency:
@@ -140,7 +142,7 @@ def test_the_command_on_a_page_makes_the_page_again(
 ):
     monkeypatch.chdir(tmp_path)
     pages = []
-    monkeypatch.setattr(compare, "write_report", lambda path, page: pages.append(page))
+    monkeypatch.setattr(comparison, "write_report", lambda path, page: pages.append(page))
     other = rebundle(make_bundle(seed=2), tmp_path / "run" / "other")
     words = ("--data", data, "--skip-latency")
     assert run_cli(monkeypatch, other, teacher, *words) == 0
@@ -167,7 +169,7 @@ def test_accuracy_is_reused_for_the_same_bundle_data_and_runtime_only(
     again = compare.main(config)
     assert measured == ["teacher"] * 2
     assert [row.f1 for row in again] == [row.f1 for row in first]
-    monkeypatch.setattr(compare, "machine", lambda: Machine("Z80", 1))
+    monkeypatch.setattr(comparison, "machine", lambda: Machine("Z80", 1))
     compare.main(config)
     assert measured == ["teacher"] * 3
     assert len(read_results(tmp_path / "run" / "rows.jsonl")) == 3
@@ -217,7 +219,7 @@ def test_a_failure_while_timing_is_a_row_too(teacher, student, data, tmp_path, m
     adapter = "def load(path, threads):\n    raise RuntimeError('out of memory')\n"
     (tmp_path / "failing_adapter.py").write_text(adapter)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    find = compare.find_models
+    find = comparison.find_models
 
     def failing(named, also=()):
         found = find(named, also)
@@ -226,7 +228,7 @@ def test_a_failure_while_timing_is_a_row_too(teacher, student, data, tmp_path, m
                 model.deployment = on_this_machine(student, "failing_adapter")
         return found
 
-    monkeypatch.setattr(compare, "find_models", failing)
+    monkeypatch.setattr(comparison, "find_models", failing)
     rows = compare.main(CompareConfig((teacher, student), str(data), quick=True))
     assert [(row.model, type(row)) for row in rows] == [
         ("teacher", Accuracy),
@@ -243,11 +245,11 @@ def test_a_stopped_comparison_goes_on_and_no_row_comes_twice(
 ):
     rows_path = tmp_path / "run" / "rows.jsonl"
     config = CompareConfig((tiny_export("onnx").path,), str(data), rows=rows_path, quick=True)
-    monkeypatch.setattr(compare, "available_cores", lambda: 2)
+    monkeypatch.setattr(comparison, "available_cores", lambda: 2)
     real = measure.run_interleaved_rounds
 
-    def stopped(models, settings, plan, threads, *others, **options):
-        real(models, settings, plan, threads, *others, **options)
+    def stopped(models, times, plan, threads, *others, **options):
+        real(models, times, plan, threads, *others, **options)
         if threads == 2:
             raise KeyboardInterrupt
 
@@ -256,13 +258,18 @@ def test_a_stopped_comparison_goes_on_and_no_row_comes_twice(
         compare.main(config)
     first, *timed = read_results(rows_path)
     assert isinstance(first, Accuracy)
-    assert [(row.threads, row.lengths) for row in timed] == [(1, "real"), (1, 128)]
+    assert [(row.threads, row.lengths) for row in timed] == [(1, "unpadded"), (1, 128)]
     (journal,) = rows_path.with_name(rows_path.name + ".journal").iterdir()
     monkeypatch.setattr(measure, "run_interleaved_rounds", real)
     compare.main(config)
     assert "resuming the run of" in capsys.readouterr().err
     timed = [row for row in read_results(rows_path) if isinstance(row, Latency)]
-    assert [(row.threads, row.lengths) for row in timed] == [(1, "real"), (1, 128), (2, "real"), (2, 128)]
+    assert [(row.threads, row.lengths) for row in timed] == [
+        (1, "unpadded"),
+        (1, 128),
+        (2, "unpadded"),
+        (2, 128),
+    ]
     assert len({row.date for row in timed}) == 1
     assert not journal.exists()
 
@@ -292,13 +299,16 @@ def test_lengths_and_batches_are_settings_of_their_own(tiny_export, data, tmp_pa
 @pytest.mark.parametrize(
     ("options", "wanted"),
     [
-        ({"lengths": ("reel",)}, "--lengths must be real, padded, or a number of tokens from 32, got reel"),
-        ({"lengths": ("16",)}, "--lengths must be real, padded, or a number"),
-        ({"lengths": ("real", "real")}, "--lengths must be one value or several, each once"),
+        (
+            {"lengths": ("reel",)},
+            "--lengths must be unpadded, padded, or a number of tokens from 32, got reel",
+        ),
+        ({"lengths": ("16",)}, "--lengths must be unpadded, padded, or a number"),
+        ({"lengths": ("unpadded", "unpadded")}, "--lengths must be one value or several, each once"),
         ({"threads": (0,)}, "--threads must be between 1 and"),
         ({"threads": ()}, "--threads must be one value or several"),
         ({"batch": (0,)}, "--batch must be at least 1"),
-        ({"target": "ssh:pi", "batch": (1, 32)}, "--batch must be left out with --target ssh:pi"),
+        ({"target": "ssh:pi", "batch": (1, 32)}, "--batch cannot be combined with --target ssh:pi"),
     ],
 )
 def test_settings_are_checked(options, wanted):
@@ -349,14 +359,14 @@ def test_two_teachers_need_a_choice(teacher, make_bundle, data, tmp_path):
     other = rebundle(make_bundle(seed=2), tmp_path / "other" / "teacher", stage="finetune")
     with pytest.raises(OptionError, match=r"run/teacher, other/teacher.*--baseline"):
         compare.main(CompareConfig((teacher, other), str(data), skip_latency=True))
-    run = compare.prepare(CompareConfig((teacher,), str(data), baseline=other))
+    run = comparison.prepare(CompareConfig((teacher,), str(data), baseline=other))
     assert [m.name for m in run.models] == ["other/teacher", "run/teacher"]
     assert run.baseline is run.models[0]
 
 
 def test_a_teacher_stored_in_fewer_bytes_is_no_second_baseline(teacher, data, tmp_path):
     stored = store(CastConfig(teacher, tmp_path / "stored")).path
-    run = compare.prepare(CompareConfig((stored, teacher), str(data)))
+    run = comparison.prepare(CompareConfig((stored, teacher), str(data)))
     assert run.baseline.bundle.path == teacher
 
 
@@ -369,9 +379,9 @@ def test_command_line_has_no_absolute_paths(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     bundles = (tmp_path / "runs" / "my student",)
     data = str(tmp_path / "dev.json")
-    config = CompareConfig(bundles, data, lengths=("real", "128"), skip_latency=True)
+    config = CompareConfig(bundles, data, lengths=("unpadded", "128"), skip_latency=True)
     wanted = (
-        "python benchmarks/compare.py 'runs/my student' --data dev.json --lengths real 128 --skip-latency"
+        "python benchmarks/compare.py 'runs/my student' --data dev.json --lengths unpadded 128 --skip-latency"
     )
     assert command_line(config) == wanted
     assert command_line(CompareConfig()) == "python benchmarks/compare.py"

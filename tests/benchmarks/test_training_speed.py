@@ -10,7 +10,8 @@ import pytest
 import torch
 
 from benchmarks import training_case, training_speed
-from benchmarks.results.rows import Failure, TrainingSpeed, read_results
+from benchmarks.results.files import read_results
+from benchmarks.results.rows import Failure, TrainingSpeed
 from benchmarks.training_case import chosen_windows, measure, padded
 from benchmarks.training_speed import CASES, CaseError, TrainingConfig, measure_case
 from distill.training.objectives import supervised

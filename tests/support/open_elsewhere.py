@@ -9,7 +9,7 @@ from places import ROOT, SUPPORT
 
 COMMANDS = {
     "optimum": [
-        str(ROOT / ".venv-peers" / "optimum" / "bin" / "python"),
+        str(ROOT / ".venv-toolchains" / "optimum" / "bin" / "python"),
         str(SUPPORT / "optimum_logits.py"),
     ],
     "transformers.js": ["node", str(ROOT / "tests" / "transformers_js" / "logits.mjs")],

@@ -1,4 +1,4 @@
-"""Damaged files of results, and damaged logs of phones."""
+"""Damaged files of results, and damaged reports of phones."""
 
 import contextlib
 import json
@@ -6,12 +6,12 @@ import os
 
 from case import Torture, refused_or
 from material import ROOT
-from mutations import damaged_bytes, damaged_json, damaged_words
+from mutations import damaged_bytes, damaged_json
 
+from benchmarks.compare import CompareConfig
 from benchmarks.compare import main as compare
-from benchmarks.compare_options import CompareConfig
 from benchmarks.measure.models import find_models
-from benchmarks.results.rows import read_results, sound_results
+from benchmarks.results.files import read_results, sound_results
 from benchmarks.show.groups import collect, newest_order
 from benchmarks.show.report import Page, write_report
 from benchmarks.show.tables import as_markdown, as_text
@@ -19,7 +19,6 @@ from benchmarks.show.views import VIEWS, view_tables
 
 RESULTS = ROOT / "benchmarks" / "results"
 GOLDEN = ROOT / "tests" / "golden"
-LOGGED_SIZE = b"18.9342"  # MB of the model in the golden logs
 
 
 class ResultRows(Torture):
@@ -55,42 +54,32 @@ class ResultRows(Torture):
         return ""
 
 
-class PhoneLogs(Torture):
-    """A damaged log is refused, or becomes rows that can be read again, and a page."""
+class PhoneReports(Torture):
+    """A damaged report is refused, or becomes results that can be read again, and a page."""
 
-    name = "phone logs"
+    name = "phone reports"
     n_cases = 2500
 
     def prepare(self) -> None:
-        """Read what will be damaged, as if a bundle at hand had been measured: logs of the tool, and the
-        app's own report."""
+        """Read what will be damaged: the app's report, as if a bundle at hand had been measured."""
         (model,) = find_models([self.material / "tflite-int8"])
         self.bundle = model.bundle
-        size = f"{model.metadata['size_bytes'] / 1e6:.6g}".encode()
-        self.logs = [
-            path.read_bytes().replace(LOGGED_SIZE, size)
-            for path in sorted(GOLDEN.glob("benchmark_logs/*.log"))
-        ]
         report = json.loads((GOLDEN / "phone_report.json").read_bytes())
         report["model"]["sha256"] = self.bundle.manifest.files[self.bundle.weights.name]
-        self.logs.append(json.dumps(report).encode())
-        self.file = self.scratch / "phone.log"
+        self.report = json.dumps(report).encode()
+        self.file = self.scratch / "phone.json"
         self.rows = self.scratch / "phone.jsonl"
 
     def run(self, number: int) -> str:
-        """One log."""
+        """One report."""
         rng = self.rng(number)
-        raw = self.logs[number % len(self.logs)]
-        is_json = raw.startswith(b"{") and rng.randrange(3)
-        damage = damaged_json if is_json else rng.choice((damaged_bytes, damaged_words))
-        self.file.write_bytes(damage(raw, rng))
+        damage = damaged_json if rng.randrange(3) else damaged_bytes
+        self.file.write_bytes(damage(self.report, rng))
         self.rows.unlink(missing_ok=True)
         return refused_or(self._taken)
 
     def _taken(self) -> str:
-        config = CompareConfig(
-            (self.bundle.path,), rows=self.rows, phone_log=(self.file,), phone="Phone, Android, processor"
-        )
+        config = CompareConfig((self.bundle.path,), rows=self.rows, phone_report=(self.file,))
         with open(os.devnull, "w") as null, contextlib.redirect_stdout(null):
             n = len(compare(config))
         return "" if len(read_results(self.rows)) == n else "other rows than were written"

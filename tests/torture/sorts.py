@@ -7,14 +7,14 @@ from disks import Disks
 from java_texts import JavaTexts
 from kills import Kills, Signals
 from pairs import Pairs
-from result_files import PhoneLogs, ResultRows
+from result_files import PhoneReports, ResultRows
 from squad_files import SquadFiles
 from texts import Texts
 
 ALL = (
     SquadFiles,
     ResultRows,
-    PhoneLogs,
+    PhoneReports,
     Texts,
     JavaTexts,
     CommandLines,

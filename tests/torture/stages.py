@@ -13,7 +13,7 @@ from events import command
 from forks import Fork, fork, import_everything
 from material import BUNDLES, WINDOWS
 
-from benchmarks.results.rows import read_results
+from benchmarks.results.files import read_results
 from qa.base.errors import PocketQAError
 from qa.bundles.bundle import open_bundle
 
@@ -149,7 +149,7 @@ STAGES = {
             "made/rows.jsonl",
             "--quick",
             "--lengths",
-            "real",
+            "unpadded",
             "--threads",
             "1",
         ),

@@ -9,13 +9,16 @@ import onnxruntime as ort
 import pytest
 import torch
 
-from benchmarks import compare
+from benchmarks import compare, comparison
 from benchmarks.compare import CompareConfig
-from benchmarks.measure import models
+from benchmarks.measure import cuda
 from benchmarks.measure.accuracy import answers_path, relations, save_answers
+from benchmarks.measure.cuda import gpu_models
 from benchmarks.measure.cuda_adapter import load_pytorch
-from benchmarks.measure.models import Run, find_models, gpu_models
-from benchmarks.results.rows import Accuracy, Data, Machine, ResultFile, Runtime
+from benchmarks.measure.models import find_models
+from benchmarks.measure.run import Run
+from benchmarks.results.files import ResultFile
+from benchmarks.results.rows import Accuracy, Data, Machine, Runtime
 from compress.cast import CAST_PRECISIONS, CastConfig
 from compress.cast import main as store
 from compress.embeddings import EmbeddingsConfig
@@ -38,7 +41,7 @@ def test_without_a_gpu_the_target_is_refused(make_bundle, tmp_path):
 def test_a_pytorch_bundle_is_measured_in_three_precisions(make_bundle, tiny_export, monkeypatch, capsys):
     paths = (make_bundle(), tiny_export("onnx").path, tiny_export("tflite").path)
     for has_cuda, wanted in ((False, ["fp32", "fp16", "bf16"]), (True, ["fp32", "fp16", "bf16", "fp32"])):
-        monkeypatch.setattr(models, "onnx_has_cuda", lambda has=has_cuda: has)
+        monkeypatch.setattr(cuda, "onnx_has_cuda", lambda has=has_cuda: has)
         bundles = find_models(paths)
         capsys.readouterr()
         found = gpu_models(bundles)
@@ -68,7 +71,7 @@ def test_a_bundle_stored_in_fewer_bytes_is_itself_in_fp32(make_bundle, tmp_path,
 
 
 def test_dynamic_int8_is_left_out(tiny_export, monkeypatch):
-    monkeypatch.setattr(models, "onnx_has_cuda", lambda: True)
+    monkeypatch.setattr(cuda, "onnx_has_cuda", lambda: True)
     (model,) = find_models((tiny_export("onnx").path,))
     model.bundle = replace(model.bundle, precision="int8")
     with pytest.raises(OptionError, match="none of the bundles can be computed on a GPU here"):
@@ -78,7 +81,7 @@ def test_dynamic_int8_is_left_out(tiny_export, monkeypatch):
 @pytest.fixture
 def gpu(monkeypatch):
     """As far as choosing what is measured goes, a machine with a GPU."""
-    monkeypatch.setattr(compare, "gpu", lambda: Machine("a GPU"))
+    monkeypatch.setattr(comparison, "gpu", lambda: Machine("a GPU"))
 
 
 def test_a_baseline_that_no_gpu_computes_is_refused(gpu, make_bundle, tiny_export, tmp_path):

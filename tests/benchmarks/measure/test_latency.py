@@ -93,7 +93,7 @@ def test_a_full_measurement_is_long_enough():
     assert FULL.n_rounds * FULL.min_s >= MIN_S == 60
     assert QUICK.quick
     assert not FULL.quick
-    assert QUICK.windows_in_round(Setting("real", 32)) == 32
+    assert QUICK.windows_in_round(Setting("unpadded", 32)) == 32
 
 
 @pytest.mark.parametrize("batch", [1, 4])
@@ -118,7 +118,7 @@ def test_columns_of_single_windows_by_hand():
         {"times_ms": [[10.0, 30.0], [20.0, 40.0]], "n_warmup": 3},
         {"times_ms": [[5.0, 15.0]], "n_warmup": 3},
     ]
-    found = latency_figures(turns, Setting("real"), plan)
+    found = latency_figures(turns, Setting("unpadded"), plan)
     assert found["round_ms"] == (25.0, 10.0)  # means of a window; the first round had two passes
     assert (found["n_runs"], found["n_warmup"], found["timed_s"]) == (6, 6, 0.1)
     assert found["latency_ms_mean"] == 17.5  # of rounds, not of calls
@@ -132,7 +132,7 @@ def test_columns_of_batches_by_hand():
     plan = Plan(n_rounds=2, n_windows=8, min_s=0, quick=True)
     # Each round computes 8 windows as two batches of 4.
     turns = [{"times_ms": [[30.0, 50.0]], "n_warmup": 3}, {"times_ms": [[100.0, 140.0]], "n_warmup": 3}]
-    found = latency_figures(turns, Setting("real", 4), plan)
+    found = latency_figures(turns, Setting("unpadded", 4), plan)
     assert found["round_ms"] == (10.0, 30.0)
     assert found["windows_per_s"] == 50.0  # 16 windows in 320 ms
     assert not any(key.startswith("latency_ms") for key in found)
@@ -140,11 +140,11 @@ def test_columns_of_batches_by_hand():
 
 def test_a_length_means_windows_cut_to_it():
     settings = QASettings()
-    assert window_settings(settings, "real") is settings
+    assert window_settings(settings, "unpadded") is settings
     assert window_settings(settings, 384) is settings
     short = window_settings(settings, 128)
     assert (short.max_length, short.doc_stride, short.max_question_length) == (128, 42, 21)
     assert window_settings(settings, 32).max_length == 32
     assert Setting("padded").for_model(settings) == 384
-    assert Setting("real").for_model(settings) == "real"
+    assert Setting("unpadded").for_model(settings) == "unpadded"
     assert Setting(128).for_model(settings) == 128

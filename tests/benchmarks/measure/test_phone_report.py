@@ -6,31 +6,25 @@ import json
 from pathlib import Path
 from types import SimpleNamespace
 
-import msgspec
 import pytest
+from benchmark_results import PIXEL, on_phone, scored
 from compare_cli import run_cli
-from phone_logs import PIXEL, write
 from places import GOLDEN
 
-from benchmarks import compare
+from benchmarks import compare, comparison
+from benchmarks.compare import CompareConfig
 from benchmarks.measure.phone_report import (
     PhoneReportError,
-    is_report,
     mean,
     percentile,
     read_report,
     report_machine,
     report_results,
 )
-from benchmarks.results.rows import (
-    Failure,
-    Machine,
-    PhoneLatency,
-    PhoneQuestions,
-    Runtime,
-    append_result,
-    read_results,
-)
+from benchmarks.results.files import append_result, read_results
+from benchmarks.results.rows import Failure, PhoneLatency, PhoneQuestions, Runtime
+from qa.base.errors import OptionError
+from qa.bundles.bundle import open_bundle
 
 EXAMPLE = GOLDEN / "phone_report.json"
 RUN = {"command": "c", "date": "2026-11-22T00:00:00Z"}
@@ -54,6 +48,11 @@ def bundle_of(sha256, name="student-tflite-int8"):
 
 def results(path, sha256):
     return report_results(path, [bundle_of("0" * 64, "teacher"), bundle_of(sha256)], RUN)
+
+
+def write(path, text):
+    path.write_text(text, encoding="utf-8")
+    return path
 
 
 def changed(path, example, **fields):
@@ -119,7 +118,7 @@ def test_a_number_of_threads_that_failed_is_a_failure(example, tmp_path):
 
 def test_a_report_of_another_file_is_refused(example):
     with pytest.raises(
-        PhoneReportError, match=r"SHA-256 \w{12}\) was measured, which is not .* of teacher, student"
+        PhoneReportError, match=r"SHA-256 \w{12}\) is not the model\.tflite of teacher, student"
     ):
         results(EXAMPLE, "1" * 64)
 
@@ -148,28 +147,115 @@ def test_times_must_be_there_and_those_of_a_clock(example, tmp_path):
 
 def test_a_report_that_was_cut_off_is_refused(tmp_path):
     path = write(tmp_path / "a.json", EXAMPLE.read_text(encoding="utf-8")[:500])
-    assert is_report(path)
     with pytest.raises(PhoneReportError, match="share it from the app again"):
         read_report(path)
 
 
-def test_rows_are_kept_and_shown_by_the_command_that_takes_logs(
-    example, make_export, tmp_path, monkeypatch, capsys
-):
-    monkeypatch.setattr(compare, "write_report", lambda path, page: None)
-    bundle = make_export("student-tflite-int8", 1234)
-    rows = tmp_path / "rows.jsonl"
+@pytest.fixture
+def rows_path(tmp_path):
+    return tmp_path / "rows.jsonl"
+
+
+@pytest.fixture
+def bundle(make_export):
+    return make_export("student-tflite-int8", 1234)
+
+
+@pytest.fixture
+def report(bundle, example, tmp_path):
+    """The example, as if this bundle's file had been measured."""
     sha256 = json.loads((bundle / "manifest.json").read_bytes())["files"]["model.tflite"]
-    path = changed(tmp_path / "pixel.json", example, model=example["model"] | {"sha256": sha256})
-    assert run_cli(monkeypatch, bundle, "--phone-log", path, "--rows", rows) == 0
+    return changed(tmp_path / "pixel.json", example, model=example["model"] | {"sha256": sha256})
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_measured(monkeypatch):
+    def refuse(*_, **__):
+        raise AssertionError("measured on this machine")
+
+    monkeypatch.setattr(comparison, "write_report", lambda path, page: None)
+    monkeypatch.setattr(comparison, "measure_latency", refuse)
+
+
+def test_a_report_becomes_results_and_tables(bundle, report, example, rows_path, monkeypatch, capsys):
+    append_result(rows_path, scored())
+    before = rows_path.read_bytes()
+    assert run_cli(monkeypatch, bundle, "--phone-report", report, "--rows", rows_path) == 0
     out = capsys.readouterr().out
-    assert f"Whole questions, {report_machine(read_report(path))}" in out
+    assert f"Whole questions, {report_machine(read_report(report))}" in out
     assert "timed by the app on the phone" in out
-    assert "benchmark tool" not in out
-    kept = read_results(rows)
-    assert len(kept) == len(example["windows"]) + len(example["questions"])
-    assert all(one.machine == report_machine(read_report(path)) for one in kept)
-    assert run_cli(monkeypatch, bundle, "--phone-log", path, "--phone", PIXEL, "--rows", rows) == 0
-    assert read_results(rows)[-1].machine == Machine(PIXEL)  # a name of the user's own
-    append_result(tmp_path / "again.jsonl", kept[-1])
-    assert read_results(tmp_path / "again.jsonl") == [msgspec.convert(kept[-1], PhoneQuestions)]
+    assert "dev.json" not in out  # the CPU's table is not printed
+    assert rows_path.read_bytes().startswith(before)
+    new = read_results(rows_path)[1:]
+    assert len(new) == len(example["windows"]) + len(example["questions"])
+    assert all(one.machine == report_machine(read_report(report)) for one in new)
+    assert (new[0].bundle_sha256, new[0].target, new[0].data) == (open_bundle(bundle).sha256, "phone", None)
+    assert "--phone-report" in new[0].command
+    append_result(rows_path.with_name("again.jsonl"), new[-1])
+    assert read_results(rows_path.with_name("again.jsonl")) == [new[-1]]
+
+
+def test_a_failed_run_is_a_result_and_the_exit_code_says_so(
+    bundle, report, example, rows_path, monkeypatch, capsys
+):
+    content = json.loads(report.read_text()) | {"failures": [{"threads": 4, "error": "no kernel"}]}
+    write(report, json.dumps(content))
+    assert run_cli(monkeypatch, bundle, "--phone-report", report, "--rows", rows_path) == 1
+    assert "student-tflite-int8 (threads 4) failed: no kernel" in capsys.readouterr().out
+
+
+def test_nothing_is_appended_when_a_report_is_refused(
+    bundle, report, make_bundle, rows_path, tmp_path, monkeypatch, capsys
+):
+    start = ("--rows", rows_path, "--phone-report")
+    for paths, message in (
+        ((report, EXAMPLE), "phone_report.json: "),
+        ((report, tmp_path / "none.json"), "none.json: No such file"),
+        ((tmp_path,), "Is a directory"),
+    ):
+        assert run_cli(monkeypatch, bundle, *start, *paths) == 2
+        error = capsys.readouterr().err
+        assert error.startswith("error: ")
+        assert message in error
+        assert error.count("\n") == 1
+    assert run_cli(monkeypatch, make_bundle(), *start, report) == 2
+    assert "none of the bundles is a TFLite export" in capsys.readouterr().err
+    assert not rows_path.exists()
+
+
+def test_options_of_a_measurement_are_refused():
+    given = {
+        "data": "squad",
+        "baseline": Path("x"),
+        "quick": True,
+        "threads": (1,),
+        "toolchains": Path("x"),
+        "skip_latency": True,
+        "target": "qemu:max",
+    }
+    for option, value in given.items():
+        flag = f"--{option.replace('_', '-')}"
+        with pytest.raises(OptionError, match=f"{flag} cannot be combined with --phone-report"):
+            CompareConfig(phone_report=(Path("a.json"),), **{option: value})
+
+
+def test_command_line_repeats_all_reports():
+    config = CompareConfig((Path("s"),), phone_report=(Path("a.json"), Path("b c.json")))
+    wanted = "python benchmarks/compare.py s --phone-report a.json 'b c.json'"
+    assert comparison.command_line(config) == wanted
+
+
+def test_an_ordinary_comparison_goes_on_beside_results_of_a_phone(
+    make_bundle, small_squad, rows_path, monkeypatch, capsys
+):
+    bundle = make_bundle()
+    append_result(rows_path, on_phone(bundle_sha256=open_bundle(bundle).sha256))
+    append_result(rows_path, on_phone("elsewhere"))
+    reported = []
+    monkeypatch.setattr(comparison, "write_report", lambda path, page: reported.extend(page.groups))
+    config = CompareConfig((bundle,), str(small_squad), skip_latency=True, rows=rows_path)
+    assert len(compare.main(config)) == 1
+    assert compare.main(config) == []
+    on_phones = [(group.machine == str(PIXEL), len(group.results)) for group in reported[:2]]
+    assert on_phones == [(False, 1), (True, 1)]
+    assert str(PIXEL) not in capsys.readouterr().out  # latencies are not shown with --skip-latency

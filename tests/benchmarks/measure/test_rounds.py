@@ -10,14 +10,16 @@ import pytest
 from benchmarks.measure.conditions import cores_for
 from benchmarks.measure.hosts import on_this_machine
 from benchmarks.measure.plan import Plan, Setting
-from benchmarks.measure.rounds import TimedModel, TimedWindows, run_interleaved_rounds
+from benchmarks.measure.rounds import Times, run_interleaved_rounds
+from benchmarks.measure.run import ModelUnderTest
 from benchmarks.results.rows import Runtime
 from qa.base.errors import OptionError
 from qa.base.journal import Journal
 from qa.runtime.remote import LostError
 
-PLAN = Plan(n_rounds=3, n_windows=2, min_s=0, quick=True)
-SETTINGS = (Setting("real"), Setting(8))
+SETTINGS = (Setting("unpadded"), Setting(8))
+PLAN = Plan(n_rounds=3, n_windows=2, min_s=0, quick=True, settings=SETTINGS)
+WINDOWS = [(list(range(1, n + 1)), 2) for n in (2, 3, 4, 5, 6, 7)]
 CALLS_OF_A_ROUND = len(SETTINGS) * (3 + 2)  # warm-up and windows
 ADAPTER = """
 from pathlib import Path
@@ -40,17 +42,20 @@ def load(path, threads):
 def contender(tmp_path, monkeypatch):
     (tmp_path / "logging_adapter.py").write_text(ADAPTER)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    windows = [(list(range(1, n + 1)), 2) for n in (2, 3, 4, 5, 6, 7)]
 
     def make(name):
-        timed = {
-            setting: TimedWindows(windows, 1 if setting.lengths == "real" else 8) for setting in SETTINGS
-        }
-        return TimedModel(
-            name, Runtime("logging", "1.0"), on_this_machine(tmp_path / name, "logging_adapter"), timed
-        )
+        deployment = on_this_machine(tmp_path / name, "logging_adapter")
+        facts = {"model": name, "bundle_sha256": name}
+        return ModelUnderTest(None, facts, deployment, runtime=Runtime("logging", "1.0"))
 
     return make
+
+
+def measure(models, journal):
+    """What was timed of each model by its hash, and the load of others."""
+    windows = {setting: (WINDOWS, 1 if setting.lengths == "unpadded" else 8) for setting in SETTINGS}
+    times = {model.sha256: Times(windows) for model in models}
+    return times, run_interleaved_rounds(models, times, PLAN, 1, cores_for(1), journal, progress=False)
 
 
 @pytest.fixture
@@ -73,7 +78,7 @@ def shapes(tmp_path, name):
 
 def test_all_compute_the_same_windows_in_every_round(contender, journal, tmp_path):
     both = [contender("a"), contender("b")]
-    run_interleaved_rounds(both, SETTINGS, PLAN, 1, cores_for(1), journal(), progress=False)
+    times, _ = measure(both, journal())
     assert shapes(tmp_path, "a") == shapes(tmp_path, "b")
     assert len(shapes(tmp_path, "a")) == PLAN.n_rounds * CALLS_OF_A_ROUND
     timed = [shape for first in range(0, 30, 10) for shape in shapes(tmp_path, "a")[first + 3 : first + 5]]
@@ -84,10 +89,9 @@ def test_all_compute_the_same_windows_in_every_round(contender, journal, tmp_pat
         for shape in shapes(tmp_path, "a")[first + 5 : first + 10]
     )
     for one in both:
-        assert {setting: len(turns) for setting, turns in one.turns.items()} == {
-            setting: 3 for setting in SETTINGS
-        }
-        assert one.process_metrics.keys() >= {"load_ms", "latency_ms_first", "peak_memory_mb"}
+        timed = times[one.sha256]
+        assert {setting: len(turns) for setting, turns in timed.turns.items()} == dict.fromkeys(SETTINGS, 3)
+        assert timed.process_metrics.keys() >= {"load_ms", "latency_ms_first", "peak_memory_mb"}
         assert one.error is None
 
 
@@ -95,18 +99,16 @@ def test_all_compute_the_same_windows_in_every_round(contender, journal, tmp_pat
 def test_one_that_fails_drops_out_alone(contender, journal, tmp_path, name, n_rounds):
     bad = contender(name)
     good = contender("good")
-    run_interleaved_rounds([bad, good], SETTINGS, PLAN, 1, cores_for(1), journal(), progress=False)
+    times, _ = measure([bad, good], journal())
     assert bad.error == "out of memory"
-    assert len(bad.turns.get(SETTINGS[0], [])) == n_rounds
+    assert len(times[name].turns.get(SETTINGS[0], [])) == n_rounds
     assert good.error is None
-    assert len(good.turns[SETTINGS[0]]) == PLAN.n_rounds
+    assert len(times["good"].turns[SETTINGS[0]]) == PLAN.n_rounds
 
 
 def test_a_stopped_run_goes_on_with_the_rounds_it_lacks(contender, journal, tmp_path):
     whole = journal()
-    run_interleaved_rounds(
-        [contender("a"), contender("b")], SETTINGS, PLAN, 1, cores_for(1), whole, progress=False
-    )
+    measure([contender("a"), contender("b")], whole)
     lines = whole.path.read_bytes().splitlines(keepends=True)
     whole.close()
     whole.path.write_bytes(
@@ -117,15 +119,15 @@ def test_a_stopped_run_goes_on_with_the_rounds_it_lacks(contender, journal, tmp_
     resumed = Journal(tmp_path / "rows.jsonl", {"models": "a b"}, "2027-01-01T00:00:00Z")
     assert resumed.date == "2026-01-01T00:00:00Z"
     again = [contender("a"), contender("b")]
-    run_interleaved_rounds(again, SETTINGS, PLAN, 1, cores_for(1), resumed, progress=False)
+    times, _ = measure(again, resumed)
     assert len(shapes(tmp_path, "a")) == CALLS_OF_A_ROUND
     kept = [json.loads(line)["turns"]["a"][SETTINGS[0].name] for line in lines[1:3]]
-    assert again[0].turns[SETTINGS[0]][:2] == kept
-    assert len(again[0].turns[SETTINGS[0]]) == 3
+    assert times["a"].turns[SETTINGS[0]][:2] == kept
+    assert len(times["a"].turns[SETTINGS[0]]) == 3
     assert len(resumed.path.read_text().splitlines()) == 4  # whole again
     resumed.close()
     both = [contender("a"), contender("b")]
-    assert run_interleaved_rounds(both, SETTINGS, PLAN, 1, cores_for(1), journal(), progress=False) is None
+    assert measure(both, journal())[1] is None
     resumed.remove()
     assert not resumed.path.parent.exists()
 
@@ -134,7 +136,7 @@ def test_another_runtime_than_the_answers_were_measured_with_is_not_timed(conten
     changed = contender("a")
     other = contender("b")
     changed.runtime = Runtime("logging", "0.9")
-    run_interleaved_rounds([changed, other], SETTINGS, PLAN, 1, cores_for(1), journal(), progress=False)
+    measure([changed, other], journal())
     assert (
         changed.error
         == "its accuracy was measured with logging 0.9, but it now runs with logging 1.0; measure it again"
@@ -157,13 +159,13 @@ def test_a_lost_connection_ends_the_run_and_keeps_its_rounds(contender, journal,
     with pytest.raises(
         LostError, match=r"the connection was lost half-way \(exit code 255: .*\); the same command goes on"
     ):
-        run_interleaved_rounds([lost, good], SETTINGS, PLAN, 1, cores_for(1), kept, progress=False)
+        measure([lost, good], kept)
     assert len(kept.entries) == len(journal().entries) == 1
-    (tmp_path / f"{lost.key}.log").unlink()  # the network is there again
-    again = [contender(lost.key), contender("good")]
+    (tmp_path / f"{lost.name}.log").unlink()  # the network is there again
+    again = [contender(lost.name), contender("good")]
     again[0].deployment = lost.deployment
     with pytest.raises(LostError):
-        run_interleaved_rounds(again, SETTINGS, PLAN, 1, cores_for(1), journal(), progress=False)
+        measure(again, journal())
     assert len(journal().entries) == 2
 
 
@@ -176,8 +178,8 @@ def test_other_numbers_of_threads_and_other_runs_are_apart(contender, journal, t
             "failed": {},
         }
     )
-    run_interleaved_rounds([one := contender("a")], SETTINGS, PLAN, 1, cores_for(1), first, progress=False)
-    assert len(one.turns[SETTINGS[0]]) == PLAN.n_rounds
+    times, _ = measure([contender("a")], first)
+    assert len(times["a"].turns[SETTINGS[0]]) == PLAN.n_rounds
     other = Journal(tmp_path / "rows.jsonl", {"models": "a c"}, "2026-01-01T00:00:00Z")
     assert other.entries == []
     assert other.path != first.path

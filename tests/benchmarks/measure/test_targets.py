@@ -14,13 +14,14 @@ from compare_cli import run_cli
 from comparisons import question, rebundle, write_data
 from ssh_host import Board
 
-from benchmarks import compare
+from benchmarks import compare, comparison
 from benchmarks.measure import hosts
 from benchmarks.measure.conditions import cores_for, describe, machine
 from benchmarks.measure.hosts import TargetError, count_between_marks
 from benchmarks.measure.process import WORKER
 from benchmarks.measure.remote import check_same_model, parity
-from benchmarks.results.rows import Failure, Latency, Machine, TargetAccuracy, append_result, read_results
+from benchmarks.results.files import append_result, read_results
+from benchmarks.results.rows import Failure, Latency, Machine, TargetAccuracy
 from benchmarks.results.stats import round_ratio
 from qa.base.errors import OptionError, ProbeError
 from qa.base.journal import Journal
@@ -42,7 +43,7 @@ def board(tmp_path_factory, bare_site):
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):
-    monkeypatch.setattr(compare, "write_report", lambda path, page: None)
+    monkeypatch.setattr(comparison, "write_report", lambda path, page: None)
 
 
 @pytest.fixture
@@ -86,7 +87,7 @@ def test_over_ssh_answers_and_times_are_those_of_the_board(
     assert first.reference == f"{first.runtime} on {machine()}"
     assert str(first.machine).endswith(str(machine()))  # the board is this machine
     assert first.instructions_per_window is None
-    assert {(row.lengths, row.threads) for row in timed} >= {("real", 1), (128, 1)}
+    assert {(row.lengths, row.threads) for row in timed} >= {("unpadded", 1), (128, 1)}
     assert len({row.date for row in timed}) == 1
     for row in timed:
         assert isinstance(row, Latency)
@@ -126,13 +127,13 @@ def test_over_ssh_bundles_take_turns_and_a_stopped_run_goes_on(
     before = read_results(rows_path)
     assert [type(row) for row in before] == [TargetAccuracy] * 2
     compare.main(config)
-    assert "on ssh:board reused from the rows" in capsys.readouterr().err
+    assert "on ssh:board reused from the results" in capsys.readouterr().err
     rows = read_results(rows_path)
     assert rows[:2] == before
     timed = {(row.model, row.lengths, row.threads): row for row in rows[2:]}
     assert len(timed) == len(rows) - 2 >= 4
     assert len({row.date for row in rows}) == 1
-    one, two = (timed[name, "real", 1] for name in (export.name, "other"))
+    one, two = (timed[name, "unpadded", 1] for name in (export.name, "other"))
     assert round_ratio(one, two) is not None
     assert list((tmp_path / "rows.jsonl.journal").glob("*")) == []
 
@@ -278,7 +279,7 @@ def test_what_the_rows_have_is_not_computed_again(emulator, export, data, tmp_pa
     for _ in range(2):
         assert run_cli(monkeypatch, *words) == 0
         assert len(read_results(rows)) == 1
-    assert f"{export.name}: accuracy on qemu:neoverse-n1 reused from the rows" in capsys.readouterr().err
+    assert f"{export.name}: accuracy on qemu:neoverse-n1 reused from the results" in capsys.readouterr().err
     rows.unlink()
     assert run_cli(monkeypatch, *words, "--questions", 2) == 0
     assert run_cli(monkeypatch, *words) == 0
@@ -332,10 +333,11 @@ def test_a_host_that_hangs_is_one_line(export, data, tmp_path, monkeypatch, caps
 @pytest.mark.parametrize(
     ("options", "wanted"),
     [
-        ({"questions": 3}, "--questions must be left out without another --target"),
+        ({"questions": 3}, "--questions cannot be combined with --target cpu"),
+        ({"questions": 3, "target": "cuda"}, "--questions cannot be combined with --target cuda"),
+        ({"threads": (1,), "target": "cuda"}, "--threads cannot be combined with --target cuda"),
         ({"questions": 0, "target": "qemu:max"}, "--questions must be at least 1"),
-        ({"target": "qemu:max", "phone_log": (Path("x"),)}, "--phone-log must be left out with --target"),
-        ({"target": "ssh:a", "baseline": Path("x")}, "--baseline must be left out with --target"),
+        ({"target": "ssh:a", "baseline": Path("x")}, "--baseline cannot be combined with --target ssh:a"),
     ],
 )
 def test_options_that_do_not_go_together(options, wanted):

@@ -10,19 +10,15 @@ import pytest
 import torch
 from benchmark_results import Z80, failure, on_phone, scored, timed
 
-from benchmarks.results.rows import (
-    Accuracy,
-    Machine,
+from benchmarks.results.files import (
     ResultFile,
     ResultsError,
-    Runtime,
-    TargetAccuracy,
-    TrainingSpeed,
     append_result,
     exit_if_failed,
     read_results,
     sound_results,
 )
+from benchmarks.results.rows import Accuracy, Machine, Runtime, TargetAccuracy, TrainingSpeed
 from benchmarks.results.stats import round_ratio, speedup, t_quantile
 from qa.base.errors import OptionError
 from qa.evaluation.bootstrap import Interval, score_interval, score_intervals
@@ -34,7 +30,7 @@ def some():
     speed = {
         "threads": 1,
         "batch": 4,
-        "lengths": "real",
+        "lengths": "unpadded",
         "objective": "loss",
         "windows_per_s": 2.0,
         "n_runs": 5,

@@ -6,7 +6,8 @@ from benchmark_results import DATA, scored
 
 from benchmarks.differences import DifferencesConfig, main
 from benchmarks.measure.accuracy import answers_path, category_scores, save_answers
-from benchmarks.results.rows import Data, append_result
+from benchmarks.results.files import append_result
+from benchmarks.results.rows import Data
 from benchmarks.show.categories import category_tables
 from benchmarks.show.differences import Difference, by_seed, differences, seed_deviation, split_seed
 from benchmarks.show.groups import collect

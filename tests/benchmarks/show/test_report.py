@@ -53,14 +53,14 @@ def comparison():
     return [
         scored(),
         timed(ms=100.0),
-        timed(ms=50.0, lengths="real"),
+        timed(ms=50.0, lengths="unpadded"),
         scored("slow", 78.0, **small),
         scored("good", 78.0, **small),
-        timed("slow", 50.0, "real", **small),
+        timed("slow", 50.0, "unpadded", **small),
         timed("good", 20.0, **small),
-        timed("good", 10.0, "real", **small),
+        timed("good", 10.0, "unpadded", **small),
         scored("rapid", 60.0, **small),
-        timed("rapid", 2.0, "real", **small),
+        timed("rapid", 2.0, "unpadded", **small),
         failure("<b>broken</b>", "onnxruntime computes this model wrongly"),
     ]
 
@@ -113,7 +113,7 @@ def test_what_was_not_timed_is_no_headline_where_others_were():
 
 
 def test_of_models_that_keep_97_percent_the_fastest_is_taken_even_where_one_below_is_faster():
-    near = [scored("near", 77.0), timed("near", 2.0, "real")]
+    near = [scored("near", 77.0), timed("near", 2.0, "unpadded")]
     assert best_entry(collect([*comparison(), *near])[0]).model == "good"
     alone = [one for one in comparison() if one.model not in ("good", "slow")]
     group = collect([*alone, *near])[0]
@@ -122,7 +122,7 @@ def test_of_models_that_keep_97_percent_the_fastest_is_taken_even_where_one_belo
 
 
 def test_a_headline_of_padded_times_alone_and_none_where_the_baseline_failed():
-    padded = [one for one in comparison() if getattr(one, "lengths", None) != "real"]
+    padded = [one for one in comparison() if getattr(one, "lengths", None) != "unpadded"]
     assert headline(collect(padded)[0])[0].endswith("4.0 times smaller, 5.0 times faster padded to 384")
     group = collect([*comparison(), failure("teacher")])[0]
     assert headline(group) == ("5 models on dev.json", [])
@@ -225,7 +225,7 @@ def test_axes_end_in_round_values_and_hold_all_points():
 def test_a_plot_of_latency_shows_single_unpadded_windows_on_the_fewest_threads():
     results = [scored()]
     for threads in (2, 1):
-        results += [timed(ms=10.0 * threads, lengths=n, threads=threads) for n in (384, "real")]
+        results += [timed(ms=10.0 * threads, lengths=n, threads=threads) for n in (384, "unpadded")]
     (_, size), (key, latency) = group_plots(collect([*results, batched()])[0])
     assert (key, [p.x for p in latency.points], latency.axis_title) == (
         "latency",
@@ -272,7 +272,7 @@ def test_rows_of_training_alone_make_a_page():
         **shared,
         threads=1,
         batch=16,
-        lengths="real",
+        lengths="unpadded",
         objective="gold answers",
         windows_per_s=5.0,
         round_windows_per_s=(5.0,),

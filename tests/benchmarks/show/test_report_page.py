@@ -10,7 +10,8 @@ from report_material import ARM, CPU, INT8, ODD_NAME, PIXEL, TEACHER, write_mate
 
 from benchmarks import compare
 from benchmarks.compare import CompareConfig
-from benchmarks.results.rows import Accuracy, Failure, Latency, TargetAccuracy, read_results
+from benchmarks.results.files import read_results
+from benchmarks.results.rows import Accuracy, Failure, Latency, TargetAccuracy
 from qa.base.cli import run_command
 
 pytestmark = pytest.mark.system

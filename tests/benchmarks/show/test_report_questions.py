@@ -140,7 +140,7 @@ def test_the_student_is_what_the_int8_file_was_made_of_and_smaller_than_the_teac
     int8.newest.precision = "fp16"
     assert chosen_three(kept, group) == []
     int8.newest.precision = "int8"
-    int8.newest.peer = "torchao-int8"
+    int8.newest.toolchain = "torchao-int8"
     assert chosen_three(kept, group) == []  # another tool's is not the student's
 
 

@@ -9,10 +9,11 @@ from msgspec.structs import replace
 from places import ROOT
 from report_material import write_material
 
-from benchmarks import compare
-from benchmarks.compare import CompareConfig, command_line, results_of_bundles
+from benchmarks import compare, comparison
+from benchmarks.compare import CompareConfig
+from benchmarks.comparison import command_line, results_of_bundles
 from benchmarks.measure import accuracy
-from benchmarks.results.rows import ResultFile, append_result
+from benchmarks.results.files import ResultFile, append_result
 from qa.base.errors import OptionError
 from qa.bundles.bundle import MANIFEST, open_bundle
 
@@ -24,7 +25,7 @@ def nothing_is_measured(monkeypatch):
 
     for name in ("evaluate", "load_runtime", "Worker"):
         monkeypatch.setattr(accuracy, name, refuse)
-    monkeypatch.setattr(compare, "measure_latency", refuse)
+    monkeypatch.setattr(comparison, "measure_latency", refuse)
     monkeypatch.setattr(ResultFile, "append", refuse)
 
 
@@ -149,9 +150,9 @@ def test_a_bundle_brings_what_other_tools_made_of_it(material, make_bundle):
     results = material[2]
     sha256 = open_bundle(make_bundle()).sha256
     own = replace(results[1], bundle_sha256=sha256)
-    peer = replace(results[2], model="student-peer", peer="openvino-int8", bundle_sha256="9" * 64)
-    of_it = replace(peer, parent_sha256=sha256)
-    of_another = replace(peer, parent_sha256="8" * 64)
+    built = replace(results[2], model="student-openvino", toolchain="openvino-int8", bundle_sha256="9" * 64)
+    of_it = replace(built, parent_sha256=sha256)
+    of_another = replace(built, parent_sha256="8" * 64)
     assert results_of_bundles([*results, own, of_it], [make_bundle()]) == ([own, of_it], [])
     assert results_of_bundles([*results, own, of_another], [make_bundle()]) == ([own], [])
 
@@ -164,11 +165,11 @@ def test_options_of_a_measurement_are_refused():
         ("skip_latency", True),
     ):
         with pytest.raises(
-            OptionError, match=rf"--{option.replace('_', '-')} must be left out with --report"
+            OptionError, match=rf"--{option.replace('_', '-')} cannot be combined with --report"
         ):
             CompareConfig(report=True, **{option: value})
-    with pytest.raises(OptionError, match="--report must be left out with --phone-log"):
-        CompareConfig(report=True, phone_log=(rows_path_of("a.log"),), phone="Pixel 8")
+    with pytest.raises(OptionError, match="--phone-report cannot be combined with --report"):
+        CompareConfig(report=True, phone_report=(rows_path_of("a.json"),))
 
 
 def rows_path_of(name):

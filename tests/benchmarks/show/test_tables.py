@@ -23,7 +23,8 @@ from benchmark_results import (
     timed,
 )
 
-from benchmarks.results.rows import Data, Machine, Runtime, TargetAccuracy, TrainingSpeed, append_result
+from benchmarks.results.files import append_result
+from benchmarks.results.rows import Data, Machine, Runtime, TargetAccuracy, TrainingSpeed
 from benchmarks.show.groups import collect, newest_order
 from benchmarks.show.phone_views import newest_on_phone
 from benchmarks.show.ranking import rankings
@@ -50,10 +51,10 @@ def test_like_is_divided_by_like_and_the_gain_of_exact_lengths_stands_apart():
     results = [
         scored(),
         timed(ms=100.0),
-        timed(ms=50.0, lengths="real"),
+        timed(ms=50.0, lengths="unpadded"),
         scored("s", 78.0, size_bytes=20_900_000, same_answers=0.968, **INT8),
         timed("s", 20.0, size_bytes=20_900_000, **INT8),
-        timed("s", 8.0, "real", size_bytes=20_900_000, **INT8),
+        timed("s", 8.0, "unpadded", size_bytes=20_900_000, **INT8),
     ]
     teacher, student = lines(results)
     assert student == {
@@ -217,7 +218,7 @@ def test_models_stand_in_families_whatever_was_measured_last():
         scored("pruned", stage="prune", parent_sha256="sha of student"),
         scored("pruned-int8", stage="export", parent_sha256="sha of pruned"),
         scored("student-onnx-int8", precision="int8", runtime=ORT, **made),
-        scored("student-peer", parent_sha256="sha of student", stage="peer", peer="torch-compile"),
+        scored("student-peer", parent_sha256="sha of student", stage="peer", toolchain="torch-compile"),
         scored("teacher-onnx", stage="export", parent_sha256="sha of teacher", runtime=ORT),
         scored("student-onnx-fp32", runtime=ORT, **made),
         scored("student-tflite-int8", precision="int8", runtime=LITERT, **made),
@@ -396,8 +397,8 @@ def test_a_target_is_compared_with_its_own_fp32_file():
     on_pi = [there("fp32", "fp32", None, **pi), there("int8", "int8", None, **pi)]
     own = {"runtime": LITERT, "stage": "export", "rounds": EVEN, **pi}
     on_pi += [
-        timed("fp32", 90.0, "real", bundle_sha256="fp32", **own),
-        timed("int8", 30.0, "real", bundle_sha256="int8", **own),
+        timed("fp32", 90.0, "unpadded", bundle_sha256="fp32", **own),
+        timed("int8", 30.0, "unpadded", bundle_sha256="int8", **own),
     ]
     assert [(line["ms"], line["x fp32"]) for line in lines(on_pi, "arm")] == [
         ("90.0", "1.00x"),
@@ -432,7 +433,7 @@ def test_training_is_divided_by_what_each_case_names_round_by_round():
     cost = speed("with dropout", (1.0,) * 5, attention_dropout=0.1, reference="theirs")
     new = [
         speed("theirs", (2.0,) * 5),
-        speed("ours", (4.0, 4.0, 6.0, 6.0, 10.0), reference="theirs", lengths="real"),
+        speed("ours", (4.0, 4.0, 6.0, 6.0, 10.0), reference="theirs", lengths="unpadded"),
         cost,
     ]
     theirs, ours, dropout = lines(old + new, "training")
@@ -454,7 +455,7 @@ def test_training_is_divided_by_what_each_case_names_round_by_round():
 
 
 def test_results_of_a_phone_do_not_change_the_tables_of_the_cpu():
-    cpu = [scored(), timed(), timed("int8", 20.0, "real"), scored("student", 78.0)]
+    cpu = [scored(), timed(), timed("int8", 20.0, "unpadded"), scored("student", 78.0)]
     mixed = [on_phone(), cpu[0], on_phone("teacher", lengths=128), *cpu[1:], on_phone()]
     for view in ("summary", "latency", "accuracy"):
         with_phone, without = (

@@ -1,6 +1,7 @@
-"""Peers: the registry, what make_peer keeps and refuses, and one tool from bundle to served logits."""
+"""Toolchains: the registry, what `build` keeps and refuses, and one toolchain from bundle to served logits."""
 
 import importlib
+import json
 import sys
 from contextlib import closing
 from pathlib import Path
@@ -12,10 +13,9 @@ from places import ROOT
 from benchmarks.measure.conditions import cores_for
 from benchmarks.measure.hosts import on_this_machine
 from benchmarks.measure.process import Worker
-from benchmarks.toolchains import making, registry
-from benchmarks.toolchains.calibration import read_windows, write_windows
-from benchmarks.toolchains.making import PeerError, make_peer
-from benchmarks.toolchains.registry import PEERS, PLAIN_ONNX, Peer
+from benchmarks.toolchains import build as building
+from benchmarks.toolchains.build import ToolchainError, build
+from benchmarks.toolchains.registry import ENTRIES, PLAIN_ONNX, TOOLCHAINS, Toolchain
 from export.parity import real_windows
 from qa.bundles.bundle import open_bundle
 from qa.formats.precision import PRECISIONS
@@ -23,7 +23,8 @@ from qa.runtime.probe import relative_difference
 from qa.runtime.runtimes import TorchRuntime, run_windows
 
 REQUIREMENTS = ROOT / "benchmarks" / "toolchains" / "requirements"
-ENVIRONMENTS = sorted({peer.environment for peer in PEERS.values() if peer.environment})
+ALL = [*TOOLCHAINS.values(), PLAIN_ONNX]
+ENVIRONMENTS = sorted({each.environment for each in ALL if each.environment})
 
 
 @pytest.fixture
@@ -38,19 +39,21 @@ def windows(bundle):
 
 @pytest.fixture
 def calibration(tmp_path, windows):
-    return write_windows(tmp_path / "calibration.npz", [(w.input_ids, w.context_begin) for w in windows])
+    path = tmp_path / "calibration.json"
+    path.write_text(json.dumps([(w.input_ids.tolist(), w.context_begin) for w in windows]))
+    return path
 
 
 def test_names_are_unique():
-    assert len(PEERS) == len(registry._ALL)
+    assert len(TOOLCHAINS) == len(ENTRIES)
 
 
-@pytest.mark.parametrize("peer", [*PEERS.values(), PLAIN_ONNX], ids=lambda peer: peer.name)
-def test_adapters_import_without_their_libraries_and_are_whole(peer):
-    adapter = importlib.import_module(peer.module)
+@pytest.mark.parametrize("toolchain", ALL, ids=lambda toolchain: toolchain.name)
+def test_adapters_import_without_their_libraries_and_are_whole(toolchain):
+    adapter = importlib.import_module(toolchain.module)
     assert callable(adapter.prepare)
     assert adapter.PACKAGES
-    assert peer not in PEERS.values() or callable(adapter.load)
+    assert toolchain is PLAIN_ONNX or callable(adapter.load)
 
 
 @pytest.mark.parametrize("name", ENVIRONMENTS)
@@ -58,70 +61,68 @@ def test_environments_are_pinned_with_a_reason_and_made_by_make(name):
     lines = (REQUIREMENTS / f"{name}.txt").read_text(encoding="utf-8").splitlines()
     assert [line for line in lines if not line.startswith("#") and not ("==" in line and " # " in line)] == []
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    assert name in makefile.split("PEERS := ")[1].splitlines()[0].split()
+    assert name in makefile.split("TOOLCHAINS := ")[1].splitlines()[0].split()
 
 
 def test_every_adapters_packages_are_those_its_environment_pins():
-    for peer in PEERS.values():
-        if peer.environment:
-            pins = (REQUIREMENTS / f"{peer.environment}.txt").read_text(encoding="utf-8")
+    for toolchain in TOOLCHAINS.values():
+        if toolchain.environment:
+            pins = (REQUIREMENTS / f"{toolchain.environment}.txt").read_text(encoding="utf-8")
             pinned = {line.split("==")[0] for line in pins.splitlines() if "==" in line}
-            assert set(importlib.import_module(peer.module).PACKAGES) <= pinned
+            assert set(importlib.import_module(toolchain.module).PACKAGES) <= pinned
 
 
-def test_a_peer_that_takes_too_long_is_ended(bundle, calibration, tmp_path, monkeypatch):
-    monkeypatch.setattr(making, "TIMEOUT_S", 0.01)
-    with pytest.raises(PeerError, match=r"^peers/torch-compile: took more than .* minutes and was ended$"):
-        make_peer(PEERS["torch-compile"], bundle, calibration, tmp_path / "peers")
+def test_a_toolchain_that_takes_too_long_is_ended(bundle, calibration, tmp_path, monkeypatch):
+    monkeypatch.setattr(building, "TIMEOUT_S", 0.01)
+    with pytest.raises(ToolchainError, match=r"^torch-compile: took more than .* minutes and was ended$"):
+        build(TOOLCHAINS["torch-compile"], bundle, calibration, tmp_path / "built")
 
 
-def test_a_peer_that_is_not_installed_is_named(bundle, calibration, tmp_path):
-    peer = Peer("elsewhere-fp32", "benchmarks.toolchains.openvino", "fp32", "elsewhere")
-    with pytest.raises(PeerError) as caught:
-        make_peer(peer, bundle, calibration, tmp_path / "peers")
-    assert (
-        str(caught.value)
-        == "peers/elsewhere: its environment .venv-peers/elsewhere does not exist; run make peers"
-    )
-    assert not (tmp_path / "peers").exists()
+def test_a_toolchain_that_is_not_installed_is_named(bundle, calibration, tmp_path):
+    toolchain = Toolchain("elsewhere-fp32", "openvino", "fp32", "elsewhere")
+    with pytest.raises(ToolchainError) as caught:
+        build(toolchain, bundle, calibration, tmp_path / "built")
+    message = "elsewhere-fp32: .venv-toolchains/elsewhere does not exist; run make toolchains"
+    assert str(caught.value) == message
+    assert not (tmp_path / "built").exists()
 
 
 def test_a_missing_package_is_named(bundle, calibration, tmp_path):
     """OpenVINO's adapter in this environment, which has no OpenVINO."""
-    peer = Peer("openvino-here", "benchmarks.toolchains.openvino", "fp32")
+    toolchain = Toolchain("openvino-here", "openvino", "fp32")
     with pytest.raises(
-        PeerError, match=r"^peers/openvino-here: .*openvino is not installed for .*run make peers$"
+        ToolchainError, match=r"^openvino-here: .*openvino is not installed for .*run make toolchains$"
     ):
-        make_peer(peer, bundle, calibration, tmp_path / "peers")
+        build(toolchain, bundle, calibration, tmp_path / "built")
 
 
 def test_without_a_compiler_nothing_half_made_stays(bundle, calibration, tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(PeerError) as caught:
-        make_peer(PEERS["torch-compile"], bundle, calibration, tmp_path / "peers")
+    with pytest.raises(ToolchainError) as caught:
+        build(TOOLCHAINS["torch-compile"], bundle, calibration, tmp_path / "built")
     assert (
         str(caught.value)
-        == "peers/torch-compile: torch.compile needs a C++ compiler, and there is none; install g++"
+        == "torch-compile: torch.compile needs a C++ compiler, and there is none; install g++"
     )
-    assert list((tmp_path / "peers").iterdir()) == []
+    assert list((tmp_path / "built").iterdir()) == []
 
 
 def test_an_artefact_is_kept_for_its_bundle_and_made_again_for_another(
     make_bundle, bundle, calibration, tmp_path
 ):
-    peer = PEERS["torch-compile"]
-    folder = tmp_path / "peers"
-    first = make_peer(peer, bundle, calibration, folder)
+    toolchain = TOOLCHAINS["torch-compile"]
+    folder = tmp_path / "built"
+    first = build(toolchain, bundle, calibration, folder)
     made = (first.path / "model.safetensors").stat()
     assert first.size_bytes == bundle.weights.stat().st_size
-    again = make_peer(peer, bundle, calibration, folder)
+    again = build(toolchain, bundle, calibration, folder)
     assert again == first
     assert (first.path / "model.safetensors").stat().st_ino == made.st_ino
 
     other = open_bundle(make_bundle(seed=1))
-    make_peer(peer, other, calibration, folder)
+    build(toolchain, other, calibration, folder)
     assert (first.path / "model.safetensors").read_bytes() == other.weights.read_bytes()
-    assert [path.name for path in folder.iterdir()] == [peer.name]
+    assert [path.name for path in folder.iterdir()] == [toolchain.name]
 
 
 def largest_difference(wanted, found):
@@ -135,15 +136,16 @@ def largest_difference(wanted, found):
 @pytest.mark.parametrize("head", ["4l-gelu-skip", "linear"])
 def test_ort_documented_from_bundle_to_served_logits(head, make_bundle, calibration, windows, tmp_path):
     bundle = open_bundle(make_bundle(head=head))
-    prepared = make_peer(PEERS["ort-documented-int8"], bundle, calibration, tmp_path / "peers")
+    toolchain = TOOLCHAINS["ort-documented-int8"]
+    prepared = build(toolchain, bundle, calibration, tmp_path / "built")
     assert prepared.python == Path(sys.executable)
     assert {"onnxruntime", "torch"} <= prepared.versions.keys()
     assert prepared.size_bytes < 0.35 * bundle.weights.stat().st_size
     with closing(
-        Worker(on_this_machine(prepared.path, prepared.peer.module, prepared.python), 1, cores_for(1))
+        Worker(on_this_machine(prepared.path, toolchain.module, prepared.python), 1, cores_for(1))
     ) as worker:
         found = run_windows(worker, windows)
-        three = [(ids.tolist(), begin) for ids, begin in read_windows(calibration)[:3]]
+        three = [(ids, begin) for ids, begin in json.loads(calibration.read_text())[:3]]
         assert np.shape(worker.time(three, 1, 2, 0)["times_ms"]) == (1, 2)
     assert str(worker.runtime) == f"onnxruntime {prepared.versions['onnxruntime']} as documented"
     wanted = run_windows(TorchRuntime(bundle.weights, 1), windows)
@@ -159,9 +161,10 @@ def test_executorch_from_bundle_to_served_logits(precision, least, most, make_bu
     bundle = open_bundle(make_bundle(pruned=True))
     windows = real_windows(bundle, 6)
     assert len({len(window.input_ids) for window in windows}) > 1
-    prepared = make_peer(PEERS[f"executorch-{precision}"], bundle, calibration, tmp_path / "peers")
+    toolchain = TOOLCHAINS[f"executorch-{precision}"]
+    prepared = build(toolchain, bundle, calibration, tmp_path / "built")
     with closing(
-        Worker(on_this_machine(prepared.path, prepared.peer.module, prepared.python), 1, cores_for(1))
+        Worker(on_this_machine(prepared.path, toolchain.module, prepared.python), 1, cores_for(1))
     ) as worker:
         found = run_windows(worker, windows)
     assert str(worker.runtime) == f"executorch {prepared.versions['executorch']} XNNPACK"
@@ -172,7 +175,7 @@ def test_executorch_from_bundle_to_served_logits(precision, least, most, make_bu
 def test_a_model_that_is_no_bert_is_refused_in_one_line(make_bundle, calibration, tmp_path):
     bundle = open_bundle(make_bundle("distilbert"))
     with pytest.raises(
-        PeerError, match=r"^peers/ort-documented-int8: .*recipe for BERT.*distilbert.*leave it out$"
+        ToolchainError, match=r"^ort-documented-int8: .*recipe for BERT.*distilbert.*leave it out$"
     ):
-        make_peer(PEERS["ort-documented-int8"], bundle, calibration, tmp_path / "peers")
-    assert [path.name for path in (tmp_path / "peers").iterdir()] == [registry.PLAIN_ONNX.name]
+        build(TOOLCHAINS["ort-documented-int8"], bundle, calibration, tmp_path / "built")
+    assert [path.name for path in (tmp_path / "built").iterdir()] == [PLAIN_ONNX.name]

@@ -1,0 +1,93 @@
+"""A run: the models under test, and what all their measurements share."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from benchmarks.measure.command_line import note
+from benchmarks.results.files import ResultFile
+from benchmarks.results.rows import Accuracy, Data, Failure, Machine, Runtime
+from qa.base.cli import one_line
+from qa.bundles.bundle import Bundle
+from qa.data.squad import Example
+from qa.runtime.remote import Deployment
+from qa.text.features import Window, make_windows
+from qa.text.settings import QASettings
+
+
+@dataclass
+class ModelUnderTest:
+    """One model of a run."""
+
+    bundle: Bundle
+    """Of a toolchain's model: the bundle that the toolchain started from."""
+    metadata: dict[str, Any]
+    """Fields of a Result that describe the model."""
+    deployment: Deployment
+    in_process: bool = True
+    """Whether this process computes its answers, else a worker."""
+    runtime: Runtime | None = None
+    accuracy: Accuracy | None = None
+    error: str | None = None
+    """Why it is measured no further."""
+
+    @property
+    def name(self) -> str:
+        """Return the name in tables."""
+        return str(self.metadata["model"])
+
+    @property
+    def sha256(self) -> str:
+        """Return the hash of what is measured."""
+        return str(self.metadata["bundle_sha256"])
+
+
+@dataclass
+class Run:
+    """What all measurements of one run share, and the file of its results."""
+
+    file: ResultFile
+    examples: Sequence[Example]
+    data: Data
+    models: list[ModelUnderTest]
+    target: str
+    machine: Machine
+    command: str
+    baseline: ModelUnderTest | None = None
+    date: str = ""
+    _windows: dict[str, list[Window]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.date = self.date or now()
+
+    def windows(self, bundle: Bundle, settings: QASettings) -> list[Window]:
+        """Return the windows of all examples; bundles of the same tokenizer and settings share them."""
+        tokenizer_sha256 = bundle.manifest.files.get("tokenizer.json")
+        key = f"{tokenizer_sha256} {replace(settings, null_threshold=None)}"
+        if key not in self._windows:
+            self._windows[key] = make_windows(self.examples, bundle.tokenizer, settings)
+        return self._windows[key]
+
+    def common(self, model: ModelUnderTest) -> dict[str, Any]:
+        """Return the fields that all results of a model have."""
+        return {
+            **model.metadata,
+            "runtime": model.runtime,
+            "target": self.target,
+            "machine": self.machine,
+            "data": self.data,
+            "command": self.command,
+            "date": self.date,
+        }
+
+    def fail(self, model: ModelUnderTest, error: Exception | str, **more: Any) -> None:
+        """Append a failure; the model is measured no further."""
+        model.error = error if isinstance(error, str) else one_line(error)
+        note(f"{model.name}: failed, {model.error}")
+        self.file.append(Failure(**self.common(model), **more, error=model.error))
+
+
+def now() -> str:
+    """Return the date of a run, UTC."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

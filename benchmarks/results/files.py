@@ -1,0 +1,109 @@
+"""Files of results: JSON lines that are appended and never rewritten."""
+
+import os
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+
+from benchmarks.results.rows import AnyResult, Failure
+from qa.base.errors import OptionError, PocketQAError
+from qa.base.files import check_new_file
+
+EXIT_SOME_FAILED = 1
+OLD_UNPADDED = re.compile(rb'("lengths":\s*)"real"')
+
+_encoder = msgspec.json.Encoder()
+_decoder = msgspec.json.Decoder(AnyResult)
+
+
+class ResultsError(PocketQAError):
+    """A file of results cannot be read; the message names file and line."""
+
+
+class ResultFile:
+    """A file of results, and the results of the run that appends to it."""
+
+    def __init__(self, path: Path) -> None:
+        """Read the file. OptionError when it cannot be written; ResultsError as `read_results`."""
+        check_new_file(path, "--rows")
+        if path.is_file() and not os.access(path, os.W_OK):
+            raise OptionError(f"--rows {path}: cannot be written to; give another file")
+        self.path = path
+        self.old: list[AnyResult] = read_results(path) if path.is_file() else []
+        self.new: list[AnyResult] = []
+
+    @property
+    def all(self) -> list[AnyResult]:
+        """Return all results, oldest first."""
+        return self.old + self.new
+
+    def append(self, result: AnyResult) -> None:
+        """Append a result as `append_result` does."""
+        append_result(self.path, result)
+        self.new.append(result)
+
+
+def append_result(path: Path, result: AnyResult) -> None:
+    """Append one whole line and flush it to disk; a full disk leaves the file as it was."""
+    line = _encoder.encode(result) + b"\n"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(path, "a+b") as stream:
+        before = stream.seek(0, os.SEEK_END)
+        if before:
+            stream.seek(-1, os.SEEK_END)
+            if stream.read(1) != b"\n":  # a torn line must not spoil this one
+                line = b"\n" + line
+    try:
+        with open(path, "ab") as stream:
+            stream.write(line)
+            stream.flush()
+            os.fsync(stream.fileno())
+    except OSError:  # cut off only now: closing still writes what the disk had no room for
+        os.truncate(path, before)
+        raise
+
+
+def read_results(path: Path) -> list[AnyResult]:
+    """Read all results of a file, oldest first. ResultsError names the first line that is none."""
+    results = []
+    for result in _lines(path):
+        if isinstance(result, ResultsError):
+            raise result
+        results.append(result)
+    return results
+
+
+def sound_results(path: Path) -> tuple[list[AnyResult], list[ResultsError]]:
+    """Read the results of a file, and why each other line is left out. ResultsError without any result."""
+    results = []
+    faults = []
+    for result in _lines(path):
+        if isinstance(result, ResultsError):
+            faults.append(result)
+        else:
+            results.append(result)
+    if not results:
+        why = faults[0] if faults else "it is empty"
+        raise ResultsError(f"{path}: has no result ({why}); measure something first")
+    return results, faults
+
+
+def _lines(path: Path) -> Iterator[AnyResult | ResultsError]:
+    if not path.is_file():
+        raise ResultsError(f"{path}: no such file; python benchmarks/compare.py writes one")
+    for number, line in enumerate(path.read_bytes().splitlines(), start=1):
+        try:
+            yield _decoder.decode(OLD_UNPADDED.sub(rb'\1"unpadded"', line))
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            yield ResultsError(
+                f"{path}: line {number} is not a result ({error}); remove that line and measure again"
+            )
+
+
+def exit_if_failed(results: Sequence[AnyResult]) -> None:
+    """End the process with exit code 1 when a failure is among them that is a fault."""
+    if any(isinstance(result, Failure) and not result.unsupported for result in results):
+        sys.exit(EXIT_SOME_FAILED)

@@ -1,0 +1,109 @@
+"""Build models with toolchains, each by its own environment's Python, and keep them for the next run."""
+
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks.toolchains.registry import Toolchain
+from qa.base.errors import PocketQAError
+from qa.base.files import file_sha256
+from qa.bundles.bundle import Bundle
+from qa.runtime.remote import ROOT, complaint, exit_text
+
+ENVIRONMENTS = ".venv-toolchains"
+RECORD = "toolchain.json"
+TIMEOUT_S = 3600  # quantizing takes minutes
+
+
+class ToolchainError(PocketQAError):
+    """A toolchain is not installed or cannot build this model; the message names it and says why."""
+
+
+@dataclass(frozen=True)
+class Built:
+    """A toolchain's model, for a worker of its Python to load."""
+
+    path: Path
+    python: Path
+    versions: dict[str, str]
+    """Of the packages that built it."""
+    size_bytes: int
+    """Of its files that are not JSON: the weights, and the graph where it is a file of its own."""
+
+
+def build(toolchain: Toolchain, bundle: Bundle, calibration: Path, folder: Path) -> Built:
+    """Build `folder`/NAME, unless it was built of this bundle by these versions.
+
+    `calibration` is JSON: [[token ids, where the context begins], ...]. ToolchainError when it cannot be
+    built.
+    """
+    python = Path(sys.executable)
+    if toolchain.environment is not None:
+        environment = f"{ENVIRONMENTS}/{toolchain.environment}"
+        python = ROOT / environment / "bin" / "python"
+        if not python.is_file():
+            raise ToolchainError(f"{toolchain.name}: {environment} does not exist; run make toolchains")
+    versions = run_adapter(toolchain, python)
+    source = bundle.path
+    record: dict[str, Any] = {
+        "toolchain": toolchain.name,
+        "bundle_sha256": bundle.sha256,
+        "versions": versions,
+    }
+    if toolchain.source is not None:
+        built = build(toolchain.source, bundle, calibration, folder)
+        source = built.path
+        record["source_versions"] = built.versions
+    if toolchain.calibrated:
+        record["calibration_sha256"] = file_sha256(calibration)
+    path = folder / toolchain.name
+    if read_record(path) != record:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=f".{path.name}.unfinished-", dir=folder) as unfinished:
+            draft = Path(unfinished) / path.name
+            paths = [str(each.absolute()) for each in (source, draft, calibration)]
+            run_adapter(toolchain, python, *paths, toolchain.precision)
+            (draft / RECORD).write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+            shutil.rmtree(path, ignore_errors=True)
+            draft.rename(path)
+    size_bytes = sum(file.stat().st_size for file in path.iterdir() if file.suffix != ".json")
+    return Built(path, python, versions | record.get("source_versions", {}), size_bytes)
+
+
+def read_record(path: Path) -> Any:
+    """Read what a model was built of; None where there is none."""
+    try:
+        return json.loads((path / RECORD).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+
+
+def run_adapter(toolchain: Toolchain, python: Path, *arguments: str) -> dict[str, str]:
+    """Run benchmarks/toolchains/prepare.py with the adapter in its environment; return its packages'
+    versions.
+
+    ToolchainError with the last line that it wrote when that fails.
+    """
+    command = [str(python), "-m", "benchmarks.toolchains.prepare", toolchain.module, *arguments]
+    try:
+        done = subprocess.run(
+            command,
+            cwd=ROOT,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=TIMEOUT_S,
+        )
+    except subprocess.TimeoutExpired:
+        minutes = TIMEOUT_S // 60
+        raise ToolchainError(f"{toolchain.name}: took more than {minutes} minutes and was ended") from None
+    if done.returncode != 0:
+        line = complaint(done.stderr) or exit_text(done.returncode)
+        raise ToolchainError(f"{toolchain.name}: {line}")
+    return dict(json.loads(done.stdout))

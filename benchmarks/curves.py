@@ -1,7 +1,7 @@
 """How the losses of distillation fell over the steps of one or several runs, from the TensorBoard curves that
 a run keeps.
 
-    python -m benchmarks.curves runs/whole/bidaf runs/whole/qanet --plot benchmarks/results/whole-models.svg
+    python -m benchmarks.curves RUN RUN ... --plot losses.svg
 """
 
 from collections.abc import Mapping, Sequence

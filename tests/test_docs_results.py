@@ -60,7 +60,7 @@ COMPRESSION = "compression"
 DEV = "dev-v1.1.json.gz"
 QUICK = "dev-v1.1-1000.json"
 FLAGSHIP = "flagship"
-WHOLE = "whole-models"
+STANDALONE = "standalone-models"
 DEV2 = "dev-v2.0.json.gz"
 RELEASED = ("teacher", "student", "student-tflite-int8", "student-onnx-int8")
 SCORED = {
@@ -96,8 +96,8 @@ TABLES = [
         {"name": "tools", "view": "peers", "data": QUICK, "models": BESIDE},
     ),
     ("docs/results/compression.md", "compression-arm64-qemu", {"view": "arm"}),
-    ("docs/results/whole-models.md", WHOLE, {"view": "accuracy"}),
-    ("docs/results/whole-models.md", WHOLE, {"view": "latency"}),
+    ("docs/results/standalone-models.md", STANDALONE, {"view": "accuracy"}),
+    ("docs/results/standalone-models.md", STANDALONE, {"view": "latency"}),
     ("README.md", FLAGSHIP, {"view": "short", "data": DEV2, "models": RELEASED}),
     (f"docs/results/{FLAGSHIP}.md", FLAGSHIP, {"view": "short", "data": DEV2, "models": RELEASED}),
     (f"docs/results/{FLAGSHIP}.md", FLAGSHIP, {"view": "short", "name": "forms", "data": DEV2}),
@@ -129,7 +129,9 @@ def test_plots_are_made_from_the_rows(plot, rows, table, tmp_path):
     assert (tmp_path / "plot.svg").read_bytes() == (RESULTS / f"{plot}.svg").read_bytes()
 
 
-@pytest.mark.parametrize("name", ["intel-xeon-2core", "intel-xeon-amx-2core", COMPRESSION, FLAGSHIP, WHOLE])
+@pytest.mark.parametrize(
+    "name", ["intel-xeon-2core", "intel-xeon-amx-2core", COMPRESSION, FLAGSHIP, STANDALONE]
+)
 def test_committed_rows_keep_the_rules(name):
     timed = [row for row in read_results(RESULTS / f"{name}.jsonl") if isinstance(row, Latency)]
     full = [row for row in timed if not row.quick]

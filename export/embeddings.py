@@ -1,9 +1,8 @@
-"""The word table as an exported file stores it: a module of plain look-ups and arithmetic, which every
-converter writes as it is.
+"""Embedding tables as an exported file stores them: modules of look-ups and arithmetic that every converter
+writes.
 
-A quantizer that works on files would store twelve bytes of scale and zero point for each row in TFLite, and
-has no form for codes and for int4 in ONNX. Here the look-ups are of bytes, and what they give is scaled
-afterwards.
+A quantizer of files would store twelve bytes of scale and zero point for each row in TFLite, and has no form
+for codes, nor for int4 in ONNX. Here the look-ups are of bytes, and their results are scaled afterwards.
 
 Letters: B batch, T tokens, V tokens of the vocabulary, D width of a word vector, G groups and W values of a
 group.
@@ -26,7 +25,7 @@ from qa.models.quantized_embedding import ProductQuantizedEmbedding
 
 
 class Int8Rows(nn.Module):
-    """Rows of int8 (V, D), each with a scale of its own."""
+    """Rows of int8 (V, D), each with its own scale."""
 
     def __init__(self, table: np.ndarray) -> None:
         super().__init__()
@@ -36,11 +35,11 @@ class Int8Rows(nn.Module):
         self.register_buffer("scales", torch.from_numpy(scales))  # (V, 1)
 
     def integers(self, rows: Tensor) -> Tensor:
-        """Whole numbers (..., D) of what was looked up, as floats."""
+        """Return the integers (..., D) of looked-up rows, as floats."""
         return rows.float()
 
     def forward(self, input_ids: Tensor) -> Tensor:
-        """(B, T) -> (B, T, D)."""
+        """Look up words. Shapes: (B, T) -> (B, T, D)."""
         rows, scales = (
             functional.embedding(input_ids, self.get_buffer(name)) for name in ("table", "scales")
         )
@@ -48,10 +47,9 @@ class Int8Rows(nn.Module):
 
 
 class Int4Rows(Int8Rows):
-    """Rows of int4, clipped for the least squared error: in each byte of (V, D / 2) one of a row's first
-    half, one of its second.
+    """Rows of int4, clipped for the least squared error, two values in each byte of (V, D / 2).
 
-    A byte is 16 high + low, both -7 to 7.
+    One value is of a row's first half, the other of its second. A byte is 16 high + low, both -7 to 7.
     """
 
     def __init__(self, table: np.ndarray) -> None:
@@ -64,15 +62,17 @@ class Int4Rows(Int8Rows):
         self.register_buffer("scales", torch.from_numpy(scales))
 
     def integers(self, rows: Tensor) -> Tensor:
-        """(..., D / 2) bytes -> (..., D)."""
+        """Unpack looked-up rows. Shapes: (..., D / 2) bytes -> (..., D)."""
         both = rows.float()
         high = torch.floor(both * (1 / 16) + 0.5)
         return torch.cat([high, both - 16 * high], dim=-1)
 
 
 class Int8Codebooks(nn.Module):
-    """A product-quantized table whose codebooks are int8 too, (256 G, W), with a scale for each place of a
-    word vector."""
+    """Product-quantized table whose codebooks are int8 too, (256 G, W).
+
+    Each place of a word vector has a scale.
+    """
 
     def __init__(self, words: ProductQuantizedEmbedding) -> None:
         super().__init__()
@@ -87,7 +87,7 @@ class Int8Codebooks(nn.Module):
         self.register_buffer("scales", torch.from_numpy(scales.reshape(-1)[: words.embedding_dim]))  # (D,)
 
     def forward(self, input_ids: Tensor) -> Tensor:
-        """(B, T) -> (B, T, D)."""
+        """Look up words. Shapes: (B, T) -> (B, T, D)."""
         groups = functional.embedding(
             self.words.entries(input_ids), self.get_buffer("codebooks")
         )  # (B, T, G, W)
@@ -95,7 +95,7 @@ class Int8Codebooks(nn.Module):
 
 
 def row_scales(bounds: np.ndarray, steps: int) -> np.ndarray:
-    """What one step is worth, for bounds of any shape; 1 where there are only zeros."""
+    """Return the value of one step for bounds of any shape; 1 where there are only zeros."""
     return np.where(bounds > 0, bounds / np.float32(steps), 1).astype(np.float32)
 
 
@@ -103,7 +103,7 @@ WordTable = nn.Embedding | ProductQuantizedEmbedding | Int8Rows | Int8Codebooks
 
 
 def word_tables(words: WordTable) -> list[Tensor]:
-    """All that is looked up in a word table, each a matrix with a row for each token or entry."""
+    """Return the matrices of an embedding table, each with a row for each token or entry."""
     if isinstance(words, nn.Embedding):
         return [words.weight]
     if isinstance(words, ProductQuantizedEmbedding):
@@ -114,7 +114,7 @@ def word_tables(words: WordTable) -> list[Tensor]:
 
 
 def bytes_saved(words: WordTable) -> int:
-    """How many bytes less a word table takes than in fp32."""
+    """Return how many bytes less an embedding table takes than in fp32."""
     return 4 * words.num_embeddings * words.embedding_dim - sum(table.nbytes for table in word_tables(words))
 
 

@@ -1,5 +1,6 @@
-"""Parity: does an exported model compute what its PyTorch parent computes, on real windows, padded and
-not?
+"""Check that an exported model computes what its PyTorch parent computes.
+
+Both compute real windows, padded and unpadded.
 """
 
 from collections.abc import Sequence
@@ -22,35 +23,35 @@ from qa.text.features import Window, collate, make_windows
 from qa.text.settings import QASettings
 
 PARITY_WINDOWS = 40
-PADDING = (
-    128  # tokens added the second time: where lengths are fixed, most windows then take a longer signature
-)
-# A file's own tolerance is twice what was seen of it here. LiteRT's two kinds of kernels round activations
-# otherwise: of 13 files one was up to 2.7 times as far from PyTorch as the other. What other CPUs make of
-# either differs from it by 0.01 at most.
+PADDING = 128  # tokens of the padded run; with fixed lengths most windows then take a longer signature
+# A file's tolerance is twice its largest difference here. LiteRT's two kinds of kernels round activations
+# differently: in 13 files one was up to 2.7 times as far from PyTorch as the other. Other CPUs differ from
+# these by 0.01 at most.
 SPREAD = 2
 LEAST_TOLERANCE = 0.1
 
 
 def limits_of(precision: str, embeddings: str | None) -> Precision:
-    """Whose limits hold for a file. A word table of few bits moves logits too, of an untrained model as int4
-    does.
+    """Return the precision whose limits hold for a file.
 
-    Of a trained one by less: int4 rows and pq3 in an int8 file 0.11 to 0.13 (LiteRT) and 0.19 (ONNX Runtime)
-    of their deviation.
+    An embedding table of few bits moves the logits of an untrained model as int4 does. Those of a trained
+    model it moves less: int4 rows and pq3 in an int8 file by 0.11 to 0.13 (LiteRT) and 0.19 (ONNX Runtime) of
+    their deviation.
     """
     return PRECISIONS["int4" if embeddings not in (None, "int8") else precision]
 
 
 def probe_tolerance(precision: str, worst: float) -> float:
-    """How far a runtime's logits may be from PyTorch's on a probe of which they were `worst` away here, by
-    any kernels."""
+    """Return how far a runtime's logits may be from PyTorch's on a probe.
+
+    `worst` is the largest difference here, with any kernels.
+    """
     return min(PRECISIONS[precision].probe_tolerance, max(LEAST_TOLERANCE, float(f"{SPREAD * worst:.3g}")))
 
 
 @dataclass(frozen=True)
 class ParityReport:
-    """What was compared and how far apart it was."""
+    """Windows that were compared, and their differences."""
 
     name: str
     n_windows: int
@@ -71,19 +72,17 @@ class ParityReport:
 
 
 def real_windows(bundle: Bundle, n: int = PARITY_WINDOWS) -> list[Window]:
-    """`n` windows of the shipped dev excerpt, evenly chosen by length, the shortest first and the longest
-    last."""
+    """Return `n` windows of the shipped dev excerpt, evenly chosen by length, from shortest to longest."""
     windows = make_windows(read_squad(resolve(EMBEDDED, "dev")), bundle.tokenizer, bundle.settings)
     windows.sort(key=lambda w: len(w.input_ids))
     return [windows[i] for i in evenly(len(windows), n, ends=True)]
 
 
 def probe_windows(bundle: Bundle, sizes: Sequence[int]) -> list[Window]:
-    """For each size a window of just so many tokens, or the few more that a question and one token of a
-    passage take.
+    """Return for each size a window of so many tokens, or of the few more that the shortest window takes.
 
-    Each asks another question of the shipped dev excerpt, of its passage and all that follow it: some 15,000
-    tokens, cut.
+    Each asks another question of the shipped dev excerpt, about its passage and all that follow it: some
+    15,000 tokens, truncated.
     """
     examples = read_squad(resolve(EMBEDDED, "dev"))
     contexts = list(dict.fromkeys(example.context for example in examples))
@@ -97,7 +96,7 @@ def probe_windows(bundle: Bundle, sizes: Sequence[int]) -> list[Window]:
 
 
 def cut_window(window: Window, size: int) -> Window:
-    """The window with its context cut to make `size` tokens of it; one of the context is left at least."""
+    """Truncate a window's context so that the window has `size` tokens; at least one of the context stays."""
     n = max(1, size - window.context_begin - 1)
     ids = np.concatenate([window.input_ids[: window.context_begin + n], window.input_ids[-1:]])
     arrays = {name: getattr(window, name)[:n] for name in ("char_starts", "char_ends", "max_context")}
@@ -105,14 +104,16 @@ def cut_window(window: Window, size: int) -> Window:
 
 
 def best_span(window: Window, logits: Logits, settings: QASettings) -> tuple[int, int] | None:
-    """Character range of a window's best span."""
+    """Return the character range of a window's best span."""
     best = decode([window], [logits], settings).best(None)
     return (best.start, best.end) if best else None
 
 
 def window_logits(runtime: Runtime, window: Window, padding: int) -> Logits:
-    """One window's logits, (T,) each, computed with room for `padding` more tokens, as far as the runtime's
-    lengths go."""
+    """Return one window's logits, (T,) each, padded with up to `padding` tokens.
+
+    A runtime with fixed lengths pads to its longest at most.
+    """
     n = len(window.input_ids)
     length = (
         n + padding if runtime.lengths is None else run_length(runtime, min(n + padding, runtime.lengths[-1]))
@@ -130,18 +131,20 @@ def check_parity(
     name: str,
     limits: Precision,
 ) -> ParityReport:
-    """Compare on every window, as it is and padded. ParityError, with the figures, when they exceed the
-    limits."""
+    """Compare on every window, unpadded and padded.
+
+    ParityError, with the figures, when they exceed the limits.
+    """
     equal = []
     max_difference = relative = 0.0
     for window in windows:
-        wanted = window_logits(reference, window, 0)
+        expected = window_logits(reference, window, 0)
         for padding in (0, PADDING):
-            seen = window_logits(exported, window, padding)
-            for a, b in zip(wanted, seen, strict=True):
+            actual = window_logits(exported, window, padding)
+            for a, b in zip(expected, actual, strict=True):
                 max_difference = max(max_difference, float(np.abs(a - b).max()))
                 relative = max(relative, relative_difference(a, b))
-            equal.append(best_span(window, wanted, settings) == best_span(window, seen, settings))
+            equal.append(best_span(window, expected, settings) == best_span(window, actual, settings))
     report = ParityReport(
         name,
         len(windows),

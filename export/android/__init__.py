@@ -1,1 +1,1 @@
-"""The file that the Android app opens, and checks of it against the app's Java core."""
+"""The file that the Android app opens, and checks against the app's Java core."""

@@ -1,7 +1,7 @@
-"""What the tokenizer does with each code point, as tables that a program in another language can follow.
+"""Tables of the tokenizer's treatment of each code point, which a program in another language can follow.
 
-The library has three Unicode tables of different ages, and no Java or Android version has the same. So it is
-asked here, code point by code point, and the answers travel with the model (characters.json).
+The library has three Unicode tables of different ages, and no Java or Android version has the same. So we ask
+the library, code point by code point, and the answers travel with the model (characters.json).
 """
 
 import unicodedata
@@ -23,8 +23,7 @@ SURROGATES = range(0xD800, 0xE000)
 HANGUL_SYLLABLES = range(0xAC00, 0xD7A4)
 LONGEST_MAPPING = 18  # the longest compatibility decomposition that Unicode has; canonical ones are shorter
 HIGHEST_CLASS = 254
-# What stands between the code points asked about: no step changes it or makes one, and combining marks do not
-# pass it.
+# Stands between the code points we ask about: no step changes it or makes one, and no mark passes it.
 SEPARATOR = "!"
 LETTER = "a"  # the same for the splitter, which parts words at a "!"
 
@@ -67,7 +66,7 @@ def character_tables() -> dict[str, Any]:
 
 
 def check_tables(tables: Any, where: str) -> dict[str, Any]:
-    """The tables, if they are what `character_tables` makes; `where` names the file in errors.
+    """Return the tables if `character_tables` could have made them; `where` names the file in errors.
 
     Raises BundleError, naming file and table.
     """
@@ -94,7 +93,7 @@ def check_tables(tables: Any, where: str) -> dict[str, Any]:
 
 
 def _last_code_point(name: str, entry: Any) -> int | None:
-    """The last code point that an entry of a table speaks of; None when the entry is not well formed."""
+    """Return the last code point that an entry of a table covers; None when the entry is malformed."""
     if not isinstance(entry, list) or not all(type(n) is int and 0 <= n <= LAST_CODE_POINT for n in entry):
         return None
     if name in MAPPINGS:
@@ -105,21 +104,23 @@ def _last_code_point(name: str, entry: Any) -> int | None:
 
 
 def _normalized(characters: str, **switch: bool) -> dict[str, str]:
-    """What BertNormalizer with one switch on makes of each character that does not stay as it is."""
+    """Return each character that BertNormalizer with one switch on changes, with its replacement."""
     off = {"clean_text": False, "handle_chinese_chars": False, "strip_accents": False, "lowercase": False}
     return _changed(normalizers.BertNormalizer(**{**off, **switch}), characters)
 
 
 def _changed(normalizer: Any, characters: str) -> dict[str, str]:
-    """What a normalizer makes of each character that does not stay; asked in one string, for a million calls
-    take longer."""
+    """Return each character that a normalizer changes, with its replacement.
+
+    All are asked in one string: a million calls take longer.
+    """
     asked = characters.replace(SEPARATOR, "")
     seen = normalizer.normalize_str(SEPARATOR.join(asked)).split(SEPARATOR)
     return {c: part for c, part in zip(asked, seen, strict=True) if part != c}
 
 
 def _splits(characters: str) -> tuple[list[str], list[str]]:
-    """The characters that BertPreTokenizer drops, and those that it makes words of their own."""
+    """Return the characters that BertPreTokenizer drops, and those that it makes words of their own."""
     text = LETTER + LETTER.join(characters) + LETTER
     pieces = [offsets for _, offsets in pre_tokenizers.BertPreTokenizer().pre_tokenize_str(text)]
     # A character is at an odd place. The text begins and ends with a letter, so what was dropped stands
@@ -130,7 +131,8 @@ def _splits(characters: str) -> tuple[list[str], list[str]]:
 
 
 def _combining_classes(characters: str) -> dict[str, int]:
-    """Canonical combining class of each character that NFD moves; none of `characters` may decompose.
+    """Return the canonical combining class of each character that NFD moves; none of `characters` may
+    decompose.
 
     NFD swaps two neighbours when the first has the higher class, so each character is put beside a mark of
     every class. Only the numbers of the classes are Python's: Unicode never changes a class, while the
@@ -164,7 +166,7 @@ def _combining_classes(characters: str) -> dict[str, int]:
 
 
 def _ranges(characters: Iterable[str]) -> list[list[int]]:
-    """Ascending characters as inclusive ranges of code points."""
+    """Return ascending characters as inclusive ranges of code points."""
     ranges: list[list[int]] = []
     for c in map(ord, characters):
         if ranges and c == ranges[-1][1] + 1:
@@ -175,12 +177,12 @@ def _ranges(characters: Iterable[str]) -> list[list[int]]:
 
 
 def _class_ranges(classes: dict[str, int]) -> list[list[int]]:
-    """Ranges of neighbours that share a class, each with the class."""
+    """Return ranges of neighbours that share a class, each with the class."""
     return sorted(
         [*pair, n] for n in set(classes.values()) for pair in _ranges(c for c in classes if classes[c] == n)
     )
 
 
 def _mapping(changed: dict[str, str]) -> list[list[int]]:
-    """[code point, what it becomes ...] of each character."""
+    """Return [code point, replacement ...] for each character."""
     return [[ord(c), *map(ord, seen)] for c, seen in changed.items()]

@@ -1,7 +1,6 @@
-"""The Android app's Java core as a process on this machine: what the phone would make of a model file,
-without the phone.
+"""The Android app's Java core as a process on this machine: it reads a model file as a phone does.
 
-The core asks for each window's logits through the pipe, so that it decides alone what is computed.
+The core asks for each window's logits through the pipe, so the core decides what is computed.
 android_demo/core/src/tools/java/org/pocketqa/tools/CoreServer.java is the other side and has the same
 letters.
 """
@@ -33,7 +32,7 @@ NEED_JDK = "needs a JDK, version 8 or later (on Debian: apt-get install openjdk-
 
 @dataclass(frozen=True)
 class CoreAnswer:
-    """What the core answered: the same as `qa.text.answers.decode`, and whether it gave an answer."""
+    """Answer of the core: what `qa.text.answers.decode` returns, and whether there is an answer."""
 
     prediction: Prediction
     answered: bool
@@ -43,7 +42,7 @@ class CoreAnswer:
 
 @cache
 def compiled_core() -> "tempfile.TemporaryDirectory[str]":
-    """The core and its desktop tools, compiled once into a folder that goes with this process.
+    """Compile the core and its desktop tools once, into a folder that is deleted with this process.
 
     Raises OptionError when there is no JDK or no source.
     """
@@ -75,9 +74,9 @@ def compiled_core() -> "tempfile.TemporaryDirectory[str]":
 
 
 class CoreProcess:
-    """One running core with one model file open; use it in a `with` statement.
+    """Running core with one model file open; use it in a `with` statement.
 
-    Raises BundleError, in the core's own words, when the core does not accept the file.
+    Raises BundleError, with the core's message, when the core refuses the file.
     """
 
     def __init__(self, model: Path) -> None:
@@ -114,7 +113,7 @@ class CoreProcess:
         self._process.communicate()
 
     def encode(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
-        """Token ids of a text and their offsets in code points."""
+        """Return the token ids of a text and their offsets in code points."""
         self._send(b"T" + packed(text))
         self._expect(b"T")
         (n,) = self._unpack(">i")
@@ -122,15 +121,19 @@ class CoreProcess:
         return values[:, 0].tolist(), [(start, end) for _, start, end in values.tolist()]
 
     def check_probe(self, runtime: Runtime) -> float:
-        """Let the core run the probe in the file; the largest relative difference. BundleError when the core
-        refuses."""
+        """Let the core run the probe in the file; return the largest relative difference.
+
+        BundleError when the core refuses.
+        """
         self._send(b"P")
         self._serve(runtime, b"P", "the app refuses this model: ")
         return float(self._unpack(">d")[0])
 
     def ask(self, passage: str, question: str, runtime: Runtime, *, read_all: bool = False) -> CoreAnswer:
-        """Let the core answer a question, with logits from `runtime`; with `read_all` it reads all of a long
-        text."""
+        """Let the core answer a question, with logits from `runtime`.
+
+        With `read_all` it reads all of a long text.
+        """
         self._send(b"Q" + packed(passage) + packed(question) + struct.pack(">?", read_all))
         self._serve(runtime, b"A", "")
         return self._read_answer()
@@ -179,8 +182,9 @@ class CoreProcess:
 
 
 def packed(text: str) -> bytes:
-    """A text as a server reads it: the number of its UTF-16 units, then these; half a surrogate pair is
-    one.
+    """Encode a text as a server reads it: the number of its UTF-16 units, then the units.
+
+    Half a surrogate pair is one unit.
     """
     units = text.encode("utf-16-be", "surrogatepass")
     return struct.pack(">i", len(units) // 2) + units

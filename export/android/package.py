@@ -1,4 +1,4 @@
-"""One sideloadable file: a .tflite with a zip appended that holds all a phone needs beside the model.
+"""One sideloadable file: a .tflite with a zip appended that holds all a phone needs besides the model.
 
 The zip has qa.json (settings, precision, signatures, special tokens, normalizer), vocab.txt, characters.json
 (the tokenizer's Unicode tables) and probe.json. A flatbuffer is read from its start and a zip from its end,
@@ -29,8 +29,8 @@ PACKAGE_FORMAT = 2
 VOCABULARY = "vocab.txt"
 CHARACTERS = "characters.json"
 MEMBERS = (SETTINGS, VOCABULARY, CHARACTERS, PROBE)
-# A damaged or hostile file must not fill a phone's memory. A vocabulary of 250,000 tokens takes 2 MB, the
-# others less than 100 KB. The app's reader has the same bounds (ModelPackage.java, QASettings.java).
+# A damaged or hostile file must not fill a phone's memory. A vocabulary of 250,000 tokens takes 2 MB, other
+# members less than 100 KB. The app's reader has the same bounds (ModelPackage.java, QASettings.java).
 MOST_BYTES = {SETTINGS: 500_000, VOCABULARY: 4_000_000, CHARACTERS: 500_000, PROBE: 500_000}
 LONGEST_NAME = 100  # on a phone's screen
 MOST_TOKENS = 250_000
@@ -48,21 +48,21 @@ ZIP_TIME = (1980, 1, 1, 0, 0, 0)  # the earliest a zip can hold: the same model 
 
 @dataclass(frozen=True)
 class Package:
-    """What a packaged file holds beside the model."""
+    """Contents of a packaged file besides the model."""
 
     info: dict[str, Any]
-    """qa.json as `describe` made it, with the model's size and hash."""
+    """qa.json from `describe`, with the model's size and hash."""
     settings: QASettings
     vocabulary: list[str]
     characters: dict[str, Any]
-    """Unicode tables as `character_tables` makes them."""
+    """Unicode tables of `character_tables`."""
     probe: Probe
 
 
 def describe(parent: Bundle, precision: str, lengths: Sequence[int]) -> dict[str, Any]:
-    """The packaged qa.json: everything a program without this library must know to answer questions.
+    """Return the packaged qa.json: all that a program without this library must know to answer questions.
 
-    Raises UnsupportedExport when the tokenizer is none that a vocab.txt and a few switches describe.
+    Raises UnsupportedExport when a vocab.txt and a few switches cannot describe the tokenizer.
     """
     tokenizer = parent.tokenizer
     parts = json.loads(tokenizer.to_str())
@@ -122,7 +122,7 @@ def describe(parent: Bundle, precision: str, lengths: Sequence[int]) -> dict[str
 
 
 def vocabulary_lines(parent: Bundle) -> list[str]:
-    """The tokens, line number = id; UnsupportedExport when a vocab.txt cannot hold them."""
+    """Return the tokens, line number = id; UnsupportedExport when a vocab.txt cannot hold them."""
     try:
         tokens = vocabulary(parent.tokenizer)
     except KeyError as missing:
@@ -143,8 +143,9 @@ def vocabulary_lines(parent: Bundle) -> list[str]:
 
 
 def append_package(path: Path, info: Mapping[str, Any], tokens: Sequence[str], probe: str) -> None:
-    """Append the zip to a bare .tflite, in place. Quantize before: a converter drops what it does not
-    know.
+    """Append the zip to a bare .tflite, in place.
+
+    Quantize before: a converter drops what it does not know.
     """
     model = path.read_bytes()
     if model[4:8] != TFLITE_MAGIC or zipfile.is_zipfile(path):
@@ -220,7 +221,7 @@ def _read_characters(text: str, where: str) -> dict[str, Any]:
 
 
 def _read_members(path: Path, *names: str) -> dict[str, str]:
-    """The named members as text; zipfile checks each one's CRC-32."""
+    """Return the named members as text; zipfile checks each one's CRC-32."""
     try:
         with zipfile.ZipFile(path) as archive:
             members = {member.filename: member for member in archive.infolist()}

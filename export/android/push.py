@@ -1,9 +1,9 @@
 """Put a model on a phone over adb and open the app on it; `python -m export.android --model BUNDLE --push`
 calls it.
 
-The file goes into a folder that the app watches, its inbox, under a name of its own; what arrived is compared
-with SHA-256 before the file gets that name, so the app never sees half of it. Where adb may not write there,
-two other ways are tried.
+The file goes into the app's inbox, a folder that the app watches, first under another name. It gets its own
+name once its SHA-256 is right, so the app never sees half of it. Where adb may not write there, two other
+ways are tried.
 """
 
 import re
@@ -31,7 +31,7 @@ PICK = "copy the file to the phone and choose it in the app, under Models"
 
 
 def phone_name(package: Package) -> str:
-    """The file's name on the phone: <name>-<precision>.tflite, with nothing that a shell would read."""
+    """Return the name on the phone, <name>-<precision>.tflite, without special characters of a shell."""
     return (
         re.sub(r"[^A-Za-z0-9._-]+", "_", f"{package.info['name']}-{package.info['precision']}").strip("._-")
         + ".tflite"
@@ -43,8 +43,10 @@ class Refused(Exception):
 
 
 def run_adb(*arguments: str) -> str:
-    """What adb printed. Raises Refused with its words when it fails, DeviceError when there is no adb or no
-    phone any more."""
+    """Run adb and return what it printed.
+
+    Raises Refused with its output when it fails, DeviceError when there is no adb or no phone any more.
+    """
     if shutil.which("adb") is None:
         raise DeviceError("adb not found; install Android's platform tools (on Debian: apt-get install adb)")
     done = subprocess.run(["adb", *arguments], capture_output=True, text=True, errors="replace", check=False)
@@ -62,7 +64,7 @@ def run_adb(*arguments: str) -> str:
 
 
 def choose_device(listing: str, serial: str | None) -> str:
-    """The serial number of the one phone to use, from `adb devices`; DeviceError says why there is none."""
+    """Return the serial number of the phone to use, from `adb devices`; DeviceError when there is none."""
     states = dict(line.split("\t", 1) for line in listing.splitlines() if "\t" in line)
     if serial is not None and serial not in states:
         raise DeviceError(
@@ -93,11 +95,11 @@ class Phone:
     serial: str
 
     def adb(self, *arguments: str) -> str:
-        """What an adb command for this phone printed; Refused when it fails."""
+        """Run an adb command for this phone and return what it printed; Refused when it fails."""
         return run_adb("-s", self.serial, *arguments)
 
     def shell(self, command: str) -> str:
-        """What a command line printed on the phone; Refused when it fails there."""
+        """Run a command line on the phone and return what it printed; Refused when it fails there."""
         return self.adb("shell", command)
 
     def check_installed(self) -> None:
@@ -114,8 +116,10 @@ class Phone:
             raise Refused(" ".join(said.split()))
 
     def wait_for_inbox(self) -> None:
-        """From Android 11 on only the app itself can make its folder, and does at its start. Refused when it
-        does not come."""
+        """Wait until the app has made its folder; Refused when it does not.
+
+        From Android 11 on only the app itself can make it, and does at its start.
+        """
         for _ in range(FOLDER_TRIES):
             try:
                 self.shell(f"ls -d {INBOX}")
@@ -127,7 +131,7 @@ class Phone:
 
 @dataclass(frozen=True)
 class Route:
-    """One way to the app: where adb writes, and how what it wrote is hashed and handed over."""
+    """One way to the app: where adb writes, and how the file is hashed and handed over."""
 
     name: str
     pushed: str
@@ -137,7 +141,7 @@ class Route:
 
 
 def routes(name: str) -> tuple[Route, ...]:
-    """All ways, the plainest first."""
+    """Return all ways, the simplest first."""
     partial = f"{INBOX}/{name}{PARTIAL}"
     download = f"/sdcard/Download/{name}{PARTIAL}"
     temporary = f"/data/local/tmp/{name}"
@@ -168,8 +172,10 @@ def routes(name: str) -> tuple[Route, ...]:
 
 
 def send(phone: Phone, file: Path, name: str) -> str:
-    """Push the file by the first way that works; the way's name. DeviceError when none does or the phone is
-    full."""
+    """Push the file by the first way that works; return the way's name.
+
+    DeviceError when none works or the phone is full.
+    """
     wanted = file_sha256(file)
     reasons = []
     for route in routes(name):
@@ -198,8 +204,10 @@ def send(phone: Phone, file: Path, name: str) -> str:
 
 
 def push(file: Path, package: Package, serial: str | None) -> None:
-    """Send a packaged model to the phone, open the app on it, and say what to tap. DeviceError when that
-    fails."""
+    """Send a packaged model to the phone, open the app on it, and print what to tap.
+
+    DeviceError when that fails.
+    """
     name = phone_name(package)
     try:
         phone = Phone(choose_device(run_adb("devices"), serial))

@@ -34,15 +34,14 @@ class AndroidConfig:
     model: Path
     """TFLite bundle to check; its model.tflite is the file to sideload."""
     questions: int = 50
-    """Real questions to compare on, evenly taken from the data, besides a few on passages of several windows.
-    """
+    """Number of real questions to compare, chosen evenly; a few on passages of several windows are added."""
     data: str = EMBEDDED
     """SQuAD JSON file (plain or gzip), or embedded, squad, squad_v2 (their dev part)."""
 
     push: bool = False
-    """Instead of comparing, put the model on the one phone that adb sees and open the app on it."""
+    """Put the model on the phone that adb sees and open the app on it, instead of comparing."""
     serial: str | None = None
-    """Which phone to push to, where adb sees several (adb devices names them)."""
+    """Serial number of the phone, where adb sees several (adb devices lists them)."""
 
     def __post_init__(self) -> None:
         check_option(self.questions >= 1, "--questions", self.questions, "at least 1")
@@ -61,8 +60,10 @@ def open_tflite(path: Path) -> Bundle:
 
 
 def choose_examples(examples: Sequence[Example], n: int) -> list[Example]:
-    """`n` examples evenly taken, and some whose passage is several passages joined, for answers over many
-    windows."""
+    """Choose `n` examples evenly, and a few whose passage is several passages joined.
+
+    The latter have answers over many windows.
+    """
     chosen = [examples[i] for i in evenly(len(examples), n)]
     contexts = list(dict.fromkeys(example.context for example in examples))
     for number in range(min(LONG_PASSAGES, len(contexts))):
@@ -75,39 +76,39 @@ def choose_examples(examples: Sequence[Example], n: int) -> list[Example]:
 def answer_here(
     examples: Sequence[Example], bundle: Bundle, runtime: Runtime
 ) -> list[tuple[Prediction, int]]:
-    """Python's prediction for each example, and how many windows it read."""
+    """Return Python's prediction for each example, and how many windows it read."""
     windows = preselect(make_windows(examples, bundle.tokenizer, bundle.settings), bundle.settings)
     logits = run_windows(runtime, windows, progress=True)
     rows: list[list[int]] = [[] for _ in examples]
     for row, window in enumerate(windows):
         rows[window.example].append(row)
     return [
-        (decode([windows[i] for i in own], [logits[i] for i in own], bundle.settings), len(own))
-        for own in rows
+        (decode([windows[i] for i in chosen], [logits[i] for i in chosen], bundle.settings), len(chosen))
+        for chosen in rows
     ]
 
 
 def differences(
-    example: Example, wanted: tuple[Prediction, int], seen: CoreAnswer, threshold: float | None
+    example: Example, expected: tuple[Prediction, int], answer: CoreAnswer, threshold: float | None
 ) -> str:
-    """What the core answered otherwise, in words; empty when all is equal to the last digit."""
-    prediction, n_windows = wanted
+    """Describe how the core's answer differs; empty when all is equal to the last digit."""
+    prediction, n_windows = expected
     where = f"{example.id} {example.question!r}: "
-    if seen.n_windows != n_windows:
-        return f"{where}{seen.n_windows} windows, in Python {n_windows}"
-    if seen.prediction != prediction:
+    if answer.n_windows != n_windows:
+        return f"{where}{answer.n_windows} windows, in Python {n_windows}"
+    if answer.prediction != prediction:
         texts = [
             [(round(c.score, 4), c.start, c.end, example.context[c.start : c.end]) for c in p.candidates[:1]]
-            for p in (seen.prediction, prediction)
+            for p in (answer.prediction, prediction)
         ]
         return f"{where}{texts[0]}, in Python {texts[1]} (or another candidate or the null score differs)"
-    if seen.answered != (prediction.best(threshold) is not None):
-        return f"{where}answered: {seen.answered}, not so in Python"
+    if answer.answered != (prediction.best(threshold) is not None):
+        return f"{where}answered: {answer.answered}, in Python {not answer.answered}"
     return ""
 
 
 def main(config: AndroidConfig) -> None:
-    """Compare, or push; each prints what came of it."""
+    """Compare or push, and print the result."""
     bundle = open_tflite(config.model)
     if config.push:
         push(bundle.weights, read_package(bundle.weights), config.serial)
@@ -116,11 +117,13 @@ def main(config: AndroidConfig) -> None:
 
 
 def compare(config: AndroidConfig, bundle: Bundle) -> None:
-    """Print what the app makes of the file. BundleError when it refuses it, ParityError when an answer
-    differs."""
+    """Compare the app's answers with Python's, and print the result.
+
+    BundleError when the app refuses the file, ParityError when an answer differs.
+    """
     examples = choose_examples(read_squad(resolve(config.data, "dev")), config.questions)
     runtime = load_runtime(bundle, 1)
-    wanted = answer_here(examples, bundle, runtime)
+    expected = answer_here(examples, bundle, runtime)
     with CoreProcess(bundle.weights) as core:
         print(
             f"{bundle.weights}: {bundle.weights.stat().st_size:,} bytes, SHA-256 "
@@ -131,20 +134,21 @@ def compare(config: AndroidConfig, bundle: Bundle) -> None:
         tolerance = read_package(bundle.weights).probe.allowed(bundle.precision)
         print(f"probe: logits differ by {worst:.3g} of their deviation (tolerance {tolerance:.3g})")
         threshold = bundle.settings.null_threshold
-        found = []
-        for example, here in zip(tqdm(examples, desc="the app's core", unit="question"), wanted, strict=True):
-            seen = core.ask(example.context, example.question, runtime)
-            found += [text] if (text := differences(example, here, seen, threshold)) else []
-    for text in found[:SHOWN]:
+        texts = []
+        progress = tqdm(examples, desc="the app's core", unit="question")
+        for example, here in zip(progress, expected, strict=True):
+            answer = core.ask(example.context, example.question, runtime)
+            texts.append(differences(example, here, answer, threshold))
+    different = [text for text in texts if text]
+    for text in different[:SHOWN]:
         print(f"differs: {text}", file=sys.stderr)
-    if found:
+    if different:
         raise ParityError(
-            f"{len(found)} of {len(examples)} questions are answered otherwise by the app's core than by "
-            "Python"
+            f"{len(different)} of {len(examples)} questions: the app's core answers otherwise than Python"
         )
-    answered = sum(prediction.best(threshold) is not None for prediction, _ in wanted)
+    answered = sum(prediction.best(threshold) is not None for prediction, _ in expected)
     print(
-        f"{len(examples)} of {len(examples)} real questions ({sum(n for _, n in wanted)} windows, "
+        f"{len(examples)} of {len(examples)} real questions ({sum(n for _, n in expected)} windows, "
         f"{answered} answered): "
         "answers, offsets, n-best lists, scores and no-answer decisions are equal"
     )

@@ -1,9 +1,9 @@
-"""Does the Android app's tokenizer give the tokens and offsets of the training tokenizer, on every text?
+"""Check that the Android app's tokenizer gives the tokens and offsets of the training tokenizer.
 
-    python -m export.android.tokens --model runs/demo/student-pruned-tflite-int8 \\
-        --data dev-v1.1.json dev-v2.0.json
+python -m export.android.tokens --model runs/demo/student-pruned-tflite-int8 \\
+    --data dev-v1.1.json dev-v2.0.json
 
-Every context and question of the data, and generated strings over all of Unicode, go through both.
+Both tokenize every context and question of the data, and generated strings over all of Unicode.
 """
 
 import sys
@@ -32,7 +32,7 @@ class AndroidTokensConfig:
     data: tuple[str, ...] = (EMBEDDED,)
     """SQuAD JSON files (plain or gzip), or embedded, squad, squad_v2 (their dev parts)."""
     generated: int = 100_000
-    """Generated strings over all of Unicode, besides."""
+    """Number of generated strings over all of Unicode, in addition."""
     seed: int = 0
     """Seed of the generated strings."""
 
@@ -55,20 +55,21 @@ def main(config: AndroidTokensConfig) -> None:
     n_different = 0
     with CoreProcess(bundle.weights) as core:
         for name, texts in sources.items():
-            n_tokens = found = 0
+            n_tokens = 0
+            n_here = 0
             for text in tqdm(texts, desc=name, unit="text", mininterval=1.0):
                 encoding = tokenizer.encode(text, add_special_tokens=False)
-                seen = core.encode(text)
+                tokens = core.encode(text)
                 n_tokens += len(encoding.ids)
-                wanted = (encoding.ids, encoding.offsets)
-                if seen != wanted:
-                    found += 1
-                    if n_different + found <= SHOWN:
-                        print(f"differs: {text!a}\n  app    {seen}\n  Python {wanted}", file=sys.stderr)
+                expected = (encoding.ids, encoding.offsets)
+                if tokens != expected:
+                    n_here += 1
+                    if n_different + n_here <= SHOWN:
+                        print(f"differs: {text!a}\n  app    {tokens}\n  Python {expected}", file=sys.stderr)
             print(
-                f"{name}: {len(texts):,} texts, {n_tokens:,} tokens, {found} texts with another id or offset"
+                f"{name}: {len(texts):,} texts, {n_tokens:,} tokens, {n_here} texts with another id or offset"
             )
-            n_different += found
+            n_different += n_here
     if n_different:
         raise ParityError(
             f"{n_different} texts are tokenized otherwise by the app than by the training tokenizer"

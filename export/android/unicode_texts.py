@@ -1,5 +1,4 @@
-"""Strings that are hard on tokenizers, generated over all of Unicode, to compare two implementations with
-each other."""
+"""Generated strings over all of Unicode that are hard on tokenizers, to compare two implementations."""
 
 import random
 from functools import cache
@@ -12,7 +11,7 @@ Ranges = tuple[tuple[int, int], ...]
 
 
 def _ranges(text: str) -> Ranges:
-    """Ranges of code points out of "0041-005A 0061": hexadecimal, inclusive."""
+    """Parse ranges of code points like "0041-005A 0061": hexadecimal, inclusive."""
     pairs = (part.partition("-") for part in text.split())
     return tuple((int(first, 16), int(last or first, 16)) for first, _, last in pairs)
 
@@ -101,19 +100,19 @@ LONG_WORD_LETTERS = (
 
 
 def _any(rng: random.Random) -> str:
-    """One code point of all, surrogates left out."""
+    """Choose one code point of all, without surrogates."""
     c = rng.randrange(0x110000 - 0x800)
     return chr(c if c < 0xD800 else c + 0x800)
 
 
 def _some(rng: random.Random, ranges: Ranges, least: int, most: int) -> str:
-    """A few code points; every range is as likely as the others, so that short ones come up too."""
+    """Choose a few code points; every range is as likely as the others, so short ranges occur too."""
     return "".join([chr(rng.randint(*pair)) for pair in rng.choices(ranges, k=rng.randint(least, most))])
 
 
 @cache
 def _words() -> list[str]:
-    """English words as they stand in real passages, with the punctuation on them."""
+    """Return English words of real passages, with their punctuation."""
     contexts = dict.fromkeys(example.context for example in read_squad(resolve(EMBEDDED, "dev")))
     return " ".join(contexts).split()
 
@@ -167,8 +166,9 @@ def _emoji(rng: random.Random) -> str:
 
 
 def _long_word(rng: random.Random) -> str:
-    """Around and beyond WordPiece's limit of 100 code points, some of them more or fewer after
-    normalization.
+    """Make a word around WordPiece's limit of 100 code points.
+
+    Normalization gives some of these words more or fewer code points.
     """
     letters = rng.choice(LONG_WORD_LETTERS)
     n = rng.randint(90, 210) // rng.choice((1, 1, 1, 2, 3))
@@ -186,7 +186,7 @@ def _casing(rng: random.Random) -> str:
 
 
 def _disturbed(rng: random.Random) -> str:
-    """A few real words with characters thrown in."""
+    """Take a few real words and insert other characters."""
     first = rng.randrange(len(_words()))
     text = list(" ".join(_words()[first : first + rng.randint(1, 12)]))
     for _ in range(rng.randint(1, 4)):
@@ -217,7 +217,9 @@ MAKERS = (
 
 
 def generated_texts(n: int, seed: int) -> list[str]:
-    """`n` strings of every kind in turn, without surrogates; the same ones for the same seed (100,000 take 2
-    seconds)."""
+    """Generate `n` strings of every kind in turn, without surrogates.
+
+    The same seed gives the same strings; 100,000 take 2 seconds.
+    """
     rng = random.Random(seed)
     return [make(rng) for make in islice(cycle((*MAKERS, _mixed)), n)]

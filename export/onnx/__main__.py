@@ -1,7 +1,8 @@
-"""Export a PyTorch bundle to ONNX: one graph of standard operators for any batch and length, checked against
-PyTorch.
+"""Export a PyTorch bundle to ONNX: one graph of standard operators for any batch and length.
 
-    python -m export.onnx --model runs/demo/student --quantize int8
+The graph is compared with PyTorch on real windows.
+
+python -m export.onnx --model runs/demo/student --quantize int8
 
 Run it with -m only: started as a file, this module would import itself as the package `onnx`.
 """

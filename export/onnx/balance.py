@@ -1,6 +1,4 @@
-"""Balance a graph before it is quantized: move the range of outlier channels into the weights
-(SmoothQuant).
-"""
+"""Balance a graph before it is quantized: move the range of outlier channels into weights (SmoothQuant)."""
 
 from collections.abc import Mapping, Sequence
 
@@ -19,29 +17,31 @@ BALANCE = 0.75
 
 
 def large_constants(model: ModelProto) -> dict[str, TensorProto]:
-    """The matrices and tables of a graph, and an LSTM's stacks of one matrix a direction: two last sides of
-    MIN_SIDE and more."""
+    """Return the matrices and tables of a graph whose last two sides are MIN_SIDE or more.
+
+    An LSTM has a stack of matrices, one for each direction.
+    """
     large = (t for t in model.graph.initializer if len(t.dims) in (2, 3) and min(t.dims[-2:]) >= MIN_SIDE)
     return {tensor.name: tensor for tensor in large}
 
 
 def linear_nodes(model: ModelProto) -> list[NodeProto]:
-    """The MatMuls with a constant matrix (K, N), one for each Linear."""
+    """Return the MatMuls with a constant matrix (K, N), one for each Linear."""
     constants = large_constants(model)
     return [node for node in model.graph.node if node.op_type == "MatMul" and node.input[1] in constants]
 
 
 def weighted_nodes(model: ModelProto) -> list[NodeProto]:
-    """The Linears' MatMuls and the LSTMs: nodes that multiply their first input by constants, their
-    second.
-    """
+    """Return the Linears' MatMuls and the LSTMs: nodes that multiply their first input by their second."""
     linears = {node.name for node in linear_nodes(model)}
     return [node for node in model.graph.node if node.name in linears or node.op_type == "LSTM"]
 
 
 def channel_ranges(model: ModelProto, windows: Sequence[Window]) -> dict[str, np.ndarray]:
-    """Largest magnitude (K,) of every channel that enters a Linear or an LSTM, over some windows; keys are
-    tensor names."""
+    """Return the largest magnitude (K,) of every channel that enters a Linear or an LSTM.
+
+    Keys are tensor names; the maximum is over all windows.
+    """
     import onnxruntime
 
     names = list(dict.fromkeys(node.input[0] for node in weighted_nodes(model)))
@@ -64,8 +64,7 @@ def channel_ranges(model: ModelProto, windows: Sequence[Window]) -> dict[str, np
 
 
 def balance(model: ModelProto, ranges: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """For each input of Linears and LSTMs the scale (K,) that moves from its channels into the matrices'
-    rows.
+    """Return the scale (K,) that moves from the channels of each input into the matrices' rows.
 
     Activations are quantized by tensor, so the few channels of a BERT that are ten times the others take
     their bits. SmoothQuant (Xiao et al. 2022, equation 4): x @ w = (x / s) @ (s * w), s = range(x) ** alpha /
@@ -93,8 +92,10 @@ def balance(model: ModelProto, ranges: Mapping[str, np.ndarray]) -> dict[str, np
 
 
 def scale_groups(model: ModelProto) -> dict[str, str]:
-    """For each input of Linears and LSTMs a name for all that share its scale: joined by a matrix, or by one
-    that both feed."""
+    """Return for each input of Linears and LSTMs a name that all inputs with the same scale have.
+
+    Inputs share a scale when they enter the same matrix, and matrices when the same input enters them.
+    """
     first: dict[str, str] = {}
     for node in weighted_nodes(model):
         names = [first.setdefault(name, name) for name in (node.input[0], node.input[1])]

@@ -1,9 +1,9 @@
-"""fp32 ONNX graph -> fp16, int8 or int8-weights (what each means: qa.formats.precision), in standard
-operators.
+"""fp32 ONNX graph -> fp16, int8 or int8-weights in standard operators; qa.formats.precision says what each
+means.
 
-A matrix that multiplies is stored int8 with one scale for each output channel; an embedding table int8 with
-one scale for each row, so that a run scales the rows it gathers and never the whole table. The standard has
-no int8 LSTM: that one operator is ONNX Runtime's own.
+A matrix that multiplies is stored int8 with one scale for each output channel, an embedding table int8 with
+one scale for each row. A run thus scales only the rows that it gathers. The standard has no int8 LSTM: that
+operator is ONNX Runtime's own.
 """
 
 from collections import Counter
@@ -19,14 +19,11 @@ from qa.formats.precision import PRECISIONS
 from qa.text.features import Window
 
 RUNTIME_DOMAIN = "com.microsoft"
-
-
 TYPE_OF_BITS = {32: TensorProto.FLOAT, 16: TensorProto.FLOAT16, 8: TensorProto.INT8}
 
 
 def quantize(model: ModelProto, precision: str, windows: Sequence[Window]) -> ModelProto:
-    """A copy of an fp32 graph in another precision; `windows` calibrate int8's balance and are not used
-    otherwise."""
+    """Return a copy of an fp32 graph in another precision; `windows` calibrate int8's balance."""
     quantized = ModelProto()
     quantized.CopyFrom(model)
     if precision == "fp16":
@@ -41,13 +38,12 @@ def quantize(model: ModelProto, precision: str, windows: Sequence[Window]) -> Mo
 
 
 def int8_along(weight: np.ndarray, axis: int) -> tuple[np.ndarray, np.ndarray]:
-    """Symmetric int8 values and their float scales; one scale, kept as a side of 1, for each slice along
-    `axis`."""
+    """Return symmetric int8 values, and a float scale for each slice along `axis`, kept as a side of 1."""
     return _int8_of_range(weight, np.abs(weight).max(axis=axis, keepdims=True))
 
 
 def int8_for_products(weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Symmetric int8 values of matrices (..., K, N) to multiply uint8 by, and their float scales (..., 1, N).
+    """Return symmetric int8 values of matrices (..., K, N) to multiply uint8 by, and scales (..., 1, N).
 
     x86 without VNNI (vpmaddubsw) adds the products of rows k and k + 1, k even, into 16 bits, which saturate
     (onnxruntime issues 6004 and 14642). So a pair of one sign sums to 128 at most, for 255 * 128 fits: to 127
@@ -68,22 +64,26 @@ def _int8_of_range(weight: np.ndarray, largest: np.ndarray) -> tuple[np.ndarray,
 
 
 def rewrite_as_int8(model: ModelProto, balance_scales: Mapping[str, np.ndarray] | None) -> None:
-    """Store matrices and tables int8, in place. With scales to balance by, multiply int8 too; with None
-    restore floats."""
+    """Store matrices and tables int8, in place.
+
+    With scales to balance by, multiply int8 too; with None restore floats.
+    """
     constants = large_constants(model)
     linears = {node.name for node in linear_nodes(model)}
     rewriter = _Rewriter(balance_scales)
     for node in model.graph.node:
         if node.op_type == "MatMul" and node.name in linears:
             weight = numpy_helper.to_array(constants[node.input[1]])
-            rewriter.dequantized_matmul(node, weight) if balance_scales is None else rewriter.integer_matmul(
-                node, weight
-            )
+            if balance_scales is None:
+                rewriter.dequantized_matmul(node, weight)
+            else:
+                rewriter.integer_matmul(node, weight)
         elif node.op_type == "LSTM":
             weights = [numpy_helper.to_array(constants[name]) for name in node.input[1:3]]
-            rewriter.dequantized_lstm(node, weights) if balance_scales is None else rewriter.integer_lstm(
-                node, weights
-            )
+            if balance_scales is None:
+                rewriter.dequantized_lstm(node, weights)
+            else:
+                rewriter.integer_lstm(node, weights)
         elif (
             node.op_type == "Gather"
             and node.input[0] in constants
@@ -94,22 +94,24 @@ def rewrite_as_int8(model: ModelProto, balance_scales: Mapping[str, np.ndarray] 
             rewriter.nodes.append(node)
     nodes = list(rewriter.nodes)
     used = {name for node in nodes for name in node.input}
-    kept = [tensor for tensor in model.graph.initializer if tensor.name in used]
+    remaining = [tensor for tensor in model.graph.initializer if tensor.name in used]
     del model.graph.node[:], model.graph.initializer[:]
     model.graph.node.extend(nodes)
-    model.graph.initializer.extend([*kept, *rewriter.constants])
+    model.graph.initializer.extend([*remaining, *rewriter.constants])
     if any(node.domain == RUNTIME_DOMAIN for node in nodes):
         model.opset_import.append(helper.make_opsetid(RUNTIME_DOMAIN, 1))
 
 
 def is_finished(table: TensorProto) -> bool:
-    """Whether a table came as integers (export.embeddings), to be left as it is."""
+    """Return whether a table came as integers (export.embeddings) and stays as it is."""
     return table.data_type == TensorProto.INT8
 
 
 class _Rewriter:
-    """The nodes and constants of the graph that is being written. A matrix's are named after the first Linear
-    that uses it."""
+    """Nodes and constants of the graph that is being written.
+
+    A matrix's constants are named after the first Linear that uses it.
+    """
 
     def __init__(self, balance_scales: Mapping[str, np.ndarray] | None) -> None:
         self.nodes: list[NodeProto] = []
@@ -120,7 +122,7 @@ class _Rewriter:
 
     @property
     def constants(self) -> list[TensorProto]:
-        """All that were written, each once."""
+        """Return all constants, each once."""
         return list(self._constants.values())
 
     def _constant(self, name: str, values: np.ndarray) -> str:
@@ -134,15 +136,17 @@ class _Rewriter:
         )
 
     def _balanced_input(self, name: str, owner: str) -> str:
-        """The input of a Linear or LSTM after its channels were balanced."""
+        """Balance the channels of an input of a Linear or LSTM; return the new input."""
         self._node(
             "Mul", [name, self._constant(f"{owner}/balance", 1 / self._balance[name])], [f"{name}/balanced"]
         )
         return f"{name}/balanced"
 
     def _quantized_input(self, name: str, owner: str) -> tuple[str, str, str]:
-        """The uint8 values, scale and zero point of a Linear's input, computed once for all the Linears it
-        feeds."""
+        """Return uint8 values, scale and zero point of a Linear's input.
+
+        They are computed once for all Linears with this input.
+        """
         if name not in self._quantized_inputs:
             balanced = self._balanced_input(name, owner)
             outputs = (f"{name}/int8", f"{name}/scale", f"{name}/zero_point")
@@ -151,11 +155,11 @@ class _Rewriter:
         return self._quantized_inputs[name]
 
     def _owner(self, node: NodeProto) -> str:
-        """The name of the first Linear with this one's matrix."""
+        """Return the name of the first Linear with the matrix of this node."""
         return self._first_use.setdefault(node.input[1], node.name)
 
     def integer_matmul(self, node: NodeProto, weight: np.ndarray) -> None:
-        """The pattern that ONNX Runtime fuses into one operator, with the bias that follows."""
+        """Write the pattern that ONNX Runtime fuses into one operator, with the bias that follows."""
         owner = self._owner(node)
         values, scale, zero_point = self._quantized_input(node.input[0], owner)
         weight_int8, weight_scale = int8_for_products(weight * self._balance[node.input[0]][:, None])
@@ -171,7 +175,7 @@ class _Rewriter:
         self._node("Mul", [product_float, product_scale], node.output)
 
     def dequantized_matmul(self, node: NodeProto, weight: np.ndarray) -> None:
-        """A float MatMul whose matrix is int8 in the file."""
+        """Write a float MatMul whose matrix is int8 in the file."""
         weight_int8, scale = int8_along(weight, axis=0)
         owner = self._owner(node)
         stored = self._constant(f"{owner}/weight", weight_int8)
@@ -180,8 +184,10 @@ class _Rewriter:
         self._node("MatMul", [node.input[0], f"{node.name}/restored"], node.output)
 
     def integer_lstm(self, node: NodeProto, weights: Sequence[np.ndarray]) -> None:
-        """Weights of its input and of its state, (directions, 4 L, K) each, in the operator that quantizes
-        both as it runs."""
+        """Write the operator that quantizes input and state as it runs.
+
+        The weights of input and state are (directions, 4 L, K) each.
+        """
         owner = self._owner(node)
         stored = []
         scales = []
@@ -193,13 +199,13 @@ class _Rewriter:
             stored.append(self._constant(f"{owner}/{name}", weight_int8))
             scales.append(self._constant(f"{owner}/{name}_scale", scale[:, 0]))
             scales.append(self._constant(f"{owner}/{name}_zero_point", np.zeros(scale[:, 0].shape, np.int8)))
-        others = [*node.input[3:], *[""] * (8 - len(node.input))]
-        inputs = [self._balanced_input(node.input[0], owner), *stored, *others, *scales]
+        other_inputs = [*node.input[3:], *[""] * (8 - len(node.input))]
+        inputs = [self._balanced_input(node.input[0], owner), *stored, *other_inputs, *scales]
         attributes = {attribute.name: helper.get_attribute_value(attribute) for attribute in node.attribute}
         self._node("DynamicQuantizeLSTM", inputs, node.output, domain=RUNTIME_DOMAIN, **attributes)
 
     def dequantized_lstm(self, node: NodeProto, weights: Sequence[np.ndarray]) -> None:
-        """A float LSTM whose matrices are int8 in the file, with one scale for each row of each direction."""
+        """Write a float LSTM whose matrices are int8 in the file, with a scale for each row."""
         owner = self._owner(node)
         restored = []
         for name, weight in zip(("weight", "state_weight"), weights, strict=True):
@@ -233,12 +239,12 @@ class _Rewriter:
 def check_structure(
     model: ModelProto, fp32: ModelProto, precision: str, words: Sequence[np.ndarray] = (), saved: int = 0
 ) -> dict[str, Any]:
-    """What the graph is made of, for the manifest; ParityError when it is not what its precision promises.
+    """Return the graph's facts for the manifest; ParityError when it is not what its precision promises.
 
-    `words` are the matrices of integers that the word table came in, if it did, and `saved` the bytes it thus
-    takes less than in fp32.
+    `words` are the matrices of integers of the embedding table, and `saved` the bytes it takes less than in
+    fp32.
     """
-    wanted = PRECISIONS[precision]
+    promised = PRECISIONS[precision]
     constants = large_constants(model)
     tables = {
         node.input[0]
@@ -246,7 +252,7 @@ def check_structure(
         if node.op_type == "Gather" and node.input[1] == "input_ids"
     }
     if not any(name in constants for name in tables):
-        _refuse(precision, "the word embeddings", "no table gathered by input_ids", "one")
+        _refuse(precision, "the embedding table", "no table gathered by input_ids", "one")
     gathered = {node.input[0] for node in model.graph.node if node.op_type == "Gather"}
     integers = [
         numpy_helper.to_array(t) for t in model.graph.initializer if t.name in gathered and is_finished(t)
@@ -260,7 +266,7 @@ def check_structure(
                 "one such table",
             )
     type_name = TensorProto.DataType.Name
-    wanted_type = TYPE_OF_BITS[wanted.bits]
+    wanted_type = TYPE_OF_BITS[promised.bits]
     for tensor in constants.values():
         if words and tensor.name in tables and is_finished(tensor):
             continue
@@ -274,20 +280,18 @@ def check_structure(
     operators, before = (Counter(node.op_type for node in graph.node) for graph in (model.graph, fp32.graph))
     n_linears = len(linear_nodes(fp32))
     n_lstms = before["LSTM"]
-    if wanted.quantized_activations:
-        n_wanted = {"MatMulInteger": n_linears, "DynamicQuantizeLSTM": n_lstms}
+    if promised.quantized_activations:
+        n_promised = {"MatMulInteger": n_linears, "DynamicQuantizeLSTM": n_lstms}
     elif wanted_type == TensorProto.INT8:
-        n_wanted = {
-            "DequantizeLinear": n_linears + 2 * n_lstms,
-            "LSTM": n_lstms,
-        }  # the weights of its input and of its state
-    else:  # products of activations count too; there are no more and no fewer of them
-        n_wanted = {"MatMul": before["MatMul"], "LSTM": n_lstms}
-    for operator, n in n_wanted.items():
+        # An LSTM has weights of its input and of its state.
+        n_promised = {"DequantizeLinear": n_linears + 2 * n_lstms, "LSTM": n_lstms}
+    else:  # products of activations count too; their number stays
+        n_promised = {"MatMul": before["MatMul"], "LSTM": n_lstms}
+    for operator, n in n_promised.items():
         if operators[operator] != n:
             _refuse(precision, f"{operator} nodes", operators[operator], n)
     share = model.ByteSize() / (fp32.ByteSize() + saved)
-    largest = wanted.largest_share["onnx"]
+    largest = promised.largest_share["onnx"]
     if share > largest:
         _refuse(precision, "bytes as a share of fp32's", f"{share:.3f}", f"at most {largest:g}")
     int8_bytes = sum(int(np.prod(t.dims)) for t in model.graph.initializer if t.data_type == TensorProto.INT8)

@@ -1,7 +1,8 @@
-"""Export a PyTorch bundle to TFLite: one sideloadable file with a signature for each window length, checked
-against PyTorch.
+"""Export a PyTorch bundle to TFLite: one sideloadable file with a signature for each window length.
 
-    python -m export.tflite --model runs/demo/student --quantize int8
+The file is compared with PyTorch on real windows.
+
+python -m export.tflite --model runs/demo/student --quantize int8
 """
 
 from export.tflite.stage import main

@@ -1,10 +1,10 @@
-"""Attention as the TFLite export writes it: the same numbers, in pieces that stay in a core's cache.
+"""Attention as the TFLite export writes it: the same numbers, in parts that stay in a core's cache.
 
 At 384 tokens the scores of 12 heads take 7 MB, and LiteRT writes and reads all of them for each of scale,
-mask and softmax. Four heads are computed before the next four instead, and the query is scaled, which has T x
-D numbers, not the scores, which have T x T. With one head alone the converter would make of each product an
-operator that int8 quantizes, at a loss of speed and of precision. One Linear gives query, key and value: what
-int8 quantizes as it runs is then quantized once, not three times.
+mask and softmax. So four heads are computed at a time. The query is scaled, which has T x D numbers, not the
+scores, which have T x T. Of a single head's products the converter would make operators that int8 quantizes,
+at a loss of speed and precision. One Linear gives query, key and value: int8 then quantizes its input once,
+not three times.
 """
 
 from collections.abc import Sequence
@@ -30,11 +30,9 @@ def grouped_attention(
     scaling: float,
     **_: Any,
 ) -> tuple[Tensor, None]:
-    """softmax(scaling Q K' + mask) V of heads (B, N, T, D) with an additive mask (B, 1, 1, T), as (B, T, N,
-    D).
+    """Compute softmax(scaling Q K' + mask) V of heads (B, N, T, D) as (B, T, N, D), without dropout.
 
-    It has the form that transformers' AttentionInterface wants, which expects the weights too, or None.
-    Without dropout.
+    The additive mask is (B, 1, 1, T). transformers' AttentionInterface also expects the weights, or None.
     """
     parts = [
         [states[:, group] for states in (query * scaling, key, value)]
@@ -46,8 +44,10 @@ def grouped_attention(
 def fused_attention(
     module: nn.Module, query: Tensor, key: Tensor, value: Tensor, attention_mask: Tensor, **_: Any
 ) -> tuple[Tensor, None]:
-    """The same after `fuse_projections`: `query` (B, 3 N, T, D) holds all three, and is scaled; `key` and
-    `value` stay unused."""
+    """Compute the same after `fuse_projections`: `query` (B, 3 N, T, D) holds scaled query, key and value.
+
+    `key` and `value` are unused.
+    """
     n_heads = query.shape[1] // 3
     starts = (0, n_heads, 2 * n_heads)
     parts = [
@@ -57,16 +57,16 @@ def fused_attention(
 
 
 def _attend(parts: Sequence[Sequence[Tensor]], attention_mask: Tensor) -> Tensor:
-    """The output, (B, T, N, D), of each group's query, key and value."""
+    """Return the output, (B, T, N, D), of each group's query, key and value."""
     outputs = [torch.softmax(q @ k.transpose(2, 3) + attention_mask, dim=-1) @ v for q, k, v in parts]
     return torch.cat(outputs, dim=1).transpose(1, 2).contiguous()
 
 
 def use_grouped_attention(encoder: Encoder) -> None:
-    """Make an encoder compute its attention so, in place; where its layers have parts, one Linear gives
-    query, key and value.
+    """Make an encoder compute grouped attention, in place.
 
-    transformers knows both functions by name from then on.
+    Where its layers have parts, one Linear gives query, key and value. transformers knows both functions by
+    name from then on.
     """
     from transformers import AttentionInterface  # here, so that qa.models is the first to import it
 
@@ -79,8 +79,10 @@ def use_grouped_attention(encoder: Encoder) -> None:
 
 
 def fuse_projections(query: nn.Linear, key: nn.Linear, value: nn.Linear, scaling: float) -> None:
-    """Make `query` give the scaled query, the key and the value, one after the other; the other two stay as
-    they are."""
+    """Make `query` give the scaled query, the key and the value, one after the other.
+
+    `key` and `value` stay as they are.
+    """
     with torch.no_grad():
         query.weight = nn.Parameter(torch.cat([query.weight * scaling, key.weight, value.weight]))
         query.bias = nn.Parameter(torch.cat([query.bias * scaling, key.bias, value.bias]))

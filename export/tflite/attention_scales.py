@@ -1,17 +1,18 @@
-"""Attention in int8: weights that suit it, computing what they computed, and the scales of its activations.
+"""Attention in int8: weights that suit it and compute the same, and the scales of its activations.
 
 A BERT's attention loses most where its weights are rounded: over 384 tokens many are below 1/510. Three
-rewritings leave every number as it was, but for rounding, and make that loss two to three times smaller on a
-trained 6 x 384 model:
+changes keep every number, except for rounding, and make that loss two to three times smaller on a trained 6 x
+384 model:
 
-- A constant added to all keys changes no softmax, and one added to all values comes out as it went in, since
-  attention's weights sum to 1. So the mean that attention finds leaves keys and values (as "smooth K" of
-  SageAttention, Zhang et al. 2024), and goes into the bias of the output: what is rounded to 0 then counts as
-  the mean.
-- Heads are sorted by how large their weights get, for the heads of a group share a scale
-  (export.tflite.attention).
-- Channels of query and key are balanced and values scaled, so that one scale serves the three, and one Linear
-  makes them.
+- A constant added to all keys changes no softmax, and one added to all values is added to the output, since
+attention's weights sum to 1. So the mean that attention finds is taken from keys and values (as "smooth K" of
+SageAttention, Zhang et al. 2024), and added to the bias of the output. A weight that is rounded to 0 then
+counts as the mean.
+
+- Heads are sorted by their largest weights, for the heads of a group share a scale (export.tflite.attention).
+
+- Channels of query and key are balanced and values scaled, so one scale serves the three, and one Linear
+makes them.
 """
 
 import itertools
@@ -46,7 +47,7 @@ _observer: ContextVar[Callable[[Tensor, Tensor, Tensor], None]] = ContextVar("ob
 
 @dataclass(frozen=True)
 class GroupScales:
-    """Scales of the int8 tensors of one group of heads; what has no zero point has 0."""
+    """Scales of the int8 tensors of one group of heads; the zero point is 0 where none is given."""
 
     n_heads: int
     projection: float
@@ -61,7 +62,7 @@ class GroupScales:
 
 @dataclass
 class _Ranges:
-    """What one layer's heads were seen to do, in all its steps."""
+    """Ranges of one layer's heads over all its steps."""
 
     query: Tensor
     key: Tensor
@@ -76,7 +77,7 @@ class _Ranges:
     """Squared error of the output for each of CLIPS, (len(CLIPS), N)."""
 
     def join(self, other: "_Ranges") -> None:
-        """Widen to what another window showed."""
+        """Widen to the ranges of another window."""
         for name in ("query", "key", "value", "context", "highest"):
             setattr(self, name, torch.maximum(getattr(self, name), getattr(other, name)))
         self.lowest = torch.minimum(self.lowest, other.lowest)
@@ -84,7 +85,7 @@ class _Ranges:
 
 
 def head_groups(n_heads: int) -> list[slice]:
-    """The heads that are computed together: up to four, and none alone, as far as there is more than one."""
+    """Return the heads that are computed together: up to four, and more than one where possible."""
     n_groups = -(-n_heads // HEADS_AT_ONCE)
     sizes = [len(part) for part in torch.arange(n_heads).tensor_split(n_groups)]
     return [slice(sum(sizes[:i]), sum(sizes[: i + 1])) for i in range(n_groups)]
@@ -93,11 +94,10 @@ def head_groups(n_heads: int) -> list[slice]:
 def prepare_attention(
     model: QAModel, windows: Sequence[Window], largest_error: float = LARGEST_ERROR
 ) -> list[GroupScales | None]:
-    """Rewrite the weights in place and measure, on `windows`, the scales of every group of every step; None
-    where fp32 stays.
+    """Rewrite the weights in place; return the scales of every group of every step, None where fp32 stays.
 
-    Steps of one head are left out: the converter makes no BATCH_MATMUL of them. Empty for an encoder whose
-    layers have no such parts; its attention stays as it is.
+    The scales are measured on `windows`. Steps with one head are left out: the converter makes no
+    BATCH_MATMUL of them. An encoder whose layers have no such parts stays as it is, and the list is empty.
     """
     encoder = model.encoder
     layers = list(model.encoder.layers)
@@ -168,8 +168,10 @@ def _softmax(query: Tensor, key: Tensor) -> Tensor:
 def _remove_means(
     model: QAModel, windows: Sequence[Window], layers: Sequence[nn.Module], parts: dict[nn.Module, LayerParts]
 ) -> None:
-    """Shift the biases of key and value so that attention finds 0 on average, and add what that takes from
-    the output."""
+    """Shift the biases of key and value so that attention finds 0 on average.
+
+    The output's bias makes up for the values.
+    """
     sums: dict[nn.Module, tuple[Tensor, Tensor, int]] = {}
 
     def observe(step: int, query: Tensor, key: Tensor, value: Tensor) -> None:
@@ -191,12 +193,12 @@ def _remove_means(
 
 
 def _round(states: Tensor, scale: float, zero_point: int = 0) -> Tensor:
-    """As int8 keeps them."""
+    """Fake-quantize to int8."""
     return (torch.clamp(torch.round(states / scale) + zero_point, -128, 127) - zero_point) * scale
 
 
 def _observed(query: Tensor, key: Tensor, value: Tensor) -> _Ranges:
-    """Of one attention, (N, T, D) each."""
+    """Return the ranges of one attention call, of query, key and value (N, T, D) each."""
     scores = query @ key.transpose(1, 2)
     weights = torch.softmax(scores, dim=-1)
     context = weights @ value
@@ -209,7 +211,7 @@ def _observed(query: Tensor, key: Tensor, value: Tensor) -> _Ranges:
 
 
 def _rewrite(parts: LayerParts, seen: _Ranges) -> list[GroupScales]:
-    """Sort the heads, balance query and key, scale the value, all in place; the scales that follow."""
+    """Sort the heads, balance query and key, scale the value, all in place; return the resulting scales."""
     order = torch.argsort(seen.errors.argmin(0), stable=True)
     query = seen.query[order].clamp(min=TINY)
     key = seen.key[order].clamp(min=TINY)
@@ -237,7 +239,7 @@ def _rewrite(parts: LayerParts, seen: _Ranges) -> list[GroupScales]:
 
 
 def _scale_of(lowest: float, highest: float) -> tuple[float, int]:
-    """Scale and zero point of the int8 numbers from `lowest` to `highest`, and 0 among them."""
+    """Return scale and zero point of an int8 range that includes 0."""
     low = min(lowest, 0.0)
     high = max(highest, TINY)
     scale = (high - low) / 255
@@ -245,7 +247,7 @@ def _scale_of(lowest: float, highest: float) -> tuple[float, int]:
 
 
 def _in_int8(query: Tensor, key: Tensor, value: Tensor, scales: Sequence[GroupScales]) -> Tensor:
-    """The heads' output as int8 gives it, (N, T, D)."""
+    """Return the heads' output in int8 arithmetic, (N, T, D)."""
     outputs = []
     for group, of in zip(head_groups(len(query)), scales, strict=True):
         q, k, v = (_round(states[group], of.projection) for states in (query, key, value))
@@ -257,8 +259,9 @@ def _in_int8(query: Tensor, key: Tensor, value: Tensor, scales: Sequence[GroupSc
 def _relative_errors(
     model: QAModel, windows: Sequence[Window], scales: Sequence[Sequence[GroupScales]]
 ) -> list[float]:
-    """For each step the root-mean-square change of its output, as a share of its deviation over the
-    tokens.
+    """Return each step's root-mean-square error of its output in int8.
+
+    It is relative to the output's deviation over the tokens.
     """
     sums = [[0.0, 0.0] for _ in scales]
 

@@ -1,10 +1,9 @@
-"""Measure what attention heads and feed-forward neurons cost in milliseconds: the table that --target-ms goes
-by.
+"""Measure what attention heads and feed-forward neurons cost in milliseconds, for --target-ms.
 
-    python -m export.tflite.times --model runs/demo/teacher --out times.json
+python -m export.tflite.times --model runs/demo/teacher --out times.json
 
 Narrower and shorter copies of the model are exported to TFLite and run in turns. Their weights do not matter,
-their sizes do: the time of a window is a sum over layers, heads and neurons, whose terms are fitted by least
+their sizes do. The time of a window is a sum over layers, heads and neurons, whose terms are fitted by least
 squares.
 """
 
@@ -21,7 +20,7 @@ from qa.formats.precision import INTEGER_BITS
 
 @dataclass(frozen=True)
 class TimesConfig:
-    """Measure on this machine, with one thread, what heads and neurons of a model's width cost in LiteRT."""
+    """Measure on this machine, with one thread, the LiteRT time of heads and neurons of a model's width."""
 
     model: Path
     """PyTorch bundle, or a transformers checkpoint, as wide as the students will be."""

@@ -1,26 +1,23 @@
-"""How the losses of distillation fell over the steps of one or several runs, from the TensorBoard curves that
-a run keeps.
+"""Losses of distillation over the steps of one or several runs, from the TensorBoard curves that a run keeps.
 
     python -m benchmarks.curves RUN RUN ... --plot losses.svg
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import tyro
-from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from benchmarks.show.panels import Panel, panels_svg
-from benchmarks.show.plots import linear_axis
+from benchmarks.show.plots import Panel, panels_svg
 from qa.base.cli import check_option, run_command
 from qa.base.errors import OptionError
 from qa.base.files import check_new_file, write_whole
 
 STAGE = "student"
 TERMS = {"hard": "loss on the gold answers, nats", "soft": "divergence from the teacher x T², nats"}
-PARTS = 100  # of a run; a point of a curve is the mean over one
+N_POINTS = 100  # of a curve; each is the mean over an equal part of the run
 
 Curve = list[tuple[float, float]]
 
@@ -42,11 +39,12 @@ class CurvesConfig:
 
 
 def curves(run: Path) -> dict[str, Curve]:
-    """(steps done, mean loss) of every term, over PARTS equal parts of the run; OptionError where there are
-    none.
+    """Return (steps done, mean loss) of every term; OptionError for a folder without them.
 
-    What a resumed run did again counts once: it tells TensorBoard from which step on.
+    A step that a resumed run repeated counts once: the run tells TensorBoard from which step on.
     """
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
     folder = run / "training" / STAGE
     events = EventAccumulator(str(folder), size_guidance={"scalars": 0})  # 0: all
     if folder.is_dir():
@@ -54,40 +52,28 @@ def curves(run: Path) -> dict[str, Curve]:
     tags = {term: f"{STAGE}/{term}" for term in TERMS}
     if not set(tags.values()) <= set(events.Tags()["scalars"]):
         raise OptionError(
-            f"{run}: holds no curves of distillation in training/{STAGE}; give a folder of python -m "
-            "distill.run"
+            f"{run}: has no curves of distillation in training/{STAGE}; give a folder of distill.run"
         )
-    return {
-        term: averaged([(one.step, one.value) for one in events.Scalars(tag)]) for term, tag in tags.items()
-    }
+    return {term: averaged([(e.step, e.value) for e in events.Scalars(tag)]) for term, tag in tags.items()}
 
 
 def averaged(points: Sequence[tuple[int, float]]) -> Curve:
-    """(steps done, mean value) of at most PARTS parts with equally many points, in the order of their
-    steps.
-    """
+    """Return (steps done, mean value) of at most N_POINTS parts with equally many steps, in order."""
     steps, values = np.array(sorted(dict(points).items())).T
-    parts = np.array_split(np.arange(len(steps)), min(PARTS, len(steps)))
+    parts = np.array_split(np.arange(len(steps)), min(N_POINTS, len(steps)))
     return [(float(steps[part[-1]]) + 1, float(values[part].mean())) for part in parts]
 
 
-def panels(found: Mapping[str, Mapping[str, Curve]]) -> list[Panel]:
-    """One for each term, with a curve for each run by its name."""
-    x = linear_axis(0, max(step for terms in found.values() for curve in terms.values() for step, _ in curve))
-    made = []
-    for term, title in TERMS.items():
-        series = {name: terms[term] for name, terms in found.items()}
-        highest = max(value for curve in series.values() for _, value in curve)
-        made.append(Panel(title, "steps", x, linear_axis(0, 1.05 * highest), series, joined=True))
-    return made
-
-
 def main(config: CurvesConfig) -> None:
-    """Draw, and print where every run began and ended."""
-    found = {run.resolve().name: curves(run) for run in config.runs}
+    """Draw the curves, and print the first and last value of each."""
+    losses = {run.resolve().name: curves(run) for run in config.runs}
+    panels = [
+        Panel(title, "steps", {name: terms[term] for name, terms in losses.items()}, joined=True)
+        for term, title in TERMS.items()
+    ]
     config.plot.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(config.plot, panels_svg(panels(found)))
-    for name, terms in found.items():
+    write_whole(config.plot, panels_svg(panels))
+    for name, terms in losses.items():
         ends = ", ".join(f"{term} {curve[0][1]:.2f} to {curve[-1][1]:.2f}" for term, curve in terms.items())
         print(f"{name}: {terms['hard'][-1][0]:,.0f} steps; {ends} (means over the first and last hundredth)")
     print(f"plot: {config.plot}")

@@ -76,7 +76,7 @@ def main(config: TableConfig) -> str:
         hint = HINTS.get(config.view, "; use --view latency for results of a phone" if on_phone else "")
         raise OptionError(f"{config.rows}: has no results for the view {view}{hint}")
     if config.plot is not None:
-        from benchmarks.show.plots import write_latency_plot
+        from benchmarks.show.model_plots import write_latency_plot
 
         write_latency_plot(groups[0], config.plot)
     if config.markdown and config.write is None:

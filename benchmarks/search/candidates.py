@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from benchmarks.show.plots import Plot, Point
+from benchmarks.show.plots import Point, Scatter
 from distill.prune_plan.allocation import PruningPlan, Target, best_within, between_layers
 from distill.prune_plan.costs import UnitCosts, file_costs
 from distill.prune_plan.importance import Importance
@@ -127,13 +127,13 @@ def table(candidates: Sequence[Candidate], front: Sequence[Candidate], best: Can
     return "\n".join(lines)
 
 
-def plot(candidates: Sequence[Candidate], whole_f1: float) -> Plot:
+def plot(candidates: Sequence[Candidate], whole_f1: float) -> Scatter:
     """F1 against bytes; a colour for each form of the word table."""
 
     def point(c: Candidate) -> Point:
         heads, neurons = c.trial.counts
         name = f"{heads} heads, {neurons} neurons, {c.form.quantize}, {c.form.embeddings} words"
-        return Point(name, c.mb, f"{c.mb:.1f} MB", c.f1, None, f"{c.form.embeddings} words", c.form.quantize)
+        return Point(name, c.mb, c.f1, None, f"{c.form.embeddings} words", c.form.quantize)
 
     title = f"F1 against size; the whole model in fp32 has {whole_f1:.1f}"
-    return Plot(title, "size of the TFLite file, MB", [point(c) for c in candidates])
+    return Scatter(title, "size of the TFLite file, MB", [point(c) for c in candidates])

@@ -15,7 +15,7 @@ from tqdm import tqdm
 
 from benchmarks.search.candidates import Candidate, Form, plot, table, trials
 from benchmarks.search.simulate import as_trained, f1_scores, known_forms, simulated, word_forms
-from benchmarks.show.plots import as_svg
+from benchmarks.show.plots import scatter_svg
 from compress.product_quantization import token_counts
 from distill.prune_plan.importance import Importance, equal_importance, measure_importance, sample_windows
 from distill.prune_plan.plan import plan_facts, prune_to
@@ -183,7 +183,7 @@ def main(config: SearchConfig) -> Bundle:
     drawn = plot(candidates, float(whole.mean()))
     front = [candidates[drawn.points.index(point)] for point in drawn.front]
     write_whole(folder / "search.json", json.dumps([c.row() for c in candidates], indent=1) + "\n")
-    write_whole(folder / "search.svg", as_svg(drawn))
+    write_whole(folder / "search.svg", scatter_svg(drawn))
     # Last, since what is there says that the search is over.
     bundle = save(
         config, out, parent, models[tried.index(best.trial)], words[best.form.embeddings], best, importance

@@ -1,29 +1,30 @@
-"""Scatter plots of F1 against something of which less is better: where points, axes and front stand, and the
-plot as SVG.
+"""Plots as SVG: F1 against a cost (scatter), and panels of points or curves.
 
-The page places the same points as HTML, so that marks and words have one size on a phone and on a wide
-screen.
+The drawings read on light and dark pages, and are the same byte for byte whenever they are drawn again.
 """
 
+import html
+import io
 import itertools
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
-from pathlib import Path
+import re
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Literal
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-from benchmarks.results.rows import UNPADDED, Latency, TargetAccuracy
-from benchmarks.show.columns import RUNTIME_NAMES, package_of, tool_of, words_of
-from benchmarks.show.groups import Entry, Group, Setting
-from benchmarks.show.tables import plural, span
-from qa.base.errors import OptionError
-from qa.base.files import write_whole
+from benchmarks.show.columns import RUNTIME_NAMES
 from qa.evaluation.bootstrap import Interval
 from qa.formats.precision import PRECISIONS
 
-OTHER_SHAPE = "M1 3 3 1l3 3 3-3 2 2-3 3 3 3-2 2-3-3-3 3-2-2 3-3z"
+if TYPE_CHECKING:  # a table without a plot loads no matplotlib
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+
+OTHER_MARKER = "X"
+GREY = "#7a828e"  # text and axes
 COLOURS = (
     "#d2591f",
     "#2f6fdb",
@@ -36,288 +37,285 @@ COLOURS = (
     "#a05a2c",
     "#6b7280",
 )
-MARK_PX = 13  # of a mark that is alone at its place
-STEP_PX = 9  # how much larger a mark is than the one drawn over it
-NEAR = 0.8  # percent of the plot within which marks lie over one another
-LOG_FROM = 3.0  # an axis whose values differ by more is logarithmic
-DECADES_FROM = 300  # and from here on has room for powers of ten only
-
-TEMPLATES = Environment(
-    loader=FileSystemLoader(Path(__file__).parent),
-    autoescape=True,
-    undefined=StrictUndefined,
-    trim_blocks=True,
-    lstrip_blocks=True,
-)
-TEMPLATES.globals |= {"plural": plural, "span": span}
-
-
-@dataclass(frozen=True)
-class Axis:
-    """Values on a scale from 0 to 100 percent of the plot, with the values that are written beside it."""
-
-    low: float
-    high: float
-    ticks: tuple[float, ...]
-    log: bool = False
-
-    def place(self, value: float) -> float:
-        """Percent from the low end."""
-        low, high, at = (math.log(v) if self.log else v for v in (self.low, self.high, value))
-        return round(100 * (at - low) / (high - low), 2)
-
-
-def log_or_zero_axis(values: Sequence[float]) -> Axis:
-    """Logarithmic where values are far apart, else from zero."""
-    low = min(values)
-    high = max(values)
-    if low > 0 and high > LOG_FROM * low:
-        room = (high / low) ** 0.07
-        low = low / room
-        high = high * room
-        steps = (1, 2, 5) if high < DECADES_FROM * low else (1,)
-        ticks = [m * 10.0**e for e in range(-4, 16) for m in steps]
-        return Axis(low, high, tuple(t for t in ticks if low <= t <= high), log=True)
-    return linear_axis(0, high * 1.1 or 1)
-
-
-def linear_axis(low: float, high: float) -> Axis:
-    """Three to six round values."""
-    rough = (high - low) / 5
-    power = 10.0 ** math.floor(math.log10(rough))
-    step = next(m * power for m in (1, 2, 5, 10) if m * power >= rough)
-    first = math.ceil(low / step - 1e-9)
-    return Axis(low, high, tuple(step * k for k in range(first, math.floor(high / step + 1e-9) + 1)))
-
-
-def short(value: float) -> str:
-    """5, 0.2, 20k, 2M, 3G."""
-    unit, letter = next(((u, c) for u, c in ((1e9, "G"), (1e6, "M"), (1e3, "k")) if value >= u), (1, ""))
-    return f"{value / unit:.10g}{letter}"
+DASHED = (0, (5, 3))
+DPI = 72  # a point of matplotlib is a unit of the SVG
+MARK = 9  # size of a mark
+STEP = 7  # growth of a mark for each mark drawn over it
+NUMBER = 11  # size of the box that a number needs
+LOG_FROM = 3.0  # ratio of the largest to the smallest value, from which an axis is logarithmic
+DECADES_FROM = 300  # the same, from which only powers of ten are labelled
+STYLE = {
+    "axes.edgecolor": GREY,
+    "axes.facecolor": "none",
+    "axes.grid": True,
+    "axes.labelcolor": GREY,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "figure.facecolor": "none",
+    "font.sans-serif": "DejaVu Sans",
+    "grid.alpha": 0.2,
+    "grid.color": GREY,
+    "legend.borderaxespad": 0,
+    "legend.borderpad": 0,
+    "legend.columnspacing": 1.2,
+    "legend.frameon": False,
+    "legend.handletextpad": 0.4,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "pocketqa",
+    "text.color": GREY,
+    "text.parse_math": False,  # a name may hold dollar signs
+    "xtick.color": GREY,
+    "ytick.color": GREY,
+}
+SCATTER_WIDTH = 780
+SCATTER_HEIGHT = 420
+PANEL_WIDTH = 390
+PANEL_HEIGHT = 330
 
 
 @dataclass(frozen=True)
 class Point:
-    """One model: its place, how it is drawn, and all that says what it is."""
+    """One model of a scatter plot."""
 
     name: str
     x: float
-    x_text: str
     f1: float
     interval: Interval | None
     runtime: str
     precision: str
     hollow: bool = False
-    """Made by another tool."""
-    details: tuple[tuple[str, str], ...] = ()
+    """Drawn hollow: made by another toolchain."""
+    details: str = ""
+    """Description shown by a browser at the mark."""
 
     @property
-    def shape(self) -> str:
-        """Path in a box of 12 by 12."""
-        return PRECISIONS[self.precision].mark if self.precision in PRECISIONS else OTHER_SHAPE
-
-
-def colours_of(runtimes: Sequence[str]) -> dict[str, int]:
-    """Number of each runtime's colour; what has none of its own takes in turn those that no other has
-    here.
-    """
-    own = {name: number for number, name in enumerate(RUNTIME_NAMES) if name in runtimes}
-    free = itertools.cycle(sorted(set(range(len(COLOURS))) - set(own.values())))
-    return {name: own[name] if name in own else next(free) for name in runtimes}
-
-
-def pareto_front(points: Sequence[Point]) -> list[Point]:
-    """The points that no other beats in both, smallest x first."""
-    front: list[Point] = []
-    for point in sorted(points, key=lambda p: (p.x, -p.f1)):
-        if not front or point.f1 > front[-1].f1:
-            front.append(point)
-    return front
+    def marker(self) -> str:
+        """The shape of the mark."""
+        return PRECISIONS[self.precision].mark if self.precision in PRECISIONS else OTHER_MARKER
 
 
 @dataclass(frozen=True)
-class Plot:
-    """A scatter plot, everything in percent of its area."""
+class Scatter:
+    """F1 in percent against a cost, of which less is better."""
 
     title: str
-    axis_title: str
+    x_title: str
     points: Sequence[Point]
-    runtimes: dict[str, tuple[int, str]] = field(init=False)
-    """Colour and name of each runtime that is shown."""
 
-    def __post_init__(self) -> None:
-        colours = colours_of(list(dict.fromkeys(p.runtime for p in self.points)))
-        object.__setattr__(
-            self, "runtimes", {name: (n, RUNTIME_NAMES.get(name, name)) for name, n in colours.items()}
-        )
-
-    @cached_property
-    def x(self) -> Axis:
-        """Of what less is better."""
-        return log_or_zero_axis([p.x for p in self.points])
-
-    @cached_property
-    def y(self) -> Axis:
-        """Of F1 in percent."""
-        ends = [
-            v for p in self.points for v in (p.f1, *((p.interval.low, p.interval.high) if p.interval else ()))
-        ]
-        room = max(0.09 * (max(ends) - min(ends)), 0.3)
-        return linear_axis(min(ends) - room, max(ends) + room)
-
-    @cached_property
-    def spots(self) -> list[tuple[float, float]]:
-        """Of every point, from the left and from below."""
-        return [(self.x.place(p.x), self.y.place(p.f1)) for p in self.points]
-
-    @cached_property
-    def sizes(self) -> list[int]:
-        """Pixels of every mark; of marks at one spot the earlier are larger, so that all are seen."""
-        above = [
-            sum(math.dist(spot, other) < NEAR for other in self.spots[n + 1 :])
-            for n, spot in enumerate(self.spots)
-        ]
-        return [MARK_PX + STEP_PX * n for n in above]
-
-    @cached_property
+    @property
     def front(self) -> list[Point]:
-        """What nothing beats in both."""
-        return pareto_front(self.points)
-
-    @property
-    def stairs(self) -> str:
-        """The border of what is beaten, as a path: along each point's F1 to the x of the next, then up."""
-        (left, top), *others = ((self.x.place(p.x), round(100 - self.y.place(p.f1), 2)) for p in self.front)
-        return f"M{left:g} 100V{top:g}{''.join(f'H{x:g}V{y:g}' for x, y in others)}H100"
-
-    @property
-    def x_ticks(self) -> list[tuple[float, str]]:
-        """Places and texts."""
-        return [(self.x.place(t), short(t)) for t in self.x.ticks]
-
-    @property
-    def y_ticks(self) -> list[tuple[float, str]]:
-        """Places and texts."""
-        return [(self.y.place(t), f"{t:.10g}") for t in self.y.ticks]
-
-    @property
-    def precisions(self) -> dict[str, str]:
-        """Shape of each precision that is shown."""
-        return {p.precision: p.shape for p in self.points}
+        """The points that no other beats in both cost and F1, smallest cost first."""
+        front: list[Point] = []
+        for point in sorted(self.points, key=lambda p: (p.x, -p.f1)):
+            if not front or point.f1 > front[-1].f1:
+                front.append(point)
+        return front
 
 
-def as_svg(plot: Plot) -> str:
-    """The plot as a file of its own, points numbered and named beside it, in a grey that reads on light and
-    dark pages."""
-    return TEMPLATES.get_template("plot.svg.j2").render(plot=plot, numbers=_numbers(plot), colours=COLOURS)
+@dataclass(frozen=True)
+class Panel:
+    """One of several plots side by side: (x, y) of each series by its name."""
+
+    title: str
+    x_title: str
+    series: Mapping[str, Sequence[tuple[float, float]]]
+    joined: bool = False
+    """Draw a curve through the points instead of the points."""
+    log_x: bool = False
+    """Logarithmic where values differ by more than LOG_FROM; otherwise from zero, as log_y."""
+    log_y: bool = False
 
 
-def _numbers(plot: Plot) -> list[tuple[float, float]]:
-    """Where each point's number stands, in pixels of the template's plot: the first free spot around its
-    mark."""
-    width = 440.0
-    height = 330.0
-    half = 5.5
-    marks = [(4.4 * left, height - 3.3 * bottom) for left, bottom in plot.spots]
+def short(value: float, _: object = None) -> str:
+    """Return a figure for an axis: 5, 0.2, 20k, 2M, 3G."""
+    units = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1, ""))
+    unit, letter = next((u for u in units if value >= u[0]), (1, ""))
+    return f"{value / unit:.10g}{letter}"
+
+
+def colours_of(runtimes: Sequence[str]) -> dict[str, str]:
+    """Return a colour for each runtime; unknown ones take in turn those that no other has here."""
+    colours = {name: c for name, c in zip(RUNTIME_NAMES, COLOURS, strict=False) if name in runtimes}
+    free = itertools.cycle([c for c in COLOURS if c not in colours.values()])
+    return {name: colours[name] if name in colours else next(free) for name in runtimes}
+
+
+def _styled(draw: Callable[[Any], str]) -> Callable[[Any], str]:
+    """Draw in STYLE, whatever style the user has set."""
+
+    @wraps(draw)
+    def styled(content: Any) -> str:
+        import matplotlib.style
+
+        with matplotlib.style.context(STYLE, after_reset=True), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # matplotlib's font lacks characters that a browser's has
+            return draw(content)
+
+    return styled
+
+
+@_styled
+def scatter_svg(scatter: Scatter) -> str:
+    """Draw a scatter plot whose points are numbered, and named beside it."""
+    points = scatter.points
+    colours = colours_of(list(dict.fromkeys(p.runtime for p in points)))
+    height = max(SCATTER_HEIGHT, 60 + 16 * len(points))
+    figure = _figure(SCATTER_WIDTH, height)
+    axes = _axes(figure, (52, height - 374, 440, 330), scatter.x_title, "F1, %")
+    _scale(axes, "x", [p.x for p in points], log=True)
+    ends = [v for p in points for v in ((p.interval.low, p.interval.high) if p.interval else (p.f1,))]
+    room = max(0.09 * (max(ends) - min(ends)), 0.3)
+    axes.set_ylim(min(ends) - room, max(ends) + room)
+    left = axes.get_xlim()[1]
+    corners = [(p.x, p.f1) for p in scatter.front]
+    axes.step(
+        [corners[0][0], *(x for x, _ in corners), left],
+        [axes.get_ylim()[0], *(f1 for _, f1 in corners), corners[-1][1]],
+        where="post",
+        color=GREY,
+        linewidth=1,
+        linestyle=DASHED,
+    )
+    places = [(float(x), float(y)) for x, y in axes.transData.transform([(p.x, p.f1) for p in points])]
+    sizes = [MARK + STEP * _n_over(places, number) for number in range(len(points))]
+    for number, (point, size) in enumerate(zip(points, sizes, strict=True)):
+        colour = colours[point.runtime]
+        if point.interval:
+            axes.plot([point.x] * 2, [point.interval.low, point.interval.high], color=colour, alpha=0.5)
+        (mark,) = axes.plot(point.x, point.f1, point.marker, color=colour, markersize=size, alpha=0.85)
+        mark.set_gid(f"point-{number}")
+        if point.hollow:
+            mark.set_markerfacecolor("none")
+        bold = "bold" if point in scatter.front else "normal"
+        name = f"{number + 1}  {point.name}"
+        figure.text(510, height - 56 - 16 * number, name, weight=bold, transform=None)
+    for number, place in enumerate(_numbers(places, sizes, axes.bbox.extents), 1):
+        figure.text(*place, str(number), ha="center", va="center_baseline", transform=None)
+    shapes = {p.precision: p.marker for p in points}
+    handles = [_handle(shape, GREY, precision) for precision, shape in shapes.items()]
+    if any(point.hollow for point in points):
+        handles.append(_handle("o", GREY, "hollow: made by another toolchain", markerfacecolor="none"))
+    handles.append(_handle("", GREY, "front: no model is better in both", linestyle=DASHED, linewidth=1))
+    runtimes = [_handle("o", colour, RUNTIME_NAMES.get(name, name)) for name, colour in colours.items()]
+    _legend(figure, 2, runtimes)
+    _legend(figure, 20, handles)
+    return _svg(figure, [point.details for point in points])
+
+
+def _n_over(places: Sequence[tuple[float, float]], number: int) -> int:
+    """Count the marks drawn over this one at the same place."""
+    return sum(math.dist(places[number], other) < MARK / 3 for other in places[number + 1 :])
+
+
+def _numbers(
+    places: Sequence[tuple[float, float]], sizes: Sequence[float], extents: Sequence[float]
+) -> list[tuple[float, float]]:
+    """Return where each point's number stands: the nearest spot free of marks and other numbers."""
+    left, bottom, right, top = extents
     taken: list[tuple[float, float]] = []
-    for number, (x, y) in enumerate(marks):
-        radius = plot.sizes[number] / 2 + 6
-        angles = [math.radians(a) for a in (315, 225, 45, 135, 0, 180, 270, 90)]
-        spots = [
-            (x + (radius + far) * math.cos(a), y + (radius + far) * math.sin(a))
-            for far in range(0, 60, 6)
-            for a in angles
-        ]
-        free = [
-            (left, top)
-            for left, top in spots
-            if 0 < left < width
-            and 0 < top < height
-            and all(abs(left - a) > 2 * half or abs(top - b) > 2 * half for a, b in taken)
-            and all(math.dist((left, top), mark) > half + MARK_PX / 2 for mark in marks)
-        ]
-        taken.append((free or spots)[0])
-    return [(round(x, 1), round(y, 1)) for x, y in taken]
 
-
-def write_latency_plot(group: Group, path: Path) -> None:
-    """Draw F1 against latency. OptionError when that was not measured."""
-    found = [plot for key, plot in group_plots(group) if key == "latency"]
-    if not found:
-        raise OptionError(
-            f"--plot {path}: the rows hold no latency; run benchmarks/compare.py without --skip-latency"
+    def is_free(spot: tuple[float, float]) -> bool:
+        inside = left < spot[0] - NUMBER / 2 and spot[0] + NUMBER / 2 < right and bottom < spot[1] < top
+        near = any(abs(spot[0] - x) < 1.3 * NUMBER and abs(spot[1] - y) < NUMBER for x, y in taken)
+        covered = any(
+            math.dist(spot, place) < (1.5 * NUMBER + size) / 2
+            for place, size in zip(places, sizes, strict=True)
         )
-    write_whole(path, as_svg(found[0]))
+        return inside and not near and not covered
+
+    for (x, y), size in zip(places, sizes, strict=True):
+        radii = [size / 2 + 7 + far for far in range(0, 60, 4)]
+        angles = [math.radians(angle) for angle in (45, 135, 315, 225, 0, 180, 90, 270)]
+        spots = [(x + r * math.cos(a), y + r * math.sin(a)) for r in radii for a in angles]
+        taken.append(next(filter(is_free, spots), spots[0]))
+    return taken
 
 
-def group_plots(group: Group) -> list[tuple[str, Plot]]:
-    """F1 against bytes, latency and instructions, as far as this group knows them."""
-    found = []
-    timed = _shown_setting(group)
+@_styled
+def panels_svg(panels: Sequence[Panel]) -> str:
+    """Draw plots in a row under one legend; a series has one colour in all of them."""
+    names = dict.fromkeys(name for panel in panels for name in panel.series)
+    colours = dict(zip(names, itertools.cycle(COLOURS), strict=False))
+    figure = _figure(PANEL_WIDTH * len(panels), PANEL_HEIGHT)
+    for number, panel in enumerate(panels):
+        values = [point for points in panel.series.values() for point in points]
+        axes = _axes(figure, (52 + PANEL_WIDTH * number, 56, 320, 230), panel.x_title)
+        axes.set_title(panel.title, loc="left", fontsize="medium")
+        _scale(axes, "x", [x for x, _ in values], log=panel.log_x)
+        _scale(axes, "y", [y for _, y in values], log=panel.log_y)
+        style = {"linestyle": "-"} if panel.joined else {"linestyle": "", "marker": "o", "alpha": 0.85}
+        for name, points in panel.series.items():
+            axes.plot(*zip(*points, strict=True), color=colours[name], **style)
+    _legend(figure, 4, [_handle("o", colour, name) for name, colour in colours.items()])
+    return _svg(figure)
 
-    def add(
-        key: str, title: str, axis: str, values: Callable[[Entry], tuple[float, str, Latency | None] | None]
-    ) -> None:
-        points = [point for e in group.entries if (point := _point(e, key, values(e)))]
-        if points:
-            found.append((key, Plot(title, axis, points)))
 
-    def size(entry: Entry) -> tuple[float, str, None] | None:
-        n = entry.newest.size_bytes
-        return (n / 1e6, f"{n / 1e6:.1f} MB", None) if n else None
+def _figure(width: float, height: float) -> "Figure":
+    """Return a transparent figure, in which a pixel is a unit of the SVG."""
+    from matplotlib.figure import Figure
 
-    def latency(entry: Entry) -> tuple[float, str, Latency | None] | None:
-        row = entry.latency.get(timed) if timed else None
-        return (
-            (row.latency_ms_mean, f"{row.latency_ms_mean:.1f} ms", row)
-            if row and row.latency_ms_mean
-            else None
+    return Figure(figsize=(width / DPI, height / DPI), dpi=DPI)
+
+
+def _axes(
+    figure: "Figure", box: tuple[float, float, float, float], x_title: str, y_title: str = ""
+) -> "Axes":
+    """Add axes at left, bottom, width and height in pixels."""
+    width, height = figure.get_size_inches() * DPI
+    axes = figure.add_axes((box[0] / width, box[1] / height, box[2] / width, box[3] / height))
+    axes.set(xlabel=x_title, ylabel=y_title)
+    axes.xaxis.set_major_formatter(short)
+    axes.yaxis.set_major_formatter(short)
+    return axes
+
+
+def _scale(axes: "Axes", name: Literal["x", "y"], values: Sequence[float], *, log: bool) -> None:
+    """Scale an axis from zero, or logarithmically where values are far apart."""
+    from matplotlib.ticker import LogLocator, NullLocator
+
+    low = min(values)
+    high = max(values)
+    if not (log and low > 0 and high > LOG_FROM * low):
+        axes.set(**{f"{name}lim": (0, 1.1 * high or 1)})
+        return
+    room = (high / low) ** 0.07
+    axis = axes.xaxis if name == "x" else axes.yaxis
+    axes.set(**{f"{name}scale": "log", f"{name}lim": (low / room, high * room)})
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < DECADES_FROM * low else (1,), numticks=20))
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter(short)
+    axis.set_label_text(f"{axis.get_label_text()}, log scale")
+
+
+def _handle(marker: str, colour: str, label: str, **style: Any) -> "Line2D":
+    """Return an entry of a legend."""
+    from matplotlib.lines import Line2D
+
+    return Line2D([], [], marker=marker, color=colour, label=label, **({"linestyle": ""} | style))
+
+
+def _legend(figure: "Figure", top: float, handles: Sequence["Line2D"]) -> None:
+    """Add a row of entries, `top` pixels below the upper edge."""
+    width, height = figure.get_size_inches() * DPI
+    figure.legend(
+        handles=handles,
+        ncols=len(handles),
+        loc="upper left",
+        bbox_to_anchor=(46 / width, 1 - top / height),
+    )
+
+
+def _svg(figure: "Figure", details: Sequence[str] = ()) -> str:
+    """Return the drawing, with `details` as the accessible text of its points."""
+    file = io.StringIO()
+    figure.savefig(file, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
+    svg = file.getvalue()
+    svg = re.sub(r'(<svg .*?) width="[^"]*"(.*?) height="[^"]*"', r"\1\2", svg[svg.index("<svg") :], count=1)
+    for number, text in enumerate(details):
+        label = html.escape(text)
+        svg = svg.replace(
+            f'<g id="point-{number}">',
+            f'<g class="mark" tabindex="0" role="img" aria-label="{label}"><title>{label}</title>',
         )
-
-    def instructions(entry: Entry) -> tuple[float, str, None] | None:
-        n = entry.accuracy.instructions_per_window if isinstance(entry.accuracy, TargetAccuracy) else None
-        return (n / 1e6, f"{n / 1e6:,.1f} M instructions", None) if n else None
-
-    add("size", "F1 against size", "size of the weights file, MB", size)
-    where = f"{words_of(timed[0])}, {plural(timed[1], 'thread')}" if timed else ""
-    add("latency", "F1 against latency", f"mean ms for one window, {where}", latency)
-    add(
-        "instructions",
-        "F1 against instructions",
-        "million instructions for one window, unpadded, 1 thread",
-        instructions,
-    )
-    return found
-
-
-def _shown_setting(group: Group) -> Setting | None:
-    """Single windows, unpadded, on as few threads as there are."""
-    found = {key for e in group.entries for key in e.latency if key[2] == 1}
-    return min(found, key=lambda key: (key[0] != UNPADDED, key[1], str(key[0])), default=None)
-
-
-def _point(entry: Entry, what: str, value: tuple[float, str, Latency | None] | None) -> Point | None:
-    accuracy = entry.accuracy
-    newest = entry.newest
-    if value is None or accuracy is None:
-        return None
-    x, text, row = value
-    interval = accuracy.f1_interval
-    ends = f" (95 %: {span(interval)})" if interval else ""
-    setting = f"{plural(row.threads, 'thread')}, {words_of(row.lengths)}, batch {row.batch}" if row else ""
-    details = [
-        ("model", newest.model),
-        ("peer", tool_of(entry) if entry.is_peer else ""),
-        (what, text),
-        ("F1", f"{accuracy.f1:.2f}{ends}, {plural(accuracy.n, 'question')}"),
-        ("precision", newest.precision),
-        ("embeddings", newest.embeddings or ""),
-        ("runtime", str(newest.runtime or "")),
-        ("target", f"{newest.target}: {newest.machine}"),
-        ("setting", setting),
-        ("bundle", newest.bundle_sha256[:16]),
-    ]
-    told = tuple((name, value) for name, value in details if value)
-    return Point(
-        newest.model, x, text, accuracy.f1, interval, package_of(entry), newest.precision, entry.is_peer, told
-    )
+    # Nothing is drawn outside its axes, and a page needs neither references nor styles that hold everywhere.
+    return re.sub(r' clip-path="[^"]*"| *<defs>\s*<(style|clipPath).*?</defs>\n', "", svg, flags=re.DOTALL)

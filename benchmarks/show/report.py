@@ -1,11 +1,14 @@
 """The report of a comparison: one HTML page that needs nothing beside it, no network and, but for sorting, no
 script."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from benchmarks.results.rows import UNPADDED, Failure, Latency
 from benchmarks.results.stats import mean_of
@@ -25,8 +28,9 @@ from benchmarks.show.columns import (
 )
 from benchmarks.show.footnotes import all_times, busy_cores, process_conditions
 from benchmarks.show.groups import Entry, Group
+from benchmarks.show.model_plots import group_plots
 from benchmarks.show.phone_views import newest_on_phone
-from benchmarks.show.plots import TEMPLATES, group_plots
+from benchmarks.show.plots import GREY, scatter_svg
 from benchmarks.show.questions import (
     LENGTHS,
     TYPES,
@@ -44,6 +48,14 @@ from benchmarks.show.views import view_tables
 from qa.base.files import write_whole
 from qa.evaluation.bootstrap import Interval
 
+TEMPLATES = Environment(
+    loader=FileSystemLoader(Path(__file__).parent),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+TEMPLATES.globals |= {"plural": plural, "span": span}
 KEEPS_ENOUGH = 0.97  # F1 retained from which on only speed counts
 NEAR_THE_MOST = (
     0.02  # where no model keeps that much, speed counts among those this near to the one that keeps most
@@ -154,6 +166,11 @@ def in_percent(ratio: Interval | float | None) -> Interval | None:
     )
 
 
+def embedded(svg: str) -> str:
+    """Return a drawing as part of an HTML page: without namespaces, and text in the page's colour."""
+    return re.sub(r' xmlns(:\w+)?="[^"]*"', "", svg).replace(GREY, "currentColor")
+
+
 @dataclass(frozen=True)
 class Bar:
     """A bar from 0 to `percent`, with its interval as a line where it is known."""
@@ -205,11 +222,11 @@ class Page:
         return [*self.notices, *filter(None, map(other_baselines, self.groups))]
 
     @cached_property
-    def plots(self) -> list[tuple[Group, list[Any]]]:
-        """The scatter plots of each group that has any."""
+    def plots(self) -> list[tuple[Group, list[tuple[str, str]]]]:
+        """For each group with plots: their titles and drawings, with text in the page's colour."""
         found = []
         for group in self.groups:
-            plots = [plot for _, plot in group_plots(group)]
+            plots = [(plot.title, embedded(scatter_svg(plot))) for plot in group_plots(group).values()]
             found += [(group, plots)] if plots else []
         return found
 

@@ -33,7 +33,7 @@ class Precision:
     equal_spans: float
     """Share of real windows whose best span must stay the same."""
     mark: str
-    """How plots draw it: a path in a box of 12 by 12."""
+    """Marker in plots, in matplotlib's notation."""
 
 
 # Tolerances: measured on a trained model were fp32 2e-6, fp16 5e-4 (LiteRT) and 1.5e-3 (ONNX Runtime),
@@ -52,7 +52,7 @@ ENTRIES = (
         largest_share={"onnx": 1.0, "tflite": 1.0},
         probe_tolerance=1e-4,
         equal_spans=0.999,
-        mark="M1 6a5 5 0 1 0 10 0a5 5 0 1 0-10 0z",
+        mark="o",
     ),
     Precision(
         name="fp16",
@@ -67,7 +67,7 @@ ENTRIES = (
         largest_share={"onnx": 0.55, "tflite": 0.55},
         probe_tolerance=1e-2,
         equal_spans=0.95,
-        mark="M1.5 1.5h9v9h-9z",
+        mark="s",
     ),
     Precision(
         name="int8",
@@ -87,7 +87,7 @@ ENTRIES = (
         largest_share={"onnx": 0.30, "tflite": 0.35},
         probe_tolerance=0.25,
         equal_spans=0.70,
-        mark="M6 .8 11.5 10.8H.5z",
+        mark="^",
     ),
     Precision(
         name="int8-weights",
@@ -106,7 +106,7 @@ ENTRIES = (
         largest_share={"onnx": 0.30, "tflite": 0.35},
         probe_tolerance=0.15,
         equal_spans=0.70,
-        mark="M6 0 12 6 6 12 0 6z",
+        mark="D",
     ),
     Precision(
         name="int4",
@@ -126,7 +126,7 @@ ENTRIES = (
         largest_share={"tflite": 0.20},
         probe_tolerance=0.8,
         equal_spans=0.30,
-        mark="M6 11.2.5 1.2h11z",
+        mark="v",
     ),
 )
 PRECISIONS = {precision.name: precision for precision in ENTRIES}

@@ -10,7 +10,6 @@ from benchmark_results import (
     NO_BASELINE,
     UNEVEN,
     Machine,
-    Runtime,
     batched,
     export,
     facts,
@@ -24,18 +23,8 @@ from places import ROOT
 
 from benchmarks.results.rows import TrainingSpeed
 from benchmarks.show.groups import collect
-from benchmarks.show.plots import (
-    COLOURS,
-    Plot,
-    Point,
-    as_svg,
-    colours_of,
-    group_plots,
-    linear_axis,
-    log_or_zero_axis,
-    pareto_front,
-    short,
-)
+from benchmarks.show.model_plots import group_plots
+from benchmarks.show.plots import COLOURS, Panel, Point, Scatter, colours_of, panels_svg, scatter_svg, short
 from benchmarks.show.report import Page, best_entry, headline, why_best, write_report
 
 KNOWN = {
@@ -82,9 +71,8 @@ def test_template_style_and_script_are_installed_with_the_package():
 def test_plots_and_tables_show_every_model_and_text_is_escaped():
     page = Page(collect(comparison())).render()
     figures = re.findall(r"<figure>.*?</figure>", page, re.DOTALL)
-    assert [len(re.findall(r'class="mark', figure)) for figure in figures] == [4, 4]
-    assert all(f"<strong>{name}</strong>" in figures[1] for name in ("rapid", "good", "teacher"))
-    assert "<strong>slow</strong>" not in figures[1]  # good is as good in less time
+    assert [figure.count('class="mark"') for figure in figures] == [4, 4]
+    assert all(re.search(rf">\d  {name}</text>", figures[1]) for name in ("slow", "rapid", "good", "teacher"))
     assert "<b>broken</b>" not in page
     assert "&lt;b&gt;broken&lt;/b&gt; failed: onnxruntime computes this model wrongly" in page
     assert "Exact lengths instead of padding" in page
@@ -185,8 +173,8 @@ def test_peers_are_neither_the_headline_nor_the_best_line_and_are_drawn_hollow(g
         (False, True),
     ]
     page = Page([group]).render()
-    assert page.count('class="whisker') == 2 * 2  # of two models in two plots
-    assert len(re.findall(r'class="mark c\d+ peer"', page)) == 2 * 2
+    assert len(re.findall(r'aria-label="[^"]*; toolchain ', page)) == 2 * 2  # two peers in two plots
+    assert page.count("hollow: made by another toolchain") == 2
     assert "(77.25–78.75)†" not in page
     assert "78.00 (77.25–78.75)" in page
 
@@ -195,7 +183,7 @@ def test_peers_are_neither_the_headline_nor_the_best_line_and_are_drawn_hollow(g
 
 
 def points(*places):
-    return [Point(str(number), x, "", f1, None, "torch", "fp32") for number, (x, f1) in enumerate(places)]
+    return [Point(str(number), x, f1, None, "torch", "fp32") for number, (x, f1) in enumerate(places)]
 
 
 @pytest.mark.parametrize(
@@ -206,19 +194,18 @@ def points(*places):
         ([(5, 50)], ["0"]),
     ],
 )
-def test_the_front_holds_what_nothing_beats_in_both(places, front):
-    assert [point.name for point in pareto_front(points(*places))] == front
+def test_the_front_holds_the_models_that_no_other_beats_in_both(places, front):
+    assert [point.name for point in Scatter("t", "ms", points(*places)).front] == front
 
 
-def test_axes_end_in_round_values_and_hold_all_points():
-    assert linear_axis(74.2, 80.9).ticks == (76.0, 78.0, 80.0)
-    assert linear_axis(0, 1).ticks == pytest.approx((0, 0.2, 0.4, 0.6, 0.8, 1))
-    near = log_or_zero_axis([10, 25])
-    far = log_or_zero_axis([4, 40])
-    assert (near.log, near.low, far.log) == (False, 0, True)
-    assert far.ticks == (5, 10, 20)
-    assert far.place(4) + far.place(40) == pytest.approx(100)  # as much room on both sides
-    assert log_or_zero_axis([1, 10_000]).ticks == (1, 10, 100, 1000, 10_000)
+def test_axes_are_logarithmic_where_values_are_far_apart_and_labels_are_short():
+    far = scatter_svg(Scatter("t", "ms", points((4, 70), (40, 80))))
+    near = scatter_svg(Scatter("t", "ms", points((10, 70), (25, 80))))
+    assert ("ms, log scale</text>" in far, "log scale" in near) == (True, False)
+    for tick in ("5", "10", "20"):
+        assert f">{tick}</text>" in far
+    wide = panels_svg([Panel("t", "windows", {"a": [(1, 1), (10_000, 2)]}, log_x=True)])
+    assert [f">{tick}</text>" in wide for tick in ("10", "1k", "10k", "2")] == [True] * 4
     assert [short(v) for v in (0.5, 20, 2e4, 5e6, 1e9)] == ["0.5", "20", "20k", "5M", "1G"]
 
 
@@ -226,41 +213,44 @@ def test_a_plot_of_latency_shows_single_unpadded_windows_on_the_fewest_threads()
     results = [scored()]
     for threads in (2, 1):
         results += [timed(ms=10.0 * threads, lengths=n, threads=threads) for n in (384, "unpadded")]
-    (_, size), (key, latency) = group_plots(collect([*results, batched()])[0])
-    assert (key, [p.x for p in latency.points], latency.axis_title) == (
-        "latency",
-        [10.0],
-        "mean ms for one window, unpadded, 1 thread",
-    )
-    assert dict(size.points[0].details)["bundle"] == "sha of teacher"[:16]
-    assert dict(latency.points[0].details)["setting"] == "1 thread, unpadded, batch 1"
+    plots = group_plots(collect([*results, batched()])[0])
+    assert list(plots) == ["size", "latency"]
+    (point,) = plots["latency"].points
+    assert (point.x, plots["latency"].x_title) == (10.0, "mean ms for one window, unpadded, 1 thread")
+    assert "latency 10.0 ms, unpadded, 1 thread; F1 80.00, 1,000 questions" in point.details
+    assert f"bundle {'sha of teacher'[:16]}" in plots["size"].points[0].details
 
 
-def test_every_point_of_a_drawing_is_numbered_and_named_and_marks_at_one_spot_are_all_seen():
-    hollow = Point("<a>", 9, "", 75, None, "x", "int3", hollow=True)
-    plot = Plot("t", "ms", [*points((4, 70), (4, 70), (40, 80), (8, 60)), hollow])
-    svg = as_svg(plot)
-    assert plot.sizes == [22, 13, 13, 13, 13]
-    numbers = re.findall(r'<text x="([\d.]+)" y="([\d.]+)" text-anchor="middle">(\d)</text>', svg)
-    assert [number for *_, number in numbers][-5:] == ["1", "2", "3", "4", "5"]
-    places = [(float(x), float(y)) for x, y, _ in numbers[-5:]]
+def numbers(svg):
+    """The places of the points' numbers, in pixels."""
+    pattern = r'<text style="[^"]*text-anchor: middle[^"]*" (?:x="([\d.]+)" y="([\d.]+)")[^>]*>(\d+)</text>'
+    return [(float(x), float(y)) for x, y, _ in re.findall(pattern, svg)]
+
+
+def test_points_are_numbered_and_named_and_their_labels_do_not_overlap():
+    hollow = Point("<a> $x$ $", 9, 75, None, "x", "int3", hollow=True, details="<b>")
+    plot = Scatter("t", "ms", [*points((4, 70), (4, 70), (40, 80), (8, 60)), hollow])
+    svg = scatter_svg(plot)
+    places = numbers(svg)[-5:]
+    assert len(places) == 5
     assert all(
         abs(a - c) > 11 or abs(b - d) > 11 for i, (a, b) in enumerate(places) for c, d in places[i + 1 :]
     )
     assert svg.count('class="mark"') == 5
-    assert "&lt;a&gt;" in svg
-    assert "log scale" in svg
-    assert "hollow: made by another tool" in svg
-    assert svg.count('fill="none" stroke=') >= 1
-    assert colours_of(["one", "torch", "another"]) == {"one": 1, "torch": 0, "another": 2}
+    assert "5  &lt;a&gt; $x$ $</text>" in svg
+    assert "<title>&lt;b&gt;</title>" in svg
+    assert "hollow: made by another toolchain" in svg
+    assert svg == scatter_svg(plot), "the same bytes each time"
+
+
+def test_runtimes_have_colours_of_their_own():
+    assert colours_of(["one", "torch", "another"]) == {
+        "torch": COLOURS[0],
+        "one": COLOURS[1],
+        "another": COLOURS[2],
+    }
     many = [str(n) for n in range(len(COLOURS))]
-    assert sorted(colours_of(many).values()) == list(range(len(COLOURS))), "none twice while there are others"
-
-
-def test_runtimes_of_results_have_their_colours():
-    group = collect([scored(), scored("s", 78.0, runtime=Runtime("ai-edge-litert", "2"))])[0]
-    ((_, plot),) = group_plots(group)
-    assert plot.runtimes == {"torch": (0, "PyTorch"), "ai-edge-litert": (2, "LiteRT")}
+    assert set(colours_of(many).values()) == set(COLOURS), "none twice while there are others"
 
 
 def test_rows_of_training_alone_make_a_page():

@@ -566,6 +566,6 @@ def test_the_command_writes_prints_draws_and_refuses(tmp_path, capsys):
     append_result(phone, on_phone())
     with pytest.raises(OptionError, match="no results for the view summary; use --view latency"):
         main(TableConfig(phone))
-    with pytest.raises(OptionError, match="the rows hold no latency"):
+    with pytest.raises(OptionError, match="the results have no latency"):
         main(TableConfig(phone, view="latency", plot=svg))
     assert DATA.name in main(TableConfig(rows, view="latency"))

@@ -1,6 +1,6 @@
 """Losses of distillation over the steps of one or several runs, from the TensorBoard curves that a run keeps.
 
-    python -m benchmarks.curves RUN RUN ... --plot losses.svg
+python -m benchmarks.curves RUN RUN ... --plot losses.svg
 """
 
 from collections.abc import Sequence

@@ -1,5 +1,7 @@
 """Steps of `python -m distill.run`."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +25,7 @@ from qa.bundles.shipped import TEACHER, shipped
 from qa.models.model import QAModel
 from qa.models.pretrained import find_encoder, load_encoder
 from qa.models.standalone import STANDALONE_MODELS
-from qa.text.features import make_windows
+from qa.text.features import Window, make_windows
 from qa.text.settings import QASettings
 from qa.text.tokenization import load_tokenizer
 
@@ -36,9 +38,10 @@ def check_plan(config: DistillConfig) -> None:
     encoder = config.teacher_config().model
     folder = find_encoder(encoder)
     teacher = QAModel(load_encoder(encoder, folder), config.teacher_head, config.activation)
-    settings = config.window_settings(QASettings())
+    parent = given_student(config)
+    settings = config.window_settings(parent.settings if parent else QASettings())
     teacher.check_windows(settings)
-    student, _ = student_for(config, teacher, folder)
+    student = QAModel.from_pretrained(parent.path) if parent else student_for(config, teacher, folder)[0]
     if config.prunes:
         check_pruning(student, settings.max_length, config, INSTEAD_OF_WIDTH)
     student.check_windows(settings)
@@ -64,9 +67,66 @@ def student_for(config: DistillConfig, teacher_model: QAModel, teacher_folder: P
     return student, folder
 
 
+def given_student(config: DistillConfig) -> Bundle | None:
+    """Return the bundle that is trained further as the student, if one is given."""
+    return open_model(config.student, kind="pytorch") if config.student else None
+
+
 def given_teacher(config: DistillConfig) -> Path | None:
     """Return the teacher of the options or the shipped one; None where a new one is fine-tuned."""
     return None if config.teacher_encoder else config.teacher or shipped(TEACHER, "--teacher")
+
+
+@dataclass(frozen=True)
+class StudentStart:
+    """A student before it is pruned and trained."""
+
+    model: QAModel
+    tokenizer: Path
+    """Folder of its tokenizer."""
+    settings: QASettings
+    """How it cuts windows."""
+    parent: Bundle | None
+    """The bundle that is trained further; None for a new student, which its teacher is the parent of."""
+    teacher_model: QAModel | None
+    """The teacher's model, where the student was made from it."""
+
+
+def student_start(config: DistillConfig, teacher: Bundle) -> StudentStart:
+    """Open the given student, or make a new one from the teacher; raise OptionError where it cannot be."""
+    parent = given_student(config)
+    if parent is not None:
+        model = QAModel.from_pretrained(parent.path)
+        settings = config.window_settings(parent.settings)
+        start = StudentStart(model, parent.path, settings, parent, None)
+    else:
+        teacher_model = QAModel.from_pretrained(teacher.path)
+        model, tokenizer = student_for(config, teacher_model, teacher.path)
+        settings = config.window_settings(teacher.settings)
+        start = StudentStart(model, tokenizer, settings, None, teacher_model)
+    model.check_windows(settings)
+    if config.prunes:
+        check_pruning(model, settings.max_length, config, INSTEAD_OF_WIDTH)
+    return start
+
+
+def prepare(config: DistillConfig, start: StudentStart, windows: Sequence[Window]) -> dict[str, Any]:
+    """Prune the student where the options say so; return what the manifest records of its making."""
+    if config.prunes:
+        assert start.teacher_model is not None
+        pruned = prune_by_importance(
+            start.model,
+            start.teacher_model,
+            sample_windows(windows, config.importance_windows, config.seed),
+            config,
+            max_length=start.settings.max_length,
+            work=work_folder(config.out / "student"),
+        )
+        return {"width": pruned}
+    if config.student_encoder is not None and config.student_encoder not in STANDALONE_MODELS:
+        sha256 = file_sha256(start.tokenizer / "model.safetensors")
+        return {"encoder": {"name": config.student_encoder, "sha256": sha256}}
+    return {}
 
 
 def run(config: DistillConfig) -> Bundle:
@@ -74,7 +134,7 @@ def run(config: DistillConfig) -> Bundle:
     out = config.out / "student"
     refuse_unless_resumed(config.out, config.resume)
     if out.exists():
-        bundle = finished(out, RunInputs.of(config, teacher=given_teacher(config)))
+        bundle = finished(out, RunInputs.of(config, teacher=given_teacher(config), student=config.student))
         print(summary(bundle))
         return bundle
     config.check_cache()
@@ -87,30 +147,12 @@ def run(config: DistillConfig) -> Bundle:
     copied = None if config.teacher_encoder or config.teacher else config.out / "teacher"
     if copied and copied.exists():
         copy_bundle(teacher.path, copied)  # another model there is said before minutes of work
-    teacher_model = QAModel.from_pretrained(teacher.path)
-    student, tokenizer = student_for(config, teacher_model, teacher.path)
-    settings = config.window_settings(teacher.settings)
-    student.check_windows(settings)
-    if config.prunes:
-        check_pruning(student, settings.max_length, config, INSTEAD_OF_WIDTH)
-    windows = make_windows(splits.train, load_tokenizer(tokenizer), settings, progress=True)
-    facts: dict[str, Any] = {}
-    if config.prunes:
-        sample = sample_windows(windows, config.importance_windows, config.seed)
-        cut = prune_by_importance(
-            student, teacher_model, sample, config, max_length=settings.max_length, work=work_folder(out)
-        )
-        facts = {"width": cut}
-    elif config.student_encoder is not None and config.student_encoder not in STANDALONE_MODELS:
-        facts = {
-            "encoder": {
-                "name": config.student_encoder,
-                "sha256": file_sha256(tokenizer / "model.safetensors"),
-            }
-        }
+    start = student_start(config, teacher)
+    windows = make_windows(splits.train, load_tokenizer(start.tokenizer), start.settings, progress=True)
+    facts = prepare(config, start, windows)
     trainer = distil(
-        student,
-        TeacherBundle(teacher, load_tokenizer(tokenizer), splits.train, teacher_model),
+        start.model,
+        TeacherBundle(teacher, load_tokenizer(start.tokenizer), splits.train, start.teacher_model),
         windows,
         splits.train_file,
         options=config.student_options(),
@@ -118,6 +160,7 @@ def run(config: DistillConfig) -> Bundle:
         cache=config.cache,
         work=work_folder(out),
         name="student",
+        depends_on={"student": start.parent.sha256} if start.parent else None,
     )
     main_process = trainer.accelerator.is_main_process
     if main_process:
@@ -127,15 +170,16 @@ def run(config: DistillConfig) -> Bundle:
     trainer.train(config.resume)
     if main_process:
         save_model(
-            student,
+            start.model,
             out,
             splits,
             stage="distill",
             config=config,
-            tokenizer=tokenizer,
-            parent=teacher,
-            settings=settings,
+            tokenizer=start.tokenizer,
+            parent=start.parent or teacher,
+            settings=start.settings,
             training_precision=trainer.options.precision,
+            **({"recovered_against": teacher.reference()} if start.parent else {}),
             **facts,
         )
         trainer.finish()

@@ -49,6 +49,9 @@ class DistillConfig(DistillationFlags, WindowFlags, PruningFlags):
     """Peak learning rate of a new teacher."""
     teacher_epochs: float = 2
     """Passes over the training data for a new teacher."""
+    student: Path | None = None
+    """Bundle or checkpoint to train further as the student, with its own head, tokenizer and windows. Without
+    it a new student is made from the teacher."""
     student_encoder: Annotated[str | None, arg(help=STUDENT_ENCODER_HELP)] = None
     student_layers: int | None = None
     """Number of the teacher's layers that the student keeps, evenly chosen and unpruned. Without it the
@@ -83,6 +86,10 @@ class DistillConfig(DistillationFlags, WindowFlags, PruningFlags):
         ):
             both = value is not None and self.names_width
             check_exclusive(both, flag, "--keep-... or --target-...")
+        if self.student is not None:
+            for name in ("student_encoder", "student_layers", "student_head"):
+                check_exclusive(getattr(self, name) is not None, "--" + name.replace("_", "-"), "--student")
+            check_exclusive(self.names_width, "--student", "--keep-... or --target-...")
         layers = self.student_layers
         check_option(layers is None or layers >= 1, "--student-layers", layers, "at least 1")
         both = self.student_encoder in STANDALONE_MODELS and self.student_head is not None
@@ -109,7 +116,7 @@ class DistillConfig(DistillationFlags, WindowFlags, PruningFlags):
     @property
     def prunes(self) -> bool:
         """True where the student is the teacher with fewer heads and neurons."""
-        return self.student_encoder is None and self.student_layers is None
+        return self.student is None and self.student_encoder is None and self.student_layers is None
 
     def student_options(self) -> TrainingOptions:
         """Return the recipe with the flags that override it."""

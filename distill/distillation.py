@@ -69,7 +69,7 @@ def student_for(config: DistillConfig, teacher_model: QAModel, teacher_folder: P
 
 def given_student(config: DistillConfig) -> Bundle | None:
     """Return the bundle that is trained further as the student, if one is given."""
-    return open_model(config.student, kind="pytorch") if config.student else None
+    return open_model(config.student, format="pytorch") if config.student else None
 
 
 def given_teacher(config: DistillConfig) -> Path | None:

@@ -1,0 +1,115 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { QuestionAnswerer } from "../../../export/web/page/answerer.mjs";
+import { Decoder, isAnswered, largest, softmaxScores } from "../../../export/web/page/decoder.mjs";
+import { chooseWindows } from "../../../export/web/page/preselection.mjs";
+import { makeWindows } from "../../../export/web/page/windows.mjs";
+import { codePointOffsets, golden, goldenPackage } from "./golden.mjs";
+
+const model = goldenPackage();
+const { contexts, thresholds, questions } = JSON.parse(golden("answers.json.gz"));
+
+/** Padded logits of a recorded window, once the window that is asked for is the recorded one. */
+function replay(windows, id) {
+  let next = 0;
+  return (signature, ids, mask, types) => {
+    const { input_ids: recorded, start_logits: start, end_logits: end } = windows[next++];
+    const padding = new Array(signature.length - recorded.length);
+    assert.deepEqual([...ids], [...recorded, ...padding.fill(0)], `${id}: tokens of window ${next}`);
+    assert.deepEqual([...mask], [...recorded.map(() => 1), ...padding.fill(0)], `${id}: mask of window ${next}`);
+    const begin = recorded.indexOf(model.tokenizer.sepId) + 1;
+    assert.equal(types.indexOf(1), begin, `${id}: context of window ${next}`);
+    const wrong = padding.fill(1000); // which must not be looked at
+    return { startLogits: new Float32Array([...start, ...wrong]), endLogits: new Float32Array([...end, ...wrong]) };
+  };
+}
+
+test("every recorded question has Python's windows, answers and decisions", async () => {
+  assert.equal(questions.length, 535);
+  for (const question of questions) {
+    const passage = contexts[question.context];
+    const offsets = codePointOffsets(passage);
+    const answerer = new QuestionAnswerer(model, replay(question.windows, question.id));
+    const answer = await answerer.ask(passage, question.question, { readAll: true });
+    const seen = answer.candidates.map((c) => [c.score, offsets[c.start], offsets[c.end]]);
+    assert.deepEqual(seen, question.candidates, question.id);
+    assert.deepEqual([answer.windows, answer.nullScore], [question.windows.length, question.null_score], question.id);
+    const answered = thresholds.map((threshold) => isAnswered(answer.candidates, answer.nullScore, threshold));
+    assert.deepEqual(answered, question.answered, question.id);
+  }
+});
+
+test("of long passages the recorded windows are read", () => {
+  const known = new Map();
+  for (const row of JSON.parse(golden("preselection.json"))) {
+    const key = row.contexts.join();
+    if (!known.has(key)) known.set(key, model.tokenizer.encode(row.contexts.map((i) => contexts[i]).join("\n")));
+    const passage = known.get(key);
+    const ids = model.tokenizer.encode(row.question).ids.slice(0, model.settings.maxQuestionLength);
+    const all = makeWindows(ids.length, passage.size, model.settings);
+    const chosen = chooseWindows(ids, passage, all);
+    assert.deepEqual([all.length, chosen.map((w) => w.firstToken)], [row.windows, row.first_tokens], row.question);
+  }
+});
+
+test("a token belongs to the window that sees it with most context, of equals to the first", () => {
+  const settings = { maxLength: 9, docStride: 3 }; // 9 - ([CLS] 1 [SEP]) - [SEP] leaves 5 tokens of the passage
+  const windows = makeWindows(1, 8, settings);
+  assert.deepEqual(
+    windows.map((w) => [w.firstToken, w.tokenCount, w.size]),
+    [
+      [0, 5, 9],
+      [3, 5, 9],
+    ],
+  );
+  const owned = windows.map((w) => Array.from({ length: w.tokenCount }, (_, k) => w.hasMaxContext(k)));
+  assert.deepEqual(owned, [
+    [true, true, true, true, false],
+    [false, true, true, true, true],
+  ]);
+});
+
+test("equal scores go to the earlier start, then to the earlier end", () => {
+  const passage = { starts: [0, 2, 4], ends: [1, 3, 5] };
+  const decoder = new Decoder(passage, { nBest: 3, maxAnswerLength: 2 });
+  const [window] = makeWindows(1, 3, { maxLength: 9, docStride: 3 });
+  const logits = new Float32Array([-1, 9, 9, 2, 2, 2, 9]);
+  decoder.add(window, logits, logits);
+  const spans = decoder.candidates().map((c) => [c.score, c.start, c.end]);
+  assert.deepEqual(spans, [
+    [4, 0, 1],
+    [4, 0, 3],
+    [4, 2, 3],
+  ]);
+  assert.equal(decoder.nullScore, -2);
+  assert.throws(() => decoder.add(window, new Float32Array(7).fill(NaN), logits), /NaN/);
+});
+
+test("the largest values come first, of equals the earlier", () => {
+  assert.deepEqual(largest([9, 1, 3, 3, 2, 3], 1, 5, 3), [1, 2, 4]);
+  assert.deepEqual(largest([1], 0, 0, 3), []);
+});
+
+test("softmax scores count no answer only with a threshold", () => {
+  const candidates = [{ score: 2 }, { score: 1 }];
+  const [first, second] = softmaxScores(candidates, 2, null);
+  assert.ok(Math.abs(first + second - 1) < 1e-12 && Math.abs(first / second - Math.E) < 1e-12);
+  const half = softmaxScores([{ score: 2 }], 5, 3);
+  assert.ok(Math.abs(half[0] - 0.5) < 1e-12);
+  assert.deepEqual(softmaxScores([], 0, null), []);
+});
+
+test("an empty passage has no answer, and progress may stop a question", async () => {
+  const logits = (signature) => ({
+    startLogits: new Float32Array(signature.length),
+    endLogits: new Float32Array(signature.length),
+  });
+  const answerer = new QuestionAnswerer(model, logits);
+  const answer = await answerer.ask("", "Who?");
+  assert.deepEqual([answer.answered, answer.candidates, answer.windows], [false, [], 1]);
+  const stop = () => {
+    throw new Error("stopped");
+  };
+  await assert.rejects(answerer.ask("A text.", "Who?", { progress: stop }), /stopped/);
+});

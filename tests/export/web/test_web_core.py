@@ -1,0 +1,104 @@
+"""The page's JavaScript core in Node: it must accept, refuse, tokenize and answer exactly as Python does."""
+
+import json
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from places import ROOT
+from web_core import SHIPPED, NodeCore, Tally, compare_questions, compare_tokens, with_settings
+
+from export.android.package import MOST_SETTINGS, read_package
+from qa.base.errors import BundleError
+from qa.bundles.bundle import open_bundle
+from qa.formats.precision import PRECISIONS
+from qa.runtime.runtimes import load_runtime
+from qa.text.answers import decode
+
+
+@pytest.fixture(scope="module")
+def shipped():
+    return open_bundle(SHIPPED)
+
+
+def test_probe_tolerances_are_the_precisions_own():
+    source = (ROOT / "export/web/page/probe.mjs").read_text(encoding="utf-8")
+    (table,) = re.findall(r"TOLERANCES = (\{.*?\});", source, re.DOTALL)
+    tolerances = json.loads(re.sub(r"([{,] *)(\w+):", r'\1"\2":', table))
+    assert tolerances == {name: precision.probe_tolerance for name, precision in PRECISIONS.items()}
+
+
+@pytest.mark.system
+def test_questions_over_made_up_logits_are_answered_as_in_python(tmp_path):
+    tally = Tally()
+    assert compare_questions(150, 3, tmp_path, tally) == []
+    assert (tally.questions, tally.preselected > 5, 20 < tally.declined < 130) == (150, True, True)
+
+
+@pytest.mark.system
+def test_texts_over_all_of_unicode_have_the_training_tokenizers_tokens():
+    tally = Tally()
+    assert compare_tokens(500, 4, tally) == []
+    assert tally.texts == 500
+
+
+@pytest.mark.system
+def test_the_comparison_can_fail(tmp_path, monkeypatch):
+    """Python decodes with another length limit than the file says."""
+
+    def decode_shorter(windows, logits, settings):
+        return decode(windows, logits, replace(settings, max_answer_length=2))
+
+    monkeypatch.setattr("web_core.decode", decode_shorter)
+    assert compare_questions(10, 3, tmp_path, Tally()) != []
+
+
+@pytest.mark.system
+def test_the_probe_runs_and_refuses_a_runtime_that_computes_wrongly(shipped):
+    runtime = load_runtime(shipped, 1)
+
+    def shifted(inputs):
+        start, end = runtime(inputs)
+        return np.roll(start, 1, 1), np.roll(end, 1, 1)
+
+    with NodeCore(shipped.weights) as core:
+        difference = core.check_probe(runtime)
+        assert 0 < difference < PRECISIONS["int8"].probe_tolerance
+        with pytest.raises(BundleError, match="wrongly"):
+            core.check_probe(shifted)
+        assert core.check_probe(runtime) == difference  # and the process goes on
+
+
+@pytest.mark.system
+def test_page_and_exporter_have_the_same_bounds(shipped, tmp_path):
+    settings = read_package(shipped.weights).info["settings"]
+    most = {name: MOST_SETTINGS[name] for name in ("n_best", "doc_stride", "max_answer_length")}
+    bounds = [*most.items(), ("max_question_length", settings["max_length"] - 5)]
+    for name, value in bounds:
+        path = with_settings(shipped.weights, tmp_path / "model.tflite", {name: value})
+        NodeCore(path).close()
+        with_settings(shipped.weights, path, {name: value + 1})
+        with pytest.raises(BundleError, match=r"max_length" if "question" in name else name):
+            NodeCore(path)
+
+
+@pytest.mark.system
+def test_what_python_refuses_the_page_refuses(shipped, tmp_path):
+    whole = shipped.weights.read_bytes()
+    size = read_package(shipped.weights).info["model"]["bytes"]
+    faults = {
+        "note": b"This is a note.\n" * 20,
+        "empty": b"",
+        "cut": whole[:-2000],
+        "bare": whole[:size],
+        "changed": whole[:200_000] + bytes([whole[200_000] ^ 0x40]) + whole[200_001:],
+    }
+    for name, content in faults.items():
+        path = tmp_path / f"{name}.tflite"
+        path.write_bytes(content)
+        with pytest.raises(BundleError):
+            read_package(path)
+        with pytest.raises(BundleError) as refusal:
+            NodeCore(path)
+        assert len(str(refusal.value).splitlines()) == 1, name

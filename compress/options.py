@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from distill.options import DistillationFlags
-from distill.training.options import TrainingOptions
 from qa.bundles.hf_import import output_beside
 
 
@@ -28,17 +27,6 @@ class RecoveryFlags(DistillationFlags):
     """Peak learning rate."""
     batch_size: int = 16
     """Windows in a step."""
-
-    def options(self) -> TrainingOptions:
-        """Return the options of the training loop."""
-        return TrainingOptions(
-            self.learning_rate,
-            self.batch_size,
-            self.epochs,
-            precision=self.precision,
-            seed=self.seed,
-            optimizer=self.optimizer,
-        )
 
     @property
     def suffix(self) -> str:

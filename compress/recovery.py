@@ -1,13 +1,19 @@
 """Steps of every stage that compresses a model and trains it against its teacher."""
 
 import os
+from functools import cached_property
+from typing import Any
 
 from compress.options import RecoveryFlags
-from distill.resume import RunInputs, finished, refuse_unless_resumed
-from distill.stage import summary
+from distill.resume import RunInputs, finished, refuse_unless_resumed, work_folder
+from distill.stage import distil, load_splits, save_model, summary
+from distill.teacher import TeacherBundle
+from distill.training.trainer import AfterStep, Trainer
 from qa.base.errors import OptionError
 from qa.bundles.bundle import Bundle
 from qa.bundles.hf_import import open_model
+from qa.models.model import QAModel
+from qa.text.features import Window, make_windows
 
 
 def finished_before(config: RecoveryFlags, stage: str) -> Bundle | None:
@@ -29,8 +35,59 @@ def finished_before(config: RecoveryFlags, stage: str) -> Bundle | None:
     return bundle
 
 
-def open_with_teacher(config: RecoveryFlags) -> tuple[Bundle, Bundle]:
-    """Open the model to compress, and the teacher that it recovers against."""
-    parent = open_model(config.model, format="pytorch")
-    teacher = open_model(config.teacher, format="pytorch") if config.teacher else parent
-    return parent, teacher
+class Recovery:
+    """A model to change and to train against its teacher."""
+
+    def __init__(self, config: RecoveryFlags) -> None:
+        self.config = config
+        self.parent = open_model(config.model, format="pytorch")
+        self.teacher = open_model(config.teacher, format="pytorch") if config.teacher else self.parent
+        self.splits = load_splits(config.data, config.eval_data, unlabelled=True)
+        self.before = QAModel.from_pretrained(self.parent.path)
+        """The parent's model, which stays the same."""
+        self.model = QAModel.from_pretrained(self.parent.path)
+        """The model to change."""
+        self.model.encoder.check_length(self.parent.settings.max_length)
+
+    @cached_property
+    def windows(self) -> list[Window]:
+        """Training windows."""
+        return make_windows(self.splits.train, self.parent.tokenizer, self.parent.settings, progress=True)
+
+    def train(self, name: str, depends_on: dict[str, Any], after_step: AfterStep | None = None) -> Trainer:
+        """Train the changed model, which depends on the parent and on `depends_on`; return its trainer."""
+        trainer = distil(
+            self.model,
+            TeacherBundle(self.teacher, self.parent.tokenizer, self.splits.train),
+            self.windows,
+            self.splits.train_file,
+            options=self.config.options(),
+            weights=self.config.weights(),
+            cache=self.config.cache,
+            work=work_folder(self.config.target),
+            name=name,
+            depends_on={"model": self.parent.sha256, **depends_on},
+            after_step=after_step,
+        )
+        trainer.train(self.config.resume)
+        return trainer
+
+    def save(self, stage: str, trainer: Trainer | None, **facts: Any) -> Bundle:
+        """Save the model, print a line about it, and remove the checkpoint."""
+        bundle = save_model(
+            self.model,
+            self.config.target,
+            self.splits,
+            stage=stage,
+            config=self.config,
+            tokenizer=self.parent.path,
+            parent=self.parent,
+            settings=self.parent.settings,
+            recovered_against=self.teacher.reference(),
+            training_precision=trainer.options.precision if trainer else None,
+            **facts,
+        )
+        if trainer:
+            trainer.finish()
+        print(summary(bundle))
+        return bundle

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from distill.options import TrainingFlags, WindowFlags
-from distill.training.options import TrainingOptions
 from qa.base.cli import check_exclusive, check_option, run_command
 from qa.bundles.bundle import Bundle
 from qa.data.origins import MINILM
@@ -64,21 +63,6 @@ class FinetuneConfig(TrainingFlags, WindowFlags):
     def standalone(self) -> bool:
         """True where --head names a standalone model."""
         return self.head in STANDALONE_MODELS
-
-    def options(self) -> TrainingOptions:
-        """Return the options of the training loop."""
-        return TrainingOptions(
-            self.learning_rate,
-            self.batch_size,
-            self.epochs,
-            self.warmup,
-            self.accumulation,
-            precision=self.precision,
-            seed=self.seed,
-            optimizer=self.optimizer,
-            freeze_encoder=self.freeze_encoder,
-            lora_rank=self.lora_rank,
-        )
 
 
 def main(config: FinetuneConfig) -> Bundle:

@@ -1,9 +1,9 @@
 """Options that several stages share."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
-from distill.training.options import DistillationWeights
+from distill.training.options import DistillationWeights, TrainingOptions
 from qa.base.files import check_new_folder
 from qa.text.settings import QASettings
 
@@ -27,6 +27,11 @@ class TrainingFlags:
     """Seed of fresh weights, of chosen windows, batches and dropout."""
     resume: bool = False
     """Continue an interrupted run of the same --out."""
+
+    def options(self) -> TrainingOptions:
+        """Return the options of the training loop: the flags with their names."""
+        names = [field.name for field in fields(TrainingOptions) if hasattr(self, field.name)]
+        return TrainingOptions(**{name: getattr(self, name) for name in names})
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,15 +12,14 @@ import torch
 from compress.prune.magnitude import share_of_zeros
 from compress.prune.method import PruningMethod
 from compress.prune.stage import METHODS, PruneConfig
-from compress.recovery import finished_before, open_with_teacher
+from compress.recovery import Recovery, finished_before
 from distill.prune_plan.importance import sample_windows
 from distill.resume import work_folder
-from distill.stage import distil, load_splits, save_model, summary, without_autocast
-from distill.teacher import TeacherBundle
+from distill.stage import without_autocast
 from distill.training.batches import model_inputs, to_tensors
 from qa.bundles.bundle import Bundle
 from qa.models.model import QAModel
-from qa.text.features import Window, make_windows
+from qa.text.features import Window
 
 SPEED_WINDOWS = 24
 CHUNK = 1 << 20
@@ -73,47 +72,19 @@ def prune(config: PruneConfig) -> Bundle:
     done = finished_before(config, "compress.prune.stage")
     if done is not None:
         return done
-    out = config.target
     method = method_of(config)
-    parent, teacher = open_with_teacher(config)
-    splits = load_splits(config.data, config.eval_data, unlabelled=True)
-    before = QAModel.from_pretrained(parent.path)
-    model = QAModel.from_pretrained(parent.path)
-    model.encoder.check_length(parent.settings.max_length)
-    method.check(model, parent.settings.max_length)
-    windows = make_windows(splits.train, parent.tokenizer, parent.settings, progress=True)
-    pruned = method.prune(model, before, windows, parent.settings.max_length, work_folder(out), config.seed)
-    trainer = distil(
-        model,
-        TeacherBundle(teacher, parent.tokenizer, splits.train),
-        windows,
-        splits.train_file,
-        options=config.options(),
-        weights=config.weights(),
-        cache=config.cache,
-        work=work_folder(out),
-        name="recovery",
-        depends_on={"model": parent.sha256, "pruning": method.depends_on()},
-        after_step=method.after_step(model),
-    )
-    trainer.train(config.resume)
-    ratio = speed_ratio(before, without_autocast(model), sample_windows(windows, SPEED_WINDOWS, config.seed))
+    recovery = Recovery(config)
+    model = recovery.model
+    max_length = recovery.parent.settings.max_length
+    method.check(model, max_length)
+    windows = recovery.windows
+    work = work_folder(config.target)
+    pruned = method.prune(model, recovery.before, windows, max_length, work, config.seed)
+    trainer = recovery.train("recovery", {"pruning": method.depends_on()}, method.after_step(model))
+    sample = sample_windows(windows, SPEED_WINDOWS, config.seed)
+    ratio = speed_ratio(recovery.before, without_autocast(model), sample)
     pruning = {"method": config.method, **pruned, "zeros": share_of_zeros(model), "torch_speed_ratio": ratio}
-    bundle = save_model(
-        model,
-        out,
-        splits,
-        stage="prune",
-        config=config,
-        tokenizer=parent.path,
-        parent=parent,
-        settings=parent.settings,
-        pruning=pruning,
-        recovered_against=teacher.reference(),
-        training_precision=trainer.options.precision,
-    )
-    trainer.finish()
-    print(summary(bundle))
-    print(method.report(before, model))
-    print(gains(parent, bundle, ratio))
+    bundle = recovery.save("prune", trainer, pruning=pruning)
+    print(method.report(recovery.before, model))
+    print(gains(recovery.parent, bundle, ratio))
     return bundle

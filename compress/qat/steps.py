@@ -2,19 +2,14 @@
 
 import sys
 
-import numpy as np
-
 from compress.qat.fake_quant import FakeQuantizer, float_modules, norms_before
 from compress.qat.gptq import round_with_feedback
 from compress.qat.stage import QuantizeAwareConfig
-from compress.recovery import finished_before, open_with_teacher
+from compress.recovery import Recovery, finished_before
+from distill.prune_plan.importance import sample_windows
 from distill.resume import work_folder
-from distill.stage import distil, load_splits, save_model, summary
-from distill.teacher import TeacherBundle
 from distill.training.checkpoint import CHECKPOINT
 from qa.bundles.bundle import Bundle
-from qa.models.model import QAModel
-from qa.text.features import make_windows
 
 
 def train(config: QuantizeAwareConfig) -> Bundle:
@@ -22,55 +17,19 @@ def train(config: QuantizeAwareConfig) -> Bundle:
     done = finished_before(config, "compress.qat.stage")
     if done is not None:
         return done
-    out = config.target
-    parent, teacher = open_with_teacher(config)
-    splits = load_splits(config.data, config.eval_data, unlabelled=True)
-    before = QAModel.from_pretrained(parent.path)
-    model = QAModel.from_pretrained(parent.path)
+    recovery = Recovery(config)
+    model = recovery.model
     model.encoder.check_tflite()
-    model.encoder.check_length(parent.settings.max_length)
     for name in float_modules(model):
         print(
-            f"{name} modules train in float, whatever the export makes of them: only Linears and tables "
-            "round",
-            file=sys.stderr,
+            f"{name} modules train in float: only Linears and embedding tables are rounded", file=sys.stderr
         )
-    windows = make_windows(splits.train, parent.tokenizer, parent.settings, progress=True)
+    windows = recovery.windows
     quantizer = FakeQuantizer(model, config.quantize, norms_before(model))
-    goes_on = config.resume and config.epochs > 0 and (work_folder(out) / CHECKPOINT).is_file()
-    if config.calibration_windows and not goes_on:
-        chosen = np.random.default_rng(config.seed).permutation(len(windows))[: config.calibration_windows]
-        round_with_feedback(model, quantizer, before, [windows[i] for i in chosen])
-    trainer = None
-    if config.epochs > 0:
-        trainer = distil(
-            model,
-            TeacherBundle(teacher, parent.tokenizer, splits.train),
-            windows,
-            splits.train_file,
-            options=config.options(),
-            weights=config.weights(),
-            cache=config.cache,
-            work=work_folder(out),
-            name="quantization",
-            depends_on={"model": parent.sha256, **config.depends_on()},
-        )
-        trainer.train(config.resume)
+    is_resumed = config.resume and config.epochs > 0 and (work_folder(config.target) / CHECKPOINT).is_file()
+    if config.calibration_windows and not is_resumed:
+        sample = sample_windows(windows, config.calibration_windows, config.seed)
+        round_with_feedback(model, quantizer, recovery.before, sample)
+    trainer = recovery.train("quantization", config.depends_on()) if config.epochs > 0 else None
     quantizer.convert()
-    bundle = save_model(
-        model,
-        out,
-        splits,
-        stage="quantize",
-        config=config,
-        tokenizer=parent.path,
-        parent=parent,
-        settings=parent.settings,
-        grid={"precision": config.quantize},
-        recovered_against=teacher.reference(),
-        training_precision=trainer.options.precision if trainer else None,
-    )
-    if trainer:
-        trainer.finish()
-    print(summary(bundle))
-    return bundle
+    return recovery.save("quantize", trainer, grid={"precision": config.quantize})

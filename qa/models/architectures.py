@@ -68,61 +68,61 @@ class LayerParts:
         return self.up.out_features
 
 
-def _bert_parts(layer: Any) -> LayerParts:
-    attention = layer.attention.self
-    return LayerParts(
-        attention.query,
-        attention.key,
-        attention.value,
-        layer.attention.output.dense,
-        layer.intermediate.dense,
-        layer.output.dense,
-        attention.attention_head_size,
-        attention.dropout,
-    )
+def _parts(attention: str, *linears: str, dropout: str = "dropout") -> Callable[[Any], LayerParts]:
+    """Return a function that finds the parts of a layer, whose names are relative to it.
+
+    `linears` are query, key, value, attention output, up and down.
+    """
+
+    def parts(layer: Any) -> LayerParts:
+        module = layer.get_submodule(attention)
+        query, key, value, output, up, down = (layer.get_submodule(name) for name in linears)
+        head_size = module.attention_head_size
+        keep_heads = getattr(module, "keep_heads", None)
+        return LayerParts(
+            query, key, value, output, up, down, head_size, getattr(module, dropout), keep_heads
+        )
+
+    return parts
 
 
-def _distilbert_parts(layer: Any) -> LayerParts:
-    attention = layer.attention
-    return LayerParts(
-        attention.q_lin,
-        attention.k_lin,
-        attention.v_lin,
-        attention.out_lin,
-        layer.ffn.lin1,
-        layer.ffn.lin2,
-        attention.attention_head_size,
-        attention.dropout,
-    )
-
-
-def _albert_parts(layer: Any) -> LayerParts:
-    attention = layer.attention
-    return LayerParts(
-        attention.query,
-        attention.key,
-        attention.value,
-        attention.dense,
-        layer.ffn,
-        layer.ffn_output,
-        attention.attention_head_size,
-        attention.attention_dropout,
-    )
-
-
-def _mpnet_parts(layer: Any) -> LayerParts:
-    attention = layer.attention.attn
-    return LayerParts(
-        attention.q,
-        attention.k,
-        attention.v,
-        attention.o,
-        layer.intermediate.dense,
-        layer.output.dense,
-        attention.attention_head_size,
-        attention.dropout,
-        attention.keep_heads,
-    )
+_bert_parts = _parts(
+    "attention.self",
+    "attention.self.query",
+    "attention.self.key",
+    "attention.self.value",
+    "attention.output.dense",
+    "intermediate.dense",
+    "output.dense",
+)
+_distilbert_parts = _parts(
+    "attention",
+    "attention.q_lin",
+    "attention.k_lin",
+    "attention.v_lin",
+    "attention.out_lin",
+    "ffn.lin1",
+    "ffn.lin2",
+)
+_albert_parts = _parts(
+    "attention",
+    "attention.query",
+    "attention.key",
+    "attention.value",
+    "attention.dense",
+    "ffn",
+    "ffn_output",
+    dropout="attention_dropout",
+)
+_mpnet_parts = _parts(
+    "attention.attn",
+    "attention.attn.q",
+    "attention.attn.k",
+    "attention.attn.v",
+    "attention.attn.o",
+    "intermediate.dense",
+    "output.dense",
+)
 
 
 def _build_albert(config: Any) -> PreTrainedModel:

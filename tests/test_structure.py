@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 
+import pytest
 from places import ROOT
 
 PACKAGES = ["qa", "distill", "compress", "export", "benchmarks"]
@@ -116,3 +117,32 @@ def test_runtime_side_needs_no_torch():
         assert not {
             t for t in top if t.split(".")[0] in ("torch", "transformers") or t.startswith("qa.models")
         }, path
+
+
+# Systems of the literature: imported by registry only, so that the way from teacher to phone loads none.
+WINGS = [
+    "qa.models.heads.pointer",
+    "qa.models.heads.qermit",
+    "qa.models.standalone.bidaf",
+    "qa.models.standalone.parts",
+    "qa.models.standalone.qanet",
+    "compress.prune.magnitude",
+    "qa.data.augment",
+    "qa.data.convert.olp",
+    "qa.data.convert.triviaqa",
+]
+
+
+def in_a_wing(module):
+    return any(module == wing or module.startswith(wing + ".") for wing in WINGS)
+
+
+@pytest.mark.parametrize("wing", WINGS)
+def test_only_wings_import_a_wing(wing):
+    importers = []
+    for path in sources():
+        module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        if not (in_a_wing(module) or module.endswith(".__main__")):
+            names = [name for name in imported_modules(path) if name == wing or name.startswith(wing + ".")]
+            importers += [f"{module} imports {name}" for name in names]
+    assert importers == []

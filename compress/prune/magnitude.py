@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from compress.prune.method import PruningMethod
+from compress.prune.method import PruningMethod, linear_weights, share_of_zeros
 from compress.prune.stage import MagnitudeFlags
 from distill.training.trainer import AfterStep
 from qa.models.model import QAModel
@@ -29,18 +29,6 @@ class Magnitude(PruningMethod[MagnitudeFlags]):
     def report(self, before: QAModel, after: QAModel) -> str:
         """Return the share of weights that are zero."""
         return f"zeros among the weights of Linears and LSTMs {share_of_zeros(after):.1%}"
-
-
-def linear_weights(model: QAModel) -> dict[str, Tensor]:
-    """Return the weights that may become zero: those of every Linear and LSTM, without biases."""
-    kinds = (torch.nn.Linear, torch.nn.LSTM)
-    modules = [(name, module) for name, module in model.named_modules() if isinstance(module, kinds)]
-    return {
-        f"{name}.{key}": weight
-        for name, module in modules
-        for key, weight in module.named_parameters()
-        if "weight" in key
-    }
 
 
 def magnitude_masks(model: QAModel, sparsity: float) -> dict[str, Tensor]:
@@ -90,9 +78,3 @@ class IterativePruning:
             self.sparsity = sparsity
             self.masks = magnitude_masks(self.model, sparsity)
         apply_masks(self.model, self.masks)
-
-
-def share_of_zeros(model: QAModel) -> float:
-    """Return the share of zeros among the weights that pruning may change."""
-    weights = linear_weights(model).values()
-    return sum(int((w == 0).sum()) for w in weights) / sum(w.numel() for w in weights)

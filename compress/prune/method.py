@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
+from torch import Tensor, nn
+
 from distill.training.trainer import AfterStep
 from qa.models.model import QAModel
 from qa.text.features import Window
@@ -44,3 +46,21 @@ class PruningMethod(Generic[Flags]):
     def report(self, before: QAModel, after: QAModel) -> str:
         """Return one line about the result."""
         raise NotImplementedError
+
+
+def linear_weights(model: QAModel) -> dict[str, Tensor]:
+    """Return the weights that may become zero: those of every Linear and LSTM, without biases."""
+    kinds = (nn.Linear, nn.LSTM)
+    modules = [(name, module) for name, module in model.named_modules() if isinstance(module, kinds)]
+    return {
+        f"{name}.{key}": weight
+        for name, module in modules
+        for key, weight in module.named_parameters()
+        if "weight" in key
+    }
+
+
+def share_of_zeros(model: QAModel) -> float:
+    """Return the share of zeros among the weights that pruning may change."""
+    weights = linear_weights(model).values()
+    return sum(int((w == 0).sum()) for w in weights) / sum(w.numel() for w in weights)

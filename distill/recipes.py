@@ -16,7 +16,7 @@ class Recipe:
 
 
 RECIPES = {
-    # 1,500 questions on two CPU cores: a high rate, since what is left of the teacher must first fit together
+    # 1,500 questions on two CPU cores: a high rate, since the rest of the teacher must first fit together
     # again.
     "embedded": Recipe(4e-4, 16, 3),
     "thesis-1": Recipe(3e-5, 12, 3),

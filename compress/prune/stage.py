@@ -17,7 +17,7 @@ class Method(NamedTuple):
     suffix: str
     """Name ending of the result."""
     in_words: str
-    """What it does, for the help."""
+    """Description for the help."""
     steps: str | type
     """Subclass of compress.prune.method.PruningMethod; or its module:name, imported when it is used."""
 

@@ -12,9 +12,9 @@ class Origin:
 
     title: str
     hub_name: str
-    """Its name on the Hugging Face hub."""
+    """Name on the Hugging Face hub."""
     license: str
-    """As the hub abbreviates it."""
+    """Abbreviation of the hub."""
     credit: str
     """Whom to name, and where it comes from."""
 

@@ -24,7 +24,7 @@ class SampleConfig:
     out: Path
     """SQuAD JSON file to write."""
     questions: int
-    """How many questions to take; of fewer, all."""
+    """Number of questions to take; of fewer, all."""
     data: str = "embedded"
     """SQuAD JSON file (plain or gzip), or embedded, squad, squad_v2."""
     split: Literal["train", "dev"] = "dev"

@@ -55,7 +55,7 @@ class LayerParts:
     head_size: int
     attention_dropout: nn.Dropout
     on_keep_heads: Callable[[Tensor], None] | None = None
-    """Told which heads stay, where a layer has more of a head than its rows and columns of these."""
+    """Called with the heads that stay, where a layer has more of a head than rows and columns of Linears."""
 
     @property
     def n_heads(self) -> int:
@@ -192,9 +192,9 @@ class EncoderType:
     question_answering: str = ""
     """transformers' class for question answering with it; empty for a standalone model."""
     unprunable: str = ""
-    """Why `parts` is None."""
+    """Reason why `parts` is None."""
     no_tflite: str = ""
-    """Why TFLite cannot express it, where that is known."""
+    """Reason why TFLite cannot express it, where known."""
     output: Callable[[Any], nn.Module] | None = None
     """From config: the output layer of a standalone model, which takes no other head."""
 

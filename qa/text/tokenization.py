@@ -29,7 +29,7 @@ class SpecialTokens:
     wordpiece: bool = False
     """True where words are split after white space was removed, so that no token has any."""
     tokenizer_class: str = "PreTrainedTokenizerFast"
-    """Its name in transformers, and in transformers.js, which gives token types to tokenizers of some names
+    """Name in transformers, and in transformers.js, which gives token types to tokenizers of some names
     alone."""
 
     @property

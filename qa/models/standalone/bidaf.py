@@ -100,7 +100,7 @@ def reordered(states: Tensor, order: Tensor) -> Tensor:
 
 
 class BiDAF(StandaloneModel):
-    """All but the output layer; called as transformers' encoders are, with the plain padding mask."""
+    """Model without its output layer; called as transformers' encoders are, with the plain padding mask."""
 
     def __init__(self, config: BiDAFConfig) -> None:
         width = config.width

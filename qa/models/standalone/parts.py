@@ -88,7 +88,7 @@ class TrilinearScores(nn.Module):
 
 
 class StandaloneModel(nn.Module):
-    """All but the output layer of a standalone model; called like transformers' encoders, with the plain
+    """Standalone model without its output layer; called like transformers' encoders, with the plain
     mask."""
 
     truncates_question = True

@@ -143,7 +143,7 @@ class ContextQueryAttention(TrilinearScores):
 
 
 class QANet(StandaloneModel):
-    """All but the output layer; called like transformers' encoders, with the plain mask."""
+    """Model without its output layer; called like transformers' encoders, with the plain mask."""
 
     def __init__(self, config: QANetConfig) -> None:
         super().__init__(Embedding(config))

@@ -3,6 +3,7 @@ head can be pruned."""
 
 import pytest
 import torch
+from every_head import EVERY_HEAD
 from sixteen_questions import f1, sixteen_questions
 
 from compress.prune.magnitude import linear_weights
@@ -13,7 +14,6 @@ from distill.training.batches import model_inputs, to_tensors
 from distill.training.objectives import supervised
 from distill.training.options import TrainingOptions
 from distill.training.trainer import Trainer
-from qa.models.heads import HEADS
 from qa.models.model import QAModel
 
 pytestmark = pytest.mark.usefixtures("fresh_accelerate")
@@ -24,7 +24,7 @@ def questions(make_bundle):
     return sixteen_questions(make_bundle())
 
 
-@pytest.mark.parametrize("head", HEADS)
+@pytest.mark.parametrize("head", EVERY_HEAD)
 def test_every_head_learns_16_real_questions(make_bundle, questions, tmp_path, head):
     model = QAModel.from_pretrained(make_bundle(encoder="bert-1-layer", head=head))
     assert f1(model, questions) < 50
@@ -43,7 +43,7 @@ def test_every_encoder_learns_them_by_its_own_tokens(make_bundle, tmp_path, enco
     assert f1(model, theirs) == 100
 
 
-@pytest.mark.parametrize("head", HEADS)
+@pytest.mark.parametrize("head", EVERY_HEAD)
 def test_every_matrix_of_a_head_is_in_reach_of_magnitude_pruning(make_bundle, head):
     model = QAModel.from_pretrained(make_bundle(head=head))
     matrices = {f"head.{name}" for name, parameter in model.head.named_parameters() if parameter.ndim > 1}
@@ -66,7 +66,7 @@ def test_the_encoder_under_a_head_can_be_pruned(make_bundle, questions, tmp_path
     assert (model(**batch)["end_logits"] - before).abs().max() < 1e-4
 
 
-@pytest.mark.parametrize("head", HEADS)
+@pytest.mark.parametrize("head", EVERY_HEAD)
 def test_a_student_starts_with_its_teachers_head(make_bundle, head):
     teacher = QAModel.from_pretrained(make_bundle(head=head))
     student = student_from_layers(teacher, 1)

@@ -5,6 +5,7 @@ import numpy as np
 import onnx
 import pytest
 import torch
+from every_head import EVERY_HEAD
 from tflite_exports import ROW_SCALES
 from torch import nn
 
@@ -15,7 +16,6 @@ from export.parity import real_windows
 from export.tflite.file import TFLiteFile
 from export.tflite.structure import read_structure
 from qa.bundles.bundle import open_bundle
-from qa.models.heads import HEADS
 from qa.runtime.runtimes import TorchRuntime, load_runtime
 from qa.text.features import collate
 
@@ -54,7 +54,7 @@ def linear_calls(bundle):
     return len(calls), sum(side >= MIN_SIDE for side in calls)
 
 
-@pytest.mark.parametrize("head", HEADS)
+@pytest.mark.parametrize("head", EVERY_HEAD)
 def test_onnx_fp32_takes_a_batch_of_any_length(exported, head):
     parent, bundle = exported(head, "onnx", "fp32")
     windows = real_windows(parent)
@@ -67,7 +67,7 @@ def test_onnx_fp32_takes_a_batch_of_any_length(exported, head):
             assert np.abs(wanted - seen)[mask].max() < 1e-4
 
 
-@pytest.mark.parametrize("head", HEADS)
+@pytest.mark.parametrize("head", EVERY_HEAD)
 def test_onnx_int8_multiplies_every_large_matrix_in_int8(exported, head):
     parent, bundle = exported(head, "onnx", "int8")
     graph = onnx.load(bundle.weights).graph
@@ -78,7 +78,7 @@ def test_onnx_int8_multiplies_every_large_matrix_in_int8(exported, head):
     assert all(min(t.dims) < MIN_SIDE for t in floats)
 
 
-@pytest.mark.parametrize("head", HEADS)
+@pytest.mark.parametrize("head", EVERY_HEAD)
 def test_tflite_fp32_equals_pytorch(exported, head):
     parent, bundle = exported(head, "tflite", "fp32")
     windows = real_windows(parent)
@@ -92,7 +92,7 @@ def test_tflite_fp32_equals_pytorch(exported, head):
             assert np.abs(wanted[0] - seen[0, :n]).max() < 1e-4
 
 
-@pytest.mark.parametrize("head", HEADS)
+@pytest.mark.parametrize("head", EVERY_HEAD)
 def test_tflite_int8_stores_every_matrix_as_int8_and_needs_plain_operators(exported, head):
     parent, bundle = exported(head, "tflite", "int8")
     structure = read_structure(TFLiteFile(bundle.weights.read_bytes()))

@@ -62,7 +62,6 @@ def test_all_commands_are_listed_with_a_line_each_and_nothing_is_loaded_for_it()
 
 # Modules that still import torch before they parse their arguments; none may be added.
 IMPORT_TORCH_FOR_HELP = {
-    "benchmarks.compare",
     "benchmarks.parameters",
     "benchmarks.search.__main__",
     "export.onnx.__main__",

@@ -1,7 +1,7 @@
-"""What single questions tell: F1 by sort of question and length of passage, and the worst regressions.
+"""F1 by question word and passage length, and the worst regressions.
 
-All of it comes from answers kept beside the results (benchmarks/measure/accuracy.py) and the data file they
-were given to. Answers count only when they have just the F1 of their result.
+They come from the data file and the answers kept beside the results (benchmarks/measure/accuracy.py). Answers
+count only when their F1 equals that of their result.
 """
 
 import re
@@ -37,12 +37,11 @@ LENGTHS = (
     f"over {BOUNDS[-1]} words",
 )
 N_SLICE_RESAMPLES = 2_000  # a drawn line moves by less than its own width with more
-AROUND = 90  # characters of the passage shown on both sides of what is marked
 N_SHOWN = 8
 
 
 def key_of(entry: Entry) -> str:
-    """What an entry's answers are kept under: its bundle's hash, on a GPU with the target's name behind."""
+    """Return the key of an entry's answers: the bundle's hash, followed by the target on a GPU."""
     sha256 = entry.newest.bundle_sha256
     target = entry.newest.target
     return sha256 if target == CPU else f"{sha256}-{target}"
@@ -50,7 +49,7 @@ def key_of(entry: Entry) -> str:
 
 @dataclass(frozen=True)
 class Kept:
-    """The questions of a data file, and the answers and F1 (percent, (Q,)) of every model by its `key_of`."""
+    """Questions of a data file, with answers and F1 (percent, (Q,)) of every model by its `key_of`."""
 
     data_sha256: str
     examples: Sequence[Example]
@@ -63,7 +62,7 @@ class Kept:
         return [e.title for e in self.examples]
 
     def holds(self, entry: Entry) -> bool:
-        """Whether the answers behind this entry's F1 are kept."""
+        """Return whether the answers behind this entry's F1 are kept."""
         accuracy = entry.accuracy
         newest = entry.newest
         if accuracy is None or (
@@ -76,9 +75,9 @@ class Kept:
 
 
 def find_data(data: str, results: Sequence[AnyResult]) -> tuple[Path, str] | str:
-    """The file of `data` and its hash; where the default is not what was measured on, a line that says so.
+    """Return the file of `data` and its hash, or a line that says why the default file does not fit.
 
-    OptionError when the file was chosen, and is not that of any result.
+    Raises OptionError when the user chose a file that no result was measured on.
     """
     measured = {r.data.sha256: r.data.name for r in results if r.data is not None}
     path = resolve(data, "dev")
@@ -94,11 +93,9 @@ def find_data(data: str, results: Sequence[AnyResult]) -> tuple[Path, str] | str
 
 
 def read_kept(data: str, rows_path: Path, groups: Sequence[Group]) -> tuple[Kept | None, list[str]]:
-    """The questions with all answers kept beside the results, and a line about each thing that is missing or
-    does not fit.
+    """Return the questions with all kept answers, and a line about each answer file left out.
 
-    Raises OptionError when a data file was chosen that is not the results', SquadFormatError when it is
-    broken.
+    Raises OptionError when the chosen data file is not the results', SquadFormatError when it is broken.
     """
     if all(group.on_phone for group in groups):
         return None, []
@@ -129,12 +126,11 @@ def read_kept(data: str, rows_path: Path, groups: Sequence[Group]) -> tuple[Kept
 
 
 def chosen_three(kept: Kept, group: Group) -> list[Entry]:
-    """The teacher, its student, and that student in int8: of several of our int8 files the one with the
-    highest F1.
+    """Return the teacher, its student, and the int8 export of the student with the highest F1.
 
-    A file with as many parameters as the teacher is the teacher itself, and taken where there is no student.
-    The teacher and the int8 file alone where it is not certain which model the latter was made from. Empty
-    without a teacher or anything in int8.
+    An int8 export with as many parameters as the teacher is one of the teacher, and is taken if there is no
+    student. The student is left out when the export's parent is unknown. The list is empty without a teacher
+    or an int8 export.
     """
     held = [e for e in group.entries if kept.holds(e) and group.retained(e) is not None and not e.is_peer]
     teacher = next((e for e in held if group.is_baseline(e)), None)
@@ -156,7 +152,7 @@ def chosen_three(kept: Kept, group: Group) -> list[Entry]:
 
 
 def question_type(example: Example) -> str:
-    """The first question word, whom and whose counted as who; other without any."""
+    """Return the first question word, with whom and whose counted as who, or other."""
     found = _WORD.search(example.question)
     if found is None:
         return OTHER
@@ -165,16 +161,14 @@ def question_type(example: Example) -> str:
 
 
 def passage_length(example: Example) -> str:
-    """The bin that the passage's number of words falls into."""
+    """Return the bin of the passage's number of words."""
     n_words = len(example.context.split())
     return LENGTHS[sum(n_words > bound for bound in BOUNDS)]
 
 
 @dataclass(frozen=True)
 class Slice:
-    """Some of the questions: what they have in common, how many they are, and the F1 of each model on
-    them.
-    """
+    """F1 of each model on a part of the questions."""
 
     name: str
     n: int
@@ -184,8 +178,7 @@ class Slice:
 def slices(
     kept: Kept, entries: Sequence[Entry], key: Callable[[Example], str], order: Sequence[str]
 ) -> list[Slice]:
-    """F1 of the models on the questions of each name that `key` gives, in this order; names without questions
-    are left out."""
+    """Return F1 of the models on the questions of each name that `key` gives, without empty parts."""
     names = np.array([key(e) for e in kept.examples])
     scores = np.stack([kept.f1[key_of(e)] for e in entries], axis=1)
     found = []
@@ -205,23 +198,23 @@ def slices(
 
 @dataclass(frozen=True)
 class Regressions:
-    """How the answers of one model compare with the teacher's: numbers of questions, and the worst of
-    them.
-    """
+    """Numbers of questions on which the last model differs from the first, and the worst regressions."""
 
     n_worse: int
     n_better: int
     n_lost: int
-    """Questions that fall from an F1 of 100 to 0."""
+    """Number of questions that fall from an F1 of 100 to 0."""
     n_lost_before: int
-    """How many of them the model between the two, the student before it was quantized, has at 0 as well."""
+    """Number of these on which the model in between, the unquantized student, has 0 as well."""
     worst: tuple[int, ...]
-    """Places of the examples shown."""
+    """Indices of the examples to show."""
 
 
 def regressions(kept: Kept, models: Sequence[Entry]) -> Regressions:
-    """The questions on which the last model falls furthest behind the first; of equal falls, some spread
-    evenly over the data."""
+    """Find the questions on which the last model falls furthest behind the first.
+
+    Of equal falls, some are chosen evenly over the data.
+    """
     before, *between, after = (kept.f1[key_of(e)] for e in models)
     falls = before - after
     order = np.argsort(-falls, kind="stable")
@@ -238,52 +231,26 @@ def regressions(kept: Kept, models: Sequence[Entry]) -> Regressions:
 
 
 @dataclass(frozen=True)
-class Shown:
-    """One question as an example: the passage in pieces (text, marks), gold answers, and each model's answer
-    with its F1."""
+class Comparison:
+    """One question as an example: its passage around the gold answer, and each model's answer with its F1."""
 
     example: Example
-    pieces: list[tuple[str, str]]
+    passage: tuple[str, str, str]
+    """Text before, in and after the first gold answer."""
     golds: list[str]
     answers: list[tuple[str, float]]
 
 
-def shown(kept: Kept, number: int, models: Sequence[Entry]) -> Shown:
-    """The example at a place of the data, with gold, the first model's and the last model's answers
-    marked.
-    """
+def compared(kept: Kept, number: int, models: Sequence[Entry]) -> Comparison:
+    """Return the example at a place of the data with the models' answers."""
     example = kept.examples[number]
     answers = [
         (kept.answers[key_of(e)].get(example.id, ""), float(kept.f1[key_of(e)][number])) for e in models
     ]
-    spans = [(a.start, a.start + len(a.text), "gold") for a in example.answers[:1]]
-    near = example.answers[0].start if example.answers else 0
-    for (answer, _), kind in ((answers[0], "s0"), (answers[-1], "s2")):
-        start = nearest(example.context, answer, near)
-        spans += [(start, start + len(answer), kind)] if start is not None else []
-    return Shown(example, pieces(example.context, spans), list(dict.fromkeys(gold_texts(example))), answers)
-
-
-def nearest(context: str, answer: str, place: int) -> int | None:
-    """Where `answer` stands in the context, nearest to `place`; None where it does not, or is empty."""
-    starts = [found.start() for found in re.finditer(f"(?={re.escape(answer)})", context)] if answer else []
-    return min(starts, key=lambda start: abs(start - place), default=None)
-
-
-def pieces(context: str, spans: Sequence[tuple[int, int, str]]) -> list[tuple[str, str]]:
-    """The passage around what is marked, in pieces with their marks, which may overlap; " … " where it was
-    cut."""
-    visible = np.zeros(len(context), bool)
-    for start, end, _ in spans or [(0, 0, "")]:
-        first = max(0, start - AROUND)
-        last = min(len(context), end + AROUND)
-        first = context.rfind(" ", max(0, first - 20), first) + 1 or first if first else 0
-        after = context.find(" ", last, last + 20)
-        visible[first : last if after < 0 else after] = True
-    edges = {0, len(context), *(i for start, end, _ in spans for i in (start, end))}
-    edges |= {int(i) + 1 for i in np.flatnonzero(visible[1:] != visible[:-1])}
-    found = []
-    for start, end in pairwise(sorted(edges)):
-        kinds = " ".join(dict.fromkeys(kind for low, high, kind in spans if low <= start and end <= high))
-        found.append((context[start:end], kinds) if visible[start] else (" … ", ""))
-    return found
+    golds = list(dict.fromkeys(gold_texts(example)))
+    if not example.answers:
+        return Comparison(example, (example.context, "", ""), golds, answers)
+    start = example.answers[0].start
+    end = start + len(example.answers[0].text)
+    passage = (example.context[:start], example.context[start:end], example.context[end:])
+    return Comparison(example, passage, golds, answers)

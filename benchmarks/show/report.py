@@ -1,5 +1,4 @@
-"""The report of a comparison: one HTML page that needs nothing beside it, no network and, but for sorting, no
-script."""
+"""The HTML page of a comparison: one file that loads nothing, and needs a script only to sort."""
 
 import re
 from collections.abc import Sequence
@@ -10,8 +9,7 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from benchmarks.results.rows import UNPADDED, Failure, Latency
-from benchmarks.results.stats import mean_of
+from benchmarks.results.rows import Failure
 from benchmarks.show.columns import (
     BUNDLE,
     DATA,
@@ -28,6 +26,7 @@ from benchmarks.show.columns import (
 )
 from benchmarks.show.footnotes import all_times, busy_cores, process_conditions
 from benchmarks.show.groups import Entry, Group
+from benchmarks.show.headline import best_entry, headline, mean_retained, why_best
 from benchmarks.show.model_plots import group_plots
 from benchmarks.show.phone_views import newest_on_phone
 from benchmarks.show.plots import GREY, scatter_svg
@@ -36,14 +35,14 @@ from benchmarks.show.questions import (
     TYPES,
     Kept,
     chosen_three,
+    compared,
     passage_length,
     question_type,
     regressions,
-    shown,
     slices,
 )
 from benchmarks.show.ranking import rankings
-from benchmarks.show.tables import Column, Table, make_table, number, plural, span
+from benchmarks.show.tables import Column, Table, first_to_last, make_table, plural, span
 from benchmarks.show.views import view_tables
 from qa.base.files import write_whole
 from qa.evaluation.bootstrap import Interval
@@ -56,114 +55,10 @@ TEMPLATES = Environment(
     lstrip_blocks=True,
 )
 TEMPLATES.globals |= {"plural": plural, "span": span}
-KEEPS_ENOUGH = 0.97  # F1 retained from which on only speed counts
-NEAR_THE_MOST = (
-    0.02  # where no model keeps that much, speed counts among those this near to the one that keeps most
-)
 NO_ANSWERS = (
-    "No F1 by question or passage: it takes the data file, and the answers of the teacher and of an int8 "
-    "model, which compare.py "
-    "keeps beside the rows in <rows>.predictions."
+    "No F1 by question or passage: this needs the data file, and the answers of the teacher and of an int8 "
+    "model, which compare.py keeps beside the results in <rows>.predictions."
 )
-
-
-def best_entry(group: Group) -> Entry | None:
-    """The fastest of ours that keeps 97 % of the baseline's F1, or where none does is within 2 points of the
-    most.
-
-    Of models that were timed; where none was, the one that keeps the most. Times are those of `deciding`.
-    """
-    known = _candidates(group)
-    timed = [e for e in known if _speedup(group, e)]
-    most = max((_retained(group, e) for e in timed or known), default=0)
-    if not timed:
-        return next((e for e in known if _retained(group, e) == most), None)
-    floor = KEEPS_ENOUGH if most >= KEEPS_ENOUGH else most - NEAR_THE_MOST
-    return max((e for e in timed if _retained(group, e) >= floor), key=lambda e: _speedup(group, e))
-
-
-def _candidates(group: Group) -> list[Entry]:
-    """The models that are neither the baseline nor another tool's, and of which all is known that a headline
-    says."""
-    known = [e for e in group.entries if group.retained(e) is not None and e.newest.size_bytes]
-    return [e for e in known if not group.is_baseline(e) and not e.is_peer]
-
-
-def _retained(group: Group, entry: Entry) -> float:
-    return mean_of(group.retained(entry)) or 0.0
-
-
-def deciding(group: Group, entry: Entry) -> Latency | None:
-    """The times by which models are chosen: unpadded with one thread, or where none of ours has them
-    padded.
-    """
-    unpadded = any(group.speedup(e.at(UNPADDED)) is not None for e in _candidates(group))
-    return entry.at(UNPADDED) if unpadded else entry.at(group.longest)
-
-
-def _speedup(group: Group, entry: Entry) -> float:
-    return mean_of(group.speedup(deciding(group, entry))) or 0.0
-
-
-def why_best(group: Group, best: Entry) -> str:
-    """What `best_entry` chose it for."""
-    if not _speedup(group, best):
-        return "keeps the most of F1; none was timed"
-    enough = f"at least {KEEPS_ENOUGH:.0%} of F1"
-    near = f"F1 within {100 * NEAR_THE_MOST:g} points of the most (none timed retains {KEEPS_ENOUGH:.0%})"
-    return f"the fastest that retains {enough if _retained(group, best) >= KEEPS_ENOUGH else near}"
-
-
-def headline(group: Group) -> tuple[str, list[tuple[str, str]]]:
-    """One sentence, and the figures that carry it as (figure, what it is). Like is divided by like."""
-    if group.on_phone:
-        return f"{plural(len({r.model for r in group.results}), 'model')} on {group.machine}", []
-    best = best_entry(group)
-    base = group.baseline_entry
-    if best is None or base is None or base.f1 is None or best.f1 is None or not base.newest.size_bytes:
-        return f"{plural(len(group.entries), 'model')} on {group.data}", []
-    teacher = base.model
-    retained = _retained(group, best)
-    size = best.newest.size_bytes or 1
-    before = base.newest.size_bytes
-    cards = [
-        (f"{best.f1:.2f}", f"F1; {teacher} has {base.f1:.2f}"),
-        (f"{retained:.1%}", f"of {teacher}'s F1 retained"),
-        (f"{size / 1e6:.1f} MB", f"{before / size:.1f} times smaller than {before / 1e6:.1f} MB"),
-    ]
-    said = [f"{before / size:.1f} times smaller"]
-    for lengths in group.shown_lengths:
-        where = "unpadded" if lengths == UNPADDED else f"padded to {lengths}"
-        row = best.at(lengths)
-        if row is not None and (faster := group.speedup(row)) is not None:
-            quick = ", quick" if row.quick else ""
-            mean = number(row.latency_ms_mean, ".1f")
-            cards.append(
-                (
-                    f"{mean_of(faster):.1f}x",
-                    f"faster, both {where}{_ends(faster)}: mean {mean} ms, 1 thread{quick}",
-                )
-            )
-            said.append(f"{mean_of(faster):.1f} times faster {where}")
-    if (gain := group.padding_gain(best)) is not None:
-        cards.append(
-            (
-                f"{mean_of(gain):.1f}x",
-                f"{best.model} unpadded instead of padded to {group.longest}{_ends(gain)}",
-            )
-        )
-    return f"{best.model} keeps {retained:.1%} of {teacher}'s F1: {', '.join(said)}", cards
-
-
-def _ends(value: Interval | float) -> str:
-    return f" (95 %: {span(value)})" if isinstance(value, Interval) else ""
-
-
-def in_percent(ratio: Interval | float | None) -> Interval | None:
-    """The interval of a ratio in percent; None without one."""
-    return (
-        Interval(100 * ratio.mean, 100 * ratio.low, 100 * ratio.high) if isinstance(ratio, Interval) else None
-    )
 
 
 def embedded(svg: str) -> str:
@@ -173,7 +68,7 @@ def embedded(svg: str) -> str:
 
 @dataclass(frozen=True)
 class Bar:
-    """A bar from 0 to `percent`, with its interval as a line where it is known."""
+    """A bar from 0 to `percent`, with its interval if known."""
 
     name: str
     percent: float
@@ -184,8 +79,7 @@ class Bar:
 
 @dataclass(frozen=True)
 class Page:
-    """What a page is made of. `notices` are lines about what was left out and why, `command` makes the page
-    again."""
+    """Content of the page; `notices` say what was left out and why, `command` writes the page again."""
 
     groups: Sequence[Group]
     kept: Kept | None = None
@@ -193,69 +87,79 @@ class Page:
     command: str = ""
 
     def render(self) -> str:
-        """The whole page."""
+        """Return the whole page."""
         return TEMPLATES.get_template("page.html.j2").render(page=self, no_answers=NO_ANSWERS)
 
     def file(self, name: str) -> str:
-        """The text of a file beside the template."""
+        """Return the text of a file beside the template."""
         return (Path(__file__).parent / name).read_text(encoding="utf-8")
 
     def where(self, group: Group) -> str:
-        """The group's name for a heading, where there are several."""
+        """Return the group's name for a heading, if there are several groups."""
         return f" on {group.target} ({group.data or group.machine})" if len(self.groups) > 1 else ""
 
     @cached_property
     def headlines(self) -> list[tuple[Group, str, list[tuple[str, str]], list[Failure]]]:
-        """Of every group: sentence, cards and failures."""
-        found = []
+        """Sentence, cards and failures of each group."""
+        headlines = []
         for group in self.groups:
-            failures = [e.failure for e in group.entries if e.failure]
-            failures += (
-                [r for r in newest_on_phone(group) if isinstance(r, Failure)] if group.on_phone else []
-            )
-            found.append((group, *headline(group), failures))
-        return found
+            phone = newest_on_phone(group) if group.on_phone else []
+            failures = [r for r in (*(e.failure for e in group.entries), *phone) if isinstance(r, Failure)]
+            headlines.append((group, *headline(group), failures))
+        return headlines
 
     @property
     def all_notices(self) -> list[str]:
-        """What was left out, and what is compared with another baseline than the one shown."""
+        """The notices, and which models are compared with another baseline."""
         return [*self.notices, *filter(None, map(other_baselines, self.groups))]
 
     @cached_property
     def plots(self) -> list[tuple[Group, list[tuple[str, str]]]]:
-        """For each group with plots: their titles and drawings, with text in the page's colour."""
-        found = []
-        for group in self.groups:
-            plots = [(plot.title, embedded(scatter_svg(plot))) for plot in group_plots(group).values()]
-            found += [(group, plots)] if plots else []
-        return found
+        """Titles and drawings of each group with plots."""
+        plots = [(group, group_plots(group).values()) for group in self.groups]
+        return [(g, [(p.title, embedded(scatter_svg(p))) for p in drawn]) for g, drawn in plots if drawn]
 
     @property
     def targets(self) -> list[str]:
-        """To choose from."""
+        """The targets to choose from."""
         return list(dict.fromkeys(group.target for group in self.groups))
 
     @cached_property
     def models(self) -> Table | None:
-        """A line for each model and target."""
+        """The table of all models and targets."""
         lines = [Line(group, e) for group in self.groups for e in group.entries]
         if not lines:
             return None
-        notes = [note for table in view_tables(self.groups, "summary") for note in table.footnotes]
+        footnotes = self._footnotes("summary")
         best = best_entry(self.groups[0])
         if best is not None:
             where = f" on {self.groups[0].target}" if len(self.groups) > 1 else ""
-            notes.append(f"green: {why_best(self.groups[0], best)}{where}")
-        own = [F1_INTERVAL if c.heading == "F1" else c for c in SUMMARY]
-        own.insert(1, TARGET)
-        own[2:2] = self._places(lines)
-        return make_table("Models", [*own, INSTRUCTIONS, QUESTIONS], lines, list(dict.fromkeys(notes)))
+            footnotes.append(f"green: {why_best(self.groups[0], best)}{where}")
+        model, *columns = [F1_INTERVAL if column.heading == "F1" else column for column in SUMMARY]
+        columns = [model, *self._places(lines), *columns, INSTRUCTIONS, QUESTIONS]
+        return make_table("Models", columns, lines, footnotes)
+
+    @cached_property
+    def settings(self) -> Table | None:
+        """The table of all settings that were timed, except on phones."""
+        lines = [Line(group, e, row) for group in self.groups for e in group.entries for row in e.times()]
+        if not lines:
+            return None
+        model, *columns = LATENCY
+        columns = [model, *self._places(lines), RUNTIME, PRECISION, *columns, BUNDLE]
+        return make_table("Settings", columns, lines, self._footnotes("latency"))
+
+    def _footnotes(self, view: str) -> list[str]:
+        """Return the footnotes of a view of all groups, each once."""
+        tables = view_tables([group for group in self.groups if not group.on_phone], view)
+        return list(dict.fromkeys(text for table in tables for text in table.footnotes))
 
     def _places(self, lines: Sequence[Line]) -> list[Column]:
-        return [column for column in (DATA, MACHINE) if len({str(column.value(line)) for line in lines}) > 1]
+        """Return the column of the target, and those of data and machine where these differ."""
+        return [TARGET, *(c for c in (DATA, MACHINE) if len({str(c.value(line)) for line in lines}) > 1)]
 
     def is_best(self, line: Line) -> bool:
-        """Whether the headline is about this model."""
+        """Return whether the headline is about this model."""
         return bool(self.groups) and line.group is self.groups[0] and line.entry is best_entry(self.groups[0])
 
     @property
@@ -281,23 +185,19 @@ class Page:
 
     @property
     def padding(self) -> list[tuple[Group, Table]]:
-        """What exact lengths gain, for each group that was timed at both."""
+        """The gain of unpadded windows, for each group that was timed both ways."""
         return [(group, table) for group in self.groups for table in view_tables([group], "padding")]
 
     @property
     def retained(self) -> list[tuple[Group, str, list[Bar]]]:
         """F1 retained as bars, for each group with a baseline."""
-        found = []
+        charts = []
         for group in self.groups:
             base = group.baseline_entry
-            others = [e for e in group.entries if e is not base and group.retained(e) is not None]
-            if base is not None and others:
-                bars = [
-                    Bar(e.model, 100 * _retained(group, e), in_percent(group.retained(e)), "s2", "%")
-                    for e in others
-                ]
-                found.append((group, base.model, bars))
-        return found
+            compared = [e for e in group.entries if e is not base and group.retained(e) is not None]
+            if base is not None and compared:
+                charts.append((group, base.model, [retained_bar(group, e) for e in compared]))
+        return charts
 
     @cached_property
     def questions(self) -> dict[str, Any]:
@@ -308,59 +208,26 @@ class Page:
         if kept is None or not models:
             return {}
         names = ["teacher", "student", "int8 student"] if len(models) == 3 else ["teacher", "int8"]
-        kinds = [f"s{number}" for number in range(len(names))]
-        sorts = ("question word", question_type, TYPES), ("length of the passage", passage_length, LENGTHS)
         bins = [
-            (
-                title,
-                [
-                    (
-                        one,
-                        [
-                            Bar(name, f1.mean, f1, kind)
-                            for name, f1, kind in zip(names, one.f1, kinds, strict=True)
-                        ],
-                    )
-                    for one in slices(kept, models, function, order)
-                ],
+            (title, [(part, question_bars(names, part.f1)) for part in slices(kept, models, key, order)])
+            for title, key, order in (
+                ("question word", question_type, TYPES),
+                ("length of the passage", passage_length, LENGTHS),
             )
-            for title, function, order in sorts
         ]
         falls = regressions(kept, models)
-        examples = [shown(kept, number, models) for number in falls.worst]
         return {
             "models": models,
             "names": names,
             "bins": bins,
             "falls": falls,
             "n": len(kept.examples),
-            "examples": examples,
+            "examples": [compared(kept, number, models) for number in falls.worst],
         }
-
-    @cached_property
-    def settings(self) -> Table | None:
-        """A line for each setting that was timed; phones have a table of their own."""
-        lines = [Line(group, e, row) for group in self.groups for e in group.entries for row in e.times()]
-        if not lines:
-            return None
-        notes = [
-            note
-            for table in view_tables([g for g in self.groups if not g.on_phone], "latency")
-            for note in table.footnotes
-        ]
-        own = [
-            *LATENCY[:1],
-            TARGET,
-            *self._places(lines),
-            RUNTIME,
-            PRECISION,
-            *LATENCY[1:],
-        ]
-        return make_table("Settings", [*own, BUNDLE], lines, list(dict.fromkeys(notes)))
 
     @property
     def phones(self) -> list[Table]:
-        """The table of each phone."""
+        """The tables of each phone."""
         return view_tables([group for group in self.groups if group.on_phone], "latency")
 
     @property
@@ -370,22 +237,37 @@ class Page:
 
     @property
     def commands(self) -> list[str]:
-        """What the results came from, newest first."""
+        """The commands that measured the results, newest first."""
         results = [r for group in self.groups for r in _shown(group)]
         return list(dict.fromkeys(r.command for r in sorted(results, key=lambda r: r.date, reverse=True)))
 
 
+def retained_bar(group: Group, entry: Entry) -> Bar:
+    """Return F1 retained in percent as a bar."""
+    ratio = group.retained(entry)
+    ends = (
+        Interval(*(100 * end for end in (ratio.mean, ratio.low, ratio.high)))
+        if isinstance(ratio, Interval)
+        else None
+    )
+    return Bar(entry.model, 100 * mean_retained(group, entry), ends, "s2", "%")
+
+
+def question_bars(names: Sequence[str], f1: Sequence[Interval]) -> list[Bar]:
+    """Return F1 of the teacher, the student and its export as bars."""
+    scores = zip(names, f1, strict=True)
+    return [Bar(name, value.mean, value, f"s{number}") for number, (name, value) in enumerate(scores)]
+
+
 def _shown(group: Group) -> list[Any]:
-    """The results that the page shows: of models on data, of training; all where there are none, as of a
-    phone."""
-    entries = [one for e in group.entries for one in (e.accuracy, e.failure, e.newest) if one]
-    training = [result for result in group.results if result.stage == "training"]
+    """Return the results that the page shows: of models and of training; all if there are neither."""
+    entries = [r for e in group.entries for r in (e.accuracy, e.failure, e.newest) if r]
+    training = [r for r in group.results if r.stage == "training"]
     return [*entries, *all_times(group), *training] or group.results
 
 
 def other_baselines(group: Group) -> str:
-    """A line about the models whose F1 retained is against another baseline than the one shown; empty without
-    any."""
+    """Return a line about models that are compared with another baseline; empty without any."""
     entries = group.compared_with_others()
     if not entries or group.baseline is None:
         return ""
@@ -395,27 +277,23 @@ def other_baselines(group: Group) -> str:
 
 
 def conditions(group: Group) -> list[tuple[str, str]]:
-    """Target, machine, runtimes, data and dates."""
+    """Return target, machine, runtimes, process conditions, data and dates."""
     results = _shown(group)
+    times = all_times(group)
     dates = sorted(r.date.replace("T", " ").replace("Z", " UTC") for r in results)
     runtimes = dict.fromkeys(str(r.runtime) for r in results if r.runtime)
-    found = [("Target", group.target), ("Machine", group.machine), ("Runtimes", ", ".join(runtimes))]
-    times = all_times(group)
-    found += [(name[0].upper() + name[1:], value) for name, value in process_conditions(times)]
+    facts = [("Target", group.target), ("Machine", group.machine), ("Runtimes", ", ".join(runtimes))]
+    facts += [(name[0].upper() + name[1:], value) for name, value in process_conditions(times)]
     if any(row.other_load is not None for row in times):
-        found.append(
-            (
-                "Other load",
-                f"other processes kept {busy_cores(times):.2f} cores busy while latency was measured",
-            )
-        )
+        busy = f"other processes kept {busy_cores(times):.2f} cores busy while latency was measured"
+        facts.append(("Other load", busy))
     if group.newest.data is not None:
         scores = next((e.accuracy for e in group.entries if e.accuracy and e.accuracy.n_windows), None)
-        counts = (
-            f", {plural(scores.n, 'question')} in {plural(scores.n_windows or 0, 'window')}" if scores else ""
-        )
-        found.append(("Data", f"{group.data}{counts}, SHA-256 {group.newest.data.sha256}"))
-    return [*found, ("Date", " to ".join(dict.fromkeys((dates[0], dates[-1]))))]
+        counts = ""
+        if scores is not None:
+            counts = f", {plural(scores.n, 'question')} in {plural(scores.n_windows or 0, 'window')}"
+        facts.append(("Data", f"{group.data}{counts}, SHA-256 {group.newest.data.sha256}"))
+    return [*facts, ("Date", first_to_last(dates))]
 
 
 def write_report(path: Path, page: Page) -> None:

@@ -23,9 +23,10 @@ from places import ROOT
 
 from benchmarks.results.rows import TrainingSpeed
 from benchmarks.show.groups import collect
+from benchmarks.show.headline import best_entry, headline, why_best
 from benchmarks.show.model_plots import group_plots
 from benchmarks.show.plots import COLOURS, Panel, Point, Scatter, colours_of, panels_svg, scatter_svg, short
-from benchmarks.show.report import Page, best_entry, headline, why_best, write_report
+from benchmarks.show.report import Page, write_report
 
 KNOWN = {
     "f1_low": 77.25,

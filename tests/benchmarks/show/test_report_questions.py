@@ -9,20 +9,19 @@ from report_material import ANSWERS, INT8, STUDENT, TEACHER, write_material
 from benchmarks.measure.accuracy import answers_path, save_answers
 from benchmarks.show import questions
 from benchmarks.show.groups import collect
+from benchmarks.show.headline import best_entry
 from benchmarks.show.questions import (
     LENGTHS,
     TYPES,
     chosen_three,
-    nearest,
+    compared,
     passage_length,
-    pieces,
     question_type,
     read_kept,
     regressions,
-    shown,
     slices,
 )
-from benchmarks.show.report import Page, best_entry, other_baselines
+from benchmarks.show.report import Page, other_baselines
 from qa.base.errors import OptionError
 from qa.data.datasets import EMBEDDED
 from qa.data.squad import Example
@@ -186,32 +185,11 @@ def test_a_data_file_that_is_not_the_rows_is_refused_when_chosen(material, tmp_p
     assert read_kept(EMBEDDED, rows_path, [group for group in groups if group.on_phone]) == (None, [])
 
 
-def test_the_nearest_of_several_places_is_marked():
-    context = "Ada met Bob. Bob left. Ada met Bob."
-    assert [nearest(context, "Bob", place) for place in (0, 12, 30)] == [8, 13, 31]
-    assert nearest(context, "Eve", 0) is None
-    assert nearest(context, "", 0) is None
-
-
-def test_marks_may_overlap_and_far_text_is_cut():
-    assert pieces("a <b> c", [(0, 5, "gold"), (2, 7, "s0")]) == [
-        ("a ", "gold"),
-        ("<b>", "gold s0"),
-        (" c", "s0"),
-    ]
-    context = "start " + "x " * 300 + "answer" + " y" * 300 + " far"
-    at = context.index("answer")
-    first, before, marked, after, last = pieces(context, [(at, at + 6, "gold")])
-    assert (first, marked, last) == ((" … ", ""), ("answer", "gold"), (" … ", ""))
-    assert (before[0].count("x"), after[0].count("y")) == (45, 45)
-    both = pieces(context, [(0, 5, "s0"), (at, at + 6, "gold")])
-    assert both[0] == ("start", "s0")
-    assert [text for text, _ in both].count(" … ") == 2
-    assert pieces("No answer is here.", []) == [("No answer is here.", "")]
-
-
-def test_an_example_has_every_answer_with_its_f1(kept, material):
-    one = shown(kept, 1, chosen_three(kept, material[2][0]))
+def test_an_example_has_the_passage_and_every_answer_with_its_f1(kept, material):
+    one = compared(kept, 1, chosen_three(kept, material[2][0]))
     assert (one.example.id, one.golds) == ("p2", ["Monday"])
     assert one.answers == [("Monday", 100.0), ("Paris", 0.0), ("Paris", 0.0)]
-    assert [piece for piece in one.pieces if piece[1]] == [("Paris", "s2"), ("Monday", "gold s0")]
+    before, gold, after = one.passage
+    assert gold == "Monday"
+    assert before.endswith("It rained on ")
+    assert before + gold + after == one.example.context

@@ -8,10 +8,11 @@ import pytest
 from chromium import chromium
 from report_material import ARM, CPU, INT8, ODD_NAME, PIXEL, TEACHER, write_material
 
-from benchmarks import compare
+from benchmarks import compare, comparison
 from benchmarks.compare import CompareConfig
 from benchmarks.results.files import read_results
 from benchmarks.results.rows import Accuracy, Failure, Latency, TargetAccuracy
+from benchmarks.show.groups import collect, newest_order
 from qa.base.cli import run_command
 
 pytestmark = pytest.mark.system
@@ -24,7 +25,7 @@ OF_TABLE = "[...document.querySelectorAll('table.sortable')]"
 def material(tmp_path_factory):
     folder = tmp_path_factory.mktemp("report")
     rows_path, data, rows = write_material(folder)
-    compare.report_from_rows(CompareConfig(data=str(data), rows=rows_path, report=True))
+    comparison.report_from_results(CompareConfig(data=str(data), rows=rows_path, report=True))
     return folder / "report.html", rows
 
 
@@ -244,7 +245,7 @@ def test_a_measuring_run_and_the_page_alone_write_the_same(material, tmp_path, m
         data=str(folder / "data.json"), rows=folder / "rows.jsonl", page=tmp_path / "a.html"
     )
     results = read_results(config.rows)
-    compare.show(config, compare.collect(results, compare.newest_order(results)), [])
+    comparison.show(config, collect(results, newest_order(results)), [])
     words = [
         "compare",
         "--report",

@@ -1,5 +1,4 @@
-"""Extractive question answering: what more than one stage of PocketQA must know, and `load`, the way in from
-Python."""
+"""Extractive question answering: the parts that several stages of PocketQA share, and `load` for Python."""
 
 import os
 from pathlib import Path
@@ -16,17 +15,20 @@ def load(
     isolated: bool = False,
     null_threshold: float | None = None,
 ) -> "Reader":
-    """Open a bundle of any runtime and precision, or a transformers checkpoint by folder or hub name, to
-    answer questions with; without a name the student in int8 that comes with the project.
+    """Open a bundle or a transformers checkpoint (folder or hub name) to answer questions.
+
+    The default is the int8 student that comes with the project.
 
         model = qa.load()
         model.answer("Who wrote it?", passage).text
 
-    `threads` defaults to all cores. `null_threshold` stands for the model's own: the higher, the more
-    questions are answered. Python threads may share what is loaded. `isolated` computes in a process of its
-    own, for a file you do not trust: one that crashes its runtime then raises BundleError. So does a bundle
-    that is missing or damaged; ProbeError is raised when the runtime here computes it wrongly, DownloadError
-    when the hub cannot be reached, OptionError when an argument cannot work.
+    `threads` defaults to all cores. `null_threshold` replaces the no-answer threshold of the model: the
+    higher it is, the more questions are answered. Python threads may share the reader. `isolated` computes
+    in a separate process, for a file you do not trust: a file that crashes its runtime then raises
+    BundleError.
+
+    BundleError when the bundle is missing or damaged. ProbeError when the runtime computes it wrongly.
+    DownloadError when the hub cannot be reached. OptionError when an argument cannot work.
     """
     from qa.base.cli import check_option
     from qa.bundles.hf_import import open_model  # here, so that importing qa loads nothing

@@ -1,7 +1,7 @@
 """Ask a bundle about a passage of any length.
 
-    python -m qa.ask --question "Who wrote it?" --context passage.txt pdftotext paper.pdf - | python -m qa.ask
---model runs/demo/student --question "Who wrote it?" --question "When?"
+python -m qa.ask --question "Who wrote it?" --context passage.txt
+pdftotext paper.pdf - | python -m qa.ask --question "Who wrote it?" --question "When?"
 """
 
 import json
@@ -22,8 +22,8 @@ from qa.runtime.runtimes import available_cores
 
 STDIN = Path("-")
 SNIPPET_SIDE = 60  # characters of the passage shown on each side of an answer
-SHOWN_LENGTH = 300  # of an answer: 30 tokens can be more, a token has no limit
-SHOWN_ALTERNATIVES = 3
+ANSWER_LENGTH = 300  # characters; 30 tokens can be longer, since a token has no limit
+N_ALTERNATIVES = 3
 ALTERNATIVE_LENGTH = 50
 
 
@@ -32,25 +32,24 @@ class AskConfig:
     """Ask a model about a passage of any length."""
 
     model: Path | None = None
-    """Bundle to ask, of any runtime and precision, or a transformers checkpoint (folder or hub name); without
-    it the student that comes with the project, in TFLite and int8."""
+    """Bundle of any format and precision, or a transformers checkpoint (folder or hub name); by default the
+    student that comes with the project, in TFLite and int8."""
     question: tyro.conf.UseAppendAction[tuple[str, ...]]
-    """The question; give the flag again for more."""
+    """Question; repeat the flag for more questions."""
     context: Path = STDIN
-    """UTF-8 text file with the passage; - is standard input."""
+    """UTF-8 text file with the passage; - for standard input."""
     read_all: bool = False
-    """Read all of a text however long it is, where otherwise the 16 windows that share most with the question
-    are read."""
+    """Read the whole text. By default only the 16 windows that share most with the question are read."""
     json: bool = False
-    """Print JSON, with all n-best answers and milliseconds; a list where there are several questions."""
+    """Print JSON with all n-best answers and times in milliseconds; a list for several questions."""
     threads: int | None = None
-    """Threads; all cores when not given."""
+    """Number of threads; by default all cores."""
     null_threshold: float | None = None
-    """Say that there is no answer where null score - best score exceeds this; by default the model's own. The
-    higher, the more questions are answered."""
+    """No-answer threshold: there is no answer when null score - best score exceeds it. By default that of the
+    model. The higher it is, the more questions are answered."""
     isolated: bool = False
-    """Compute in a process of its own, for a model that you do not trust: a file that crashes its runtime is
-    then an error."""
+    """Compute in a separate process, for a model that you do not trust: a file that crashes its runtime then
+    gives an error."""
 
     def __post_init__(self) -> None:
         check_option(len(self.question) >= 1, "--question", "none", "given")
@@ -62,7 +61,7 @@ class AskConfig:
 
 
 def read_passage(path: Path) -> str:
-    """A passage as it stands (line ends kept, so that offsets fit the file)."""
+    """Read a passage unchanged; line ends stay, so that offsets fit the file."""
     if path == STDIN:
         raw = _read_stdin()
     elif not path.exists() or path.is_dir():
@@ -82,13 +81,15 @@ def _read_stdin() -> bytes:
     if sys.stdin is None:
         raise OptionError("--context -: standard input is closed; give a UTF-8 text file")
     if sys.stdin.isatty():
-        print("Type or paste the passage; end with Ctrl-D on a line of its own.", file=sys.stderr)
+        print("Type or paste the passage; end with Ctrl-D on an empty line.", file=sys.stderr)
     return sys.stdin.buffer.read()
 
 
 def as_json(reading: Reading, number: int, question: str) -> dict[str, Any]:
-    """One question's result. `score` is null without an answer; `n_best` has the spans, without the option of
-    no answer."""
+    """Return the result of one question as JSON values.
+
+    `score` is null without an answer. `n_best` holds the spans, without the option "no answer".
+    """
     best = reading.answers[number]
     options = [best, *best.alternatives]
     return {
@@ -111,66 +112,61 @@ def as_json(reading: Reading, number: int, question: str) -> dict[str, Any]:
 
 
 def as_text(question: str, best: Answer, passage: str, source: str) -> str:
-    """One question's result to read: the answer, where it stands, and in short what else it could be."""
+    """Format the result of one question: the answer, its place in the passage, and alternatives."""
     lines = [_one_line(question), f"  {_named(best)}"]
     span = best
-    others = best.alternatives
+    alternatives = best.alternatives
     if best.start is None:
-        if not others:
-            return "\n".join([*lines, f"  {source} holds no words"])
-        span = others[0]
-        others = others[1:]
-        lines += [f"  most likely otherwise: {_named(span)}"]
+        if not alternatives:
+            return "\n".join([*lines, f"  {source} is empty"])
+        span, *rest = alternatives
+        alternatives = tuple(rest)
+        lines += [f"  best span: {_named(span)}"]
     assert span.start is not None
     assert span.end is not None
     line = passage.count("\n", 0, span.start) + 1
     lines.append(f"  {source}:{line}, characters {span.start}-{span.end}")
     lines.append(f"  {snippet(passage, span.start, span.end)}")
-    if others:
-        lines.append(
-            "  or: " + "; ".join(_named(other, ALTERNATIVE_LENGTH) for other in others[:SHOWN_ALTERNATIVES])
-        )
+    if alternatives:
+        named = [_named(answer, ALTERNATIVE_LENGTH) for answer in alternatives[:N_ALTERNATIVES]]
+        lines.append(f"  or: {'; '.join(named)}")
     return "\n".join(lines)
 
 
 def left_out_note(reading: Reading, number: int, max_question_length: int) -> str:
-    """A line on what of the question and of the text was not read; nothing where all was."""
-    n_read, n_in_text, n_tokens = (
-        of[number] for of in (reading.n_windows, reading.n_windows_in_text, reading.n_question_tokens)
-    )
+    """Say which part of the question or text was not read; empty when everything was read."""
+    n_read = reading.n_windows[number]
+    n_in_text = reading.n_windows_in_text[number]
+    n_tokens = reading.n_question_tokens[number]
     note = ""
     if n_tokens > max_question_length:
-        note += (
-            f"\n  read {max_question_length} of the question's {n_tokens} tokens, not its end; ask more "
-            "shortly"
-        )
+        note += f"\n  question truncated to {max_question_length} of {n_tokens} tokens; shorten it"
     if n_read < n_in_text:
         note += (
-            f"\n  read {n_read} of {n_in_text} windows, those that share most with the question; --read-all "
+            f"\n  read the {n_read} of {n_in_text} windows that share most with the question; --read-all "
             "reads all"
         )
     return note
 
 
 def snippet(passage: str, start: int, end: int) -> str:
-    """The answer marked in its surroundings, on one line and of whole words where there are any."""
+    """Mark the answer in the text around it, on one line, cut between words where possible."""
     before = _one_line(passage[max(0, start - SNIPPET_SIDE) : start])
     after = _one_line(passage[end : end + SNIPPET_SIDE])
     if start > SNIPPET_SIDE:
         before = "... " + (before.partition(" ")[2] or before)
     if end + SNIPPET_SIDE < len(passage):
         after = (after.rpartition(" ")[0] or after) + " ..."
-    return f"{before}>>{_one_line(passage[start:end], SHOWN_LENGTH)}<<{after}".strip()
+    return f"{before}>>{_one_line(passage[start:end], ANSWER_LENGTH)}<<{after}".strip()
 
 
-def _named(answer: Answer, length: int = SHOWN_LENGTH) -> str:
+def _named(answer: Answer, length: int = ANSWER_LENGTH) -> str:
     text = "no answer in this text" if answer.start is None else _one_line(answer.text, length)
     return f"{text} ({answer.probability:.1%})"
 
 
 def _one_line(text: str, length: int | None = None) -> str:
-    """On one line, cut to a length, and without what could steer a terminal: control characters, changes of
-    direction."""
+    """Join lines and cut the text to a length; remove characters that control a terminal or its direction."""
     line = "".join(c for c in re.sub(r"\s+", " ", text) if c.isprintable())
     return line if length is None or len(line) <= length else line[:length].rstrip() + "..."
 
@@ -196,15 +192,14 @@ def main(config: AskConfig) -> list[Answer]:
         texts = [
             as_text(q, a, passage, source) for q, a in zip(config.question, reading.answers, strict=True)
         ]
-        left_out = (
-            left_out_note(reading, number, model.settings.max_question_length) for number in range(len(texts))
-        )
-        print("\n\n".join(text + note for text, note in zip(texts, left_out, strict=True)))
+        most = model.settings.max_question_length
+        notes = [left_out_note(reading, number, most) for number in range(len(texts))]
+        print("\n\n".join(text + note for text, note in zip(texts, notes, strict=True)))
     return reading.answers
 
 
 def _shared(model: Reader, reading: Reading, load_ms: float) -> dict[str, Any]:
-    """What is the same for all questions of a call; the times are those of all questions together."""
+    """Return what all questions of a call share; times are the sums over all questions."""
     return {
         "runtime": model.runtime.name,
         "precision": model.bundle.precision,

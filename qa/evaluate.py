@@ -1,4 +1,4 @@
-"""EM and F1 of a bundle or of a prediction file, as one JSON object with the official script's keys.
+"""EM and F1 of a bundle or of a prediction file, as one JSON object with the keys of the official script.
 
 python -m qa.evaluate --data dev-v1.1.json --model runs/demo/student
 python -m qa.evaluate --data dev-v1.1.json --predictions predictions.json
@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from qa.base.cli import check_option, run_command
+from qa.base.cli import run_command
+from qa.base.errors import OptionError
 from qa.base.files import check_not_an_input, check_writable, file_sha256, write_whole
 from qa.base.journal import Journal
 from qa.bundles.bundle import Bundle
@@ -29,22 +30,25 @@ class EvaluateConfig:
     """Score a bundle or a prediction file on SQuAD data."""
 
     data: str
-    """SQuAD JSON file (plain or gzip), or embedded, squad, squad_v2 (their dev part)."""
+    """SQuAD JSON file (plain or gzip), or the dev part of embedded, squad or squad_v2."""
     model: Path | None = None
     """Bundle to evaluate, or a transformers checkpoint (folder or hub name)."""
     predictions: Path | None = None
     """Prediction file to score instead: {question id: answer}."""
     out: Path | None = None
-    """Write the model's answers here, in the official prediction format; the same command then goes on after
-    a stop."""
+    """File for the answers of the model, in the official prediction format; after a stop, the same command
+    continues."""
     null_threshold: float | None = None
-    """Instead of the model's own: it gives no answer where null score - best score exceeds this."""
+    """No-answer threshold instead of the model's: there is no answer when null score - best score exceeds
+    it."""
 
     def __post_init__(self) -> None:
         given = (self.model is not None) + (self.predictions is not None)
-        check_option(given == 1, "--model / --predictions", f"{given} of them", "exactly one of the two")
+        if given != 1:
+            raise OptionError("give either --model or --predictions")
         for flag, value in (("--out", self.out), ("--null-threshold", self.null_threshold)):
-            check_option(value is None or self.model is not None, flag, value, "given with --model only")
+            if value is not None and self.model is None:
+                raise OptionError(f"{flag} cannot be combined with --predictions")
         if self.out is not None:
             check_writable(self.out, "--out")
 
@@ -52,7 +56,7 @@ class EvaluateConfig:
 def evaluate_bundle(
     config: EvaluateConfig, bundle: Bundle, data: Path, examples: Sequence[Example]
 ) -> dict[str, Any]:
-    """The scores of a bundle, whose answers go to --out; stopped, the same command goes on."""
+    """Score a bundle and write its answers to --out; after a stop, the same command continues."""
     runtime = load_runtime(bundle)
     progress = sys.stderr.isatty()
     if config.out is None:
@@ -65,7 +69,7 @@ def evaluate_bundle(
             )
         except KeyboardInterrupt:
             if journal.entries:
-                print(f"\nstopped; the same command goes on from {journal.path}", file=sys.stderr)
+                print(f"\nstopped; run the same command to continue from {journal.path}", file=sys.stderr)
             raise
         threshold = bundle.settings.null_threshold
         answers = {e.id: answer_text(e, p, threshold) for e, p in zip(examples, predictions, strict=True)}
@@ -83,7 +87,7 @@ def main(config: EvaluateConfig) -> dict[str, Any]:
     if config.predictions is not None:
         result: dict[str, Any] = evaluate_predictions(examples, read_predictions(config.predictions))
     else:
-        assert config.model is not None  # __post_init__ has seen to it
+        assert config.model is not None  # checked by __post_init__
         bundle = open_model(config.model)
         if config.null_threshold is not None:
             bundle = replace(bundle, settings=replace(bundle.settings, null_threshold=config.null_threshold))

@@ -1,4 +1,4 @@
-"""A loaded model that answers questions about passages of any length; `qa.load` opens one."""
+"""Loaded model that answers questions about passages of any length; `qa.load` opens it."""
 
 import threading
 import time
@@ -20,48 +20,46 @@ from qa.text.preselection import preselect
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An answer, cut from the passage: `context[start:end] == text`, in characters (code points).
+    """Answer, cut from the passage: `context[start:end] == text`, in characters (code points).
 
-    No answer has the text "" and the place None. A model trained on answerable questions alone gives it only
-    where the passage has no words.
+    "No answer" has the text "", and None for start and end. A model trained on answerable questions only
+    gives it only when the passage is empty.
     """
 
     text: str
     start: int | None
     end: int | None
     score: float
-    """Start logit + end logit; of no answer, the null score (`qa.text.answers.Prediction`)."""
+    """Start logit + end logit; the null score for "no answer" (`qa.text.answers.Prediction`)."""
     probability: float
-    """Share among this answer and its alternatives, by the softmax of scores
+    """Softmax score among this answer and its alternatives, uncalibrated
     (`qa.text.answers.Prediction.options`)."""
     alternatives: tuple["Answer", ...] = field(default=(), repr=False)
-    """What else it could be, most probable first; where the model has a threshold, "no answer" is one of the
-    options."""
+    """Other answers, most probable first; "no answer" is one of them when the model has a threshold."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What came of one call, in the order of its questions, and the milliseconds that all of them took
-    together."""
+    """Results of one call, in the order of its questions; times are sums over all questions."""
 
     answers: list[Answer]
     null_scores: list[float]
     n_windows: list[int]
-    """Windows read."""
+    """Windows that were read."""
     n_windows_in_text: list[int]
-    """Windows that there are: more than were read where `qa.text.preselection` left some out."""
+    """Windows of the text; more than were read when `qa.text.preselection` skipped some."""
     n_question_tokens: list[int]
-    """More than the model's `max_question_length` means that the end of a question was not read."""
+    """Tokens of the question; it is truncated to the model's `max_question_length`."""
     tokenize_ms: float
     inference_ms: float
     decode_ms: float
 
 
 class Reader:
-    """A bundle with its runtime and tokenizer loaded. Python threads may share it; its runtime computes for
-    one at a time.
+    """Bundle with its runtime and tokenizer loaded.
 
-    `null_threshold` stands for the bundle's own: there is no answer where null score - best score exceeds it.
+    Python threads may share it; the runtime computes for one thread at a time. `null_threshold` replaces the
+    bundle's: there is no answer when null score - best score exceeds it.
     """
 
     def __init__(
@@ -95,24 +93,25 @@ class Reader:
         return f"<Reader of {self.bundle.path}: {self.bundle.precision}, {self.runtime.name}>"
 
     def answer(self, question: str, context: str, *, read_all: bool = False) -> Answer:
-        """The best answer to one question about a passage. Raises OptionError for what is no text.
+        """Return the best answer to one question about a passage; OptionError for a wrong type.
 
-        Of a text of more than 16 windows the 16 that share most with the question are read, with `read_all`
-        all.
+        Only the 16 windows that share most with the question are read; all windows with `read_all`.
         """
         return self.answer_all([(question, context)], read_all=read_all)[0]
 
     def answer_all(
         self, pairs: Iterable[tuple[str, str]], *, read_all: bool = False, progress: bool = False
     ) -> list[Answer]:
-        """The best answer to each (question, context), in order; equal contexts are tokenized once, windows
-        run in batches."""
+        """Return the best answer to each (question, context), in order.
+
+        Equal contexts are tokenized once, and windows run in batches.
+        """
         return self.read(pairs, read_all=read_all, progress=progress).answers
 
     def read(
         self, pairs: Iterable[tuple[str, str]], *, read_all: bool = False, progress: bool = False
     ) -> Reading:
-        """As `answer_all`, with null scores, numbers of windows and times."""
+        """Answer as `answer_all`, and return null scores, numbers of windows and times too."""
         examples = _examples(pairs)
         began = time.perf_counter()
         windows = make_windows(examples, self.tokenizer, self.settings, progress=progress)
@@ -122,9 +121,8 @@ class Reader:
         if not read_all:
             windows = preselect(windows, self.settings)
         tokenized = time.perf_counter()
-        with (
-            self._computing
-        ):  # LiteRT's interpreter and the pipe to an isolated process have room for one call
+        # LiteRT's interpreter and the pipe to an isolated process allow one call at a time.
+        with self._computing:
             logits = run_windows(self.runtime, windows, progress=progress)
         computed = time.perf_counter()
         predictions = predict(examples, windows, logits, self.settings)
@@ -176,7 +174,7 @@ def _examples(pairs: Iterable[tuple[str, str]]) -> list[Example]:
 
 
 def check_text(text: object, name: str) -> None:
-    """Raise OptionError unless `text` is a str without half a surrogate pair, which no tokenizer takes."""
+    """Raise OptionError unless `text` is a str without half a surrogate pair, which tokenizers refuse."""
     if not isinstance(text, str):
         raise OptionError(f"{name} must be text (str), got {type(text).__name__}")
     try:

@@ -22,7 +22,6 @@ UNCONVERTED = (
     "benchmarks/show/",
     "benchmarks/table.py",
     "benchmarks/toolchains/",
-    "qa/",
     "tests/",
 )
 # Old words, and what to write instead.

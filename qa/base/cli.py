@@ -1,4 +1,4 @@
-"""The command line of every stage: a dataclass of options in, one clear line out when something is wrong."""
+"""Command line of every stage: parse a dataclass of options, report a user's error in one line."""
 
 import errno
 import io
@@ -19,8 +19,7 @@ EXIT_TERMINATED = 143
 
 
 class Terminated(KeyboardInterrupt):
-    """A command was sent SIGTERM. It ends as on Ctrl-C: checkpoints are kept, drafts and temporary folders
-    go."""
+    """SIGTERM. The command ends as on Ctrl-C: checkpoints stay, drafts and temporary folders are removed."""
 
 
 def _terminate(*_: object) -> None:
@@ -28,7 +27,7 @@ def _terminate(*_: object) -> None:
 
 
 def one_line(error: BaseException) -> str:
-    """The message of an error on one line, with what a full disk or a missing permission means in words."""
+    """Return the message of an error on one line; a full disk and a missing permission are put in words."""
     if isinstance(error, OSError) and error.errno == errno.ENOSPC:
         where = f" while writing {error.filename}" if error.filename else ""
         return (
@@ -41,24 +40,24 @@ def one_line(error: BaseException) -> str:
 
 
 def options_of(main: Callable[[Any], Any]) -> Any:
-    """What the only parameter of `main` is: a dataclass of options, or a union of them as subcommands."""
+    """Return the type of the only parameter of `main`: a dataclass of options, or a union of subcommands."""
     (parameter,) = signature(main).parameters.values()
     return parameter.annotation
 
 
 def fail(error: BaseException) -> NoReturn:
-    """End the process with one line and the exit code of a user's error."""
+    """Print the error on one line and exit with EXIT_USER_ERROR."""
     print(f"error: {one_line(error)}", file=sys.stderr)
     sys.exit(EXIT_USER_ERROR)
 
 
 def not_installed(error: ModuleNotFoundError) -> OptionError:
-    """What to say where a package that a command needs is missing."""
+    """Return the error for a package that a command needs and that is missing."""
     return OptionError(f"{error.name} is not installed; pip install 'pocketqa[all]'")
 
 
 def end_unread() -> NoReturn:
-    """End the process, as the reader of its output, `head` for one, has seen enough."""
+    """Exit because the reader of the output (such as `head`) has closed the pipe."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.exit(EXIT_BROKEN_PIPE)
 
@@ -66,11 +65,11 @@ def end_unread() -> NoReturn:
 def run_command(
     main: Callable[[Any], Any], arguments: Sequence[str] | None = None, program: str | None = None
 ) -> None:
-    """Parse the options of `main` from the command line, call it, and turn user errors into one line and exit
-    code 2.
+    """Parse the options of `main` from the command line and call it.
 
-    `arguments` are by default the process's own, `program` how the process was started: what usage lines say.
-    Libraries are kept quiet from here on, in the whole process.
+    A user's error ends the process with one line and exit code 2. `arguments` default to those of the
+    process. `program` is the name in usage lines, by default how the process was started. Libraries stay
+    quiet in the whole process from here on.
     """
     arguments = sys.argv[1:] if arguments is None else arguments
     quiet_libraries()
@@ -97,13 +96,13 @@ def run_command(
 
 
 def _program() -> str:
-    """How this process was started, as a user types it."""
+    """Return how this process was started, as a user types it."""
     spec = sys.modules["__main__"].__spec__
     return f"python {sys.argv[0]}" if spec is None else f"python -m {spec.name.removesuffix('.__main__')}"
 
 
 def _check_arguments(arguments: Sequence[str]) -> None:
-    """Tokenizers, safetensors and the runtimes open only files whose names are UTF-8."""
+    """Refuse names that are not UTF-8: tokenizers, safetensors and the runtimes cannot open such files."""
     for argument in arguments:
         try:
             argument.encode()
@@ -114,7 +113,7 @@ def _check_arguments(arguments: Sequence[str]) -> None:
 
 
 def check_option(ok: bool, flag: str, value: object, wanted: str) -> None:
-    """Raise OptionError naming flag, value seen and value wanted, unless `ok`."""
+    """Raise OptionError with the flag, its value and what it must be, unless `ok`."""
     if not ok:
         raise OptionError(f"{flag} must be {wanted}, got {value}")
 

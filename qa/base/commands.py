@@ -1,4 +1,4 @@
-"""The commands, by name: each is the `main` of a module that `python -m` runs too.
+"""Commands by name: each is the `main` of a module that `python -m` runs too.
 
 pocketqa distill --student-layers 3
 """
@@ -14,7 +14,7 @@ from pkgutil import resolve_name
 from qa.base.cli import end_unread, fail, not_installed, run_command
 from qa.base.errors import OptionError
 
-# Each is imported when it is called: asking loads no training code, and listing them loads none at all.
+# A module is imported when its command is called: asking loads no training code, listing loads no command.
 COMMANDS = {
     "ask": "qa.ask:main",
     "evaluate": "qa.evaluate:main",
@@ -49,7 +49,7 @@ USAGE = "usage: pocketqa COMMAND [OPTIONS]; pocketqa COMMAND --help explains the
 
 
 def summary(name: str) -> str:
-    """The first line of the docstring of a command's module, which is not imported for it."""
+    """Return the first line of the docstring of a command's module without importing it."""
     spec = find_spec(COMMANDS[name].partition(":")[0])
     assert spec is not None
     assert spec.origin is not None
@@ -58,7 +58,7 @@ def summary(name: str) -> str:
 
 
 def overview() -> str:
-    """Every command with a line about it."""
+    """List every command with a line about it."""
     indent = max(map(len, COMMANDS)) + 4
     width = shutil.get_terminal_size().columns
     lines = [
@@ -71,8 +71,10 @@ def overview() -> str:
 
 
 def split_command(words: list[str]) -> tuple[str, list[str]]:
-    """The command, of one word or two, that `words` begin with, and its arguments. OptionError where there is
-    none."""
+    """Split `words` into the command, of one word or two, and its arguments.
+
+    OptionError when they begin with no command.
+    """
     for n in (2, 1):
         if (name := " ".join(words[:n])) in COMMANDS:
             return name, words[n:]

@@ -18,14 +18,14 @@ from qa.base.commands import COMMANDS, summary
 
 @dataclass(frozen=True)
 class CompletionConfig:
-    """Which shell."""
+    """Print a completion script."""
 
     shell: tyro.conf.Positional[Literal["bash", "zsh", "tcsh"]]
-    """The shell that is to complete."""
+    """Shell that completes the commands."""
 
 
 def parser() -> ArgumentParser:
-    """All commands with their flags; one whose packages are not installed has none."""
+    """Build a parser of all commands with their flags; a command whose packages are missing has no flags."""
     root = ArgumentParser("pocketqa")
     groups = {"": root.add_subparsers()}
     for name, target in COMMANDS.items():

@@ -1,37 +1,37 @@
-"""The errors a user can act on. Each message is one line: what is wrong, where, and what to do."""
+"""Errors that a user can act on. Each message is one line: where, what is wrong, what to do."""
 
 
 class PocketQAError(Exception):
-    """Base of every error that is the input's fault, not the program's; commands print it and exit with 2."""
+    """Base of every error caused by the input, not by the program; commands print it and exit with 2."""
 
 
 class OptionError(PocketQAError, ValueError):
-    """An option has a value that cannot work; the message names the flag, the value and what is wanted."""
+    """Option with a value that cannot work; the message names flag, value and what is allowed."""
 
 
 class SquadFormatError(PocketQAError):
-    """A data or prediction file is not what it should be; the message names file and place."""
+    """Data or prediction file with an error; the message names file and place."""
 
 
 class BundleError(PocketQAError):
-    """A bundle is missing, unfinished, changed, or of another kind than the stage needs."""
+    """Bundle that is missing, unfinished, changed, or of another format than the stage needs."""
 
 
 class DeviceError(PocketQAError):
-    """A phone cannot be reached or cannot take a file; the message says which and what to do."""
+    """Phone that cannot be reached or cannot take a file; the message says which and what to do."""
 
 
 class DownloadError(PocketQAError):
-    """Something that lives on a hub could not be fetched; the message names the offline way."""
+    """Failed download from a hub; the message names the offline way."""
 
 
 class ProbeError(PocketQAError):
-    """This runtime computes this model differently from PyTorch; its answers cannot be trusted."""
+    """Runtime that computes a model differently from PyTorch; its answers cannot be trusted."""
 
 
 class ParityError(PocketQAError):
-    """An exported model differs from its PyTorch parent by more than its precision allows."""
+    """Exported model that differs from its PyTorch parent by more than its precision allows."""
 
 
 class UnsupportedExport(PocketQAError):
-    """A target runtime cannot express this model; the message says why and what to use instead."""
+    """Model that a target runtime cannot express; the message says why and what to use instead."""

@@ -1,4 +1,4 @@
-"""Writing files so that a stop or a full disk leaves the old file or the new one, never half of one."""
+"""Write files so that a stop or a full disk leaves the old file or the new file, never half a file."""
 
 import glob
 import hashlib
@@ -11,7 +11,7 @@ from qa.base.errors import OptionError
 
 
 def file_sha256(path: Path) -> str:
-    """SHA-256 of a file's bytes, as hexadecimal."""
+    """Return the SHA-256 of a file's bytes in hexadecimal."""
     digest = hashlib.sha256()
     with open(path, "rb") as stream:
         while block := stream.read(1 << 20):
@@ -20,14 +20,14 @@ def file_sha256(path: Path) -> str:
 
 
 def write_whole(path: Path, content: bytes | str, check: Callable[[Path], object] | None = None) -> None:
-    """Write by way of a neighbour and a rename; text as UTF-8. OSError names `path`, and nothing stays
-    behind.
+    """Write a temporary file beside `path`, then rename it; text is written as UTF-8.
 
-    `check` reads the neighbour; when it raises, nothing takes the place of `path`.
+    `check` reads the temporary file; when it raises, `path` stays as it was. OSError names `path`. No
+    temporary file stays behind.
     """
     partial = path.with_name(f"{path.name}.partial-{os.getpid()}")
-    for left in left_behind(path, "partial"):
-        left.unlink(missing_ok=True)
+    for stale in stale_temporaries(path, "partial"):
+        stale.unlink(missing_ok=True)
     try:
         partial.write_bytes(content.encode() if isinstance(content, str) else content)
         if check is not None:
@@ -39,14 +39,13 @@ def write_whole(path: Path, content: bytes | str, check: Callable[[Path], object
         partial.unlink(missing_ok=True)
 
 
-def left_behind(path: Path, mark: str) -> Iterator[Path]:
-    """What processes that were killed have left beside `path`, each named <path>.<mark>-<process>."""
-    for left in path.parent.glob(f"{glob.escape(path.name)}.{mark}-*"):
-        process = left.suffix.rpartition("-")[2]
-        if process == str(os.getpid()) or not _is_running(
-            process
-        ):  # in a container every process may have the same number
-            yield left
+def stale_temporaries(path: Path, mark: str) -> Iterator[Path]:
+    """Yield the temporaries <path>.<mark>-<process> of processes that were killed."""
+    for temporary in path.parent.glob(f"{glob.escape(path.name)}.{mark}-*"):
+        process = temporary.suffix.rpartition("-")[2]
+        # In another container a process may have had the number of this one.
+        if process == str(os.getpid()) or not _is_running(process):
+            yield temporary
 
 
 def _is_running(process: str) -> bool:
@@ -62,12 +61,12 @@ def _is_running(process: str) -> bool:
 def _check_kind(path: Path, flag: str) -> None:
     if path.is_dir():
         raise OptionError(f"{flag} {path}: is a folder; give a file")
-    if path.exists() and not path.is_file():  # written by way of a neighbour, it would be replaced
+    if path.exists() and not path.is_file():  # the rename would replace it
         raise OptionError(f"{flag} {path}: is a device or a pipe; give a file")
 
 
 def check_writable(path: Path, flag: str) -> None:
-    """Raise OptionError unless a file can be written at `path`: said before minutes of work."""
+    """Raise OptionError, before minutes of work, unless a file can be written at `path`."""
     _check_kind(path, flag)
     if not path.absolute().parent.is_dir():
         raise OptionError(f"{flag} {path}: its folder does not exist; make it first")
@@ -76,13 +75,13 @@ def check_writable(path: Path, flag: str) -> None:
 
 
 def check_new_file(path: Path, flag: str) -> None:
-    """Like `check_writable`, for a file whose folders are made when it is written."""
+    """Check as `check_writable` does, for a file whose folders are made when it is written."""
     _check_kind(path, flag)
     check_new_folder(path.absolute().parent, flag)
 
 
 def check_new_folder(path: Path, flag: str) -> None:
-    """Raise OptionError unless `path` is a folder that can be written to, or one can be made there."""
+    """Raise OptionError unless `path` is a writable folder or can become one."""
     folder = path.absolute()
     while not folder.exists():
         folder = folder.parent
@@ -93,7 +92,7 @@ def check_new_folder(path: Path, flag: str) -> None:
 
 
 def check_not_an_input(path: Path, flag: str, inputs: Iterable[Path]) -> None:
-    """Raise OptionError when `path`, still to be written, is one of the files to be read."""
+    """Raise OptionError when the output `path` is one of the input files."""
     if path.exists() and any(given.exists() and path.samefile(given) for given in inputs):
         raise OptionError(
             f"{flag} {path}: is an input of this command; give another file, inputs are left as they are"
@@ -101,8 +100,10 @@ def check_not_an_input(path: Path, flag: str, inputs: Iterable[Path]) -> None:
 
 
 def check_free_space(folder: Path, n_bytes: int, what: str) -> None:
-    """Raise OptionError unless the disk of `folder` (which need not exist yet) has `n_bytes` free: said
-    before hours of work."""
+    """Raise OptionError, before hours of work, unless the disk of `folder` has `n_bytes` free.
+
+    The folder need not exist yet.
+    """
     while not folder.exists():
         folder = folder.absolute().parent
     free = shutil.disk_usage(folder).free

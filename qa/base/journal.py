@@ -1,4 +1,4 @@
-"""What a long command has done so far, so that the same command goes on where it was stopped."""
+"""Record what a long command has done, so that the same command continues after a stop."""
 
 import fcntl
 import hashlib
@@ -13,11 +13,11 @@ from qa.base.errors import OptionError
 
 
 class Journal:
-    """Entries of one run, one a line. A torn last line, of a run that was killed, counts as not there.
+    """Entries of one run, one per line; an incomplete last line of a killed run is ignored.
 
-    The file lies beside `out`, what the run writes in the end, in a folder named after it, its name made of
-    `run`: all that makes it the same run. It is locked until `close`; OptionError while another process has
-    it.
+    `out` is the output of the run; the file lies beside it in <out>.journal. `run` holds all that makes two
+    runs the same, and its hash is the file's name. The file is locked until `close`; OptionError while
+    another process holds the lock.
     """
 
     def __init__(self, out: Path, run: Mapping[str, Any], date: str = "") -> None:
@@ -33,23 +33,23 @@ class Journal:
         lines = self._whole_lines()
         self._header: dict[str, Any] = lines[0] if lines else {"date": date, **run}
         self.date: str = self._header["date"]
-        """Of the run that is gone on with, else the one given."""
+        """Date when the run began."""
         self.entries = lines[1:]
 
     def _whole_lines(self) -> list[dict[str, Any]]:
-        """What the file has; a torn end is cut off."""
-        found: list[dict[str, Any]] = []
+        """Read the complete lines and cut off an incomplete last line."""
+        lines: list[dict[str, Any]] = []
         size = self._file.seek(0)
         for line in self._file.readlines():
             if not line.endswith(b"\n"):
                 break
-            found.append(json.loads(line))
+            lines.append(json.loads(line))
             size += len(line)
         self._file.truncate(size)
-        return found
+        return lines
 
     def add(self, entry: dict[str, Any]) -> None:
-        """Keep one entry."""
+        """Append an entry and wait until it is on the disk."""
         self.entries.append(entry)
         new = [entry] if self._file.seek(0, os.SEEK_END) else [self._header, entry]
         self._file.write("".join(json.dumps(line) + "\n" for line in new).encode())
@@ -57,13 +57,13 @@ class Journal:
         os.fsync(self._file.fileno())
 
     def remove(self) -> None:
-        """The run is over: what came of it is written."""
+        """Remove the file once the output of the run is written."""
         self.path.unlink(missing_ok=True)
-        with suppress(OSError):  # it has other runs' journals
+        with suppress(OSError):  # the folder holds journals of other runs
             self.path.parent.rmdir()
 
     def close(self) -> None:
-        """Let another process have it; nothing is left of one without entries."""
+        """Release the lock; a journal without entries is removed."""
         if not self.entries:
             self.remove()
         self._file.close()

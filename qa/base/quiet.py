@@ -1,6 +1,4 @@
-"""Keep the chatter of libraries away from a command, so that its stderr holds our progress and errors
-only.
-"""
+"""Silence libraries, so that stderr of a command holds only its own progress and errors."""
 
 import contextlib
 import logging
@@ -9,13 +7,13 @@ import sys
 import warnings
 from collections.abc import Iterator
 
-# torchao reports each CUDA kernel it cannot load on a CPU; torch reports torchao's enums.
+# torchao reports every CUDA kernel that it cannot load on a CPU; torch reports the enums of torchao.
 NOISY_IMPORTS = ("torchao", "torch.utils._pytree")
 
 
 @contextlib.contextmanager
 def quiet_import() -> Iterator[None]:
-    """For the import of what imports torchao; levels are as before afterwards."""
+    """Silence an import that imports torchao, and restore the log levels afterwards."""
     before = {name: logging.getLogger(name).level for name in NOISY_IMPORTS}
     try:
         for name in before:
@@ -27,8 +25,10 @@ def quiet_import() -> Iterator[None]:
 
 
 def quiet_libraries() -> None:
-    """For commands alone, since it changes the process: environment, levels of loggers, warnings. A user's
-    variables win."""
+    """Silence libraries in the whole process; only commands call this.
+
+    Changes environment variables, log levels and warning filters. Variables that the user has set stay.
+    """
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
@@ -40,7 +40,7 @@ def quiet_libraries() -> None:
         logging.getLogger(name).setLevel(logging.ERROR)
     for category in (DeprecationWarning, FutureWarning):
         warnings.filterwarnings("ignore", category=category)
-    if "transformers" in sys.modules:  # it has read its variables
+    if "transformers" in sys.modules:  # it has already read its variables
         from transformers.utils.logging import disable_progress_bar
 
         disable_progress_bar()

@@ -1,13 +1,12 @@
-"""Some of many, evenly chosen and without chance: the same ones wherever it is done."""
+"""Choose evenly spaced items, without random numbers."""
 
 import numpy as np
 
 
 def evenly(n: int, wanted: int, *, ends: bool = False) -> list[int]:
-    """Indices of `wanted` of `n` items, ascending, from the middles of `wanted` equal parts; all where there
-    are no more.
+    """Return ascending indices of `wanted` of `n` items: the middles of equal parts, or all when n is less.
 
-    With `ends` the first and the last item are among them.
+    With `ends` the first and the last item are included.
     """
     if wanted >= n:
         return list(range(n))

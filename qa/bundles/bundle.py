@@ -1,8 +1,8 @@
-"""A model on disk: one folder with weights, config, tokenizer, qa.json and manifest.json.
+"""Model on disk: one folder with weights, config, tokenizer, qa.json and manifest.json.
 
-The manifest is written last, so a folder without one is unfinished. It holds the SHA-256 of every other file,
-and opening a bundle verifies them. This module is the only reader and writer of bundles. Bundles are never
-edited: a stage reads one and creates another.
+The manifest is written last, so a folder without a manifest is unfinished. It holds the SHA-256 of every
+other file, and opening a bundle verifies them. Bundles are never edited: a stage reads one and creates
+another.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ from typing import Any
 from tokenizers import Tokenizer
 
 from qa.base.errors import BundleError
-from qa.base.files import file_sha256, left_behind
+from qa.base.files import file_sha256, stale_temporaries
 from qa.bundles.card import model_card
 from qa.bundles.manifest import (
     MANIFEST,
@@ -39,7 +39,7 @@ from qa.text.tokenization import load_tokenizer
 SETTINGS = "qa.json"
 PROBE = "probe.json"
 CARD = "README.md"
-HELD_OUT = "held_out.json.gz"  # questions to tune a threshold on (qa.evaluation.threshold)
+HELD_OUT = "held_out.json.gz"  # questions to tune the no-answer threshold on (qa.evaluation.threshold)
 # Files that are read besides weights and manifest.
 READ_FILES = {SETTINGS, PROBE, HELD_OUT, "config.json", "tokenizer.json", "tokenizer_config.json"}
 RECORDED_PACKAGES = (
@@ -150,16 +150,16 @@ def open_bundle(path: Path, format: str | None = None) -> Bundle:
 def _verify(path: Path, expected: str) -> None:
     if not path.is_file():
         raise BundleError(f"{path}: the manifest lists this file, but it is missing; copy the bundle again")
-    seen = file_sha256(path)
-    if seen != expected:
+    sha256 = file_sha256(path)
+    if sha256 != expected:
         raise BundleError(
-            f"{path}: changed since it was made (SHA-256 {seen[:12]}, manifest {expected[:12]}); copy it "
-            "again"
+            f"{path}: changed since it was made (SHA-256 {sha256[:12]}, manifest {expected[:12]}); copy the "
+            "bundle again"
         )
 
 
 def refuse_existing(out: Path) -> None:
-    """Raise BundleError when `out` exists: no stage overwrites."""
+    """Raise BundleError when `out` exists: no stage overwrites a bundle."""
     if out.exists():
         raise BundleError(
             f"{out}: exists already and is never overwritten; choose another --out or remove it"
@@ -223,8 +223,10 @@ def _without_folder(value: Any) -> Any:
 
 
 def copy_bundle(path: Path, out: Path) -> Bundle:
-    """The same bundle in another place, whole or not at all. BundleError when it is damaged, or another is
-    there."""
+    """Copy a bundle completely or not at all.
+
+    BundleError when it is damaged, or `out` is another bundle.
+    """
     bundle = open_bundle(path)
     if not out.exists():
         draft = _draft_folder(out)
@@ -241,9 +243,9 @@ def copy_bundle(path: Path, out: Path) -> Bundle:
 
 
 def _draft_folder(out: Path) -> Path:
-    """A new hidden folder beside `out`, without those that killed processes left."""
-    for left in left_behind(out.with_name(f".{out.name}"), "unfinished"):
-        shutil.rmtree(left, ignore_errors=True)
+    """Make a hidden folder beside `out`; remove the drafts of killed processes."""
+    for stale in stale_temporaries(out.with_name(f".{out.name}"), "unfinished"):
+        shutil.rmtree(stale, ignore_errors=True)
     path = out.parent / f".{out.name}.unfinished-{os.getpid()}"
     path.mkdir(parents=True)
     return path
@@ -271,7 +273,7 @@ def new_bundle(out: Path, facts: Mapping[str, Any]) -> Iterator[Draft]:
 
 
 def package_versions(names: Sequence[str] = RECORDED_PACKAGES) -> dict[str, str]:
-    """Versions of Python and of the installed packages that decide what a model computes."""
+    """Return the versions of Python and of the installed packages that decide what a model computes."""
     versions = {"python": platform.python_version()}
     for name in names:
         try:

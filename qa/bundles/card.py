@@ -1,9 +1,8 @@
-"""The model card of a bundle, README.md: what a hub shows of it, all of it made from its manifest, settings
-and files.
+"""Model card of a bundle, README.md, made from its manifest, settings and files.
 
-What these do not tell is not there, or is called unknown: a licence for one is given only where all that a
-model was made of is known. The front matter is YAML as https://huggingface.co/docs/hub/model-cards describes
-it, each value in JSON, which is YAML.
+Facts that these do not hold are left out or called unknown. A licence is given only when every part of the
+model is known. The front matter is YAML (https://huggingface.co/docs/hub/model-cards); each value is
+written as JSON, which is valid YAML.
 """
 
 import json
@@ -12,7 +11,7 @@ from itertools import starmap, zip_longest
 from pathlib import Path
 from typing import Any
 
-from qa.bundles.card_use import how_to_use, in_transformers, word_table_form
+from qa.bundles.card_use import embedding_form, how_to_use, in_transformers
 from qa.bundles.manifest import (
     Ancestor,
     BundleReference,
@@ -32,8 +31,7 @@ NOT_SEALED = ""
 """Hash of a bundle whose manifest is not written yet."""
 EMBEDDINGS = {form: f"in {bits} bits" for form, bits in ROW_BITS.items()}
 EMBEDDINGS |= {form: f"product-quantized, a byte for each {n} values" for form, n in GROUP_SIZES.items()}
-# Options that name files, or say how a run was started, and not what was made; a teacher's own are told by
-# its own bundle.
+# Options that name files or say how a run was started; the options of the teacher are in its own bundle.
 NOT_SETTINGS = (
     "model",
     "models",
@@ -49,14 +47,16 @@ TEACHERS_SETTINGS = ("teacher_", "activation")
 
 LIMITS = """## Limits
 
-- Extractive: an answer is a piece of the passage, word for word. It can be wrong, and its score is no probability of being right.
-- It learnt from the data named above, and what is far from them it answers worse. It was not examined for bias.
-- A passage longer than a window is cut into several by PocketQA; other tools cut it off unless told how to go on."""
+- Extractive: an answer is a piece of the passage, word for word. It can be wrong. Its score is not a probability of being right.
+- It was trained on the data named above. Expect lower accuracy on other domains. It was not examined for bias.
+- PocketQA cuts a passage longer than a window into several windows. Other tools truncate it by default."""
 
 
 def model_card(manifest: Manifest, settings: QASettings, weights: Path, name: str) -> str:
-    """The card of a bundle that is about to be sealed as `name`; the folder of `weights` holds all its files
-    but the card."""
+    """Return the card of a bundle that is about to be sealed as `name`.
+
+    The folder of `weights` holds all files of the bundle except the card.
+    """
     chain = [manifest.as_ancestor(BundleReference(name=name, sha256=NOT_SEALED)), *manifest.ancestors]
     origins = dict(_origins(chain))
     sections = [
@@ -72,16 +72,16 @@ def model_card(manifest: Manifest, settings: QASettings, weights: Path, name: st
 
 
 def front_matter(manifest: Manifest, origins: Mapping[str, Origin | None], folder: Path, name: str) -> str:
-    """What a hub's search and its figures read."""
+    """Return the metadata that a hub reads for its search and its figures."""
     known = [origin for origin in origins.values() if origin]
     data = [origin for origin in known if origin in DATA.values()]
-    licence = license_of(origins)
+    library = FORMATS[manifest.format].library
+    if in_transformers(manifest.format, folder):
+        library = "transformers"
     values = {
-        "license": licence,
+        "license": license_of(origins),
         "language": "en" if data and None not in origins.values() else None,
-        "library_name": "transformers"
-        if in_transformers(manifest.format, folder)
-        else FORMATS[manifest.format].library,
+        "library_name": library,
         "pipeline_tag": "question-answering",
         "base_model": _unique(origin.hub_name for origin in known if origin not in data),
         "datasets": _unique(origin.hub_name for origin in data),
@@ -97,7 +97,7 @@ def _unique(names: Iterator[str]) -> list[str]:
 
 
 def _model_index(scores: Scores | None, name: str) -> list[dict[str, Any]]:
-    """Figures that were measured on this very bundle; none otherwise."""
+    """Return the scores of the bundle as the hub reads them; empty when it was not scored."""
     if scores is None:
         return []
     data = scores.data
@@ -122,18 +122,18 @@ def _data_title(data: FileReference) -> str:
 def _facts(manifest: Manifest, settings: QASettings, weights: Path, name: str) -> str:
     counts = manifest.parameters
     precision = manifest.precision
-    threshold = settings.null_threshold
+    no_answer = "never: it always answers"
+    if settings.null_threshold is not None:
+        no_answer = f"when null score - best score exceeds {settings.null_threshold:.4g}"
     facts = {
         "parameters": f"{counts.total:,} ({counts.without_embeddings:,} without embeddings)",
         "weights": f"`{weights.name}`, {weights.stat().st_size:,} bytes",
         "precision": f"{precision}: {PRECISIONS[precision].in_words}",
-        "word embeddings": EMBEDDINGS.get(manifest.embeddings or word_table_form(weights.parent) or ""),
+        "word embeddings": EMBEDDINGS.get(manifest.embeddings or embedding_form(weights.parent) or ""),
         "runtime": FORMATS[manifest.format].runtime,
         "windows": f"{settings.max_length} tokens, question at most {settings.max_question_length}, step {settings.doc_stride}",
         "answers": f"at most {settings.max_answer_length} tokens",
-        "no answer": "never: it always answers"
-        if threshold is None
-        else f"when null score - best score exceeds {threshold:.4g}",
+        "no answer": no_answer,
     }
     rows = "\n".join(f"| {key} | {value} |" for key, value in facts.items() if value is not None)
     intro = "Extractive question answering: given a question and a passage, it answers with a piece of the passage."
@@ -141,10 +141,9 @@ def _facts(manifest: Manifest, settings: QASettings, weights: Path, name: str) -
 
 
 def _made_of(stage: Ancestor, before: Ancestor | None) -> str:
-    """One line on one stage: what it started from, what it learnt from, how; `before` is the stage that it
-    started from."""
+    """Describe one stage in a line; `before` is the stage that it started from."""
     if before and (stage.stage, stage.config) == (before.stage, before.config):
-        return f"- **{stage.name}**, the next stored in other bytes"
+        return f"- **{stage.name}**, same model as the next entry, stored in another precision"
     parts = [f"- **{stage.name}**", f"stage {stage.stage or 'unknown'}"]
     if stage.sha256 != NOT_SEALED:
         parts.append(f"bundle {_short(stage.sha256)}")
@@ -155,12 +154,12 @@ def _made_of(stage: Ancestor, before: Ancestor | None) -> str:
     if stage.teacher:
         parts.append(f"taught by {_reference(stage.teacher)}")
     if stage.averaged:
-        *others, last = map(_reference, stage.averaged)
-        parts.append(f"the mean of {', '.join(others)} and {last}")
+        *first, last = map(_reference, stage.averaged)
+        parts.append(f"the mean of {', '.join(first)} and {last}")
     if stage.training_data:
         parts.append(f"trained on {_reference(stage.training_data)}")
     if stage.qat:
-        parts.append(f"weights on the {stage.qat.precision} grid")
+        parts.append(f"quantization-aware training in {stage.qat.precision}")
     shown = {
         key: value
         for key, value in (stage.config or {}).items()
@@ -171,8 +170,7 @@ def _made_of(stage: Ancestor, before: Ancestor | None) -> str:
 
 
 def _reference(thing: FileReference | CheckpointReference | BundleReference) -> str:
-    """Name and hash of data, an encoder or a bundle. Of a path only the last part: folders are nobody's
-    business."""
+    """Return name and hash of data, an encoder or a bundle; only the file name of a path (privacy)."""
     sha256 = thing.files.get("model.safetensors") if isinstance(thing, CheckpointReference) else thing.sha256
     path = Path(thing.name)
     name = path.name if path.is_absolute() or ".." in path.parts else str(path)
@@ -188,12 +186,12 @@ def _figures(chain: Sequence[Ancestor], parity: Parity | None) -> str:
     lines = ["## Figures", ""]
     if made.scores is None:
         lines += [
-            f"{made.name} itself was not scored when it was made; `python -m qa.evaluate` does it.",
+            f"{made.name} itself was not scored when it was made; `python -m qa.evaluate` scores it.",
             "",
         ]
     if made.qat:
         lines += [
-            f"Its weights are those of an {made.qat.precision} export; its figures are with float "
+            f"Its weights are those of an {made.qat.precision} export. Its scores were measured with float "
             "activations.",
             "",
         ]
@@ -228,7 +226,7 @@ def _scores_row(name: str, scores: Scores) -> str:
 
 
 def _origins(chain: Sequence[Ancestor]) -> Iterator[tuple[str, Origin | None]]:
-    """All that a model was made of, in words, with its origin where that is known."""
+    """Yield every part that a model was made of, with its origin, or None where that is unknown."""
     for stage in chain:
         if stage.encoder:
             yield f"encoder {_reference(stage.encoder)}", WEIGHTS.get(stage.encoder.sha256)
@@ -244,16 +242,15 @@ def _origins(chain: Sequence[Ancestor]) -> Iterator[tuple[str, Origin | None]]:
 
 
 def license_of(origins: Mapping[str, Origin | None]) -> str | None:
-    """The licence of the whole: that of the part which asks for the most; None when the licence of any part
-    is not known."""
+    """Return the strictest licence of the parts; None when the licence of any part is unknown."""
     licenses = {origin.license if origin else None for origin in origins.values()}
     strictest = ("cc-by-sa-4.0", "apache-2.0")
     return None if None in licenses else next(name for name in strictest if name in licenses)
 
 
-WHOLE_KNOWN = "The whole has the licence of the part that asks for most: {}."
-WHOLE_UNKNOWN = """So no licence is given for the whole: find out what is unknown before you pass this model on. What was
-trained on SQuAD, or on questions made from it, is to name it (CC BY-SA 4.0)."""
+WHOLE_KNOWN = "The whole has the strictest licence of its parts: {}."
+WHOLE_UNKNOWN = """So no licence is given for the whole. Find out what is unknown before you pass this model on. A model
+trained on SQuAD, or on questions made from it, must name SQuAD (CC BY-SA 4.0)."""
 
 
 def _licence(origins: Mapping[str, Origin | None], has_probe: bool) -> str:

@@ -1,5 +1,4 @@
-"""The part of a model card that says how to use a bundle: in PocketQA, in other tools where they open it, on
-a phone."""
+"""Section of a model card on the use of a bundle: in PocketQA, in other tools, on a phone."""
 
 import json
 from pathlib import Path
@@ -7,8 +6,8 @@ from typing import Any
 
 from qa.formats.registry import CONFIG, WHY_NOT_IN_TRANSFORMERS
 
-POCKETQA = """In PocketQA (where this folder lies, or with its path), which cuts long passages into windows, and answers with the
-text as it stands in the passage:
+POCKETQA = """In PocketQA (in the parent folder, or with the path). It cuts long passages into windows and answers with text
+from the passage:
 
 ```sh
 python -m qa.ask --model {name} --question "Who wrote it?" --context passage.txt
@@ -31,7 +30,7 @@ output = model(**tokenizer(question, passage, truncation="only_second", return_t
 ```"""
 
 NOT_TRANSFORMERS = """transformers' `AutoModelForQuestionAnswering` does not open it: {reason}. An export to ONNX
-(`python -m export.onnx`) holds the whole graph and needs no such class."""
+(`python -m export.onnx`) holds the whole graph and needs no class."""
 
 OPTIMUM = """In optimum (`pip install optimum-onnx[onnxruntime]`):
 
@@ -44,7 +43,7 @@ model = ORTModelForQuestionAnswering.from_pretrained("{name}")
 output = model(**tokenizer(question, passage, truncation="only_second", return_tensors="pt"))  # start_logits, end_logits
 ```"""
 
-JAVASCRIPT = """In transformers.js, with the options that say where the file lies, whatever its precision:
+JAVASCRIPT = """In transformers.js. The options say where the file lies; they are the same in every precision:
 
 ```js
 import {{ pipeline }} from '@huggingface/transformers';
@@ -53,12 +52,12 @@ const ask = await pipeline('question-answering', '{name}', {{ subfolder: '', dty
 const {{ answer }} = await ask(question, passage);
 ```
 
-It answers with the tokens put together again (in lower case where the tokenizer lowers it), and takes a `[SEP]` written in a
+It joins tokens to an answer (in lower case where the tokenizer lowers it), and takes a `[SEP]` written in a
 text for a separator."""
 
-# Its tokenizer of byte pairs gives no token types by itself in transformers.js, and some heads read them.
-JAVASCRIPT_BYTE_PAIRS = """In transformers.js, with the options that say where the file lies, whatever its precision, and with
-token types, which its pipeline leaves out:
+# A byte-pair tokenizer gives no token types by itself in transformers.js, and some heads read them.
+JAVASCRIPT_BYTE_PAIRS = """In transformers.js, with token types, which its pipeline leaves out. The options say where the file lies;
+they are the same in every precision:
 
 ```js
 import {{ AutoModelForQuestionAnswering, AutoTokenizer }} from '@huggingface/transformers';
@@ -69,11 +68,11 @@ const inputs = tokenizer(question, {{ text_pair: passage, return_token_type_ids:
 const {{ start_logits, end_logits }} = await model(inputs);
 ```"""
 
-WHOLE_ONNX = """optimum and transformers.js have no class for this model; `model.onnx` itself runs in any ONNX Runtime:
+STANDALONE_ONNX = """optimum and transformers.js have no class for this model. `model.onnx` itself runs in any ONNX Runtime:
 `input_ids`, `attention_mask`, `token_type_ids` (batch, tokens) int64 to `start_logits`, `end_logits`."""
 
-ANDROID = """On Android: sideload `model.tflite` into PocketQA's app. It needs nothing beside that file, which holds vocabulary
-and settings (`unzip -l model.tflite` shows them)."""
+ANDROID = """On Android: sideload `model.tflite` into PocketQA's app. The file holds vocabulary and settings too
+(`unzip -l model.tflite` lists them)."""
 
 
 def how_to_use(format: str, folder: Path, name: str) -> str:
@@ -86,7 +85,7 @@ def how_to_use(format: str, folder: Path, name: str) -> str:
             _read(folder / "tokenizer_config.json").get("tokenizer_class") == "PreTrainedTokenizerFast"
         )
         javascript = JAVASCRIPT_BYTE_PAIRS if byte_pairs else JAVASCRIPT
-        texts += [OPTIMUM, javascript] if (folder / CONFIG).is_file() else [WHOLE_ONNX]
+        texts += [OPTIMUM, javascript] if (folder / CONFIG).is_file() else [STANDALONE_ONNX]
     elif format == "pytorch":
         texts.append(TRANSFORMERS if in_transformers(format, folder) else NOT_TRANSFORMERS)
     reason = _read(folder / CONFIG).get(
@@ -95,13 +94,13 @@ def how_to_use(format: str, folder: Path, name: str) -> str:
     return "## Use\n\n" + "\n\n".join(text.format(name=name, reason=reason) for text in texts)
 
 
-def word_table_form(folder: Path) -> str | None:
-    """The form that a PyTorch bundle's word table is compressed in, if it is."""
+def embedding_form(folder: Path) -> str | None:
+    """Return the form of the quantized embedding table of a PyTorch bundle; None when it is not quantized."""
     return _read(folder / CONFIG).get("word_table")
 
 
 def in_transformers(format: str, folder: Path) -> bool:
-    """Whether transformers' AutoModelForQuestionAnswering opens the bundle."""
+    """Return True when AutoModelForQuestionAnswering of transformers opens the bundle."""
     return format == "pytorch" and "architectures" in _read(folder / CONFIG)
 
 

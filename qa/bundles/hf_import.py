@@ -1,11 +1,10 @@
-"""Models from outside: a transformers question-answering checkpoint, of a local folder or the Hugging Face
-hub, as a bundle.
+"""Import a question-answering checkpoint of transformers, from a folder or the Hugging Face hub.
 
     python -m qa.bundles.hf_import --model deepset/minilm-uncased-squad2 --out runs/minilm
 
-Every stage does the same by itself where it is given a checkpoint; the bundle then lies in the cache, keyed
-by the files it was made of. Of a checkpoint only config.json, safetensors and tokenizer files are read, and
-no code of its own is run.
+Every stage imports a checkpoint by itself. The bundle is then kept in the cache; its key is the hash of the
+checkpoint's files. Only config.json, safetensors and tokenizer files are read, and no code of the checkpoint
+is run.
 """
 
 import hashlib
@@ -27,7 +26,7 @@ from qa.text.tokenization import load_tokenizer
 
 HUB_NAME = re.compile(r"[\w.-]+(/[\w.-]+)?")
 STAGE = "checkpoint"
-# Counted up when the same files would make another bundle.
+# Raise it when the same files give another bundle.
 CACHE_VERSION = 1
 
 
@@ -40,20 +39,20 @@ class CheckpointConfig:
     out: Path
     """Bundle to create."""
     max_length: int | None = None
-    """Longest window in tokens; by default 384, or what the model has positions for."""
+    """Longest window in tokens; by default 384, or the positions of the model if there are fewer."""
     doc_stride: int | None = None
     """Step from one window of a long passage to the next, in tokens; by default 128."""
     max_question_length: int | None = None
-    """A longer question is cut here, in tokens; by default 64."""
+    """A longer question is truncated to this many tokens; by default 64."""
     null_threshold: float | None = None
-    """Leave a question unanswered when its null score - best score exceeds this: 0 is usual for a model
-    trained on SQuAD 2.0. Without one it always answers."""
+    """No-answer threshold: there is no answer when null score - best score exceeds it. 0 is usual for a model
+    trained on SQuAD 2.0. By default the model always answers."""
 
     def __post_init__(self) -> None:
         QASettings(**self.given())
 
     def given(self) -> dict[str, Any]:
-        """The settings that were given."""
+        """Return the settings that were given."""
         names = ("max_length", "doc_stride", "max_question_length", "null_threshold")
         return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
 
@@ -71,35 +70,33 @@ def open_model(name: str | Path, format: str | None = None) -> Bundle:
 
 
 def is_checkpoint(name: str | Path) -> bool:
-    """Whether a name may be a checkpoint's: a folder with a config.json that is no bundle, or, where nothing
-    is, a hub name."""
+    """Return True for a folder with a config.json that is no bundle, and for a hub name.
+
+    A path into an existing folder is no hub name: a typing error must not fetch a stranger's model.
+    """
     path = Path(name)
     if path.exists():
         return (path / "config.json").is_file() and not any(
-            (path / own).is_file() for own in (MANIFEST, SETTINGS)
+            (path / name).is_file() for name in (MANIFEST, SETTINGS)
         )
-    in_a_folder_here = (
-        path.parent != Path() and path.parent.is_dir()
-    )  # a slip in a path is not to fetch a stranger's model
+    in_a_folder_here = path.parent != Path() and path.parent.is_dir()
     return HUB_NAME.fullmatch(str(name)) is not None and not in_a_folder_here
 
 
 def output_beside(name: str | Path, suffix: str) -> Path:
-    """Where a stage puts what it makes of a model, by default: beside it, or in runs, of a hub name and of a
-    shipped model."""
+    """Return the default output of a stage: beside the model; in runs/ for hub names and shipped models."""
     path = Path(name)
     if is_shipped(path) or (not path.exists() and is_checkpoint(name)):
         return Path("runs") / f"{path.name}-{suffix}"
-    path = (
-        path if path.name not in ("", "..") else path.resolve()
-    )  # the current folder or its parent: a name is wanted
+    if path.name in ("", ".."):
+        path = path.resolve()
     if not path.name:
         raise OptionError(f"--model {name}: the root of a disk is no model; give a model's folder")
     return path.with_name(f"{path.name}-{suffix}")
 
 
 def cached_bundle(name: str) -> Bundle:
-    """The bundle of a checkpoint in the cache, made there when it is not."""
+    """Return the cached bundle of a checkpoint; import it when it is not in the cache."""
     from qa.models.pretrained import checkpoint_folder
 
     folder = checkpoint_folder(name)
@@ -119,11 +116,11 @@ def cached_bundle(name: str) -> Bundle:
     except BundleError:
         if not cached.exists():
             raise
-        return open_bundle(cached)  # another process, of torchrun for one, was faster
+        return open_bundle(cached)  # another process, e.g. of torchrun, was faster
 
 
 def source_files(folder: Path) -> dict[str, str]:
-    """SHA-256 of the files that decide what a checkpoint computes, by name."""
+    """Return the SHA-256, by name, of the files that decide what a checkpoint computes."""
     from qa.models.pretrained import CHECKPOINT_FILES
 
     return {
@@ -132,8 +129,10 @@ def source_files(folder: Path) -> dict[str, str]:
 
 
 def import_checkpoint(name: str, folder: Path, out: Path, settings: dict[str, Any]) -> Bundle:
-    """Write a bundle of the checkpoint in `folder`; `settings` override BERT's for SQuAD. OptionError when it
-    is not usable."""
+    """Write a bundle of the checkpoint in `folder`; `settings` override the defaults.
+
+    OptionError when the checkpoint cannot be used.
+    """
     from qa.models.model import QAModel
     from qa.models.pretrained import import_tokenizer, load_question_answering
 
@@ -141,8 +140,9 @@ def import_checkpoint(name: str, folder: Path, out: Path, settings: dict[str, An
     encoder, head = load_question_answering(name, folder)
     model = QAModel(encoder, "linear")
     model.head.load_state_dict({f"output.{key}": tensor for key, tensor in head.items()})
-    own = QASettings(**({"max_length": min(QASettings().max_length, encoder.max_length)} | settings))
-    encoder.check_length(own.max_length)
+    defaults = {"max_length": min(QASettings().max_length, encoder.max_length)}
+    qa_settings = QASettings(**(defaults | settings))
+    encoder.check_length(qa_settings.max_length)
     manifest = {
         "kind": "pytorch",
         "precision": "fp32",
@@ -153,19 +153,19 @@ def import_checkpoint(name: str, folder: Path, out: Path, settings: dict[str, An
     }
     with new_bundle(out, manifest) as draft:
         model.save_pretrained(draft.path)
-        import_tokenizer(folder, draft.path, own.max_length, encoder.architecture.inputs)
+        import_tokenizer(folder, draft.path, qa_settings.max_length, encoder.architecture.inputs)
         n_tokens = load_tokenizer(draft.path).get_vocab_size()
         n_rows = encoder.model.get_input_embeddings().num_embeddings
         if n_tokens > n_rows:
             raise OptionError(
-                f"model {name!r}: its tokenizer has {n_tokens:,} tokens, its word table {n_rows:,} rows"
+                f"model {name!r}: its tokenizer has {n_tokens:,} tokens, its embedding table {n_rows:,} rows"
             )
-        own.save(draft.path / SETTINGS)
+        qa_settings.save(draft.path / SETTINGS)
     return draft.bundle
 
 
 def main(config: CheckpointConfig) -> Bundle:
-    """Make the bundle and say what it is."""
+    """Import the checkpoint and print the size of the bundle."""
     from qa.models.pretrained import checkpoint_folder
 
     refuse_existing(config.out)

@@ -1,5 +1,4 @@
-"""The models that come with the project, in the folder models/ of its checkout: what commands take where none
-is named."""
+"""Models that come with the project, in the folder models/ of its checkout: the defaults of commands."""
 
 from pathlib import Path
 
@@ -14,16 +13,18 @@ ASKED = "student-tflite-int8"
 
 
 def shipped(name: str, flag: str = "--model") -> Path:
-    """Folder of a shipped model. OptionError where the project was installed without its checkout: `flag`
-    names another."""
+    """Return the folder of a shipped model.
+
+    OptionError, which names `flag`, when the project was installed without its checkout.
+    """
     path = FOLDER / name
     if not (path / MANIFEST).is_file():
         raise OptionError(
-            f"{flag} must be given: {path} is not there; the project's own models are in its whole checkout"
+            f"{flag} must be given: {path} does not exist; the project's own models are in its checkout"
         )
     return path
 
 
 def is_shipped(path: Path) -> bool:
-    """Whether a path is that of a shipped model: nothing is put beside one."""
+    """Return True for the path of a shipped model; nothing is written beside it."""
     return path.resolve().parent == FOLDER

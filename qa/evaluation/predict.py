@@ -15,14 +15,14 @@ from qa.text.answers import Candidate, Prediction, decode
 from qa.text.features import Window, make_windows
 from qa.text.settings import QASettings
 
-# characters of passages, some 350 windows of SQuAD's: few enough for memory, enough to batch like lengths
-AT_ONCE = 250_000
+# Characters of passages in memory at a time, about 350 windows of SQuAD: enough to batch similar lengths.
+PART_CHARACTERS = 250_000
 
 
 def predict(
     examples: Sequence[Example], windows: Sequence[Window], logits: Sequence[Logits], settings: QASettings
 ) -> list[Prediction]:
-    """Decode every example from the logits of its windows; windows stand in the order of the examples."""
+    """Decode every example from the logits of its windows; windows are in the order of the examples."""
     grouped: list[tuple[list[Window], list[Logits]]] = [([], []) for _ in examples]
     for window, pair in zip(windows, logits, strict=True):
         grouped[window.example][0].append(window)
@@ -31,7 +31,7 @@ def predict(
 
 
 def answer_text(example: Example, prediction: Prediction, null_threshold: float | None) -> str:
-    """The answer as text, cut from the original context; empty for no answer."""
+    """Return the text of the answer, cut from the original context; empty for no answer."""
     best = prediction.best(null_threshold)
     return example.context[best.start : best.end] if best else ""
 
@@ -39,7 +39,7 @@ def answer_text(example: Example, prediction: Prediction, null_threshold: float 
 def score(
     examples: Sequence[Example], predictions: Sequence[Prediction], null_threshold: float | None
 ) -> dict[str, Any]:
-    """The official keys, and the best F1 any threshold reaches with the threshold that reaches it."""
+    """Score answers with the official keys, best_f1 and best_f1_thresh included (the oracle threshold)."""
     answers = {e.id: answer_text(e, p, null_threshold) for e, p in zip(examples, predictions, strict=True)}
     raw = {e.id: answer_text(e, p, None) for e, p in zip(examples, predictions, strict=True)}
     differences = {e.id: p.null_difference for e, p in zip(examples, predictions, strict=True)}
@@ -48,11 +48,10 @@ def score(
 
 
 def parts(examples: Sequence[Example], first: int = 0) -> Iterator[Sequence[Example]]:
-    """The examples from `first` on, in stretches whose passages have AT_ONCE characters together, or of one
-    example."""
+    """Split the examples from `first` on into parts of PART_CHARACTERS characters, or of one example."""
     n_characters = 0
     for last, example in enumerate(examples[first:], start=first):
-        if last > first and n_characters + len(example.context) > AT_ONCE:
+        if last > first and n_characters + len(example.context) > PART_CHARACTERS:
             yield examples[first:last]
             first = last
             n_characters = 0
@@ -69,11 +68,10 @@ def evaluate_runtime(
     progress: bool = False,
     journal: Journal | None = None,
 ) -> tuple[dict[str, Any], list[Prediction]]:
-    """Run a loaded model over examples: (scores with n_windows, predictions, each with its best candidate
-    alone).
+    """Run a loaded model over examples.
 
-    Windows and logits are those of a part of the examples at a time, so that memory does not grow with their
-    number. What the `journal` has is not computed again.
+    Returns scores with n_windows, and predictions with their best candidate only. One part of the examples is
+    in memory at a time. Entries of the `journal` are not computed again.
     """
     tokenizer = model.tokenizer
     entries = list(journal.entries) if journal else []
@@ -90,22 +88,21 @@ def evaluate_runtime(
     ) as bar:
         for part in parts(examples, n_done):
             windows = make_windows(part, tokenizer, model.settings)
-            found = predict(part, windows, run_windows(runtime, windows), model.settings)
+            predicted = predict(part, windows, run_windows(runtime, windows), model.settings)
             predictions += [
-                Prediction(prediction.candidates[:1], prediction.null_score) for prediction in found
+                Prediction(prediction.candidates[:1], prediction.null_score) for prediction in predicted
             ]
             n_windows += len(windows)
             if journal is not None:
                 journal.add(
-                    {"predictions": [_row(prediction) for prediction in found], "n_windows": len(windows)}
+                    {"predictions": [_row(prediction) for prediction in predicted], "n_windows": len(windows)}
                 )
             bar.update(len(part))
     return score(examples, predictions, model.settings.null_threshold) | {"n_windows": n_windows}, predictions
 
 
 def _row(prediction: Prediction) -> list[float]:
-    """A prediction as a journal has it: null score and, where there is one, score, start and end of the best
-    candidate."""
+    """Return a journal entry: null score, then score, start and end of the best candidate."""
     return [
         prediction.null_score,
         *(value for best in prediction.candidates[:1] for value in (best.score, best.start, best.end)),

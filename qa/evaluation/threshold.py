@@ -1,7 +1,7 @@
-"""The no-answer threshold: searched on training articles held out for it, again for every artefact.
+"""No-answer threshold, tuned on held-out training articles, again for every export.
 
-A model trained on answerable questions only has no threshold and always answers. The held-out questions
-travel in the bundle, so that an export can search again with its own logits.
+A model trained on answerable questions only has no threshold and always answers. The held-out questions are
+in the bundle, so that an export can tune the threshold with its own logits.
 """
 
 import gzip
@@ -54,10 +54,11 @@ def hold_out(examples: list[Example]) -> tuple[list[Example], list[Example]]:
 
 
 def split_articles(examples: list[Example]) -> tuple[list[Example], list[Example]]:
-    """(to train on, held out): the last articles, about 5 % of the questions.
+    """Return the questions to train on, and those held out: the last articles, about 5 % of the questions.
 
-    Of a file with fewer articles than that takes, or without titles, the last passages. Those with far more
-    questions are left to train on; where all have, the smallest is held out.
+    Passages are held out instead of articles when the file has fewer than 20 articles or no titles. Parts
+    with more than twice the questions wanted stay in training; when all are that large, the smallest is held
+    out.
     """
     few_articles = len({e.title for e in examples}) < 1 / HELD_OUT_SHARE
     parts = [e.context if few_articles else e.title for e in examples]
@@ -76,8 +77,7 @@ def split_articles(examples: list[Example]) -> tuple[list[Example], list[Example
 
 
 def save_held_out(examples: Sequence[Example], folder: Path) -> None:
-    """Write at most 1,000 of the held-out questions, evenly chosen, as a SQuAD file; nothing when there are
-    none."""
+    """Write at most 1,000 evenly chosen held-out questions as a SQuAD file; no file when there are none."""
     if not examples:
         return
     data: list[dict[str, Any]] = []
@@ -90,20 +90,19 @@ def save_held_out(examples: Sequence[Example], folder: Path) -> None:
 
 
 def copy_held_out(source: Path, folder: Path) -> None:
-    """Copy the held-out questions of a bundle's folder, if there are any, to that of a bundle made of it."""
+    """Copy the held-out questions of a bundle, if it has any, to the folder of its child."""
     if (source / HELD_OUT).is_file():
         shutil.copy(source / HELD_OUT, folder)
 
 
 def steady_threshold(examples: Sequence[Example], predictions: Sequence[Prediction]) -> float:
-    """The threshold on (null score - best answer's score) that maximizes F1, averaged over N_DRAWS draws of
-    the questions.
+    """Return the threshold on null score - best score that maximizes F1, averaged over N_DRAWS draws.
 
-    F1 against the threshold is a jagged plateau, and its highest point moves far with the questions; the mean
-    of the highest points of many draws (bagging, Breiman 1996) moves less. Questions with and without an
-    answer count alike: a third of SQuAD 2.0's training questions have none, half of those it is measured on,
-    and of a user's questions nobody knows. 0 stands where no answering at all would be best, as in the
-    official script: a model that is never to answer is no use.
+    F1 against the threshold is a jagged plateau, and its maximum moves far with the questions. The mean of
+    the maxima of many draws (bagging, Breiman 1996) moves less. Questions with and without an answer have
+    equal weight: a third of SQuAD 2.0's training questions have no answer, half of its development
+    questions, and the share among a user's questions is unknown. A draw counts as 0 when never answering
+    would be best, as in the official script: a model that never answers is useless.
     """
     answerable = np.array([has_answer(e) for e in examples])
     gains = np.array(
@@ -112,10 +111,10 @@ def steady_threshold(examples: Sequence[Example], predictions: Sequence[Predicti
     differences = np.array([p.null_difference for p in predictions])
     rng = np.random.default_rng(0)
     weights = np.zeros((N_DRAWS, len(examples)))
-    for kind in (True, False):
-        (those,) = np.nonzero(answerable == kind)
-        if n := len(those):
-            weights[:, those] = rng.multinomial(n, np.full(n, 1 / n), N_DRAWS) / n
+    for is_answerable in (True, False):
+        (indices,) = np.nonzero(answerable == is_answerable)
+        if n := len(indices):
+            weights[:, indices] = rng.multinomial(n, np.full(n, 1 / n), N_DRAWS) / n
     order = np.argsort(differences, kind="stable")  # from surely answerable to surely not
     totals = (weights * gains)[:, order].cumsum(axis=1)  # (N_DRAWS, Q): answering up to each question
     best = differences[order][totals.argmax(axis=1)]
@@ -125,7 +124,7 @@ def steady_threshold(examples: Sequence[Example], predictions: Sequence[Predicti
 def tune(
     runtime: Runtime, tokenizer: Tokenizer, settings: QASettings, examples: Sequence[Example]
 ) -> QASettings:
-    """Settings with the `steady_threshold` of `examples`; unchanged when there are none."""
+    """Return settings with the `steady_threshold` of `examples`; unchanged without examples."""
     if not examples:
         return settings
     windows = make_windows(examples, tokenizer, settings)
@@ -134,6 +133,6 @@ def tune(
 
 
 def tune_for_bundle(runtime: Runtime, tokenizer: Tokenizer, settings: QASettings, folder: Path) -> QASettings:
-    """`tune` on the held-out questions that lie in a bundle's folder, if any do."""
+    """Tune the threshold on the held-out questions in the folder of a bundle, if there are any."""
     path = folder / HELD_OUT
     return tune(runtime, tokenizer, settings, read_squad(path)) if path.is_file() else settings

@@ -1,8 +1,7 @@
-"""Precisions: one entry for each, with all that a name in flags, files, rows and Java stands for; and the
-forms of a word table.
+"""Precisions of exports, and forms of a quantized embedding table.
 
-Inputs are integers and logits float32 throughout. What stores weights in a precision is in compress
-(`quantize_onnx`, `quantize_tflite`).
+Inputs are integers and logits are float32 in every precision. `export.onnx.quantize` and
+`export.tflite.quantize` store weights in a precision.
 """
 
 from collections.abc import Mapping
@@ -11,37 +10,37 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class Precision:
-    """How weights are stored and what is computed with them."""
+    """Storage of weights, arithmetic, and limits of an export."""
 
     name: str
     """Name in manifests and results, and value of --quantize."""
     bits: int
-    """Of a stored weight of a Linear; below 16 an integer with a scale for each output channel."""
+    """Bits of a weight of a Linear; below 16 an integer with a scale for each output channel."""
     table_bits: int
-    """Of positions and token types, and of words unless they are stored in a form of their own."""
+    """Bits of the position and token type tables, and of the embedding table unless it has its own form."""
     quantized_activations: bool = False
-    """Whether products are of integers, activations being quantized as it runs."""
+    """True when activations are quantized at run time and products are of integers."""
     in_words: str
-    """For a model card."""
+    """Description in model cards."""
     meaning: Mapping[str, str]
-    """What is stored and computed, by kind of bundle; without an entry there is no such export."""
+    """Description by format; a format without an entry has no such export."""
     largest_share: Mapping[str, float]
-    """By kind of bundle: of the bytes in fp32, what may remain. Biases and LayerNorms stay float."""
+    """Largest size by format, as a share of fp32. Biases and LayerNorms stay float."""
     probe_tolerance: float
-    """Largest root-mean-square difference from PyTorch's logits, relative to their own deviation within a
+    """Largest root-mean-square difference from the logits of PyTorch, in their standard deviations within a
     window."""
     equal_spans: float
-    """Share of real windows whose best span must stay the same."""
+    """Smallest share of real windows whose best span stays the same."""
     mark: str
     """Marker in plots, in matplotlib's notation."""
 
 
-# Tolerances: measured on a trained model were fp32 2e-6, fp16 5e-4 (LiteRT) and 1.5e-3 (ONNX Runtime),
-# int8-weights 0.04, int8 0.05 (LiteRT with XNNPACK), 0.17 (without) and 0.12 (ONNX Runtime), int4 0.46
-# (LiteRT 1.4 and 2.3, with XNNPACK and without). Wrong runtimes were seen at 1.4 and above, as far off as
-# unrelated logits. Spans: equal to the last for fp32; a near tie may turn in fp16; int8 turned none to one in
-# twenty of a well trained model's and one in nine of the demo's, whose spans are near ties more often; int4
-# one in five of the former and half of an untrained model's. Garbage keeps almost none.
+# Tolerances: a trained model differed by 2e-6 in fp32, 5e-4 (LiteRT) and 1.5e-3 (ONNX Runtime) in fp16, and
+# 0.04 in int8-weights. In int8 it differed by 0.05 (LiteRT with XNNPACK), 0.17 (without) and 0.12 (ONNX
+# Runtime), in int4 by 0.46 (LiteRT 1.4 and 2.3, with and without XNNPACK). Wrong runtimes differed by 1.4 and
+# more, as unrelated logits do. Spans: all stay equal in fp32; near ties may change in fp16. int8 changed up
+# to one span in twenty of a well-trained model, one in nine of the demo, which has more near ties. int4
+# changed one in five of the former and half of an untrained model. A wrong runtime keeps almost none.
 ENTRIES = (
     Precision(
         name="fp32",
@@ -130,11 +129,11 @@ ENTRIES = (
     ),
 )
 PRECISIONS = {precision.name: precision for precision in ENTRIES}
-# Those whose products are of integers: the rounding of the others is that of their weights alone.
+# Bits of precisions with integer products; in the others only weights are rounded.
 INTEGER_BITS = {precision.name: precision.bits for precision in ENTRIES if precision.quantized_activations}
 
-# Forms in which a word table may be stored, beside such weights: bits of a value in quantized rows, or values
-# to a byte of product quantization.
+# Forms of a quantized embedding table: bits of a value in quantized rows, or values per byte of product
+# quantization.
 ROW_BITS = {"int8": 8, "int4": 4}
 GROUP_SIZES = {"pq3": 3, "pq4": 4}
 TABLE_FORMS = (*ROW_BITS, *GROUP_SIZES)

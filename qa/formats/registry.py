@@ -1,5 +1,4 @@
-"""Kinds of bundles: one entry for each runtime, with what its weights are called, what loads them and how
-tables name it."""
+"""Formats of bundles: one entry for each runtime, with its weights file, its loader and its names."""
 
 from dataclasses import dataclass
 from pkgutil import resolve_name
@@ -8,35 +7,35 @@ from typing import Any
 CONFIG = "config.json"
 """File that describes a PyTorch or ONNX model, as Hugging Face names it."""
 WHY_NOT_IN_TRANSFORMERS = "not_in_transformers"
-"""Key of CONFIG: the reason why transformers has no class for the model."""
+"""Key of CONFIG: reason why transformers has no class for the model."""
 
 
 @dataclass(frozen=True)
 class Format:
-    """A kind of weights and the runtime that computes them."""
+    """Format of weights and the runtime that computes them."""
 
     name: str
-    """In manifests."""
+    """Name in manifests."""
     weights: str
-    """File in the bundle."""
+    """Weights file in the bundle."""
     loader: str
-    """module:class of `qa.runtime.runtimes.Runtime`; imported when it is needed."""
+    """module:class of the `qa.runtime.runtimes.Runtime`; imported when it is needed."""
     runtime: str
-    """In cards, tables and plots."""
+    """Name of the runtime in cards, tables and plots."""
     package: str
-    """That computes it, as results name it."""
+    """Package of the runtime, as results name it."""
     library: str
-    """As model cards on a hub name it."""
+    """Library name in model cards on a hub."""
     exported: bool = True
-    """Whether it is made of a PyTorch bundle, and so carries a probe."""
+    """True for formats that are exported from PyTorch and so carry a probe."""
 
     @property
     def file(self) -> str:
-        """The file of the project that its loader is in."""
+        """Source file of the loader, relative to the project."""
         return self.loader.partition(":")[0].replace(".", "/") + ".py"
 
     def runtime_class(self) -> Any:
-        """What `loader` names."""
+        """Import and return the class that `loader` names."""
         return resolve_name(self.loader)
 
 

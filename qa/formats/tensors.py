@@ -1,6 +1,6 @@
-"""The tensors that every runtime takes and gives, and how windows of tokens become them.
+"""Input and output tensors of every runtime, and padding of windows.
 
-Benchmarks copy this file to boards: it takes any Python from 3.9 on with numpy.
+Benchmarks copy this file to boards: it runs on any Python from 3.9 with numpy.
 """
 
 from __future__ import annotations
@@ -19,10 +19,9 @@ Logits = tuple[np.ndarray, np.ndarray]
 def padded_inputs(
     windows: Sequence[Any], context_begin: Sequence[int], length: int, pad_id: int = 0
 ) -> Inputs:
-    """A model's inputs, (B, T) int64 each, of windows of tokens (at most T,) whose contexts begin there; T is
-    `length`.
+    """Pad windows of at most T = `length` tokens to inputs, (B, T) int64 each.
 
-    Token types are 0 for the question's part, 1 for the context's, 0 for padding.
+    Token types are 0 for the question, 1 from `context_begin` on for the context, 0 for padding.
     """
     shape = (len(windows), length)
     ids = np.full(shape, pad_id, np.int64)

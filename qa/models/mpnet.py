@@ -30,7 +30,7 @@ class PrunableAttention(MPNetSelfAttention):
     def __init__(self, config: Any) -> None:
         super().__init__(config)
         self.config = config
-        # Saved only once heads were removed, so that a whole model has transformers' weights and no others.
+        # Saved only once heads were removed, so that an unpruned model has the weights of transformers only.
         self.register_buffer("heads", torch.arange(self.num_attention_heads), persistent=False)
 
     def keep_heads(self, kept: Tensor) -> None:

@@ -1,7 +1,7 @@
 """ONNX Runtime and LiteRT, each a class that loads a weights file and computes with it.
 
-Benchmarks copy this file, with those that it imports and `qa/formats/registry.py`, to boards that have
-nothing else of this project: it takes any Python from 3.9 on with numpy.
+Benchmarks copy this file, its imports and `qa/formats/registry.py` to boards without this project: it runs
+on any Python from 3.9 with numpy.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from qa.base.errors import BundleError, OptionError
 from qa.formats.tensors import OUTPUTS, Inputs, Logits
 from qa.formats.tflite import signature_length
 
-# The names LiteRT's interpreter has been published under: (package, module), newest first.
+# (package, module) of every published LiteRT interpreter, newest first.
 LITERT_PACKAGES = (
     ("ai-edge-litert", "ai_edge_litert.interpreter"),
     ("tensorflow", "tensorflow.lite.python.interpreter"),
     ("tflite-runtime", "tflite_runtime.interpreter"),
 )
-# Without TF32, fp32 is on a GPU what it is elsewhere, and in PyTorch.
+# Without TF32, fp32 on a GPU is the same as on a CPU and in PyTorch.
 PROVIDER_OPTIONS: dict[str, dict[str, str]] = {
     "CPUExecutionProvider": {},
     "CUDAExecutionProvider": {"use_tf32": "0"},
@@ -37,7 +37,7 @@ PROVIDER_OPTIONS: dict[str, dict[str, str]] = {
 class OnnxRuntime:
     """ONNX Runtime, on the CPU unless another provider is named.
 
-    Batch 1: dynamic int8 takes its ranges over the whole batch, so a batch would change answers.
+    Batch 1: dynamic int8 computes ranges over the whole batch, so a batch would change answers.
     """
 
     package = "onnxruntime"
@@ -46,7 +46,7 @@ class OnnxRuntime:
 
     @staticmethod
     def library() -> Any:
-        """The module; OptionError when it is not installed."""
+        """Import onnxruntime; OptionError when it is not installed."""
         try:
             return importlib.import_module("onnxruntime")
         except ImportError:
@@ -57,10 +57,9 @@ class OnnxRuntime:
         options = ort.SessionOptions()
         options.intra_op_num_threads = threads
         options.log_severity_level = 3
-        # Threads that spin between calls would take time from the other runtimes measured in the same run.
+        # Threads that spin between calls would slow other runtimes measured in the same run.
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        # Attention gives padding weights that are denormal numbers, which Softmax would take several times as
-        # long to compute.
+        # Attention weights of padding are denormal numbers, which make Softmax several times slower.
         options.add_session_config_entry("session.set_denormal_as_zero", "1")
         try:
             self._session = ort.InferenceSession(
@@ -70,9 +69,8 @@ class OnnxRuntime:
             raise BundleError(
                 f"{weights}: ONNX Runtime cannot load it ({str(error).splitlines()[0]})"
             ) from None
-        if (
-            provider not in self._session.get_providers()
-        ):  # without CUDA's libraries it computes on the CPU, and says nothing
+        # Without the libraries of CUDA it would compute on the CPU and not say so.
+        if provider not in self._session.get_providers():
             raise OptionError(
                 f"ONNX Runtime cannot use its {provider} here; install the CUDA and cuDNN that its version "
                 "needs"
@@ -81,31 +79,33 @@ class OnnxRuntime:
         self.name = f"{self.package} {self.version}"
 
     def __call__(self, inputs: Inputs) -> Logits:
-        """Logits of a batch, (B, T) each."""
+        """Compute the logits of a batch, (B, T) each."""
         start, end = self._session.run(OUTPUTS, inputs)
         return start, end
 
 
 class LiteRTRuntime:
-    """LiteRT, one window at a time, through the signature of the window's length: qa128 and so on.
+    """LiteRT, one window at a time, with one signature for each length: qa128 and so on.
 
-    The first call of a signature allocates its tensors, and fails where LiteRT lacks an operator: a bundle's
-    probe makes it.
+    The first call of a signature allocates its tensors, and fails where LiteRT lacks an operator. The probe
+    of a bundle makes this call.
     """
 
     max_batch = 1
 
     @staticmethod
     def library() -> tuple[str, Any]:
-        """(package name, Interpreter class) of the first LiteRT this machine has; OptionError when it has
-        none."""
+        """Import the first LiteRT on this machine: (package name, Interpreter class).
+
+        OptionError when there is none.
+        """
         for package, module in LITERT_PACKAGES:
             with contextlib.suppress(ImportError):
                 return package, importlib.import_module(module).Interpreter
         raise not_installed("a TFLite bundle", LITERT_PACKAGES[0][0])
 
     def __init__(self, weights: Path, threads: int, *, xnnpack: bool = True) -> None:
-        """Without `xnnpack` it computes with LiteRT's own kernels, as phones do on which XNNPACK fails."""
+        """Load the weights; without `xnnpack`, LiteRT's own kernels run, as on phones where XNNPACK fails."""
         self.package, interpreter_class = self.library()
         options: dict[str, Any] = {"model_path": str(weights), "num_threads": threads}
         if not xnnpack:
@@ -123,14 +123,13 @@ class LiteRTRuntime:
                 f"{weights}: {self.package} cannot load it ({str(error).splitlines()[0]})"
             ) from None
         self.lengths: tuple[int, ...] | None = tuple(sorted(self._runners))
-        self._silent = set(
-            self._runners
-        )  # signatures not yet run: at their first run XNNPACK takes them, and says so
+        # XNNPACK prints a line at the first run of each signature.
+        self._silent = set(self._runners)
         self.version = installed_version(self.package)
         self.name = f"{self.package} {self.version}"
 
     def __call__(self, inputs: Inputs) -> Logits:
-        """Logits of a batch, (B, T) each."""
+        """Compute the logits of a batch, (B, T) each."""
         length = inputs["input_ids"].shape[1]
         with _stderr_to_null() if length in self._silent else contextlib.nullcontext():
             output = self._runners[length](**{name: array.astype(np.int32) for name, array in inputs.items()})
@@ -139,14 +138,14 @@ class LiteRTRuntime:
 
 
 def not_installed(what: str, package: str) -> OptionError:
-    """The error of a runtime that is missing."""
+    """Return the error for a runtime that is missing."""
     return OptionError(
         f"{what} needs {package}, which is not installed for {sys.executable}; pip install {package}"
     )
 
 
 def installed_version(package: str) -> str:
-    """Version of an installed package."""
+    """Return the version of an installed package."""
     try:
         return version(package)
     except PackageNotFoundError:
@@ -155,7 +154,7 @@ def installed_version(package: str) -> str:
 
 @contextlib.contextmanager
 def _stderr_to_null() -> Iterator[None]:
-    """Keep LiteRT's C++ start-up notes off the user's terminal; its errors come as exceptions."""
+    """Hide the start-up messages of LiteRT's C++ code; its errors are exceptions."""
     saved = os.dup(2)
     null = os.open(os.devnull, os.O_WRONLY)
     try:
@@ -168,8 +167,7 @@ def _stderr_to_null() -> Iterator[None]:
 
 
 def run_length(runtime: Any, n_tokens: int) -> int:
-    """The length at which a runtime computes a window of `n_tokens`: its smallest that fits, or just that
-    many."""
+    """Return the length at which a runtime computes a window: its smallest that fits, or `n_tokens`."""
     if runtime.lengths is None:
         return n_tokens
     fitting = [length for length in runtime.lengths if length >= n_tokens]

@@ -1,8 +1,7 @@
-"""The probe: real windows with the logits PyTorch gave, to catch a runtime that computes a model wrongly.
+"""Probe: real windows with the logits of PyTorch, to detect a runtime that computes a model wrongly.
 
-Old runtimes load a file of newer operators without complaint and return garbage; only computing shows it.
-Where a model has signatures of fixed lengths, each is a graph of its own, and the probe has a window for
-each.
+Old runtimes load a file with newer operators without an error and return wrong logits; only computing shows
+it. Each signature of a fixed length is a graph of its own, and the probe has a window for each.
 """
 
 import json
@@ -18,7 +17,7 @@ from qa.formats.precision import PRECISIONS
 
 @dataclass(frozen=True)
 class ProbeWindow:
-    """One recorded window: its tokens, where its context begins, and PyTorch's logits, each (T,)."""
+    """Recorded window: its tokens, where its context begins, and the logits of PyTorch, (T,) each."""
 
     input_ids: np.ndarray
     context_begin: int
@@ -28,23 +27,21 @@ class ProbeWindow:
 
 @dataclass(frozen=True)
 class Probe:
-    """What a bundle carries: windows, and how far from their logits a runtime's may be."""
+    """Recorded windows, and the largest difference allowed."""
 
     windows: Sequence[ProbeWindow]
     tolerance: Mapping[str, float]
-    """By precision: largest root-mean-square difference, relative to the logits' own deviation within a
+    """Largest root-mean-square difference by precision, in standard deviations of the logits within a
     window."""
 
     def allowed(self, precision: str) -> float:
-        """The tolerance for a file of this precision, never above the precision's own."""
+        """Return the tolerance for a file of this precision, at most that of the precision itself."""
         most = PRECISIONS[precision].probe_tolerance
         return min(most, self.tolerance.get(precision, most))
 
 
 def write_probe(windows: Sequence[ProbeWindow], tolerance: Mapping[str, float] | None = None) -> str:
-    """The probe as JSON, logits to six digits; without a `tolerance` by precision, those of the
-    precisions.
-    """
+    """Return a probe as JSON, logits to six digits; `tolerance` defaults to that of each precision."""
     rows = [
         {
             "input_ids": w.input_ids.tolist(),
@@ -59,7 +56,7 @@ def write_probe(windows: Sequence[ProbeWindow], tolerance: Mapping[str, float] |
 
 
 def read_probe(text: str | bytes, where: str) -> Probe:
-    """Parse what `write_probe` wrote; BundleError names `where` when it is something else."""
+    """Parse the text of `write_probe`; BundleError names `where` when it is invalid."""
     try:
         probe: dict[str, Any] = json.loads(text)
         windows = [
@@ -84,7 +81,7 @@ def read_probe(text: str | bytes, where: str) -> Probe:
 
 
 def check_covers(windows: Sequence[ProbeWindow], lengths: Sequence[int], where: str) -> None:
-    """BundleError unless each of a model's lengths is the smallest that fits one of the windows."""
+    """Raise BundleError unless each length of a model is the smallest that fits one of the windows."""
     fitting = {
         min((length for length in lengths if length >= len(w.input_ids)), default=None) for w in windows
     }
@@ -97,8 +94,10 @@ def check_covers(windows: Sequence[ProbeWindow], lengths: Sequence[int], where: 
         )
 
 
-def relative_difference(reference: np.ndarray, seen: np.ndarray) -> float:
-    """Root-mean-square difference divided by the reference's standard deviation; infinite when `seen` has
-    NaN."""
-    difference = float(np.sqrt(np.mean((np.asarray(seen, np.float64) - reference) ** 2)))
+def relative_difference(reference: np.ndarray, logits: np.ndarray) -> float:
+    """Return the root-mean-square difference in standard deviations of `reference`.
+
+    Infinite when `logits` has NaN.
+    """
+    difference = float(np.sqrt(np.mean((np.asarray(logits, np.float64) - reference) ** 2)))
     return difference / max(float(np.std(reference)), 1e-6) if np.isfinite(difference) else float("inf")

@@ -1,7 +1,7 @@
-"""Any runtime behind one call: a batch of windows in, start and end logits out.
+"""One interface to every runtime: a batch of windows in, start and end logits out.
 
-`load_runtime` opens the right one for a bundle and, for exported models, runs the bundle's probe first: a
-runtime that computes this model wrongly is refused before it can answer.
+`load_runtime` opens the runtime of a bundle. For an exported model it runs the probe first: a runtime that
+computes this model wrongly is refused before it can answer.
 """
 
 import contextlib
@@ -24,10 +24,10 @@ from qa.text.features import Window, collate
 
 
 class Runtime(Protocol):
-    """One loaded model. Calling it maps (B, T) inputs to (start, end) logits, each (B, T) float32.
+    """Loaded model; a call maps (B, T) inputs to (start, end) logits, (B, T) float32 each.
 
-    Its class is called with the path of the weights and a number of threads, and has `library()`, which
-    imports what it computes with, so that loading can be timed alone.
+    The class takes the path of the weights and a number of threads. Its `library()` imports the runtime's
+    package, so that the time to load a model can be measured without the import.
     """
 
     name: str
@@ -35,12 +35,12 @@ class Runtime(Protocol):
     package: str
     version: str
     lengths: tuple[int, ...] | None
-    """The window lengths it computes, ascending; None takes any."""
+    """Window lengths of the model, ascending; None for any length."""
     max_batch: int
-    """Largest batch worth sending: 1 where a phone would send one window at a time."""
+    """Largest useful batch: 1 where a phone would send one window at a time."""
 
     def __call__(self, inputs: Inputs, /) -> Logits:
-        """Logits of a batch."""
+        """Compute the logits of a batch."""
         ...
 
 
@@ -53,7 +53,7 @@ class TorchRuntime:
 
     @staticmethod
     def library() -> Any:
-        """Import what it computes with."""
+        """Import torch and the model."""
         import qa.models.model  # noqa: F401
 
         return importlib.import_module("torch")
@@ -70,7 +70,7 @@ class TorchRuntime:
         self.model = QAModel.from_pretrained(weights.parent).to(device)
 
     def __call__(self, inputs: Inputs) -> Logits:
-        """Logits of a batch, (B, T) each."""
+        """Compute the logits of a batch, (B, T) each."""
         torch = self._torch
         with self._own_threads(), torch.inference_mode():
             output = self.model(
@@ -80,7 +80,7 @@ class TorchRuntime:
 
     @contextlib.contextmanager
     def _own_threads(self) -> Iterator[None]:
-        """The number of threads is the whole process's; whoever calls gets his back."""
+        """Set the number of threads, which holds for the whole process, and restore it."""
         before = self._torch.get_num_threads()
         self._torch.set_num_threads(self._threads)
         try:
@@ -90,20 +90,21 @@ class TorchRuntime:
 
 
 def load_runtime(bundle: ModelFolder, threads: int | None = None, *, probe: bool = True) -> Runtime:
-    """Load a bundle's model and let its probe decide whether this runtime may answer.
+    """Load the model of a bundle and check the runtime with its probe.
 
-    `threads` defaults to all cores. Raises ProbeError when the runtime computes this model wrongly,
-    BundleError when the probe leaves a length of the model uncomputed, or the windows are longer than a
-    PyTorch model has positions for.
+    `threads` defaults to all cores. Raises ProbeError when the runtime computes this model wrongly.
+    BundleError when the probe does not cover a length of the model, or when the windows are longer than the
+    positions of a PyTorch model.
     """
     format = FORMATS[bundle.format]
     runtime: Runtime = format.runtime_class()(bundle.weights, threads or available_cores())
     if isinstance(runtime, TorchRuntime):
-        wanted = bundle.settings.max_length
-        most = runtime.model.encoder.max_length
-        if wanted > most:
+        length = bundle.settings.max_length
+        n_positions = runtime.model.encoder.max_length
+        if length > n_positions:
             raise BundleError(
-                f"{bundle.path}: windows of {wanted} tokens, but positions for {most}; make the bundle again"
+                f"{bundle.path}: windows of {length} tokens, but positions for {n_positions}; "
+                "make the bundle again"
             )
     if probe and format.exported:
         if not (bundle.path / PROBE).is_file():
@@ -125,7 +126,7 @@ def load_runtime(bundle: ModelFolder, threads: int | None = None, *, probe: bool
 
 
 def probe_difference(runtime: Runtime, windows: Sequence[ProbeWindow]) -> float:
-    """The largest relative difference of a runtime's logits from those recorded of a probe's windows."""
+    """Return the largest relative difference of a runtime's logits from those of the probe."""
     worst = 0.0
     for window in windows:
         n = len(window.input_ids)
@@ -139,7 +140,7 @@ def probe_difference(runtime: Runtime, windows: Sequence[ProbeWindow]) -> float:
 
 
 def check_probe(runtime: Runtime, probe: Probe, precision: str) -> float:
-    """Run the probe; the largest relative difference, or ProbeError when it exceeds what the probe allows."""
+    """Run the probe and return the largest relative difference; ProbeError above the tolerance."""
     tolerance = probe.allowed(precision)
     worst = probe_difference(runtime, probe.windows)
     if not worst <= tolerance:
@@ -152,14 +153,14 @@ def check_probe(runtime: Runtime, probe: Probe, precision: str) -> float:
 
 
 def available_cores() -> int:
-    """Cores this process may use."""
+    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def run_windows(runtime: Runtime, windows: Sequence[Window], *, progress: bool = False) -> list[Logits]:
-    """Logits of every window, in order, each (T,) over the window's own tokens (padding cut off).
+    """Compute the logits of every window, in order, (T,) each without padding.
 
-    Windows of like length are computed together, in batches of at most `runtime.max_batch`.
+    Windows of similar length are computed together, in batches of at most `runtime.max_batch`.
     """
     order = sorted(range(len(windows)), key=lambda i: len(windows[i].input_ids), reverse=True)
     results: list[Logits | None] = [None] * len(windows)

@@ -283,7 +283,7 @@ def test_the_export_stores_the_integers_that_were_trained(config, precision, oth
     )
     assert exported.manifest.ancestors[0].qat.precision == precision
     assert exported.manifest.parity.relative_difference < 0.05, "nothing but activations is rounded"
-    assert f"weights on the {precision} grid" in (bundle.path / "README.md").read_text()
+    assert f"quantization-aware training in {precision}" in (bundle.path / "README.md").read_text()
     export(TFLiteConfig(model=bundle.path, out=tmp_path / "other", quantize=other, lengths=(96, 128)))
 
 

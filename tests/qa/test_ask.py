@@ -89,8 +89,7 @@ def test_what_was_left_out_of_a_long_text_is_said(make_bundle, tmp_path, capsys)
     assert counts[0][0] == 16 < counts[0][1]
     ask(AskConfig(model=make_bundle(), question=("Who?",), context=file, threads=1))
     told = (
-        f"  read 16 of {counts[0][1]} windows, those that share most with the question; --read-all reads "
-        "all\n"
+        f"  read the 16 of {counts[0][1]} windows that share most with the question; --read-all reads all\n"
     )
     assert capsys.readouterr().out.endswith(told)
     ask(AskConfig(model=make_bundle(), question=("Who?",), context=file, read_all=True, threads=1))
@@ -103,7 +102,7 @@ def test_a_question_that_is_cut_is_said(make_bundle, tmp_path, capsys):
     longest = open_bundle(make_bundle()).settings.max_question_length
     for n, note in ((longest, False), (longest + 1, True)):
         ask(AskConfig(model=make_bundle(), question=("who " * n,), context=file, threads=1))
-        told = f"  read {longest} of the question's {n} tokens, not its end; ask more shortly\n"
+        told = f"  question truncated to {longest} of {n} tokens; shorten it\n"
         assert capsys.readouterr().out.endswith(told) == note
 
 
@@ -159,13 +158,13 @@ def test_no_answer_is_said_with_what_would_be_the_best():
     assert as_text("Who?", given(NOTHING, ADA, YEAR), PASSAGE, "p.txt").splitlines() == [
         "Who?",
         "  no answer in this text (31.2%)",
-        "  most likely otherwise: Ada Lovelace (12.5%)",
+        "  best span: Ada Lovelace (12.5%)",
         "  p.txt:2, characters 18-30",
         "  Programs are old. >>Ada Lovelace<< wrote the first in 1843.",
         "  or: 1843 (6.2%)",
     ]
     assert as_text("Who?", given(Answer("", None, None, 3.0, 1.0)), "", "p.txt") == (
-        "Who?\n  no answer in this text (100.0%)\n  p.txt holds no words"
+        "Who?\n  no answer in this text (100.0%)\n  p.txt is empty"
     )
 
 

@@ -44,7 +44,7 @@ def command(tmp_path, monkeypatch, capsys):
     ("arguments", "says"),
     [
         (["qa.evaluate", "--data", "absent.json", "--predictions", "p.json"], "absent.json: no such file"),
-        (["qa.evaluate", "--data", "embedded"], "--model / --predictions must be exactly one of the two"),
+        (["qa.evaluate", "--data", "embedded"], "give either --model or --predictions"),
         (
             ["qa.ask", "--model", "absent", "--question", "?", "--context", "absent.txt"],
             "absent.txt: no such file",

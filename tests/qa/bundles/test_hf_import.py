@@ -270,7 +270,7 @@ def small_table(folder):
         (change_config(hidden_size=128), "cannot be loaded"),
         (truncated, r"model\.safetensors: cannot be read"),
         (no_tokenizer, "no tokenizer.json"),
-        (small_table, "its tokenizer has 30,522 tokens, its word table 20,000 rows"),
+        (small_table, "its tokenizer has 30,522 tokens, its embedding table 20,000 rows"),
         (change_config(model_type="bidaf"), r"config\.json: |no architecture of transformers"),
     ],
 )

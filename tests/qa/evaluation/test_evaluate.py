@@ -20,11 +20,11 @@ from qa.text.features import make_windows
 
 @pytest.fixture
 def one_at_a_time(monkeypatch):
-    monkeypatch.setattr(prediction, "AT_ONCE", 1)
+    monkeypatch.setattr(prediction, "PART_CHARACTERS", 1)
 
 
 def test_parts_have_so_many_characters_or_one_question(monkeypatch):
-    monkeypatch.setattr(prediction, "AT_ONCE", 10)
+    monkeypatch.setattr(prediction, "PART_CHARACTERS", 10)
     examples = [Example(str(i), "", "x" * n, "", (), False) for i, n in enumerate((4, 6, 1, 30, 2, 9))]
     assert ["".join(e.id for e in part) for part in parts(examples)] == ["01", "2", "3", "4", "5"]
     assert ["".join(e.id for e in part) for part in parts(examples, 3)] == ["3", "4", "5"]
@@ -57,7 +57,7 @@ def test_a_stopped_evaluation_goes_on(make_bundle, small_squad, one_at_a_time, t
     monkeypatch.setattr(prediction, "run_windows", tenth_stops)
     with pytest.raises(KeyboardInterrupt):
         main(config)
-    assert "stopped; the same command goes on from" in capsys.readouterr().err
+    assert "stopped; run the same command to continue from" in capsys.readouterr().err
     assert not config.out.exists()
     assert main(config) == straight
     assert len(seen) == 1 + len(read_squad(small_squad)), "what was answered before is not asked again"
@@ -83,7 +83,7 @@ def test_a_threshold_of_ones_own_decides_what_is_answered(tiny_export, small_squ
     assert main(EvaluateConfig(str(small_squad), model, null_threshold=best))["f1"] == pytest.approx(
         found[1e9]["best_f1"]
     )
-    with pytest.raises(OptionError, match="--null-threshold must be given with --model only"):
+    with pytest.raises(OptionError, match="--null-threshold cannot be combined with --predictions"):
         EvaluateConfig(str(small_squad), predictions=out, null_threshold=2.0)
 
 

@@ -17,9 +17,9 @@ def mean_model(bundles: list[Bundle]) -> QAModel:
     models = [QAModel.from_pretrained(bundle.path) for bundle in bundles]
     first = models[0]
     tensors = [model.state_dict() for model in models]
-    for bundle, model, own in zip(bundles[1:], models[1:], tensors[1:], strict=True):
+    for bundle, model, state in zip(bundles[1:], models[1:], tensors[1:], strict=True):
         codes_differ = any(
-            not t.is_floating_point() and not torch.equal(t, tensors[0][name]) for name, t in own.items()
+            not t.is_floating_point() and not torch.equal(t, tensors[0][name]) for name, t in state.items()
         )
         if model.config() != first.config() or codes_differ:
             raise OptionError(
@@ -27,7 +27,9 @@ def mean_model(bundles: list[Bundle]) -> QAModel:
                 "no mean"
             )
     means = {
-        name: torch.stack([own[name] for own in tensors]).mean(0) if tensor.is_floating_point() else tensor
+        name: torch.stack([state[name] for state in tensors]).mean(0)
+        if tensor.is_floating_point()
+        else tensor
         for name, tensor in tensors[0].items()
     }
     first.load_state_dict(means)

@@ -160,9 +160,9 @@ def save_model(
 
 def without_autocast(model: QAModel) -> QAModel:
     """Return the same model without the bf16 autocast that training leaves on it."""
-    found = QAModel.from_config(model.config())
-    found.load_state_dict(model.state_dict())
-    return found.eval()
+    copied = QAModel.from_config(model.config())
+    copied.load_state_dict(model.state_dict())
+    return copied.eval()
 
 
 def summary(bundle: Bundle) -> str:

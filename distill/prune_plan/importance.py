@@ -105,15 +105,15 @@ def cached_importance(model: QAModel, windows: Sequence[Window], path: Path) -> 
                 [file.get_tensor(f"{kind}.{i}") for i in range(n_layers)] for kind in ("heads", "neurons")
             )
             return Importance(heads, neurons)
-    found = measure_importance(model, windows)
+    importance = measure_importance(model, windows)
     tensors = {
         f"{kind}.{i}": scores
         for kind in ("heads", "neurons")
-        for i, scores in enumerate(getattr(found, kind))
+        for i, scores in enumerate(getattr(importance, kind))
     }
     path.parent.mkdir(parents=True, exist_ok=True)
     write_whole(path, save(tensors, {"depends_on": depends_on}))
-    return found
+    return importance
 
 
 def measure_importance(model: QAModel, windows: Sequence[Window], *, progress: bool = True) -> Importance:

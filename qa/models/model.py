@@ -60,15 +60,15 @@ class QAModel(nn.Module):
         self.head = self._build_head(seed)
 
     def _build_head(self, seed: int | None) -> nn.Module:
-        own = self.encoder.architecture.output
+        output_layer = self.encoder.architecture.output
         name = self.encoder.config.model_type
-        if own is None:
+        if output_layer is None:
             return build_head(self.head_name, self.encoder.hidden_size, self.activation, seed)
         if self.head_name != name:
             raise OptionError(
                 f"{name} is a standalone model with its own output layer; it takes no head {self.head_name!r}"
             )
-        return own(self.encoder.config)
+        return output_layer(self.encoder.config)
 
     def forward(
         self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor, hidden_states: bool = False
@@ -169,9 +169,10 @@ class QAModel(nn.Module):
         model = cls.from_config(config, str(folder / CONFIG))
         try:
             tensors = from_hub(opened(load_file(folder / WEIGHTS)), model.encoder.config.model_type)
-            for name, own in model.state_dict().items():  # torch would convert floats to codes without a word
-                if name in tensors and tensors[name].dtype != own.dtype:
-                    raise TypeError(f"{name} is {tensors[name].dtype}, wanted {own.dtype}")
+            # torch would convert floats to codes without an error
+            for name, expected in model.state_dict().items():
+                if name in tensors and tensors[name].dtype != expected.dtype:
+                    raise TypeError(f"{name} is {tensors[name].dtype}, wanted {expected.dtype}")
             model.load_state_dict(tensors)
         except Exception as error:  # safetensors raises its own type, torch a RuntimeError listing every name
             raise BundleError(

@@ -178,11 +178,11 @@ def load_question_answering(name: str, folder: Path) -> tuple[Encoder, dict[str,
         raise OptionError(
             f"{what}: its head has {labels} labels; extractive question answering has 2, start and end"
         )
-    wanted = {f"{encoder.config.model_type}.{key}": key for key in encoder.model.state_dict()}
+    names = {f"{encoder.config.model_type}.{key}": key for key in encoder.model.state_dict()}
     heads = {f"{HEAD}.{key}": key for key in ("weight", "bias")}
-    found = _load(what, AutoModelForQuestionAnswering, folder, encoder.config, {**wanted, **heads})
-    encoder.model.load_state_dict({key: found[hub_key] for hub_key, key in wanted.items()})
-    return encoder, {key: found[hub_key].float() for hub_key, key in heads.items()}
+    weights = _load(what, AutoModelForQuestionAnswering, folder, encoder.config, {**names, **heads})
+    encoder.model.load_state_dict({key: weights[hub_key] for hub_key, key in names.items()})
+    return encoder, {key: weights[hub_key].float() for hub_key, key in heads.items()}
 
 
 def copy_tokenizer(

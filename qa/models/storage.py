@@ -25,35 +25,31 @@ def stored(
     rounded already, and only so it is stored exactly.
     """
     dtype = torch.float16 if precision == "fp16" else torch.float32
-    found = dict[str, Tensor]()
+    result = dict[str, Tensor]()
     for name, tensor in tensors.items():
-        found[name] = (
-            tensor.detach().to("cpu", dtype if tensor.is_floating_point() else tensor.dtype).contiguous()
-        )
-        if (
-            precision == "int8-weights"
-            and tensor.is_floating_point()
-            and tensor.ndim == 2
-            and len(tensor) >= FEWEST_ROWS
-        ):
+        stored_as = dtype if tensor.is_floating_point() else tensor.dtype
+        result[name] = tensor.detach().to("cpu", stored_as).contiguous()
+        is_matrix = tensor.is_floating_point() and tensor.ndim == 2 and len(tensor) >= FEWEST_ROWS
+        if precision == "int8-weights" and is_matrix:
             if columns and name in columns:
-                found[name + COLUMNS] = columns[name].detach().to("cpu", torch.float32).contiguous()
-                found[name] = found[name] * found[name + COLUMNS]
-            scale = found[name].abs().amax(1) / LARGEST
+                result[name + COLUMNS] = columns[name].detach().to("cpu", torch.float32).contiguous()
+                result[name] = result[name] * result[name + COLUMNS]
+            scale = result[name].abs().amax(1) / LARGEST
             scale[scale == 0] = 1
-            found[name], found[name + SCALE] = (found[name] / scale[:, None]).round().to(torch.int8), scale
-    return found
+            result[name] = (result[name] / scale[:, None]).round().to(torch.int8)
+            result[name + SCALE] = scale
+    return result
 
 
 def opened(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Return the same weights as fp32 floats; integers without a scale stay the same."""
     scales = {name.removesuffix(SCALE): tensor for name, tensor in tensors.items() if name.endswith(SCALE)}
-    found = {
+    result = {
         name: tensor.float() if tensor.is_floating_point() else tensor for name, tensor in tensors.items()
     }
     for name, scale in scales.items():
-        del found[name + SCALE]
-        found[name] = found[name].float() * scale.float()[:, None]
+        del result[name + SCALE]
+        result[name] = result[name].float() * scale.float()[:, None]
         if name + COLUMNS in tensors:
-            found[name] /= found.pop(name + COLUMNS)
-    return found
+            result[name] /= result.pop(name + COLUMNS)
+    return result

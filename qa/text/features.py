@@ -177,7 +177,7 @@ def _example_windows(
     return windows
 
 
-class Cut(Protocol):
+class WindowInput(Protocol):
     """Input of a model for one window: its tokens (T,), and where its context begins."""
 
     @property
@@ -187,7 +187,7 @@ class Cut(Protocol):
     def context_begin(self) -> int: ...  # noqa: D102
 
 
-def collate(windows: Sequence[Cut], length: int | None = None, pad_id: int = 0) -> Inputs:
+def collate(windows: Sequence[WindowInput], length: int | None = None, pad_id: int = 0) -> Inputs:
     """Return the model's inputs for a batch, (B, T) int64 each; T is `length`, or the longest window's."""
     ids = [w.input_ids for w in windows]
     return padded_inputs(ids, [w.context_begin for w in windows], length or max(map(len, ids)), pad_id)

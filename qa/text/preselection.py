@@ -17,7 +17,7 @@ from qa.text.features import Window, max_contexts
 from qa.text.settings import QASettings
 
 MOST_WINDOWS = 16
-"""Of a text with more, only this many are read."""
+"""Maximum number of windows read for a question."""
 K1 = 1.2
 
 
@@ -28,20 +28,19 @@ def preselect(windows: Sequence[Window], settings: QASettings) -> list[Window]:
     """
     return [
         window
-        for _, own in groupby(windows, key=attrgetter("example"))
-        for window in _of_one(list(own), settings)
+        for _, of_question in groupby(windows, key=attrgetter("example"))
+        for window in _best_of_question(list(of_question), settings)
     ]
 
 
-def _of_one(windows: list[Window], settings: QASettings) -> list[Window]:
+def _best_of_question(windows: list[Window], settings: QASettings) -> list[Window]:
     if len(windows) <= MOST_WINDOWS:
         return windows
     rows = best_windows([_parts(window)[1] for window in windows], _parts(windows[0])[0], MOST_WINDOWS)
     step = min(len(windows[0].char_starts), settings.doc_stride)
     spans = [(row * step, len(windows[row].char_starts)) for row in rows]
-    return [
-        replace(windows[row], max_context=own) for row, own in zip(rows, max_contexts(spans), strict=True)
-    ]
+    contexts = zip(rows, max_contexts(spans), strict=True)
+    return [replace(windows[row], max_context=max_context) for row, max_context in contexts]
 
 
 def _parts(window: Window) -> tuple[np.ndarray, np.ndarray]:

@@ -28,16 +28,15 @@ T_QUANTILES = {
 
 
 def same_run(one: Latency, other: Latency) -> bool:
-    """Whether both were measured by one command, on one machine."""
+    """Return whether both were measured by one command, on one machine."""
     return (one.date, one.machine, one.target) == (other.date, other.machine, other.target)
 
 
 def round_ratio(base: Latency, own: Latency) -> Interval | None:
-    """Mean time of `base` divided by that of `own`, with a bootstrap over rounds, the same draws for both
-    (paired).
+    """Divide the mean time of `base` by that of `own`, with a paired bootstrap over rounds.
 
-    A round that the machine was slow in thus slows both. None where the two did not take turns: another run,
-    threads or batch, or not the same number of rounds, or fewer than MIN_ROUNDS.
+    A round in which the machine was slow thus slows both. None where the two did not take turns: another run,
+    threads or batch, another number of rounds, or fewer than MIN_ROUNDS.
     """
     in_turns = same_run(base, own) and (base.threads, base.batch) == (own.threads, own.batch)
     n_rounds = len(own.round_ms)
@@ -53,8 +52,10 @@ def _paired_ratio(base_ms: tuple[float, ...], own_ms: tuple[float, ...]) -> Inte
 
 
 def speedup(base: Latency, own: Latency) -> Interval | float | None:
-    """How many times as fast `own` is as `base` by mean times, with its interval where there are rounds; None
-    in another run."""
+    """Return the speed-up of `own` over `base` by mean times, with its interval where there are rounds.
+
+    None when the two are from different runs.
+    """
     paired = round_ratio(base, own)
     if paired is not None or not same_run(base, own):
         return paired
@@ -64,10 +65,10 @@ def speedup(base: Latency, own: Latency) -> Interval | float | None:
 
 
 def mean_of(value: Interval | float | None) -> float | None:
-    """A figure without its interval."""
+    """Return a figure without its interval."""
     return value.mean if isinstance(value, Interval) else value
 
 
 def t_quantile(freedom: int) -> float:
-    """Student's t that 95 % stay below in magnitude."""
+    """Return the two-sided 95 % quantile of Student's t."""
     return T_QUANTILES[max(known for known in T_QUANTILES if known <= freedom)]

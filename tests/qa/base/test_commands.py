@@ -64,9 +64,6 @@ def test_all_commands_are_listed_with_a_line_each_and_nothing_is_loaded_for_it()
 IMPORT_TORCH_FOR_HELP = {
     "benchmarks.parameters",
     "benchmarks.search.__main__",
-    "export.onnx.__main__",
-    "export.tflite.__main__",
-    "export.tflite.times",
 }
 HELP = """
 import runpy, sys

@@ -32,8 +32,8 @@ def quantize(fp32: TFLiteFile, precision: str) -> TFLiteFile:
         elif precision == "int8-weights":
             job.load_quantization_recipe(recipe.weight_only_wi8_afp32())
         else:
-            # Min/max stores the integers of QAT: the squared error of the shipped student is relatively
-            # 2e-15. DEQUANTIZED_WEIGHT_RECOVERY refuses them: it finds 261 values in a row, not 256.
+            # Min/max stores the integers of QAT (relative squared error of the shipped student:
+            # 2e-15). DEQUANTIZED_WEIGHT_RECOVERY refuses them: it finds 261 values in a row, not 256.
             job.load_quantization_recipe(recipe.dynamic_wi8_afp32())
         if precision == "int4":
             job.add_dynamic_config(".*", operators.FULLY_CONNECTED, num_bits=4)

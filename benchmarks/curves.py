@@ -68,7 +68,7 @@ def main(config: CurvesConfig) -> None:
     """Draw the curves, and print the first and last value of each."""
     losses = {run.resolve().name: curves(run) for run in config.runs}
     panels = [
-        Panel(title, "steps", {name: terms[term] for name, terms in losses.items()}, joined=True)
+        Panel(title, "steps", {name: terms[term] for name, terms in losses.items()})
         for term, title in TERMS.items()
     ]
     config.plot.parent.mkdir(parents=True, exist_ok=True)

@@ -1,49 +1,16 @@
-"""Parameter counts of every encoder, head and whole model, as tables. Nothing is downloaded: sizes follow
-from configurations.
+"""Parameter counts of every encoder, head and standalone model, as tables. Nothing is downloaded.
 
-    python -m benchmarks.parameters
-    python -m benchmarks.parameters --write docs/models.md
+python -m benchmarks.parameters
+python -m benchmarks.parameters --write docs/models.md
 """
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-import torch
-from torch import nn
-from transformers import (
-    AlbertConfig,
-    BertConfig,
-    DistilBertConfig,
-    MobileBertConfig,
-    MPNetConfig,
-    RobertaConfig,
-)
-
-from benchmarks.show.tables import Table, check_markers, number, show, text_table
+from benchmarks.show.tables import check_markers, show
 from qa.base.cli import run_command
-from qa.data.origins import MINILM as MINILM_NAME
-from qa.models.architectures import encoder_type
-from qa.models.encoders import Encoder
-from qa.models.heads import HEADS, build_head
-from qa.models.model import QAModel
-from qa.models.standalone import STANDALONE_MODELS
 
 MARKERS_NAME = "parameters"
-# Hub names, with what their published configurations say of sizes; transformers' defaults are bert-base's and
-# so on.
-MINILM: dict[str, Any] = {"hidden_size": 384, "num_attention_heads": 12, "intermediate_size": 1536}
-ENCODER_CONFIGS = {
-    "bert-base-uncased": BertConfig(),
-    "distilbert-base-uncased": DistilBertConfig(),
-    "microsoft/mpnet-base": MPNetConfig(max_position_embeddings=514),
-    "roberta-base": RobertaConfig(max_position_embeddings=514, type_vocab_size=1),
-    "albert-base-v2": AlbertConfig(hidden_size=768, num_attention_heads=12, intermediate_size=3072),
-    "google/mobilebert-uncased": MobileBertConfig(),
-    "microsoft/MiniLM-L12-H384-uncased": BertConfig(**MINILM, num_hidden_layers=12),
-    MINILM_NAME: BertConfig(**MINILM, num_hidden_layers=6),
-}
-HEAD_WIDTHS = {"MiniLM": 384, "BERT-base": 768}
 
 
 @dataclass(frozen=True)
@@ -51,68 +18,16 @@ class ParametersConfig:
     """Show the parameter counts of all models."""
 
     write: Path | None = None
-    """Markdown file whose part between the markers of the name parameters is replaced by the tables."""
-
-
-def count(module: nn.Module) -> int:
-    """Parameters of a module, each once."""
-    return sum(p.numel() for p in module.parameters())
-
-
-def millions(value: int) -> str:
-    """Parameters in millions."""
-    return number(value, ".2f", 1e-6, "M")
-
-
-def model_table() -> Table:
-    """A line for each encoder, without a head, and for each whole model."""
-    cells = []
-    for name, config in ENCODER_CONFIGS.items():
-        counts = QAModel(Encoder(config), "linear").count_parameters()
-        head = count(build_head("linear", config.hidden_size))
-        total = counts.total - head
-        inside = counts.without_embeddings - head
-        layers = str(config.num_hidden_layers)
-        width = str(config.hidden_size)
-        cells.append((name, config.model_type, layers, width, millions(total), millions(inside)))
-    for name in STANDALONE_MODELS:
-        config = encoder_type(name).config_class()
-        counts = QAModel(Encoder(config), name).count_parameters()
-        cells.append(
-            (
-                f"{name} (whole)",
-                name,
-                "–",
-                str(config.width),
-                millions(counts.total),
-                f"{counts.without_embeddings:,}",
-            )
-        )
-    notes = (
-        "non-emb.: without word, character, position and token-type tables; encoders without the pooler, "
-        "which no head reads",
-        "whole models with the word table of a MiniLM teacher (30,522 vectors of 384)",
-    )
-    headings = ("model", "type", "layers", "width", "params", "non-emb.")
-    return text_table("Encoders and whole models", headings, cells, notes, n_left=2)
-
-
-def head_table() -> Table:
-    """A line for each head: what it adds to an encoder of MiniLM's and of BERT-base's width."""
-    cells = [
-        (name, *(f"{count(build_head(name, width)):,}" for width in HEAD_WIDTHS.values())) for name in HEADS
-    ]
-    headings = ("head", *(f"on {name}, {width} wide" for name, width in HEAD_WIDTHS.items()))
-    return text_table("Parameters of the heads", headings, cells)
+    """Markdown file; the tables replace the text between the markers of the name parameters."""
 
 
 def main(config: ParametersConfig) -> str:
-    """Print the tables, or write them into a file. Returns them as text."""
+    """Print the tables, or write them into a file. Return them as text."""
     if config.write is not None:
         check_markers(config.write, MARKERS_NAME)
-    with torch.device("meta"):  # shapes without memory
-        tables = (model_table(), head_table())
-    return show(tables, config.write, MARKERS_NAME)
+    from benchmarks.show.parameter_tables import parameter_tables
+
+    return show(parameter_tables(), config.write, MARKERS_NAME)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Plots as SVG: F1 against a cost (scatter), and panels of points or curves.
+"""Plots as SVG: F1 against a cost (scatter), and panels of curves.
 
 The drawings read on light and dark pages, and are the same byte for byte whenever they are drawn again.
 """
@@ -114,16 +114,11 @@ class Scatter:
 
 @dataclass(frozen=True)
 class Panel:
-    """One of several plots side by side: (x, y) of each series by its name."""
+    """One of several plots side by side: the curve through (x, y) of each series by its name."""
 
     title: str
     x_title: str
     series: Mapping[str, Sequence[tuple[float, float]]]
-    joined: bool = False
-    """Draw a curve through the points instead of the points."""
-    log_x: bool = False
-    """Logarithmic where values differ by more than LOG_FROM; otherwise from zero, as log_y."""
-    log_y: bool = False
 
 
 def short(value: float, _: object = None) -> str:
@@ -241,11 +236,10 @@ def panels_svg(panels: Sequence[Panel]) -> str:
         values = [point for points in panel.series.values() for point in points]
         axes = _axes(figure, (52 + PANEL_WIDTH * number, 56, 320, 230), panel.x_title)
         axes.set_title(panel.title, loc="left", fontsize="medium")
-        _scale(axes, "x", [x for x, _ in values], log=panel.log_x)
-        _scale(axes, "y", [y for _, y in values], log=panel.log_y)
-        style = {"linestyle": "-"} if panel.joined else {"linestyle": "", "marker": "o", "alpha": 0.85}
+        _scale(axes, "x", [x for x, _ in values], log=False)
+        _scale(axes, "y", [y for _, y in values], log=False)
         for name, points in panel.series.items():
-            axes.plot(*zip(*points, strict=True), color=colours[name], **style)
+            axes.plot(*zip(*points, strict=True), color=colours[name])
     _legend(figure, 4, [_handle("o", colour, name) for name, colour in colours.items()])
     return _svg(figure)
 

@@ -3,7 +3,8 @@
 import pytest
 from places import ROOT
 
-from benchmarks.parameters import ParametersConfig, head_table, main, model_table
+from benchmarks.parameters import ParametersConfig, main
+from benchmarks.show.parameter_tables import head_table, model_table
 from qa.base.errors import OptionError
 from qa.models.heads import HEADS
 

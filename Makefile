@@ -5,6 +5,8 @@
 # make system-test    test the page, ssh targets, an emulated CPU, bundles in other tools; needs Chromium, OpenSSH, QEMU, Node
 # make android-test   test the Android app on this machine's JVM and against Python; needs a JDK, JUnit and JNA
 # make apk            compile the app and package its resources with Debian's tools, as a check: the APK has no code
+# make web            serve a page that answers in the browser, http://127.0.0.1:8000; needs npm
+# make web-test       test that page in Node and in Chromium
 # make torture        inject thousands of faults (damage, kills, full disks, misuse); takes a night, can be continued
 # make lint           run ruff and mypy
 # make toolchains     make a .venv-toolchains/NAME for each toolchain that needs its own packages, to compare with
@@ -17,7 +19,7 @@ RUN := $(VENV)/bin/python
 DEMO := runs/demo
 TOOLCHAINS := torchao openvino optimum executorch
 
-.PHONY: install toolchains ask demo test system-test android-test apk torture lint clean-demo
+.PHONY: install toolchains ask demo test system-test android-test apk web web-test torture lint clean-demo
 .DELETE_ON_ERROR:
 
 install: $(VENV)/installed
@@ -43,7 +45,7 @@ toolchains: $(TOOLCHAINS:%=.venv-toolchains/%/installed)
 	touch $@
 
 # No install scripts: ONNX Runtime's CPU libraries are in the package, and the script would download GPU libraries.
-tests/transformers_js/node_modules/.package-lock.json: tests/transformers_js/package-lock.json
+%/node_modules/.package-lock.json: %/package-lock.json
 	cd $(<D) && npm ci --ignore-scripts
 	touch $@
 
@@ -79,7 +81,15 @@ test: install
 	OMP_NUM_THREADS=1 $(RUN) -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile
 
 system-test: install .venv-toolchains/optimum/installed .venv-toolchains/executorch/installed tests/transformers_js/node_modules/.package-lock.json
-	$(RUN) -m pytest -m system
+	$(RUN) -m pytest -m system --ignore tests/export/web
+
+web: install export/web/node_modules/.package-lock.json
+	$(RUN) -m export.web --model models/student-tflite-int8 --out runs/web
+	$(RUN) -m http.server --bind 127.0.0.1 --directory runs/web 8000
+
+web-test: install export/web/node_modules/.package-lock.json
+	node --test tests/export/web/*.test.mjs
+	$(RUN) -m pytest -m system tests/export/web
 
 android-test: install
 	$(RUN) android_demo/tools/fetch_litert.py android_demo/build/litert

@@ -36,6 +36,7 @@ COMMANDS = {
     "export tflite": "export.tflite.__main__:main",
     "export android": "export.android.__main__:main",
     "export android-tokens": "export.android.tokens:main",
+    "export web": "export.web.__main__:main",
     "export times": "export.tflite.times:main",
     "compare": "benchmarks.compare:command",
     "table": "benchmarks.table:main",

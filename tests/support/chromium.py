@@ -10,7 +10,7 @@ import tempfile
 from contextlib import contextmanager
 from pathlib import Path
 
-TIMEOUT_S = 60  # of a whole browser's life: a hanging one is killed, and the pipe then ends
+TIMEOUT_S = 60  # of a whole browser's life, unless said: a hanging one is killed, and the pipe then ends
 
 
 class Page:
@@ -69,13 +69,13 @@ class Page:
             case "Network.requestWillBeSent":
                 self.requests.append(parameters["request"]["url"])
 
-    def open(self, path, *, width=1200, height=900, dark=False, scripts=True):
-        """Load a file in a window of this size (CSS pixels)."""
+    def open(self, place, *, width=1200, height=900, scale=1, dark=False, scripts=True):
+        """Load a file or an address in a window of this size (CSS pixels)."""
         self.send(
             "Emulation.setDeviceMetricsOverride",
             width=width,
             height=height,
-            deviceScaleFactor=1,
+            deviceScaleFactor=scale,
             mobile=width < 600,
         )
         self.send(
@@ -84,16 +84,22 @@ class Page:
         )
         self.send("Emulation.setScriptExecutionDisabled", value=not scripts)
         self._loaded = False
-        self.send("Page.navigate", url=Path(path).absolute().as_uri())
+        self.send("Page.navigate", url=place if "://" in str(place) else Path(place).absolute().as_uri())
         while not self._loaded:
             self._note(self._receive())
 
     def run(self, script):
-        """The value of a JavaScript expression."""
-        found = self.send("Runtime.evaluate", expression=script, returnByValue=True)
+        """The value of a JavaScript expression, or of what it promises."""
+        found = self.send("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
         if "exceptionDetails" in found:
             raise AssertionError(found["exceptionDetails"]["exception"]["description"])
         return found["result"].get("value")
+
+    def choose_file(self, selector, path):
+        """Put a file into an input of type file, as its dialog does."""
+        root = self.send("DOM.getDocument")["root"]["nodeId"]
+        node = self.send("DOM.querySelector", nodeId=root, selector=selector)["nodeId"]
+        self.send("DOM.setFileInputFiles", nodeId=node, files=[str(path)])
 
     def screenshot(self, path):
         """The whole page as a PNG."""
@@ -103,7 +109,7 @@ class Page:
 
 
 @contextmanager
-def chromium():
+def chromium(timeout_s=TIMEOUT_S):
     """A Page in a browser of its own, without a profile and without a network of its own accord."""
     program = shutil.which("chromium") or shutil.which("google-chrome")
     assert program, "the page is tested in Chromium: apt-get install chromium"
@@ -118,7 +124,7 @@ def chromium():
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         words = [
             "timeout",
-            str(TIMEOUT_S),
+            str(timeout_s),
             program,
             "--headless",
             "--no-sandbox",
@@ -138,4 +144,4 @@ def chromium():
             with os.fdopen(to_browser, "wb") as output, os.fdopen(from_browser, "rb") as source:
                 yield Page(output, source)
         finally:  # the pipe's end is Chromium's end
-            process.wait(TIMEOUT_S)
+            process.wait(timeout_s)

@@ -139,17 +139,22 @@ class Generator:
         }
 
 
-def with_settings(source, out, changes):
-    """Write the packaged file with other settings."""
-    info = read_package(source).info
+def rewritten(source, out, changes):
+    """Write the packaged file with other members."""
+    size = read_package(source).info["model"]["bytes"]
     with zipfile.ZipFile(source) as archive:
-        members = {name: archive.read(name) for name in archive.namelist()}
-    members["qa.json"] = json.dumps(info | {"settings": info["settings"] | changes}).encode()
-    out.write_bytes(source.read_bytes()[: info["model"]["bytes"]])
+        members = {name: archive.read(name) for name in archive.namelist()} | changes
+    out.write_bytes(source.read_bytes()[:size])
     with zipfile.ZipFile(out, "a", zipfile.ZIP_DEFLATED) as archive:
         for name, content in members.items():
             archive.writestr(name, content)
     return out
+
+
+def with_settings(source, out, changes):
+    """Write the packaged file with other settings."""
+    info = read_package(source).info
+    return rewritten(source, out, {"qa.json": json.dumps(info | {"settings": info["settings"] | changes})})
 
 
 def whole(text):

@@ -212,3 +212,4 @@ def test_an_installed_wheel_has_the_command(tmp_path):
     (site_packages / "others.pth").write_text(sysconfig.get_path("purelib"))
     assert "usage: pocketqa sample" in say("sample", "--help")
     assert (site_packages / "benchmarks" / "show" / "page.html.j2").is_file()
+    assert (site_packages / "export" / "web" / "page" / "index.html").is_file()

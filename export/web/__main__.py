@@ -1,0 +1,12 @@
+"""Publish a page that answers in the browser: a folder with the model, for any static host.
+
+    python -m export.web --model models/student-tflite-int8 --out runs/web
+
+The runtime, LiteRT.js, comes from npm; `make web` installs it.
+"""
+
+from export.web.stage import main
+from qa.base.cli import run_command
+
+if __name__ == "__main__":
+    run_command(main)

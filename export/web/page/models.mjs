@@ -1,0 +1,74 @@
+/** The model in use: read, compiled and checked before it may answer. */
+
+import { QuestionAnswerer } from "./answerer.mjs";
+import { textElement } from "./elements.mjs";
+import { compile } from "./litert.mjs";
+import { readPackage } from "./package.mjs";
+
+const BYTES_A_MB = 1e6;
+
+/** Opens one model after another. */
+export class ModelShelf {
+  /** Elements that say what is in use: a line, and a list of facts. */
+  constructor(status, facts) {
+    this.status = status;
+    this.facts = facts;
+    /** QuestionAnswerer of the model in use; null if there is none. */
+    this.answerer = null;
+    /** Name of the file in use; null for the page's own model. */
+    this.from = null;
+    this.close = () => {};
+  }
+
+  /**
+   * Open the model whose bytes `read` promises (ArrayBuffer); `from` is its file's name.
+   *
+   * Throws Error, in words, if the file is damaged or the runtime fails its probe. The model in use then stays.
+   */
+  async open(read, from) {
+    const line = this.status.textContent;
+    try {
+      await this.#say("Loading the model…");
+      const bytes = new Uint8Array(await read());
+      const model = await readPackage(bytes);
+      await this.#say("Loading and compiling in this browser…");
+      const { compute, close } = await compile(model.model);
+      const answerer = new QuestionAnswerer(model, compute);
+      await this.#say("Checking that this browser computes it rightly…");
+      const difference = await answerer.checkProbe().catch((error) => {
+        close();
+        throw error;
+      });
+      this.close();
+      Object.assign(this, { answerer, close, from });
+      this.#describe(model, bytes.length, difference);
+    } catch (error) {
+      this.status.textContent = this.answerer ? line : "No model";
+      throw from === null ? error : new Error(`${from} is not used. ${error.message}`);
+    }
+  }
+
+  #say(what) {
+    this.status.textContent = what;
+    return new Promise((resolve) => setTimeout(resolve)); // the page draws
+  }
+
+  #describe({ facts, probe, settings }, nBytes, difference) {
+    const size = `${(nBytes / BYTES_A_MB).toFixed(1)} MB`;
+    this.status.textContent = `${facts.name} · ${facts.precision} · ${size} · checked in this browser`;
+    const threshold = settings.nullThreshold === null ? "always answers" : settings.nullThreshold.toFixed(2);
+    const rows = {
+      File: this.from ?? "the page's own",
+      Name: facts.name,
+      Precision: facts.precision,
+      Size: size,
+      Parameters: facts.parameters.toLocaleString("en"),
+      ...(facts.f1 === null ? {} : { "F1 before export": facts.f1.toFixed(2) }),
+      "No-answer threshold": threshold,
+      Probe: `logits differ by ${difference.toFixed(3)} of their deviation, ${probe.tolerance.toFixed(3)} is allowed`,
+      Runtime: "LiteRT.js, WebAssembly, 1 thread",
+    };
+    const cells = Object.entries(rows).flatMap(([name, value]) => [textElement("dt", name), textElement("dd", value)]);
+    this.facts.replaceChildren(...cells);
+  }
+}

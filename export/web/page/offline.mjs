@@ -1,0 +1,21 @@
+/** Offline use: a service worker keeps all files of the page. */
+
+const PATIENCE_MS = 10_000;
+
+/** Start the service worker, and wait until it sees what the page loads. Returns whether it does. */
+export async function keepForOffline() {
+  if (!("serviceWorker" in navigator)) return false;
+  const { serviceWorker } = navigator;
+  try {
+    const controlled = new Promise((resolve) => {
+      if (serviceWorker.controller) resolve();
+      serviceWorker.addEventListener("controllerchange", resolve, { once: true });
+    });
+    await serviceWorker.register("./service-worker.js");
+    const late = new Promise((_, reject) => setTimeout(reject, PATIENCE_MS, new Error("the service worker is late")));
+    await Promise.race([controlled, late]);
+    return true;
+  } catch {
+    return false; // a private window, or a browser's setting
+  }
+}

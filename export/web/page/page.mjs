@@ -1,0 +1,191 @@
+/** The page: a text, a question, the answer marked in the text. */
+
+import { showAnswer } from "./answer.mjs";
+import { element } from "./elements.mjs";
+import { ModelShelf } from "./models.mjs";
+import { keepForOffline } from "./offline.mjs";
+import { SAMPLES } from "./samples.mjs";
+import { decodeText } from "./textfile.mjs";
+
+const MOST_CHARACTERS = 1_000_000;
+const MOST_TEXT_BYTES = 4 * MOST_CHARACTERS;
+const LARGEST_FILE = 1_000_000_000;
+const MODEL_MAGIC = "TFL3"; // at byte 4
+
+const passage = element("passage");
+const question = element("question");
+const shelf = new ModelShelf(element("status"), element("facts"));
+let stopping = null; // while a question is answered: a function that stops it
+
+/** Put a problem into words, or take the last one away. */
+function tell(problem) {
+  element("problem").hidden = !problem;
+  element("problem").textContent = problem ? (problem.message ?? String(problem)) : "";
+}
+
+/** Run what may fail, and say why it failed. */
+async function trying(action) {
+  tell(null);
+  try {
+    await action();
+  } catch (error) {
+    tell(error);
+  }
+}
+
+function clearAnswer() {
+  stopping?.();
+  for (const id of ["best", "others", "windows", "times"]) element(id).replaceChildren();
+  element("read-all").hidden = true;
+  edit();
+}
+
+/** Show the text to edit instead of the text with an answer marked. */
+function edit() {
+  passage.hidden = false;
+  element("reading").hidden = true;
+  element("edit").hidden = true;
+}
+
+function setText(text, questions = []) {
+  if (text.length > MOST_CHARACTERS) {
+    throw new Error(`The text has ${text.length.toLocaleString("en")} characters. Choose one of at most one million.`);
+  }
+  clearAnswer();
+  passage.value = text;
+  question.value = questions[0] ?? "";
+  const buttons = questions.map((suggested) => {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.textContent = suggested;
+    button.addEventListener("click", () => {
+      question.value = suggested;
+      trying(ask);
+    });
+    return button;
+  });
+  element("suggestions").replaceChildren(...buttons);
+}
+
+class Stopped extends Error {}
+
+async function ask(readAll = false) {
+  if (!passage.value.trim()) throw new Error("There is no text yet. Paste one, open a file, or choose a sample.");
+  if (!question.value.trim()) throw new Error("Type a question first.");
+  if (passage.value.length > MOST_CHARACTERS) throw new Error("The text is longer than one million characters. Cut it.");
+  if (!shelf.answerer || stopping) return;
+  clearAnswer();
+  const working = element("working");
+  let stopped = false;
+  stopping = () => (stopped = true);
+  element("ask").textContent = "Stop";
+  working.hidden = false;
+  const progress = async (done, total) => {
+    working.textContent = total ? `Reading window ${Math.min(done + 1, total)} of ${total}…` : "Tokenizing the text…";
+    await new Promise((resolve) => setTimeout(resolve)); // the page draws, and takes a press of Stop
+    if (stopped) throw new Stopped();
+  };
+  try {
+    const text = passage.value;
+    const answer = await shelf.answerer.ask(text, question.value, { readAll, progress });
+    showAnswer(answer, text);
+  } catch (error) {
+    if (!(error instanceof Stopped)) throw error;
+  } finally {
+    stopping = null;
+    element("ask").textContent = "Ask";
+    working.hidden = true;
+  }
+}
+
+async function openFile(file) {
+  if (file.size > LARGEST_FILE) throw new Error(`${file.name} is larger than 1 GB, so the page does not open it.`);
+  const head = new Uint8Array(await file.slice(0, 8).arrayBuffer());
+  if (String.fromCharCode(...head.subarray(4)) === MODEL_MAGIC || file.name.endsWith(".tflite")) {
+    await openModel(() => file.arrayBuffer(), file.name);
+  } else {
+    if (file.size > MOST_TEXT_BYTES) throw new Error(`${file.name} is longer than one million characters. Choose a shorter text.`);
+    setText(decodeText(new Uint8Array(await file.arrayBuffer())));
+  }
+}
+
+async function openModel(read, from) {
+  clearAnswer();
+  element("ask").disabled = true;
+  try {
+    await shelf.open(read, from);
+  } finally {
+    element("ask").disabled = !shelf.answerer;
+    element("shipped").hidden = shelf.from === null;
+  }
+}
+
+async function fetchShipped() {
+  const response = await fetch("model.tflite");
+  if (!response.ok) throw new Error(`The model could not be loaded (${response.status}). Load the page again.`);
+  return response.arrayBuffer();
+}
+
+const openShipped = () => openModel(fetchShipped, null);
+
+function connect() {
+  element("form").addEventListener("submit", (event) => {
+    event.preventDefault();
+    if (stopping) stopping();
+    else trying(ask);
+  });
+  element("read-all").addEventListener("click", () => trying(() => ask(true)));
+  element("edit").addEventListener("click", () => {
+    edit();
+    passage.focus();
+  });
+  passage.addEventListener("input", () => {
+    clearAnswer();
+    element("suggestions").replaceChildren();
+  });
+  element("shipped").addEventListener("click", () => trying(openShipped));
+  for (const name of ["text", "model"]) {
+    const input = element(`${name}-file`);
+    element(`open-${name}`).addEventListener("click", () => input.click());
+    input.addEventListener("change", () => {
+      const [file] = input.files;
+      input.value = ""; // so that the same file can be chosen again
+      if (file) trying(() => openFile(file));
+    });
+  }
+  document.addEventListener("dragover", (event) => {
+    event.preventDefault();
+    document.body.classList.toggle("dropping", event.dataTransfer.types.includes("Files"));
+  });
+  for (const name of ["dragleave", "drop"]) {
+    document.addEventListener(name, () => document.body.classList.remove("dropping"));
+  }
+  document.addEventListener("drop", (event) => {
+    const [file] = event.dataTransfer.files;
+    if (file) {
+      event.preventDefault();
+      trying(() => openFile(file));
+    }
+  });
+}
+
+function offerSamples() {
+  const list = element("samples");
+  list.append(...SAMPLES.map(({ title }, i) => new Option(title, String(i))));
+  list.addEventListener("change", () => {
+    const sample = SAMPLES[list.value];
+    list.value = ""; // so that the same sample can be chosen again
+    if (sample) trying(() => setText(sample.text, sample.questions));
+  });
+  setText(SAMPLES[0].text, SAMPLES[0].questions);
+}
+
+connect();
+offerSamples();
+if (isSecureContext) {
+  const kept = await keepForOffline();
+  await trying(openShipped);
+  element("offline").textContent = kept ? "It works offline from now on." : "This browser does not keep it for offline use.";
+} else {
+  tell("The page must come over https or from this machine: else the browser offers no SHA-256 to check the model.");
+}

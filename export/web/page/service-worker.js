@@ -1,0 +1,55 @@
+/** Keeps the published files, so that the page works offline after the first visit. */
+
+importScripts("./published.js"); // sets self.PUBLISHED; another version makes another cache
+
+const SCOPE = self.registration.scope;
+const PREFIX = `pocketqa ${SCOPE} `;
+const CACHE = PREFIX + self.PUBLISHED.version;
+
+/** Ask the server anew, so that no file of an older version is kept. */
+function fresh(url) {
+  return new Request(url, { cache: "no-cache" });
+}
+
+async function olderCaches() {
+  return (await caches.keys()).filter((name) => name.startsWith(PREFIX) && name !== CACHE);
+}
+
+/** Keep the small files, and after an update those large ones that were kept before. */
+async function install() {
+  const urls = self.PUBLISHED.small.map((name) => new URL(name, SCOPE).href);
+  for (const name of await olderCaches()) {
+    const older = await caches.open(name);
+    for (const large of self.PUBLISHED.large.map((file) => new URL(file, SCOPE).href)) {
+      if ((await older.match(large)) && !urls.includes(large)) urls.push(large);
+    }
+  }
+  const cache = await caches.open(CACHE);
+  await cache.addAll(urls.map(fresh));
+  await self.skipWaiting();
+}
+
+async function activate() {
+  await Promise.all((await olderCaches()).map((name) => caches.delete(name)));
+  await self.clients.claim();
+}
+
+/** Answer from the cache; else from the server, and keep it. Runtime and model come this way on the first visit. */
+async function answer(request) {
+  const url = request.url.replace(/[?#].*$/, "");
+  const key = url === `${SCOPE}index.html` ? SCOPE : url;
+  const cache = await caches.open(CACHE);
+  const kept = await cache.match(key);
+  if (kept) return kept;
+  const response = await fetch(fresh(key));
+  if (response.status === 200) await cache.put(key, response.clone());
+  return response;
+}
+
+self.addEventListener("install", (event) => event.waitUntil(install()));
+self.addEventListener("activate", (event) => event.waitUntil(activate()));
+self.addEventListener("fetch", (event) => {
+  if (event.request.method === "GET" && event.request.url.startsWith(SCOPE)) {
+    event.respondWith(answer(event.request));
+  }
+});

@@ -1,0 +1,254 @@
+"""The published page in Chromium: its probe, real questions as in Python, wrong files, offline use, a phone's
+screen."""
+
+import json
+import shutil
+import zipfile
+
+import pytest
+from chromium import chromium
+from web_core import SHIPPED, rewritten, with_settings
+from web_site import NO_ANSWER, ask, fill, opened, served, text, wait
+
+from export.web.stage import WebConfig
+from export.web.stage import main as publish
+from qa import load
+from qa.base.sampling import evenly
+from qa.data.datasets import EMBEDDED, resolve
+from qa.data.squad import read_squad
+
+pytestmark = pytest.mark.system
+
+BROWSER_S = 400
+N_QUESTIONS = 20
+NEAR_TIE = 1.3  # times as probable as the next option
+# What LiteRT.js prints on every start, on a machine without a GPU.
+CHATTER = ("INFO: ", "WARNING: [npu_registry", "default WebGPU device", "No available adapters")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return publish(WebConfig(SHIPPED, tmp_path_factory.mktemp("web") / "site"))
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with chromium(BROWSER_S) as page:
+        yield page
+
+
+@pytest.fixture(scope="module")
+def site(folder):
+    with served(folder) as url:
+        yield url
+
+
+@pytest.fixture
+def page(browser, site):
+    browser.errors.clear()
+    browser.requests.clear()
+    yield opened(browser, site)
+    assert [e for e in browser.errors if not any(known in e for known in CHATTER)] == []
+
+
+def evenly_chosen(items, n):
+    return [items[i] for i in evenly(len(items), n)]
+
+
+def test_the_model_is_checked_before_it_answers(page):
+    assert text(page, "#status") == "student · int8 · 11.7 MB · checked in this browser"
+    facts = page.run("document.querySelector('#facts').textContent")
+    assert "logits differ by 0.0" in facts
+    assert "0.182 is allowed" in facts
+    assert ask(page) == "Michael Collins"
+    assert page.run("document.querySelector('#reading mark').textContent") == "Michael Collins"
+
+
+def lead(answer):
+    """How many times as probable the answer is as the next option, of which no answer may be one."""
+    no_answer = 1 - answer.probability - sum(other.probability for other in answer.alternatives)
+    return answer.probability / max([no_answer, *(other.probability for other in answer.alternatives), 1e-9])
+
+
+def test_real_questions_are_answered_as_in_python(page):
+    """Near ties are left out: builds of LiteRT round int8 differently."""
+    python = load(SHIPPED)
+    examples = read_squad(resolve(EMBEDDED, "dev"))
+    asked = [(e, python.answer(e.question, e.context)) for e in evenly_chosen(examples, 2 * N_QUESTIONS)]
+    clear = [(example, answer) for example, answer in asked if lead(answer) > NEAR_TIE][:N_QUESTIONS]
+    differ = []
+    for example, answer in clear:
+        fill(page, example.context, example.question)
+        seen = ask(page)
+        expected = None if answer.start is None else " ".join(answer.text.split())
+        if seen != expected:
+            differ.append((example.question, seen, expected))
+    assert (len(clear), differ) == (N_QUESTIONS, [])
+
+
+def test_nothing_but_the_pages_own_files_is_asked_for(page, site):
+    ask(page)
+    assert len(page.requests) > 15
+    assert [address for address in page.requests if not address.startswith(site)] == []
+    refused = page.run("fetch('https://example.org/').then(() => 'sent', (error) => error.name)")
+    assert refused == "TypeError"
+    assert any("Content Security Policy" in error for error in page.errors)
+    page.errors.clear()
+
+
+def test_runners_up_are_marked_on_request(page):
+    ask(page)
+    others = "[...document.querySelectorAll('#others button')]"
+    assert page.run(f"{others}.length") == 4
+    page.run(f"{others}[1].click()")
+    marked = page.run("document.querySelector('#reading mark').textContent")
+    assert marked in page.run(f"{others}[1].textContent")
+    assert page.run(f"{others}.map(b => b.ariaPressed)") == ["false", "true", "false", "false"]
+
+
+def test_no_answer_is_said(page):
+    page.run("document.querySelectorAll('#suggestions button')[2].click()")
+    wait(page, "document.querySelector('#times').textContent")
+    assert text(page, "#best").startswith(NO_ANSWER)
+
+
+def spoiled_probe(source, out):
+    """A copy of the file whose recorded logits are those of other tokens."""
+    with zipfile.ZipFile(source) as archive:
+        probe = json.loads(archive.read("probe.json"))
+    for window in probe["windows"]:
+        window["start_logits"] = window["start_logits"][::-1]
+    return rewritten(source, out, {"probe.json": json.dumps(probe)})
+
+
+def test_wrong_files_are_refused_in_words_and_the_model_in_use_stays(page, tmp_path):
+    weights = SHIPPED / "model.tflite"
+    note = tmp_path / "note.tflite"
+    note.write_text("This is a note.\n" * 20)
+    cut = tmp_path / "cut.tflite"
+    cut.write_bytes(weights.read_bytes()[:-2000])
+    probe = spoiled_probe(weights, tmp_path / "probe.tflite")
+    faults = {
+        note: "not a TFLite model",
+        cut: "no package at its end",
+        probe: "computes this int8 model wrongly",
+    }
+    for path, words in faults.items():
+        page.choose_file("#model-file", path)
+        wait(page, f"document.querySelector('#problem').textContent.includes({json.dumps(path.name)})")
+        assert words in text(page, "#problem")
+        assert "checked in this browser" in text(page, "#status")
+    assert ask(page) == "Michael Collins"
+    assert page.run("document.querySelector('#problem').hidden")
+
+
+def test_another_packaged_file_brings_its_settings(page, tmp_path):
+    path = with_settings(SHIPPED / "model.tflite", tmp_path / "always.tflite", {"null_threshold": None})
+    page.choose_file("#model-file", path)
+    wait(page, "document.querySelector('#facts').textContent.includes('always.tflite')")
+    page.run("document.querySelectorAll('#suggestions button')[2].click()")
+    wait(page, "document.querySelector('#times').textContent")
+    assert not text(page, "#best").startswith("No answer")
+    page.run("document.querySelector('#shipped').click()")
+    wait(page, "document.querySelector('#facts').textContent.includes('the page\\'s own')")
+
+
+def test_a_text_file_is_read_and_a_long_one_is_read_in_part(page, tmp_path):
+    contexts = list(dict.fromkeys(e.context for e in read_squad(resolve(EMBEDDED, "dev"))))
+    path = tmp_path / "long.txt"
+    path.write_text("\n".join(contexts[:20]), encoding="utf-16")
+    page.choose_file("#text-file", path)
+    wait(page, f"document.querySelector('#passage').value.length > {len(contexts[0])}")
+    page.run("document.querySelector('#question').value = 'Who is it about?'")
+    ask(page)
+    assert text(page, "#windows").startswith("Read the 16 of ")
+    page.run("document.querySelector('#read-all').click()")
+    wait(page, "document.querySelector('#ask').textContent === 'Stop'")
+    page.run("document.querySelector('#ask').click()")
+    wait(page, "document.querySelector('#ask').textContent === 'Ask'")
+    path.write_bytes(b"\xff\x00\x01")
+    page.choose_file("#text-file", path)
+    wait(page, "!document.querySelector('#problem').hidden")
+    assert "not UTF-8 text" in text(page, "#problem")
+
+
+def press(page, key, code):
+    for kind in ("rawKeyDown", "char", "keyUp"):
+        page.send(
+            "Input.dispatchKeyEvent",
+            type=kind,
+            key=key,
+            windowsVirtualKeyCode=code,
+            text="\r" if code == 13 else "",
+        )
+
+
+def test_a_keyboard_is_enough(page):
+    page.run("document.querySelector('#question').focus()")
+    press(page, "Enter", 13)
+    wait(page, "document.querySelector('#times').textContent")
+    assert text(page, "#best").startswith("Michael Collins")
+    reached = []
+    for _ in range(12):
+        press(page, "Tab", 9)
+        reached.append(page.run("document.activeElement.id || document.activeElement.textContent"))
+    assert reached[0] == "ask"
+    assert "Neil Armstrong" in " ".join(reached)
+
+
+def test_screen_readers_find_names_and_roles(page):
+    ask(page)
+    nodes = page.send("Accessibility.getFullAXTree")["nodes"]
+    named = {(n["role"]["value"], n.get("name", {}).get("value")) for n in nodes if not n["ignored"]}
+    for role, name in (
+        ("textbox", "Question"),
+        ("button", "Ask"),
+        ("region", "Text with the answer marked"),
+        ("list", "Other possible answers"),
+        ("heading", "Answer"),
+        ("combobox", "Sample texts"),
+    ):
+        assert (role, name) in named
+    assert [n for n in named if n[0] in ("button", "textbox", "combobox") and not n[1]] == []
+
+
+@pytest.mark.parametrize("width", [320, 390, 1200])
+def test_it_fits_the_screen(page, width, tmp_path):
+    pictures = {}
+    for dark in (False, True):
+        opened(page, page.run("location.href"), width=width, dark=dark)
+        ask(page)
+        assert page.run("document.documentElement.scrollWidth") <= width
+        page.screenshot(tmp_path / f"{dark}.png")
+        pictures[dark] = (tmp_path / f"{dark}.png").read_bytes()
+        background = page.run("getComputedStyle(document.body).backgroundColor")
+        assert (sum(map(int, background[4:-1].split(","))) < 3 * 128) == dark
+    assert pictures[False] != pictures[True]
+
+
+def test_it_answers_offline_after_the_first_visit(browser, folder):
+    with served(folder) as url:
+        opened(browser, url)
+        assert "offline" in text(browser, "#offline")
+    opened(browser, url)
+    assert ask(browser) == "Michael Collins"
+    opened(browser, url + "index.html?from=home")
+    assert "checked in this browser" in text(browser, "#status")
+
+
+def test_an_updated_page_replaces_the_old_one(browser, folder, tmp_path):
+    updated = shutil.copytree(folder, tmp_path / "site")
+    published = updated / "published.js"
+    sample = '{ title: "New", text: "Ada wrote it.", questions: [] }'
+    with served(updated) as url:
+        opened(browser, url)
+        (updated / "samples.mjs").write_text(f"export const SAMPLES = [{sample}];\n")
+        published.write_text(published.read_text().replace('"version": "', '"version": "2'))
+        opened(browser, url)
+        kept = "(await caches.keys()).filter(name => name.includes(location.origin))"
+        wait(
+            browser, f"(async () => {{ const k = {kept}; return k.length === 1 && k[0].includes('/ 2'); }})()"
+        )
+    opened(browser, url)
+    assert browser.run("document.querySelector('#passage').value") == "Ada wrote it."
+    assert "checked in this browser" in text(browser, "#status")

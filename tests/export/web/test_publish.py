@@ -1,0 +1,88 @@
+"""`python -m export.web`: a whole folder, its list of files for the service worker, and what it refuses."""
+
+import base64
+import hashlib
+import json
+import re
+
+import pytest
+from places import ROOT
+from web_core import SHIPPED
+
+from export.web import stage
+from export.web.stage import BUILDS, PAGE, WebConfig, main
+from qa.base.errors import BundleError, OptionError
+
+
+@pytest.fixture
+def npm(tmp_path, monkeypatch):
+    """A folder like npm's, of small files."""
+    folder = tmp_path / "npm"
+    names = ["core/dist/index.js", "wasm-utils/dist/index.js"]
+    names += [f"core/wasm/{build}.{suffix}" for build in BUILDS for suffix in ("js", "wasm")]
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(name)
+    monkeypatch.setattr(stage, "NPM", folder)
+    return folder
+
+
+def published(folder):
+    return json.loads(
+        re.fullmatch(r"self\.PUBLISHED = (.*);\n", (folder / "published.js").read_text(), re.DOTALL)[1]
+    )
+
+
+def test_every_file_is_listed_once_for_the_service_worker(npm, tmp_path):
+    folder = main(WebConfig(SHIPPED, tmp_path / "site"))
+    files = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+    listed = published(folder)
+    by_hand = {"published.js", "service-worker.js", "index.html"}  # the browser's own, and "./"
+    assert sorted([*listed["small"], *listed["large"]]) == sorted({"./", *files} - by_hand)
+    assert "model.tflite" in listed["large"]
+    assert (folder / "model.tflite").read_bytes() == (SHIPPED / "model.tflite").read_bytes()
+
+
+def test_a_changed_file_is_another_version_and_the_page_is_replaced(npm, tmp_path):
+    config = WebConfig(SHIPPED, tmp_path / "site")
+    before = published(main(config))
+    (config.out / "left.txt").touch()
+    assert published(main(config)) == before
+    assert not (config.out / "left.txt").exists()
+    (npm / "core/dist/index.js").write_text("another")
+    after = published(main(config))
+    assert after["version"] != before["version"]
+
+
+def test_another_folder_is_refused_and_left_alone(npm, tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "note.txt").touch()
+    with pytest.raises(OptionError, match=f"--out {tmp_path / 'mine'}"):
+        main(WebConfig(SHIPPED, tmp_path / "mine"))
+    assert (tmp_path / "mine" / "note.txt").exists()
+
+
+def test_without_npms_packages_the_command_to_install_them_is_named(npm, tmp_path):
+    (npm / "core/dist/index.js").unlink()
+    with pytest.raises(OptionError, match="npm ci"):
+        main(WebConfig(SHIPPED, tmp_path / "site"))
+    assert not (tmp_path / "site").exists()
+
+
+def test_a_bundle_of_another_format_is_refused(make_bundle, tmp_path):
+    with pytest.raises(BundleError, match="tflite"):
+        main(WebConfig(make_bundle(), tmp_path / "site"))
+
+
+def test_the_policy_allows_the_pages_import_map_and_no_other_server():
+    page = (PAGE / "index.html").read_text(encoding="utf-8")
+    (policy,) = re.findall(r'Content-Security-Policy" content="(.*?)"', page)
+    (imports,) = re.findall(r'<script type="importmap">(.*?)</script>', page)
+    digest = base64.b64encode(hashlib.sha256(imports.encode()).digest()).decode()
+    assert f"'sha256-{digest}'" in policy
+    assert "http" not in policy
+    assert policy.startswith("default-src 'none';")
+
+
+def test_the_page_carries_the_licence():
+    assert (PAGE / "apache-2.0.txt").read_bytes() == (ROOT / "LICENSE").read_bytes()

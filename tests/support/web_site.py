@@ -1,0 +1,65 @@
+"""The published page on a port of this machine, and what a visitor does with it in Chromium."""
+
+import functools
+import http.server
+import json
+import threading
+import time
+from contextlib import contextmanager
+
+PHONE = {"width": 390, "height": 844, "scale": 2}
+WAIT_S = 60
+NO_ANSWER = "No answer in this text"
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
+
+
+@contextmanager
+def served(folder):
+    """The address of a folder's server."""
+    handler = functools.partial(Quiet, directory=folder)
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+
+
+def wait(page, condition):
+    """Until a JavaScript expression, or what it promises, is true."""
+    end = time.monotonic() + WAIT_S
+    while not page.run(f"(async () => Boolean(await ({condition})))()"):
+        assert time.monotonic() < end, (
+            f"{condition}: not in {WAIT_S} s; {page.run('document.body.innerText')}"
+        )
+        time.sleep(0.05)
+
+
+def text(page, selector):
+    return page.run(f"document.querySelector({json.dumps(selector)}).innerText")
+
+
+def opened(page, url, **screen):
+    """The page, once it has a model or a problem."""
+    page.open(url, **(PHONE | screen))
+    wait(page, "!document.querySelector('#ask').disabled || !document.querySelector('#problem').hidden")
+    return page
+
+
+def fill(page, passage, question):
+    """Type a text and a question."""
+    for name, value in {"passage": passage, "question": question}.items():
+        page.run(
+            f"""(() => {{ const field = document.querySelector('#{name}'); field.value = {json.dumps(value)};
+            field.dispatchEvent(new Event('input', {{ bubbles: true }})); }})()"""
+        )
+
+
+def ask(page):
+    """Press Ask; the answer, or None where there is none in the text."""
+    page.run("document.querySelector('#ask').click()")
+    wait(page, "document.querySelector('#times').textContent")
+    best = page.run("document.querySelector('#best').firstChild.textContent")
+    return None if best == NO_ANSWER else best

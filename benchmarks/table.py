@@ -28,7 +28,7 @@ HINTS = {
     "arm": "; python benchmarks/compare.py --target writes such results",
     "training": "; python -m benchmarks.training_speed writes such results",
     "categories": "; questions of a data file need a category each, as those of BiQuAD have",
-    "peers": "; it takes results of peers and of exports of the same PyTorch bundle, with parent_sha256",
+    "toolchains": "; it needs results of toolchains and exports of one PyTorch bundle, with parent_sha256",
 }
 
 
@@ -39,9 +39,9 @@ class TableConfig:
     rows: tyro.conf.Positional[Path]
     """File of results."""
     view: str = "summary"
-    """summary (a line for each model), short (its main columns), family (summary without peers), padding
-    (gain of unpadded windows), latency (a line for each setting; phones are here), accuracy, peers (our best
-    export against other toolchains' exports of the same model), arm (results of --target), training
+    """summary (a line for each model), short (its main columns), family (summary without toolchains), padding
+    (gain of unpadded windows), latency (a line for each setting; phones are here), accuracy, toolchains (our
+    best export against other toolchains' exports of the same model), arm (results of --target), training
     (results of benchmarks.training_speed), or categories (scores by category)."""
     data: str | None = None
     """Only results of the data file with this name; all by default."""

@@ -73,9 +73,9 @@ SCORED = {
 }
 TABLES = [
     ("docs/results/x86.md", "intel-xeon-2core", {"view": "family"}),
-    ("docs/results/x86.md", "intel-xeon-2core", {"view": "peers"}),
+    ("docs/results/x86.md", "intel-xeon-2core", {"view": "toolchains"}),
     ("docs/results/x86-amx.md", "intel-xeon-amx-2core", {"view": "family"}),
-    ("docs/results/x86-amx.md", "intel-xeon-amx-2core", {"view": "peers"}),
+    ("docs/results/x86-amx.md", "intel-xeon-amx-2core", {"view": "toolchains"}),
     ("docs/results/arm.md", "arm64-qemu", {"view": "arm"}),
     ("docs/results/training.md", "training-amd-epyc", {"view": "training"}),
     ("docs/results/compression.md", COMPRESSION, {"view": "short", "data": DEV, "models": SMALL}),
@@ -93,7 +93,7 @@ TABLES = [
     (
         "docs/results/compression.md",
         COMPRESSION,
-        {"name": "tools", "view": "peers", "data": QUICK, "models": BESIDE},
+        {"name": "tools", "view": "toolchains", "data": QUICK, "models": BESIDE},
     ),
     ("docs/results/compression.md", "compression-arm64-qemu", {"view": "arm"}),
     ("docs/results/standalone-models.md", STANDALONE, {"view": "accuracy"}),

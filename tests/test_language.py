@@ -16,14 +16,7 @@ PAGES = [
 FOLDERS = ("android_demo", "benchmarks", "compress", "distill", "export", "qa", "recipes", "tests")
 LANGUAGES = ("Makefile", ".gradle", ".j2", ".java", ".mk", ".py", ".sh", ".xml")
 # Folders and files whose comments and messages still have old words.
-UNCONVERTED = (
-    "benchmarks/parameters.py",
-    "benchmarks/search/",
-    "benchmarks/show/",
-    "benchmarks/table.py",
-    "benchmarks/toolchains/",
-    "tests/",
-)
+UNCONVERTED = ("tests/",)
 # Old words, and what to write instead.
 INSTEAD = {
     r"\b(on|with) the (int8 |int4 )?grid\b|\bgrid of integers\b": "QAT, fake quantization",

@@ -1,9 +1,8 @@
-"""Find the best small file of a model: how narrow, its Linears in int8 or int4, its word table in which form.
+"""Find the best small file of a model: its width, int8 or int4 weights, and the form of its embedding table.
 
-Every combination near the target answers held-out training questions as its TFLite file would, after a short
-recovery of each width against the model itself. What cannot be beaten in both bytes and F1 is the front; the
-best that keeps within the target becomes a bundle, to be trained on (distill.finetune, compress.prune.stage,
-compress.qat.stage) or exported as it is.
+Each width recovers for a short time against the model itself. Every combination near the target then answers
+held-out training questions as its TFLite file would. The best one within the target becomes a bundle, which
+can be trained further or exported.
 
     python -m benchmarks.search --model runs/demo/teacher --target-mb 8
 """

@@ -1,5 +1,4 @@
-"""What benchmarks.search.stage chooses from: widths, each in every form a TFLite file may store it in, and
-how they are shown."""
+"""Candidates of a search: widths in every form that a TFLite file may store, their table and plot."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,35 +13,35 @@ from qa.evaluation.bootstrap import Interval
 from qa.formats.precision import INTEGER_BITS
 from qa.models.model import QAModel
 
-# Shares kept of what can be cut, in bytes.
+# Shares to keep of the bytes that can be pruned.
 SHARES = (1.0, 0.85, 0.7, 0.55, 0.4)
-NEAR = 1.5  # times the target: what a little more would buy is shown too
+NEAR = 1.5  # times the target: files a little larger are shown too
 
 
 @dataclass(frozen=True)
 class Form:
-    """How a file stores a model."""
+    """Precision of a file's weights, and form of its embedding table."""
 
     quantize: str
     embeddings: str
 
     @property
     def flags(self) -> str:
-        """For export.tflite.stage."""
-        own = self.embeddings == self.quantize
-        return f"--quantize {self.quantize}" + ("" if own else f" --embeddings {self.embeddings}")
+        """Options of export.tflite that make this form."""
+        same = self.embeddings == self.quantize
+        return f"--quantize {self.quantize}" + ("" if same else f" --embeddings {self.embeddings}")
 
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """A width that is worth trying, and the predicted MB of its forms near the target."""
+    """A width to try, and the predicted MB of its forms near the target."""
 
     width: PruningPlan
     forms: dict[Form, float]
 
     @property
     def counts(self) -> tuple[int, int]:
-        """Heads and neurons of all layers together."""
+        """Heads and neurons in all layers."""
         return sum(map(len, self.width.heads)), sum(map(len, self.width.neurons))
 
 
@@ -53,18 +52,18 @@ class Candidate:
     trial: Trial
     form: Form
     ms: float
-    """One window of the longest length, one thread, int8."""
+    """Milliseconds for one window of the longest length, one thread, int8."""
     f1: float
     lost: Interval
-    """F1 less the whole model's, paired by question; negative where it is less."""
+    """F1 minus the unpruned model's, paired by question."""
 
     @property
     def mb(self) -> float:
-        """Predicted, within 2 percent."""
+        """Predicted size of the file, within 2 percent."""
         return self.trial.forms[self.form]
 
     def row(self) -> dict[str, Any]:
-        """For JSON."""
+        """Return its figures for JSON."""
         heads, neurons = self.trial.counts
         return {
             "heads": heads,
@@ -82,14 +81,14 @@ class Candidate:
 def trials(
     model: QAModel, importance: Importance, word_forms: Sequence[str], target_mb: float
 ) -> list[Trial]:
-    """Every width of SHARES that has a form near the target. OptionError when nothing fits in it."""
+    """Return every width of SHARES with a form near the target; OptionError when none is within it."""
     comparable = between_layers(importance)
     costs = {
         Form(bits, words): file_costs(model, bits, words) for bits in INTEGER_BITS for words in word_forms
     }
     any_int8 = costs[Form("int8", word_forms[0])]
     cuttable = any_int8.of(model) - any_int8.rest
-    found = []
+    near_target = []
     least = float("inf")
     for share in SHARES:
         width = best_within(comparable, [Target("mb", any_int8.rest + share * cuttable + 1e-6, any_int8)])
@@ -97,25 +96,26 @@ def trials(
         least = min(least, *sizes.values())
         near = {form: mb for form, mb in sizes.items() if mb <= NEAR * target_mb}
         if near:
-            found.append(Trial(width, near))
+            near_target.append(Trial(width, near))
     check_option(
         least <= target_mb,
         "--target-mb",
         target_mb,
         f"at least {least:.2f}, which the narrowest width tried takes",
     )
-    return found
+    return near_target
 
 
 def cost_of(width: PruningPlan, costs: UnitCosts) -> float:
-    """What a model of this width costs."""
-    heads, neurons = (sum(map(len, kept)) for kept in (width.heads, width.neurons))
+    """Return the cost of a model of this width."""
+    heads = sum(map(len, width.heads))
+    neurons = sum(map(len, width.neurons))
     return costs.rest + costs.head * heads + costs.neuron * neurons
 
 
 def table(candidates: Sequence[Candidate], front: Sequence[Candidate], best: Candidate) -> str:
-    """Smallest first."""
-    lines = ["      MB     ms  heads  neurons  linears  words    F1  less the whole model's (95 % interval)"]
+    """Format the candidates, the smallest first."""
+    lines = ["      MB     ms  heads  neurons  linears  words    F1  minus the unpruned (95 % interval)"]
     for c in sorted(candidates, key=lambda c: c.mb):
         mark = ">" if c is best else "*" if c in front else " "
         heads, neurons = c.trial.counts
@@ -128,12 +128,12 @@ def table(candidates: Sequence[Candidate], front: Sequence[Candidate], best: Can
 
 
 def plot(candidates: Sequence[Candidate], whole_f1: float) -> Scatter:
-    """F1 against bytes; a colour for each form of the word table."""
+    """Return the plot of F1 against bytes, with a colour for each form of the embedding table."""
 
     def point(c: Candidate) -> Point:
         heads, neurons = c.trial.counts
         name = f"{heads} heads, {neurons} neurons, {c.form.quantize}, {c.form.embeddings} words"
         return Point(name, c.mb, c.f1, None, f"{c.form.embeddings} words", c.form.quantize)
 
-    title = f"F1 against size; the whole model in fp32 has {whole_f1:.1f}"
+    title = f"F1 against size; the unpruned model in fp32 has {whole_f1:.1f}"
     return Scatter(title, "size of the TFLite file, MB", [point(c) for c in candidates])

@@ -1,7 +1,6 @@
-"""What a model's int8 or int4 TFLite file answers, without the file: PyTorch computes with the integers it
-would store.
+"""Simulate a model's int8 or int4 TFLite file in PyTorch, with the integers that the file would store.
 
-Attention is computed in fp32 here, whatever the export makes of it.
+Attention is computed in fp32, even where the export quantizes it.
 """
 
 import copy
@@ -26,27 +25,26 @@ from qa.text.settings import QASettings
 
 
 def known_forms(model: QAModel) -> Sequence[str]:
-    """The forms that the model's word table may be stored in: of one that is compressed already its own
-    alone."""
+    """Return the forms that the embedding table may be stored in; a quantized table has only its own."""
     words = model.encoder.words
     return (words.form,) if isinstance(words, ProductQuantizedEmbedding) else TABLE_FORMS
 
 
 def word_forms(model: QAModel, counts: Callable[[], np.ndarray]) -> dict[str, nn.Module]:
-    """The model's word table in all of these forms; `counts` gives how often each token occurs in training
-    text."""
+    """Return the embedding table in all of these forms; `counts` counts tokens of the training text."""
     return {form: stored_words(model, "int8", form, counts)[0] for form in known_forms(model)}
 
 
 def as_trained(words: nn.Module) -> nn.Module | None:
-    """The table of codes and float codebooks that a stored form was made of; None for rows, which the export
-    rounds itself."""
+    """Return the table of codes and float codebooks behind a stored form.
+
+    None for a table of rows, which the export quantizes itself.
+    """
     return words.words if isinstance(words, Int8Codebooks) else None
 
 
 def simulated(model: QAModel, precision: str, words: nn.Module) -> QAModel:
-    """A copy that rounds its Linears and what they are given as `precision` does, and looks words up in a
-    stored form."""
+    """Return a copy whose Linears and their inputs are fake-quantized, with the stored embedding table."""
     copied = copy.deepcopy(model).eval()
     FakeQuantizer(copied, precision, norms_before(copied))
     copied.encoder.set_words(words)
@@ -54,7 +52,7 @@ def simulated(model: QAModel, precision: str, words: nn.Module) -> QAModel:
 
 
 class _InMemory(TorchRuntime):
-    """A model that is no bundle."""
+    """Runtime of a model that is in memory only."""
 
     def __init__(self, model: QAModel, threads: int) -> None:
         self._torch = torch
@@ -69,8 +67,10 @@ class _InMemory(TorchRuntime):
 def f1_scores(
     model: QAModel, questions: Sequence[Example], windows: Sequence[Window], settings: QASettings
 ) -> np.ndarray:
-    """F1 of each question in percent, (Q,); where some have no answer, with the threshold that suits these
-    questions best."""
+    """Return the F1 of each question in percent, (Q,).
+
+    Where some questions have no answer, the threshold is the best one for these questions.
+    """
     with parametrize.cached():  # weights are rounded once
         logits = run_windows(_InMemory(model, available_cores()), windows)
     predictions = predict(questions, windows, logits, settings)

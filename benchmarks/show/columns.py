@@ -40,9 +40,9 @@ def tool_of(entry: Entry) -> str:
 
 
 def runtime_of(entry: Entry) -> str:
-    """Return the runtime in a word, or the toolchain with "peer"."""
-    if entry.is_peer:
-        return f"{tool_of(entry)} (peer)"
+    """Return the runtime in a word, or the name of the toolchain, marked as one."""
+    if entry.is_toolchain:
+        return f"{tool_of(entry)} (toolchain)"
     return SHORT_NAMES.get(package_of(entry), package_of(entry))
 
 

@@ -59,19 +59,15 @@ def quick_footnotes(rows: Sequence[Latency]) -> list[str]:
 
 
 def peer_footnotes(entries: Sequence[Entry]) -> list[str]:
-    """Explain the word peer, with the versions of the toolchains."""
+    """Name the toolchains with their versions."""
     tools: dict[str, dict[str, str]] = {}
-    for entry in (e for e in entries if e.is_peer):
+    for entry in (e for e in entries if e.is_toolchain):
         tools.setdefault(tool_of(entry), {}).update(entry.newest.versions)
     names = []
     for tool, versions in tools.items():
         packages = ", ".join(f"{package} {version}" for package, version in versions.items())
         names.append(f"{tool} ({packages})" if packages else tool)
-    return (
-        [f"peer: exported from the same PyTorch model by another toolchain: {'; '.join(names)}"]
-        if names
-        else []
-    )
+    return [f"toolchain: another tool exported the same PyTorch model: {'; '.join(names)}"] if names else []
 
 
 def _scores(group: Group, view: str) -> list[str]:

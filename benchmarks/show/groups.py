@@ -54,14 +54,14 @@ class Entry:
         return self.newest.model
 
     @property
-    def is_peer(self) -> bool:
+    def is_toolchain(self) -> bool:
         """Whether another toolchain made this from a PyTorch bundle."""
         return self.newest.toolchain is not None
 
     @property
     def is_export(self) -> bool:
         """Whether this is an export by this project."""
-        return not self.is_peer and self.newest.stage == "export"
+        return not self.is_toolchain and self.newest.stage == "export"
 
     @property
     def f1(self) -> float | None:
@@ -160,7 +160,7 @@ class Group:
     def is_baseline(self, entry: Entry) -> bool:
         """Return whether F1 and speed are compared with this model."""
         sha256 = self.baseline.baseline_sha256 if self.baseline is not None else None
-        return not entry.is_peer and entry.newest.bundle_sha256 == sha256
+        return not entry.is_toolchain and entry.newest.bundle_sha256 == sha256
 
     def retained(self, entry: Entry) -> Interval | float | None:
         """Return F1 divided by that of the group's baseline; None when compared with another or none."""
@@ -255,7 +255,7 @@ def newest_order(results: Sequence[AnyResult]) -> list[str]:
 def _in_order(group: Group, order: Sequence[str]) -> list[Entry]:
     """Sort the entries: the baseline, then by number of ancestors, then by `order`."""
     rank = {sha256: number for number, sha256 in enumerate(order)}
-    parents = {e.newest.bundle_sha256: e.newest.made_from for e in group.entries if not e.is_peer}
+    parents = {e.newest.bundle_sha256: e.newest.made_from for e in group.entries if not e.is_toolchain}
 
     def key(entry: Entry) -> tuple[bool, int, int]:
         ancestors = set[str]()
@@ -273,13 +273,13 @@ def _in_families(entries: Sequence[Entry]) -> list[Entry]:
     precisions = list(PRECISIONS)
 
     def family(entry: Entry) -> str:
-        made_from = entry.newest.made_from if entry.is_peer or entry.is_export else None
+        made_from = entry.newest.made_from if entry.is_toolchain or entry.is_export else None
         return made_from or entry.newest.bundle_sha256
 
     def key(entry: Entry) -> tuple[int, int, str, int]:
         position = families.index(family(entry))
         if not entry.is_export:
-            return position, 2 if entry.is_peer else 0, "", 0
+            return position, 2 if entry.is_toolchain else 0, "", 0
         runtime = entry.newest.runtime
         precision = entry.newest.precision
         rank = precisions.index(precision) if precision in precisions else len(precisions)

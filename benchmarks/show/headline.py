@@ -29,7 +29,7 @@ def best_entry(group: Group) -> Entry | None:
 def _candidates(group: Group) -> list[Entry]:
     """Return our models with all figures of a headline, except the baseline."""
     complete = [e for e in group.entries if group.retained(e) is not None and e.newest.size_bytes]
-    return [e for e in complete if not group.is_baseline(e) and not e.is_peer]
+    return [e for e in complete if not group.is_baseline(e) and not e.is_toolchain]
 
 
 def mean_retained(group: Group, entry: Entry) -> float:

@@ -72,7 +72,7 @@ def _point(entry: Entry, accuracy: Accuracy, x: float, cost: str) -> Point:
     ends = f" (95 %: {span(interval)})" if interval else ""
     details = [
         newest.model,
-        f"toolchain {tool_of(entry)}" if entry.is_peer else "",
+        f"toolchain {tool_of(entry)}" if entry.is_toolchain else "",
         cost,
         f"F1 {accuracy.f1:.2f}{ends}, {plural(accuracy.n, 'question')}",
         f"precision {newest.precision}",
@@ -88,6 +88,6 @@ def _point(entry: Entry, accuracy: Accuracy, x: float, cost: str) -> Point:
         interval,
         package_of(entry),
         newest.precision,
-        entry.is_peer,
+        entry.is_toolchain,
         "; ".join(filter(None, details)),
     )

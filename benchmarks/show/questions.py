@@ -66,7 +66,7 @@ class Kept:
         accuracy = entry.accuracy
         newest = entry.newest
         if accuracy is None or (
-            entry.is_peer and newest.made_from == newest.bundle_sha256
+            entry.is_toolchain and newest.made_from == newest.bundle_sha256
         ):  # whose answers are the bundle's
             return False
         scores = self.f1.get(key_of(entry))
@@ -132,7 +132,9 @@ def chosen_three(kept: Kept, group: Group) -> list[Entry]:
     student. The student is left out when the export's parent is unknown. The list is empty without a teacher
     or an int8 export.
     """
-    held = [e for e in group.entries if kept.holds(e) and group.retained(e) is not None and not e.is_peer]
+    held = [
+        e for e in group.entries if kept.holds(e) and group.retained(e) is not None and not e.is_toolchain
+    ]
     teacher = next((e for e in held if group.is_baseline(e)), None)
     if teacher is None:
         return []

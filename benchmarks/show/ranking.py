@@ -67,47 +67,47 @@ class Ranking:
     """Name of the PyTorch model."""
     lengths: Lengths
     ours: Contender
-    peers: tuple[Contender, ...]
+    toolchains: tuple[Contender, ...]
 
     @property
     def where(self) -> str:
         """The setting in words: unpadded, padded to 384."""
         return words_of(self.lengths)
 
-    def sentence(self, peer: Contender) -> str:
+    def sentence(self, toolchain: Contender) -> str:
         """Return the comparison of one export with ours in words."""
-        name = peer.entry.model
-        if peer.speedup is None:
+        name = toolchain.entry.model
+        if toolchain.speedup is None:
             return f"{name} was not timed {self.where} in the same run"
-        verb = {1: "is", -1: "is slower:", 0: "shows no difference beyond noise:"}[peer.beyond_noise]
-        points = abs(peer.f1_difference)
-        more = "more" if peer.f1_difference > 0 else "less"
+        verb = {1: "is", -1: "is slower:", 0: "shows no difference beyond noise:"}[toolchain.beyond_noise]
+        points = abs(toolchain.f1_difference)
+        more = "more" if toolchain.f1_difference > 0 else "less"
         f1 = "at the same F1" if points <= EQUAL_F1 else f"at {points:.1f} points {more} F1"
-        counts = "" if peer.equal_f1 or peer.beyond_noise < 0 else ", which does not count"
-        return f"{name} {verb} {peer.times} {self.where} {f1}{counts}"
+        counts = "" if toolchain.equal_f1 or toolchain.beyond_noise < 0 else ", which does not count"
+        return f"{name} {verb} {toolchain.times} {self.where} {f1}{counts}"
 
     def verdict(self) -> str:
         """Return in words which export is the fastest at equal F1."""
         where = self.where[0].upper() + self.where[1:]
         ours = f"our {self.ours.entry.model}"
-        equal = [peer for peer in self.peers if peer.mean_speedup and peer.equal_f1]
+        equal = [toolchain for toolchain in self.toolchains if toolchain.mean_speedup and toolchain.equal_f1]
         ahead, level = ([p for p in equal if p.beyond_noise == sign] for sign in (1, 0))
         if not equal:
             return f"{where}, no other toolchain's export of equal F1 was timed in the same run as {ours}"
         if ahead:
             return f"{where}, {ahead[0].entry.model} is the fastest at equal F1: {ahead[0].times} as {ours}"
         if level:
-            names = listed([ours, *(peer.entry.model for peer in level)])
+            names = listed([ours, *(toolchain.entry.model for toolchain in level)])
             return f"{where}, {names} are the fastest at equal F1, without a difference beyond noise"
         second = f"{equal[0].entry.model}, is {equal[0].times}"
         return f"{where}, {ours} is the fastest at equal F1: the next, {second}"
 
     def table(self) -> Table:
         """Return ours and the other toolchains' exports, with the verdict as title."""
-        contenders = [self.ours, *self.peers]
+        contenders = [self.ours, *self.toolchains]
         entries = [contender.entry for contender in contenders]
         footnotes = [
-            *(self.sentence(peer) for peer in self.peers if peer.beyond_noise >= 0),
+            *(self.sentence(toolchain) for toolchain in self.toolchains if toolchain.beyond_noise >= 0),
             f"ms: mean of the runtime call for one window {self.where}, 1 thread; x ours: speed-up over "
             f"{self.ours.entry.model}, our fastest export here; equal F1: at most {EQUAL_F1:g} points below "
             "ours",
@@ -115,7 +115,7 @@ class Ranking:
             *peer_footnotes(entries),
             *quick_footnotes([c.row for c in contenders if c.row]),
             *busy_footnotes([c.row for c in contenders if c.row], self.group.newest.machine),
-            *failure_footnotes(e.failure for e in self.group.entries if e.is_peer),
+            *failure_footnotes(e.failure for e in self.group.entries if e.is_toolchain),
         ]
         return make_table(self.verdict(), COLUMNS, contenders, footnotes)
 
@@ -126,7 +126,11 @@ COLUMNS = [
     PRECISION,
     SIZE,
     Column("F1", lambda contender: contender.accuracy.f1_interval or contender.accuracy.f1, ".2f"),
-    Column("F1 - ours", lambda peer: peer.f1_difference if peer.entry.is_peer else None, "+.2f"),
+    Column(
+        "F1 - ours",
+        lambda toolchain: toolchain.f1_difference if toolchain.entry.is_toolchain else None,
+        "+.2f",
+    ),
     Column("ms", "row.latency_ms_mean", ".1f", mark=quick_mark("row")),
     Column("x ours", "speedup", ".2f", unit="x", mark=quick_mark("row")),
 ]
@@ -134,18 +138,18 @@ COLUMNS = [
 
 def rankings(group: Group) -> list[Ranking]:
     """Return a ranking for each PyTorch bundle and length at which ours and others were timed."""
-    bundles = (e.newest.made_from for e in group.entries if e.is_peer)
+    bundles = (e.newest.made_from for e in group.entries if e.is_toolchain)
     found = []
     for bundle in dict.fromkeys(filter(None, bundles)):
         made = [e for e in group.entries if e.newest.made_from == bundle]
         exports = [e for e in made if e.is_export]
-        peers = [e for e in made if e.is_peer]
-        names = [e.model for e in group.entries if e.newest.bundle_sha256 == bundle and not e.is_peer]
+        toolchains = [e for e in made if e.is_toolchain]
+        names = [e.model for e in group.entries if e.newest.bundle_sha256 == bundle and not e.is_toolchain]
         name = names[0] if names else f"bundle {bundle[:16]}"
-        for lengths in sorted(_lengths(exports) & _lengths(peers), key=padded_length):
+        for lengths in sorted(_lengths(exports) & _lengths(toolchains), key=padded_length):
             ours = _fastest(exports, lengths)
-            if ours is not None and any(e.accuracy for e in peers):
-                contenders = [_contender(e, e.accuracy, ours, lengths) for e in peers if e.accuracy]
+            if ours is not None and any(e.accuracy for e in toolchains):
+                contenders = [_contender(e, e.accuracy, ours, lengths) for e in toolchains if e.accuracy]
                 ranked = sorted(contenders, key=lambda c: -c.mean_speedup)
                 found.append(Ranking(group, name, lengths, ours, tuple(ranked)))
     return found

@@ -13,7 +13,7 @@ from benchmarks.show.target_views import arm_tables
 from benchmarks.show.training_views import training_tables
 
 PER_MODEL = {"summary": SUMMARY, "short": SHORT, "accuracy": ACCURACY, "padding": PADDING}
-VIEWS = (*PER_MODEL, "latency", "peers", "arm", "training", "categories")
+VIEWS = (*PER_MODEL, "latency", "toolchains", "arm", "training", "categories")
 
 
 def view_tables(groups: Sequence[Group], view: str) -> list[Table]:
@@ -25,7 +25,7 @@ def view_tables(groups: Sequence[Group], view: str) -> list[Table]:
 
 def group_tables(group: Group, view: str) -> list[Table]:
     """Return a group's tables of a view, except arm, whose tables span groups."""
-    if view == "peers":
+    if view == "toolchains":
         return [ranking.table() for ranking in rankings(group)]
     if view == "training":
         return training_tables(group)

@@ -104,7 +104,7 @@ def export(model, unpadded, padded, *, f1=78.0, rounds=EVEN, **more):
     return [scored(model, f1, **own, **scores), *found]
 
 
-def peer(name, unpadded, padded, **more):
+def toolchain(name, unpadded, padded, **more):
     """What another tool made of the student."""
     versions = {"openvino": "2026.1.0", "nncf": "3.0.0"}
     own = {

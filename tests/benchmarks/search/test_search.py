@@ -13,7 +13,8 @@ from ai_edge_litert.interpreter import Interpreter
 
 from benchmarks.search import candidates
 from benchmarks.search.simulate import simulated, word_forms
-from benchmarks.search.stage import SearchConfig, main, read_questions
+from benchmarks.search.stage import SearchConfig, main
+from benchmarks.search.steps import read_questions
 from export.tflite.convert import convert
 from export.tflite.file import TFLiteFile
 from export.tflite.quantize import quantize

@@ -14,10 +14,10 @@ from benchmark_results import (
     export,
     facts,
     failure,
-    peer,
     run,
     scored,
     timed,
+    toolchain,
 )
 from places import ROOT
 
@@ -140,15 +140,15 @@ def test_report_without_latency_or_baseline_or_any_success(tmp_path):
     assert "Nothing measured" in Page([]).render()
 
 
-# Peers on the page
+# Toolchains on the page
 
 
 @pytest.fixture
 def group():
     ours = export("student-onnx-int8", 10, 40, rounds=UNEVEN, quick=True, **KNOWN)
     batches = batched("student-onnx-int8", 123.4, round_ms=(8.1,) * 8, quick=True, **EXPORT)
-    peers = [*peer("openvino-int8", 8, 44, **KNOWN), *peer("torchao-int8", 4, 20, f1=60.0)]
-    return collect(run([*ours, batches], peers))[0]
+    toolchains = [*toolchain("openvino-int8", 8, 44, **KNOWN), *toolchain("torchao-int8", 4, 20, f1=60.0)]
+    return collect(run([*ours, batches], toolchains))[0]
 
 
 def test_the_verdict_is_the_first_line_of_its_section(group):
@@ -174,7 +174,7 @@ def test_peers_are_neither_the_headline_nor_the_best_line_and_are_drawn_hollow(g
         (False, True),
     ]
     page = Page([group]).render()
-    assert len(re.findall(r'aria-label="[^"]*; toolchain ', page)) == 2 * 2  # two peers in two plots
+    assert len(re.findall(r'aria-label="[^"]*; toolchain ', page)) == 2 * 2  # two toolchains in two plots
     assert page.count("hollow: made by another toolchain") == 2
     assert "(77.25–78.75)†" not in page
     assert "78.00 (77.25–78.75)" in page

@@ -16,11 +16,11 @@ from benchmark_results import (
     export,
     failure,
     on_phone,
-    peer,
     records,
     run,
     scored,
     timed,
+    toolchain,
 )
 
 from benchmarks.results.files import append_result
@@ -218,14 +218,20 @@ def test_models_stand_in_families_whatever_was_measured_last():
         scored("pruned", stage="prune", parent_sha256="sha of student"),
         scored("pruned-int8", stage="export", parent_sha256="sha of pruned"),
         scored("student-onnx-int8", precision="int8", runtime=ORT, **made),
-        scored("student-peer", parent_sha256="sha of student", stage="peer", toolchain="torch-compile"),
+        scored("student-toolchain", parent_sha256="sha of student", stage="peer", toolchain="torch-compile"),
         scored("teacher-onnx", stage="export", parent_sha256="sha of teacher", runtime=ORT),
         scored("student-onnx-fp32", runtime=ORT, **made),
         scored("student-tflite-int8", precision="int8", runtime=LITERT, **made),
         scored(),
         scored("student", stage="student", parent_sha256="sha of teacher"),
     ]
-    student = ["student", "student-tflite-int8", "student-onnx-fp32", "student-onnx-int8", "student-peer"]
+    student = [
+        "student",
+        "student-tflite-int8",
+        "student-onnx-fp32",
+        "student-onnx-int8",
+        "student-toolchain",
+    ]
     (table,) = view_tables(collect(results, newest_order(results)), "summary")
     names = [line["model"] for line in records(table)]
     assert names == ["teacher", "teacher-onnx", *student, "pruned", "pruned-int8"]
@@ -300,47 +306,47 @@ def test_a_machine_that_was_not_idle_is_mentioned():
         assert wanted in found
 
 
-# Peers
+# Toolchains
 
 
 def test_the_fastest_of_equal_f1_and_what_each_peer_shows():
     ours = export("student-onnx-int8", 10, 40, rounds=UNEVEN, quick=True)
-    late = peer("late", 1, 1, date="2026-01-01T00:00:00Z")
-    peers = [*peer("openvino-int8", 8, 44), *peer("torchao-int8", 4, 40, f1=60.0), *late]
-    (group,) = collect(run(ours, peers))
+    late = toolchain("late", 1, 1, date="2026-01-01T00:00:00Z")
+    toolchains = [*toolchain("openvino-int8", 8, 44), *toolchain("torchao-int8", 4, 40, f1=60.0), *late]
+    (group,) = collect(run(ours, toolchains))
     unpadded, _, padded = rankings(group)
     assert unpadded.verdict().startswith(
         "Unpadded, student-openvino-int8 is the fastest at equal F1: 1.25 times as fast (1.2"
     )
     verdict = "Padded to 384, our student-onnx-int8 is the fastest at equal F1: the next, student-openvino"
     assert padded.verdict().startswith(verdict)
-    torchao, openvino, late = unpadded.peers
+    torchao, openvino, late = unpadded.toolchains
     assert unpadded.sentence(torchao).endswith("unpadded at 18.0 points less F1, which does not count")
     assert unpadded.sentence(late) == "student-late was not timed unpadded in the same run"
     assert (torchao.beyond_noise, openvino.beyond_noise, late.beyond_noise) == (1, 1, 0)
-    level = next(p for p in padded.peers if p.entry.model.endswith("torchao-int8"))
+    level = next(p for p in padded.toolchains if p.entry.model.endswith("torchao-int8"))
     assert "shows no difference beyond noise" in padded.sentence(level)
-    first, second, *_ = records(view_tables([group], "peers")[0])
+    first, second, *_ = records(view_tables([group], "toolchains")[0])
     assert (first["x ours"], first["ms"], first["F1 - ours"]) == ("1.00x†", "10.0†", UNKNOWN)
     assert (second["model"], second["tool"], second["F1 - ours"]) == (
         "student-torchao-int8",
-        "torchao (peer)",
+        "torchao (toolchain)",
         "-18.00",
     )
 
 
 def test_without_an_interval_nothing_is_noise_and_without_an_equal_nobody_is_ahead():
     (group,) = collect(
-        run(export("ours", 10, 40, rounds=(1.0,) * 4), peer("near", 9.9, 44, rounds=(1.0,) * 4))
+        run(export("ours", 10, 40, rounds=(1.0,) * 4), toolchain("near", 9.9, 44, rounds=(1.0,) * 4))
     )
     unpadded, *_ = rankings(group)
-    assert unpadded.peers[0].times == "1.01 times as fast (no interval)"
-    (group,) = collect(run(export("ours", 10, 40), peer("weak", 1, 1, f1=70.0)))
+    assert unpadded.toolchains[0].times == "1.01 times as fast (no interval)"
+    (group,) = collect(run(export("ours", 10, 40), toolchain("weak", 1, 1, f1=70.0)))
     assert (
         rankings(group)[0].verdict()
         == "Unpadded, no other toolchain's export of equal F1 was timed in the same run as our ours"
     )
-    (group,) = collect(run(export("ours", 10, 40, rounds=UNEVEN), peer("level", 10, 40, rounds=EVEN)))
+    (group,) = collect(run(export("ours", 10, 40, rounds=UNEVEN), toolchain("level", 10, 40, rounds=EVEN)))
     level = "our ours and student-level are the fastest at equal F1, without a difference beyond noise"
     assert rankings(group)[0].verdict().endswith(level)
     assert rankings(collect(run(export("ours", 10, 40)))[0]) == []
@@ -350,7 +356,7 @@ def test_ours_is_the_fastest_export_near_the_best_f1():
     rapid = export("rapid", 1, 1, f1=77.0)
     good = export("good", 5, 5, f1=77.6)
     best = export("best", 9, 9, f1=78.0)
-    (group,) = collect(run(rapid, good, best, peer("p", 9, 9)))
+    (group,) = collect(run(rapid, good, best, toolchain("p", 9, 9)))
     assert rankings(group)[0].ours.entry.model == "good"
 
 
@@ -548,7 +554,7 @@ def test_the_command_writes_prints_draws_and_refuses(tmp_path, capsys):
     rows = tmp_path / "rows.jsonl"
     readme = tmp_path / "README.md"
     svg = tmp_path / "family.svg"
-    for one in (*run(), *peer("openvino-int8", 9, 9)):
+    for one in (*run(), *toolchain("openvino-int8", 9, 9)):
         append_result(rows, one)
     readme.write_text("a\n<!-- results:begin dev -->\n<!-- results:end dev -->\nb\n")
     main(TableConfig(rows, write=readme, name="dev"))

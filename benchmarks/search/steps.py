@@ -1,0 +1,204 @@
+"""Steps of `python -m benchmarks.search`."""
+
+import copy
+import gc
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from torch import nn
+from tqdm import tqdm
+
+from benchmarks.search.candidates import Candidate, Form, plot, table, trials
+from benchmarks.search.simulate import as_trained, f1_scores, known_forms, simulated, word_forms
+from benchmarks.search.stage import SearchConfig
+from benchmarks.show.plots import scatter_svg
+from compress.product_quantization import token_counts
+from distill.prune_plan.importance import Importance, equal_importance, measure_importance, sample_windows
+from distill.prune_plan.plan import plan_facts, prune_to
+from distill.resume import work_folder
+from distill.stage import distil, load_splits, save_model, summary, without_autocast
+from distill.teacher import TeacherBundle
+from distill.training.options import DistillationWeights, TrainingOptions
+from export.tflite.convert import CALIBRATION_WINDOWS, convert_to
+from export.tflite.stage import check_converter
+from export.tflite.timing import measure
+from qa.base.errors import OptionError
+from qa.base.files import write_whole
+from qa.base.sampling import evenly
+from qa.bundles.bundle import Bundle, refuse_existing
+from qa.bundles.hf_import import open_model, output_beside
+from qa.data.datasets import resolve
+from qa.data.squad import Example, read_squad
+from qa.evaluation.bootstrap import paired_difference
+from qa.evaluation.threshold import split_articles
+from qa.models.model import QAModel
+from qa.text.features import Window, make_windows
+from qa.text.settings import QASettings
+
+ROUNDS = 30  # rounds in which each width is timed
+RECOVERY_RATE = 2e-4
+IMPORTANCE_WINDOWS = 256
+
+
+Scores = dict[Form, np.ndarray]
+
+
+@dataclass(frozen=True)
+class Questions:
+    """Windows that pruned models recover on, and questions that score them."""
+
+    data: Path
+    train: list[Window]
+    held_out: list[Example]
+    windows: list[Window]
+    """Windows of the held-out questions."""
+
+
+def read_questions(config: SearchConfig, parent: Bundle) -> Questions:
+    """Read the data and cut windows."""
+    data = resolve(config.data, "train")
+    train, held_out = split_articles(read_squad(data))
+    if not held_out:
+        raise OptionError(
+            f"--data {config.data}: all its questions are on one passage, so none can be held out to score on"
+        )
+    chosen = [held_out[i] for i in evenly(len(held_out), config.questions)]
+    windows = [
+        make_windows(part, parent.tokenizer, parent.settings, progress=True) for part in (train, chosen)
+    ]
+    return Questions(data, windows[0], chosen, windows[1])
+
+
+def recover(
+    model: QAModel, parent: Bundle, windows: Sequence[Window], data: Path, work: Path, seed: int
+) -> QAModel:
+    """Train a pruned model for one pass over `windows` against its parent, and return it.
+
+    Its word vectors stay as they are: a few windows contain few of them.
+    """
+    model.encoder.words.requires_grad_(False)
+    options = TrainingOptions(RECOVERY_RATE, 16, 1, seed=seed)
+    weights = DistillationWeights(0.1, 4.0, 10.0)
+    teacher = TeacherBundle(parent, parent.tokenizer, [])
+    trainer = distil(
+        model,
+        teacher,
+        windows,
+        data,
+        options=options,
+        weights=weights,
+        cache=work,
+        work=work,
+        name="recovery",
+    )
+    trainer.train()
+    trainer.finish()
+    return without_autocast(model)
+
+
+def scores_of(
+    model: QAModel, forms: Iterable[Form], words: dict[str, nn.Module], on: Questions, settings: QASettings
+) -> Scores:
+    """Return the F1 of each question, (Q,), for every form."""
+    found = {}
+    for form in tqdm(forms, desc="scoring", unit="form"):
+        computed = simulated(model, form.quantize, words[form.embeddings])
+        found[form] = f1_scores(computed, on.held_out, on.windows, settings)
+        del computed
+        gc.collect()  # hooks and modules hold each other
+    return found
+
+
+def search(config: SearchConfig) -> Bundle:
+    """Prune, recover, score every combination, time every width, show the front, save the best."""
+    check_converter()
+    out = config.out or output_beside(config.model, "searched")
+    refuse_existing(out)
+    parent = open_model(config.model, format="pytorch")
+    model = QAModel.from_pretrained(parent.path).eval()
+    settings = parent.settings
+    model.encoder.check_prunable("there is nothing to search")
+    model.encoder.check_tflite()
+    trials(model, equal_importance(model), known_forms(model), config.target_mb)  # refuses what nothing meets
+    on = read_questions(config, parent)
+    importance = measure_importance(model, sample_windows(on.train, IMPORTANCE_WINDOWS, config.seed))
+    words = word_forms(model, lambda: token_counts(parent, model.encoder.words.num_embeddings, config.data))
+    tried = trials(model, importance, list(words), config.target_mb)
+    whole = f1_scores(model, on.held_out, on.windows, settings)
+    sample = sample_windows(on.train, config.recovery_windows, config.seed + 1)
+    folder = work_folder(out)
+    models = list[QAModel]()
+    scores = list[Scores]()
+    files = list[bytes]()
+    for number, trial in enumerate(tried, 1):
+        print(
+            "width {} of {}: {} heads, {} neurons".format(number, len(tried), *trial.counts), file=sys.stderr
+        )
+        narrow = copy.deepcopy(model)
+        prune_to(narrow, trial.width)
+        if sample and narrow.count_parameters() != model.count_parameters():
+            narrow = recover(narrow, parent, sample, on.data, folder / f"width-{number}", config.seed)
+        models.append(narrow)
+        scores.append(scores_of(narrow, trial.forms, words, on, settings))
+        converted = convert_to(narrow, "int8", (settings.max_length,), on.windows[:CALIBRATION_WINDOWS])
+        files.append(converted.file.to_bytes())
+    ms = measure(files, settings.max_length, ROUNDS)
+    candidates = [
+        Candidate(trial, form, float(ms[i]), float(f1.mean()), paired_difference(f1, whole))
+        for i, trial in enumerate(tried)
+        for form, f1 in scores[i].items()
+    ]
+    best = max((c for c in candidates if c.mb <= config.target_mb), key=lambda c: (c.f1, -c.mb))
+    drawn = plot(candidates, float(whole.mean()))
+    front = [candidates[drawn.points.index(point)] for point in drawn.front]
+    write_whole(folder / "search.json", json.dumps([c.row() for c in candidates], indent=1) + "\n")
+    write_whole(folder / "search.svg", scatter_svg(drawn))
+    # Last, since what is there says that the search is over.
+    bundle = save(
+        config, out, parent, models[tried.index(best.trial)], words[best.form.embeddings], best, importance
+    )
+    print(table(candidates, front, best))
+    print(
+        f"* nothing smaller is better   > the best within {config.target_mb:g} MB; drawn in "
+        f"{folder / 'search.svg'}"
+    )
+    print(f"F1 of {len(on.held_out)} held-out questions, {whole.mean():.1f} for the unpruned model in fp32")
+    print(summary(bundle))
+    print(f"next: python -m export.tflite --model {out} {best.form.flags}")
+    return bundle
+
+
+def save(
+    config: SearchConfig,
+    out: Path,
+    parent: Bundle,
+    model: QAModel,
+    words: nn.Module,
+    best: Candidate,
+    importance: Importance,
+) -> Bundle:
+    """Save the best as a bundle that can be trained further, with its quantized embedding table."""
+    trained = as_trained(words)
+    facts = dict[str, Any]()
+    if trained is not None:
+        model.encoder.set_words(trained)
+        facts["embeddings"] = best.form.embeddings
+    pruning = plan_facts(importance, best.trial.width, IMPORTANCE_WINDOWS)
+    return save_model(
+        model,
+        out,
+        load_splits(config.data, None),
+        stage="search",
+        config=config,
+        tokenizer=parent.path,
+        parent=parent,
+        settings=parent.settings,
+        pruning=pruning,
+        search=best.row(),
+        **facts,
+    )

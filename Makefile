@@ -7,7 +7,7 @@
 # make apk            compile the app and package its resources with Debian's tools, as a check: the APK has no code
 # make web            serve a page that answers in the browser, http://127.0.0.1:8000; needs npm
 # make web-test       test that page in Node and in Chromium
-# make torture        inject thousands of faults (damage, kills, full disks, misuse); takes a night, can be continued
+# make torture        inject thousands of faults (damage, kills, full disks, misuse): takes a night; SEED=1 tries others
 # make lint           run ruff and mypy
 # make toolchains     make a .venv-toolchains/NAME for each toolchain that needs its own packages, to compare with
 
@@ -97,8 +97,9 @@ android-test: install
 	$(RUN) android_demo/tools/check_stubs.py
 	$(RUN) -m pytest -m jvm
 
+SEED ?= 0
 torture: install
-	$(RUN) tests/torture/run.py
+	TORTURE=1 SEED=$(SEED) $(RUN) -m pytest tests/torture -m "not system" --hypothesis-seed=$(SEED) --durations=0
 
 apk:
 	android_demo/tools/fetch_android.sh android_demo/build/jars

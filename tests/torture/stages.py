@@ -5,12 +5,13 @@ import json
 import shutil
 import time
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from case import Torture, wrong_exit
+from amounts import wrong_exit
 from events import command
-from forks import Fork, fork, import_everything
+from forks import Fork
 from material import BUNDLES, WINDOWS
 
 from benchmarks.results.files import read_results
@@ -48,112 +49,45 @@ class Stage:
     """It has its turn less often."""
 
 
+def _stage(words: str, *more: str, **how: Any) -> Stage:
+    return Stage((*words.split(), *more), **how)
+
+
 STAGES = {
-    "finetune": Stage(
-        ("distill.finetune", "--model", "encoder", "--head", "linear", "--out", "made", *WINDOWS, *TRAINED)
+    "finetune": _stage("distill.finetune --model encoder --head linear --out made", *WINDOWS, *TRAINED),
+    "distil": _stage(
+        "distill.run --teacher teacher --student-layers 1 --out runs", *TRAINED, result="runs/student"
     ),
-    "distil": Stage(
-        ("distill.run", "--teacher", "teacher", "--student-layers", "1", "--out", "runs", *TRAINED),
-        "runs/student",
+    "distil from cached logits": _stage(
+        "distill.run --teacher teacher --student-layers 1 --hidden-weight 0 --cache cache --out runs",
+        *TRAINED,
+        result="runs/student",
     ),
-    "distil from cached logits": Stage(
-        (
-            "distill.run",
-            "--teacher",
-            "teacher",
-            "--student-layers",
-            "1",
-            "--hidden-weight",
-            "0",
-            "--cache",
-            "cache",
-            "--out",
-            "runs",
-            *TRAINED,
-        ),
-        "runs/student",
+    "prune": _stage("compress.prune --model teacher --importance-windows 8 --out made", *TRAINED),
+    "prune single weights": _stage(
+        "compress.prune --model teacher --method magnitude --iterations 2 --out made", *TRAINED
     ),
-    "prune": Stage(
-        ("compress.prune", "--model", "teacher", "--importance-windows", "8", "--out", "made", *TRAINED)
+    "quantization-aware training": _stage(
+        "compress.qat --model student --teacher teacher --calibration-windows 8 --out made", *TRAINED
     ),
-    "prune single weights": Stage(
-        (
-            "compress.prune",
-            "--model",
-            "teacher",
-            "--method",
-            "magnitude",
-            "--iterations",
-            "2",
-            "--out",
-            "made",
-            *TRAINED,
-        )
+    "quantize embeddings": _stage(
+        "compress.embeddings --model student --embeddings pq4 --out made", again=None
     ),
-    "train on the grid": Stage(
-        (
-            "compress.qat",
-            "--model",
-            "student",
-            "--teacher",
-            "teacher",
-            "--calibration-windows",
-            "8",
-            "--out",
-            "made",
-            *TRAINED,
-        ),
-    ),
-    "compress the words": Stage(
-        ("compress.embeddings", "--model", "student", "--embeddings", "pq4", "--out", "made"), again=None
-    ),
-    "search": Stage(
-        (
-            "benchmarks.search",
-            "--model",
-            "teacher",
-            "--target-mb",
-            "1.4",
-            "--data",
-            "questions.json",
-            "--questions",
-            "4",
-            "--recovery-windows",
-            "8",
-            "--out",
-            "made",
-        ),
+    "search": _stage(
+        "benchmarks.search --model teacher --target-mb 1.4 --data questions.json --questions 4"
+        " --recovery-windows 8 --out made",
         again=None,
         slow=True,
     ),
-    "export to ONNX": Stage(
-        ("export.onnx", "--model", "student", "--quantize", "int8", "--out", "made"), again=None
+    "export to ONNX": _stage("export.onnx --model student --quantize int8 --out made", again=None),
+    "export to TFLite": _stage("export.tflite --model student --quantize int8 --out made", again=None),
+    "evaluate": _stage(
+        "qa.evaluate --data questions.json --model student --out made.json", result="made.json", again=()
     ),
-    "export to TFLite": Stage(
-        ("export.tflite", "--model", "student", "--quantize", "int8", "--out", "made"), again=None
-    ),
-    "evaluate": Stage(
-        ("qa.evaluate", "--data", "questions.json", "--model", "student", "--out", "made.json"),
-        "made.json",
-        again=(),
-    ),
-    "compare": Stage(
-        (
-            "benchmarks.compare",
-            "teacher",
-            "onnx-int8",
-            "tflite-int8",
-            "--data",
-            "questions.json",
-            "--rows",
-            "made/rows.jsonl",
-            "--quick",
-            "--lengths",
-            "unpadded",
-            "--threads",
-            "1",
-        ),
-        "made/rows.jsonl",
+    "compare": _stage(
+        "benchmarks.compare teacher onnx-int8 tflite-int8 --data questions.json --rows made/rows.jsonl"
+        " --quick --lengths unpadded --threads 1",
+        result="made/rows.jsonl",
         again=(),
     ),
 }
@@ -182,7 +116,7 @@ def start(stage: Stage, folder: Path, scratch: Path, *, again: bool = False, **w
     """The command in a fork, in `folder`; `again` goes on with what a stopped one left; `watched` is for
     `events.command`."""
     words = [*stage.words, *(stage.again or () if again else ())]
-    return fork(lambda: command(words, **watched), scratch, folder)
+    return Fork(partial(command, words, **watched), folder=folder, scratch=scratch)
 
 
 def written(folder: Path) -> dict[str, str]:
@@ -276,16 +210,3 @@ def goes_on(stage: Stage, folder: Path, scratch: Path, expected: Reference) -> s
         key for key in found.keys() | expected.files.keys() if found.get(key) != expected.files.get(key)
     )
     return f"other than undisturbed: {', '.join(wrong)}" if wrong else ""
-
-
-class OfStages(Torture):
-    """A sort whose cases take the stages in turn, each in a fork."""
-
-    def prepare(self) -> None:
-        """Import what stages import."""
-        import_everything()
-
-    def stage(self, number: int) -> tuple[str, Stage, Reference]:
-        """A case's: its name, what it is, and what it leaves undisturbed."""
-        name = TURNS[number % len(TURNS)]
-        return name, STAGES[name], reference(name, self.material, self.scratch)

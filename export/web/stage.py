@@ -18,7 +18,7 @@ MODEL = "model.tflite"
 CARD = "model.md"
 HOME = "./"
 PUBLISHED = "published.js"
-# The builds with threads are left out: they compute int8 models wrongly.
+# The build with threads is left out: on one machine it computed int8 models wrongly.
 BUILDS = ("litert_wasm_internal", "litert_wasm_compat_internal")
 
 

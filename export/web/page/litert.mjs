@@ -3,8 +3,8 @@
 import { loadAndCompile, loadLiteRt, Tensor } from "./litert/index.js";
 import { INPUTS } from "./package.mjs";
 
-// LiteRT.js 2.5.3 with threads computes int8 models wrongly: the probe sees differences of 0.7 to 1.0. So this is the
-// build without threads, which needs no headers from the server either.
+// On one machine LiteRT.js 2.5.3 with threads computed int8 models wrongly: the probe saw differences of 0.7 to 1.0, other
+// ones in each run. On another machine it passed. So this is the build without threads. It needs no headers from the server.
 const OPTIONS = { threads: false };
 
 let loading;

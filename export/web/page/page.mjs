@@ -16,6 +16,7 @@ const passage = element("passage");
 const question = element("question");
 const shelf = new ModelShelf(element("status"), element("facts"));
 let stopping = null; // while a question is answered: a function that stops it
+let opening = false; // while a model is opened
 
 /** Put a problem into words, or take the last one away. */
 function tell(problem) {
@@ -110,11 +111,14 @@ async function openFile(file) {
 }
 
 async function openModel(read, from) {
+  if (opening) throw new Error("Another model is being opened. Choose this one again when that is done.");
   clearAnswer();
+  opening = true;
   element("ask").disabled = true;
   try {
     await shelf.open(read, from);
   } finally {
+    opening = false;
     element("ask").disabled = !shelf.answerer;
     element("shipped").hidden = shelf.from === null;
   }
@@ -180,12 +184,23 @@ function offerSamples() {
   setText(SAMPLES[0].text, SAMPLES[0].questions);
 }
 
+/** What the page needs of the browser; throws Error, in words, if it is missing. */
+function checkBrowser() {
+  if (!isSecureContext) {
+    throw new Error("The page must come over https: else the browser offers no SHA-256 to check the model with.");
+  }
+  try {
+    new DecompressionStream("deflate-raw");
+  } catch {
+    throw new Error("This browser cannot unpack the model's settings. Update it, or use another browser.");
+  }
+}
+
 connect();
 offerSamples();
-if (isSecureContext) {
+await trying(async () => {
+  checkBrowser();
   const kept = await keepForOffline();
-  await trying(openShipped);
+  await openShipped();
   element("offline").textContent = kept ? "It works offline from now on." : "This browser does not keep it for offline use.";
-} else {
-  tell("The page must come over https or from this machine: else the browser offers no SHA-256 to check the model.");
-}
+});

@@ -252,3 +252,10 @@ def test_an_updated_page_replaces_the_old_one(browser, folder, tmp_path):
     opened(browser, url)
     assert browser.run("document.querySelector('#passage').value") == "Ada wrote it."
     assert "checked in this browser" in text(browser, "#status")
+
+
+def test_a_reload_past_the_service_worker_does_not_wait_for_it(page):
+    page.send("Page.reload", ignoreCache=True)
+    wait(page, "document.querySelector('#ask')?.disabled === false")
+    assert page.run("performance.now()") < 8000
+    assert "offline" in text(page, "#offline")

@@ -11,7 +11,7 @@ export async function keepForOffline() {
       if (serviceWorker.controller) resolve();
       serviceWorker.addEventListener("controllerchange", resolve, { once: true });
     });
-    const registration = await serviceWorker.register("./service-worker.js");
+    const registration = await serviceWorker.register("./service-worker.js", { updateViaCache: "none" });
     if (registration.active && !registration.installing) return true; // and a reload that passes it by
     const late = new Promise((_, reject) => setTimeout(reject, PATIENCE_MS, new Error("the service worker is late")));
     await Promise.race([controlled, late]);

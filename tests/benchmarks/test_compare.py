@@ -95,6 +95,7 @@ def measured(monkeypatch):
     return computed
 
 
+@pytest.mark.system
 def test_end_to_end(teacher, student, data, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(comparison, "available_cores", lambda: 2)

@@ -160,6 +160,7 @@ def test_models_drop_out_as_the_stages_have_it(make_case, monkeypatch):
     assert seen["any"] == 0
 
 
+@pytest.mark.system
 def test_a_case_runs_in_a_process_of_its_own(make_bundle):
     config = TrainingConfig(make_bundle(), student_layers=1, batch_size=2, steps=1)
     assert measure_case(config, "fine-tune-bf16")["windows_per_s"] > 0

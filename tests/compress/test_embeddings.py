@@ -167,7 +167,7 @@ def test_a_compressed_table_is_not_compressed_in_another_form():
     before = model.encoder.words
     compress_words(model, "pq3", None)
     assert model.encoder.words is before
-    with pytest.raises(OptionError, match="as pq3 already"):
+    with pytest.raises(OptionError, match="is pq3 already; make pq4 from"):
         compress_words(model, "pq4", None)
     with pytest.raises(OptionError, match="known forms are pq3, pq4"):
         compress_words(tiny(), "pq33", None)

@@ -58,6 +58,7 @@ def test_a_simulation_is_nearer_to_the_file_than_floats(make_bundle, precision, 
     )
 
 
+@pytest.mark.system
 def test_the_best_within_the_target_is_written(make_bundle, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(candidates, "SHARES", (1.0, 0.5))
     monkeypatch.setattr(candidates, "NEAR", 1.05)

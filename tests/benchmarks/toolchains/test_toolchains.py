@@ -133,6 +133,7 @@ def largest_difference(wanted, found):
     return max(relative_difference(reference, seen) for reference, seen in sides)
 
 
+@pytest.mark.system
 @pytest.mark.parametrize("head", ["4l-gelu-skip", "linear"])
 def test_ort_documented_from_bundle_to_served_logits(head, make_bundle, calibration, windows, tmp_path):
     bundle = open_bundle(make_bundle(head=head))

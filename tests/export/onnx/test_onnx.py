@@ -267,7 +267,7 @@ def test_a_wrong_export_is_refused_and_leaves_nothing(make_bundle, tmp_path, mon
         )
         return graph
 
-    monkeypatch.setattr(onnx_export, "trace", trace_another)
+    monkeypatch.setattr("export.onnx.exporter.trace", trace_another)
     with pytest.raises(ParityError, match=r"logits differ by [\d.]+ at most"):
         main(OnnxConfig(model=make_bundle(), out=tmp_path / "out"))
     assert list(tmp_path.iterdir()) == []

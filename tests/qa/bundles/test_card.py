@@ -58,6 +58,7 @@ def seal(tmp_path):
     return make
 
 
+@pytest.mark.system
 def test_the_stages_of_a_real_chain_tell_where_each_comes_from(small_squad, tmp_path):
     data = str(small_squad)
     teacher = finetune(FinetuneConfig(head="linear", data=data, eval_data=data, out=tmp_path / "t", **FEW))

@@ -68,6 +68,7 @@ def test_each_answers_and_says_when_there_is_no_answer(path):
     assert model.answer("Who painted the Mona Lisa?", PASSAGE).start is None
 
 
+@pytest.mark.system
 def test_the_files_answer_as_the_student_and_all_answer_most_questions(tmp_path):
     """On every 20th question of the excerpt; all have an answer; each model declines where its own threshold
     says so."""
@@ -131,6 +132,7 @@ def test_make_ask_takes_a_question_and_a_path_as_they_stand(tmp_path):
     assert asked_nothing.stderr.startswith("error: no question; make ask Q=")
 
 
+@pytest.mark.system
 def test_an_export_without_a_demo_takes_the_student_and_leaves_models_as_it_is(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     before = sorted(shipped.FOLDER.rglob("*"))
@@ -184,7 +186,7 @@ def test_a_copy_is_whole_and_never_takes_another_models_place(make_bundle, tmp_p
 def test_without_the_checkout_a_model_must_be_named(tmp_path, monkeypatch):
     monkeypatch.setattr(shipped, "FOLDER", tmp_path / "models")
     with pytest.raises(
-        OptionError, match=r"--teacher must be given: .*the project's own models are in its whole checkout"
+        OptionError, match=r"--teacher must be given: .*the project's own models are in its checkout"
     ):
         shipped.shipped("teacher", "--teacher")
     done = subprocess.run(

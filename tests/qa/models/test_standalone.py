@@ -105,6 +105,7 @@ def test_question_and_passage_both_matter_and_a_batch_is_its_rows(make_whole, na
     assert (both[1] - model(**second)["start_logits"][0]).abs().max() < 1e-5
 
 
+@pytest.mark.system
 @whole_models
 @pytest.mark.usefixtures("fresh_accelerate")
 def test_it_learns_16_real_questions(make_bundle, make_whole, tmp_path, name):

@@ -196,6 +196,7 @@ def test_probe_windows_are_questions_on_their_passages(make_bundle):
     assert len({tuple(window.input_ids[:5]) for window in windows}) == 3, "three questions"
 
 
+@pytest.mark.system
 def test_one_wrong_signature_is_enough_to_be_refused(exported_tflite, tmp_path):
     """Longest and shortest in turn; the other computes what it did, bit for bit, and would have passed."""
     bundle = exported_tflite("bert", "int8")[1]

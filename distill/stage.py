@@ -1,7 +1,8 @@
 """Steps of every stage that trains: reading the questions, distilling, saving the model as a bundle."""
 
+import sys
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from qa.bundles.bundle import SETTINGS, Bundle, new_bundle
 from qa.data.datasets import EMBEDDED, SQUAD_FILES, check_not_dev, data_reference, resolve
 from qa.data.squad import Example, read_squad
 from qa.evaluation.scores import EvalData, load_eval, scores_of
-from qa.evaluation.threshold import hold_out, save_held_out, tune_for_bundle
+from qa.evaluation.threshold import hold_out, save_held_out, too_few, tune_for_bundle
 from qa.models.model import QAModel
 from qa.models.pretrained import copy_tokenizer, load_encoder
 from qa.runtime.runtimes import load_runtime
@@ -134,7 +135,9 @@ def save_model(
 
     `config` is the stage's dataclass, `tokenizer` the folder of the tokenizer, `facts` more for the manifest.
     `settings` are those of the training windows; their threshold stays where there is nothing to tune one on.
+    Where the held-out questions are too few, the parent's threshold stays, and a line on stderr says so.
     """
+    settings = keep_threshold(settings, parent, splits.held_out)
     facts = {
         "kind": "pytorch",
         "precision": "fp32",
@@ -156,6 +159,19 @@ def save_model(
         if splits.eval is not None:
             draft.record(scores=scores_of(runtime, draft.model(settings), splits.eval))
     return draft.bundle
+
+
+def keep_threshold(settings: QASettings, parent: Bundle | None, held_out: list[Example]) -> QASettings:
+    """Return settings with the parent's threshold where `held_out` cannot give one; say so on stderr."""
+    why_not = too_few(held_out) if held_out else ""
+    if not why_not:
+        return settings
+    if parent is None or parent.settings.null_threshold is None:
+        print(f"{why_not}, but there is no other; check it with python -m qa.evaluate", file=sys.stderr)
+        return settings
+    threshold = parent.settings.null_threshold
+    print(f"{why_not}; that of {parent.path} stays: {threshold:.4g}", file=sys.stderr)
+    return replace(settings, null_threshold=threshold)
 
 
 def without_autocast(model: QAModel) -> QAModel:

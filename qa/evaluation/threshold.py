@@ -30,6 +30,9 @@ from qa.text.settings import QASettings
 HELD_OUT_SHARE = 0.05
 HELD_OUT_QUESTIONS = 1000
 N_DRAWS = 200
+# Below these, a threshold says more about the few questions than about the model.
+ENOUGH_QUESTIONS = 100
+ENOUGH_UNANSWERABLE = 20
 
 
 def hold_out(examples: list[Example]) -> tuple[list[Example], list[Example]]:
@@ -121,11 +124,25 @@ def steady_threshold(examples: Sequence[Example], predictions: Sequence[Predicti
     return float(np.where(totals.max(axis=1) > 0, best, 0.0).mean())
 
 
+def too_few(examples: Sequence[Example]) -> str:
+    """Return in words why these questions are too few to tune a threshold on; empty when they are enough."""
+    n_unanswerable = sum(not has_answer(e) for e in examples)
+    if len(examples) >= ENOUGH_QUESTIONS and n_unanswerable >= ENOUGH_UNANSWERABLE:
+        return ""
+    return (
+        f"{len(examples)} held-out questions, {n_unanswerable} without an answer, are too few to tune "
+        f"the no-answer threshold (it takes {ENOUGH_QUESTIONS} and {ENOUGH_UNANSWERABLE})"
+    )
+
+
 def tune(
     runtime: Runtime, tokenizer: Tokenizer, settings: QASettings, examples: Sequence[Example]
 ) -> QASettings:
-    """Return settings with the `steady_threshold` of `examples`; unchanged without examples."""
-    if not examples:
+    """Return settings with the `steady_threshold` of `examples`; unchanged without examples.
+
+    A threshold that is there stays when the examples are too few.
+    """
+    if not examples or (settings.null_threshold is not None and too_few(examples)):
         return settings
     windows = make_windows(examples, tokenizer, settings)
     predictions = predict(examples, windows, run_windows(runtime, windows), settings)

@@ -3,9 +3,11 @@ stop."""
 
 import json
 import shutil
+from dataclasses import replace
 
 import pytest
 import torch
+from comparisons import facts_of
 
 from distill.finetune import FinetuneConfig, main
 from distill.run import DistillConfig
@@ -13,7 +15,7 @@ from distill.run import main as distil_main
 from distill.stage import load_splits
 from distill.training.checkpoint import CHECKPOINT
 from qa.base.errors import BundleError, OptionError, PocketQAError
-from qa.bundles.bundle import open_bundle
+from qa.bundles.bundle import SETTINGS, new_bundle, open_bundle
 from qa.data.datasets import resolve
 from qa.models.model import QAModel
 from qa.models.pretrained import embedded_folder
@@ -196,3 +198,20 @@ def test_the_dev_part_of_a_named_data_set_is_not_trained_on(split):
     else:
         with pytest.raises(OptionError, match=r"--data .*dev part of embedded"):
             load_splits(path, None)
+
+
+def test_the_threshold_of_the_parent_stays_where_few_questions_are_held_out(
+    make_bundle, small_squad_v2, tmp_path, capsys
+):
+    source = open_bundle(make_bundle())
+    with new_bundle(tmp_path / "parent", facts_of(source)) as draft:
+        for name in source.manifest.files:
+            shutil.copy(source.path / name, draft.path)
+        replace(source.settings, null_threshold=-1.25).save(draft.path / SETTINGS)
+    options = {"data": str(small_squad_v2), **FEW}
+    tuned = main(FinetuneConfig(model=str(tmp_path / "parent"), out=tmp_path / "tuned", **options))
+    assert tuned.settings.null_threshold == -1.25
+    assert "stays: -1.25" in capsys.readouterr().err
+    fresh = main(FinetuneConfig(model=str(source.path), out=tmp_path / "fresh", **options))
+    assert fresh.settings.null_threshold is not None
+    assert "there is no other" in capsys.readouterr().err

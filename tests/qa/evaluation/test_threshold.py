@@ -15,7 +15,14 @@ from export.onnx.stage import main as export
 from qa.bundles.bundle import HELD_OUT, SETTINGS, new_bundle, open_bundle
 from qa.data.squad import Answer, Example, read_squad
 from qa.evaluation.predict import predict, score
-from qa.evaluation.threshold import HELD_OUT_QUESTIONS, hold_out, save_held_out, steady_threshold, tune
+from qa.evaluation.threshold import (
+    HELD_OUT_QUESTIONS,
+    hold_out,
+    save_held_out,
+    steady_threshold,
+    too_few,
+    tune,
+)
 from qa.runtime.runtimes import load_runtime, run_windows
 from qa.text.answers import Candidate, Prediction
 from qa.text.features import make_windows
@@ -162,6 +169,8 @@ def test_what_is_made_of_a_bundle_searches_again_with_its_own_logits(
 ):
     source = open_bundle(make_bundle())
     examples, border = as_answered(source, read_squad(small_squad))
+    examples = [replace(e, id=f"{e.id}-{copy}") for copy in range(10) for e in examples]
+    assert too_few(examples) == ""
     with new_bundle(tmp_path / "parent", facts_of(source)) as draft:
         for name in source.manifest.files:
             shutil.copy(source.path / name, draft.path)
@@ -177,6 +186,24 @@ def test_what_is_made_of_a_bundle_searches_again_with_its_own_logits(
         tune(load_runtime(made), made.tokenizer, made.settings, examples).null_threshold, abs=1e-5
     )
     assert 1e-4 < abs(found - border) < 1, "its own, which rounding has moved a little"
+
+
+def test_a_threshold_stays_where_questions_are_too_few(make_bundle, small_squad):
+    bundle = open_bundle(make_bundle())
+    examples, _ = as_answered(bundle, read_squad(small_squad))
+    runtime = load_runtime(bundle, 1)
+    given = replace(bundle.settings, null_threshold=-1.25)
+    assert tune(runtime, bundle.tokenizer, given, examples) == given
+    assert tune(runtime, bundle.tokenizer, bundle.settings, examples).null_threshold is not None
+
+
+@pytest.mark.parametrize(
+    ("n_answerable", "n_others", "enough"), [(80, 20, True), (79, 20, False), (90, 19, False)]
+)
+def test_too_few_counts_questions_and_those_without_an_answer(n_answerable, n_others, enough):
+    examples = [Example(f"{i}", "", "P", "?", (Answer("P", 0),), False) for i in range(n_answerable)]
+    examples += [Example(f"n{i}", "", "P", "?", (), True) for i in range(n_others)]
+    assert (too_few(examples) == "") == enough
 
 
 def test_those_kept_with_a_bundle_come_from_all_over_the_held_out(tmp_path):

@@ -11,8 +11,10 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 from places import ROOT
 
-from export.onnx import stage as onnx
 from export.onnx.quantize import int8_along, int8_for_products
+from export.onnx.stage import OnnxConfig
+from export.onnx.stage import main as export_onnx
+from export.onnx.trace import OPSET
 from qa.bundles.bundle import PROBE
 from qa.runtime.probe import read_probe
 from qa.runtime.runtimes import check_probe, load_runtime
@@ -57,7 +59,7 @@ def test_products_are_exact_where_those_of_plain_int8_saturate(n_rows, width, tm
     inputs = [helper.make_tensor_value_info("states", TensorProto.UINT8, states.shape)]
     outputs = [helper.make_tensor_value_info(name, TensorProto.INT32, (n_rows, 32)) for name in matrices]
     graph = helper.make_graph(nodes, "products", inputs, outputs, constants)
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", onnx.OPSET)], ir_version=10)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=10)
     paths = [tmp_path / name for name in ("model.onnx", "states.npy", "products.npy")]
     paths[0].write_bytes(model.SerializeToString())
     np.save(paths[1], states)
@@ -71,7 +73,7 @@ def test_products_are_exact_where_those_of_plain_int8_saturate(n_rows, width, tm
 @pytest.mark.parametrize("kind", ["onnx", "tflite"])
 def test_an_int8_export_computes_what_it_does_here(kind, make_bundle, exported_tflite, tmp_path):
     if kind == "onnx":
-        bundle = onnx.main(onnx.OnnxConfig(model=make_bundle(), out=tmp_path / "out", quantize="int8"))
+        bundle = export_onnx(OnnxConfig(model=make_bundle(), out=tmp_path / "out", quantize="int8"))
     else:
         bundle = exported_tflite("bert", "int8")[1]
     probe = read_probe((bundle.path / PROBE).read_text(), "probe")

@@ -13,8 +13,8 @@ from material import environment
 LIBRARIES = (
     *("torch", "torch.onnx", "torch.utils.tensorboard", "transformers", "accelerate", "litert_torch"),
     *("ai_edge_quantizer", "ai_edge_litert.interpreter", "onnx", "onnxruntime", "distill.fine_tuning"),
-    *("distill.distillation", "compress.prune", "compress.qat.steps", "benchmarks.search.stage"),
-    *("export.onnx.stage", "export.tflite.stage", "benchmarks.compare", "events", "bundle_use"),
+    *("distill.distillation", "compress.prune.steps", "compress.qat.steps", "benchmarks.search.steps"),
+    *("export.onnx.exporter", "export.tflite.exporter", "benchmarks.comparison", "events", "bundle_use"),
 )
 HUNG = 124  # exit code of a process that had to be killed, as of timeout(1); no command ends with it
 CONTEXT = multiprocessing.get_context("forkserver")

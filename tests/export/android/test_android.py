@@ -144,7 +144,7 @@ def test_answers_that_differ_are_an_error(exported, monkeypatch, capsys):
     """Python decodes with another length limit than the file says: the command must notice."""
     shorter = replace(exported.settings, max_answer_length=2)
     monkeypatch.setattr(android, "decode", lambda windows, logits, _: decode(windows, logits, shorter))
-    with pytest.raises(ParityError, match=r"\d+ of 55 questions are answered otherwise"):
+    with pytest.raises(ParityError, match=r"\d+ of 55 questions: the app.s core answers otherwise"):
         android.main(AndroidConfig(exported.path))
     assert "differs: " in capsys.readouterr().err
 

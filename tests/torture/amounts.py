@@ -1,6 +1,7 @@
 """How much is tried, and what counts as wrong.
 
-TORTURE is the share of a full run, 1 in `make torture` and a short part in `make test`; SEED chooses other cases.
+TORTURE is the share of a full run, 1 in `make torture` and a short part in the other runs; SEED chooses other
+cases.
 """
 
 import os

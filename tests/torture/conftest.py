@@ -1,9 +1,23 @@
 """Material that all torture shares."""
 
+import os
+from pathlib import Path
+
 import pytest
 from material import make_material
 
 import qa
+
+HERE = Path(__file__).parent
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Count tests that need the material, a minute's work, as system tests, except in make torture."""
+    for item in items:
+        of_here = HERE in item.path.parents and "material" in item.fixturenames
+        if of_here and "TORTURE" not in os.environ:
+            item.add_marker(pytest.mark.system)
 
 
 @pytest.fixture(scope="session")

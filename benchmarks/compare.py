@@ -44,7 +44,7 @@ REFUSED = {
 
 @dataclass(frozen=True)
 class CompareConfig:
-    """What to compare, on which data, and where the results go."""
+    """Compare models: their accuracy, size and latency."""
 
     bundles: tyro.conf.Positional[tuple[Path, ...]] = ()
     """Bundles or transformers checkpoints (folders or hub names) to compare. Default: all finished bundles in
@@ -79,8 +79,8 @@ class CompareConfig:
     skip_latency: bool = False
     """Measure accuracy only."""
     target: str = CPU
-    """Where to compute: cpu (here); cuda (this machine's GPU); ssh:USER@HOST (needs numpy, and LiteRT or ONNX
-    Runtime); or qemu:CPU, an emulated ARM64 CPU such as qemu:neoverse-n1 (set up by
+    """Target: cpu (here); cuda (this machine's GPU); ssh:USER@HOST (needs numpy, and LiteRT
+    or ONNX Runtime); or qemu:CPU, an emulated ARM64 CPU such as qemu:neoverse-n1 (set up by
     benchmarks/measure/arm64_python.sh). QEMU counts instructions and times nothing. qemu:CPU/litert-1.4.0 has
     the Android app's release line of LiteRT.
     """

@@ -1,5 +1,5 @@
-"""What `benchmarks/compare.py` does: measure here, on a GPU or on a remote target, import a phone's report,
-or write the page again.
+"""Steps of `benchmarks/compare.py`: measure here, on a GPU or on a remote target, import a phone's report, or
+write the page again.
 """
 
 from collections.abc import Sequence

@@ -49,11 +49,11 @@ class Case:
 
     objective: str
     bucketed: bool
-    """Whether batches hold windows of like length, padded to the longest of them; else all are padded to the
+    """True where batches hold windows of like length, padded to the longest; else all are padded to the
     model's longest."""
     precision: str
     transformers: bool = False
-    """Whether transformers' Trainer trains."""
+    """True where transformers' Trainer trains."""
     hidden_dropout: float = DROPOUT
     attention_dropout: float = 0.0
     reference: str | None = None

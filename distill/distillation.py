@@ -85,7 +85,7 @@ class StudentStart:
     tokenizer: Path
     """Folder of its tokenizer."""
     settings: QASettings
-    """How it cuts windows."""
+    """Settings of its windows."""
     parent: Bundle | None
     """The bundle that is trained further; None for a new student, which its teacher is the parent of."""
     teacher_model: QAModel | None

@@ -122,7 +122,7 @@ class Exporter:
                 name=self.out.name,
                 limits=limits_of(self.precision, form),
             )
-            draft.record(parity=asdict(report))
+            draft.record(parity=report)
             print(report)
             runtimes = [exported, *self.other_runtimes(draft.model(parent.settings), threads)]
             tolerance = probe_tolerance(

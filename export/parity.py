@@ -4,13 +4,14 @@ Both compute real windows, padded and unpadded.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from qa.base.errors import ParityError
 from qa.base.sampling import evenly
 from qa.bundles.bundle import Bundle
+from qa.bundles.manifest import Parity
 from qa.data.datasets import EMBEDDED, resolve
 from qa.data.squad import read_squad
 from qa.formats.precision import PRECISIONS, Precision
@@ -47,28 +48,6 @@ def probe_tolerance(precision: str, worst: float) -> float:
     `worst` is the largest difference here, with any kernels.
     """
     return min(PRECISIONS[precision].probe_tolerance, max(LEAST_TOLERANCE, float(f"{SPREAD * worst:.3g}")))
-
-
-@dataclass(frozen=True)
-class ParityReport:
-    """Windows that were compared, and their differences."""
-
-    name: str
-    n_windows: int
-    max_difference: float
-    relative_difference: float
-    relative_tolerance: float
-    equal_spans: float
-    equal_spans_wanted: float
-
-    def __str__(self) -> str:
-        return (
-            f"parity of {self.name} with PyTorch on {self.n_windows} real windows: "
-            f"logits differ by {self.max_difference:.3g} at most, by {self.relative_difference:.3g} of "
-            "their deviation "
-            f"(tolerance {self.relative_tolerance:g}); "
-            f"equal spans {self.equal_spans:.1%} (at least {self.equal_spans_wanted:.1%})"
-        )
 
 
 def real_windows(bundle: Bundle, n: int = PARITY_WINDOWS) -> list[Window]:
@@ -130,7 +109,7 @@ def check_parity(
     *,
     name: str,
     limits: Precision,
-) -> ParityReport:
+) -> Parity:
     """Compare on every window, unpadded and padded.
 
     ParityError, with the figures, when they exceed the limits.
@@ -145,7 +124,7 @@ def check_parity(
                 max_difference = max(max_difference, float(np.abs(a - b).max()))
                 relative = max(relative, relative_difference(a, b))
             equal.append(best_span(window, expected, settings) == best_span(window, actual, settings))
-    report = ParityReport(
+    report = Parity(
         name,
         len(windows),
         max_difference,

@@ -39,7 +39,7 @@ class Host:
     governor: str | None
     load_average: float | None
     here: bool = True
-    """Whether it is this machine, of which more is known."""
+    """True for this machine, of which more is known."""
 
     def cores_for(self, threads: int) -> list[int]:
         """Return the cores for a process with this many threads: the last ones, as the first serves

@@ -33,7 +33,7 @@ class Part(Struct, kw_only=True, forbid_unknown_fields=True):
 
     threads: Count
     times_ns: Times
-    """Of windows: the runtime's call with filling its inputs and reading its logits. Of questions:
+    """Times of windows: the runtime's call with filling its inputs and reading its logits. Of questions:
     everything.
     """
     thermal_before: int | None

@@ -40,7 +40,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Plan:
-    """What is timed of each model, and how much of it."""
+    """Windows and lengths to time of each model."""
 
     n_rounds: int
     n_windows: int

@@ -25,7 +25,7 @@ Turn = dict[str, Any]  # times_ms and n_warmup of one round, as a worker replies
 
 @dataclass
 class Times:
-    """What is timed of one model with one number of threads, and what was measured so far."""
+    """Timing of one model with one number of threads, and its measurements so far."""
 
     windows: Mapping[Setting, tuple[Sequence[TokenWindow], int]]
     """The windows of all rounds, and to how many tokens they are padded at least."""

@@ -21,12 +21,12 @@ class ModelUnderTest:
     """One model of a run."""
 
     bundle: Bundle
-    """Of a toolchain's model: the bundle that the toolchain started from."""
+    """Bundle that a toolchain's model was made from."""
     metadata: dict[str, Any]
     """Fields of a Result that describe the model."""
     deployment: Deployment
     in_process: bool = True
-    """Whether this process computes its answers, else a worker."""
+    """True where this process computes its answers, else a worker."""
     runtime: Runtime | None = None
     accuracy: Accuracy | None = None
     error: str | None = None
@@ -45,7 +45,7 @@ class ModelUnderTest:
 
 @dataclass
 class Run:
-    """What all measurements of one run share, and the file of its results."""
+    """Facts that all measurements of one run share, and the file of its results."""
 
     file: ResultFile
     examples: Sequence[Example]

@@ -293,7 +293,7 @@ class Failure(Result, tag="failure", kw_only=True):
 
     error: str
     unsupported: bool = False
-    """Whether its runtime cannot express the model, which is a finding and no fault."""
+    """True where its runtime cannot express the model, which is a finding and no fault."""
     threads: Count | None = None
     lengths: Lengths | None = None
 

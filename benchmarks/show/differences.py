@@ -38,7 +38,7 @@ class Difference:
 
     @property
     def verdict(self) -> str:
-        """Whether the difference exceeds noise, in words."""
+        """Say in words if the difference exceeds noise."""
         if self.interval.holds_zero:
             return "within the noise of questions"
         if self.seed_margin is None:

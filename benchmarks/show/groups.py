@@ -55,12 +55,12 @@ class Entry:
 
     @property
     def is_toolchain(self) -> bool:
-        """Whether another toolchain made this from a PyTorch bundle."""
+        """Return True where another toolchain made this from a PyTorch bundle."""
         return self.newest.toolchain is not None
 
     @property
     def is_export(self) -> bool:
-        """Whether this is an export by this project."""
+        """Return True for an export by this project."""
         return not self.is_toolchain and self.newest.stage == "export"
 
     @property
@@ -98,7 +98,7 @@ def padded_length(lengths: Lengths | None) -> int:
 
 @dataclass
 class Group:
-    """All results of one data set, target and machine, or of one phone, which has no data set."""
+    """Results of one data set, target and machine, or of one phone, which has no data set."""
 
     results: list[AnyResult] = field(default_factory=list)
     entries: list[Entry] = field(default_factory=list)
@@ -125,7 +125,7 @@ class Group:
 
     @property
     def on_phone(self) -> bool:
-        """Whether the results come from logs of a phone."""
+        """Return True where the results come from a phone."""
         return self.data is None
 
     @property

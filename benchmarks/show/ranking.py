@@ -34,7 +34,7 @@ class Contender:
 
     @property
     def equal_f1(self) -> bool:
-        """Whether F1 is at most EQUAL_F1 below ours."""
+        """Return True where F1 is at most EQUAL_F1 below ours."""
         return self.f1_difference >= -EQUAL_F1
 
     @property

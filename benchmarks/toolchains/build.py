@@ -31,9 +31,9 @@ class Built:
     path: Path
     python: Path
     versions: dict[str, str]
-    """Of the packages that built it."""
+    """Versions of the packages that built it."""
     size_bytes: int
-    """Of its files that are not JSON: the weights, and the graph where it is a file of its own."""
+    """Size of its files that are not JSON: the weights, and the graph where it is a file of its own."""
 
 
 def build(toolchain: Toolchain, bundle: Bundle, calibration: Path, folder: Path) -> Built:

@@ -20,7 +20,7 @@ class Toolchain:
     source: "Toolchain | None" = None
     """Built first, for `prepare` to start from; None is the bundle."""
     calibrated: bool = False
-    """Whether `prepare` reads the calibration windows, so that other windows give another model."""
+    """True where `prepare` reads the calibration windows, so that other windows give another model."""
 
     @property
     def module(self) -> str:

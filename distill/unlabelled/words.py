@@ -4,6 +4,7 @@ import random
 import re
 
 import numpy as np
+import torch
 from tokenizers import Tokenizer
 
 from qa.models.model import QAModel
@@ -25,8 +26,6 @@ class SimilarWords:
     @classmethod
     def of(cls, model: QAModel, tokenizer: Tokenizer) -> "SimilarWords":
         """Take the tokens that are words as they stand: no pieces, numbers or marks."""
-        import torch
-
         names = {i: token for token, i in tokenizer.get_vocab().items() if WORD.fullmatch(token)}
         ids = sorted(i for i, token in names.items() if token.islower())
         with torch.no_grad():

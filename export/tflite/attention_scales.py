@@ -51,13 +51,13 @@ class GroupScales:
 
     n_heads: int
     projection: float
-    """Of query, key and value, the same in all groups of a layer."""
+    """Scales of query, key and value, the same in all groups of a layer."""
     scores: float
     scores_zero_point: int
     weights: float
-    """Of the softmax, with the zero point -128."""
+    """Scale of the softmax, with the zero point -128."""
     context: float
-    """Of the heads' output, the same in all groups of a layer."""
+    """Scale of the heads' output, the same in all groups of a layer."""
 
 
 @dataclass

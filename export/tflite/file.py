@@ -50,7 +50,7 @@ class Weight:
     """Type that is stored, such as INT8."""
     shape: tuple[int, ...]
     is_dequantized: bool
-    """Whether a DEQUANTIZE restores floats before the operator."""
+    """True where a DEQUANTIZE restores floats before the operator."""
     data: np.ndarray
     """Bytes of the constant, a view of the file."""
 

@@ -28,7 +28,7 @@ class TimesConfig:
     """JSON file to write."""
     quantize: Annotated[str, arg(help=f"Precision of the exports: {' or '.join(INTEGER_BITS)}.")] = "int8"
     rounds: int = 30
-    """How often each copy computes a window of each length, in turns."""
+    """Number of times that each copy computes a window of each length, in turns."""
 
     def __post_init__(self) -> None:
         check_option(self.quantize in INTEGER_BITS, "--quantize", self.quantize, " or ".join(INTEGER_BITS))

@@ -98,6 +98,16 @@ class Parity(Struct, frozen=True):
     """Share of windows with the same best span."""
     equal_spans_wanted: float
 
+    def __str__(self) -> str:
+        """Describe the comparison in a line."""
+        return (
+            f"parity of {self.name} with PyTorch on {self.n_windows} real windows: "
+            f"logits differ by {self.max_difference:.3g} at most, by {self.relative_difference:.3g} of "
+            "their deviation "
+            f"(tolerance {self.relative_tolerance:g}); "
+            f"equal spans {self.equal_spans:.1%} (at least {self.equal_spans_wanted:.1%})"
+        )
+
 
 class Structure(Struct, frozen=True):
     """Content of an exported model file."""

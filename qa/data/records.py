@@ -18,6 +18,7 @@ FORMATS = "JSON lines, a JSON list, CSV, TSV, Parquet, or a folder of datasets"
 CONVERT = "python -m qa.data.convert rows"
 DELIMITERS = {".csv": ",;", ".tsv": "\t"}
 HUB = "hub:"
+NO_PYARROW = "pyarrow is not installed; pip install 'pocketqa[records]'"
 PEEKED = 1_000_000
 
 
@@ -53,7 +54,7 @@ def read_records(name: str, split: str = "train") -> list[Record]:
 
 def holds_records(path: Path) -> bool:
     """Return whether a file or folder holds flat records, by its name and first line."""
-    if path.is_dir() or path.suffix in (".jsonl", ".parquet", *DELIMITERS):
+    if path.is_dir() or _suffix(path) in (".jsonl", ".parquet", *DELIMITERS):
         return True
     text = _start(path).lstrip("\ufeff \t\r\n")
     if text.startswith("["):
@@ -62,6 +63,11 @@ def holds_records(path: Path) -> bool:
         return "question" in json.loads(text.partition("\n")[0])
     except (ValueError, TypeError):
         return False
+
+
+def _suffix(path: Path) -> str:
+    """Return the end of the name, without that of gzip."""
+    return path.with_suffix("").suffix if path.suffix == ".gz" else path.suffix
 
 
 def _start(path: Path) -> str:
@@ -88,7 +94,7 @@ def _text(path: Path) -> str:
 
 
 def _from_file(path: Path) -> Iterator[Record]:
-    suffix = path.with_suffix("").suffix if path.suffix == ".gz" else path.suffix
+    suffix = _suffix(path)
     if suffix == ".parquet":
         yield from _from_parquet(path)
     elif suffix in DELIMITERS:
@@ -170,7 +176,7 @@ def _from_parquet(path: Path) -> Iterator[Record]:
     try:
         from pyarrow import ArrowException, parquet
     except ModuleNotFoundError:
-        raise OptionError(f"{path}: pyarrow is not installed; pip install pyarrow") from None
+        raise OptionError(f"{path}: {NO_PYARROW}") from None
     try:
         rows = parquet.read_table(path).to_pylist()
     except ArrowException as error:
@@ -184,7 +190,7 @@ def _from_folder(path: Path, split: str) -> Iterator[Record]:
     try:
         import pyarrow
     except ModuleNotFoundError:
-        raise OptionError(f"{path}: pyarrow is not installed; pip install pyarrow") from None
+        raise OptionError(f"{path}: {NO_PYARROW}") from None
     folder = path / split if (path / "dataset_dict.json").is_file() else path
     files = sorted(folder.glob("*.arrow"))
     if not files:

@@ -104,7 +104,7 @@ def serve(answers: Mapping[str, Callable[..., Mapping[str, Any]]]) -> None:
 
 @dataclass(frozen=True)
 class Deployment:
-    """How to start a remote runtime, and the model that it loads."""
+    """Command of a remote runtime, and the model that it loads."""
 
     start: tuple[str, ...]
     """Command of the server; its working directory is the project's folder."""
@@ -113,7 +113,7 @@ class Deployment:
     target: str = ""
     """Name of a remote target; messages begin with it."""
     install: str = ""
-    """How to install a missing package on the target."""
+    """Advice for installing a missing package on the target."""
     exit_when_lost: int | None = None
     """Exit code with which the command reports a lost connection; None where there is none."""
     environment: Mapping[str, str] = field(default_factory=dict)

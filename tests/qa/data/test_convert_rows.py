@@ -1,6 +1,7 @@
 """Flat records to SQuAD: the same questions from every format, where answers are found, what is left out and said."""
 
 import csv
+import gzip
 import json
 
 import pyarrow
@@ -105,6 +106,13 @@ def test_data_takes_them_directly_and_says_what_is_left_out(tmp_path, monkeypatc
     assert "2 records are left out" in said.err
     assert resolve(str(tmp_path / name), "train").stem == (tmp_path / name).stem
     assert "2 records are left out" in capsys.readouterr().err  # again, though nothing is converted again
+
+
+def test_a_gzipped_table_is_read_too(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    write_table(",")(tmp_path / "rows.csv")
+    (tmp_path / "rows.csv.gz").write_bytes(gzip.compress((tmp_path / "rows.csv").read_bytes()))
+    assert [e.id for e in read_squad(resolve(str(tmp_path / "rows.csv.gz"), "train"))] == ["a", "b", "c"]
 
 
 def record(**changes):

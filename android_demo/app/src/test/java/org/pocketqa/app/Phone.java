@@ -123,6 +123,11 @@ final class Phone extends ExternalResource {
     void ended(Thread thread) throws InterruptedException {
         thread.join(PATIENCE_MS);
         assertTrue(thread + " goes on", !thread.isAlive());
+        runPosted();
+    }
+
+    /** Runs the tasks posted to the main thread until none is left. */
+    void runPosted() {
         for (Runnable step = Looper.POSTED.poll(); step != null; step = Looper.POSTED.poll()) {
             step.run();
         }

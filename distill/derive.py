@@ -8,6 +8,7 @@ from typing import Any
 from torch import Tensor
 
 from qa.bundles.bundle import SETTINGS, Bundle, new_bundle
+from qa.bundles.hf_import import say_that_it_always_answers
 from qa.evaluation.scores import EvalData, scores_of
 from qa.evaluation.threshold import copy_held_out, tune_for_bundle
 from qa.models.model import QAModel
@@ -34,7 +35,9 @@ def derive(
         copy_tokenizer(parent.path, draft.path, parent.settings.max_length, model.encoder.architecture.inputs)
         copy_held_out(parent.path, draft.path)
         runtime = load_runtime(draft.model(parent.settings))
-        settings = tune_for_bundle(runtime, parent.tokenizer, parent.settings, draft.path)
+        settings, tuning = tune_for_bundle(runtime, parent.tokenizer, parent.settings, draft.path)
+        say_that_it_always_answers(settings, parent.manifest)
+        draft.record(tuning=tuning)
         settings.save(draft.path / SETTINGS)
         if eval_data is not None:
             draft.record(scores=scores_of(runtime, draft.model(settings), eval_data))

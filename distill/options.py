@@ -46,11 +46,11 @@ class WindowFlags:
     """Longest question in tokens, the rest is truncated; by default likewise, 64."""
 
     def window_settings(self, base: QASettings) -> QASettings:
-        """Return `base` with the given lengths and without its no-answer threshold, tuned for another
+        """Return `base` with the given lengths, without thresholds and calibration, tuned for another
         model."""
         names = ("max_length", "doc_stride", "max_question_length")
         given = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
-        return replace(base, null_threshold=None, **given)
+        return replace(base, null_threshold=None, strict_threshold=None, calibration=None, **given)
 
 
 @dataclass(frozen=True, kw_only=True)

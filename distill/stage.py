@@ -154,7 +154,8 @@ def save_model(
         copy_tokenizer(tokenizer, draft.path, settings.max_length, model.encoder.architecture.inputs)
         save_held_out(splits.held_out, draft.path)
         runtime = load_runtime(draft.model(settings))
-        settings = tune_for_bundle(runtime, load_tokenizer(draft.path), settings, draft.path)
+        settings, tuning = tune_for_bundle(runtime, load_tokenizer(draft.path), settings, draft.path)
+        draft.record(tuning=tuning)
         settings.save(draft.path / SETTINGS)
         if splits.eval is not None:
             draft.record(scores=scores_of(runtime, draft.model(settings), splits.eval))
@@ -169,9 +170,14 @@ def keep_threshold(settings: QASettings, parent: Bundle | None, held_out: list[E
     if parent is None or parent.settings.null_threshold is None:
         print(f"{why_not}, but there is no other; check it with python -m qa.evaluate", file=sys.stderr)
         return settings
-    threshold = parent.settings.null_threshold
-    print(f"{why_not}; that of {parent.path} stays: {threshold:.4g}", file=sys.stderr)
-    return replace(settings, null_threshold=threshold)
+    inherited = parent.settings
+    print(f"{why_not}; that of {parent.path} stays: {inherited.null_threshold:.4g}", file=sys.stderr)
+    return replace(
+        settings,
+        null_threshold=inherited.null_threshold,
+        strict_threshold=inherited.strict_threshold,
+        calibration=inherited.calibration,
+    )
 
 
 def without_autocast(model: QAModel) -> QAModel:

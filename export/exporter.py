@@ -26,10 +26,11 @@ from qa.bundles.bundle import (
     read_manifest,
     refuse_existing,
 )
-from qa.bundles.hf_import import open_model, output_beside
+from qa.bundles.hf_import import open_model, output_beside, say_that_it_always_answers
+from qa.bundles.manifest import Tuning
 from qa.bundles.shipped import STUDENT, shipped
 from qa.evaluation.scores import load_eval, scores_of
-from qa.evaluation.threshold import tune_for_bundle
+from qa.evaluation.threshold import tune_for_bundle, tune_on_file
 from qa.models.model import QAModel
 from qa.models.pretrained import copy_tokenizer
 from qa.runtime.probe import ProbeWindow, write_probe
@@ -130,7 +131,8 @@ class Exporter:
             )
             probe = write_probe(recorded, {self.precision: tolerance})
             (draft.path / PROBE).write_text(probe, encoding="utf-8")
-            settings = self.settings(exported)
+            settings, tuning = self.settings(exported)
+            draft.record(tuning=tuning)
             settings.save(draft.path / SETTINGS)
             if self.eval_data is not None:
                 draft.record(scores=scores_of(exported, draft.model(settings), self.eval_data))
@@ -150,15 +152,23 @@ class Exporter:
             "parameters": self.parent.manifest.parameters,
         }
 
-    def settings(self, exported: Runtime) -> QASettings:
-        """Return the parent's settings with the file's own no-answer threshold.
+    def settings(self, exported: Runtime) -> tuple[QASettings, Tuning | None]:
+        """Return the parent's settings with the file's own thresholds, and on what they were tuned.
 
-        It is searched with the file's logits, on the questions that the parent holds out, unless it is given.
+        They are tuned with the file's logits, on the questions that the parent holds out or on those of a
+        file, unless a threshold is given.
         """
         parent = self.parent
-        if self.config.null_threshold is None:
-            return tune_for_bundle(exported, parent.tokenizer, parent.settings, parent.path)
-        return replace(parent.settings, null_threshold=self.config.null_threshold)
+        config = self.config
+        if config.null_threshold is not None:
+            return replace(parent.settings, null_threshold=config.null_threshold), None
+        if config.tune_threshold is not None:
+            return tune_on_file(
+                exported, parent.tokenizer, parent.settings, config.tune_threshold, "--tune-threshold"
+            )
+        settings, tuning = tune_for_bundle(exported, parent.tokenizer, parent.settings, parent.path)
+        say_that_it_always_answers(settings, parent.manifest)
+        return settings, tuning
 
 
 def recorded_window(runtime: Runtime, window: Window) -> ProbeWindow:

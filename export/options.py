@@ -9,7 +9,7 @@ from typing import Annotated
 
 from tyro.conf import arg
 
-from qa.base.cli import check_option
+from qa.base.cli import check_exclusive, check_option
 from qa.base.errors import OptionError
 from qa.formats.precision import INTEGER_BITS, PRECISIONS, TABLE_FORMS
 
@@ -38,6 +38,9 @@ class ExportConfig:
     null_threshold: float | None = None
     """No-answer threshold: there is no answer where null score - best score exceeds it. `qa.evaluate` finds
     one for your own questions (best_f1_thresh); by default it is searched on held-out training questions."""
+    tune_threshold: Path | None = None
+    """Questions to tune the no-answer thresholds on, some without an answer, instead of the held-out ones of
+    the model: a SQuAD JSON file."""
     eval_data: str | None = None
     """Questions to score the file on, for its card: embedded, squad, squad_v2, or a SQuAD JSON file."""
 
@@ -46,6 +49,8 @@ class ExportConfig:
             self.quantize in PRECISIONS, "--quantize", self.quantize, f"one of {', '.join(PRECISIONS)}"
         )
         check_form(self.embeddings, self.quantize)
+        both = self.null_threshold is not None and self.tune_threshold is not None
+        check_exclusive(both, "--null-threshold", "--tune-threshold")
         is_number = self.null_threshold is None or math.isfinite(self.null_threshold)
         check_option(is_number, "--null-threshold", self.null_threshold, "a finite number")
 

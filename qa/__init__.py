@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from qa.reader import Reader
+    from qa.text.settings import Mode
 
 
 def load(
@@ -13,6 +14,7 @@ def load(
     *,
     threads: int | None = None,
     isolated: bool = False,
+    mode: "Mode | None" = None,
     null_threshold: float | None = None,
 ) -> "Reader":
     """Open a bundle or a transformers checkpoint (folder or hub name) to answer questions.
@@ -22,10 +24,11 @@ def load(
         model = qa.load()
         model.answer("Who wrote it?", passage).text
 
-    `threads` defaults to all cores. `null_threshold` replaces the no-answer threshold of the model: the
-    higher it is, the more questions are answered. Python threads may share the reader. `isolated` computes
-    in a separate process, for a file you do not trust: a file that crashes its runtime then raises
-    BundleError.
+    `threads` defaults to all cores. `mode` says when to decline: "answering" (never), "balanced" (as
+    tuned, the default) or "strict" (unless it is quite sure). `null_threshold` replaces the no-answer
+    threshold of the model: the higher it is, the more questions are answered. Python threads may share the
+    reader. `isolated` computes in a separate process, for a file you do not trust: a file that crashes its
+    runtime then raises BundleError.
 
     BundleError when the bundle is missing or damaged. ProbeError when the runtime computes it wrongly.
     DownloadError when the hub cannot be reached. OptionError when an argument cannot work.
@@ -42,4 +45,6 @@ def load(
         repr(name_or_path),
         "a path or a hub name",
     )
-    return Reader(open_model(Path(name_or_path)), threads, isolated=isolated, null_threshold=null_threshold)
+    return Reader(
+        open_model(Path(name_or_path)), threads, isolated=isolated, mode=mode, null_threshold=null_threshold
+    )

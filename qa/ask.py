@@ -10,15 +10,17 @@ import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import tyro
+from tyro.conf import arg
 
 from qa import load
-from qa.base.cli import check_option, run_command
+from qa.base.cli import check_exclusive, check_option, run_command
 from qa.base.errors import OptionError
 from qa.reader import Answer, Reader, Reading, check_text
 from qa.runtime.runtimes import available_cores
+from qa.text.settings import DEFAULT_MODE, MODE_HELP, Mode
 
 STDIN = Path("-")
 SNIPPET_SIDE = 60  # characters of the passage shown on each side of an answer
@@ -44,6 +46,7 @@ class AskConfig:
     """Print JSON with all n-best answers and times in milliseconds; a list for several questions."""
     threads: int | None = None
     """Number of threads; by default all cores."""
+    mode: Annotated[Mode, arg(help=MODE_HELP)] = DEFAULT_MODE
     null_threshold: float | None = None
     """No-answer threshold: there is no answer when null score - best score exceeds it. By default that of the
     model. The higher it is, the more questions are answered."""
@@ -57,6 +60,11 @@ class AskConfig:
             check_text(question, "--question")
         cores = available_cores()
         wanted = f"between 1 and {cores}, the cores there are"
+        check_exclusive(
+            self.mode != DEFAULT_MODE and self.null_threshold is not None,
+            f"--mode {self.mode}",
+            "--null-threshold",
+        )
         check_option(self.threads is None or 1 <= self.threads <= cores, "--threads", self.threads, wanted)
 
 
@@ -119,9 +127,10 @@ def as_text(question: str, best: Answer, passage: str, source: str) -> str:
     if best.start is None:
         if not alternatives:
             return "\n".join([*lines, f"  {source} is empty"])
-        span, *rest = alternatives
-        alternatives = tuple(rest)
-        lines += [f"  best span: {_named(span)}"]
+        assert best.not_sure is not None
+        span = best.not_sure
+        alternatives = tuple(answer for answer in alternatives if answer is not span)
+        lines += [f"  not sure: {_named(span)}"]
     assert span.start is not None
     assert span.end is not None
     line = passage.count("\n", 0, span.start) + 1
@@ -176,7 +185,11 @@ def main(config: AskConfig) -> list[Answer]:
     passage = read_passage(config.context)
     began = time.perf_counter()
     model = load(
-        config.model, threads=config.threads, isolated=config.isolated, null_threshold=config.null_threshold
+        config.model,
+        threads=config.threads,
+        isolated=config.isolated,
+        mode=None if config.null_threshold is not None else config.mode,
+        null_threshold=config.null_threshold,
     )
     load_ms = 1e3 * (time.perf_counter() - began)
     pairs = [(question, passage) for question in config.question]

@@ -10,9 +10,12 @@ from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from qa.base.cli import run_command
+import msgspec
+from tyro.conf import arg
+
+from qa.base.cli import check_exclusive, run_command
 from qa.base.errors import OptionError
 from qa.base.files import check_not_an_input, check_writable, file_sha256, write_whole
 from qa.base.journal import Journal
@@ -21,8 +24,10 @@ from qa.bundles.hf_import import open_model
 from qa.data.datasets import resolve
 from qa.data.metrics import evaluate_predictions
 from qa.data.squad import Example, read_predictions, read_squad
+from qa.evaluation.calibration import calibration_scores
 from qa.evaluation.predict import answer_text, evaluate_runtime
 from qa.runtime.runtimes import load_runtime
+from qa.text.settings import MODE_HELP, Mode
 
 
 @dataclass(frozen=True)
@@ -38,6 +43,7 @@ class EvaluateConfig:
     out: Path | None = None
     """File for the answers of the model, in the official prediction format; after a stop, the same command
     continues."""
+    mode: Annotated[Mode, arg(help=MODE_HELP)] = "balanced"
     null_threshold: float | None = None
     """No-answer threshold instead of the model's: there is no answer when null score - best score exceeds
     it."""
@@ -49,6 +55,14 @@ class EvaluateConfig:
         for flag, value in (("--out", self.out), ("--null-threshold", self.null_threshold)):
             if value is not None and self.model is None:
                 raise OptionError(f"{flag} cannot be combined with --predictions")
+        check_exclusive(
+            self.mode != "balanced" and self.predictions is not None, f"--mode {self.mode}", "--predictions"
+        )
+        check_exclusive(
+            self.mode != "balanced" and self.null_threshold is not None,
+            f"--mode {self.mode}",
+            "--null-threshold",
+        )
         if self.out is not None:
             check_writable(self.out, "--out")
 
@@ -60,7 +74,8 @@ def evaluate_bundle(
     runtime = load_runtime(bundle)
     progress = sys.stderr.isatty()
     if config.out is None:
-        return evaluate_runtime(runtime, bundle, examples, progress=progress)[0]
+        result, predictions = evaluate_runtime(runtime, bundle, examples, progress=progress)
+        return result | calibration_scores(examples, predictions, bundle.settings)
     run = {"bundle": bundle.sha256, "runtime": runtime.name, "data": file_sha256(data)}
     with closing(Journal(config.out, run)) as journal:
         try:
@@ -75,7 +90,7 @@ def evaluate_bundle(
         answers = {e.id: answer_text(e, p, threshold) for e, p in zip(examples, predictions, strict=True)}
         write_whole(config.out, json.dumps(answers, ensure_ascii=False))
         journal.remove()
-    return result
+    return result | calibration_scores(examples, predictions, bundle.settings)
 
 
 def main(config: EvaluateConfig) -> dict[str, Any]:
@@ -89,9 +104,16 @@ def main(config: EvaluateConfig) -> dict[str, Any]:
     else:
         assert config.model is not None  # checked by __post_init__
         bundle = open_model(config.model)
+        settings = bundle.settings.in_mode(config.mode)
         if config.null_threshold is not None:
-            bundle = replace(bundle, settings=replace(bundle.settings, null_threshold=config.null_threshold))
-        result = evaluate_bundle(config, bundle, data, examples)
+            settings = replace(settings, null_threshold=config.null_threshold)
+        result = evaluate_bundle(config, replace(bundle, settings=settings), data, examples)
+        if tuning := bundle.manifest.tuning:
+            result |= {
+                "mode": config.mode,
+                "null_threshold": settings.null_threshold,
+                "tuning": msgspec.to_builtins(tuning),
+            }
     print(json.dumps(result, indent=1))
     return result
 

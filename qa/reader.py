@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from qa.base.cli import check_option
+from qa.base.cli import check_exclusive, check_option
 from qa.base.errors import OptionError
 from qa.bundles.bundle import Bundle
 from qa.data.squad import Example
@@ -16,6 +16,7 @@ from qa.runtime.runtimes import Runtime, available_cores, load_runtime, run_wind
 from qa.text.answers import Candidate, Prediction
 from qa.text.features import Window, make_windows
 from qa.text.preselection import preselect
+from qa.text.settings import DEFAULT_MODE, Mode, QASettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +33,16 @@ class Answer:
     score: float
     """Start logit + end logit; the null score for "no answer" (`qa.text.answers.Prediction`)."""
     probability: float
-    """Softmax score among this answer and its alternatives, uncalibrated
-    (`qa.text.answers.Prediction.options`)."""
+    """Probability that this is right, where the model is calibrated; else the softmax score among this answer
+    and its alternatives (`qa.text.answers.Prediction.options`)."""
     alternatives: tuple["Answer", ...] = field(default=(), repr=False)
     """Other answers, most probable first; "no answer" is one of them when the model has a threshold."""
+
+    @property
+    def not_sure(self) -> "Answer | None":
+        """Best span of a declined question; None where there is an answer, or no span."""
+        spans = [other for other in self.alternatives if other.start is not None]
+        return max(spans, key=lambda span: span.score, default=None) if self.start is None else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +65,9 @@ class Reading:
 class Reader:
     """Bundle with its runtime and tokenizer loaded.
 
-    Python threads may share it; the runtime computes for one thread at a time. `null_threshold` replaces the
-    bundle's: there is no answer when null score - best score exceeds it.
+    Python threads may share it; the runtime computes for one thread at a time. `mode` says when it declines
+    (`qa.text.settings.MODE_HELP`). `null_threshold` replaces the bundle's: there is no answer when null score
+    - best score exceeds it.
     """
 
     def __init__(
@@ -68,6 +76,7 @@ class Reader:
         threads: int | None = None,
         *,
         isolated: bool = False,
+        mode: Mode | None = None,
         null_threshold: float | None = None,
     ) -> None:
         check_option(
@@ -79,11 +88,10 @@ class Reader:
         self.bundle = bundle
         self.threads = threads or available_cores()
         self._computing = threading.Lock()
-        self.settings = (
-            bundle.settings
-            if null_threshold is None
-            else replace(bundle.settings, null_threshold=null_threshold)
-        )
+        check_exclusive(mode is not None and null_threshold is not None, "mode", "null_threshold")
+        self.settings = bundle.settings.in_mode(mode or DEFAULT_MODE)
+        if null_threshold is not None:
+            self.settings = replace(bundle.settings, null_threshold=null_threshold)
         self.runtime: Runtime = (
             IsolatedRuntime(bundle, self.threads) if isolated else load_runtime(bundle, self.threads)
         )
@@ -126,10 +134,7 @@ class Reader:
             logits = run_windows(self.runtime, windows, progress=progress)
         computed = time.perf_counter()
         predictions = predict(examples, windows, logits, self.settings)
-        answers = [
-            _answer(e.context, p, self.settings.null_threshold)
-            for e, p in zip(examples, predictions, strict=True)
-        ]
+        answers = [_answer(e.context, p, self.settings) for e, p in zip(examples, predictions, strict=True)]
         decoded = time.perf_counter()
         return Reading(
             answers,
@@ -148,14 +153,14 @@ def _count(windows: Iterable[Window], n_examples: int) -> list[int]:
     return [counted[number] for number in range(n_examples)]
 
 
-def _answer(context: str, prediction: Prediction, null_threshold: float | None) -> Answer:
+def _answer(context: str, prediction: Prediction, settings: QASettings) -> Answer:
     def given(option: Candidate | None, probability: float, alternatives: tuple[Answer, ...] = ()) -> Answer:
         if option is None:
             return Answer("", None, None, prediction.null_score, probability, alternatives)
         text = context[option.start : option.end]
         return Answer(text, option.start, option.end, option.score, probability, alternatives)
 
-    first, *others = prediction.options(null_threshold)
+    first, *others = prediction.options(settings.null_threshold, settings.calibration)
     return given(*first, tuple(given(*other) for other in others))
 
 

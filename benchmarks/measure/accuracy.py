@@ -24,6 +24,7 @@ from qa.bundles.bundle import Bundle
 from qa.data.metrics import question_scores
 from qa.data.squad import Example, read_predictions
 from qa.evaluation.bootstrap import score_intervals
+from qa.evaluation.calibration import calibration_scores
 from qa.evaluation.predict import answer_text, evaluate_runtime
 from qa.evaluation.threshold import tune_for_bundle
 from qa.runtime.runtimes import Runtime as LoadedRuntime
@@ -123,7 +124,7 @@ def open_runtime(model: ModelUnderTest) -> Iterator[tuple[LoadedRuntime, Runtime
 
 def with_tuned_threshold(bundle: Bundle, runtime: LoadedRuntime) -> Bundle:
     """Tune the no-answer threshold for what a toolchain made of the bundle."""
-    tuned = tune_for_bundle(runtime, bundle.tokenizer, bundle.settings, bundle.path)
+    tuned, _ = tune_for_bundle(runtime, bundle.tokenizer, bundle.settings, bundle.path)
     return replace(bundle, settings=tuned)
 
 
@@ -132,6 +133,7 @@ def evaluate(
 ) -> tuple[dict[str, Any], Answers]:
     """Run the bundle over all examples: (fields of an Accuracy, answer text by question id)."""
     scores, predictions = evaluate_runtime(runtime, bundle, examples, progress=sys.stderr.isatty())
+    scores |= calibration_scores(examples, predictions, bundle.settings)
     threshold = bundle.settings.null_threshold
     answers = {e.id: answer_text(e, p, threshold) for e, p in zip(examples, predictions, strict=True)}
     by_category = category_scores(examples, answers)

@@ -10,7 +10,7 @@ import json
 import zipfile
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -108,7 +108,7 @@ def describe(parent: Bundle, precision: str, lengths: Sequence[int]) -> dict[str
         "precision": precision,
         "parameters": msgspec.to_builtins(parent.manifest.parameters),
         **({"f1": scores.f1} if (scores := parent.manifest.scores) else {}),  # of the parent, in percent
-        "settings": asdict(parent.settings),
+        "settings": parent.settings.to_dict(),
         "signatures": [{"name": signature_name(length), "length": length} for length in lengths],
         "inputs": list(INPUTS),
         "outputs": list(OUTPUTS),

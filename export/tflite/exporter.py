@@ -1,7 +1,6 @@
 """Export to TFLite, with a package for phones."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -86,7 +85,7 @@ class TFLiteExporter(Exporter):
 
     def package(self, folder: Path, settings: QASettings) -> None:
         """Append to model.tflite what a phone needs beside it."""
-        info = {**self.info, "settings": asdict(settings)}
+        info = {**self.info, "settings": settings.to_dict()}
         probe = (folder / PROBE).read_text(encoding="utf-8")
         append_package(folder / FORMATS["tflite"].weights, info, self.tokens, probe)
 

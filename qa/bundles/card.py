@@ -20,6 +20,7 @@ from qa.bundles.manifest import (
     Manifest,
     Parity,
     Scores,
+    Tuning,
 )
 from qa.data.origins import DATA, LICENSE_NAMES, WEIGHTS, Origin
 from qa.formats.precision import GROUP_SIZES, PRECISIONS, ROW_BITS
@@ -45,9 +46,13 @@ NOT_SETTINGS = (
 )
 TEACHERS_SETTINGS = ("teacher_", "activation")
 
+UNCALIBRATED = "Its score is not a probability of being right."
+CALIBRATED = (
+    """Its probability holds for questions like the held-out ones. Far from them it is too high or too low."""
+)
 LIMITS = """## Limits
 
-- Extractive: an answer is a piece of the passage, word for word. It can be wrong. Its score is not a probability of being right.
+- Extractive: an answer is a piece of the passage, word for word. It can be wrong. {probability}
 - It was trained on the data named above. Expect lower accuracy on other domains. It was not examined for bias.
 - PocketQA cuts a passage longer than a window into several windows. Other tools truncate it by default."""
 
@@ -65,7 +70,7 @@ def model_card(manifest: Manifest, settings: QASettings, weights: Path, name: st
         "## Made of\n\n" + "\n".join(starmap(_made_of, zip_longest(chain, chain[1:]))),
         _figures(chain, manifest.parity),
         how_to_use(manifest.format, weights.parent, name),
-        LIMITS,
+        LIMITS.format(probability=CALIBRATED if settings.calibration else UNCALIBRATED),
         _licence(origins, (weights.parent / PROBE).is_file()),
     ]
     return "\n\n".join(sections) + "\n"
@@ -125,6 +130,9 @@ def _facts(manifest: Manifest, settings: QASettings, weights: Path, name: str) -
     no_answer = "never: it always answers"
     if settings.null_threshold is not None:
         no_answer = f"when null score - best score exceeds {settings.null_threshold:.4g}"
+        if settings.strict_threshold is not None:
+            no_answer += f"; in mode strict, {settings.strict_threshold:.4g}"
+    calibration = settings.calibration
     facts = {
         "parameters": f"{counts.total:,} ({counts.without_embeddings:,} without embeddings)",
         "weights": f"`{weights.name}`, {weights.stat().st_size:,} bytes",
@@ -134,10 +142,23 @@ def _facts(manifest: Manifest, settings: QASettings, weights: Path, name: str) -
         "windows": f"{settings.max_length} tokens, question at most {settings.max_question_length}, step {settings.doc_stride}",
         "answers": f"at most {settings.max_answer_length} tokens",
         "no answer": no_answer,
+        "thresholds": manifest.tuning and _tuned_on(manifest.tuning),
+        "probabilities": calibration
+        and f"temperature {calibration.temperature:.4g}, offset {calibration.offset:.4g}",
     }
     rows = "\n".join(f"| {key} | {value} |" for key, value in facts.items() if value is not None)
     intro = "Extractive question answering: given a question and a passage, it answers with a piece of the passage."
     return f"# {name}\n\n{intro} Made by PocketQA; this card says what `manifest.json` holds.\n\n| | |\n| :-- | :-- |\n{rows}"
+
+
+def _tuned_on(tuning: Tuning) -> str:
+    """Say on how many questions the thresholds were tuned, and how surely."""
+    low, high = tuning.null_threshold_interval
+    origin = f"questions of {_reference(tuning.data)}" if tuning.data else "held-out questions"
+    return (
+        f"tuned on {tuning.n_questions:,} {origin} ({tuning.n_unanswerable:,} without an answer, articles: "
+        f"{tuning.n_articles}); 95 % interval {low:.3g} to {high:.3g}, bootstrap over {tuning.resampled}"
+    )
 
 
 def _made_of(stage: Ancestor, before: Ancestor | None) -> str:
@@ -214,7 +235,20 @@ def _figures(chain: Sequence[Ancestor], parity: Parity | None) -> str:
             "",
             "In percent, as the official script of SQuAD counts. Intervals: 95 %, bootstrap over articles.",
         ]
+        lines += _calibration(made.scores)
     return "\n".join(lines).strip()
+
+
+def _calibration(scores: Scores | None) -> list[str]:
+    """Return the calibration errors of a scored and calibrated model."""
+    if scores is None or scores.calibration_error is None:
+        return []
+    before = f", {scores.uncalibrated_calibration_error:.1f} before calibration"
+    return [
+        "",
+        f"Expected calibration error of its probabilities on {scores.data.name}: {scores.calibration_error:.1f} "
+        f"percentage points{before}.",
+    ]
 
 
 def _scores_row(name: str, scores: Scores) -> str:

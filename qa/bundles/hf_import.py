@@ -10,6 +10,7 @@ is run.
 import hashlib
 import re
 import shutil
+import sys
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -19,6 +20,7 @@ from qa.base.cli import run_command
 from qa.base.errors import BundleError, OptionError
 from qa.base.files import file_sha256
 from qa.bundles.bundle import MANIFEST, SETTINGS, Bundle, new_bundle, open_bundle, refuse_existing
+from qa.bundles.manifest import Manifest
 from qa.bundles.shipped import is_shipped
 from qa.data.datasets import cache_folder
 from qa.text.settings import QASettings
@@ -164,6 +166,21 @@ def import_checkpoint(name: str, folder: Path, out: Path, settings: dict[str, An
     return draft.bundle
 
 
+def say_that_it_always_answers(settings: QASettings, manifest: Manifest) -> None:
+    """Say on stderr when a model made of an imported checkpoint has no threshold, and how to tune one.
+
+    A checkpoint may have learnt to decline, which its files do not tell. A model trained here has no
+    threshold only where all its training questions have an answer.
+    """
+    imported = manifest.source or any(ancestor.source for ancestor in manifest.ancestors)
+    if settings.null_threshold is None and imported:
+        print(
+            "no-answer threshold: none, so this model always answers, even if it was trained to decline; "
+            "tune one with --tune-threshold FILE when you export it, or with python -m export.tune",
+            file=sys.stderr,
+        )
+
+
 def main(config: CheckpointConfig) -> Bundle:
     """Import the checkpoint and print the size of the bundle."""
     from qa.models.pretrained import checkpoint_folder
@@ -175,6 +192,7 @@ def main(config: CheckpointConfig) -> Bundle:
         f"{bundle.path}: {parameters.total:,} parameters ({parameters.without_embeddings:,} without "
         "embeddings)"
     )
+    say_that_it_always_answers(bundle.settings, bundle.manifest)
     return bundle
 
 

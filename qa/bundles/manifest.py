@@ -7,7 +7,7 @@ Python names differ from the JSON keys where the key is an older word: `kind` is
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import msgspec
 
@@ -83,6 +83,23 @@ class Scores(Struct, frozen=True):
     exact_interval: tuple[float, float] | None = None
     """Ends of the 95 % interval (bootstrap over articles)."""
     f1_interval: tuple[float, float] | None = None
+    calibration_error: float | None = None
+    """Expected calibration error of the probabilities, in percent (`qa.evaluation.calibration`)."""
+    uncalibrated_calibration_error: float | None = None
+    """The same of the softmax scores."""
+
+
+class Tuning(Struct, frozen=True):
+    """Questions that the no-answer thresholds and the calibration were tuned on."""
+
+    n_questions: int
+    n_unanswerable: int
+    n_articles: int
+    null_threshold_interval: tuple[float, float]
+    """Ends of the 95 % interval of the threshold in mode balanced (bootstrap over `resampled`)."""
+    resampled: Literal["articles", "questions"]
+    data: FileReference | None = None
+    """File of the questions; None for those that the model holds out."""
 
 
 class Parity(Struct, frozen=True):
@@ -176,6 +193,7 @@ class Manifest(Struct, frozen=True):
     search: dict[str, Any] | None = None
     structure: Structure | None = None
     parity: Parity | None = None
+    tuning: Tuning | None = None
     scores: Scores | None = None
     inputs: list[str] = []
     outputs: list[str] = []

@@ -89,26 +89,29 @@ def evaluate_runtime(
         for part in parts(examples, n_done):
             windows = make_windows(part, tokenizer, model.settings)
             predicted = predict(part, windows, run_windows(runtime, windows), model.settings)
-            predictions += [
-                Prediction(prediction.candidates[:1], prediction.null_score) for prediction in predicted
-            ]
+            predictions += [prediction.shortened() for prediction in predicted]
             n_windows += len(windows)
             if journal is not None:
                 journal.add(
                     {"predictions": [_row(prediction) for prediction in predicted], "n_windows": len(windows)}
                 )
             bar.update(len(part))
-    return score(examples, predictions, model.settings.null_threshold) | {"n_windows": n_windows}, predictions
+    scores = score(examples, predictions, model.settings.null_threshold) | {"n_windows": n_windows}
+    return scores, predictions
 
 
 def _row(prediction: Prediction) -> list[float]:
-    """Return a journal entry: null score, then score, start and end of the best candidate."""
+    """Return a journal entry: null score, then share, score, start and end of the best candidate."""
     return [
         prediction.null_score,
-        *(value for best in prediction.candidates[:1] for value in (best.score, best.start, best.end)),
+        *(
+            value
+            for best in prediction.candidates[:1]
+            for value in (prediction.share, best.score, best.start, best.end)
+        ),
     ]
 
 
 def _prediction(row: Sequence[Any]) -> Prediction:
     null_score, *best = row
-    return Prediction((Candidate(*best),) if best else (), null_score)
+    return Prediction((Candidate(*best[1:]),), null_score, best[0]) if best else Prediction((), null_score)

@@ -13,6 +13,7 @@ from qa.data.datasets import data_reference, resolve
 from qa.data.metrics import question_scores
 from qa.data.squad import Example, read_squad
 from qa.evaluation.bootstrap import score_intervals
+from qa.evaluation.calibration import calibration_scores
 from qa.evaluation.predict import answer_text, evaluate_runtime
 from qa.runtime.runtimes import Runtime
 
@@ -39,6 +40,7 @@ def scores_of(runtime: Runtime, model: ModelFolder, data: EvalData) -> Scores:
     Intervals are there when the data has MIN_ARTICLES articles at least.
     """
     metrics, predictions = evaluate_runtime(runtime, model, data.examples, progress=sys.stderr.isatty())
+    metrics |= calibration_scores(data.examples, predictions, model.settings)
     threshold = model.settings.null_threshold
     pairs = zip(data.examples, predictions, strict=True)
     by_question = [question_scores(e, answer_text(e, p, threshold)) for e, p in pairs]

@@ -1,4 +1,4 @@
-"""No-answer threshold, tuned on held-out training articles, again for every export.
+"""No-answer thresholds and calibration, tuned on held-out training articles, again for every export.
 
 A model trained on answerable questions only has no threshold and always answers. The held-out questions are
 in the bundle, so that an export can tune the threshold with its own logits.
@@ -9,18 +9,24 @@ import json
 import shutil
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import compress
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 from tokenizers import Tokenizer
 
+from qa.base.errors import OptionError
 from qa.base.sampling import evenly
 from qa.bundles.bundle import HELD_OUT
+from qa.bundles.manifest import FileReference, Tuning
+from qa.data.datasets import data_reference
 from qa.data.metrics import gain_of_answering, has_answer
 from qa.data.squad import Example, read_squad
+from qa.evaluation.bootstrap import ENDS, MIN_ARTICLES, Resampled
+from qa.evaluation.calibration import fit_calibration
 from qa.evaluation.predict import answer_text, predict
 from qa.runtime.runtimes import Runtime, run_windows
 from qa.text.answers import Prediction
@@ -30,6 +36,8 @@ from qa.text.settings import QASettings
 HELD_OUT_SHARE = 0.05
 HELD_OUT_QUESTIONS = 1000
 N_DRAWS = 200
+N_INNER_DRAWS = 50  # of a threshold in each draw of its interval
+STRICT_SHARE = 0.05
 # Below these, a threshold says more about the few questions than about the model.
 ENOUGH_QUESTIONS = 100
 ENOUGH_UNANSWERABLE = 20
@@ -98,6 +106,27 @@ def copy_held_out(source: Path, folder: Path) -> None:
         shutil.copy(source / HELD_OUT, folder)
 
 
+@dataclass(frozen=True)
+class Judged:
+    """What a threshold is tuned on: three values of each question."""
+
+    answerable: np.ndarray  # (Q,)
+    gains: np.ndarray
+    """Gain of F1 when the best candidate is given instead of no answer."""
+    differences: np.ndarray
+    """Null score - best score."""
+
+    @classmethod
+    def of(cls, examples: Sequence[Example], predictions: Sequence[Prediction]) -> "Judged":
+        """Judge the best candidates of the predictions."""
+        pairs = list(zip(examples, predictions, strict=True))
+        return cls(
+            np.array([has_answer(e) for e in examples]),
+            np.array([gain_of_answering(e, answer_text(e, p, None)) for e, p in pairs]),
+            np.array([p.null_difference for p in predictions]),
+        )
+
+
 def steady_threshold(examples: Sequence[Example], predictions: Sequence[Prediction]) -> float:
     """Return the threshold on null score - best score that maximizes F1, averaged over N_DRAWS draws.
 
@@ -107,21 +136,56 @@ def steady_threshold(examples: Sequence[Example], predictions: Sequence[Predicti
     questions, and the share among a user's questions is unknown. A draw counts as 0 when never answering
     would be best, as in the official script: a model that never answers is useless.
     """
-    answerable = np.array([has_answer(e) for e in examples])
-    gains = np.array(
-        [gain_of_answering(e, answer_text(e, p, None)) for e, p in zip(examples, predictions, strict=True)]
-    )
-    differences = np.array([p.null_difference for p in predictions])
-    rng = np.random.default_rng(0)
-    weights = np.zeros((N_DRAWS, len(examples)))
+    judged = Judged.of(examples, predictions)
+    return _steady(judged, np.ones(len(examples)), N_DRAWS, np.random.default_rng(0))
+
+
+def _steady(judged: Judged, counts: np.ndarray, n_draws: int, rng: np.random.Generator) -> float:
+    """Return the steady threshold of questions of which each is there `counts` (Q,) times."""
+    weights = np.zeros((n_draws, len(counts)))
     for is_answerable in (True, False):
-        (indices,) = np.nonzero(answerable == is_answerable)
-        if n := len(indices):
-            weights[:, indices] = rng.multinomial(n, np.full(n, 1 / n), N_DRAWS) / n
-    order = np.argsort(differences, kind="stable")  # from surely answerable to surely not
-    totals = (weights * gains)[:, order].cumsum(axis=1)  # (N_DRAWS, Q): answering up to each question
-    best = differences[order][totals.argmax(axis=1)]
+        (indices,) = np.nonzero((judged.answerable == is_answerable) & (counts > 0))
+        if len(indices):
+            n = int(counts[indices].sum())
+            weights[:, indices] = rng.multinomial(n, counts[indices] / n, n_draws) / n
+    order = np.argsort(judged.differences, kind="stable")  # from surely answerable to surely not
+    totals = (weights * judged.gains)[:, order].cumsum(axis=1)  # (n_draws, Q): answering up to each question
+    best = judged.differences[order][totals.argmax(axis=1)]
     return float(np.where(totals.max(axis=1) > 0, best, 0.0).mean())
+
+
+def threshold_interval(
+    examples: Sequence[Example], predictions: Sequence[Prediction]
+) -> tuple[tuple[float, float], Resampled]:
+    """Return the ends of the interval of `steady_threshold`, and the unit of the bootstrap's draws.
+
+    Articles are drawn, or questions where there are fewer than MIN_ARTICLES articles.
+    """
+    judged = Judged.of(examples, predictions)
+    names, units = np.unique([e.title for e in examples], return_inverse=True)
+    resampled: Resampled = "articles"
+    if len(names) < MIN_ARTICLES:
+        units = np.arange(len(examples))
+        resampled = "questions"
+    n = int(units.max()) + 1
+    rng = np.random.default_rng(0)
+    draws = rng.multinomial(n, np.full(n, 1 / n), N_DRAWS)[:, units]  # (N_DRAWS, Q)
+    low, high = np.quantile([_steady(judged, counts, N_INNER_DRAWS, rng) for counts in draws], ENDS)
+    return (float(low), float(high)), resampled
+
+
+def strict_threshold(examples: Sequence[Example], predictions: Sequence[Prediction]) -> float:
+    """Return the highest threshold at which at most STRICT_SHARE of the unanswerable questions are answered.
+
+    ValueError without an unanswerable question.
+    """
+    differences = sorted(
+        p.null_difference for e, p in zip(examples, predictions, strict=True) if not has_answer(e)
+    )
+    if not differences:
+        raise ValueError("no unanswerable question")
+    first_declined = differences[int(STRICT_SHARE * len(differences))]
+    return float(np.nextafter(first_declined, -np.inf))
 
 
 def too_few(examples: Sequence[Example]) -> str:
@@ -137,19 +201,50 @@ def too_few(examples: Sequence[Example]) -> str:
 
 def tune(
     runtime: Runtime, tokenizer: Tokenizer, settings: QASettings, examples: Sequence[Example]
-) -> QASettings:
-    """Return settings with the `steady_threshold` of `examples`; unchanged without examples.
+) -> tuple[QASettings, Tuning | None]:
+    """Return settings with thresholds and calibration of `examples`, and on what they were tuned.
 
-    A threshold that is there stays when the examples are too few.
+    Too few examples leave a threshold that is there as it is; where there is none, they give the balanced
+    threshold only. Settings are unchanged, and the tuning is None, without examples.
     """
-    if not examples or (settings.null_threshold is not None and too_few(examples)):
-        return settings
+    why_not = too_few(examples)
+    if not examples or (settings.null_threshold is not None and why_not):
+        return settings, None
     windows = make_windows(examples, tokenizer, settings)
     predictions = predict(examples, windows, run_windows(runtime, windows), settings)
-    return replace(settings, null_threshold=steady_threshold(examples, predictions))
+    tuned = replace(settings, null_threshold=steady_threshold(examples, predictions))
+    if not why_not:
+        assert tuned.null_threshold is not None
+        tuned = replace(
+            tuned,
+            strict_threshold=min(tuned.null_threshold, strict_threshold(examples, predictions)),
+            calibration=fit_calibration(examples, predictions),
+        )
+    ends, resampled = threshold_interval(examples, predictions)
+    return tuned, Tuning(
+        n_questions=len(examples),
+        n_unanswerable=sum(not has_answer(e) for e in examples),
+        n_articles=len({e.title for e in examples}),
+        null_threshold_interval=ends,
+        resampled=resampled,
+    )
 
 
-def tune_for_bundle(runtime: Runtime, tokenizer: Tokenizer, settings: QASettings, folder: Path) -> QASettings:
-    """Tune the threshold on the held-out questions in the folder of a bundle, if there are any."""
+def tune_for_bundle(
+    runtime: Runtime, tokenizer: Tokenizer, settings: QASettings, folder: Path
+) -> tuple[QASettings, Tuning | None]:
+    """Tune on the held-out questions in the folder of a bundle, if there are any, as `tune` does."""
     path = folder / HELD_OUT
-    return tune(runtime, tokenizer, settings, read_squad(path)) if path.is_file() else settings
+    return tune(runtime, tokenizer, settings, read_squad(path) if path.is_file() else [])
+
+
+def tune_on_file(
+    runtime: Runtime, tokenizer: Tokenizer, settings: QASettings, file: Path, flag: str
+) -> tuple[QASettings, Tuning | None]:
+    """Tune on the questions of a file, as `tune` does. OptionError, which names `flag`, for too few."""
+    examples = read_squad(file)
+    if why_not := too_few(examples):
+        raise OptionError(f"{flag} {file}: {why_not}; give more questions")
+    tuned, tuning = tune(runtime, tokenizer, settings, examples)
+    assert tuning is not None
+    return tuned, msgspec.structs.replace(tuning, data=msgspec.convert(data_reference(file), FileReference))

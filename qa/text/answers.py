@@ -7,13 +7,16 @@ then the earlier end. Each window gives spans between its `n_best` starts and en
 context. BERT's run_squad.py takes those among all tokens, with the question, and so may have fewer.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from qa.text.features import Window
-from qa.text.settings import QASettings
+from qa.text.settings import Calibration, QASettings
+
+LARGEST_EXPONENT = 700.0  # of exp in float64
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +35,8 @@ class Prediction:
 
     candidates: tuple[Candidate, ...]
     null_score: float
+    best_share: float | None = None
+    """Share of the best candidate, where the others were left out."""
 
     @property
     def null_difference(self) -> float:
@@ -44,15 +49,58 @@ class Prediction:
             return None
         return self.candidates[0]
 
-    def options(self, null_threshold: float | None) -> list[tuple[Candidate | None, float]]:
-        """Return all options with probabilities, most probable first: the candidates and no answer (None).
+    @property
+    def share(self) -> float:
+        """Softmax score of the best candidate among the candidates."""
+        if self.best_share is not None:
+            return self.best_share
+        top = self.candidates[0].score
+        return 1 / float(np.exp([c.score - top for c in self.candidates]).sum())
 
-        Probabilities are the softmax of the scores over these options. They compare options of one question
-        and are not calibrated. No answer is an option only where it can be given: with a threshold, at null
-        score - threshold, or as the only one without candidates. So the first option is `best`.
+    def shortened(self) -> "Prediction":
+        """Return the prediction with its best candidate only, and with that candidate's share."""
+        return Prediction(self.candidates[:1], self.null_score, self.share if self.candidates else None)
+
+    def no_answer_probability(self, calibration: Calibration) -> float:
+        """Return the probability that the passage has no answer: a logistic function of the null difference.
+
+        It is 1 / (1 + exp(-(null difference + offset) / temperature)).
+        """
+        exponent = -(self.null_difference + calibration.offset) / calibration.temperature
+        return 1 / (1 + math.exp(min(exponent, LARGEST_EXPONENT)))
+
+    def answer_probability(self, calibration: Calibration) -> float:
+        """Return the probability that the best candidate is right: its share of what "no answer" leaves."""
+        return self.share * (1 - self.no_answer_probability(calibration)) if self.candidates else 0.0
+
+    def probability(self, null_threshold: float | None, calibration: Calibration | None = None) -> float:
+        """Return the probability of `best`, as in `options`."""
+        if not self.candidates:
+            return 1.0
+        answered = self.best(null_threshold) is not None
+        if calibration is not None:
+            return (
+                self.answer_probability(calibration) if answered else self.no_answer_probability(calibration)
+            )
+        no_answer = 0.0
+        if null_threshold is not None:
+            no_answer = math.exp(min(self.null_difference - null_threshold, LARGEST_EXPONENT))
+        return (1.0 if answered else no_answer) / (1 / self.share + no_answer)
+
+    def options(
+        self, null_threshold: float | None, calibration: Calibration | None = None
+    ) -> list[tuple[Candidate | None, float]]:
+        """Return all options with probabilities: first `best`, then the others, most probable first.
+
+        Options are the candidates and no answer (None). No answer is an option only where it can be given:
+        with a threshold, or as the only one without candidates. Calibrated, "no answer" has its own
+        probability, and candidates share the rest by the softmax of their scores. Otherwise probabilities
+        are the softmax of the scores over all options, with no answer at null score - threshold.
         """
         if not self.candidates:
             return [(None, 1.0)]
+        if calibration is not None:
+            return self._calibrated_options(null_threshold, calibration)
         top = self.candidates[0].score
         options: list[tuple[Candidate | None, float]] = [(c, c.score - top) for c in self.candidates]
         if null_threshold is not None:
@@ -65,6 +113,19 @@ class Prediction:
             (option, float(weight))
             for (option, _), weight in zip(options, weights / weights.sum(), strict=True)
         ]
+
+    def _calibrated_options(
+        self, null_threshold: float | None, calibration: Calibration
+    ) -> list[tuple[Candidate | None, float]]:
+        top = self.candidates[0].score
+        best = self.answer_probability(calibration)
+        options: list[tuple[Candidate | None, float]] = [
+            (c, best * math.exp(c.score - top)) for c in self.candidates
+        ]
+        if null_threshold is not None:
+            options.append((None, self.no_answer_probability(calibration)))
+        given = self.best(null_threshold)
+        return sorted(options, key=lambda option: (option[0] is not given, -option[1]))
 
 
 def _top(values: np.ndarray, n: int) -> np.ndarray:

@@ -1,12 +1,43 @@
-"""Settings of a model's task: window lengths and decoding limits, kept beside the weights in qa.json."""
+"""Settings of a model's task: window lengths, decoding limits and thresholds, kept beside the weights in
+qa.json.
+"""
 
 import json
 import math
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
+from typing import Any, Literal, get_args
 
 from qa.base.cli import check_option
-from qa.base.errors import BundleError
+from qa.base.errors import BundleError, OptionError
+
+Mode = Literal["answering", "balanced", "strict"]
+MODE_HELP = """When to decline: answering (never), balanced (highest F1 where half of the questions
+have no answer), or strict (at most 5 percent of the unanswerable held-out questions got an answer)."""
+DEFAULT_MODE: Mode = "balanced"
+# Keys that qa.json lacks where the model has no such setting.
+OPTIONAL = ("strict_threshold", "calibration")
+
+
+def _is_number(value: object) -> bool:
+    return type(value) in (int, float) and math.isfinite(value)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Scores to probabilities that hold, by one temperature and one offset (`qa.text.answers`)."""
+
+    temperature: float
+    offset: float
+
+    def __post_init__(self) -> None:
+        check_option(
+            _is_number(self.temperature) and self.temperature > 0,
+            "calibration: temperature",
+            self.temperature,
+            "a number above 0",
+        )
+        check_option(_is_number(self.offset), "calibration: offset", self.offset, "a finite number")
 
 
 @dataclass(frozen=True)
@@ -25,16 +56,36 @@ class QASettings:
     """Longest answer, in tokens."""
     null_threshold: float | None = None
     """Leave a question unanswered when null score - best score exceeds this; None always answers."""
+    strict_threshold: float | None = None
+    """The same in mode strict; None where it was not tuned."""
+    calibration: Calibration | None = None
+    """None where probabilities are softmax scores, which are not calibrated."""
 
     def __post_init__(self) -> None:
         for name in ("max_length", "doc_stride", "max_question_length", "n_best", "max_answer_length"):
             check_option(type(getattr(self, name)) is int, f"{name}", getattr(self, name), "a whole number")
             check_option(getattr(self, name) >= 1, f"{name}", getattr(self, name), "at least 1")
-        threshold = self.null_threshold
-        number = threshold is None or (type(threshold) in (int, float) and math.isfinite(threshold))
-        check_option(number, "null_threshold", threshold, "a finite number or null")
+        for name in ("null_threshold", "strict_threshold"):
+            value = getattr(self, name)
+            check_option(value is None or _is_number(value), name, value, "a finite number or null")
         wanted = self.max_question_length + 5  # with [CLS], two or three separators and one token of context
         check_option(self.max_length >= wanted, "max_length", self.max_length, f"at least {wanted}")
+
+    def in_mode(self, mode: Mode) -> "QASettings":
+        """Return the settings with the no-answer threshold of a mode.
+
+        OptionError when no strict threshold was tuned.
+        """
+        check_option(mode in get_args(Mode), "mode", mode, f"one of {', '.join(get_args(Mode))}")
+        if mode == "answering":
+            return replace(self, null_threshold=None)
+        if mode == "balanced":
+            return self
+        if self.strict_threshold is None:
+            raise OptionError(
+                "mode strict: the model has no strict threshold; tune one: python -m export.tune"
+            )
+        return replace(self, null_threshold=self.strict_threshold)
 
     def save(self, path: Path) -> None:
         """Write as JSON."""
@@ -42,13 +93,21 @@ class QASettings:
 
     def to_json(self) -> str:
         """Return the text that `save` writes."""
-        return json.dumps(asdict(self), indent=1) + "\n"
+        return json.dumps(self.to_dict(), indent=1) + "\n"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the values by JSON key; what the model does not have has no key."""
+        values = asdict(self)
+        return {key: value for key, value in values.items() if value is not None or key not in OPTIONAL}
 
     @classmethod
     def from_json(cls, text: str | bytes, where: str) -> "QASettings":
         """Read back what `save` wrote; BundleError names `where` when it is something else."""
         try:
             values = json.loads(text)
-            return cls(**{f.name: values[f.name] for f in fields(cls)})
+            known = {f.name: values[f.name] for f in fields(cls) if f.name not in OPTIONAL}
+            given = values.get("calibration")
+            calibration = None if given is None else Calibration(given["temperature"], given["offset"])
+            return cls(**known, strict_threshold=values.get("strict_threshold"), calibration=calibration)
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise BundleError(f"{where}: not valid QA settings ({error!r}); make the bundle again") from None

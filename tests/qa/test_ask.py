@@ -158,7 +158,7 @@ def test_no_answer_is_said_with_what_would_be_the_best():
     assert as_text("Who?", given(NOTHING, ADA, YEAR), PASSAGE, "p.txt").splitlines() == [
         "Who?",
         "  no answer in this text (31.2%)",
-        "  best span: Ada Lovelace (12.5%)",
+        "  not sure: Ada Lovelace (12.5%)",
         "  p.txt:2, characters 18-30",
         "  Programs are old. >>Ada Lovelace<< wrote the first in 1843.",
         "  or: 1843 (6.2%)",

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from typing import get_args
 
 import pytest
 
@@ -17,6 +18,7 @@ from qa.evaluation.predict import answer_text, predict
 from qa.reader import Answer, Reader
 from qa.runtime.runtimes import load_runtime, run_windows
 from qa.text.features import make_windows
+from qa.text.settings import Calibration, Mode
 
 
 @pytest.fixture(scope="module")
@@ -158,3 +160,27 @@ def test_importing_load_imports_no_library():
         [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True
     )
     assert done.stdout.strip() == "[]"
+
+
+def test_a_mode_says_when_to_decline(make_bundle, examples):
+    bundle = open_bundle(make_bundle())
+    pairs = [(e.question, e.context) for e in examples]
+    always = Reader(bundle, 1).read(pairs)
+    differences = sorted(
+        null - answer.score for null, answer in zip(always.null_scores, always.answers, strict=True)
+    )
+    settings = replace(
+        bundle.settings,
+        null_threshold=differences[11],
+        strict_threshold=differences[2],
+        calibration=Calibration(4.0, 1.0),
+    )
+    bundle = replace(bundle, settings=settings)
+    read = {mode: Reader(bundle, 1, mode=mode).answer_all(pairs) for mode in get_args(Mode)}
+    answered = {mode: sum(a.start is not None for a in answers) for mode, answers in read.items()}
+    assert answered == {"answering": 24, "balanced": 12, "strict": 3}
+    for given, declined in zip(read["answering"], read["strict"], strict=True):
+        same = declined if declined.start is not None else declined.not_sure
+        assert (same.text, same.probability) == (given.text, given.probability)
+    with pytest.raises(OptionError, match="mode cannot be combined with null_threshold"):
+        Reader(bundle, 1, mode="strict", null_threshold=1.0)

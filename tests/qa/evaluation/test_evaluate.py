@@ -14,7 +14,6 @@ from qa.evaluate import EvaluateConfig, main
 from qa.evaluation import predict as prediction
 from qa.evaluation.predict import evaluate_runtime, parts, predict, score
 from qa.runtime.runtimes import load_runtime, run_windows
-from qa.text.answers import Prediction
 from qa.text.features import make_windows
 
 
@@ -38,7 +37,7 @@ def test_by_parts_it_scores_as_at_once(tiny_export, one_at_a_time):
     windows = make_windows(examples, bundle.tokenizer, bundle.settings)
     whole = predict(examples, windows, run_windows(runtime, windows), bundle.settings)
     scores, predictions = evaluate_runtime(runtime, bundle, examples)
-    assert predictions == [Prediction(one.candidates[:1], one.null_score) for one in whole]
+    assert predictions == [one.shortened() for one in whole]
     assert scores == score(examples, whole, bundle.settings.null_threshold) | {"n_windows": len(windows)}
 
 

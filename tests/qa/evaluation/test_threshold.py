@@ -20,6 +20,8 @@ from qa.evaluation.threshold import (
     hold_out,
     save_held_out,
     steady_threshold,
+    strict_threshold,
+    threshold_interval,
     too_few,
     tune,
 )
@@ -106,7 +108,10 @@ def as_answered(bundle, examples):
 def test_the_threshold_is_where_answers_stop_being_right(make_bundle, small_squad):
     bundle = open_bundle(make_bundle())
     examples, border = as_answered(bundle, read_squad(small_squad))
-    tuned = tune(load_runtime(bundle, 1), bundle.tokenizer, bundle.settings, examples)
+    tuned, tuning = tune(load_runtime(bundle, 1), bundle.tokenizer, bundle.settings, examples)
+    assert (tuning.n_questions, tuning.n_articles, tuning.resampled) == (24, 1, "questions")
+    low, high = tuning.null_threshold_interval
+    assert low <= tuned.null_threshold <= high
     assert tuned == replace(bundle.settings, null_threshold=tuned.null_threshold)
     differences = sorted(p.null_difference for p in predictions_of(bundle, examples))
     place = differences.index(border)
@@ -142,6 +147,40 @@ def test_questions_of_one_kind_are_all_answered_or_leave_the_threshold_at_0():
     assert steady_threshold(*judged([("none", -2.0), ("none", 1.0)])) == 0.0
     examples, _ = judged([("right", 1.0), ("none", 2.0)])
     assert steady_threshold(examples, [Prediction((), 0.0)] * 2) == 0.0, "nothing to answer with"
+
+
+def test_the_strict_threshold_answers_a_twentieth_of_the_unanswerable():
+    """Of 40 unanswerable questions, with differences 1 to 40, the first two may be answered."""
+    examples, predictions = judged([*[("none", float(i)) for i in range(40, 0, -1)], *[("right", 2.5)] * 5])
+    strict = strict_threshold(examples, predictions)
+    assert 2.5 < strict < 3.0
+    assert sum(p.best(strict) is not None for p in predictions[:40]) == 2
+    assert strict_threshold(*judged([("none", 1.0)] * 19)) < 1.0, "a twentieth of 19 is none"
+
+
+def test_the_interval_holds_the_threshold_and_narrows_with_more_articles():
+    """Articles differ: in each, answers stop being right at another place."""
+    rng = np.random.default_rng(1)
+
+    def asked(n_articles):
+        kinds = []
+        titles = []
+        for article, border in enumerate(rng.normal(0, 2, n_articles)):
+            for difference in rng.normal(border, 3, 20):
+                kinds.append(("right" if difference < border else "none", float(difference)))
+                titles.append(f"Title {article}")
+        examples, predictions = judged(kinds)
+        return [replace(e, title=t) for e, t in zip(examples, titles, strict=True)], predictions
+
+    widths = []
+    for n_articles in (10, 80):
+        examples, predictions = asked(n_articles)
+        (low, high), resampled = threshold_interval(examples, predictions)
+        assert resampled == "articles"
+        assert low < steady_threshold(examples, predictions) < high
+        widths.append(high - low)
+    assert widths[1] < widths[0]
+    assert threshold_interval(*judged([("right", 1.0), ("none", 2.0)] * 9))[1] == "questions"
 
 
 def test_the_threshold_moves_less_with_the_questions_than_the_highest_point():
@@ -183,7 +222,7 @@ def test_what_is_made_of_a_bundle_searches_again_with_its_own_logits(
         assert (made.path / HELD_OUT).read_bytes() == (tmp_path / "parent" / HELD_OUT).read_bytes()
     found = made.settings.null_threshold
     assert found == pytest.approx(
-        tune(load_runtime(made), made.tokenizer, made.settings, examples).null_threshold, abs=1e-5
+        tune(load_runtime(made), made.tokenizer, made.settings, examples)[0].null_threshold, abs=1e-5
     )
     assert 1e-4 < abs(found - border) < 1, "its own, which rounding has moved a little"
 
@@ -193,8 +232,10 @@ def test_a_threshold_stays_where_questions_are_too_few(make_bundle, small_squad)
     examples, _ = as_answered(bundle, read_squad(small_squad))
     runtime = load_runtime(bundle, 1)
     given = replace(bundle.settings, null_threshold=-1.25)
-    assert tune(runtime, bundle.tokenizer, given, examples) == given
-    assert tune(runtime, bundle.tokenizer, bundle.settings, examples).null_threshold is not None
+    assert tune(runtime, bundle.tokenizer, given, examples) == (given, None)
+    tuned, tuning = tune(runtime, bundle.tokenizer, bundle.settings, examples)
+    assert tuned == replace(bundle.settings, null_threshold=tuned.null_threshold)
+    assert (tuned.null_threshold is not None, tuning.n_questions) == (True, 24)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 
 from qa.text.answers import Candidate, Prediction, decode, window_candidates
 from qa.text.features import Window
-from qa.text.settings import QASettings
+from qa.text.settings import Calibration, QASettings
 
 
 def window(n=5, begin=3, max_context=None, first_char=0):
@@ -141,3 +141,38 @@ def test_options_of_large_scores_are_finite(scale):
 @pytest.mark.parametrize("threshold", [None, -3.0])
 def test_without_a_candidate_no_answer_is_the_only_option(threshold):
     assert Prediction((), 2.0).options(threshold) == [(None, 1.0)]
+
+
+# exp(-(1 + 3) / 2) = 0.1353, so no answer has 1 / 1.1353 = 0.8808; the candidates share 0.1192 as 3 to 1.
+CALIBRATION = Calibration(2.0, 3.0)
+
+
+@pytest.mark.parametrize(
+    ("threshold", "wanted"),
+    [
+        (None, [(FIRST, 0.0894), (SECOND, 0.0298)]),
+        (0.5, [(None, 0.8808), (FIRST, 0.0894), (SECOND, 0.0298)]),
+        (1.5, [(FIRST, 0.0894), (None, 0.8808), (SECOND, 0.0298)]),
+    ],
+    ids=["answering", "declined", "answered though unlikely"],
+)
+def test_calibrated_options_begin_with_the_best_whatever_its_probability(threshold, wanted):
+    prediction = Prediction((FIRST, SECOND), FIRST.score + 1)
+    options = prediction.options(threshold, CALIBRATION)
+    assert [option for option, _ in options] == [option for option, _ in wanted]
+    assert [p for _, p in options] == pytest.approx([p for _, p in wanted], abs=1e-4)
+    assert options[0][0] == prediction.best(threshold)
+
+
+@pytest.mark.parametrize("calibration", [None, CALIBRATION])
+@pytest.mark.parametrize("threshold", [None, -2.0, 1.0, 5.0])
+@pytest.mark.parametrize("null_score", [-1000.0, -1.0, 2.0, 1000.0])
+def test_the_probability_of_the_best_is_that_of_the_first_option_also_when_shortened(
+    calibration, threshold, null_score
+):
+    prediction = Prediction((FIRST, SECOND), null_score)
+    expected = pytest.approx(prediction.options(threshold, calibration)[0][1])
+    assert prediction.probability(threshold, calibration) == expected
+    assert prediction.shortened().probability(threshold, calibration) == expected
+    assert prediction.shortened().candidates == (FIRST,)
+    assert Prediction((), null_score).shortened().probability(threshold, calibration) == 1.0

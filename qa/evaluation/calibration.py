@@ -1,0 +1,100 @@
+"""Calibration of a file's probabilities: its fit on held-out questions, and its error on any questions.
+
+A result is right when it matches a gold answer exactly (the official script's exact match), or when it is
+"no answer" and the question has none. The expected calibration error is that of Naeini et al. (2015), in
+N_BINS bins of equal width, in percent.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from qa.data.metrics import has_answer, question_scores
+from qa.data.squad import Example
+from qa.evaluation.predict import answer_text
+from qa.text.answers import Prediction
+from qa.text.settings import Calibration, QASettings
+
+N_BINS = 10
+N_STEPS = 9  # values of temperature and offset in each round of the search
+N_ROUNDS = 10
+SHRINK = 0.5
+CERTAIN = 1e-9
+
+
+def fit_calibration(examples: Sequence[Example], predictions: Sequence[Prediction]) -> Calibration:
+    """Return the temperature and offset with the least log loss on these questions.
+
+    The loss is the sum of two: is the best candidate right, and is there no answer. Both are asked of every
+    question with a candidate, so the fit does not depend on a threshold. A grid around the best pair shrinks
+    from round to round.
+    """
+    pairs = [(e, p) for e, p in zip(examples, predictions, strict=True) if p.candidates]
+    if not pairs:
+        return Calibration(1.0, 0.0)
+    differences = np.array([p.null_difference for _, p in pairs])
+    shares = np.array([p.share for _, p in pairs])
+    unanswerable = np.array([not has_answer(e) for e, _ in pairs])
+    matches = np.array([question_scores(e, answer_text(e, p, None))[0] == 1 for e, p in pairs])
+    right = matches & ~unanswerable
+
+    def loss(log_temperature: float, offset: float) -> float:
+        logits = (differences + offset) / np.exp(log_temperature)  # (Q,), of "no answer"
+        none = np.where(unanswerable, np.logaddexp(0, -logits), np.logaddexp(0, logits))
+        answer = shares * np.exp(-np.logaddexp(0, logits))
+        answered = -np.log(np.clip(np.where(right, answer, 1 - answer), CERTAIN, None))
+        return float((none + answered).mean())
+
+    spread = max(float(differences.std()), 1.0)
+    best = (float(np.log(spread)), -float(np.median(differences)))
+    reach = (3.0, 3 * spread)
+    for _ in range(N_ROUNDS):
+        steps = np.linspace(-1, 1, N_STEPS)
+        grid = [(best[0] + u * reach[0], best[1] + v * reach[1]) for u in steps for v in steps]
+        best = min(grid, key=lambda pair: loss(*pair))
+        reach = (SHRINK * reach[0], SHRINK * reach[1])
+    return Calibration(float(np.exp(best[0])), float(best[1]))
+
+
+def calibration_scores(
+    examples: Sequence[Example], predictions: Sequence[Prediction], settings: QASettings
+) -> dict[str, Any]:
+    """Return the calibration errors of calibrated settings, and the bins of a reliability plot; else nothing.
+
+    Errors are those of all results, of answers and of "no answer", each also for the softmax scores
+    (uncalibrated). A bin is (mean probability, share of right results, number of results).
+    """
+    if settings.calibration is None:
+        return {}
+    threshold = settings.null_threshold
+    texts = [answer_text(e, p, threshold) for e, p in zip(examples, predictions, strict=True)]
+    right = np.array([question_scores(e, t)[0] == 1 for e, t in zip(examples, texts, strict=True)])
+    answered = np.array([p.best(threshold) is not None for p in predictions])
+    scores: dict[str, Any] = {}
+    for prefix, calibration in (("", settings.calibration), ("uncalibrated_", None)):
+        probabilities = np.array([p.probability(threshold, calibration) for p in predictions])
+        scores[f"{prefix}calibration_error"] = calibration_error(probabilities, right)
+        for name, chosen in (("answers", answered), ("no_answers", ~answered)):
+            if chosen.any():
+                scores[f"{prefix}calibration_error_{name}"] = calibration_error(
+                    probabilities[chosen], right[chosen]
+                )
+        scores[f"{prefix}reliability"] = reliability(probabilities, right)
+    return scores
+
+
+def reliability(probabilities: np.ndarray, right: np.ndarray) -> list[tuple[float, float, int]]:
+    """Return (mean probability, share right, number) of each bin that holds a result; both (Q,)."""
+    bins = np.minimum((N_BINS * probabilities).astype(int), N_BINS - 1)
+    return [
+        (float(probabilities[inside].mean()), float(right[inside].mean()), int(inside.sum()))
+        for inside in (bins == number for number in range(N_BINS))
+        if inside.any()
+    ]
+
+
+def calibration_error(probabilities: np.ndarray, right: np.ndarray) -> float:
+    """Return the expected calibration error in percent: the mean gap of the bins, weighted by results."""
+    gaps = [n * abs(mean - share) for mean, share, n in reliability(probabilities, right)]
+    return 100 * sum(gaps) / len(probabilities)

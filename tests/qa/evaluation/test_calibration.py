@@ -1,0 +1,62 @@
+"""Probabilities that hold: the fit finds how they were made, and the error is that of worked values."""
+
+import numpy as np
+import pytest
+
+from qa.data.squad import Answer, Example
+from qa.evaluation.calibration import calibration_error, calibration_scores, fit_calibration, reliability
+from qa.text.answers import Candidate, Prediction
+from qa.text.settings import Calibration, QASettings
+
+ASKED = Example("a", "", "x y", "?", (Answer("x", 0),), False)
+UNANSWERABLE = Example("n", "", "x y", "?", (), True)
+
+
+def drawn(calibration, n, seed=0):
+    """Questions whose truth is drawn from the probabilities of `calibration`."""
+    rng = np.random.default_rng(seed)
+    examples = []
+    predictions = []
+    for difference, gap in zip(rng.normal(-1, 6, n), rng.exponential(2, n), strict=True):
+        prediction = Prediction((Candidate(0.0, 0, 1), Candidate(-gap, 2, 3)), difference)
+        none = prediction.no_answer_probability(calibration)
+        right = rng.random() < prediction.share
+        answers = () if rng.random() < none else (Answer("x", 0),) if right else (Answer("y", 2),)
+        examples.append(Example(str(len(examples)), "", "x y", "?", answers, not answers))
+        predictions.append(prediction)
+    return examples, predictions
+
+
+@pytest.mark.parametrize("made_by", [Calibration(4.0, -2.5), Calibration(1.5, 3.0)])
+def test_the_fit_finds_the_temperature_and_the_offset_that_questions_were_drawn_with(made_by):
+    found = fit_calibration(*drawn(made_by, 4000))
+    assert found.temperature == pytest.approx(made_by.temperature, rel=0.15)
+    assert found.offset == pytest.approx(made_by.offset, abs=0.35)
+
+
+def test_calibrated_probabilities_of_other_questions_hold_and_softmax_scores_do_not():
+    calibration = fit_calibration(*drawn(Calibration(4.0, -2.5), 2000))
+    settings = QASettings(null_threshold=2.5, calibration=calibration)
+    scores = calibration_scores(*drawn(Calibration(4.0, -2.5), 4000, seed=1), settings)
+    assert scores["calibration_error"] < 3
+    assert scores["uncalibrated_calibration_error"] > 8
+    for name in ("answers", "no_answers"):
+        assert scores[f"calibration_error_{name}"] < scores[f"uncalibrated_calibration_error_{name}"]
+    assert sum(n for _, _, n in scores["reliability"]) == 4000
+
+
+def test_without_a_calibration_there_is_nothing_to_say():
+    assert calibration_scores([ASKED], [Prediction((Candidate(0.0, 0, 1),), 0.0)], QASettings()) == {}
+
+
+def test_the_error_is_the_mean_gap_of_the_bins():
+    """Two bins: 0.95 is right in 3 of 4 (gap 0.2), 0.5 in 1 of 1 (gap 0.5)."""
+    probabilities = np.array([0.95, 0.95, 0.95, 0.95, 0.5])
+    right = np.array([True, True, True, False, True])
+    assert reliability(probabilities, right) == [(0.5, 1.0, 1), (pytest.approx(0.95), 0.75, 4)]
+    assert calibration_error(probabilities, right) == pytest.approx(100 * (4 * 0.2 + 0.5) / 5)
+    assert reliability(np.array([1.0]), np.array([True])) == [(1.0, 1.0, 1)]
+
+
+def test_questions_without_a_candidate_are_left_out_of_the_fit():
+    assert fit_calibration([UNANSWERABLE], [Prediction((), 0.0)]) == Calibration(1.0, 0.0)

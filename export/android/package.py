@@ -152,11 +152,15 @@ def append_package(path: Path, info: Mapping[str, Any], tokens: Sequence[str], p
         raise BundleError(f"{path}: not a bare .tflite model, so nothing can be appended to it")
     info = {**info, "model": {"bytes": len(model), "sha256": hashlib.sha256(model).hexdigest()}}
     texts = {
-        SETTINGS: json.dumps(info, indent=1, ensure_ascii=False) + "\n",
+        SETTINGS: _info_text(info),
         VOCABULARY: "".join(f"{token}\n" for token in tokens),
         CHARACTERS: json.dumps(character_tables(), separators=(",", ":")),
         PROBE: probe,
     }
+    _append(path, texts)
+
+
+def _append(path: Path, texts: Mapping[str, str]) -> None:
     contents = {name: text.encode("utf-8") for name, text in texts.items()}
     for name, content in contents.items():
         if len(content) > MOST_BYTES[name]:
@@ -170,6 +174,22 @@ def append_package(path: Path, info: Mapping[str, Any], tokens: Sequence[str], p
             member.create_system = 3
             member.external_attr = 0o644 << 16
             archive.writestr(member, contents[name])
+
+
+def _info_text(info: Mapping[str, Any]) -> str:
+    return json.dumps(info, indent=1, ensure_ascii=False) + "\n"
+
+
+def package_again(source: Path, target: Path, settings: QASettings) -> None:
+    """Write a packaged file with other settings; the model and the other members stay the same.
+
+    Raises BundleError, naming the file, when it is damaged.
+    """
+    info = read_package(source).info
+    texts = _read_members(source, *MEMBERS)
+    with source.open("rb") as file:
+        target.write_bytes(file.read(info["model"]["bytes"]))
+    _append(target, {**texts, SETTINGS: _info_text({**info, "settings": settings.to_dict()})})
 
 
 def read_package(path: Path) -> Package:

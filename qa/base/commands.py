@@ -37,6 +37,7 @@ COMMANDS = {
     "export android": "export.android.__main__:main",
     "export android-tokens": "export.android.tokens:main",
     "export web": "export.web.__main__:main",
+    "tune": "export.tune:main",
     "export times": "export.tflite.times:main",
     "compare": "benchmarks.compare:command",
     "table": "benchmarks.table:main",

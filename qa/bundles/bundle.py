@@ -207,7 +207,8 @@ class Draft:
         # The name of a file need not be text.
         (self.path / CARD).write_text(card, encoding="utf-8", errors="replace")
         facts["files"] = {file.name: file_sha256(file) for file in sorted(self.path.iterdir())}
-        text = to_json(facts | {"versions": package_versions()})
+        facts.setdefault("versions", package_versions())
+        text = to_json(facts)
         partial = self.path / (MANIFEST + ".partial")
         partial.write_text(text, encoding="utf-8")
         partial.rename(self.path / MANIFEST)

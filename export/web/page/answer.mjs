@@ -11,7 +11,7 @@ const milliseconds = (ms) => `${ms.toFixed(ms < 10 ? 1 : 0)} ms`;
 /** Show what `QuestionAnswerer.ask` returned for this text. */
 export function showAnswer(answer, text) {
   const { candidates, scores, answered } = answer;
-  element("best").replaceChildren(...(answered ? bestAnswer(answer, text) : noAnswer(candidates)));
+  element("best").replaceChildren(...(answered ? bestAnswer(answer, text) : noAnswer(answer, text)));
   if (answered) mark(candidates[0], text);
   const rest = candidates.slice(answered ? 1 : 0).slice(0, SHOWN);
   const items = rest.map((candidate, i) => runnerUp(candidate, scores[i + (answered ? 1 : 0)], text));
@@ -22,14 +22,16 @@ export function showAnswer(answer, text) {
   showMeasurements(answer);
 }
 
-function bestAnswer({ candidates: [best], scores: [score] }, text) {
-  const small = textElement("small", `Score ${best.score.toFixed(2)} · softmax ${percent(score)}`);
+function bestAnswer({ candidates: [best], scores: [score], calibrated }, text) {
+  const name = calibrated ? "right with a probability of" : "softmax";
+  const small = textElement("small", `Score ${best.score.toFixed(2)} · ${name} ${percent(score)}`);
   return [shown(best, text), small];
 }
 
-function noAnswer(candidates) {
-  const hint = candidates.length ? "The model reads English only. These came closest:" : "The text has no words.";
-  return ["No answer in this text", textElement("small", hint)];
+function noAnswer({ candidates }, text) {
+  if (!candidates.length) return ["No answer in this text", textElement("small", "The text has no words.")];
+  const notSure = textElement("small", `Not sure: ${shown(candidates[0], text)}`);
+  return ["No answer in this text", notSure, textElement("small", "The model reads English only. These came closest:")];
 }
 
 function shown(candidate, text) {

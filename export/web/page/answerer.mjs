@@ -1,6 +1,6 @@
 /** Answers to questions about passages, with one model. */
 
-import { Decoder, isAnswered, softmaxScores } from "./decoder.mjs";
+import { answerProbabilities, Decoder, isAnswered, softmaxScores, thresholdOf } from "./decoder.mjs";
 import { chooseWindows } from "./preselection.mjs";
 import { smallestThatFits } from "./probe.mjs";
 import { Tokens } from "./tokenizer.mjs";
@@ -47,10 +47,11 @@ export class QuestionAnswerer {
   /**
    * Answer one question. An empty passage has no answer.
    *
+   * `mode` says when to decline: answering (never), balanced, or strict (balanced if the file has no such threshold).
    * Of a text with many windows only those most similar to the question are read, unless `readAll` is set.
    * `progress(done, total)` is awaited between steps; it may throw to stop. It gets (0, 0) while the text is tokenized.
    */
-  async ask(passage, question, { readAll = false, progress = () => {} } = {}) {
+  async ask(passage, question, { readAll = false, mode = "balanced", progress = () => {} } = {}) {
     const began = performance.now();
     const passageTokens = await this.#tokensOf(passage, progress);
     const questionIds = this.tokenizer.encode(question).ids.slice(0, this.settings.maxQuestionLength);
@@ -70,12 +71,17 @@ export class QuestionAnswerer {
       await progress(row + 1, windows.length);
     }
     const candidates = decoder.candidates();
-    const { nullThreshold } = this.settings;
+    const { calibration } = this.settings;
+    const nullThreshold = thresholdOf(this.settings, mode);
     return {
       candidates,
       /** Whether the best candidate is given; if not, there is no answer in this text. */
       answered: isAnswered(candidates, decoder.nullScore, nullThreshold),
-      scores: softmaxScores(candidates, decoder.nullScore, nullThreshold),
+      /** Whether `scores` are calibrated probabilities; if not, they are softmax scores. */
+      calibrated: calibration !== null,
+      scores: calibration
+        ? answerProbabilities(candidates, decoder.nullScore, calibration)
+        : softmaxScores(candidates, decoder.nullScore, nullThreshold),
       nullScore: decoder.nullScore,
       windows: windows.length,
       windowsInText: all.length,

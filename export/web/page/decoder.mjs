@@ -67,6 +67,24 @@ export function softmaxScores(candidates, nullScore, threshold) {
   return weights.map((weight) => weight / sum);
 }
 
+/** Return the no-answer threshold of a mode: answering (null: never decline), balanced or strict. */
+export function thresholdOf({ nullThreshold, strictThreshold }, mode) {
+  return { answering: null, balanced: nullThreshold, strict: strictThreshold ?? nullThreshold }[mode];
+}
+
+/** Return the calibrated probability that the passage has no answer (qa/text/answers.py has the same formula). */
+export function noAnswerProbability(candidates, nullScore, { temperature, offset }) {
+  return 1 / (1 + Math.exp(-(nullScore - candidates[0].score + offset) / temperature));
+}
+
+/** Return the calibrated probability of each candidate: its share, by softmax, of what "no answer" leaves. */
+export function answerProbabilities(candidates, nullScore, calibration) {
+  if (candidates.length === 0) return [];
+  const shares = softmaxScores(candidates, nullScore, null);
+  const left = 1 - noAnswerProbability(candidates, nullScore, calibration);
+  return shares.map((share) => share * left);
+}
+
 function checkFinite(logits, n) {
   for (let i = 0; i < n; i++) {
     if (!Number.isFinite(logits[i])) {

@@ -65,6 +65,7 @@ export class ModelShelf {
       Parameters: facts.parameters.toLocaleString("en"),
       ...(facts.f1 === null ? {} : { "F1 before export": facts.f1.toFixed(2) }),
       "No-answer threshold": threshold,
+      Percentages: settings.calibration ? "calibrated probabilities" : "softmax scores, not calibrated",
       Probe: `logits differ by ${difference.toFixed(3)} of their deviation, ${probe.tolerance.toFixed(3)} is allowed`,
       Runtime: "LiteRT.js, WebAssembly, 1 thread",
     };

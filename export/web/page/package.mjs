@@ -92,7 +92,8 @@ function readFacts(info) {
   };
 }
 
-function readSettings(json) {
+/** Read the settings in qa.json. */
+export function readSettings(json) {
   const maxQuestionLength = json.integer("max_question_length", 1, MOST_LENGTH);
   return {
     maxQuestionLength,
@@ -102,7 +103,17 @@ function readSettings(json) {
     nBest: json.integer("n_best", 1, MOST_ANSWERS),
     maxAnswerLength: json.integer("max_answer_length", 1, MOST_LENGTH),
     nullThreshold: json.isNull("null_threshold") ? null : json.number("null_threshold"),
+    /** No-answer threshold of mode strict; null if the file has none. */
+    strictThreshold: json.has("strict_threshold") ? json.number("strict_threshold") : null,
+    /** {temperature, offset}; null if the file has none: percentages are softmax scores then. */
+    calibration: json.has("calibration") ? readCalibration(json.object("calibration")) : null,
   };
+}
+
+function readCalibration(json) {
+  const temperature = json.number("temperature");
+  if (!(temperature > 0)) throw wrong(json.path("temperature"), "above 0", temperature);
+  return { temperature, offset: json.number("offset") };
 }
 
 function checkTensors(what, names, supported) {

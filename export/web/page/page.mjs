@@ -88,7 +88,7 @@ async function ask(readAll = false) {
   };
   try {
     const text = passage.value;
-    const answer = await shelf.answerer.ask(text, question.value, { readAll, progress });
+    const answer = await shelf.answerer.ask(text, question.value, { readAll, mode: element("mode").value, progress });
     showAnswer(answer, text);
   } catch (error) {
     if (!(error instanceof Stopped)) throw error;
@@ -121,7 +121,15 @@ async function openModel(read, from) {
     opening = false;
     element("ask").disabled = !shelf.answerer;
     element("shipped").hidden = shelf.from === null;
+    offerModes();
   }
+}
+
+/** Offer the modes that the model in use has. */
+function offerModes() {
+  const strict = element("mode").querySelector("[value=strict]");
+  strict.disabled = !shelf.answerer || shelf.answerer.settings.strictThreshold === null;
+  if (strict.disabled && element("mode").value === "strict") element("mode").value = "balanced";
 }
 
 async function fetchShipped() {

@@ -1,8 +1,19 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
 import { QuestionAnswerer } from "../../../export/web/page/answerer.mjs";
-import { Decoder, isAnswered, largest, softmaxScores } from "../../../export/web/page/decoder.mjs";
+import {
+  answerProbabilities,
+  Decoder,
+  isAnswered,
+  largest,
+  noAnswerProbability,
+  softmaxScores,
+  thresholdOf,
+} from "../../../export/web/page/decoder.mjs";
+import { Fields } from "../../../export/web/page/fields.mjs";
+import { readSettings } from "../../../export/web/page/package.mjs";
 import { chooseWindows } from "../../../export/web/page/preselection.mjs";
 import { makeWindows } from "../../../export/web/page/windows.mjs";
 import { codePointOffsets, golden, goldenPackage } from "./golden.mjs";
@@ -98,6 +109,32 @@ test("softmax scores count no answer only with a threshold", () => {
   const half = softmaxScores([{ score: 2 }], 5, 3);
   assert.ok(Math.abs(half[0] - 0.5) < 1e-12);
   assert.deepEqual(softmaxScores([], 0, null), []);
+});
+
+test("calibrated probabilities and the decisions of each mode are Python's", () => {
+  const near = (seen, wanted) => assert.ok(Math.abs(seen - wanted) < 1e-12, `${seen}, in Python ${wanted}`);
+  const rows = JSON.parse(readFileSync(new URL("../../golden/calibration.json", import.meta.url)));
+  assert.ok(rows.length >= 100);
+  for (const row of rows) {
+    const settings = readSettings(new Fields("row", row.settings));
+    const candidates = row.scores.map((score) => ({ score }));
+    const seen = answerProbabilities(candidates, row.null_score, settings.calibration);
+    assert.equal(seen.length, row.probabilities.length);
+    seen.forEach((probability, i) => near(probability, row.probabilities[i]));
+    near(noAnswerProbability(candidates, row.null_score, settings.calibration), row.no_answer);
+    for (const [mode, answered] of Object.entries(row.answered)) {
+      assert.equal(isAnswered(candidates, row.null_score, thresholdOf(settings, mode)), answered, mode);
+    }
+  }
+  assert.deepEqual(answerProbabilities([], 0, { temperature: 1, offset: 0 }), []);
+});
+
+test("a model without these settings has no strict threshold of its own and no calibration", async () => {
+  const { strictThreshold, calibration } = model.settings;
+  assert.deepEqual([strictThreshold, calibration], [null, null]);
+  assert.equal(thresholdOf({ nullThreshold: -1.5, strictThreshold: null }, "strict"), -1.5);
+  const wrongTemperature = { ...JSON.parse(golden("package/qa.json")).settings, calibration: { temperature: 0, offset: 1 } };
+  assert.throws(() => readSettings(new Fields("row", wrongTemperature)), /temperature/);
 });
 
 test("an empty passage has no answer, and progress may stop a question", async () => {

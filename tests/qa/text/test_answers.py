@@ -1,9 +1,11 @@
 """Decoding on hand-made logits: ties, order, length limit, max context, joined windows, no answer."""
 
+import json
 import math
 
 import numpy as np
 import pytest
+from places import ROOT
 
 from qa.text.answers import Candidate, Prediction, decode, window_candidates
 from qa.text.features import Window
@@ -176,3 +178,16 @@ def test_the_probability_of_the_best_is_that_of_the_first_option_also_when_short
     assert prediction.shortened().probability(threshold, calibration) == expected
     assert prediction.shortened().candidates == (FIRST,)
     assert Prediction((), null_score).shortened().probability(threshold, calibration) == 1.0
+
+
+def test_recorded_probabilities_are_still_computed():
+    """As Java and JavaScript repeat them."""
+    rows = json.loads((ROOT / "tests" / "golden" / "calibration.json").read_text())
+    for row in rows:
+        settings = QASettings.from_json(json.dumps(row["settings"]), "row")
+        candidates = tuple(Candidate(score, i, i + 1) for i, score in enumerate(row["scores"]))
+        prediction = Prediction(candidates, row["null_score"])
+        options = dict(prediction.options(None, settings.calibration))
+        assert [options[c] for c in candidates] == pytest.approx(row["probabilities"], abs=1e-14)
+        for mode, answered in row["answered"].items():
+            assert (prediction.best(settings.in_mode(mode).null_threshold) is not None) == answered

@@ -22,11 +22,13 @@ public final class Answers {
     public final long decodeNanos;
 
     private final Double nullThreshold;
+    private final Calibration calibration;
 
     Answers(
             List<Candidate> candidates,
             double nullScore,
             Double nullThreshold,
+            Calibration calibration,
             int windows,
             int windowsInText,
             long tokenizeNanos,
@@ -35,6 +37,7 @@ public final class Answers {
         this.candidates = Collections.unmodifiableList(candidates);
         this.nullScore = nullScore;
         this.nullThreshold = nullThreshold;
+        this.calibration = calibration;
         this.best = answered(candidates, nullScore, nullThreshold) ? candidates.get(0) : null;
         this.windows = windows;
         this.windowsInText = windowsInText;
@@ -48,8 +51,25 @@ public final class Answers {
         return !candidates.isEmpty() && (nullThreshold == null || !(nullScore - candidates.get(0).score > nullThreshold));
     }
 
-    /** Returns the softmax scores of the candidates; with a threshold, "no answer" is one more candidate. */
+    /** Returns whether `probabilities` are calibrated. */
+    public boolean calibrated() {
+        return calibration != null;
+    }
+
+    /** Returns the calibrated probability that the passage has no answer. Call it only if `calibrated` and with candidates. */
+    public double noAnswerProbability() {
+        return calibration.noAnswer(nullScore - candidates.get(0).score);
+    }
+
+    /**
+     * Returns the probabilities of the candidates.
+     *
+     * Without a calibration they are softmax scores; with a threshold, "no answer" is one more candidate.
+     */
     public double[] probabilities() {
+        if (calibration != null) {
+            return calibration.answers(candidates, nullScore);
+        }
         double[] shares = new double[candidates.size()];
         double top = shares.length == 0 ? 0 : candidates.get(0).score;
         double none = nullThreshold == null || shares.length == 0 ? Double.NEGATIVE_INFINITY : nullScore - nullThreshold - top;

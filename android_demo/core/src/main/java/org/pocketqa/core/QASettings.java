@@ -15,6 +15,10 @@ public final class QASettings {
     public final int maxAnswerLength;
     /** No-answer threshold: "no answer" if null score - best score exceeds it. Null: always answer. */
     public final Double nullThreshold;
+    /** No-answer threshold of mode strict; null if the file has none. */
+    public final Double strictThreshold;
+    /** Null if the file has none: probabilities are softmax scores then. */
+    final Calibration calibration;
 
     QASettings(Fields json) throws ModelFileException {
         docStride = json.integer("doc_stride", 1, MOST);
@@ -24,5 +28,19 @@ public final class QASettings {
         // Space for [CLS], two [SEP] and one passage token besides the longest question.
         maxLength = json.integer("max_length", maxQuestionLength + 4, MOST);
         nullThreshold = json.isNull("null_threshold") ? null : json.number("null_threshold");
+        strictThreshold = json.has("strict_threshold") ? json.number("strict_threshold") : null;
+        calibration = json.has("calibration") ? new Calibration(json.object("calibration")) : null;
+    }
+
+    /**
+     * Returns the no-answer threshold of a mode; null: always answer.
+     *
+     * @throws IllegalArgumentException for STRICT when the file has no strict threshold
+     */
+    public Double threshold(Mode mode) {
+        if (mode == Mode.STRICT && strictThreshold == null) {
+            throw new IllegalArgumentException("The model has no strict threshold. Choose another mode.");
+        }
+        return mode == Mode.ANSWERING ? null : mode == Mode.STRICT ? strictThreshold : nullThreshold;
     }
 }

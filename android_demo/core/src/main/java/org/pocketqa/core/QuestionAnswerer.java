@@ -28,6 +28,11 @@ public final class QuestionAnswerer {
         return probe.check(runner);
     }
 
+    /** Answers one question in mode balanced. */
+    public Answers ask(String passage, String question, boolean readAll, Progress progress) {
+        return ask(passage, question, readAll, Mode.BALANCED, progress);
+    }
+
     /**
      * Answers one question. An empty passage has no answer.
      *
@@ -35,8 +40,10 @@ public final class QuestionAnswerer {
      * and of `progress` are passed on; the next question can be asked after one.
      *
      * @throws ArithmeticException when the model computes a logit that is not a finite number
+     * @throws IllegalArgumentException when the model has no threshold of this mode
      */
-    public Answers ask(String passage, String question, boolean readAll, Progress progress) {
+    public Answers ask(String passage, String question, boolean readAll, Mode mode, Progress progress) {
+        Double nullThreshold = settings.threshold(mode);
         long began = System.nanoTime();
         Tokens passageTokens = tokens(passage, progress);
         Tokens questionTokens = tokenizer.encode(question);
@@ -67,7 +74,8 @@ public final class QuestionAnswerer {
         return new Answers(
                 candidates,
                 nullScore,
-                settings.nullThreshold,
+                nullThreshold,
+                settings.calibration,
                 windows.size(),
                 all.size(),
                 tokenizeNanos,

@@ -1,0 +1,89 @@
+"""Add no-answer thresholds and calibrated probabilities to a finished bundle, without exporting it again.
+
+python -m export.tune --model models/student-tflite-int8 --data models/student/held_out.json.gz
+
+The model computes the questions in its own runtime. Weights and all other files stay the same, byte for byte;
+of a packaged file, only its settings change.
+"""
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from export.android.package import package_again
+from qa.base.cli import run_command
+from qa.base.errors import OptionError
+from qa.bundles.bundle import CARD, HELD_OUT, SETTINGS, Bundle, new_bundle, open_bundle, refuse_existing
+from qa.bundles.hf_import import output_beside
+from qa.evaluation.scores import load_eval, scores_of
+from qa.evaluation.threshold import tune_on_file
+from qa.runtime.runtimes import load_runtime
+
+# Facts of a manifest that sealing writes anew.
+SEALED = ("format", "files", "inputs", "outputs", "tuning", "scores")
+
+
+@dataclass(frozen=True)
+class TuneConfig:
+    """Tune the thresholds and the calibration of a finished bundle."""
+
+    model: Path
+    """Bundle of any format; it is left as it is."""
+    out: Path | None = None
+    """Bundle to create; by default beside the model, for a shipped model in runs, named <model>-tuned."""
+    data: Path | None = None
+    """Questions to tune on, at least 100 and 20 of them without an answer: a SQuAD JSON file, such as the
+    held_out.json.gz of the model's parent. By default those that the bundle itself holds out."""
+    eval_data: str | None = None
+    """Questions to score the result on, for its card: embedded, squad, squad_v2, or a SQuAD JSON file.
+    Without it the new bundle has no scores."""
+
+
+def main(config: TuneConfig) -> Bundle:
+    """Tune, seal a copy of the bundle with the new settings, and print them."""
+    out = config.out or output_beside(config.model, "tuned")
+    refuse_existing(out)
+    eval_data = load_eval(config.eval_data)
+    bundle = open_bundle(config.model)
+    data = config.data or bundle.path / HELD_OUT
+    if not data.is_file():
+        raise OptionError(f"--data {data}: no such file; give questions to tune on")
+    runtime = load_runtime(bundle)
+    settings, tuning = tune_on_file(runtime, bundle.tokenizer, bundle.settings, data, "--data")
+    facts = msgspec.to_builtins(bundle.manifest)
+    with new_bundle(out, {key: value for key, value in facts.items() if key not in SEALED}) as draft:
+        for name in bundle.manifest.files:
+            if name not in (CARD, SETTINGS, bundle.weights.name):
+                shutil.copyfile(bundle.path / name, draft.path / name)
+        weights = draft.path / bundle.weights.name
+        if bundle.format == "tflite":
+            package_again(bundle.weights, weights, settings)
+        else:
+            shutil.copyfile(bundle.weights, weights)
+        settings.save(draft.path / SETTINGS)
+        draft.record(tuning=tuning)
+        if eval_data is not None:
+            draft.record(scores=scores_of(runtime, draft.model(settings), eval_data))
+    print(f"{out}: {summary(draft.bundle)}")
+    return draft.bundle
+
+
+def summary(bundle: Bundle) -> str:
+    """Describe what was tuned in a line."""
+    settings = bundle.settings
+    tuning = bundle.manifest.tuning
+    assert tuning is not None
+    assert settings.calibration is not None
+    low, high = tuning.null_threshold_interval
+    return (
+        f"threshold {settings.null_threshold:.4g} (95 % interval {low:.3g} to {high:.3g}), strict "
+        f"{settings.strict_threshold:.4g}, temperature {settings.calibration.temperature:.4g}, offset "
+        f"{settings.calibration.offset:.4g}, tuned on {tuning.n_questions} questions of {tuning.n_articles} "
+        "articles"
+    )
+
+
+if __name__ == "__main__":
+    run_command(main)

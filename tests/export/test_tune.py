@@ -1,0 +1,116 @@
+"""Thresholds and calibration are added to a finished bundle, and nothing else of it changes."""
+
+import gzip
+import json
+import zipfile
+
+import pytest
+from places import ROOT
+
+from export.android.package import MEMBERS, read_package
+from export.onnx.stage import OnnxConfig
+from export.onnx.stage import main as export_onnx
+from export.tune import TuneConfig, main
+from qa.ask import AskConfig
+from qa.ask import main as ask
+from qa.base.errors import OptionError
+from qa.bundles import shipped
+from qa.bundles.bundle import CARD, MANIFEST, SETTINGS, open_bundle
+from qa.evaluate import EvaluateConfig
+from qa.evaluate import main as evaluate
+
+MODES = ("answering", "balanced", "strict")
+
+
+@pytest.fixture(scope="module")
+def questions(tmp_path_factory):
+    """156 real questions, of which every second is asked of another passage and has no answer there."""
+    path = tmp_path_factory.mktemp("tune") / "questions.json"
+    excerpt = ROOT / "qa" / "data" / "excerpt" / "squad-excerpt-dev.json.gz"
+    articles = json.loads(gzip.decompress(excerpt.read_bytes()))["data"]
+    paragraphs = [(a["title"], p) for a in articles for p in a["paragraphs"]][:40]
+    data = []
+    for number, (title, paragraph) in enumerate(paragraphs):
+        others = paragraphs[(number + 20) % len(paragraphs)][1]["qas"][:2]
+        moved = [{**qa, "id": f"{qa['id']}-moved", "answers": [], "is_impossible": True} for qa in others]
+        qas = [*paragraph["qas"][:2], *moved]
+        data.append({"title": title, "paragraphs": [{"context": paragraph["context"], "qas": qas}]})
+    path.write_text(json.dumps({"version": "2.0", "data": data}))
+    return path
+
+
+@pytest.mark.parametrize("format", ["tflite", "onnx"])
+def test_only_the_settings_change(tiny_export, questions, tmp_path, format):
+    source = open_bundle(shipped.FOLDER / shipped.ASKED) if format == "tflite" else tiny_export(format)
+    tuned = main(TuneConfig(source.path, tmp_path / "tuned", questions, str(questions)))
+    assert open_bundle(tuned.path) == tuned
+    changed = {n for n, sha256 in tuned.manifest.files.items() if source.manifest.files[n] != sha256}
+    assert changed - {tuned.weights.name} == {SETTINGS, CARD}
+    before = json.loads((source.path / MANIFEST).read_text())
+    after = json.loads((tuned.path / MANIFEST).read_text())
+    known = {key: value for key, value in before.items() if value is not None}
+    anew = ("tuning", "scores", "files")
+    assert {k: v for k, v in after.items() if k not in anew} == {
+        k: v for k, v in known.items() if k not in anew
+    }
+    if format == "tflite":
+        ours, theirs = (read_package(bundle.weights) for bundle in (tuned, source))
+        size = theirs.info["model"]["bytes"]
+        assert tuned.weights.read_bytes()[:size] == source.weights.read_bytes()[:size]
+        assert ours.settings == tuned.settings
+        assert {**ours.info, "settings": 0} == {**theirs.info, "settings": 0}
+        with zipfile.ZipFile(tuned.weights) as new, zipfile.ZipFile(source.weights) as old:
+            assert [name for name in MEMBERS if new.read(name) != old.read(name)] == [SETTINGS]
+    else:
+        assert tuned.weights.read_bytes() == source.weights.read_bytes()
+
+
+def test_a_tuned_bundle_says_on_what_and_answers_in_three_modes(questions, tmp_path, capsys):
+    source = shipped.FOLDER / shipped.ASKED
+    tuned = main(TuneConfig(source, tmp_path / "tuned", questions, str(questions)))
+    tuning = tuned.manifest.tuning
+    assert (tuning.n_questions, tuning.n_unanswerable, tuning.n_articles) == (156, 78, 6)
+    low, high = tuning.null_threshold_interval
+    assert low <= tuned.settings.null_threshold <= high
+    assert tuned.settings.strict_threshold <= tuned.settings.null_threshold
+    assert 0 < tuned.manifest.scores.calibration_error < 15
+    card = (tuned.path / CARD).read_text()
+    assert "tuned on 156 questions of `questions.json`" in card
+    assert "Expected calibration error" in card
+    results = {mode: evaluate(EvaluateConfig(str(questions), tuned.path, mode=mode)) for mode in MODES}
+    assert results["answering"]["NoAns_f1"] == 0.0
+    assert results["strict"]["NoAns_f1"] >= 95.0
+    assert results["balanced"]["tuning"]["n_questions"] == 156
+    assert results["balanced"]["calibration_error"] == tuned.manifest.scores.calibration_error
+    (tmp_path / "passage.txt").write_text("Ada Lovelace wrote the first program in 1843.")
+    capsys.readouterr()
+    given = {"model": tuned.path, "context": tmp_path / "passage.txt", "question": ("Who?",), "threads": 1}
+    (always,) = ask(AskConfig(**given, mode="answering"))
+    assert always.start is not None
+    (declined,) = ask(AskConfig(**given, null_threshold=-1e9))
+    assert declined.not_sure.text == always.text
+    assert f"not sure: {always.text}" in capsys.readouterr().out
+    with pytest.raises(OptionError, match="--mode strict cannot be combined with --null-threshold"):
+        AskConfig(**given, mode="strict", null_threshold=0.0)
+
+
+def test_questions_must_be_there_and_enough(tiny_export, small_squad, tmp_path):
+    model = tiny_export("onnx").path
+    with pytest.raises(OptionError, match=r"--data .*: no such file"):
+        main(TuneConfig(model, tmp_path / "tuned"))
+    with pytest.raises(
+        OptionError, match=r"--data .*24 held-out questions, 0 without an answer, are too few"
+    ):
+        main(TuneConfig(model, tmp_path / "tuned", small_squad))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_export_tunes_on_a_file(make_bundle, questions, small_squad, tmp_path):
+    made = export_onnx(OnnxConfig(model=make_bundle(), out=tmp_path / "made", tune_threshold=questions))
+    assert made.manifest.tuning.data.name == questions.name
+    again = main(TuneConfig(made.path, tmp_path / "again", questions))
+    assert (again.settings, again.manifest.tuning) == (made.settings, made.manifest.tuning)
+    with pytest.raises(OptionError, match="--null-threshold cannot be combined with --tune-threshold"):
+        OnnxConfig(null_threshold=1.0, tune_threshold=questions)
+    with pytest.raises(OptionError, match=r"--tune-threshold .* too few"):
+        export_onnx(OnnxConfig(model=make_bundle(), out=tmp_path / "few", tune_threshold=small_squad))

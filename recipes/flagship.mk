@@ -4,9 +4,11 @@
 #   make -f recipes/flagship.mk large-teacher TRAIN=... DEV=...
 #   make -f recipes/flagship.mk rows TRAIN=... DEV=... DEV1=dev-v1.1.json MORE="other.json another.json"
 #   make -f recipes/flagship.mk forms TRAIN=... DEV=...
+#   make -f recipes/flagship.mk settings TRAIN=... DEV=...
 #
 # Makes: `models` makes the folder $(OUT)/models, to be copied into models/; `rows` measures its models; `forms` measures
-#   teacher and student in other precisions, and a smaller file in int4; `large-teacher` trains MPNet.
+#   teacher and student in other precisions, and a smaller file in int4; `large-teacher` trains MPNet; `settings` adds
+#   thresholds and calibrated probabilities to the phone's file in $(OUT)/models (copy models/ there), in minutes.
 # Takes: seven hours on two cores for `models`, nine hours a pass for `large-teacher`, both in bf16. A stopped run continues.
 # Needs: make install, SQuAD 2.0 as files, and an idle machine for `rows` and `forms`.
 
@@ -29,7 +31,7 @@ EACH := OMP_NUM_THREADS=1 $(RUN) -m torch.distributed.run --standalone --nproc-p
 MADE := manifest.json
 RELEASED := $(OUT)/models
 
-.PHONY: models rows forms large-teacher
+.PHONY: models settings rows forms large-teacher
 .DELETE_ON_ERROR:
 
 models: $(RELEASED)/SHA256SUMS
@@ -74,6 +76,12 @@ $(RELEASED)/student-tflite-int8/$(MADE): | $(RELEASED)/student/$(MADE)
 # The ONNX export is not in models/, which stays under 60 MB.
 $(OUT)/student-onnx-int8/$(MADE): | $(RELEASED)/student/$(MADE)
 	$(RUN) -m export.onnx --model $(RELEASED)/student --quantize int8 --eval-data $(DEV) --out $(OUT)/student-onnx-int8
+
+# Thresholds and calibration of a file that was released without them: no export, and the weights stay the same bytes.
+settings: $(OUT)/tuned/student-tflite-int8/$(MADE)
+
+$(OUT)/tuned/student-tflite-int8/$(MADE): | $(RELEASED)/student-tflite-int8/$(MADE)
+	$(RUN) -m export.tune --model $(RELEASED)/student-tflite-int8 --data $(RELEASED)/student/held_out.json.gz --eval-data $(DEV) --out $(OUT)/tuned/student-tflite-int8
 
 # A teacher of 109 million parameters.
 large-teacher: $(OUT)/teacher-mpnet/$(MADE)

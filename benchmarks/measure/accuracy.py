@@ -31,7 +31,13 @@ from qa.runtime.runtimes import Runtime as LoadedRuntime
 from qa.runtime.runtimes import available_cores, load_runtime
 
 Answers = dict[str, str]
-ANSWERABLE = ("n", "n_windows", "exact", "f1", "by_category")
+CALIBRATION = (
+    "calibration_error",
+    "uncalibrated_calibration_error",
+    "reliability",
+    "uncalibrated_reliability",
+)
+ANSWERABLE = ("n", "n_windows", "exact", "f1", "by_category", *CALIBRATION)
 SCORES = (
     *ANSWERABLE,
     "HasAns_exact",

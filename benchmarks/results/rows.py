@@ -143,6 +143,13 @@ class Accuracy(Result, tag="accuracy", kw_only=True):
     best_f1_thresh: float | None = None
     null_threshold: float | None = None
     """No-answer threshold, tuned for this file on held-out training articles."""
+    calibration_error: float | None = None
+    """Expected calibration error of the probabilities, in percent (`qa.evaluation.calibration`)."""
+    uncalibrated_calibration_error: float | None = None
+    """The same of the softmax scores."""
+    reliability: list[tuple[float, float, int]] = []
+    """Mean probability, share right (0 to 1) and number of results of each bin."""
+    uncalibrated_reliability: list[tuple[float, float, int]] = []
     f1_low: float | None = None
     f1_high: float | None = None
     """Ends of the 95 % bootstrap interval. Those of f1_retained are paired with the baseline's answers."""

@@ -148,6 +148,8 @@ ACCURACY_DETAILS = [
         ("oracle F1", "best_f1"),
         ("oracle threshold", "best_f1_thresh"),
         ("no-answer threshold", "null_threshold"),
+        ("ECE", "calibration_error"),
+        ("ECE before", "uncalibrated_calibration_error"),
     )
 ]
 

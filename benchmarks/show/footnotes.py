@@ -94,6 +94,11 @@ def _scores(group: Group, view: str) -> list[str]:
         )
     if any(accuracy.null_threshold is not None for accuracy in scores):
         footnotes.append("no-answer threshold: tuned for this file on held-out training articles")
+    if any(accuracy.calibration_error is not None for accuracy in scores):
+        footnotes.append(
+            "ECE: expected calibration error of the probabilities in percentage points; before: of the "
+            "softmax scores"
+        )
     return footnotes
 
 

@@ -119,6 +119,8 @@ class Panel:
     title: str
     x_title: str
     series: Mapping[str, Sequence[tuple[float, float]]]
+    diagonal: bool = False
+    """Percent against percent, with marks and a dashed diagonal."""
 
 
 def short(value: float, _: object = None) -> str:
@@ -236,10 +238,15 @@ def panels_svg(panels: Sequence[Panel]) -> str:
         values = [point for points in panel.series.values() for point in points]
         axes = _axes(figure, (52 + PANEL_WIDTH * number, 56, 320, 230), panel.x_title)
         axes.set_title(panel.title, loc="left", fontsize="medium")
-        _scale(axes, "x", [x for x, _ in values], log=False)
-        _scale(axes, "y", [y for _, y in values], log=False)
+        if panel.diagonal:
+            axes.set(xlim=(0, 100), ylim=(0, 100), ylabel="right, %")
+            axes.plot([0, 100], [0, 100], color=GREY, linewidth=1, linestyle=DASHED)
+        else:
+            _scale(axes, "x", [x for x, _ in values], log=False)
+            _scale(axes, "y", [y for _, y in values], log=False)
         for name, points in panel.series.items():
-            axes.plot(*zip(*points, strict=True), color=colours[name])
+            marker = "o" if panel.diagonal else ""
+            axes.plot(*zip(*points, strict=True), color=colours[name], marker=marker)
     _legend(figure, 4, [_handle("o", colour, name) for name, colour in colours.items()])
     return _svg(figure)
 

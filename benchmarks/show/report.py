@@ -29,7 +29,7 @@ from benchmarks.show.groups import Entry, Group
 from benchmarks.show.headline import best_entry, headline, mean_retained, why_best
 from benchmarks.show.model_plots import group_plots
 from benchmarks.show.phone_views import newest_on_phone
-from benchmarks.show.plots import GREY, scatter_svg
+from benchmarks.show.plots import GREY, panels_svg, scatter_svg
 from benchmarks.show.questions import (
     LENGTHS,
     TYPES,
@@ -42,6 +42,7 @@ from benchmarks.show.questions import (
     slices,
 )
 from benchmarks.show.ranking import rankings
+from benchmarks.show.reliability import reliability_panel
 from benchmarks.show.tables import Column, Table, first_to_last, make_table, plural, span
 from benchmarks.show.views import view_tables
 from qa.base.files import write_whole
@@ -55,6 +56,7 @@ TEMPLATES = Environment(
     lstrip_blocks=True,
 )
 TEMPLATES.globals |= {"plural": plural, "span": span}
+MOST_PANELS = 3  # reliability plots side by side
 NO_ANSWERS = (
     "No F1 by question or passage: this needs the data file, and the answers of the teacher and of an int8 "
     "model, which compare.py keeps beside the results in <rows>.predictions."
@@ -198,6 +200,20 @@ class Page:
             if base is not None and compared:
                 charts.append((group, base.model, [retained_bar(group, e) for e in compared]))
         return charts
+
+    @property
+    def reliability(self) -> list[tuple[Group, str]]:
+        """Reliability plots, for each group with calibrated models."""
+        plots = []
+        for group in self.groups:
+            scored = [(e.model, e.accuracy) for e in group.entries if e.accuracy and e.accuracy.reliability]
+            panels = [
+                reliability_panel(model, scores.reliability, scores.uncalibrated_reliability)
+                for model, scores in scored[:MOST_PANELS]
+            ]
+            if panels:
+                plots.append((group, embedded(panels_svg(panels))))
+        return plots
 
     @cached_property
     def questions(self) -> dict[str, Any]:

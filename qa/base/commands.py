@@ -43,6 +43,7 @@ COMMANDS = {
     "table": "benchmarks.table:main",
     "differences": "benchmarks.differences:main",
     "curves": "benchmarks.curves:main",
+    "reliability": "benchmarks.reliability:main",
     "parameters": "benchmarks.parameters:main",
     "training-speed": "benchmarks.training_speed:command",
     "completion": "qa.base.completion:main",

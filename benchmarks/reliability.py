@@ -1,0 +1,67 @@
+"""Reliability plots of evaluations: how often results of each probability were right, one plot for each file.
+
+python -m qa.evaluate --data dev-v2.0.json --model BUNDLE > dev.json
+python -m benchmarks.reliability dev.json other.json --plot reliability.svg
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import tyro
+
+from benchmarks.show.plots import panels_svg
+from benchmarks.show.reliability import reliability_panel
+from qa.base.cli import check_option, run_command
+from qa.base.errors import OptionError
+from qa.base.files import check_new_file, write_whole
+
+KEYS = ("reliability", "uncalibrated_reliability", "calibration_error", "uncalibrated_calibration_error")
+
+
+@dataclass(frozen=True)
+class ReliabilityConfig:
+    """Draw how often results of each probability were right."""
+
+    results: tyro.conf.Positional[tuple[Path, ...]]
+    """What python -m qa.evaluate printed for calibrated models, as files."""
+    plot: Path
+    """SVG file to draw into."""
+
+    def __post_init__(self) -> None:
+        check_option(len(self.results) > 0, "results", "none", "at least one file")
+        check_new_file(self.plot, "--plot")
+
+
+def read_result(path: Path) -> dict[str, Any]:
+    """Read an evaluation; OptionError, which names the file, for anything else."""
+    try:
+        result = json.loads(path.read_text(encoding="utf-8"))
+        return {key: result[key] for key in KEYS}
+    except (ValueError, KeyError, TypeError) as error:
+        raise OptionError(
+            f"{path}: not an evaluation of a calibrated model ({error!r}); give what qa.evaluate printed"
+        ) from None
+
+
+def main(config: ReliabilityConfig) -> None:
+    """Draw the plots, and print the calibration errors."""
+    results: Sequence[tuple[str, dict[str, Any]]] = [(p.stem, read_result(p)) for p in config.results]
+    panels = [
+        reliability_panel(name, result["reliability"], result["uncalibrated_reliability"])
+        for name, result in results
+    ]
+    config.plot.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(config.plot, panels_svg(panels))
+    for name, result in results:
+        print(
+            f"{name}: expected calibration error {result['calibration_error']:.1f} percentage points, "
+            f"{result['uncalibrated_calibration_error']:.1f} before calibration"
+        )
+    print(f"plot: {config.plot}")
+
+
+if __name__ == "__main__":
+    run_command(main)

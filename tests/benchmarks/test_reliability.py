@@ -1,0 +1,50 @@
+"""Reliability plots: drawn from evaluations, and the committed one from the committed figures."""
+
+import json
+from pathlib import Path
+
+import pytest
+from benchmark_results import scored
+from places import ROOT
+
+from benchmarks.reliability import ReliabilityConfig, main
+from benchmarks.show.groups import collect
+from benchmarks.show.report import Page
+from qa.base.errors import OptionError
+
+RESULTS = ROOT / "benchmarks" / "results"
+ORDER = ("squad-2.0", "search-queries", "privacy-policies", "football")
+
+
+def test_the_committed_plot_is_that_of_the_committed_figures(tmp_path, capsys):
+    files = tuple(RESULTS / "reliability" / f"{name}.json" for name in ORDER)
+    main(ReliabilityConfig(files, tmp_path / "plot.svg"))
+    assert (tmp_path / "plot.svg").read_bytes() == (RESULTS / "reliability.svg").read_bytes()
+    for line, file in zip(capsys.readouterr().out.splitlines(), files, strict=False):
+        result = json.loads(file.read_text())
+        assert line.startswith(f"{file.stem}: expected calibration error {result['calibration_error']:.1f} ")
+        assert result["calibration_error"] < result["uncalibrated_calibration_error"]
+
+
+@pytest.mark.parametrize("content", ["{", "[]", '{"f1": 1.0}'])
+def test_what_is_no_evaluation_of_a_calibrated_model_is_named(tmp_path, content):
+    (tmp_path / "dev.json").write_text(content)
+    with pytest.raises(OptionError, match=r"dev\.json: not an evaluation of a calibrated model"):
+        main(ReliabilityConfig((tmp_path / "dev.json",), tmp_path / "plot.svg"))
+    with pytest.raises(OptionError, match="results must be at least one file"):
+        ReliabilityConfig((), Path("plot.svg"))
+
+
+def test_the_page_shows_calibrated_models_with_both_errors():
+    calibrated = {
+        "calibration_error": 6.25,
+        "uncalibrated_calibration_error": 12.5,
+        "reliability": [(0.25, 0.5, 4), (0.95, 0.9, 10)],
+        "uncalibrated_reliability": [(0.99, 0.8, 14)],
+    }
+    page = Page(collect([scored(), scored("sure", 78.0, **calibrated)]))
+    ((_, plot),) = page.reliability
+    assert ">sure</text>" in plot
+    assert "softmax scores" in plot
+    assert "Are the probabilities right?" in page.render()
+    assert "Are the probabilities right?" not in Page(collect([scored()])).render()

@@ -13,6 +13,7 @@ from typing import Any
 import tokenizers
 from tokenizers import normalizers, pre_tokenizers
 
+from export.android.fields import Fields, whole_number
 from qa.base.errors import BundleError
 
 RANGES = ("removed", "spaces", "ideographs", "marks", "whitespace", "punctuation")
@@ -65,42 +66,34 @@ def character_tables() -> dict[str, Any]:
     }
 
 
-def check_tables(tables: Any, where: str) -> dict[str, Any]:
-    """Return the tables if `character_tables` could have made them; `where` names the file in errors.
-
-    Raises BundleError, naming file and table.
-    """
-    if not isinstance(tables, dict):
-        raise BundleError(f"{where}: not a JSON object of tables; export the model again")
-    version = tables.get("tokenizers")
-    if not isinstance(version, str):
-        raise BundleError(
-            f"{where}: tokenizers is {version!r}, wanted the library's version; export the model again"
-        )
+def check_tables(json: Fields) -> dict[str, Any]:
+    """Return the tables if `character_tables` could have made them; BundleError names file and table."""
+    json.text("tokenizers")
     for name in (*RANGES, COMBINING, *MAPPINGS):
-        entries = tables.get(name)
-        if not isinstance(entries, list):
-            raise BundleError(f"{where}: no list named {name}; export the model again")
         before = -1
-        for entry in entries:
+        for entry in json.list(name):
             last = _last_code_point(name, entry)
             if last is None or entry[0] <= before:
                 raise BundleError(
-                    f"{where}: {name}: {str(entry)[:80]} is malformed or out of order; export the model again"
+                    f"{json.path(name)}: {str(entry)[:80]} is malformed or out of order; "
+                    "export the model again"
                 )
             before = last
-    return tables
+    return json.members
 
 
 def _last_code_point(name: str, entry: Any) -> int | None:
     """Return the last code point that an entry of a table covers; None when the entry is malformed."""
-    if not isinstance(entry, list) or not all(type(n) is int and 0 <= n <= LAST_CODE_POINT for n in entry):
+    if not isinstance(entry, list):
+        return None
+    points = [whole_number(n, 0, LAST_CODE_POINT) for n in entry]
+    if None in points:
         return None
     if name in MAPPINGS:
-        return entry[0] if 2 <= len(entry) <= 1 + LONGEST_MAPPING else None
-    if len(entry) != (3 if name == COMBINING else 2) or entry[0] > entry[1]:
+        return points[0] if 2 <= len(points) <= 1 + LONGEST_MAPPING else None
+    if len(points) != (3 if name == COMBINING else 2) or entry[0] > entry[1]:
         return None
-    return entry[1] if name != COMBINING or 1 <= entry[2] <= HIGHEST_CLASS else None
+    return points[1] if name != COMBINING or 1 <= entry[2] <= HIGHEST_CLASS else None
 
 
 def _normalized(characters: str, **switch: bool) -> dict[str, str]:

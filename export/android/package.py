@@ -8,7 +8,6 @@ so TFLite runtimes open the file as it is, and `unzip` lists it.
 import hashlib
 import json
 import zipfile
-import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,11 +16,22 @@ from typing import Any
 import msgspec
 
 from export.android.characters import character_tables, check_tables
+from export.android.fields import UNSHOWABLE, Fields, parse_json
+from export.android.rules import (
+    MOST_SETTINGS,
+    MOST_TOKENS,
+    check_facts,
+    check_tokenizer,
+    read_lengths,
+    read_probe,
+    read_settings,
+)
+from export.android.zip_tail import ZipTail
 from qa.base.errors import BundleError, UnsupportedExport
 from qa.bundles.bundle import PROBE, SETTINGS, Bundle
 from qa.formats.tensors import INPUTS, OUTPUTS
 from qa.formats.tflite import signature_name
-from qa.runtime.probe import Probe, check_covers, read_probe
+from qa.runtime.probe import Probe
 from qa.text.settings import QASettings
 from qa.text.tokenization import BERT, normalizer_settings, special_tokens, vocabulary
 
@@ -30,17 +40,9 @@ VOCABULARY = "vocab.txt"
 CHARACTERS = "characters.json"
 MEMBERS = (SETTINGS, VOCABULARY, CHARACTERS, PROBE)
 # A damaged or hostile file must not fill a phone's memory. A vocabulary of 250,000 tokens takes 2 MB, other
-# members less than 100 KB. The app's reader has the same bounds (ModelPackage.java, QASettings.java).
+# members less than 100 KB. The app's reader has the same bounds (ModelPackage.java).
 MOST_BYTES = {SETTINGS: 500_000, VOCABULARY: 4_000_000, CHARACTERS: 500_000, PROBE: 500_000}
 LONGEST_NAME = 100  # on a phone's screen
-MOST_TOKENS = 250_000
-MOST_SETTINGS = {
-    "max_length": 8192,
-    "doc_stride": 8192,
-    "max_question_length": 8192,
-    "max_answer_length": 8192,
-    "n_best": 256,
-}
 BERT_TOKENIZER = ("WordPiece", "BertNormalizer", "BertPreTokenizer")
 TFLITE_MAGIC = b"TFL3"  # at byte 4
 ZIP_TIME = (1980, 1, 1, 0, 0, 0)  # the earliest a zip can hold: the same model gives the same bytes
@@ -104,7 +106,7 @@ def describe(parent: Bundle, precision: str, lengths: Sequence[int]) -> dict[str
         )
     return {
         "format": PACKAGE_FORMAT,
-        "name": parent.path.resolve().name[:LONGEST_NAME],
+        "name": UNSHOWABLE.sub("", parent.path.resolve().name)[:LONGEST_NAME],
         "precision": precision,
         "parameters": msgspec.to_builtins(parent.manifest.parameters),
         **({"f1": scores.f1} if (scores := parent.manifest.scores) else {}),  # of the parent, in percent
@@ -197,66 +199,30 @@ def read_package(path: Path) -> Package:
 
     Raises BundleError, naming the file and what is wrong with it.
     """
-    try:
-        info = json.loads(_read_members(path, SETTINGS)[SETTINGS])
-        if info["format"] != PACKAGE_FORMAT:  # before anything else: other formats have other members
-            seen = f"package format {info['format']}, this version reads {PACKAGE_FORMAT}"
-            raise BundleError(f"{path}: {seen}; export the model again")
-        size = int(info["model"]["bytes"])
-        sha256 = info["model"]["sha256"]
-        settings = QASettings.from_json(json.dumps(info["settings"]), f"{path}: {SETTINGS}")
-        special = {str(token): int(index) for token, index in info["special_tokens"].items()}
-        lengths = [int(signature["length"]) for signature in info["signatures"]]
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise BundleError(
-            f"{path}: {SETTINGS} in the package is not valid ({error!r}); export the model again"
-        ) from None
-    texts = _read_members(path, *MEMBERS)
-    with path.open("rb") as file:
-        model = file.read(max(size, 0))
-    if model[4:8] != TFLITE_MAGIC or hashlib.sha256(model).hexdigest() != sha256:
+    data = path.read_bytes()
+    if data[4:8] != TFLITE_MAGIC:
+        raise BundleError(f"{path}: not a TFLite model; copy the file again or export it again")
+    zip_tail = ZipTail(path, data)
+    info = _read_fields(path, zip_tail, SETTINGS)
+    if info.value("format") != PACKAGE_FORMAT:  # before anything else: other formats have other members
+        seen = f"package format {info.value('format')}, this version reads {PACKAGE_FORMAT}"
+        raise BundleError(f"{path}: {seen}; export the model again")
+    precision = check_facts(info)
+    settings = read_settings(info)
+    lengths = read_lengths(info, settings)
+    tokens = zip_tail.text(VOCABULARY, MOST_BYTES[VOCABULARY]).removesuffix("\n").split("\n")
+    characters = check_tables(_read_fields(path, zip_tail, CHARACTERS))
+    check_tokenizer(info, tokens, f"{path}: {VOCABULARY}")
+    probe = read_probe(_read_fields(path, zip_tail, PROBE), precision, lengths, len(tokens))
+    model = info.object("model")
+    n_bytes = model.count("bytes")
+    if n_bytes != zip_tail.begin or hashlib.sha256(data[:n_bytes]).hexdigest() != model.text("sha256"):
         raise BundleError(
             f"{path}: the model changed since it was packaged (SHA-256 differs); copy the file again"
         )
-    tokens = texts[VOCABULARY].removesuffix("\n").split("\n")
-    wrong = [
-        token for token, index in special.items() if not 0 <= index < len(tokens) or tokens[index] != token
-    ]
-    if wrong:
-        raise BundleError(
-            f"{path}: {VOCABULARY} in the package has no {wrong[0]} at its id; export the model again"
-        )
-    characters = _read_characters(texts[CHARACTERS], f"{path}: {CHARACTERS}")
-    probe = read_probe(texts[PROBE], f"{path}: {PROBE}")
-    check_covers(probe.windows, lengths, f"{path}: {PROBE}")
-    return Package(info, settings, tokens, characters, probe)
+    return Package(info.members, settings, tokens, characters, probe)
 
 
-def _read_characters(text: str, where: str) -> dict[str, Any]:
-    try:
-        tables = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise BundleError(f"{where} is not valid JSON ({error}); export the model again") from None
-    return check_tables(tables, where)
-
-
-def _read_members(path: Path, *names: str) -> dict[str, str]:
-    """Return the named members as text; zipfile checks each one's CRC-32."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            members = {member.filename: member for member in archive.infolist()}
-            missing = [name for name in names if name not in members]
-            if missing:
-                raise BundleError(f"{path}: the package has no {missing[0]}; export the model again")
-            for name in names:
-                size = members[name].file_size
-                if size > MOST_BYTES[name]:
-                    raise BundleError(
-                        f"{path}: {name} in the package claims {size} bytes, at most {MOST_BYTES[name]} are "
-                        "read"
-                    )
-            return {name: archive.read(name).decode("utf-8") for name in names}
-    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError) as error:
-        raise BundleError(
-            f"{path}: holds no readable package ({error}); copy the file again or export it again"
-        ) from None
+def _read_fields(path: Path, zip_tail: ZipTail, name: str) -> Fields:
+    where = f"{path}: {name}"
+    return Fields(where, parse_json(zip_tail.text(name, MOST_BYTES[name]), where))

@@ -7,7 +7,8 @@
 import { asIntegers, wrong } from "./fields.mjs";
 
 const CODE_POINTS = 0x110000;
-const LONGEST_MAPPING = 32;
+const LONGEST_MAPPING = 19; // a code point, and the longest decomposition that Unicode has
+const HIGHEST_CLASS = 254;
 const HANGUL_FIRST = 0xac00;
 const HANGUL_SYLLABLES = 11172;
 const HANGUL_VOWELS = 21;
@@ -42,6 +43,7 @@ export class CharacterTables {
     this.decompositions = readMapping(json, "decompositions");
     /** Map from a code point to its lower case, an Int32Array. */
     this.lowercase = readMapping(json, "lowercase");
+    json.string("tokenizers"); // the version of the library, for people
   }
 
   #readRanges(json, name, bit) {
@@ -60,8 +62,8 @@ export class CharacterTables {
     let before = -1;
     for (const entry of json.list("combining")) {
       const range = asIntegers(json.path("combining"), entry, 0, CODE_POINTS - 1);
-      const fits = range.length === 3 && range[0] > before && range[1] >= range[0] && range[2] < 255;
-      if (!fits) throw wrong(json.path("combining"), "ascending triples [first, last, class]", entry);
+      const ascending = range.length === 3 && range[0] > before && range[1] >= range[0];
+      if (!ascending || range[2] < 1 || range[2] > HIGHEST_CLASS) throw wrong(json.path("combining"), "ascending triples [first, last, class]", entry);
       this.combiningClasses.fill(range[2], range[0], range[1] + 1);
       before = range[1];
     }

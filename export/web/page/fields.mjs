@@ -2,6 +2,10 @@
 
 const LONGEST_TEXT = 200;
 const LONGEST_SHOWN = 60;
+// Characters that could rearrange or split a line of the page: control, format and line-end characters, and halves of
+// surrogate pairs. It is a list, because Unicode's categories differ between versions.
+const UNSHOWABLE =
+  /[\0-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/u;
 
 /** Fault in a model file, in words for its user. */
 export class ModelFileError extends Error {}
@@ -91,11 +95,11 @@ export class Fields {
     return value;
   }
 
-  /** Return a short text to show, without control and format characters, which could rearrange the page. */
+  /** Return a short text to show, of one line. */
   shortString(name) {
     const value = this.string(name);
     if (value.length > LONGEST_TEXT) throw wrong(this.path(name), `at most ${LONGEST_TEXT} characters long`, value);
-    if (/[\p{C}\p{Zl}\p{Zp}]/u.test(value)) throw wrong(this.path(name), "without control characters", value);
+    if (UNSHOWABLE.test(value)) throw wrong(this.path(name), "without control characters", value);
     return value;
   }
 

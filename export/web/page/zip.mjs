@@ -102,6 +102,14 @@ export class ZipTail {
 }
 
 async function inflated(name, data, size) {
+  const content = await unpacked(name, data, size);
+  // The last byte is part of the data. Not every DecompressionStream reports bytes behind the end.
+  const more = await unpacked(name, data.subarray(0, -1), size).catch(() => null);
+  if (more !== null) throw damaged(`${name} does not have the length in the directory`);
+  return content;
+}
+
+async function unpacked(name, data, size) {
   const content = new Uint8Array(size);
   let n = 0;
   try {

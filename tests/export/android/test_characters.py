@@ -10,6 +10,7 @@ import pytest
 from tokenizers import normalizers, pre_tokenizers
 
 from export.android.characters import RANGES, character_tables, check_tables
+from export.android.fields import Fields
 from export.android.unicode_texts import MARKS, generated_texts
 from qa.base.errors import BundleError
 
@@ -202,7 +203,7 @@ def broken(name, entries):
         ("spaces", [[9, 10, 0]]),
         ("ideographs", [[0x3400, 0x110000]]),
         ("marks", [[-1, 4]]),
-        ("whitespace", [[9.0, 10.0]]),
+        ("whitespace", [[9.5, 10]]),
         ("punctuation", [[True, True]]),
         ("punctuation", ["ab"]),
         ("combining", [[0x300, 0x314]]),
@@ -220,14 +221,12 @@ def test_broken_tables_are_refused_by_name(name, entries):
     with pytest.raises(
         BundleError, match=rf"model\.tflite: characters\.json: .*{name}.*export the model again"
     ):
-        check_tables(broken(name, entries), "model.tflite: characters.json")
+        check_tables(Fields("model.tflite: characters.json", broken(name, entries)))
 
 
 def test_tables_survive_json():
     tables = character_tables()
-    assert check_tables(json.loads(json.dumps(tables)), "x") == tables
-    with pytest.raises(BundleError, match="not a JSON object"):
-        check_tables([tables], "x")
+    assert check_tables(Fields("x", json.loads(json.dumps(tables)))) == tables
 
 
 # The strings to compare with

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import msgspec
 import pytest
+from package_faults import MODEL
 from tflite_exports import LENGTHS, compute
 from tokenizers import AddedToken, Tokenizer
 
@@ -90,11 +91,11 @@ def repackaged(path, data, **members):
     ("text", "wanted"),
     [
         (None, "no characters.json"),
-        ("[]", "characters.json: not a JSON object"),
+        ("[]", "characters.json must be an object"),
         ('{"removed": ', "characters.json is not valid JSON"),
         ("[" * 100_000, "characters.json is not valid JSON"),
         ({"spaces": [[13, 9]]}, r"characters.json: spaces: \[13, 9\] is malformed"),
-        ({"lowercase": None}, "characters.json: no list named lowercase"),
+        ({"lowercase": None}, "characters.json: lowercase must be a list"),
     ],
     ids=["missing", "no object", "cut", "deep", "descending", "no table"],
 )
@@ -212,7 +213,8 @@ def test_damaged_files_are_refused(exported_tflite, tmp_path, how):
 
 def test_a_package_that_claims_huge_members_is_refused_unread(tmp_path):
     path = tmp_path / "model.tflite"
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+    path.write_bytes(MODEL)
+    with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as archive:
         for name in MEMBERS:
             archive.writestr(name, bytes(9_000_000))
     with pytest.raises(BundleError, match="claims 9000000 bytes"):

@@ -1,11 +1,10 @@
 """The page's JavaScript core in Node: it must accept, refuse, tokenize and answer exactly as Python does."""
 
-import json
-import re
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from package_faults import differing, mutated_files, verdicts
 from places import ROOT
 from web_core import SHIPPED, NodeCore, Tally, compare_questions, compare_tokens, with_settings
 
@@ -20,13 +19,6 @@ from qa.text.answers import decode
 @pytest.fixture(scope="module")
 def shipped():
     return open_bundle(SHIPPED)
-
-
-def test_probe_tolerances_are_the_precisions_own():
-    source = (ROOT / "export/web/page/probe.mjs").read_text(encoding="utf-8")
-    (table,) = re.findall(r"TOLERANCES = (\{.*?\});", source, re.DOTALL)
-    tolerances = json.loads(re.sub(r"([{,] *)(\w+):", r'\1"\2":', table))
-    assert tolerances == {name: precision.probe_tolerance for name, precision in PRECISIONS.items()}
 
 
 @pytest.mark.system
@@ -102,3 +94,10 @@ def test_what_python_refuses_the_page_refuses(shipped, tmp_path):
         with pytest.raises(BundleError) as refusal:
             NodeCore(path)
         assert len(str(refusal.value).splitlines()) == 1, name
+
+
+@pytest.mark.system
+def test_python_and_the_page_agree_on_mutated_files(tmp_path):
+    files = mutated_files(tmp_path, 300, seed=3)
+    page = verdicts(["node", str(ROOT / "tests/export/web/package_check.mjs")], files)
+    assert differing(files, page) == []

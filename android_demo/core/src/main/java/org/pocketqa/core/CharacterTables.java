@@ -13,6 +13,7 @@ final class CharacterTables {
     private static final int HANGUL_SYLLABLES = 11172;
     private static final int HANGUL_VOWELS = 21;
     private static final int HANGUL_TRAILS = 28;
+    private static final int HIGHEST_CLASS = 254;
 
     /** Code points that cleaning removes. */
     final CodePointSet removed;
@@ -29,6 +30,7 @@ final class CharacterTables {
     private final int[][] combining;
 
     CharacterTables(Fields json) throws ModelFileException {
+        json.string("tokenizers"); // the version of the library, for people
         removed = set(json, "removed");
         spaces = set(json, "spaces");
         ideographs = set(json, "ideographs");
@@ -50,7 +52,7 @@ final class CharacterTables {
         for (int i = 0; i < read.length; i++) {
             read[i] = Fields.integers(where, ranges.get(i), 0, Character.MAX_CODE_POINT);
             boolean fits = read[i].length == 3 && read[i][0] <= read[i][1] && (i == 0 || read[i][0] > read[i - 1][1]);
-            if (!fits) {
+            if (!fits || read[i][2] < 1 || read[i][2] > HIGHEST_CLASS) {
                 throw Fields.wrong(where, "ascending triples [first, last, class]", Arrays.toString(read[i]));
             }
         }

@@ -5,7 +5,7 @@ import java.util.List;
 
 /** Map from a code point to its replacement. */
 final class CodePointMap {
-    private static final int LONGEST = 32;
+    private static final int LONGEST = 19; // a code point, and the longest decomposition that Unicode has
 
     private final int[] keys;
     private final int[][] values;

@@ -3,10 +3,17 @@ package org.pocketqa.core;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.regex.Pattern;
 
 /** JSON object of a model file or of an app file, read field by field. Errors name a missing field or a field of the wrong type. */
 public final class Fields {
     private static final int LONGEST_SHOWN = 200;
+    // Characters that could rearrange or split a line on the screen: control, format and line-end characters, and halves of
+    // surrogate pairs. It is a list, because Unicode's categories differ between versions.
+    private static final Pattern UNSHOWABLE =
+            Pattern.compile(
+                    "[\\x00-\\x1f\\x7f-\\x9f\\xad\\u061c\\u180e\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u206f\\ufeff"
+                            + "\\ufff9-\\ufffb\\x{e0000}-\\x{e007f}]");
 
     private final String where;
     private final Map<?, ?> members;
@@ -53,13 +60,26 @@ public final class Fields {
         return (String) value;
     }
 
-    /** Returns a short text to show. */
+    /** Returns a short text to show, of one line. */
     String shortString(String name) throws ModelFileException {
         String value = string(name);
         if (value.length() > LONGEST_SHOWN) {
             throw wrong(path(name), "at most " + LONGEST_SHOWN + " characters long", value);
         }
+        if (UNSHOWABLE.matcher(value).find() || hasLoneSurrogate(value)) {
+            throw wrong(path(name), "without control characters", UNSHOWABLE.matcher(value).replaceAll("\ufffd"));
+        }
         return value;
+    }
+
+    private static boolean hasLoneSurrogate(String text) {
+        for (int i = 0; i < text.length(); i += Character.charCount(text.codePointAt(i))) {
+            int codePoint = text.codePointAt(i);
+            if (codePoint >= Character.MIN_SURROGATE && codePoint <= Character.MAX_SURROGATE) {
+                return true;
+            }
+        }
+        return false;
     }
 
     boolean bool(String name) throws ModelFileException {

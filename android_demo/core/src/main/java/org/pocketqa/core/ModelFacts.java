@@ -15,6 +15,9 @@ public final class ModelFacts {
     ModelFacts(Fields info) throws ModelFileException {
         name = info.shortString("name");
         precision = info.shortString("precision");
+        if (!Probe.TOLERANCES.containsKey(precision)) {
+            throw Fields.wrong("qa.json: precision", "one of " + Probe.TOLERANCES.keySet(), precision);
+        }
         parameters = info.object("parameters").count("total");
         f1 = info.has("f1") ? info.number("f1") : null;
     }

@@ -63,8 +63,7 @@ public final class ModelPackage {
                             zip.text("vocab.txt", MOST_VOCABULARY_BYTES),
                             zip.text("characters.json", MOST_JSON_BYTES),
                             zip.text("probe.json", MOST_JSON_BYTES));
-            boolean whole = model.modelBytes <= zip.directoryAt();
-            if (!whole || !Sha256.of(file, model.modelBytes).equals(model.modelSha256)) {
+            if (model.modelBytes != zip.begin() || !Sha256.of(file, model.modelBytes).equals(model.modelSha256)) {
                 throw new ModelFileException(
                         "The model was damaged after it was exported (its SHA-256 is not the one recorded). "
                                 + "Copy the file again.");

@@ -1,13 +1,20 @@
 package org.pocketqa.core;
 
 import java.util.ArrayList;
+import java.util.Collections;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 
 /** Real windows with PyTorch's logits, for each signature. They detect a runtime that computes wrongly (qa/runtime/probe.py). */
 final class Probe {
+    /** Largest tolerance of each precision, whatever a file says; qa/formats/precision.py has the same. */
+    static final Map<String, Double> TOLERANCES = tolerances();
+
     private final String precision;
-    private final double tolerance;
+    /** Largest relative difference allowed. */
+    final double tolerance;
     private final List<Recorded> windows = new ArrayList<Recorded>();
 
     /** One window with its logits. */
@@ -37,7 +44,9 @@ final class Probe {
 
     Probe(Fields json, String precision, List<Signature> signatures, int vocabularySize) throws ModelFileException {
         this.precision = precision;
-        tolerance = json.object("tolerance").number(precision);
+        Fields limits = json.has("tolerance") ? json.object("tolerance") : null;
+        double most = TOLERANCES.get(precision);
+        tolerance = limits != null && limits.has(precision) ? Math.min(most, limits.number(precision)) : most;
         if (tolerance <= 0) {
             throw Fields.wrong("probe.json: tolerance: " + precision, "above 0", tolerance);
         }
@@ -53,6 +62,16 @@ final class Probe {
                     "probe.json has no window for the signature " + Fields.shown(uncovered.get(0).name)
                             + ", so it cannot be checked. Export the model again.");
         }
+    }
+
+    private static Map<String, Double> tolerances() {
+        Map<String, Double> most = new LinkedHashMap<String, Double>();
+        most.put("fp32", 0.0001);
+        most.put("fp16", 0.01);
+        most.put("int8", 0.25);
+        most.put("int8-weights", 0.15);
+        most.put("int4", 0.8);
+        return Collections.unmodifiableMap(most);
     }
 
     /** Returns the windows (at least one) that run in this signature. */

@@ -25,8 +25,8 @@ public final class QASettings {
         maxQuestionLength = json.integer("max_question_length", 1, MOST);
         nBest = json.integer("n_best", 1, MOST_ANSWERS);
         maxAnswerLength = json.integer("max_answer_length", 1, MOST);
-        // Space for [CLS], two [SEP] and one passage token besides the longest question.
-        maxLength = json.integer("max_length", maxQuestionLength + 4, MOST);
+        // Space for [CLS], two or three separators and one passage token besides the longest question.
+        maxLength = json.integer("max_length", maxQuestionLength + 5, MOST);
         nullThreshold = json.isNull("null_threshold") ? null : json.number("null_threshold");
         strictThreshold = json.has("strict_threshold") ? json.number("strict_threshold") : null;
         calibration = json.has("calibration") ? new Calibration(json.object("calibration")) : null;

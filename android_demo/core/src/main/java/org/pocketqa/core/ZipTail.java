@@ -88,9 +88,13 @@ final class ZipTail {
         }
     }
 
-    /** Returns the last possible start of the zip; the model ends before it. */
-    long directoryAt() {
-        return directoryAt;
+    /** Returns where the first member begins: the model must end there. */
+    long begin() {
+        long begin = directoryAt;
+        for (ByteBuffer entry : entries.values()) {
+            begin = Math.min(begin, entry.getInt(42) & 0xFFFFFFFFL);
+        }
+        return begin;
     }
 
     /** Reads a member as text. Throws ModelFileException if it is missing, damaged, or larger than `mostBytes`. */
@@ -146,7 +150,7 @@ final class ZipTail {
                 n += more;
             }
             boolean whole = n == size && (inflater.finished() || (inflater.inflate(new byte[1]) == 0 && inflater.finished()));
-            if (!whole) {
+            if (!whole || inflater.getRemaining() > 0) {
                 throw damaged(name + " does not have the length in the directory");
             }
             return content;

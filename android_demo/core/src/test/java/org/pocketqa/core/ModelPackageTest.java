@@ -199,12 +199,12 @@ public class ModelPackageTest {
             refused(ModelFiles.small().change(INFO, "\"" + name + "\":", "\"_\":").bytes(), "qa.json", name + " is missing");
         }
         String[] tables = {"removed", "spaces", "ideographs", "marks", "lowercase", "whitespace", "punctuation",
-            "decompositions", "combining"};
+            "decompositions", "combining", "tokenizers"};
         for (String name : tables) {
             byte[] file = ModelFiles.small().change(CHARACTERS, "\"" + name + "\":", "\"_\":").bytes();
             refused(file, "characters.json", name + " is missing");
         }
-        String[] parts = {"tolerance", "fp32", "windows", "input_ids", "context_begin", "start_logits", "end_logits"};
+        String[] parts = {"windows", "input_ids", "context_begin", "start_logits", "end_logits"};
         for (String name : parts) {
             refused(ModelFiles.small().change(PROBE, "\"" + name + "\":", "\"_\":").bytes(), "probe.json", name + " is missing");
         }
@@ -214,7 +214,7 @@ public class ModelPackageTest {
     public void fieldsOfAnotherKindAreRefused() throws IOException {
         refusedInfo("\"name\": \"small\"", "\"name\": 5", "name must be text");
         refusedInfo("\"precision\": \"fp32\"", "\"precision\": null", "precision must be text");
-        refusedInfo("\"precision\": \"fp32\"", "\"precision\": \"fp4\"", "tolerance: fp4 is missing");
+        refusedInfo("\"precision\": \"fp32\"", "\"precision\": \"fp4\"", "precision must be one of");
         refusedInfo("\"total\": 1234", "\"total\": -1", "total must be a count");
         refusedInfo("\"total\": 1234", "\"total\": 1.5", "total must be a count");
         refusedInfo("\"clean_text\": true", "\"clean_text\": 1", "clean_text must be true or false");
@@ -240,7 +240,7 @@ public class ModelPackageTest {
         for (String name : positive) {
             refusedInfo(name, name.substring(0, name.indexOf(':')) + ": 0", "must be a whole number from 1");
         }
-        refusedInfo("\"max_length\": 16", "\"max_length\": 7", "max_length must be a whole number from 8"); // 4 + 3 + 1
+        refusedInfo("\"max_length\": 16", "\"max_length\": 8", "max_length must be a whole number from 9"); // 4 + 4 + 1
         refusedInfo("\"n_best\": 3", "\"n_best\": 8192", "n_best must be a whole number from 1 to 256");
     }
 
@@ -324,12 +324,12 @@ public class ModelPackageTest {
             refusedTable(range, wrong);
         }
         String combining = "\"combining\": [[769, 770, 230], [803, 803, 220]]";
-        refusedTable(combining, "[[1, 2]]", "[[2, 1, 230]]", "[[1, 5, 230], [5, 6, 220]]", "[[1, 2, -1]]", "[[1, 2, 3, 4]]");
+        refusedTable(combining, "[[1, 2]]", "[[2, 1, 230]]", "[[1, 5, 230], [5, 6, 220]]", "[[1, 2, 0]]", "[[1, 2, 255]]", "[[1, 2, 3, 4]]");
         String[] maps = {"\"decompositions\": [[233, 101, 769], [7879, 101, 803, 770]]",
             "\"lowercase\": [[65, 97], [90, 122], [304, 105, 775]]"};
         for (String map : maps) {
             refusedTable(map, "[[5]]", "[[]]", "[[5, 6], [5, 7]]", "[[5, 6], [4, 7]]", "[[5, 1114112]]", "[[5, -1]]", "[5, 6]",
-                    "[[5" + repeated(", 6", 40) + "]]");
+                    "[[5" + repeated(", 6", 19) + "]]");
         }
     }
 

@@ -88,7 +88,7 @@ public class WindowsTest {
     }
 
     private static String shown(int question, int passage, int maxLength, int docStride) throws Exception {
-        List<Window> windows = Windows.make(question, passage, TestSettings.of(maxLength, docStride, maxLength - 4, 20, 30));
+        List<Window> windows = Windows.make(question, passage, TestSettings.of(maxLength, docStride, maxLength - 5, 20, 30));
         StringBuilder out = new StringBuilder();
         for (Window window : windows) {
             assertEquals(question + 2, window.contextBegin);

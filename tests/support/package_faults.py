@@ -1,0 +1,191 @@
+"""Packaged files with faults: mutated JSON, vocabularies and zips, and what each reader says of them."""
+
+import copy
+import hashlib
+import json
+import random
+import struct
+import subprocess
+import zipfile
+
+from places import GOLDEN
+
+from export.android.package import MEMBERS, read_package
+from qa.base.errors import BundleError
+
+MODEL = b"\0\0\0\0TFL3" + bytes(range(100))
+SEAL = {"bytes": len(MODEL), "sha256": hashlib.sha256(MODEL).hexdigest()}
+RECORDED = {name: (GOLDEN / "android/package" / name).read_bytes() for name in MEMBERS}
+RECORDED["qa.json"] = json.dumps(json.loads(RECORDED["qa.json"]) | {"model": SEAL}).encode()
+ODD = [None, True, False, 0, -1, 1, 2**31, 2**53, 1e300, -0.0, 0.5, "", "x", "0", [], {}, [1], [[]], "\ud800"]
+ODD += ["é" * 300, "a\nb", "\u202e", float("inf"), float("nan"), -5, 384, 385, 30522, 1e39, "int8", "fp32"]
+
+
+def with_value(member, value):
+    """The recorded members, one of them with another JSON value."""
+    return RECORDED | {member: json.dumps(value).encode()}
+
+
+def packaged(path, members, method=zipfile.ZIP_STORED):
+    """Write a file of MODEL and members."""
+    path.write_bytes(MODEL)
+    with zipfile.ZipFile(path, "a", method, compresslevel=1) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return path
+
+
+def changed(value, path, new=None, *, remove=False):
+    """A copy of a JSON value with the place at `path` replaced or removed."""
+    value = copy.deepcopy(value)
+    place = value
+    for key in path[:-1]:
+        place = place[key]
+    if remove:
+        place.pop(path[-1], None)
+    else:
+        place[path[-1]] = new
+    return value
+
+
+def is_accepted(path):
+    """Whether Python reads a file; any other error than BundleError is a fault."""
+    try:
+        read_package(path)
+    except BundleError:
+        return False
+    return True
+
+
+def places(value, path=()):
+    """All places of a JSON value, of long lists the first six items."""
+    if path:
+        yield path
+    items = (
+        value.items() if isinstance(value, dict) else enumerate(value[:6]) if isinstance(value, list) else ()
+    )
+    for key, item in items:
+        yield from places(item, (*path, key))
+
+
+def mutated(rng, value):
+    """A JSON value with one or two odd changes, and the places of them."""
+    at = []
+    for _ in range(rng.choice([1, 1, 1, 2])):
+        path = rng.choice(list(places(value)))
+        place = value
+        for key in path[:-1]:
+            place = place[key]
+        old = place[path[-1]]
+        action = rng.random()
+        if action < 0.3 and isinstance(place, list):
+            place.insert(path[-1], copy.deepcopy(old))
+            new = old
+        elif action < 0.2:
+            value = changed(value, path, remove=True)
+            new = "removed"
+        else:
+            number = isinstance(old, int | float) and not isinstance(old, bool)
+            new = old + rng.choice([-1, 1, 0.5, 1000, -1000]) if action < 0.5 and number else rng.choice(ODD)
+            value = changed(value, path, copy.deepcopy(new))
+        at.append(f"{path}: {ascii(new)[:40]}")
+        if not list(places(value)):
+            break
+    return value, "; ".join(at)
+
+
+def mutated_vocabulary(rng):
+    """The vocabulary with another line, and what was done."""
+    lines = RECORDED["vocab.txt"].decode().split("\n")
+    i = rng.randrange(200, len(lines) - 1)
+    what = rng.choice(
+        ["double", "drop", "carriage return", "empty", "no last line end", "order", "space", "more"]
+    )
+    match what:
+        case "double":
+            lines[i] = lines[i - 1]
+        case "drop":
+            del lines[rng.choice([50, i])]
+        case "carriage return":
+            lines[i] += "\r"
+        case "empty":
+            lines[i] = ""
+        case "no last line end":
+            lines.pop()
+        case "order":
+            lines[101], lines[102] = lines[102], lines[101]
+        case "space":
+            lines[i] = " " + lines[i]
+        case "more":
+            lines.append("")
+    return "\n".join(lines).encode(), what
+
+
+def damaged(rng, data):
+    """The bytes of a file with a fault, most often in the headers of its zip, and what was done."""
+    what = rng.choice(["model", "zip", "comment", "cut", "more", "before", *["headers"] * 6])
+    data = bytearray(data)
+    start = struct.unpack_from("<I", data, len(data) - 6)[0]
+    match what:
+        case "model":
+            data[rng.randrange(len(MODEL))] ^= 1 << rng.randrange(8)
+        case "zip":
+            data[rng.randrange(len(MODEL), len(data))] ^= 1 << rng.randrange(8)
+        case "comment":
+            data[-2:] = struct.pack("<H", 5)
+            data += b"hello"
+        case "cut":
+            del data[-rng.randint(1, 3000) :]
+        case "more":
+            data += bytes(rng.randint(1, 100))
+        case "before":
+            data[:0] = b"xx"
+        case "headers":
+            local = len(MODEL) + rng.randrange(40)
+            at = rng.choice([rng.randrange(start, len(data)), local])
+            data[at] ^= 1 << rng.randrange(8)
+            what += f" byte {at - start}"
+    return bytes(data), what
+
+
+def mutated_files(folder, n, seed):
+    """Write files with faults; return {path: what was done}."""
+    rng = random.Random(seed)
+    files = {}
+    for number in range(n):
+        path = folder / f"{number}.tflite"
+        method = rng.choice([zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
+        member = rng.choice(["qa.json"] * 5 + ["probe.json"] * 2 + ["characters.json", "vocab.txt", "", ""])
+        if member == "":
+            packaged(path, RECORDED, method)
+            data, what = damaged(rng, path.read_bytes())
+            path.write_bytes(data)
+        elif member == "vocab.txt":
+            content, what = mutated_vocabulary(rng)
+            packaged(path, RECORDED | {member: content}, method)
+        else:
+            value, what = mutated(rng, json.loads(RECORDED[member]))
+            packaged(path, with_value(member, value), method)
+        files[path] = f"{member} {what}"
+    return files
+
+
+def verdicts(command, files, **options):
+    """What a checker, which reads paths from stdin, says of each file: "ok", or why not."""
+    done = subprocess.run(
+        command, input="\n".join(map(str, files)), capture_output=True, text=True, check=True, **options
+    )
+    lines = done.stdout.splitlines()
+    assert len(lines) == len(files), done.stderr[:500]
+    return dict(zip(files, lines, strict=True))
+
+
+def differing(files, app):
+    """Files that Python accepts and the other reader refuses, or the other way round; both must happen often."""
+    python = {path: is_accepted(path) for path in files}
+    assert len(files) // 6 < sum(python.values()) < 5 * len(files) // 6
+    return [
+        f"{what}: Python {'accepts' if python[path] else 'refuses'} it, the other: {app[path]}"
+        for path, what in files.items()
+        if python[path] != (app[path] == "ok")
+    ]

@@ -188,9 +188,10 @@ def package_again(source: Path, target: Path, settings: QASettings) -> None:
     Raises BundleError, naming the file, when it is damaged.
     """
     info = read_package(source).info
-    texts = _read_members(source, *MEMBERS)
-    with source.open("rb") as file:
-        target.write_bytes(file.read(info["model"]["bytes"]))
+    data = source.read_bytes()
+    zip_tail = ZipTail(source, data)
+    texts = {name: zip_tail.text(name, MOST_BYTES[name]) for name in MEMBERS}
+    target.write_bytes(data[: zip_tail.begin])
     _append(target, {**texts, SETTINGS: _info_text({**info, "settings": settings.to_dict()})})
 
 

@@ -10,7 +10,7 @@ from qa.base.errors import BundleError
 from qa.formats.precision import PRECISIONS
 from qa.formats.tensors import INPUTS, OUTPUTS
 from qa.runtime.probe import Probe, ProbeWindow, check_covers
-from qa.text.settings import QASettings
+from qa.text.settings import Calibration, QASettings
 from qa.text.tokenization import BERT
 
 # A damaged or hostile file must not fill a phone's memory or time.
@@ -44,7 +44,14 @@ def read_settings(info: Fields) -> QASettings:
     values: dict[str, Any] = {name: json.integer(name, 1, most) for name, most in MOST_SETTINGS.items()}
     is_null = json.value("null_threshold") is None
     values["null_threshold"] = None if is_null else json.number("null_threshold")
+    if json.has("strict_threshold"):
+        values["strict_threshold"] = json.number("strict_threshold")
     try:
+        if json.has("calibration"):
+            calibration = json.object("calibration")
+            values["calibration"] = Calibration(
+                calibration.number("temperature"), calibration.number("offset")
+            )
         return QASettings(**values)
     except ValueError as error:
         raise BundleError(f"{json.where}: {error}; export the model again") from None

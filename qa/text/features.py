@@ -17,6 +17,7 @@ from tqdm import tqdm
 
 from qa.data.squad import Example
 from qa.formats.tensors import Inputs, padded_inputs
+from qa.text.marks import ends_with_marks
 from qa.text.settings import QASettings
 from qa.text.tokenization import special_tokens, token_id
 
@@ -27,7 +28,8 @@ TOKENIZER_BATCH = 2000
 class Window:
     """One window of one example.
 
-    `char_starts`, `char_ends` (N,) give each context token's character range in the context; `max_context`
+    `char_starts`, `char_ends` (N,) give each context token's character range in the context, which ends
+    behind the marks that follow the token; `max_context`
     (N,) is True where this window sees the token with the most context. Context token k stands at
     `input_ids[context_begin + k]`. `start_position`, `end_position` are the answer's tokens in the window,
     both 0 ([CLS]) when it has none here, both -1 when the question is unlabelled.
@@ -45,11 +47,15 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """Tokens of a passage: their ids (N,), and where each starts and ends in its characters."""
+    """Tokens of a passage: their ids (N,), and where each starts and ends in its characters.
+
+    An answer that ends in a token ends at its `answer_ends` (N,), behind the marks that follow the token.
+    """
 
     ids: np.ndarray
     starts: np.ndarray
     ends: np.ndarray
+    answer_ends: np.ndarray
 
 
 def window_spans(n_tokens: int, budget: int, doc_stride: int) -> list[tuple[int, int]]:
@@ -138,8 +144,10 @@ def tokenize_passages(texts: list[str], tokenizer: Tokenizer, progress: bool = F
             for text, encoding in zip(texts[first : first + TOKENIZER_BATCH], encodings, strict=True):
                 pairs = encoding.offsets if bare else [_trimmed(text, *pair) for pair in encoding.offsets]
                 offsets = np.array(pairs, np.int32).reshape(-1, 2)
+                ends = offsets[:, 1].copy()
+                answer_ends = np.array(ends_with_marks(text, ends.tolist()), np.int32)
                 passages.append(
-                    Passage(np.array(encoding.ids, np.int32), offsets[:, 0].copy(), offsets[:, 1].copy())
+                    Passage(np.array(encoding.ids, np.int32), offsets[:, 0].copy(), ends, answer_ends)
                 )
             bar.update(len(encodings))
     return passages
@@ -172,7 +180,9 @@ def _example_windows(
         part = slice(first, first + n)
         ids = np.concatenate([head, passage.ids[part], tail])
         windows.append(
-            Window(number, ids, begin, passage.starts[part], passage.ends[part], max_context, start, end)
+            Window(
+                number, ids, begin, passage.starts[part], passage.answer_ends[part], max_context, start, end
+            )
         )
     return windows
 

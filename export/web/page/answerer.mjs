@@ -98,6 +98,7 @@ export class QuestionAnswerer {
         await progress(0, 0);
         this.tokenizer.encodePiece(passage, piece, tokens);
       }
+      tokens.moveEndsOverMarks(passage, this.tokenizer.tables);
       this.#passage = passage;
       this.#passageTokens = tokens;
     }

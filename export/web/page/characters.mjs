@@ -69,6 +69,11 @@ export class CharacterTables {
     }
   }
 
+  /** Test for a character that belongs to the letter before it: an accent, U+200D (joiner) or U+FE0F (emoji style). */
+  isMark(codePoint) {
+    return codePoint === 0x200d || codePoint === 0xfe0f || (this.properties[codePoint] & MARK) !== 0;
+  }
+
   /** Return the full canonical decomposition of a code point, or undefined if it has none. */
   decomposition(codePoint) {
     const syllable = codePoint - HANGUL_FIRST;

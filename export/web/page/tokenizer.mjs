@@ -26,6 +26,16 @@ export class Tokens {
     this.ends.push(end);
   }
 
+  /** Move the ends of the tokens over the marks that follow them in the text, as qa/text/marks.py does. */
+  moveEndsOverMarks(text, tables) {
+    let at = 0;
+    this.ends = this.ends.map((end) => {
+      at = Math.max(at, end); // between the end before and `at` there are only marks
+      while (at < text.length && tables.isMark(text.codePointAt(at))) at += text.codePointAt(at) > 0xffff ? 2 : 1;
+      return at;
+    });
+  }
+
   /** Remove all tokens from index `size` on. */
   truncate(size) {
     this.ids.length = size;

@@ -15,7 +15,8 @@ from qa.data.squad import Example
 from qa.models.pretrained import embedded_folder
 from qa.runtime.probe import read_probe
 from qa.text.answers import decode
-from qa.text.features import make_windows
+from qa.text.features import make_windows, tokenize_passages
+from qa.text.marks import ends_with_marks
 from qa.text.preselection import preselect
 from qa.text.settings import QASettings
 from qa.text.tokenization import load_tokenizer, normalizer_settings, vocabulary
@@ -81,6 +82,28 @@ def test_every_text_has_the_recorded_tokens(tokenizer, source):
         != (row["ids"], list(zip(row["starts"], row["ends"], strict=True)))
     ]
     assert wrong == [], AGAIN
+
+
+def test_an_answer_keeps_the_accent_behind_its_last_letter(tokenizer):
+    rows = json.loads((FOLDER / "accents.json").read_text(encoding="ascii"))
+    passages = tokenize_passages([row["text"] for row in rows], tokenizer)
+    for row, passage in zip(rows, passages, strict=True):
+        ends = (passage.ends.tolist(), passage.answer_ends.tolist())
+        assert ends == (row["ends"], row["answer_ends"]), ascii(row["text"])
+    example = Example("", "", "The singer Beyonce\u0301.", "Who?", (), False)
+    (window,) = make_windows([example], tokenizer, QASettings())
+    logits = np.zeros(len(window.input_ids), np.float32)
+    logits[window.context_begin + 2] = 5
+    best = decode([window], [(logits, logits)], QASettings()).candidates[0]
+    assert (example.context[best.start : best.end], best.score) == ("Beyonce\u0301", 10)
+
+
+def test_marks_are_those_of_the_tables():
+    """The tables travel with a model; the library is asked again for each character."""
+    marks = {c for first, last in character_tables()["marks"] for c in range(first, last + 1)}
+    every = [c for c in range(0x80, 0x110000) if not 0xD800 <= c < 0xE000]
+    found = {c for c in every[:70_000] if ends_with_marks("a" + chr(c), [1]) == [2]}
+    assert found == {c for c in marks | {0x200D, 0xFE0F} if c <= every[69_999]}
 
 
 @pytest.fixture(scope="module")

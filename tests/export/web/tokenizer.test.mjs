@@ -16,6 +16,19 @@ test("every recorded text has the training tokenizer's ids and offsets", () => {
   }
 });
 
+test("an answer keeps the accent behind its last letter", () => {
+  for (const { text, answer_ends: recorded } of JSON.parse(golden("accents.json"))) {
+    const tokens = tokenizer.encode(text);
+    tokens.moveEndsOverMarks(text, tokenizer.tables);
+    const offsets = codePointOffsets(text);
+    assert.deepEqual(
+      tokens.ends.map((at) => offsets[at]),
+      recorded,
+      JSON.stringify(text),
+    );
+  }
+});
+
 test("a text longer than a piece has the tokens of its words, in order", () => {
   const words = Array.from({ length: 30_000 }, (_, i) => `word${i}`);
   const text = words.join(" ");

@@ -14,6 +14,7 @@ final class CharacterTables {
     private static final int HANGUL_VOWELS = 21;
     private static final int HANGUL_TRAILS = 28;
     private static final int HIGHEST_CLASS = 254;
+    private static final int FIRST_MARK = 0x300;
 
     /** Code points that cleaning removes. */
     final CodePointSet removed;
@@ -40,6 +41,11 @@ final class CharacterTables {
         lowercase = new CodePointMap("characters.json: lowercase", json.list("lowercase"));
         decompositions = new CodePointMap("characters.json: decompositions", json.list("decompositions"));
         combining = combining(json.list("combining"));
+    }
+
+    /** Tests for a character that belongs to the letter before it: an accent, U+200D (joiner) or U+FE0F (emoji style). */
+    boolean isMark(int codePoint) {
+        return codePoint >= FIRST_MARK && (codePoint == 0x200D || codePoint == 0xFE0F || marks.contains(codePoint));
     }
 
     private static CodePointSet set(Fields json, String name) throws ModelFileException {

@@ -17,6 +17,7 @@ public final class ModelStore {
 
     private final File folder;
     private final List<File> inboxes;
+    private volatile List<StoredModel> listed = new ArrayList<StoredModel>();
 
     /** Removes unfinished copies; so an app creates one store only. */
     public ModelStore(File folder, List<File> inboxes) {
@@ -31,9 +32,21 @@ public final class ModelStore {
     public List<StoredModel> list() {
         List<StoredModel> models = new ArrayList<StoredModel>();
         for (File file : files(folder, EXTENSION)) {
-            models.add(new StoredModel(file));
+            StoredModel known = known(file);
+            models.add(known != null ? known : new StoredModel(file));
         }
+        listed = models;
         return models;
+    }
+
+    // An unchanged file is not opened again: the app lists the models every two seconds.
+    private StoredModel known(File file) {
+        for (StoredModel model : listed) {
+            if (model.file.equals(file) && model.version.equals(StoredModel.version(file))) {
+                return model;
+            }
+        }
+        return null;
     }
 
     /** Returns pushed files that were not imported yet, ordered by name. */

@@ -14,17 +14,22 @@ final class Preselection {
 
     private Preselection() {}
 
-    /** Returns the best MOST_WINDOWS windows, or all if there are not more, in text order. Tokens are assigned to windows again. */
-    static List<Window> choose(Tokens question, int questionSize, Tokens passage, List<Window> windows) {
-        if (windows.size() <= MOST_WINDOWS) {
-            return windows;
+    private static final int ROWS_A_REPORT = 256;
+
+    /**
+     * Returns the parts (first token, number of tokens) of the best MOST_WINDOWS windows, or all if there are not more, in text
+     * order. `progress` gets (0, 0) at intervals, so that it can stop a long text.
+     */
+    static List<int[]> choose(Tokens question, int questionSize, Tokens passage, List<int[]> spans, Progress progress) {
+        if (spans.size() <= MOST_WINDOWS) {
+            return spans;
         }
-        double[] scores = scores(distinct(question, questionSize), passage, windows);
-        List<int[]> spans = new ArrayList<int[]>();
+        double[] scores = scores(distinct(question, questionSize), passage, spans, progress);
+        List<int[]> chosen = new ArrayList<int[]>();
         for (int row : best(scores, MOST_WINDOWS)) {
-            spans.add(new int[] {windows.get(row).firstToken, windows.get(row).tokenCount});
+            chosen.add(spans.get(row));
         }
-        return Windows.over(spans, windows.get(0).contextBegin);
+        return chosen;
     }
 
     /** Returns the distinct token ids of the question, in order. */
@@ -48,13 +53,16 @@ final class Preselection {
         return -1;
     }
 
-    private static double[] scores(int[] terms, Tokens passage, List<Window> windows) {
-        int[][] counts = new int[windows.size()][terms.length];
+    private static double[] scores(int[] terms, Tokens passage, List<int[]> spans, Progress progress) {
+        int[][] counts = new int[spans.size()][terms.length];
         int[] windowsWith = new int[terms.length];
         for (int row = 0; row < counts.length; row++) {
-            Window window = windows.get(row);
-            for (int k = 0; k < window.tokenCount; k++) {
-                int term = indexOf(passage.id(window.firstToken + k), terms, terms.length);
+            if (row % ROWS_A_REPORT == 0) {
+                progress.windowDone(0, 0);
+            }
+            int[] span = spans.get(row);
+            for (int k = 0; k < span[1]; k++) {
+                int term = indexOf(passage.id(span[0] + k), terms, terms.length);
                 if (term >= 0 && counts[row][term]++ == 0) {
                     windowsWith[term]++;
                 }

@@ -1,6 +1,8 @@
 package org.pocketqa.core;
 
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 
 /** Answers questions about passages with one model. Not thread-safe. */
 public final class QuestionAnswerer {
@@ -10,6 +12,7 @@ public final class QuestionAnswerer {
     private final WindowRunner runner;
     private String knownPassage;
     private Tokens knownTokens;
+    private final Map<Integer, List<int[]>> knownSpans = new HashMap<Integer, List<int[]>>();
 
     public QuestionAnswerer(ModelPackage model, LogitsModel logits) {
         settings = model.settings;
@@ -48,8 +51,9 @@ public final class QuestionAnswerer {
         Tokens passageTokens = tokens(passage, progress);
         Tokens questionTokens = tokenizer.encode(question);
         int questionSize = Math.min(questionTokens.size(), settings.maxQuestionLength);
-        List<Window> all = Windows.make(questionSize, passageTokens.size(), settings);
-        List<Window> windows = readAll ? all : Preselection.choose(questionTokens, questionSize, passageTokens, all);
+        List<int[]> all = spans(questionSize, passageTokens);
+        List<int[]> spans = readAll ? all : Preselection.choose(questionTokens, questionSize, passageTokens, all, progress);
+        List<Window> windows = Windows.over(spans, Windows.contextBegin(questionSize));
         long tokenizeNanos = System.nanoTime() - began;
         progress.windowDone(0, windows.size());
 
@@ -86,10 +90,22 @@ public final class QuestionAnswerer {
     /** Returns the tokens of a passage. Keeps those of the last one, because users usually ask more questions about it. */
     Tokens tokens(String passage, Progress progress) {
         if (!passage.equals(knownPassage)) {
-            knownTokens = tokenizer.encode(passage, progress);
+            knownTokens = tokenizer.encodePassage(passage, progress);
             knownPassage = passage;
+            knownSpans.clear();
         }
         return knownTokens;
+    }
+
+    /** Returns the parts of all windows. Keeps those of the last passage and length of a question: a long text has many. */
+    private List<int[]> spans(int questionSize, Tokens passage) {
+        List<int[]> spans = knownSpans.get(questionSize);
+        if (spans == null) {
+            spans = Windows.spans(questionSize, passage.size(), settings);
+            knownSpans.clear();
+            knownSpans.put(questionSize, spans);
+        }
+        return spans;
     }
 
     private void fill(int[] ids, Window window, Tokens question, int questionSize, Tokens passage) {

@@ -26,6 +26,18 @@ public final class Tokens {
         size = newSize;
     }
 
+    /** Moves the ends of the tokens over the marks that follow them in the text, as qa/text/marks.py does. */
+    void moveEndsOverMarks(String text, CharacterTables tables) {
+        int at = 0;
+        for (int i = 0; i < size; i++) {
+            at = Math.max(at, ends[i]); // between the end before and `at` there are only marks
+            while (at < text.length() && tables.isMark(text.codePointAt(at))) {
+                at += Character.charCount(text.codePointAt(at));
+            }
+            ends[i] = at;
+        }
+    }
+
     public int size() {
         return size;
     }

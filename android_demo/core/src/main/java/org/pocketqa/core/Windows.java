@@ -8,10 +8,19 @@ import java.util.List;
 final class Windows {
     private Windows() {}
 
+    /** Returns the place of the passage's first token in the windows of a truncated question. */
+    static int contextBegin(int questionTokens) {
+        return questionTokens + 2;
+    }
+
+    /** Returns (first token, number of tokens) of every window of a truncated question. */
+    static List<int[]> spans(int questionTokens, int passageTokens, QASettings settings) {
+        return spans(passageTokens, settings.maxLength - contextBegin(questionTokens) - 1, settings.docStride);
+    }
+
     /** Returns all windows; `questionTokens` is the length of the truncated question. */
     static List<Window> make(int questionTokens, int passageTokens, QASettings settings) {
-        int begin = questionTokens + 2;
-        return over(spans(passageTokens, settings.maxLength - begin - 1, settings.docStride), begin);
+        return over(spans(questionTokens, passageTokens, settings), contextBegin(questionTokens));
     }
 
     /** Returns the windows for ascending parts (first token, number of tokens) of a passage. */
@@ -25,7 +34,7 @@ final class Windows {
         return windows;
     }
 
-    /** Returns (first token, number of tokens) of every window. An empty passage has one empty window. */
+    // An empty passage has one empty window.
     private static List<int[]> spans(int tokens, int budget, int docStride) {
         List<int[]> spans = new ArrayList<int[]>();
         int start = 0;

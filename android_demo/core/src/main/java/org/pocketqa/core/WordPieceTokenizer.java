@@ -75,6 +75,13 @@ public final class WordPieceTokenizer {
         return tokens;
     }
 
+    /** Returns the tokens of a passage; an answer that ends in a token keeps the accent behind it. */
+    Tokens encodePassage(String text, Progress progress) {
+        Tokens tokens = encode(text, progress);
+        tokens.moveEndsOverMarks(text, tables);
+        return tokens;
+    }
+
     /** Returns the end of the next piece. Pieces save memory for long texts; no word, and no letter with its marks, is split. */
     private int pieceEnd(String text, int from) {
         int end = Math.min(text.length(), from + PIECE);

@@ -34,6 +34,21 @@ public class GoldenTokensTest {
         }
     }
 
+    @Test
+    public void anAnswerKeepsTheAccentBehindItsLastLetter() throws Exception {
+        WordPieceTokenizer tokenizer = ModelPackage.read(ModelFiles.good()).tokenizer();
+        for (Object row : (List<?>) Golden.json("android/accents.json")) {
+            Map<?, ?> recorded = (Map<?, ?>) row;
+            String text = (String) recorded.get("text");
+            Tokens tokens = tokenizer.encodePassage(text, null);
+            List<Integer> ends = new ArrayList<>();
+            for (int i = 0; i < tokens.size(); i++) {
+                ends.add(text.codePointCount(0, tokens.end(i)));
+            }
+            assertEquals(Json.write(text), integers(recorded.get("answer_ends")), ends);
+        }
+    }
+
     private static List<Integer> integers(Object numbers) {
         List<Integer> integers = new ArrayList<>();
         for (Object number : (List<?>) numbers) {

@@ -4,6 +4,7 @@ import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertFalse;
 import static org.junit.Assert.assertNotEquals;
 import static org.junit.Assert.assertNull;
+import static org.junit.Assert.assertSame;
 import static org.junit.Assert.assertThrows;
 import static org.junit.Assert.assertTrue;
 
@@ -87,6 +88,15 @@ public class ModelStoreTest {
         store.delete(stored);
         assertNothingLeft();
         store.delete(stored); // already gone, so this succeeds
+    }
+
+    @Test
+    public void anUnchangedFileIsNotOpenedAgain() throws IOException {
+        kept(model);
+        StoredModel before = store.list().get(0);
+        assertSame(before, store.list().get(0));
+        kept(ModelFiles.small().change(ModelFiles.INFO, "1234", "123456").bytes());
+        assertEquals(123456, store.list().get(0).facts.parameters);
     }
 
     @Test

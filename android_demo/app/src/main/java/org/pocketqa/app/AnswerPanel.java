@@ -110,10 +110,9 @@ final class AnswerPanel {
             boolean found = shown != Workspace.NONE;
             Screen.setText(asked, words.getString(R.string.asked, result.question));
             Screen.setText(answer, found ? result.text(shown) : words.getString(R.string.no_answer));
-            Screen.setVisible(score, found);
             Screen.setVisible(copy, found);
             Screen.setVisible(share, found);
-            Screen.setText(score, found ? place(result, shown, count) : "");
+            Screen.setText(score, found ? place(result, shown, count) : words.getString(R.string.reads_english));
             Screen.setText(measurements, ResultText.measurements(screen, result));
             Screen.setVisible(allAnswers, count > 0);
             Screen.setText(allAnswers, words.getQuantityString(R.plurals.all_answers, count, count));

@@ -12,7 +12,6 @@ public final class BenchmarkActivity extends Screen implements Listeners.Listene
         super.onCreate(saved);
         show(R.layout.benchmark);
         showBack();
-        getWindow().addFlags(WindowManager.LayoutParams.FLAG_KEEP_SCREEN_ON); // a dark screen slows the processor down
         findViewById(R.id.benchmark_start).setOnClickListener(view -> app().benchmarks.start());
         findViewById(R.id.benchmark_cancel).setOnClickListener(view -> app().engine.cancel());
         findViewById(R.id.benchmark_share).setOnClickListener(view -> share());
@@ -41,11 +40,18 @@ public final class BenchmarkActivity extends Screen implements Listeners.Listene
         Benchmarks benchmarks = app().benchmarks;
         AskJob job = benchmarks.job();
         Benchmarks.Measured measured = benchmarks.measured();
+        keepScreenOn(job != null);
         findViewById(R.id.benchmark_start).setEnabled(benchmarks.canStart());
         Screen.setVisible(findViewById(R.id.benchmark_cancel), job != null);
         Screen.setVisible(findViewById(R.id.benchmark_share), measured != null);
         Screen.setText(text(R.id.benchmark_status), status(job, benchmarks.notice()));
         Screen.setText(text(R.id.benchmark_figures), measured == null ? "" : BenchmarkText.of(getResources(), measured.report));
+    }
+
+    // A dark screen slows the processor down.
+    private void keepScreenOn(boolean on) {
+        int flag = WindowManager.LayoutParams.FLAG_KEEP_SCREEN_ON;
+        getWindow().setFlags(on ? flag : 0, flag);
     }
 
     private String status(AskJob job, String notice) {

@@ -4,6 +4,7 @@ import android.content.Context;
 import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.io.InputStream;
+import org.pocketqa.core.StoredModel;
 
 /** Model in the assets of this build, if any (app/build.gradle). */
 final class BundledModel implements Incoming {
@@ -30,6 +31,18 @@ final class BundledModel implements Incoming {
             return true;
         } catch (IOException none) {
             return false;
+        }
+    }
+
+    /** Returns its SHA-256; null if this build contains no model. */
+    String sha256() {
+        if (!exists()) {
+            return null;
+        }
+        try (InputStream in = open()) {
+            return StoredModel.sha256(in);
+        } catch (IOException unreadable) {
+            return null;
         }
     }
 

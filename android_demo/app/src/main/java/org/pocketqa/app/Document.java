@@ -8,6 +8,8 @@ import android.provider.OpenableColumns;
 import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.io.InputStream;
+import java.util.Locale;
+import org.pocketqa.core.ModelStore;
 import org.pocketqa.core.TextFile;
 
 /** File of another app, from the file picker or a share: a stream and a name, never a path. Not on the main thread. */
@@ -17,10 +19,29 @@ final class Document implements Incoming {
 
     private final Context context;
     private final Uri uri;
+    private final boolean asks;
 
+    /** File that the user picked. */
     Document(Context context, Uri uri) {
+        this(context, uri, false);
+    }
+
+    /** File; `asks` if another app sent it without a choice of the user. */
+    Document(Context context, Uri uri, boolean asks) {
         this.context = context.getApplicationContext();
         this.uri = uri;
+        this.asks = asks;
+    }
+
+    /** Tests for a model. A .tflite file has no type of its own, so apps share it as octet-stream or as anything. */
+    static boolean isModel(String type, Uri file) {
+        boolean named = file != null && file.toString().toLowerCase(Locale.ROOT).endsWith(ModelStore.EXTENSION);
+        return named || "application/octet-stream".equals(type);
+    }
+
+    @Override
+    public boolean asks() {
+        return asks;
     }
 
     /** Returns its name, cut to 100 characters because another app chooses it. */

@@ -16,6 +16,11 @@ interface Incoming {
     /** Called when the app has its own copy. */
     void taken();
 
+    /** Tests whether the user must agree before the copy becomes a model, because another app sent the file. */
+    default boolean asks() {
+        return false;
+    }
+
     /** Called on the main thread if the file is not a usable model. */
     default void refused() {}
 }

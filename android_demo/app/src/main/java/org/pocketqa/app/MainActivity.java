@@ -93,7 +93,7 @@ public final class MainActivity extends Screen implements Listeners.Listener {
         }
         Uri file = SharedText.model(intent);
         if (file != null) {
-            app().shelf.take(file);
+            app().shelf.takeSent(file);
             open(ModelsActivity.class);
         }
         if (!SharedText.isIn(intent)) {

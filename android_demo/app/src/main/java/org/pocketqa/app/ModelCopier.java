@@ -30,6 +30,7 @@ final class ModelCopier {
         private volatile long total = -1;
         private long reported; // copying thread only
 
+        private StoredModel question;
         private boolean keeping; // too late to cancel
 
         private Job(Incoming incoming, Arrival arrival) {
@@ -40,6 +41,11 @@ final class ModelCopier {
 
         String name() {
             return name;
+        }
+
+        /** Returns the copy that waits until the user agrees to use it; null if none waits. */
+        StoredModel question() {
+            return question;
         }
 
         /** Returns the bytes copied so far. */
@@ -127,18 +133,21 @@ final class ModelCopier {
         job = started;
         Background.start(
                 "copy",
-                new Background.Task<File>() {
+                new Background.Task<StoredModel>() {
                     @Override
-                    File work() throws IOException {
-                        return started.receive();
+                    StoredModel work() throws IOException {
+                        return folders.store().received(started.receive());
                     }
 
                     @Override
-                    void done(File received) {
-                        if (job == started) {
-                            keep(started, received);
+                    void done(StoredModel received) {
+                        if (job != started) {
+                            discard(received.file);
+                        } else if (incoming.asks()) {
+                            started.question = received;
+                            listeners.changed();
                         } else {
-                            discard(received);
+                            keep(started, received.file);
                         }
                     }
 
@@ -149,6 +158,15 @@ final class ModelCopier {
                 });
         listeners.changed();
         return true;
+    }
+
+    /** Uses the copy that waits, because the user agrees. */
+    void agree() {
+        if (job != null && job.question != null) {
+            File received = job.question.file;
+            job.question = null;
+            keep(job, received);
+        }
     }
 
     private void keep(Job copied, File received) {
@@ -205,6 +223,9 @@ final class ModelCopier {
     void cancel() {
         if (job != null && !job.keeping) {
             job.cancel();
+            if (job.question != null) {
+                discard(job.question.file);
+            }
             job = null;
             listeners.changed();
         }

@@ -22,7 +22,7 @@ final class ModelShelf {
         private List<StoredModel> models;
         private final Map<File, String> pushed = new HashMap<File, String>(); // name with version
         private final List<File> settled = new ArrayList<File>(); // complete files
-        private boolean bundled;
+        private String bundled; // SHA-256 of the bundled model; null if there is none or it was imported
     }
 
     final Listeners listeners = new Listeners();
@@ -36,6 +36,7 @@ final class ModelShelf {
     private List<StoredModel> models = new ArrayList<StoredModel>();
     private Map<File, String> pushed = new HashMap<File, String>();
     private final Set<String> tried = new HashSet<String>(); // pushed files (name, version) that are not tried again
+    private String bundledSha256; // its thread only
     private boolean listed;
     private int looks; // scans that were requested and are not done
     private int watchers;
@@ -95,12 +96,13 @@ final class ModelShelf {
     /** Scans the folders. */
     void refresh() {
         final Map<File, String> before = pushed;
+        final boolean bundledTaken = settings.bundledTaken();
         looks++;
         thread.run(
                 new Background.Task<Look>() {
                     @Override
                     Look work() {
-                        return look(before);
+                        return look(before, bundledTaken);
                     }
 
                     @Override
@@ -126,7 +128,7 @@ final class ModelShelf {
     }
 
     // adb writes under the final name. A file counts as complete if it is two seconds old or unchanged since the last scan.
-    private Look look(Map<File, String> before) {
+    private Look look(Map<File, String> before, boolean bundledTaken) {
         Look look = new Look();
         look.models = folders.store().list();
         for (File file : folders.store().pushed()) {
@@ -137,7 +139,10 @@ final class ModelShelf {
                 look.settled.add(file);
             }
         }
-        look.bundled = look.models.isEmpty() && new BundledModel(context).exists();
+        if (!bundledTaken) {
+            bundledSha256 = bundledSha256 != null ? bundledSha256 : new BundledModel(context).sha256();
+            look.bundled = bundledSha256;
+        }
         return look;
     }
 
@@ -150,15 +155,45 @@ final class ModelShelf {
                 copier.start(new PushedFile(file, () -> settings.setRefused(file.getPath(), version)), this::arrived);
             }
         }
-        boolean wanted = found.bundled && settings.model() == null && !settings.bundledTaken();
-        if (copier.job() == null && wanted && tried.add("bundled")) {
+        if (found.bundled != null && copier.job() == null && !settings.bundledTaken()) {
+            takeBundled(found.bundled, found.models);
+        }
+    }
+
+    // At the first start, a bundled model is imported if there is no other. After an update of the app, another bundled model is
+    // imported unless the user deleted the one before; it is used if the one before was.
+    private void takeBundled(String sha256, List<StoredModel> models) {
+        final String before = settings.bundledName();
+        boolean first = before == null && models.isEmpty() && settings.model() == null;
+        boolean newer = before != null && !sha256.equals(settings.bundledSha256()) && named(before, models);
+        if ((first || newer) && tried.add("bundled")) {
             copier.start(
                     new BundledModel(context),
                     model -> {
-                        settings.setBundledTaken();
+                        boolean use = before != null && before.equals(settings.model());
+                        settings.setBundled(sha256, model);
+                        if (use) {
+                            use(model);
+                        }
                         arrived(model);
                     });
+        } else if (before != null && !newer) {
+            settings.setBundledTaken();
         }
+    }
+
+    /** Tests whether there is a model of this file name. */
+    boolean has(String name) {
+        return named(name, models);
+    }
+
+    private static boolean named(String name, List<StoredModel> models) {
+        for (StoredModel model : models) {
+            if (model.name.equals(name)) {
+                return true;
+            }
+        }
+        return false;
     }
 
     // A pushed model is used if it was requested, if it replaces the one in use or being loaded, or if there is none.
@@ -171,11 +206,20 @@ final class ModelShelf {
         refresh();
     }
 
-    /** Copies a file of another app and uses it. Shows a message while another file is being copied. */
+    /** Copies a picked file and uses it. Shows a message while another file is being copied. */
     void take(Uri picked) {
+        take(new Document(context, picked));
+    }
+
+    /** Copies a file that another app sent, and uses it when the user agrees (ModelCopier.Job.question). */
+    void takeSent(Uri sent) {
+        take(new Document(context, sent, true));
+    }
+
+    private void take(Document document) {
         boolean started =
                 copier.start(
-                        new Document(context, picked),
+                        document,
                         model -> {
                             use(model);
                             refresh();

@@ -31,6 +31,8 @@ final class Settings {
     private static final String REFUSED = "refused/";
     private static final String READ_ALL = "read_all";
     private static final String BUNDLED_TAKEN = "bundled_taken";
+    private static final String BUNDLED_SHA256 = "bundled_sha256";
+    private static final String BUNDLED_NAME = "bundled_name";
     private static final int DEFAULT_THREADS = 2; // most phones have at least two fast cores
 
     private final SharedPreferences preferences;
@@ -141,12 +143,28 @@ final class Settings {
         preferences.edit().putInt(READ_ALL, all ? 1 : 0).apply();
     }
 
-    /** Tests whether the bundled model of this installation was imported. After deletion it is not imported again. */
+    /** Tests whether the bundled model of this installation was imported or left out. */
     boolean bundledTaken() {
         return build.equals(preferences.getString(BUNDLED_TAKEN, null));
     }
 
+    /** Records that the bundled model of this installation was imported or left out. */
     void setBundledTaken() {
         preferences.edit().putString(BUNDLED_TAKEN, build).apply();
+    }
+
+    /** Returns the SHA-256 of the bundled model imported last; null before the first. */
+    String bundledSha256() {
+        return preferences.getString(BUNDLED_SHA256, null);
+    }
+
+    /** Returns the file name of the bundled model imported last; null before the first. */
+    String bundledName() {
+        return preferences.getString(BUNDLED_NAME, null);
+    }
+
+    void setBundled(String sha256, StoredModel model) {
+        preferences.edit().putString(BUNDLED_SHA256, sha256).putString(BUNDLED_NAME, model.name).apply();
+        setBundledTaken();
     }
 }

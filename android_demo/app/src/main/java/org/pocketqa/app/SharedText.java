@@ -46,9 +46,8 @@ final class SharedText {
         return Intent.ACTION_SEND.equals(intent.getAction()) && isFile(intent) ? stream(intent) : null;
     }
 
-    // .tflite has no MIME type; such files have this one.
     private static boolean isFile(Intent intent) {
-        return "application/octet-stream".equals(intent.getType());
+        return Document.isModel(intent.getType(), stream(intent));
     }
 
     private static Uri stream(Intent intent) {

@@ -1,6 +1,8 @@
 package org.pocketqa.app;
 
 import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertFalse;
+import static org.junit.Assert.assertNotEquals;
 import static org.junit.Assert.assertNotNull;
 import static org.junit.Assert.assertNull;
 import static org.junit.Assert.assertTrue;
@@ -144,5 +146,33 @@ public class CopyTest {
         untilIdle();
         assertTrue(phone.problem(), phone.problem().startsWith("breaks.tflite: fault_storage["));
         assertEquals(Collections.emptyList(), phone.privateFiles());
+    }
+
+    @Test
+    public void aModelThatAnotherAppSentIsUsedOnlyIfTheUserAgrees() throws IOException {
+        phone.startWith(ModelBytes.small());
+        String before = phone.model(phone.inUse()).sha256();
+        phone.app.shelf.takeSent(phone.document(ModelBytes.changed(), "anything.bin"));
+        phone.until(() -> phone.app.copier.job().question() != null);
+        assertEquals("small-fp32.tflite", phone.app.copier.job().question().facts.fileName());
+        assertTrue(phone.app.shelf.has("small-fp32.tflite")); // so the question says that it replaces one
+        phone.app.copier.cancel();
+        phone.look();
+        assertEquals(before, phone.model(phone.inUse()).sha256());
+        phone.app.shelf.takeSent(phone.document(ModelBytes.changed(), "anything.bin"));
+        phone.until(() -> phone.app.copier.job().question() != null);
+        phone.app.copier.agree();
+        phone.until(() -> phone.app.copier.job() == null && phone.app.engine.state().loading == null);
+        phone.look();
+        assertNotEquals(before, phone.model(phone.inUse()).sha256());
+        phone.until(() -> phone.privateFiles().size() == 1);
+    }
+
+    @Test
+    public void aShareIsAModelByItsTypeOrItsName() {
+        assertTrue(Document.isModel("application/octet-stream", null));
+        assertTrue(Document.isModel("*/*", Uri.parse("content://files/Model.TFLITE")));
+        assertFalse(Document.isModel("text/plain", Uri.parse("content://files/notes.txt")));
+        assertFalse(Document.isModel("text/plain", null));
     }
 }

@@ -2,6 +2,7 @@ package org.pocketqa.app;
 
 import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertFalse;
+import static org.junit.Assert.assertNotEquals;
 import static org.junit.Assert.assertNull;
 import static org.junit.Assert.assertTrue;
 
@@ -190,6 +191,46 @@ public class StartTest {
         phone.start();
         assertNull(phone.inUse());
         assertNull(phone.problem());
+    }
+
+    @Test
+    public void anUpdateOfTheAppBringsItsNewerModel() throws IOException {
+        AssetManager.model = MODEL;
+        phone.start();
+        String before = phone.model(phone.inUse()).sha256();
+        update("/data/app/2/base.apk", ModelBytes.changed()); // the same name, other weights
+        assertEquals("small-fp32.tflite", phone.inUse());
+        assertNotEquals(before, phone.model(phone.inUse()).sha256());
+        update("/data/app/3/base.apk", ModelBytes.named("newer"));
+        assertEquals("newer-fp32.tflite small-fp32.tflite", phone.names());
+        assertEquals("newer-fp32.tflite", phone.inUse());
+    }
+
+    @Test
+    public void anUpdateLeavesTheModelThatTheUserChose() throws IOException {
+        AssetManager.model = MODEL;
+        phone.start();
+        phone.take("own.tflite", ModelBytes.named("own"));
+        update("/data/app/2/base.apk", ModelBytes.named("newer"));
+        assertEquals("own-fp32.tflite", phone.inUse());
+        assertEquals("newer-fp32.tflite own-fp32.tflite small-fp32.tflite", phone.names());
+    }
+
+    @Test
+    public void aBundledModelThatWasDeletedStaysDeletedAfterAnUpdate() throws IOException {
+        AssetManager.model = MODEL;
+        phone.start();
+        phone.app.shelf.delete(phone.model("small-fp32.tflite"));
+        phone.until(() -> phone.app.shelf.models().isEmpty());
+        update("/data/app/2/base.apk", ModelBytes.named("newer"));
+        assertEquals("", phone.names());
+    }
+
+    private void update(String codePath, byte[] model) {
+        phone.codePath = codePath;
+        AssetManager.model = model;
+        phone.start();
+        phone.look();
     }
 
     @Test

@@ -14,6 +14,8 @@ public final class ModelStore {
     public static final String EXTENSION = ".tflite";
     private static final String UNFINISHED = ".unfinished";
     private static final int BLOCK = 1 << 16;
+    private static final long MOST_BYTES = 1000 * 1000 * 1000;
+    private static final long BYTES_LEFT_FREE = 200 * 1000 * 1000; // for the system and other apps
 
     private final File folder;
     private final List<File> inboxes;
@@ -87,12 +89,20 @@ public final class ModelStore {
         }
     }
 
-    private static void copy(InputStream in, File to, CopyProgress progress) throws IOException {
+    // A stream of another app may never end, so there is a limit.
+    private void copy(InputStream in, File to, CopyProgress progress) throws IOException {
+        long most = Math.min(MOST_BYTES, folder.getUsableSpace() - BYTES_LEFT_FREE);
         FileOutputStream out = new FileOutputStream(to);
         try {
             byte[] block = new byte[BLOCK];
             long bytes = 0;
             for (int n = read(in, block); n >= 0; n = read(in, block)) {
+                if (bytes + n > most) {
+                    throw new IOException(
+                            most == MOST_BYTES
+                                    ? "The file is larger than 1 GB. Choose a PocketQA model."
+                                    : "The file would leave less than 200 MB free. Free some space and try again.");
+                }
                 write(out, block, n);
                 if (bytes < ModelPackage.MAGIC_BYTES && bytes + n >= ModelPackage.MAGIC_BYTES) {
                     checkMagic(to); // do not copy a large file that is not a model, such as a film
@@ -141,6 +151,11 @@ public final class ModelStore {
         } finally {
             file.close();
         }
+    }
+
+    /** Returns a received file with the summary of its package. */
+    public StoredModel received(File received) {
+        return new StoredModel(received);
     }
 
     /** Renames a received file after its package; replaces a model of that name. */

@@ -2,6 +2,7 @@ package org.pocketqa.core;
 
 import java.io.EOFException;
 import java.io.IOException;
+import java.io.InputStream;
 import java.io.RandomAccessFile;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
@@ -18,6 +19,16 @@ final class Sha256 {
         } catch (NoSuchAlgorithmException error) {
             throw new AssertionError(error); // all versions of Java and Android have SHA-256
         }
+    }
+
+    /** Returns the SHA-256 of a stream up to its end. */
+    static String of(InputStream in) throws IOException {
+        MessageDigest digest = digest();
+        byte[] block = new byte[BLOCK];
+        for (int n = in.read(block); n >= 0; n = in.read(block)) {
+            digest.update(block, 0, n);
+        }
+        return hexadecimal(digest.digest());
     }
 
     /** Returns the SHA-256 of a file's first `bytes` bytes. */

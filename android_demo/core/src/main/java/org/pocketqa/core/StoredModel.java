@@ -2,6 +2,7 @@ package org.pocketqa.core;
 
 import java.io.File;
 import java.io.IOException;
+import java.io.InputStream;
 import java.io.RandomAccessFile;
 
 /** Model file in the app's folder. */
@@ -34,6 +35,11 @@ public final class StoredModel {
         } catch (IOException damaged) { // loading the file reports the fault
             return null;
         }
+    }
+
+    /** Returns the SHA-256 of a model that is not stored yet. */
+    public static String sha256(InputStream in) throws IOException {
+        return Sha256.of(in);
     }
 
     /** Returns the SHA-256 of the complete file, as `sha256sum` prints it. */

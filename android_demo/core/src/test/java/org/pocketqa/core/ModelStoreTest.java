@@ -15,6 +15,7 @@ import java.io.InputStream;
 import java.nio.charset.Charset;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.CancellationException;
 import org.junit.Before;
@@ -97,6 +98,34 @@ public class ModelStoreTest {
         assertSame(before, store.list().get(0));
         kept(ModelFiles.small().change(ModelFiles.INFO, "1234", "123456").bytes());
         assertEquals(123456, store.list().get(0).facts.parameters);
+    }
+
+    @Test
+    public void aStreamThatNeverEndsDoesNotFillThePhone() {
+        File full =
+                new File(internal.getPath()) {
+                    private static final long serialVersionUID = 1;
+
+                    @Override
+                    public long getUsableSpace() {
+                        return 200 * 1000 * 1000 + 5000000;
+                    }
+                };
+        InputStream endless =
+                new InputStream() {
+                    private int at;
+
+                    @Override
+                    public int read() {
+                        return "0000TFL3".charAt(at++ % 8);
+                    }
+                };
+        ModelStore small = new ModelStore(full, Collections.<File>emptyList());
+        long[] copied = {0};
+        IOException error = assertThrows(IOException.class, () -> small.receive(endless, bytes -> copied[0] = bytes));
+        assertTrue(error.getMessage(), error.getMessage().contains("200 MB"));
+        assertTrue("" + copied[0], copied[0] > 4900000 && copied[0] <= 5000000);
+        assertNothingLeft();
     }
 
     @Test

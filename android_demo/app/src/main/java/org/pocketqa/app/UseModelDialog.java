@@ -1,0 +1,49 @@
+package org.pocketqa.app;
+
+import android.app.Activity;
+import android.app.AlertDialog;
+import android.app.Dialog;
+import android.app.DialogFragment;
+import android.content.DialogInterface;
+import android.os.Bundle;
+import android.text.format.Formatter;
+import org.pocketqa.core.StoredModel;
+
+/** Asks whether to use a model that another app sent. A fragment, so that it survives a rotation. */
+public final class UseModelDialog extends DialogFragment {
+    private static final String TAG = "use";
+    private static final String MESSAGE = "message";
+
+    /** Shows the question about a received model, once; `replaced` if there is a model of its name. */
+    static void ask(Activity screen, StoredModel received, boolean replaced) {
+        if (screen.getFragmentManager().findFragmentByTag(TAG) != null) {
+            return;
+        }
+        String bytes = Formatter.formatFileSize(screen, received.bytes);
+        String message = screen.getString(R.string.use_question, received.facts.name, received.facts.precision, bytes);
+        Bundle arguments = new Bundle();
+        arguments.putString(MESSAGE, replaced ? message + " " + screen.getString(R.string.use_replaces) : message);
+        UseModelDialog dialog = new UseModelDialog();
+        dialog.setArguments(arguments);
+        dialog.show(screen.getFragmentManager(), TAG);
+    }
+
+    @Override
+    public Dialog onCreateDialog(Bundle saved) {
+        return new AlertDialog.Builder(getActivity())
+                .setMessage(getArguments().getString(MESSAGE))
+                .setNegativeButton(R.string.cancel, (dialog, button) -> copier().cancel())
+                .setPositiveButton(R.string.use, (dialog, button) -> copier().agree())
+                .create();
+    }
+
+    @Override
+    public void onCancel(DialogInterface dialog) {
+        super.onCancel(dialog);
+        copier().cancel();
+    }
+
+    private ModelCopier copier() {
+        return ((Screen) getActivity()).app().copier;
+    }
+}

@@ -94,6 +94,7 @@ web-test: install export/web/node_modules/.package-lock.json
 android-test: install
 	$(RUN) android_demo/tools/fetch_litert.py android_demo/build/litert
 	android_demo/tools/test_java.sh
+	android_demo/tools/build_core.sh
 	$(RUN) android_demo/tools/check_stubs.py
 	$(RUN) -m pytest -m jvm
 

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
 import { QuestionAnswerer } from "../../../export/web/page/answerer.mjs";
@@ -121,4 +122,12 @@ test("text files are UTF-8, or UTF-16 with a mark", () => {
   }
   assert.throws(() => decodeText(new Uint8Array([0x68, 0xe9, 0x20])), /not UTF-8 text/);
   assert.throws(() => decodeText(new Uint8Array([0x68, 0, 0x20])), /zero bytes/);
+});
+
+test("the npm package exports what docs/in-your-app.md imports", async () => {
+  const folder = new URL("../../../export/web/", import.meta.url);
+  const { exports } = JSON.parse(readFileSync(new URL("package.json", folder)));
+  const modules = await Promise.all(Object.values(exports).map((path) => import(new URL(path, folder).href)));
+  const names = modules.flatMap((module) => Object.keys(module));
+  assert.ok(names.includes("readPackage") && names.includes("QuestionAnswerer"));
 });

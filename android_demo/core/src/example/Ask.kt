@@ -1,0 +1,34 @@
+import java.io.File
+import java.nio.FloatBuffer
+import java.nio.IntBuffer
+import org.pocketqa.core.LogitsModel
+import org.pocketqa.core.ModelPackage
+import org.pocketqa.core.QuestionAnswerer
+import org.pocketqa.core.Signature
+import org.tensorflow.lite.Interpreter
+
+/** PocketQA over LiteRT's interpreter. Use it on one thread, not the main thread. */
+class PocketQa(file: File, threads: Int = 2) : LogitsModel {
+    private val interpreter = Interpreter(file, Interpreter.Options().setNumThreads(threads))
+    private val answerer = QuestionAnswerer(ModelPackage.read(file), this)
+
+    init {
+        answerer.checkProbe() // throws ProbeException if this phone computes the model wrongly
+    }
+
+    /** Returns the answer, cut from the passage; null: no answer in this text. */
+    fun ask(passage: String, question: String): String? {
+        val best = answerer.ask(passage, question, false) { _, _ -> }.best ?: return null
+        return passage.substring(best.start, best.end)
+    }
+
+    override fun run(
+        signature: Signature, ids: IntArray, mask: IntArray, types: IntArray, starts: FloatArray, ends: FloatArray,
+    ) {
+        val inputs = ModelPackage.INPUTS.zip(listOf(ids, mask, types).map { IntBuffer.wrap(it) }).toMap()
+        val outputs = ModelPackage.OUTPUTS.zip(listOf(starts, ends).map { FloatBuffer.wrap(it) }).toMap()
+        interpreter.runSignature(inputs, outputs, signature.name)
+    }
+
+    override fun close() = interpreter.close()
+}

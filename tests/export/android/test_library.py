@@ -1,0 +1,52 @@
+"""The core as a library: what docs/in-your-app.md shows is what is compiled and run."""
+
+import os
+import subprocess
+import textwrap
+import zipfile
+
+import pytest
+from app_process import BUILD, CLASSES, LITERT
+from places import ROOT
+
+import qa
+
+PAGE = ROOT / "docs/in-your-app.md"
+KOTLIN = ROOT / "android_demo/core/src/example/Ask.kt"
+PASSAGE = "Ada Lovelace wrote the first program in 1843. Her notes were printed in London."
+SHIPPED = ROOT / "models/student-tflite-int8"
+
+
+def test_the_page_shows_the_kotlin_file():
+    assert textwrap.indent(KOTLIN.read_text(encoding="utf-8"), "    ") in PAGE.read_text(encoding="utf-8")
+
+
+def test_the_pages_python_answers(capsys, monkeypatch):
+    page = PAGE.read_text(encoding="utf-8")
+    code = textwrap.dedent("    import qa\n" + page.split("    import qa\n")[1])
+    monkeypatch.chdir(ROOT)
+    exec(code, {})
+    assert capsys.readouterr().out == "Ada Lovelace\n"
+
+
+@pytest.mark.jvm
+@pytest.mark.parametrize("question", ["Who wrote the first program?", "Where were her notes printed?"])
+def test_the_pages_class_answers_on_litert_as_python_does(question):
+    """In Java; the Kotlin has the same calls."""
+    path = os.pathsep.join(map(str, CLASSES))
+    command = ["java", f"-Dpocketqa.litert={LITERT}", "-cp", path, "org.pocketqa.example.PocketQa"]
+    weights = str(SHIPPED / "model.tflite")
+    done = subprocess.run([*command, weights, PASSAGE, question], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == qa.load(SHIPPED).answer(question, PASSAGE).text != ""
+
+
+@pytest.mark.jvm
+def test_the_library_is_three_jars():
+    names = {}
+    for kind in ("", "-sources", "-javadoc"):
+        (path,) = (BUILD / "jars-of-core").glob(f"core-[0-9]*.[0-9]{kind}.jar")
+        with zipfile.ZipFile(path) as jar:
+            names[kind] = set(jar.namelist())
+    for kind, ending in (("", ".class"), ("-sources", ".java"), ("-javadoc", ".html")):
+        assert f"org/pocketqa/core/QuestionAnswerer{ending}" in names[kind]
+        assert not any("tools" in name for name in names[kind])

@@ -24,6 +24,7 @@ from benchmarks.measure.command_line import flag_name
 from benchmarks.results.rows import CPU, CUDA, PADDED, UNPADDED
 from qa.base.cli import check_option, run_command
 from qa.base.errors import OptionError
+from qa.base.help import Expert
 from qa.data.datasets import EMBEDDED
 from qa.runtime.runtimes import available_cores
 
@@ -51,32 +52,32 @@ class CompareConfig:
     runs/demo."""
     data: str = EMBEDDED
     """SQuAD JSON file (plain or gzip), or embedded, squad, squad_v2 (their dev part)."""
-    baseline: Path | None = None
+    baseline: Expert[Path | None] = None
     """Bundle that F1 and speed are compared with. Default: the only teacher that was made of no other bundle.
     """
     rows: Path | None = None
     """File the results are appended to. Default: rows.jsonl beside the first bundle."""
     report: bool = False
     """Only write the page from existing results: of the bundles named, else all. Nothing is measured."""
-    page: Path | None = None
+    page: Expert[Path | None] = None
     """HTML page to write. Default: report.html beside the results."""
     quick: bool = False
     """Time 64 windows, for the order of magnitude, instead of 1,024 for at least a minute; the results say
     so.
     """
-    lengths: tuple[str, ...] = (UNPADDED, PADDED)
+    lengths: Expert[tuple[str, ...]] = (UNPADDED, PADDED)
     """Window lengths to time: unpadded (as short as the runtime allows), padded (to the model's longest),
     numbers of tokens.
     """
     threads: tuple[int, ...] | None = None
     """Numbers of threads to time with. Default: 1 and all cores."""
-    batch: tuple[int, ...] = (1,)
+    batch: Expert[tuple[int, ...]] = (1,)
     """Windows given at once: 1 is latency, more is throughput."""
-    toolchains: Path | None = None
+    toolchains: Expert[Path | None] = None
     """PyTorch bundle to measure in other toolchains too (make toolchains installs them): torch.compile,
     torchao, OpenVINO and others.
     """
-    skip_latency: bool = False
+    skip_latency: Expert[bool] = False
     """Measure accuracy only."""
     target: str = CPU
     """Target: cpu (here); cuda (this machine's GPU); ssh:USER@HOST (needs numpy, and LiteRT
@@ -84,7 +85,7 @@ class CompareConfig:
     benchmarks/measure/arm64_python.sh). QEMU counts instructions and times nothing. qemu:CPU/litert-1.4.0 has
     the Android app's release line of LiteRT.
     """
-    questions: int | None = None
+    questions: Expert[int | None] = None
     """Questions to compute on a remote --target, evenly spaced over the data. Default: all, under QEMU 20."""
     phone_report: tuple[Path, ...] = ()
     """JSON files that the app's benchmark shared, to import as results. Nothing is measured on this machine.

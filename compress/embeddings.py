@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from qa.base.cli import check_option, run_command
+from qa.base.next_step import say_next
 from qa.bundles.bundle import Bundle, refuse_existing
 from qa.bundles.hf_import import open_model, output_beside
 from qa.data.datasets import EMBEDDED, data_reference, resolve
@@ -41,14 +42,18 @@ class EmbeddingsConfig:
 
 def main(config: EmbeddingsConfig) -> Bundle:
     """Open the parent, quantize its word embeddings, save, and print both sizes."""
+    from safetensors.torch import save
+
     from compress.product_quantization import compress_words, token_counts
     from distill.derive import derive
     from qa.models.model import QAModel
+    from qa.models.storage import stored
 
     out = config.out or output_beside(config.model, config.embeddings)
     refuse_existing(out)
     parent = open_model(config.model, format="pytorch")
     model = QAModel.from_pretrained(parent.path)
+    before = len(save(stored(model.state_dict(), "fp32")))
     compress_words(
         model, config.embeddings, token_counts(parent, model.encoder.words.num_embeddings, config.data)
     )
@@ -61,8 +66,10 @@ def main(config: EmbeddingsConfig) -> Bundle:
         "counted_data": data_reference(resolve(config.data, "train")),
     }
     bundle = derive(model, out, parent, facts)
-    sizes = [f"{b.weights.stat().st_size / 1e6:.1f} MB in {b.precision}" for b in (parent, bundle)]
-    print(f"{out}: embedding table as {config.embeddings}, {' -> '.join(sizes)}")
+    after = len(save(stored(model.state_dict(), "fp32")))
+    sizes = f"{before / 1e6:.1f} -> {after / 1e6:.1f} MB, other weights in fp32"
+    print(f"{out}: embedding table as {config.embeddings}, {sizes}")
+    say_next("export.tflite", "--model", out, "--quantize", "int8")
     return bundle
 
 

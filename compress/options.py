@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from distill.options import DistillationFlags
+from qa.base.help import Expert
 from qa.bundles.hf_import import output_beside
 
 
@@ -25,7 +26,7 @@ class RecoveryFlags(DistillationFlags):
     """Passes over the data."""
     learning_rate: float
     """Peak learning rate."""
-    batch_size: int = 16
+    batch_size: Expert[int] = 16
     """Windows in a step."""
 
     @property

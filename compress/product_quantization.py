@@ -4,9 +4,9 @@ import sys
 
 import numpy as np
 from torch import nn
-from tqdm import tqdm
 
 from qa.base.errors import OptionError
+from qa.base.progress import Progress
 from qa.bundles.bundle import Bundle
 from qa.data.datasets import EMBEDDED, resolve
 from qa.data.squad import read_squad
@@ -56,7 +56,7 @@ def product_quantized(words: nn.Embedding, form: str, counts: np.ndarray | None)
     codebooks = table.codebooks.detach().numpy()
     groups = np.split(values, n_groups, axis=1)
     print(f"product-quantizing {words.num_embeddings:,} word vectors as {form}", file=sys.stderr)
-    for number, group in enumerate(tqdm(groups, unit="group", disable=not sys.stderr.isatty())):
+    for number, group in enumerate(Progress(groups, desc=form, unit="group")):
         nearest, entries = k_means(group, weights, seed=number)
         codes[:, number] = nearest + FIRST_CODE
         codebooks[number, : len(entries)] = entries

@@ -6,6 +6,7 @@ from distill.average import AverageConfig
 from distill.derive import derive
 from distill.student import same_tokens
 from qa.base.errors import OptionError
+from qa.base.next_step import say_next
 from qa.bundles.bundle import Bundle, refuse_existing
 from qa.bundles.hf_import import open_model
 from qa.models.model import QAModel
@@ -54,4 +55,5 @@ def average(config: AverageConfig) -> Bundle:
     }
     model = derive(mean_model(bundles), config.out, bundles[0], facts)
     print(f"{model.path}: the mean of {len(bundles)} models")
+    say_next("export.tflite", "--model", model.path, "--quantize", "int8")
     return model

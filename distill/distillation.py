@@ -18,7 +18,9 @@ from distill.student import (
     student_from_layers,
 )
 from distill.teacher import TeacherBundle
+from distill.teacher_score import teacher_score
 from qa.base.files import file_sha256
+from qa.base.next_step import say_next
 from qa.bundles.bundle import Bundle, copy_bundle, open_bundle
 from qa.bundles.hf_import import open_model
 from qa.bundles.shipped import TEACHER, shipped
@@ -136,6 +138,7 @@ def run(config: DistillConfig) -> Bundle:
     if out.exists():
         bundle = finished(out, RunInputs.of(config, teacher=given_teacher(config), student=config.student))
         print(summary(bundle))
+        say_next("export.tflite", "--model", out, "--quantize", "int8")
         return bundle
     config.check_cache()
     path = given_teacher(config)
@@ -167,6 +170,9 @@ def run(config: DistillConfig) -> Bundle:
         if copied:
             teacher = copy_bundle(teacher.path, copied)  # later stages and tables find it in the run folder
         print(summary(teacher), flush=True)
+        score = teacher_score(teacher, splits)
+        if score:
+            print(score, flush=True)
     trainer.train(config.resume)
     if main_process:
         save_model(
@@ -187,4 +193,5 @@ def run(config: DistillConfig) -> Bundle:
     bundle = open_bundle(out)
     if main_process:
         print(summary(bundle))
+        say_next("export.tflite", "--model", out, "--quantize", "int8")
     return bundle

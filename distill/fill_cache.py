@@ -1,13 +1,14 @@
 """Steps of `python -m distill.logits`."""
 
 import numpy as np
-from tqdm import tqdm
 
 from distill.logits import LogitsConfig
 from distill.stage import load_splits
 from distill.teacher import TeacherBundle
 from distill.training.batches import to_tensors
 from distill.training.trainer import make_accelerator
+from qa.base.next_step import say_next
+from qa.base.progress import Progress
 from qa.bundles.hf_import import open_model
 from qa.text.features import make_windows
 
@@ -25,7 +26,9 @@ def fill_cache(config: LogitsConfig) -> None:
     order = np.argsort([-len(window.input_ids) for window in windows], kind="stable")
     batches = np.array_split(order, -(-len(order) // config.batch_size))
     share = batches[accelerator.process_index :: accelerator.num_processes]
-    for indices in tqdm(share, desc="teacher logits", unit="batch", disable=not accelerator.is_main_process):
+    for indices in Progress(
+        share, desc="teacher logits", unit="batch", disable=not accelerator.is_main_process
+    ):
         if not logits.known[indices].all():
             batch = to_tensors([windows[i] for i in indices], accelerator.device, student.settings.max_length)
             logits(batch, indices)
@@ -34,3 +37,16 @@ def fill_cache(config: LogitsConfig) -> None:
         n_known = int(logits.known.sum())
         size = (logits.known.nbytes + logits.logits.nbytes) / 1e6
         print(f"{logits.folder}: logits of {n_known:,} of {len(windows):,} windows, {size:.1f} MB")
+        say_next(
+            "distill.run",
+            "--teacher",
+            config.teacher,
+            "--student",
+            config.model,
+            "--data",
+            config.data,
+            "--hidden-weight",
+            0,
+            "--out",
+            "RUN",
+        )

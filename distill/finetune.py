@@ -10,6 +10,8 @@ from pathlib import Path
 
 from distill.options import TrainingFlags, WindowFlags
 from qa.base.cli import check_exclusive, check_option, run_command
+from qa.base.help import Expert
+from qa.base.next_step import say_next
 from qa.bundles.bundle import Bundle
 from qa.data.origins import MINILM
 from qa.models.heads import DEFAULT_HEAD, check_head
@@ -30,9 +32,9 @@ class FinetuneConfig(TrainingFlags, WindowFlags):
     """Fresh head on the encoder of --model, or a standalone model (bidaf, qanet) that starts from the
     encoder's word vectors. Without it a bundle or checkpoint keeps its head, and an encoder gets
     4l-gelu-skip."""
-    layers: int | None = None
+    layers: Expert[int | None] = None
     """Keep this many of the encoder's layers, evenly chosen; all when not given."""
-    activation: str = "gelu"
+    activation: Expert[str] = "gelu"
     """GELU of a fresh head: gelu (exact) or gelu_tanh."""
     learning_rate: float = 1.2e-4
     """Peak learning rate."""
@@ -40,13 +42,13 @@ class FinetuneConfig(TrainingFlags, WindowFlags):
     """Windows in a step's batch, over all processes."""
     epochs: float = 2
     """Passes over the training data."""
-    warmup: float = 0.1
+    warmup: Expert[float] = 0.1
     """Share of the steps in which the learning rate rises."""
-    accumulation: int = 1
+    accumulation: Expert[int] = 1
     """Batches whose gradients are added up before a step."""
-    freeze_encoder: bool = False
+    freeze_encoder: Expert[bool] = False
     """Train only the head; the encoder stays the same, bit for bit."""
-    lora_rank: int = 0
+    lora_rank: Expert[int] = 0
     """Train the head and low-rank updates of the encoder's weights (LoRA): less time and memory for a large
     encoder; 0 trains all."""
 
@@ -74,6 +76,7 @@ def main(config: FinetuneConfig) -> Bundle:
     bundle = finetune(config)
     if is_first_process():
         print(summary(bundle), flush=True)
+        say_next("distill.run", "--teacher", bundle.path, "--data", config.data, "--out", "RUN")
     return bundle
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from distill.training.options import DistillationWeights, TrainingOptions
 from qa.base.files import check_new_folder
+from qa.base.help import Expert
 from qa.text.settings import QASettings
 
 
@@ -17,13 +18,13 @@ class TrainingFlags:
     file."""
     eval_data: str | None = None
     """Questions to score the result on; by default the dev part of a named --data, nothing for a file."""
-    precision: str = "auto"
+    precision: Expert[str] = "auto"
     """bf16 (autocast), fp32, or auto: bf16 where the GPU, or without one the CPU, computes in it, else fp32.
     """
-    optimizer: str = "adamw"
+    optimizer: Expert[str] = "adamw"
     """adamw, or adafactor (less memory; transformers' settings for fine-tuning, published for rates of about
     1e-3)."""
-    seed: int = 0
+    seed: Expert[int] = 0
     """Seed of fresh weights, of chosen windows, batches and dropout."""
     resume: bool = False
     """Continue an interrupted run of the same --out."""
@@ -38,11 +39,11 @@ class TrainingFlags:
 class WindowFlags:
     """Options of every stage that chooses how its model reads a passage."""
 
-    max_length: int | None = None
+    max_length: Expert[int | None] = None
     """Longest window in tokens; by default that of the model to start from, 384 for an encoder."""
-    doc_stride: int | None = None
+    doc_stride: Expert[int | None] = None
     """Step from one window of a long passage to the next, in tokens; by default likewise, 128."""
-    max_question_length: int | None = None
+    max_question_length: Expert[int | None] = None
     """Longest question in tokens, the rest is truncated; by default likewise, 64."""
 
     def window_settings(self, base: QASettings) -> QASettings:
@@ -57,13 +58,13 @@ class WindowFlags:
 class DistillationFlags(TrainingFlags):
     """Options of every stage that trains a model against a teacher."""
 
-    alpha: float = 0.1
+    alpha: Expert[float] = 0.1
     """Weight of the gold answers; the teacher's distribution gets 1 - alpha."""
-    temperature: float = 4.0
+    temperature: Expert[float] = 4.0
     """Temperature of both distributions in the soft loss."""
-    hidden_weight: float = 10.0
+    hidden_weight: Expert[float] = 10.0
     """Weight of the hidden-state loss; 0 leaves it out, and teacher logits are then read from the cache."""
-    cache: Path = Path("runs/cache")
+    cache: Expert[Path] = Path("runs/cache")
     """Folder for cached teacher logits, shared by all runs."""
 
     def weights(self) -> DistillationWeights:

@@ -20,6 +20,7 @@ from distill.recipes import RECIPES, find_recipe
 from distill.training.options import TrainingOptions
 from qa.base.cli import check_exclusive, check_option, run_command
 from qa.base.errors import OptionError
+from qa.base.help import EXPERT, Expert
 from qa.bundles.bundle import Bundle
 from qa.models.heads import DEFAULT_HEAD, HEADS, check_head
 from qa.models.standalone import STANDALONE_MODELS
@@ -27,6 +28,13 @@ from qa.text.settings import QASettings
 
 RECIPE_HELP = f"""Named settings for the student: {", ".join(RECIPES)}. --learning-rate,
 --batch-size, --epochs and --warmup override them."""
+EMBEDDED_RECIPE = RECIPES["embedded"]
+BY_RECIPE = "By default that of --recipe; in embedded"
+LEARNING_RATE_HELP = f"Peak learning rate of the student. {BY_RECIPE} {EMBEDDED_RECIPE.learning_rate:g}."
+BATCH_SIZE_HELP = f"""Windows in a step's batch, over all processes (teacher too). {BY_RECIPE}
+{EMBEDDED_RECIPE.batch_size}."""
+EPOCHS_HELP = f"Passes over the training data for the student. {BY_RECIPE} {EMBEDDED_RECIPE.epochs:g}."
+WARMUP_HELP = f"Share of the steps in which the learning rate rises. {BY_RECIPE} {EMBEDDED_RECIPE.warmup:g}."
 STUDENT_ENCODER_HELP = f"""Encoder of the student, by the same names, or a standalone model:
 {", ".join(STANDALONE_MODELS)}. Without it the
 student is the pruned teacher."""
@@ -44,10 +52,12 @@ class DistillConfig(DistillationFlags, WindowFlags, PruningFlags):
     teacher_encoder: str | None = None
     """Encoder of a new teacher, fine-tuned first on the same questions: minilm-l6 (from an installed wheel),
     a hub name such as bert-base-uncased, or a folder."""
-    teacher_head: Annotated[str, arg(help=f"Head of a new teacher: {', '.join(HEADS)}.")] = DEFAULT_HEAD
-    teacher_learning_rate: float = 1.2e-4
+    teacher_head: Annotated[str, EXPERT, arg(help=f"Head of a new teacher: {', '.join(HEADS)}.")] = (
+        DEFAULT_HEAD
+    )
+    teacher_learning_rate: Expert[float] = 1.2e-4
     """Peak learning rate of a new teacher."""
-    teacher_epochs: float = 2
+    teacher_epochs: Expert[float] = 2
     """Passes over the training data for a new teacher."""
     student: Path | None = None
     """Bundle or checkpoint to train further as the student, with its own head, tokenizer and windows. Without
@@ -56,22 +66,18 @@ class DistillConfig(DistillationFlags, WindowFlags, PruningFlags):
     student_layers: int | None = None
     """Number of the teacher's layers that the student keeps, evenly chosen and unpruned. Without it the
     student keeps all layers, pruned to their most important units."""
-    student_head: str | None = None
+    student_head: Expert[str | None] = None
     """Head of the student, by the same names; the teacher's unless given."""
-    activation: str = "gelu"
+    activation: Expert[str] = "gelu"
     """GELU of a new teacher's head: gelu (exact) or gelu_tanh. A student takes its teacher's."""
     recipe: Annotated[str, arg(help=RECIPE_HELP)] = "embedded"
-    learning_rate: float | None = None
-    """Peak learning rate of the student."""
-    batch_size: int | None = None
-    """Windows in a step's batch, over all processes (teacher too)."""
-    epochs: float | None = None
-    """Passes over the training data for the student."""
-    warmup: float | None = None
-    """Share of the steps in which the learning rate rises."""
-    accumulation: int = 1
+    learning_rate: Annotated[float | None, arg(help=LEARNING_RATE_HELP)] = None
+    batch_size: Annotated[int | None, arg(help=BATCH_SIZE_HELP)] = None
+    epochs: Annotated[float | None, arg(help=EPOCHS_HELP)] = None
+    warmup: Annotated[float | None, EXPERT, arg(help=WARMUP_HELP)] = None
+    accumulation: Expert[int] = 1
     """Batches whose gradients are added up before a step."""
-    freeze_encoder: bool = False
+    freeze_encoder: Expert[bool] = False
     """Train only the heads of a new teacher and of the student; the encoders stay the same, bit for bit."""
 
     def __post_init__(self) -> None:

@@ -16,6 +16,7 @@ from export.embeddings import stored_words, with_words
 from export.options import ExportConfig
 from export.parity import check_parity, limits_of, probe_tolerance, probe_windows, real_windows, window_logits
 from qa.base.errors import BundleError
+from qa.base.next_step import say_next
 from qa.bundles.bundle import (
     MANIFEST,
     PROBE,
@@ -138,6 +139,7 @@ class Exporter:
                 draft.record(scores=scores_of(exported, draft.model(settings), self.eval_data))
             self.package(draft.path, settings)
         print(summary(draft.bundle))
+        say_next("benchmarks.compare", self.source, self.out)
         return draft.bundle
 
     def facts(self) -> dict[str, Any]:

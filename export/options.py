@@ -11,6 +11,7 @@ from tyro.conf import arg
 
 from qa.base.cli import check_exclusive, check_option
 from qa.base.errors import OptionError
+from qa.base.help import Expert
 from qa.formats.precision import INTEGER_BITS, PRECISIONS, TABLE_FORMS
 
 NOT_IN_ONNX = ", ".join(name for name, precision in PRECISIONS.items() if "onnx" not in precision.meaning)
@@ -35,7 +36,7 @@ class ExportConfig:
     precision."""
     quantize: Annotated[str, arg(help=QUANTIZE_HELP)] = "fp32"
     embeddings: Annotated[str | None, arg(help=EMBEDDINGS_HELP)] = None
-    null_threshold: float | None = None
+    null_threshold: Expert[float | None] = None
     """No-answer threshold: there is no answer where null score - best score exceeds it. `qa.evaluate` finds
     one for your own questions (best_f1_thresh); by default it is searched on held-out training questions."""
     tune_threshold: Path | None = None

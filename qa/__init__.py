@@ -24,11 +24,11 @@ def load(
         model = qa.load()
         model.answer("Who wrote it?", passage).text
 
-    `threads` defaults to all cores. `mode` says when to decline: "answering" (never), "balanced" (as
-    tuned, the default) or "strict" (unless it is quite sure). `null_threshold` replaces the no-answer
-    threshold of the model: the higher it is, the more questions are answered. Python threads may share the
-    reader. `isolated` computes in a separate process, for a file you do not trust: a file that crashes its
-    runtime then raises BundleError.
+    `threads` defaults to 1: more help with long texts only. `mode` says when to decline: "answering"
+    (never), "balanced" (as tuned, the default) or "strict" (unless it is quite sure). `null_threshold`
+    replaces the no-answer threshold of the model: the higher it is, the more questions are answered. Python
+    threads may share the reader. `isolated` computes in a separate process, for a file you do not trust: a
+    file that crashes its runtime then raises BundleError.
 
     BundleError when the bundle is missing or damaged. ProbeError when the runtime computes it wrongly.
     DownloadError when the hub cannot be reached. OptionError when an argument cannot work.

@@ -18,6 +18,7 @@ from tyro.conf import arg
 from qa import load
 from qa.base.cli import check_exclusive, check_option, run_command
 from qa.base.errors import OptionError
+from qa.base.help import Expert
 from qa.reader import Answer, Reader, Reading, check_text
 from qa.runtime.runtimes import available_cores
 from qa.text.settings import DEFAULT_MODE, MODE_HELP, Mode
@@ -44,13 +45,13 @@ class AskConfig:
     """Read the whole text. By default only the 16 windows that share most with the question are read."""
     json: bool = False
     """Print JSON with all n-best answers and times in milliseconds; a list for several questions."""
-    threads: int | None = None
-    """Number of threads; by default all cores."""
+    threads: Expert[int | None] = None
+    """Number of threads; more than 1 helps with long texts only. By default 1."""
     mode: Annotated[Mode, arg(help=MODE_HELP)] = DEFAULT_MODE
-    null_threshold: float | None = None
+    null_threshold: Expert[float | None] = None
     """No-answer threshold: there is no answer when null score - best score exceeds it. By default that of the
     model. The higher it is, the more questions are answered."""
-    isolated: bool = False
+    isolated: Expert[bool] = False
     """Compute in a separate process, for a model that you do not trust: a file that crashes its runtime then
     gives an error."""
 
@@ -58,6 +59,7 @@ class AskConfig:
         check_option(len(self.question) >= 1, "--question", "none", "given")
         for question in self.question:
             check_text(question, "--question")
+            check_option(bool(question.strip()), "--question", ascii(question), "a question")
         cores = available_cores()
         wanted = f"between 1 and {cores}, the cores there are"
         check_exclusive(

@@ -12,7 +12,7 @@ from qa.bundles.bundle import Bundle
 from qa.data.squad import Example
 from qa.evaluation.predict import predict
 from qa.runtime.isolated import IsolatedRuntime
-from qa.runtime.runtimes import Runtime, available_cores, load_runtime, run_windows
+from qa.runtime.runtimes import Runtime, load_runtime, run_windows
 from qa.text.answers import Candidate, Prediction
 from qa.text.features import Window, make_windows
 from qa.text.preselection import preselect
@@ -86,7 +86,7 @@ class Reader:
             "a whole number >= 1",
         )
         self.bundle = bundle
-        self.threads = threads or available_cores()
+        self.threads = threads or 1  # waiting threads cost more than they bring in one window
         self._computing = threading.Lock()
         check_exclusive(mode is not None and null_threshold is not None, "mode", "null_threshold")
         self.settings = bundle.settings.in_mode(mode or DEFAULT_MODE)
@@ -173,6 +173,7 @@ def _examples(pairs: Iterable[tuple[str, str]]) -> list[Example]:
             raise OptionError(f"pair {number} must be (question, context), got {ascii(pair)[:80]}")
         question, context = pair
         check_text(question, f"the question of pair {number}")
+        check_option(bool(question.strip()), f"the question of pair {number}", ascii(question), "a question")
         check_text(context, f"the context of pair {number}")
         examples.append(Example(str(number), "", context, question, (), False))
     return examples

@@ -6,8 +6,6 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any
 
-from tqdm import tqdm
-
 from benchmarks.measure.conditions import OtherLoad
 from benchmarks.measure.plan import Plan, Setting, rounds
 from benchmarks.measure.process import TokenWindow, Worker
@@ -15,6 +13,7 @@ from benchmarks.measure.run import ModelUnderTest
 from qa.base.cli import one_line
 from qa.base.errors import PocketQAError
 from qa.base.journal import Journal
+from qa.base.progress import Progress
 from qa.formats.tensors import Logits
 from qa.runtime.remote import LostError
 from qa.runtime.runtimes import run_windows
@@ -71,7 +70,7 @@ def run_interleaved_rounds(
         load = OtherLoad(own_seconds)
         chosen = {s: rounds(plan.n_rounds, plan.windows_in_round(s), s.batch) for s in plan.settings}
         left = range(len(finished), plan.n_rounds)
-        for number in tqdm(left, desc=f"latency, threads {threads}", unit="round", disable=not progress):
+        for number in Progress(left, desc=f"latency, threads {threads}", unit="round", disable=not progress):
             first = number % max(1, len(models))  # no model always follows the same neighbour
             entry: dict[str, Any] = {"threads": threads, "turns": {}, "failed": {}}
             for model in (*models[first:], *models[:first]):

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from qa.base.cli import check_option
+from qa.base.help import Expert
 from qa.bundles.bundle import Bundle
 from qa.data.datasets import EMBEDDED
 
@@ -24,9 +25,9 @@ class SearchConfig:
     to score on."""
     questions: int = 300
     """Held-out questions to score on."""
-    recovery_windows: int = 800
+    recovery_windows: Expert[int] = 800
     """Training windows on which each pruned model recovers; 0 for none."""
-    seed: int = 0
+    seed: Expert[int] = 0
     """Seed for choosing and ordering these windows."""
 
     def __post_init__(self) -> None:

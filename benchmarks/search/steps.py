@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 from torch import nn
-from tqdm import tqdm
 
 from benchmarks.search.candidates import Candidate, Form, plot, table, trials
 from benchmarks.search.simulate import as_trained, f1_scores, known_forms, simulated, word_forms
@@ -29,6 +28,8 @@ from export.tflite.stage import check_converter
 from export.tflite.timing import measure
 from qa.base.errors import OptionError
 from qa.base.files import write_whole
+from qa.base.next_step import say_next
+from qa.base.progress import Progress
 from qa.base.sampling import evenly
 from qa.bundles.bundle import Bundle, refuse_existing
 from qa.bundles.hf_import import open_model, output_beside
@@ -106,7 +107,7 @@ def scores_of(
 ) -> Scores:
     """Return the F1 of each question, (Q,), for every form."""
     found = {}
-    for form in tqdm(forms, desc="scoring", unit="form"):
+    for form in Progress(forms, desc="scoring", unit="form"):
         computed = simulated(model, form.quantize, words[form.embeddings])
         found[form] = f1_scores(computed, on.held_out, on.windows, settings)
         del computed
@@ -169,7 +170,7 @@ def search(config: SearchConfig) -> Bundle:
     )
     print(f"F1 of {len(on.held_out)} held-out questions, {whole.mean():.1f} for the unpruned model in fp32")
     print(summary(bundle))
-    print(f"next: python -m export.tflite --model {out} {best.form.flags}")
+    say_next("export.tflite", "--model", out, *best.form.flags.split())
     return bundle
 
 

@@ -1,13 +1,13 @@
 """Options of `python -m compress.prune`, and the registry of pruning methods."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Annotated, NamedTuple
 
 from tyro.conf import arg
 
 from compress.options import RecoveryFlags
 from distill.prune_plan.options import PruningFlags
-from qa.base.cli import check_option
+from qa.base.cli import check_exclusive, check_option
 from qa.bundles.bundle import Bundle
 
 
@@ -18,15 +18,10 @@ class Method(NamedTuple):
     """Name ending of the result."""
     in_words: str
     """Description for the help."""
+    flags: type
+    """Dataclass of its options, which PruneConfig extends."""
     steps: str | type
     """Subclass of compress.prune.method.PruningMethod; or its module:name, imported when it is used."""
-
-
-METHODS = {
-    "structured": Method("pruned", "heads and neurons removed", "compress.prune.structured:Structured"),
-    "magnitude": Method("sparse", "single weights set to zero", "compress.prune.magnitude:Magnitude"),
-}
-METHOD_HELP = f"{' or '.join(f'{name} ({method.in_words})' for name, method in METHODS.items())}."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,6 +39,17 @@ class MagnitudeFlags:
         check_option(self.iterations >= 1, "--iterations", self.iterations, "at least 1")
 
 
+METHODS = {
+    "structured": Method(
+        "pruned", "heads and neurons removed", PruningFlags, "compress.prune.structured:Structured"
+    ),
+    "magnitude": Method(
+        "sparse", "single weights set to zero", MagnitudeFlags, "compress.prune.magnitude:Magnitude"
+    ),
+}
+METHOD_HELP = f"{' or '.join(f'{name} ({method.in_words})' for name, method in METHODS.items())}."
+
+
 @dataclass(frozen=True, kw_only=True)
 class PruneConfig(RecoveryFlags, PruningFlags, MagnitudeFlags):
     """Prune a model and let it recover against its teacher."""
@@ -58,8 +64,17 @@ class PruneConfig(RecoveryFlags, PruningFlags, MagnitudeFlags):
         check_option(self.method in METHODS, "--method", self.method, f"one of {', '.join(METHODS)}")
         self.check_pruning_flags()
         self.check_magnitude()
+        self.check_method()
         self.options()
         self.weights()
+
+    def check_method(self) -> None:
+        """Raise OptionError for options of another method, which would be ignored."""
+        for name, method in METHODS.items():
+            for option in fields(method.flags):
+                given = getattr(self, option.name) != option.default
+                flag = f"--{option.name.replace('_', '-')}"
+                check_exclusive(given and name != self.method, flag, f"--method {self.method}")
 
     @property
     def suffix(self) -> str:

@@ -3,11 +3,11 @@
 import time
 import zlib
 from collections.abc import Sequence
-from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any
 
 import torch
+from safetensors.torch import save
 
 from compress.prune.method import PruningMethod, share_of_zeros
 from compress.prune.stage import METHODS, PruneConfig
@@ -16,12 +16,13 @@ from distill.prune_plan.importance import sample_windows
 from distill.resume import work_folder
 from distill.stage import without_autocast
 from distill.training.batches import model_inputs, to_tensors
+from qa.base.next_step import say_next
 from qa.bundles.bundle import Bundle
 from qa.models.model import QAModel
+from qa.models.storage import stored
 from qa.text.features import Window
 
 SPEED_WINDOWS = 24
-CHUNK = 1 << 20
 
 
 def method_of(config: PruneConfig) -> PruningMethod[Any]:
@@ -46,24 +47,14 @@ def speed_ratio(before: QAModel, after: QAModel, windows: Sequence[Window]) -> f
     return totals[0] / totals[1]
 
 
-def compressed_bytes(path: Path) -> int:
-    """Return the size of a file under zlib level 6: what a download or an APK would carry."""
-    compressor = zlib.compressobj(6)
-    total = 0
-    with open(path, "rb") as stream:
-        while block := stream.read(CHUNK):
-            total += len(compressor.compress(block))
-    return total + len(compressor.flush())
+def gains(before: QAModel, after: QAModel, ratio: float) -> str:
+    """Return one line about size and time before and after; both sizes are of fp32 weights, in any bundle.
 
-
-def gains(parent: Bundle, bundle: Bundle, ratio: float) -> str:
-    """Return one line about the file's size and the time before and after."""
-    sizes = [
-        f"{b.weights.stat().st_size / 1e6:.1f} MB in {b.precision} ({compressed_bytes(b.weights) / 1e6:.1f} "
-        "compressed)"
-        for b in (parent, bundle)
-    ]
-    return f"file {' -> '.join(sizes)}; PyTorch fp32 runs {ratio:.2f} times as fast on real windows"
+    Compressed is zlib level 6: what a download or an APK would carry.
+    """
+    weights = [save(stored(model.state_dict(), "fp32")) for model in (before, after)]
+    sizes = [f"{len(w) / 1e6:.1f} MB ({len(zlib.compress(w, 6)) / 1e6:.1f} compressed)" for w in weights]
+    return f"weights in fp32: {' -> '.join(sizes)}; PyTorch runs {ratio:.2f} times as fast on real windows"
 
 
 def prune(config: PruneConfig) -> Bundle:
@@ -85,5 +76,6 @@ def prune(config: PruneConfig) -> Bundle:
     pruning = {"method": config.method, **pruned, "zeros": share_of_zeros(model), "torch_speed_ratio": ratio}
     bundle = recovery.save("prune", trainer, pruning=pruning)
     print(method.report(recovery.before, model))
-    print(gains(recovery.parent, bundle, ratio))
+    print(gains(recovery.before, model, ratio))
+    say_next("export.tflite", "--model", bundle.path, "--quantize", "int8")
     return bundle

@@ -11,9 +11,9 @@ from contextlib import suppress
 
 import torch
 from torch import Tensor, nn
-from tqdm import tqdm
 
 from compress.qat.fake_quant import FakeQuantizer, QuantizedLinear, qmax, row_scales
+from qa.base.progress import Progress
 from qa.models.model import QAModel
 from qa.text.features import Window, collate
 
@@ -98,7 +98,7 @@ def round_with_feedback(
     `reference` is the same model in float. Weights stay within half a step of their rounded values, as
     training needs.
     """
-    for names, n_calls in tqdm(input_groups(reference, windows[0]), desc="error feedback", unit="input"):
+    for names, n_calls in Progress(input_groups(reference, windows[0]), desc="error feedback", unit="input"):
         n_inputs = quantizer.linears[names[0]].linear.in_features
         moments = torch.zeros(n_inputs + 1, 2 * n_inputs + 1, dtype=torch.float64)
         for window in windows:

@@ -7,6 +7,7 @@ from tyro.conf import arg
 
 from compress.options import RecoveryFlags
 from qa.base.cli import check_option
+from qa.base.help import Expert
 from qa.bundles.bundle import Bundle
 from qa.formats.precision import INTEGER_BITS
 
@@ -18,7 +19,7 @@ class QuantizeAwareConfig(RecoveryFlags):
     quantize: Annotated[
         str, arg(help=f"{' or '.join(INTEGER_BITS)}, as --quantize of export.tflite.stage.")
     ] = "int8"
-    calibration_windows: int = 64
+    calibration_windows: Expert[int] = 64
     """Training windows for which Linears are rounded with error feedback; 0 starts from plain rounding."""
     epochs: float = 0.1
     """Passes over the data; 0 rounds without training."""

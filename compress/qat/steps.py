@@ -9,6 +9,7 @@ from compress.recovery import Recovery, finished_before
 from distill.prune_plan.importance import sample_windows
 from distill.resume import work_folder
 from distill.training.checkpoint import CHECKPOINT
+from qa.base.next_step import say_next
 from qa.bundles.bundle import Bundle
 
 
@@ -32,4 +33,6 @@ def train(config: QuantizeAwareConfig) -> Bundle:
         round_with_feedback(model, quantizer, recovery.before, sample)
     trainer = recovery.train("quantization", config.depends_on()) if config.epochs > 0 else None
     quantizer.convert()
-    return recovery.save("quantize", trainer, grid={"precision": config.quantize})
+    bundle = recovery.save("quantize", trainer, grid={"precision": config.quantize})
+    say_next("export.tflite", "--model", bundle.path, "--quantize", config.quantize)
+    return bundle

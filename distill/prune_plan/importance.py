@@ -20,11 +20,11 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor, nn
-from tqdm import tqdm
 
 from distill.training.batches import to_tensors
 from distill.training.objectives import supervised
 from qa.base.files import write_whole
+from qa.base.progress import Progress
 from qa.models.model import QAModel
 from qa.text.features import Window
 
@@ -124,7 +124,7 @@ def measure_importance(model: QAModel, windows: Sequence[Window], *, progress: b
     neurons = [_InputSquares(p.down, 1) for p in parts]
     model.eval()  # without dropout: the function that will be pruned
     try:
-        for first in tqdm(
+        for first in Progress(
             range(0, len(windows), BATCH), desc="importance", unit="batch", disable=not progress
         ):
             batch = to_tensors(windows[first : first + BATCH], most=model.encoder.max_length)

@@ -7,6 +7,8 @@ from typing import Annotated
 from tyro.conf import arg
 
 from qa.base.cli import check_exclusive, check_option
+from qa.base.errors import OptionError
+from qa.base.help import EXPERT, Expert
 from qa.formats.precision import INTEGER_BITS, TABLE_FORMS
 
 # Without a target: shares, not a size or a time, since these suit any teacher. They leave half of a MiniLM's
@@ -24,20 +26,22 @@ class PruningFlags:
     """Options of every stage that prunes heads and neurons."""
 
     keep_heads: float | None = None
-    """Share of attention heads kept, over all layers, in (0, 1]; 0.67 without a target."""
+    """Share of attention heads to keep, in (0, 1]. By default 0.67, or what a target allows."""
     keep_ffn: float | None = None
-    """Share of feed-forward neurons kept, over all layers, in (0, 1]; 0.5 without a target."""
+    """Share of feed-forward neurons to keep, in (0, 1]. By default 0.5, or what the target
+    allows."""
     target_mb: float | None = None
-    """Largest exported TFLite file, with its package, in MB (millions of bytes)."""
+    """Largest exported TFLite file, with its package, in MB (millions of bytes). By default no limit."""
     target_ms: float | None = None
-    """Longest time for the longest window, in milliseconds by --times; with --target-mb both limits hold."""
+    """Longest time for the longest window, in milliseconds by --times; with --target-mb both limits hold. By
+    default no limit."""
     target_quantize: Annotated[
-        str, arg(help=f"Precision of the export for --target-mb: {' or '.join(INTEGER_BITS)}.")
+        str, EXPERT, arg(help=f"Precision of the export for --target-mb: {' or '.join(INTEGER_BITS)}.")
     ] = "int8"
-    target_embeddings: Annotated[str | None, arg(help=TARGET_EMBEDDINGS_HELP)] = None
+    target_embeddings: Annotated[str | None, EXPERT, arg(help=TARGET_EMBEDDINGS_HELP)] = None
     times: Path | None = None
-    """Table of measured times for --target-ms; python -m export.tflite.times makes it."""
-    importance_windows: int = 256
+    """Table of measured times, needed for --target-ms only; python -m export.tflite.times makes it."""
+    importance_windows: Expert[int] = 256
     """Training windows on which importance is measured."""
 
     def check_pruning_flags(self) -> None:
@@ -60,6 +64,9 @@ class PruningFlags:
         form = self.target_embeddings
         forms = ", ".join(TABLE_FORMS)
         check_option(form is None or form in TABLE_FORMS, "--target-embeddings", form, f"one of {forms}")
+        for name in ("target_quantize", "target_embeddings"):
+            if self.target_mb is None and getattr(self, name) != getattr(type(self), name):
+                raise OptionError(f"--{name.replace('_', '-')} needs --target-mb, whose file it describes")
         n_windows = self.importance_windows
         check_option(n_windows >= 1, "--importance-windows", n_windows, "at least 1")
 

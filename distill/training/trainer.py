@@ -22,7 +22,6 @@ from accelerate import Accelerator
 from accelerate.utils import InitProcessGroupKwargs, set_seed
 from torch import Tensor, nn
 from torch.utils.tensorboard import SummaryWriter
-from tqdm import tqdm
 
 from distill.training.batches import bucketed_batches, to_tensors
 from distill.training.checkpoint import CHECKPOINT, load_checkpoint, save_checkpoint
@@ -33,6 +32,7 @@ from distill.training.precision import resolve_precision
 from distill.training.process import freed_memory_kept, random_state_kept, signal_ignored
 from qa.base.errors import OptionError
 from qa.base.files import check_free_space
+from qa.base.progress import Progress
 from qa.models.encoders import attention
 from qa.models.model import QAModel
 from qa.text.features import Window
@@ -174,8 +174,8 @@ class Trainer:
         main = self.accelerator.is_main_process
         saved_at = time.monotonic()
         what = f"{self.name} in {self.options.precision}"
-        with tqdm(
-            total=self.n_steps, initial=first, desc=what, unit="step", disable=not main, mininterval=2.0
+        with Progress[None](
+            total=self.n_steps, initial=first, desc=what, unit="step", disable=not main
         ) as bar:
             for step in range(first, self.n_steps):
                 began = time.monotonic()
@@ -193,7 +193,7 @@ class Trainer:
                     )
                     writer.add_scalar(f"{self.name}/windows_per_second", speed, step)
                 bar.update()
-                bar.set_postfix({k: f"{v:.3f}" for k, v in terms.items()}, refresh=False)
+                bar.set_postfix({k: f"{v:.3f}" for k, v in terms.items()})
                 done = step + 1 == self.n_steps  # `finish` removes it once the model is saved
                 if main and (done or time.monotonic() - saved_at >= 60 * self.options.checkpoint_minutes):
                     self._save(step + 1)

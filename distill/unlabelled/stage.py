@@ -5,6 +5,7 @@ from typing import Any
 
 from distill.unlabelled.__main__ import UnlabelledConfig
 from distill.unlabelled.words import SimilarWords
+from qa.base.next_step import say_next
 from qa.bundles.hf_import import open_model
 from qa.bundles.shipped import TEACHER, shipped
 from qa.data.datasets import resolve
@@ -34,6 +35,7 @@ def add_unlabelled(config: UnlabelledConfig) -> list[Example]:
         f"{config.out}: {len(examples):,} questions; {n_other:,} with another passage and "
         f"{n_all - n_other:,} with a reworded one are unlabelled"
     )
+    say_next("distill.run", "--data", config.out, "--out", "RUN")
     return examples
 
 

@@ -5,14 +5,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tqdm import tqdm
-
 from export.android.core_process import CoreAnswer, CoreProcess
 from export.android.package import read_package
 from export.android.push import push
 from qa.base.cli import check_option
 from qa.base.errors import BundleError, ParityError
 from qa.base.files import file_sha256
+from qa.base.next_step import say_next
+from qa.base.progress import Progress
 from qa.base.sampling import evenly
 from qa.bundles.bundle import Bundle, open_bundle
 from qa.data.datasets import EMBEDDED, resolve
@@ -135,7 +135,7 @@ def compare(config: AndroidConfig, bundle: Bundle) -> None:
         print(f"probe: logits differ by {worst:.3g} of their deviation (tolerance {tolerance:.3g})")
         threshold = bundle.settings.null_threshold
         texts = []
-        progress = tqdm(examples, desc="the app's core", unit="question")
+        progress = Progress(examples, desc="the app's core", unit="question")
         for example, here in zip(progress, expected, strict=True):
             answer = core.ask(example.context, example.question, runtime)
             texts.append(differences(example, here, answer, threshold))
@@ -152,3 +152,4 @@ def compare(config: AndroidConfig, bundle: Bundle) -> None:
         f"{answered} answered): "
         "answers, offsets, n-best lists, scores and no-answer decisions are equal"
     )
+    say_next("export.android", "--model", bundle.path, "--push")

@@ -10,13 +10,12 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from tqdm import tqdm
-
 from export.android.core_process import CoreProcess
 from export.android.stage import open_tflite
 from export.android.unicode_texts import generated_texts
 from qa.base.cli import check_option, run_command
 from qa.base.errors import ParityError
+from qa.base.progress import Progress
 from qa.data.datasets import EMBEDDED, resolve
 from qa.data.squad import read_squad
 
@@ -57,7 +56,7 @@ def main(config: AndroidTokensConfig) -> None:
         for name, texts in sources.items():
             n_tokens = 0
             n_here = 0
-            for text in tqdm(texts, desc=name, unit="text", mininterval=1.0):
+            for text in Progress(texts, desc=name, unit="text"):
                 encoding = tokenizer.encode(text, add_special_tokens=False)
                 tokens = core.encode(text)
                 n_tokens += len(encoding.ids)

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from export.options import ExportConfig, check_installed
 from qa.base.cli import check_option
+from qa.base.help import Expert
 from qa.bundles.bundle import Bundle
 
 NEEDED_MODULES = ("litert_torch", "ai_edge_quantizer", "ai_edge_litert")
@@ -13,7 +14,7 @@ NEEDED_MODULES = ("litert_torch", "ai_edge_quantizer", "ai_edge_litert")
 class TFLiteConfig(ExportConfig):
     """Export a PyTorch bundle to TFLite, for LiteRT and for Android."""
 
-    lengths: tuple[int, ...] | None = None
+    lengths: Expert[tuple[int, ...] | None] = None
     """Window lengths, ascending; the last is the model's longest. By default 128, 192, 256 and that, where
     they fit."""
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from tqdm import tqdm
 
 from distill.prune_plan.allocation import PruningPlan
 from distill.prune_plan.costs import PARTS
@@ -20,6 +19,8 @@ from export.tflite.quiet import quietly
 from export.tflite.times import TimesConfig
 from qa.base.errors import PocketQAError
 from qa.base.files import write_whole
+from qa.base.next_step import say_next
+from qa.base.progress import Progress
 from qa.bundles.hf_import import open_model
 from qa.formats.tflite import SHORT_LENGTHS, signature_name
 from qa.models.model import QAModel
@@ -78,7 +79,7 @@ def measure(files: list[bytes], length: int, rounds: int) -> np.ndarray:
     ones = np.ones((1, length), np.int32)
     inputs = {"input_ids": ones, "attention_mask": ones, "token_type_ids": 0 * ones}
     times = np.zeros((rounds + 1, len(runners)))
-    for row in tqdm(times, desc=f"{length} tokens", unit="round"):
+    for row in Progress(times, desc=f"{length} tokens", unit="round"):
         for which, runner in enumerate(runners):
             began = time.perf_counter()
             runner(**inputs)
@@ -131,4 +132,5 @@ def measure_times(config: TimesConfig) -> dict[str, Any]:
             f"{largest_error:.1%}"
         )
     write_whole(config.out, json.dumps(table, indent=1) + "\n")
+    say_next("compress.prune", "--model", config.model, "--target-ms", "MS", "--times", config.out)
     return table

@@ -76,6 +76,6 @@ def main(config: WebConfig) -> Path:
     (config.out / PUBLISHED).write_text(list_files(files), encoding="utf-8")
     size = sum(path.stat().st_size for path in files.values())
     print(f"{config.out}: {len(files) + 1} files, {size / 1e6:.1f} MB")
-    print("serve it from any static host over https, or on this machine:")
-    print(f"python -m http.server --bind 127.0.0.1 --directory {config.out} 8000")
+    print("serve it from any static host over https, or on this machine")
+    print(f"next: python -m http.server --bind 127.0.0.1 --directory {config.out} 8000")
     return config.out

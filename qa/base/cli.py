@@ -10,6 +10,7 @@ from inspect import signature
 from typing import Any, NoReturn
 
 from qa.base.errors import OptionError, PocketQAError
+from qa.base.help import HELP, help_of
 from qa.base.quiet import quiet_libraries
 
 EXIT_USER_ERROR = 2
@@ -81,6 +82,9 @@ def run_command(
     before = signal.signal(signal.SIGTERM, _terminate)
     try:
         _check_arguments(arguments)
+        if set(HELP) & set(arguments):
+            print(help_of(options_of(main), program or _program(), arguments), end="", flush=True)
+            sys.exit(0)
         main(tyro.cli(options_of(main), prog=program or _program(), args=arguments))
     except BrokenPipeError:
         end_unread()

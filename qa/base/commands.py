@@ -4,15 +4,18 @@ pocketqa distill --student-layers 3
 """
 
 import ast
+import difflib
 import shutil
 import sys
 import textwrap
+from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
 from pkgutil import resolve_name
 
 from qa.base.cli import end_unread, fail, not_installed, run_command
 from qa.base.errors import OptionError
+from qa.base.help import HELP
 
 # A module is imported when its command is called: asking loads no training code, listing loads no command.
 COMMANDS = {
@@ -52,16 +55,17 @@ USAGE = "usage: pocketqa COMMAND [OPTIONS]; pocketqa COMMAND --help explains the
 
 
 def summary(name: str) -> str:
-    """Return the first line of the docstring of a command's module without importing it."""
+    """Return the first paragraph of the docstring of a command's module without importing it."""
     spec = find_spec(COMMANDS[name].partition(":")[0])
     assert spec is not None
     assert spec.origin is not None
     source = Path(spec.origin).read_text(encoding="utf-8")
-    return (ast.get_docstring(ast.parse(source)) or "").partition("\n")[0]
+    paragraph = (ast.get_docstring(ast.parse(source)) or "").partition("\n\n")[0]
+    return " ".join(paragraph.split())
 
 
-def overview() -> str:
-    """List every command with a line about it."""
+def overview(group: str = "") -> str:
+    """List every command, or those of a group such as export, with a line about each."""
     indent = max(map(len, COMMANDS)) + 4
     width = shutil.get_terminal_size().columns
     lines = [
@@ -69,6 +73,7 @@ def overview() -> str:
             summary(name), width, initial_indent=f"  {name}".ljust(indent), subsequent_indent=" " * indent
         )
         for name in COMMANDS
+        if name.startswith(group)
     ]
     return "\n".join([USAGE, "", *lines])
 
@@ -81,22 +86,47 @@ def split_command(words: list[str]) -> tuple[str, list[str]]:
     for n in (2, 1):
         if (name := " ".join(words[:n])) in COMMANDS:
             return name, words[n:]
-    alike = [name for name in COMMANDS if name.startswith(f"{words[0]} ")]
-    raise OptionError(f"pocketqa {words[0]}: no such command; there are {', '.join(alike or COMMANDS)}")
+    raise OptionError(f"pocketqa {words[0]}: no such command; {advice(words)}")
+
+
+def advice(words: list[str]) -> str:
+    """Return what the user may have meant: the rest of a group, similar names, or the list of all."""
+    group = [name for name in COMMANDS if name.startswith(f"{words[0]} ")]
+    if group:
+        return f"there are {', '.join(group)}"
+    typed = {" ".join(words[:n]) for n in (1, 2)}
+    alike = {name for word in typed for name in difflib.get_close_matches(word, COMMANDS)}
+    longer = {name for name in COMMANDS if len(words[0]) > 3 and words[0] in name}
+    meant = [name for name in COMMANDS if name in alike | longer]
+    return f"did you mean {' or '.join(meant)}?" if meant else "pocketqa --help lists all"
+
+
+def version() -> str:
+    """Return the installed version of the project."""
+    try:
+        return f"pocketqa {metadata.version('pocketqa')}"
+    except metadata.PackageNotFoundError:
+        raise OptionError("pocketqa is not installed, so it has no version; run make install") from None
 
 
 def main() -> None:
     """Run the command that the command line names, or list all."""
     words = sys.argv[1:]
-    if not words or words[0] in ("-h", "--help"):
-        try:
-            print(overview(), flush=True)
-        except BrokenPipeError:
-            end_unread()
-        return
+    if words[:1] == ["help"]:
+        words = [*words[1:], "--help"]
+    group = f"{words[0]} " if len(words) == 2 and words[1] in HELP else "no group"
+    is_group = any(name.startswith(group) for name in COMMANDS)
     try:
+        if not words or words[0] in HELP or is_group:
+            print(overview(group if is_group else ""), flush=True)
+            return
+        if words[0] == "--version":
+            print(version())
+            return
         name, arguments = split_command(words)
         command = resolve_name(COMMANDS[name])
+    except BrokenPipeError:
+        end_unread()
     except OptionError as error:
         fail(error)
     except ModuleNotFoundError as error:

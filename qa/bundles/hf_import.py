@@ -19,6 +19,7 @@ from typing import Any
 from qa.base.cli import run_command
 from qa.base.errors import BundleError, OptionError
 from qa.base.files import file_sha256
+from qa.base.next_step import say_next
 from qa.bundles.bundle import MANIFEST, SETTINGS, Bundle, new_bundle, open_bundle, refuse_existing
 from qa.bundles.manifest import Manifest
 from qa.bundles.shipped import is_shipped
@@ -193,6 +194,7 @@ def main(config: CheckpointConfig) -> Bundle:
         "embeddings)"
     )
     say_that_it_always_answers(bundle.settings, bundle.manifest)
+    say_next("distill.run", "--teacher", config.out, "--out", "RUN")
     return bundle
 
 

@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from qa.base.cli import check_option, run_command
 from qa.base.files import check_not_an_input, check_writable
+from qa.base.next_step import say_next
 from qa.base.sampling import evenly
 from qa.data.datasets import resolve
 from qa.data.squad import read_json, read_squad, write_squad
@@ -61,6 +62,10 @@ def main(config: SampleConfig) -> None:
     data = read_json(path)
     found = write_squad(config.out, sample(data["data"], n_all, config.questions), data.get("version", ""))
     print(f"{config.out}: {len(found):,} of {n_all:,} questions")
+    if config.split == "dev":
+        say_next("qa.evaluate", "--data", config.out, "--model", "BUNDLE")
+    else:
+        say_next("distill.finetune", "--data", config.out, "--out", "BUNDLE")
 
 
 if __name__ == "__main__":

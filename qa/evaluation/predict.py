@@ -3,9 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from tqdm import tqdm
-
 from qa.base.journal import Journal
+from qa.base.progress import Progress
 from qa.bundles.bundle import ModelFolder
 from qa.data.metrics import best_f1_threshold, evaluate_predictions
 from qa.data.squad import Example
@@ -78,7 +77,7 @@ def evaluate_runtime(
     predictions = [_prediction(row) for entry in entries for row in entry["predictions"]]
     n_windows = sum(entry["n_windows"] for entry in entries)
     n_done = len(predictions)
-    with tqdm(
+    with Progress[None](
         total=len(examples),
         initial=n_done,
         desc=runtime.name,

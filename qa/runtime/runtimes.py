@@ -11,10 +11,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from tqdm import tqdm
-
 from qa.base.cli import one_line
 from qa.base.errors import BundleError, PocketQAError, ProbeError
+from qa.base.progress import Progress
 from qa.bundles.bundle import PROBE, ModelFolder
 from qa.formats.registry import FORMATS
 from qa.formats.tensors import Inputs, Logits
@@ -164,8 +163,8 @@ def run_windows(runtime: Runtime, windows: Sequence[Window], *, progress: bool =
     """
     order = sorted(range(len(windows)), key=lambda i: len(windows[i].input_ids), reverse=True)
     results: list[Logits | None] = [None] * len(windows)
-    with tqdm(
-        total=len(windows), desc=runtime.name, unit="window", disable=not progress, mininterval=1.0, delay=1.0
+    with Progress[None](
+        total=len(windows), desc=runtime.name, unit="window", disable=not progress, delay=1.0
     ) as bar:
         for first in range(0, len(order), runtime.max_batch):
             rows = order[first : first + runtime.max_batch]

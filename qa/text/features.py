@@ -13,8 +13,8 @@ from typing import Protocol
 
 import numpy as np
 from tokenizers import Tokenizer
-from tqdm import tqdm
 
+from qa.base.progress import Progress
 from qa.data.squad import Example
 from qa.formats.tensors import Inputs, padded_inputs
 from qa.text.marks import ends_with_marks
@@ -136,7 +136,9 @@ def tokenize_passages(texts: list[str], tokenizer: Tokenizer, progress: bool = F
     bare = special_tokens(
         tokenizer
     ).wordpiece  # such tokens have no white space; a tenth of the time is in looking
-    with tqdm(total=len(texts), desc="tokenizing passages", unit="", disable=not progress, delay=1.0) as bar:
+    with Progress[None](
+        total=len(texts), desc="tokenizing passages", unit="passage", disable=not progress, delay=1.0
+    ) as bar:
         for first in range(0, len(texts), TOKENIZER_BATCH):
             encodings = tokenizer.encode_batch(
                 texts[first : first + TOKENIZER_BATCH], add_special_tokens=False

@@ -28,7 +28,7 @@ PASSAGE = "Programs are old.\nAda Lovelace\twrote the\nfirst in 1843."
     ("question", "passage"),
     [
         ("Who wrote the first program?", "Ada Lovelace wrote it.\r\nIt was for a machine never built."),
-        ("", ""),
+        ("Why?", ""),
         ("?", " \n\t\u200b"),
         ("Où? 🤔" * 40, "Le café «Müller» 👩‍👩‍👧‍👦 est à Zu\u0308rich. שלום עולם 東京タワー \u202eabc " * 3),
         ("Which word? " * 600, "word " * 5000),

@@ -12,6 +12,7 @@ from typing import Any
 from qa.base.cli import check_option
 from qa.base.errors import SquadFormatError
 from qa.base.files import check_not_an_input, check_writable, write_whole
+from qa.base.next_step import say_next
 from qa.data.augment.nouns import Noun, nouns, sentences
 from qa.data.convert.report import tsv
 from qa.data.datasets import resolve
@@ -235,4 +236,5 @@ def main(config: AugmentConfig) -> list[Added]:
         f"{kinds['swapped']:,} swapped between passages, {kinds['noun']:,} with one noun replaced, "
         f"{wanted:,} wanted"
     )
+    say_next("distill.finetune", "--data", config.out, "--out", "BUNDLE")
     return added

@@ -7,6 +7,7 @@ from typing import Any
 
 from qa.base.errors import SquadFormatError
 from qa.base.files import check_not_an_input, check_writable, write_whole
+from qa.base.next_step import say_next
 from qa.data.squad import write_squad
 
 LOG_SUFFIX = ".dropped.tsv"
@@ -87,3 +88,4 @@ def finish(out: Path, articles: list[dict[str, Any]], version: str, report: Repo
         log.unlink(missing_ok=True)
         raise
     print(report.table(out))
+    say_next("distill.finetune", "--data", out, "--out", "BUNDLE")

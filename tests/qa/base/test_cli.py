@@ -156,6 +156,19 @@ def command(tmp_path, monkeypatch, capsys):
             ["export.tflite", "--quantize", "int9"],
             "--quantize must be one of fp32, fp16, int8, int8-weights, int4",
         ),
+        (
+            ["compress.prune", "--model", "absent", "--method", "magnitude", "--keep-ffn", "0.5"],
+            "--keep-ffn cannot be combined with --method magnitude",
+        ),
+        (
+            ["compress.prune", "--model", "absent", "--sparsity", "0.5"],
+            "--sparsity cannot be combined with --method structured",
+        ),
+        (
+            ["compress.prune", "--model", "absent", "--target-quantize", "int4"],
+            "--target-quantize needs --target-mb",
+        ),
+        (["qa.ask", "--question", " ", "--context", "absent.txt"], "--question must be a question, got ' '"),
         (["export.onnx", "--quantize", "int4"], "--quantize int4 is for TFLite only"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",

@@ -1,6 +1,8 @@
 """The command line `pocketqa`: the same commands as `python -m`, listed and completed without loading what
 they need."""
 
+import ast
+import contextlib
 import os
 import re
 import runpy
@@ -15,15 +17,14 @@ from places import ROOT
 from qa.ask import main as ask
 from qa.base.cli import run_command
 from qa.base.commands import COMMANDS, main
+from qa.base.next_step import say_next
 
 
 def help_of(run, capsys):
     with pytest.raises(SystemExit) as caught:
         run()
     assert caught.value.code == 0
-    return re.match(
-        r"(usage: .*? \[-h\])(?: \[[A-Z0-9_. -]+ OPTIONS\])?(.*)", " ".join(capsys.readouterr().out.split())
-    ).groups()
+    return re.match(r"(usage: .*? \[-h\])(.*)", " ".join(capsys.readouterr().out.split())).groups()
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -92,10 +93,88 @@ def test_help_is_printed_without_torch():
     assert done.stdout.count("usage: ") == len(modules)
 
 
+def shown(arguments, monkeypatch, capsys):
+    """What `pocketqa ARGUMENTS` prints."""
+    monkeypatch.setattr(sys, "argv", ["pocketqa", *arguments.split()])
+    with contextlib.suppress(SystemExit):
+        main()
+    return capsys.readouterr().out
+
+
+def groups_of(text):
+    """The flags of a help text by group."""
+    parts = re.split(r"^(required|common|expert):$", text, flags=re.MULTILINE)[1:]
+    return {
+        title: re.findall(r"^  (\S+)", part, re.MULTILINE)
+        for title, part in zip(parts[::2], parts[1::2], strict=True)
+    }
+
+
+def test_help_comes_in_three_groups_with_the_commands_own_options_first(monkeypatch, capsys):
+    groups = groups_of(shown("prune --help", monkeypatch, capsys))
+    assert groups["required"] == ["--model"]
+    assert groups["common"][:3] == ["--method", "--epochs", "--learning-rate"]
+    assert {"--seed", "--alpha", "--importance-windows"} <= set(groups["expert"])
+    assert groups_of(shown("ask --help", monkeypatch, capsys))["required"] == ["--question"]
+
+
+def test_positional_arguments_have_their_names(monkeypatch, capsys):
+    assert groups_of(shown("table --help", monkeypatch, capsys))["required"] == ["ROWS"]
+    assert groups_of(shown("convert rows --help", monkeypatch, capsys))["required"] == ["FILE", "--out"]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_option_tells_its_default(name, monkeypatch, capsys):
+    """Off, in words, or as a value: no option is left with "None"."""
+    text = shown(f"{name} --help", monkeypatch, capsys)
+    assert "None" not in text
+    assert "False)" not in text
+
+
+def test_the_defaults_of_the_recipe_are_in_the_help(monkeypatch, capsys):
+    text = " ".join(shown("distill --help", monkeypatch, capsys).split())
+    assert "Peak learning rate of the student. By default that of --recipe; in embedded 0.0004." in text
+
+
+def test_version_and_help_as_words(monkeypatch, capsys):
+    assert re.fullmatch(r"pocketqa \d+\.\d+\.\d+\n", shown("--version", monkeypatch, capsys))
+    assert shown("help", monkeypatch, capsys) == shown("--help", monkeypatch, capsys)
+    assert shown("help sample", monkeypatch, capsys) == shown("sample --help", monkeypatch, capsys)
+    listed = shown("export --help", monkeypatch, capsys)
+    assert "export tflite" in listed
+    assert "finetune" not in listed
+
+
+def next_calls():
+    """(module, flags) of every call of say_next in the sources."""
+    for package in ("qa", "distill", "compress", "export", "benchmarks"):
+        for path in (ROOT / package).rglob("*.py"):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "say_next":
+                    words = [a.value for a in node.args if isinstance(a, ast.Constant)]
+                    yield words[0], [w for w in words[1:] if str(w).startswith("--")]
+
+
+@pytest.mark.parametrize(("module", "flags"), sorted({(m, tuple(f)) for m, f in next_calls()}))
+def test_a_stage_names_a_next_command_that_exists(module, flags, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["pocketqa"])
+    say_next(module, *flags)
+    name = re.fullmatch(r"next: pocketqa ([a-z -]*?)((?: --.*)?)\n", capsys.readouterr().out)[1].strip()
+    text = shown(f"{name} --help", monkeypatch, capsys)
+    assert set(flags) <= set(re.findall(r"--[a-z-]+", text))
+    monkeypatch.setattr(sys, "argv", ["x/run.py"])
+    say_next(module, *flags)
+    assert capsys.readouterr().out.startswith(f"next: python -m {module} ")
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        ("frobnicate", f"pocketqa frobnicate: no such command; there are {', '.join(COMMANDS)}"),
+        ("frobnicate", "pocketqa frobnicate: no such command; pocketqa --help lists all"),
+        ("distil --out x", "pocketqa distil: no such command; did you mean distill?"),
+        ("aks", "pocketqa aks: no such command; did you mean ask?"),
+        ("quantize", "pocketqa quantize: no such command; did you mean quantize-embeddings?"),
+        ("export tflight", "pocketqa export: no such command; there are export onnx, export tflite, "),
         (
             "export",
             "pocketqa export: no such command; there are export onnx, export tflite, export android, ",

@@ -1,0 +1,97 @@
+"""Help of a command in three groups: what it needs, what most users set, and what experts set."""
+
+import re
+import shutil
+import textwrap
+from collections.abc import Sequence
+from dataclasses import MISSING, fields
+from typing import Annotated, Any, TypeVar, get_args, get_type_hints
+
+T = TypeVar("T")
+EXPERT = "expert"
+Expert = Annotated[T, EXPERT]
+"""Type of an option that few users set: `seed: Expert[int] = 0`."""
+HELP = ("-h", "--help")
+GROUPS = ("required", "common", EXPERT)
+INDENT = 6
+# Defaults that say nothing: the option is off, or its text says in words what holds without it.
+NO_VALUE = re.compile(r" ?\(default: (None|False|)\)| ?\(required\)")
+
+
+def experts_of(options: Any) -> set[str]:
+    """Return the names of the expert options of a dataclass."""
+    hints = get_type_hints(options, include_extras=True)
+    return {name for name, hint in hints.items() if EXPERT in get_args(hint)}
+
+
+def help_of(options: Any, program: str, arguments: Sequence[str]) -> str:
+    """Return the help of a command; `options` is the type of its options, or a union of subcommands.
+
+    `arguments` may name a subcommand, whose help is returned then.
+    """
+    import tyro
+
+    parser: Any = tyro.extras.get_parser(options, prog=program)
+    subcommands = next((a.choices for a in parser._actions if isinstance(a.choices, dict)), {})
+    word = next((word for word in arguments if word in subcommands), None)
+    if word is not None:
+        kinds = [kind for kind in get_args(options) if _name_of(kind) == word]
+        return _format(subcommands[word], f"{program} {word}", kinds[0].__origin__)
+    if subcommands:
+        entries = [f"  {name}\n{_paragraph(sub.description, INDENT)}" for name, sub in subcommands.items()]
+        return f"usage: {program} [-h] {'|'.join(subcommands)} [OPTIONS]\n\nsubcommands:\n{''.join(entries)}"
+    return _format(parser, program, options)
+
+
+def _name_of(subcommand: Any) -> str | None:
+    """Return the name that a member of a union has on the command line."""
+    return next((m.name for m in getattr(subcommand, "__metadata__", ()) if hasattr(m, "name")), None)
+
+
+def _format(parser: Any, program: str, options: Any) -> str:
+    """Format the options of a parser by group."""
+    experts = experts_of(options)
+    required = {f.name for f in fields(options) if f.default is MISSING and f.default_factory is MISSING}
+    groups: dict[str, list[str]] = {name: [] for name in GROUPS}
+    for action in sorted(parser._actions, key=lambda action: _place(options, action)):
+        if not set(action.option_strings) & set(HELP):
+            name = _field(action)
+            group = "required" if name in required else EXPERT if name in experts else "common"
+            groups[group].append(_entry(action))
+    words = [f"{name}:\n{''.join(entries)}" for name, entries in groups.items() if entries]
+    return "\n".join([f"usage: {program} [-h] [OPTIONS]", "", _paragraph(parser.description), *words])
+
+
+def _entry(action: Any) -> str:
+    """Format an option: its flag and type, and below it what it does."""
+    text = NO_VALUE.sub("", " ".join(action.help.replace("%%", "%").split()))
+    several = " ..." if action.nargs == "*" else ""
+    if action.option_strings:
+        metavar = action.metavar if isinstance(action.metavar, str) else ""
+        kind = metavar.replace("{None}|", "").strip("{}[]").partition(" ")[0]
+        name = f"{action.option_strings[0]} {kind}".rstrip()
+    else:
+        name = _field(action).upper()
+    return f"  {name}{several}\n{_paragraph(text, INDENT)}"
+
+
+def _field(action: Any) -> str:
+    """Return the name of the dataclass field behind an action."""
+    return str(action.dest).rpartition(" ")[2].replace("-", "_")
+
+
+def _place(options: Any, action: Any) -> int:
+    """Return where an option stands in its group: a command's own options before inherited ones."""
+    names = [name for kind in options.__mro__ for name in vars(kind).get("__annotations__", ())]
+    return names.index(_field(action)) if _field(action) in names else 0
+
+
+def _paragraph(text: str | None, indent: int = 0) -> str:
+    """Wrap a text to the terminal; a line ends it."""
+    width = min(100, shutil.get_terminal_size().columns)
+    space = " " * indent
+    words = " ".join((text or "").split())
+    filled = textwrap.fill(
+        words, width, initial_indent=space, subsequent_indent=space, break_on_hyphens=False
+    )
+    return f"{filled}\n"

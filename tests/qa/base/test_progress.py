@@ -1,0 +1,67 @@
+"""Progress in a log: whole lines, now and then, and nothing for short tasks."""
+
+import io
+import sys
+
+import pytest
+
+from qa.base import progress
+from qa.base.progress import Progress
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """A clock that stands still until it is moved."""
+
+    class Clock:
+        now = 0.0
+
+    monkeypatch.setattr(progress.time, "monotonic", lambda: Clock.now)
+    return Clock
+
+
+def test_a_log_gets_a_line_every_30_seconds_and_one_at_the_end(clock, capsys):
+    for _ in Progress(range(100), desc="training", unit="step"):
+        clock.now += 1
+    assert capsys.readouterr().err.splitlines() == [
+        "training: 30 of 100 steps (30 %), 00:30 so far, 01:10 left",
+        "training: 60 of 100 steps (60 %), 01:00 so far, 00:40 left",
+        "training: 90 of 100 steps (90 %), 01:30 so far, 00:10 left",
+        "training: 100 of 100 steps (100 %), 01:40 so far, 00:00 left",
+    ]
+
+
+def test_a_long_task_logs_at_most_a_line_for_each_percent(clock, capsys):
+    with Progress[None](total=1000, desc="training", unit="step") as bar:
+        for _ in range(1000):
+            clock.now += 29
+            bar.update()
+    assert len(capsys.readouterr().err.splitlines()) == 100
+
+
+def test_a_resumed_task_foresees_its_end_by_its_own_speed(clock, capsys):
+    with Progress[None](total=100, initial=50, desc="training", unit="step") as bar:
+        clock.now = 40.0
+        bar.set_postfix({"loss": "0.125"})
+        bar.update(10)
+    assert (
+        capsys.readouterr().err == "training: 60 of 100 steps (60 %), 00:40 so far, 02:40 left, loss 0.125\n"
+    )
+
+
+def test_short_and_disabled_tasks_leave_nothing_in_a_log(clock, capsys):
+    assert list(Progress([1, 2, 3], desc="scoring", unit="form")) == [1, 2, 3]
+    for _ in Progress(range(9), desc="scoring", unit="form", disable=True):
+        clock.now += 60
+    assert capsys.readouterr().err == ""
+
+
+def test_a_terminal_shows_a_bar(monkeypatch):
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    list(Progress(range(3), desc="scoring", unit="form"))
+    assert "\rscoring: 100%" in sys.stderr.getvalue()

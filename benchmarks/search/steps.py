@@ -23,7 +23,7 @@ from distill.resume import work_folder
 from distill.stage import distil, load_splits, save_model, summary, without_autocast
 from distill.teacher import TeacherBundle
 from distill.training.options import DistillationWeights, TrainingOptions
-from export.tflite.convert import CALIBRATION_WINDOWS, convert_to
+from export.tflite.convert import convert_to
 from export.tflite.stage import check_converter
 from export.tflite.timing import measure
 from qa.base.errors import OptionError
@@ -37,6 +37,7 @@ from qa.data.datasets import resolve
 from qa.data.squad import Example, read_squad
 from qa.evaluation.bootstrap import paired_difference
 from qa.evaluation.threshold import split_articles
+from qa.formats.tflite import any_length_signature
 from qa.models.model import QAModel
 from qa.text.features import Window, make_windows
 from qa.text.settings import QASettings
@@ -146,7 +147,7 @@ def search(config: SearchConfig) -> Bundle:
             narrow = recover(narrow, parent, sample, on.data, folder / f"width-{number}", config.seed)
         models.append(narrow)
         scores.append(scores_of(narrow, trial.forms, words, on, settings))
-        converted = convert_to(narrow, "int8", (settings.max_length,), on.windows[:CALIBRATION_WINDOWS])
+        converted = convert_to(narrow, "int8", [any_length_signature(settings.max_length)])
         files.append(converted.file.to_bytes())
     ms = measure(files, settings.max_length, ROUNDS)
     candidates = [

@@ -22,7 +22,6 @@ from qa.formats.tflite import (
     PACKAGE_BYTES,
     ROW_BYTES,
     SCALE_BYTES,
-    SHORT_LENGTHS,
     TOKEN_BYTES,
 )
 from qa.models.model import QAModel
@@ -67,9 +66,7 @@ def words_bytes(rows: int, width: int, form: str) -> float:
     )  # codes, int8 codebooks, a scale for each place
 
 
-def file_bytes(
-    model: QAModel, quantize: str, embeddings: str, n_signatures: int = 1 + len(SHORT_LENGTHS)
-) -> float:
+def file_bytes(model: QAModel, quantize: str, embeddings: str) -> float:
     """Return the bytes of the packaged file of export.tflite.
 
     `quantize` is the precision of Linears, int8 or int4; `embeddings` is one of TABLE_FORMS.
@@ -82,7 +79,7 @@ def file_bytes(
     total += words_bytes(words.num_embeddings, words.embedding_dim, embeddings)
     total += sum(m.num_embeddings * (m.embedding_dim + ROW_BYTES) for m in others)
     total += 4 * (sum(p.numel() for p in model.parameters()) - in_rows)  # LayerNorms stay fp32
-    total += n_signatures * (GRAPH_BYTES + LAYER_GRAPH_BYTES * len(model.encoder.layers))
+    total += GRAPH_BYTES + LAYER_GRAPH_BYTES * len(model.encoder.layers)
     return total + PACKAGE_BYTES + TOKEN_BYTES * words.num_embeddings
 
 

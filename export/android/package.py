@@ -30,7 +30,6 @@ from export.android.zip_tail import ZipTail
 from qa.base.errors import BundleError, UnsupportedExport
 from qa.bundles.bundle import PROBE, SETTINGS, Bundle
 from qa.formats.tensors import INPUTS, OUTPUTS
-from qa.formats.tflite import signature_name
 from qa.runtime.probe import Probe
 from qa.text.settings import QASettings
 from qa.text.tokenization import BERT, normalizer_settings, special_tokens, vocabulary
@@ -61,8 +60,8 @@ class Package:
     probe: Probe
 
 
-def describe(parent: Bundle, precision: str, lengths: Sequence[int]) -> dict[str, Any]:
-    """Return the packaged qa.json: all that a program without this library must know to answer questions.
+def describe(parent: Bundle, precision: str) -> dict[str, Any]:
+    """Return the packaged qa.json, but for its signatures: all that a program without this library must know.
 
     Raises UnsupportedExport when a vocab.txt and a few switches cannot describe the tokenizer.
     """
@@ -111,7 +110,6 @@ def describe(parent: Bundle, precision: str, lengths: Sequence[int]) -> dict[str
         "parameters": msgspec.to_builtins(parent.manifest.parameters),
         **({"f1": scores.f1} if (scores := parent.manifest.scores) else {}),  # of the parent, in percent
         "settings": parent.settings.to_dict(),
-        "signatures": [{"name": signature_name(length), "length": length} for length in lengths],
         "inputs": list(INPUTS),
         "outputs": list(OUTPUTS),
         "special_tokens": {token: tokenizer.token_to_id(token) for token in BERT.names},

@@ -67,6 +67,8 @@ def read_lengths(info: Fields, settings: QASettings) -> list[int]:
         signature = Fields(info.path("signatures"), item)
         lengths.append(signature.integer("length", lengths[-1] + 1, settings.max_length))
         signature.text("name")
+        if signature.has("any_length"):
+            signature.switch("any_length")
     if lengths[-1] != settings.max_length:
         longest = f"ascending up to the longest window, {settings.max_length}"
         raise wrong(info.path("signatures"), longest, lengths[1:])

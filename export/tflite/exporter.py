@@ -1,23 +1,23 @@
 """Export to TFLite, with a package for phones."""
 
+import sys
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from export.android.package import append_package, describe, vocabulary_lines
-from export.calibration import calibration_windows
 from export.embeddings import bytes_saved
 from export.exporter import Exporter
-from export.tflite.convert import CALIBRATION_WINDOWS, convert_to
+from export.tflite.any_length import OneLength
+from export.tflite.convert import convert_to
 from export.tflite.integers import check_integers
 from export.tflite.stage import TFLiteConfig
 from export.tflite.structure import check_structure, read_structure
 from qa.base.cli import check_option
 from qa.bundles.bundle import PROBE, ModelFolder
-from qa.formats.precision import PRECISIONS
 from qa.formats.registry import FORMATS
-from qa.formats.tflite import SHORT_LENGTHS, signature_name
+from qa.formats.tflite import SHORT_LENGTHS, any_length_signature, fixed_signatures
 from qa.models.model import QAModel
 from qa.runtime.engines import LiteRTRuntime
 from qa.runtime.runtimes import Runtime
@@ -25,7 +25,7 @@ from qa.text.settings import QASettings
 
 
 def window_lengths(lengths: Sequence[int] | None, settings: QASettings) -> tuple[int, ...]:
-    """Return the lengths to export, by default those that fit the model.
+    """Return the lengths of signatures or of the probe's windows, by default those that fit the model.
 
     OptionError when chosen `lengths` do not suit the model's settings.
     """
@@ -46,38 +46,47 @@ def probe_lengths(lengths: Sequence[int]) -> list[int]:
 
 
 class TFLiteExporter(Exporter):
-    """Export to a .tflite with one signature for each window length."""
+    """Export to a .tflite that takes any window length, or with one signature for each of some lengths."""
 
     format = "tflite"
 
     def __init__(self, config: TFLiteConfig) -> None:
         super().__init__(config)
         self.lengths = window_lengths(config.lengths, self.parent.settings)
+        self.signatures = fixed_signatures(self.lengths)
+        if config.lengths is None:
+            self.signatures = [any_length_signature(self.lengths[-1])]
 
     def check(self, model: QAModel) -> None:
         """Raise UnsupportedExport for an architecture or a tokenizer that a packaged file cannot hold."""
         model.encoder.check_tflite()
         self.tokens = vocabulary_lines(self.parent)
-        self.info = describe(self.parent, self.precision, self.lengths)
+        self.info = describe(self.parent, self.precision)
 
     def probe_lengths(self) -> Sequence[int]:
-        """Return a number of tokens for each signature."""
+        """Return a number of tokens for each signature; for any length those of the usual signatures."""
         return probe_lengths(self.lengths)
 
     def write(self, model: QAModel, folder: Path) -> dict[str, Any]:
         """Write model.tflite without its package."""
-        n_windows = CALIBRATION_WINDOWS if PRECISIONS[self.precision].quantized_activations else 0
-        windows = calibration_windows(self.parent, n_windows)
-        converted = convert_to(model, self.precision, self.lengths, windows)
+        try:
+            converted = convert_to(model, self.precision, self.signatures)
+        except OneLength as error:
+            self.signatures = fixed_signatures(self.lengths)
+            lengths = ", ".join(map(str, self.lengths))
+            print(
+                f"one graph cannot take all lengths ({error}); signatures of {lengths} tokens",
+                file=sys.stderr,
+            )
+            converted = convert_to(model, self.precision, self.signatures)
         structure = read_structure(converted.file)
         words = model.encoder.words
         check_structure(
             structure,
             converted.fp32_bytes + bytes_saved(words),
             self.precision,
-            [signature_name(length) for length in self.lengths],
+            [signature.name for signature in self.signatures],
             words,
-            converted.n_products,
         )
         check_integers(self.parent, words, converted.file, self.precision)
         (folder / FORMATS["tflite"].weights).write_bytes(converted.file.to_bytes())
@@ -85,7 +94,8 @@ class TFLiteExporter(Exporter):
 
     def package(self, folder: Path, settings: QASettings) -> None:
         """Append to model.tflite what a phone needs beside it."""
-        info = {**self.info, "settings": settings.to_dict()}
+        signatures = [signature.to_dict() for signature in self.signatures]
+        info = {**self.info, "settings": settings.to_dict(), "signatures": signatures}
         probe = (folder / PROBE).read_text(encoding="utf-8")
         append_package(folder / FORMATS["tflite"].weights, info, self.tokens, probe)
 

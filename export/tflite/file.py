@@ -1,7 +1,7 @@
 """A .tflite model that is opened once, changed by passes, and written once.
 
-A pass is a function that takes a `TFLiteFile` and changes it in place: export.tflite.positions,
-export.tflite.attention_products, export.tflite.compact.
+A pass is a function that takes a `TFLiteFile` and changes it in place: export.tflite.any_length,
+export.tflite.lookups, export.tflite.compact.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -28,6 +28,8 @@ VERSIONS = {
     "QUANTIZE": 1,
     "DEQUANTIZE": 2,
     "MUL": 1,
+    "SQUEEZE": 1,
+    "EMBEDDING_LOOKUP": 3,
 }
 
 
@@ -126,6 +128,25 @@ class TFLiteFile:
         code.version = max(code.version, VERSIONS[name])
         return index
 
+    def keep_graph(self, graph: "TFLiteGraph", name: str) -> None:
+        """Remove all signatures but that of a graph, call it `name`, and drop constants of others."""
+        tree = self.tree
+        (definition,) = [d for d in tree.signatureDefs if tree.subgraphs[d.subgraphIndex] is graph.subgraph]
+        definition.subgraphIndex = 0
+        definition.signatureKey = name.encode()
+        tree.signatureDefs = [definition]
+        tree.subgraphs = [graph.subgraph]
+        tree.metadata = []
+        self.graphs = [graph]
+        buffers = tree.buffers
+        tree.buffers = [buffers[0]]  # the empty one, of all computed tensors
+        places = {0: 0}
+        for tensor in graph.subgraph.tensors:
+            if tensor.buffer not in places:
+                places[tensor.buffer] = len(tree.buffers)
+                tree.buffers.append(buffers[tensor.buffer])
+            tensor.buffer = places[tensor.buffer]
+
     def to_bytes(self) -> bytes:
         """Write the model, its constants within the flatbuffer and aligned."""
         from ai_edge_litert.tools import flatbuffer_utils
@@ -162,31 +183,42 @@ class TFLiteGraph:
 
     def __init__(self, file: TFLiteFile, subgraph: Any) -> None:
         self._file = file
-        self._subgraph = subgraph
+        self.subgraph = subgraph
+        """Object of the schema."""
         self._producers = {output: operator for operator in subgraph.operators for output in operator.outputs}
+
+    @property
+    def inputs(self) -> list[int]:
+        """Tensors that a caller fills."""
+        return [int(tensor) for tensor in self.subgraph.inputs]
+
+    @property
+    def outputs(self) -> list[int]:
+        """Tensors that a caller reads."""
+        return [int(tensor) for tensor in self.subgraph.outputs]
 
     @property
     def operators(self) -> list[Any]:
         """Operators in the order in which they run."""
-        return list(self._subgraph.operators)
+        return list(self.subgraph.operators)
 
     def clear(self) -> None:
         """Remove all operators."""
-        self._subgraph.operators = []
+        self.subgraph.operators = []
 
     def append(self, operator: Any) -> None:
         """Add an operator after all others."""
-        self._subgraph.operators.append(operator)
+        self.subgraph.operators.append(operator)
 
     def drop_unused(self) -> None:
         """Remove operators whose results nothing reads."""
-        used = set(self._subgraph.outputs)
+        used = set(self.subgraph.outputs)
         remaining = []
-        for operator in reversed(self._subgraph.operators):
+        for operator in reversed(self.subgraph.operators):
             if used.intersection(operator.outputs):
                 remaining.append(operator)
                 used.update(operator.inputs)
-        self._subgraph.operators = remaining[::-1]
+        self.subgraph.operators = remaining[::-1]
 
     def name(self, operator: Any) -> str:
         """Return an operator's name, such as FULLY_CONNECTED."""
@@ -194,16 +226,26 @@ class TFLiteGraph:
 
     def shape(self, tensor: int) -> tuple[int, ...]:
         """Return the shape of a tensor."""
-        return tuple(int(side) for side in self._subgraph.tensors[tensor].shape)
+        return tuple(int(side) for side in self.subgraph.tensors[tensor].shape)
 
     def type_name(self, tensor: int) -> str:
         """Return the type of a tensor, such as FLOAT32."""
-        return self._file.type_names[self._subgraph.tensors[tensor].type]
+        return self._file.type_names[self.subgraph.tensors[tensor].type]
+
+    def buffer(self, tensor: int) -> int:
+        """Return the index of a tensor's constant; 0 for computed tensors."""
+        return int(self.subgraph.tensors[tensor].buffer)
 
     def constant(self, tensor: int) -> np.ndarray | None:
         """Return a constant's bytes, uint8; None for computed tensors, inputs and omitted operands."""
-        data = None if tensor < 0 else self._file.tree.buffers[self._subgraph.tensors[tensor].buffer].data
+        data = None if tensor < 0 else self._file.tree.buffers[self.subgraph.tensors[tensor].buffer].data
         return None if data is None else np.frombuffer(data, np.uint8)
+
+    def integers(self, tensor: int) -> tuple[int, ...]:
+        """Return an int32 constant's values."""
+        data = self.constant(tensor)
+        assert data is not None
+        return tuple(int(value) for value in data.view(np.int32))
 
     def data_inputs(self, operator: Any) -> list[int]:
         """Return the inputs that are no constants."""
@@ -229,8 +271,8 @@ class TFLiteGraph:
                 stored = source.get(read, read)
                 data = self.constant(stored)
                 if data is not None:  # attention with one head multiplies two activations
-                    tensor = self._subgraph.tensors[stored]
-                    output = self._subgraph.tensors[operator.outputs[0]].name
+                    tensor = self.subgraph.tensors[stored]
+                    output = self.subgraph.tensors[operator.outputs[0]].name
                     yield Weight(
                         operator=name,
                         output=(output or b"").decode(),
@@ -244,7 +286,7 @@ class TFLiteGraph:
     def set_int8(self, tensor: int, scale: float, zero_point: int = 0) -> None:
         """Make a tensor int8 with one scale."""
         quantization = self._file.schema.QuantizationParametersT()
-        changed = self._subgraph.tensors[tensor]
+        changed = self.subgraph.tensors[tensor]
         quantization.scale = np.array([scale], np.float32)
         quantization.zeroPoint = np.array([zero_point], np.int64)
         changed.type = self._file.schema.TensorType.INT8
@@ -252,11 +294,54 @@ class TFLiteGraph:
 
     def scales(self, tensor: int) -> np.ndarray | None:
         """Return the scales of an int8 tensor, float32; None for other tensors."""
-        return self._subgraph.tensors[tensor].quantization.scale if self.type_name(tensor) == "INT8" else None
+        return self.subgraph.tensors[tensor].quantization.scale if self.type_name(tensor) == "INT8" else None
 
     def set_shape(self, tensor: int, shape: Sequence[int]) -> None:
         """Change the shape of a tensor."""
-        self._subgraph.tensors[tensor].shape = np.array(shape, np.int32)
+        self.subgraph.tensors[tensor].shape = np.array(shape, np.int32)
+
+    def free_axes(self, tensor: int, axes: Sequence[int]) -> None:
+        """Let a caller choose the size of some axes of an input or output."""
+        shape = self.shape(tensor)
+        signature = [-1 if axis in axes else side for axis, side in enumerate(shape)]
+        self.subgraph.tensors[tensor].shapeSignature = np.array(signature, np.int32)
+
+    def reshape_to(self, operator: Any, shape: Sequence[int]) -> None:
+        """Change the shape that a RESHAPE makes; -1 is inferred."""
+        values = np.array(shape, np.int32)
+        operator.inputs = [operator.inputs[0], self.new_constant(values)]
+        if operator.builtinOptions is not None:
+            operator.builtinOptions.newShape = values
+
+    def new_split(self, source: int, axis: int, parts: Sequence[int]) -> None:
+        """Append a SPLIT of a tensor into equal parts."""
+        schema = self._file.schema
+        operator = schema.OperatorT()
+        operator.inputs = [self.new_constant(np.array([axis], np.int32)), source]
+        operator.outputs = list(parts)
+        operator.opcodeIndex = self._file.operator_code("SPLIT")
+        operator.builtinOptionsType = schema.BuiltinOptions.SplitOptions
+        operator.builtinOptions = schema.SplitOptionsT()
+        operator.builtinOptions.numSplits = len(parts)
+        self.append(operator)
+
+    def new_squeeze(self, source: int, axes: Sequence[int], target: int) -> None:
+        """Append a SQUEEZE that drops axes of size 1."""
+        schema = self._file.schema
+        operator = schema.OperatorT()
+        operator.inputs = [source]
+        operator.outputs = [target]
+        operator.opcodeIndex = self._file.operator_code("SQUEEZE")
+        operator.builtinOptionsType = schema.BuiltinOptions.SqueezeOptions
+        operator.builtinOptions = schema.SqueezeOptionsT()
+        operator.builtinOptions.squeezeDims = np.array(axes, np.int32)
+        self.append(operator)
+
+    def tensor_like(self, tensor: int, shape: Sequence[int]) -> int:
+        """Add a tensor of another's type."""
+        new = self.new_tensor(shape)
+        self.subgraph.tensors[new].type = self.subgraph.tensors[tensor].type
+        return new
 
     def new_tensor(self, shape: Sequence[int], buffer: int = 0, integer: bool = False) -> int:
         """Add a float tensor, or an int32 one."""
@@ -264,10 +349,11 @@ class TFLiteGraph:
         tensor = self._file.schema.TensorT()
         tensor.shape = np.array(shape, np.int32)
         tensor.hasRank = True
+        tensor.name = f"added/{len(self.subgraph.tensors)}".encode()  # ai-edge-quantizer wants a name
         tensor.buffer = buffer
         tensor.type = types.INT32 if integer else types.FLOAT32
-        self._subgraph.tensors.append(tensor)
-        return len(self._subgraph.tensors) - 1
+        self.subgraph.tensors.append(tensor)
+        return len(self.subgraph.tensors) - 1
 
     def new_constant(self, values: np.ndarray) -> int:
         """Add a constant of float32 or int32 values."""

@@ -33,15 +33,12 @@ class Structure:
     """Embedding tables, each once."""
     constant_bytes: Counter[str]
     """Bytes of the shared constants by type."""
-    products: Counter[str]
-    """Number of BATCH_MATMULs of the longest signature by the type they multiply."""
 
     def facts(self) -> dict[str, object]:
         """Return what the manifest records."""
         quantized_bytes = self.constant_bytes["INT8"] + self.constant_bytes["INT4"]
         return {
             "operators": self.operators,
-            "products_of_activations": dict(self.products),
             "quantized_share_of_bytes": round(quantized_bytes / self.constant_bytes.total(), 3),
             "signatures": self.signatures,
         }
@@ -51,14 +48,12 @@ def read_structure(file: TFLiteFile) -> Structure:
     """Count operators and constants, and follow each weight back to the constant it is stored in."""
     weights = list(file.weights())
     operators = [Counter(graph.name(operator) for operator in graph.operators) for graph in file.graphs]
-    operators_of_largest, largest = max(
-        zip(operators, file.graphs, strict=True), key=lambda pair: pair[0].total()
-    )
+    largest = max(operators, key=lambda counts: counts.total())
     constant_bytes: Counter[str] = Counter()
     for type_name, n_bytes in file.constant_bytes().values():
         constant_bytes[type_name] += n_bytes
     return Structure(
-        operators=dict(operators_of_largest),
+        operators=dict(largest),
         all_operators=frozenset(name for counts in operators for name in counts),
         signatures=file.signatures,
         weight_types=Counter((weight.operator, weight.type, weight.is_dequantized) for weight in weights),
@@ -70,11 +65,6 @@ def read_structure(file: TFLiteFile) -> Structure:
             }.values()
         ),
         constant_bytes=constant_bytes,
-        products=Counter(
-            largest.type_name(operator.inputs[0])
-            for operator in largest.operators
-            if largest.name(operator) == "BATCH_MATMUL"
-        ),
     )
 
 
@@ -84,11 +74,10 @@ def check_structure(
     precision: str,
     signatures: Sequence[str],
     words: WordTable,
-    n_products: int = 0,
 ) -> None:
     """Raise unless a file has the structure of its precision, with the embedding table `words`.
 
-    `fp32_bytes` are those of all its constants in fp32, `n_products` the products of activations in int8.
+    `fp32_bytes` are those of all its constants in fp32.
     Raises UnsupportedExport for operators that old runtimes refuse, ParityError for other deviations.
     """
     check_operators(structure)
@@ -103,11 +92,6 @@ def check_structure(
         raise ParityError(
             f"not a {precision} model: {wrong or 'no weights'} (operator, stored type, dequantized before "
             "use)"
-        )
-    n_int8 = structure.products["INT8"]
-    if n_int8 != n_products:
-        raise ParityError(
-            f"not a {precision} model: {n_int8} products of activations are int8, wanted {n_products}"
         )
     check_tables(structure, precision, words, is_dequantized)
     share = structure.constant_bytes.total() / fp32_bytes
@@ -141,7 +125,8 @@ def check_tables(structure: Structure, precision: str, words: WordTable, is_dequ
     forms = {torch.int8: ("INT8", False), torch.float32: floats}
     expected = Counter((tuple(table.shape), *forms[table.dtype]) for table in word_tables(words))
     tables = Counter(structure.tables)
-    other_forms = {table[1:] for table in tables - expected}
+    # Other tables are of positions and token types, with a column of scales for positions.
+    other_forms = {table[1:] for table in tables - expected if table[0][1] > 1}
     if expected - tables or other_forms - {(small, is_dequantized)}:
         raise ParityError(
             f"not a {precision} model: its tables are {structure.tables}, wanted {list(expected)} for the "

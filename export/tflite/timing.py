@@ -13,8 +13,7 @@ from distill.prune_plan.allocation import PruningPlan
 from distill.prune_plan.costs import PARTS
 from distill.prune_plan.plan import prune_to
 from distill.student import student_from_layers
-from export.calibration import calibration_windows
-from export.tflite.convert import CALIBRATION_WINDOWS, convert_to
+from export.tflite.convert import convert_to
 from export.tflite.quiet import quietly
 from export.tflite.times import TimesConfig
 from qa.base.errors import PocketQAError
@@ -22,7 +21,7 @@ from qa.base.files import write_whole
 from qa.base.next_step import say_next
 from qa.base.progress import Progress
 from qa.bundles.hf_import import open_model
-from qa.formats.tflite import SHORT_LENGTHS, signature_name
+from qa.formats.tflite import SHORT_LENGTHS, any_length_signature
 from qa.models.model import QAModel
 
 # Shares of layers, heads and neurons in each copy.
@@ -75,7 +74,7 @@ def measure(files: list[bytes], length: int, rounds: int) -> np.ndarray:
 
     with quietly():
         models = [Interpreter(model_content=file, num_threads=1) for file in files]
-        runners = [model.get_signature_runner(signature_name(length)) for model in models]
+        runners = [model.get_signature_runner() for model in models]
     ones = np.ones((1, length), np.int32)
     inputs = {"input_ids": ones, "attention_mask": ones, "token_type_ids": 0 * ones}
     times = np.zeros((rounds + 1, len(runners)))
@@ -111,11 +110,8 @@ def measure_times(config: TimesConfig) -> dict[str, Any]:
     lengths = (*(n for n in SHORT_LENGTHS if n < longest), longest)
     models = copies(model)
     sizes = [size(copy) for copy in models]
-    windows = calibration_windows(bundle, CALIBRATION_WINDOWS)
-    files = [
-        convert_to(copy, config.quantize, lengths, windows, largest_error=np.inf).file.to_bytes()
-        for copy in models
-    ]
+    signatures = [any_length_signature(longest)]
+    files = [convert_to(copy, config.quantize, signatures).file.to_bytes() for copy in models]
     table: dict[str, Any] = {
         "hidden_size": model.encoder.hidden_size,
         "head_size": model.encoder.layer_parts()[0].head_size,

@@ -61,7 +61,11 @@ def main(config: WebConfig) -> Path:
     Raises OptionError when LiteRT.js is not installed or the folder is another one's.
     """
     bundle = open_bundle(config.model, format="tflite")
-    read_package(bundle.weights)
+    if any(signature.get("any_length") for signature in read_package(bundle.weights).info["signatures"]):
+        raise OptionError(
+            f"--model {config.model}: takes windows of any length, and LiteRT.js cannot resize; export it with "
+            "--lengths 128 192 256 384"
+        )
     files = sources(bundle.weights, bundle.path / "README.md")
     if not all(path.exists() for path in files.values()):
         raise OptionError(f"LiteRT.js is not installed; run npm ci --ignore-scripts in {FOLDER}")

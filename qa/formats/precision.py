@@ -80,8 +80,7 @@ ENTRIES = (
             "onnx": "int8 weights by output channel, int8 embeddings by row; "
             "activations quantized as it runs, by tensor",
             "tflite": "int8 weights by output channel and int8 embeddings by row; "
-            "activations quantized as it runs, by token, "
-            "and in the products of attention with scales measured on training windows",
+            "activations quantized as it runs, by token; attention in float32",
         },
         largest_share={"onnx": 0.30, "tflite": 0.35},
         probe_tolerance=0.25,
@@ -118,9 +117,7 @@ ENTRIES = (
             # twice as long as its int8.
             "tflite": "int4 weights by output channel and int4 word embeddings by row, "
             "clipped for the least squared error; "
-            "positions int8; activations quantized as it runs, by token, and in the products of attention "
-            "with scales measured "
-            "on training windows",
+            "positions int8; activations quantized as it runs, by token; attention in float32",
         },
         largest_share={"tflite": 0.20},
         probe_tolerance=0.8,

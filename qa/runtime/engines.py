@@ -85,7 +85,7 @@ class OnnxRuntime:
 
 
 class LiteRTRuntime:
-    """LiteRT, one window at a time, with one signature for each length: qa128 and so on.
+    """LiteRT, one window at a time: one signature of any length, or one for each length, qa128 and so on.
 
     The first call of a signature allocates its tensors, and fails where LiteRT lacks an operator. The probe
     of a bundle makes this call.
@@ -122,7 +122,8 @@ class LiteRTRuntime:
             raise BundleError(
                 f"{weights}: {self.package} cannot load it ({str(error).splitlines()[0]})"
             ) from None
-        self.lengths: tuple[int, ...] | None = tuple(sorted(self._runners))
+        fixed = [length for length in self._runners if length is not None]
+        self.lengths: tuple[int, ...] | None = tuple(sorted(fixed)) or None
         # XNNPACK prints a line at the first run of each signature.
         self._silent = set(self._runners)
         self.version = installed_version(self.package)
@@ -130,7 +131,7 @@ class LiteRTRuntime:
 
     def __call__(self, inputs: Inputs) -> Logits:
         """Compute the logits of a batch, (B, T) each."""
-        length = inputs["input_ids"].shape[1]
+        length = inputs["input_ids"].shape[1] if self.lengths else None
         with _stderr_to_null() if length in self._silent else contextlib.nullcontext():
             output = self._runners[length](**{name: array.astype(np.int32) for name, array in inputs.items()})
         self._silent.discard(length)

@@ -27,7 +27,7 @@ def examples():
     return read_squad(resolve("embedded", "dev"))[::20][:24]
 
 
-@pytest.fixture(params=["pytorch", "onnx", "tflite"])
+@pytest.fixture(params=["pytorch", "onnx", "tflite", "any-length"])
 def bundle(request, make_bundle, tiny_export):
     return open_bundle(make_bundle()) if request.param == "pytorch" else tiny_export(request.param)
 

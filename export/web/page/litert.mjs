@@ -18,8 +18,17 @@ function runtime() {
   return loading;
 }
 
-/** Compile a .tflite (Uint8Array); return {compute, close}. `compute` is what QuestionAnswerer calls. */
-export async function compile(bytes) {
+/**
+ * Compile a .tflite (Uint8Array); return {compute, close}. `compute` is what QuestionAnswerer calls. LiteRT.js cannot resize
+ * tensors, so a signature of any length is refused.
+ */
+export async function compile(bytes, signatures) {
+  if (signatures.some((signature) => signature.anyLength)) {
+    throw new Error(
+      "This model takes windows of any length, which a browser cannot compute. " +
+        "Export it with: python -m export.tflite --lengths 128 192 256 384.",
+    );
+  }
   await runtime();
   let model;
   try {

@@ -32,7 +32,7 @@ export class ModelShelf {
       const bytes = new Uint8Array(await read());
       const model = await readPackage(bytes);
       await this.#say("Loading and compiling in this browser…");
-      const { compute, close } = await compile(model.model);
+      const { compute, close } = await compile(model.model, model.signatures);
       const answerer = new QuestionAnswerer(model, compute);
       await this.#say("Checking that this browser computes it rightly…");
       const difference = await answerer.checkProbe().catch((error) => {

@@ -125,13 +125,14 @@ function checkTensors(what, names, supported) {
   }
 }
 
-/** Return [{name, length}], ascending by length; the last fits the longest window. */
+/** Return [{name, length, anyLength}], ascending by length; the last fits the longest window. */
 function readSignatures(info, maxLength) {
   let before = 0;
   const signatures = info.list("signatures").map((item) => {
     const json = new Fields("qa.json: signatures", item);
     before = json.integer("length", before + 1, maxLength);
-    return { name: json.string("name"), length: before };
+    const anyLength = json.has("any_length") && json.bool("any_length");
+    return { name: json.string("name"), length: before, anyLength };
   });
   if (before !== maxLength) {
     throw wrong("qa.json: signatures", `ascending up to the longest window, ${maxLength}`, before);

@@ -161,7 +161,7 @@ def loading(path, sha256=None):
     return {"do": "load", "path": str(path), "threads": 1, "cores": [], "sha256": sha256}
 
 
-@pytest.mark.parametrize("kind", ["tflite", "onnx"])
+@pytest.mark.parametrize("kind", ["tflite", "any-length", "onnx"])
 def test_on_a_board_logits_are_those_of_pytorch_and_of_the_runtime_here(
     kind, tiny_export, make_bundle, windows, bare_site, board, start
 ):

@@ -25,6 +25,7 @@ from qa.base.errors import OptionError
 from qa.bundles.bundle import open_bundle
 from qa.data.datasets import resolve
 from qa.data.squad import read_squad
+from qa.formats.tflite import fixed_signatures
 from qa.models.model import QAModel
 from qa.models.quantized_embedding import ProductQuantizedEmbedding
 
@@ -41,7 +42,8 @@ def test_a_simulation_is_nearer_to_the_file_than_floats(make_bundle, precision, 
     model.encoder.set_words(words)
     with quietly():
         file = Interpreter(
-            model_content=quantize(TFLiteFile(convert(model, (96,))), precision).to_bytes(), num_threads=1
+            model_content=quantize(TFLiteFile(convert(model, fixed_signatures([96]))), precision).to_bytes(),
+            num_threads=1,
         ).get_signature_runner("qa96")
     errors = np.zeros((20, 2))
     for row, ids in zip(errors, np.random.default_rng(0).integers(1000, 30000, (20, 1, 96)), strict=True):

@@ -96,7 +96,7 @@ def test_layers_are_compared_by_the_root_of_their_sums():
 )
 def test_bytes_are_those_of_exported_files(exported_tflite, quantize, name):
     parent, exported = exported_tflite(name, quantize)
-    predicted = file_bytes(QAModel.from_pretrained(parent.path), quantize, quantize, n_signatures=2)
+    predicted = file_bytes(QAModel.from_pretrained(parent.path), quantize, quantize)
     assert predicted == pytest.approx(exported.weights.stat().st_size, rel=0.02)
 
 

@@ -179,15 +179,15 @@ def renamed(old, new):
 def test_tokenizers_that_a_vocabulary_cannot_describe_are_refused(exported_tflite, change, wanted):
     parent = OtherTokenizer(exported_tflite("bert")[0], change)
     with pytest.raises(UnsupportedExport, match=wanted):
-        (describe(parent, "int8", LENGTHS), vocabulary_lines(parent))
+        (describe(parent, "int8"), vocabulary_lines(parent))
 
 
 def test_the_parents_f1_is_told_where_it_was_scored(exported_tflite):
     parent = exported_tflite("bert")[0]
-    assert "f1" not in describe(parent, "int8", LENGTHS)
+    assert "f1" not in describe(parent, "int8")
     scores = Scores(data=FileReference(name="x", sha256="0"), exact=62.6, f1=74.35, total=10)
     scored = replace(parent, manifest=msgspec.structs.replace(parent.manifest, scores=scores))
-    assert describe(scored, "int8", LENGTHS)["f1"] == 74.35
+    assert describe(scored, "int8")["f1"] == 74.35
 
 
 def damaged(data, n_model, how):

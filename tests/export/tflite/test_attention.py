@@ -5,10 +5,11 @@ import torch
 from torch import nn
 from transformers import BertConfig
 
-from export.tflite.attention import fuse_projections, fused_attention, grouped_attention
+from export.tflite.attention import fuse_projections, fused_attention, grouped_attention, head_groups
 from export.tflite.convert import convert
 from export.tflite.file import TFLiteFile
 from export.tflite.structure import read_structure
+from qa.formats.tflite import fixed_signatures
 from qa.models.architectures import MASKED
 from qa.models.encoders import Encoder
 from qa.models.model import QAModel
@@ -47,16 +48,24 @@ def test_one_linear_gives_the_scaled_query_the_key_and_the_value() -> None:
     torch.testing.assert_close(query(states), wanted)
 
 
-def test_no_head_of_five_is_computed_alone() -> None:
+def test_groups_are_equal_and_hold_four_heads_at_most_where_that_is_possible() -> None:
+    sizes = {n: [group.stop - group.start for group in head_groups(n)] for n in (1, 3, 4, 5, 6, 9, 12)}
+    assert sizes == {1: [1], 3: [3], 4: [4], 5: [5], 6: [3, 3], 9: [3, 3, 3], 12: [4, 4, 4]}
+    assert head_groups(6) == [slice(0, 3), slice(3, 6)]
+
+
+def test_no_head_of_six_is_computed_alone() -> None:
     config = BertConfig(
         vocab_size=64,
-        hidden_size=40,
+        hidden_size=48,
         num_hidden_layers=1,
-        num_attention_heads=5,
+        num_attention_heads=6,
         intermediate_size=48,
         max_position_embeddings=96,
     )
-    structure = read_structure(TFLiteFile(convert(QAModel(Encoder(config), "linear").eval(), (96,))))
+    structure = read_structure(
+        TFLiteFile(convert(QAModel(Encoder(config), "linear").eval(), fixed_signatures([96])))
+    )
     # Two groups, each with one softmax and two products; no product became a FULLY_CONNECTED beside the
     # Linears, of which one gives query, key and value.
     products = {name: structure.operators[name] for name in ("SOFTMAX", "BATCH_MATMUL", "FULLY_CONNECTED")}

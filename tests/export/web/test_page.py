@@ -122,7 +122,7 @@ def spoiled_probe(source, out):
     return rewritten(source, out, {"probe.json": json.dumps(probe)})
 
 
-def test_wrong_files_are_refused_in_words_and_the_model_in_use_stays(page, tmp_path):
+def test_wrong_files_are_refused_in_words_and_the_model_in_use_stays(page, tiny_export, tmp_path):
     weights = SHIPPED / "model.tflite"
     note = tmp_path / "note.tflite"
     note.write_text("This is a note.\n" * 20)
@@ -133,6 +133,7 @@ def test_wrong_files_are_refused_in_words_and_the_model_in_use_stays(page, tmp_p
         note: "not a TFLite model",
         cut: "no package at its end",
         probe: "computes this int8 model wrongly",
+        tiny_export("any-length").weights: "which a browser cannot compute",
     }
     for path, words in faults.items():
         page.choose_file("#model-file", path)

@@ -74,6 +74,12 @@ def test_a_bundle_of_another_format_is_refused(make_bundle, tmp_path):
         main(WebConfig(make_bundle(), tmp_path / "site"))
 
 
+def test_a_bundle_of_any_length_is_refused(tiny_export, npm, tmp_path):
+    with pytest.raises(OptionError, match="--lengths 128 192 256 384"):
+        main(WebConfig(tiny_export("any-length").path, tmp_path / "site"))
+    assert not (tmp_path / "site").exists()
+
+
 def test_the_policy_allows_the_pages_import_map_and_no_other_server():
     page = (PAGE / "index.html").read_text(encoding="utf-8")
     (policy,) = re.findall(r'Content-Security-Policy" content="(.*?)"', page)

@@ -19,7 +19,7 @@ from qa.text.features import make_windows
 CONTEXT = "Marie Curie was born in Warsaw in 1867. She died in 1934."
 
 
-@pytest.mark.parametrize("kind", ["onnx", "tflite"])
+@pytest.mark.parametrize("kind", ["onnx", "tflite", "any-length"])
 def test_it_computes_the_same(kind, tiny_export, small_squad):
     bundle = tiny_export(kind)
     windows = make_windows(read_squad(small_squad)[:3], bundle.tokenizer, bundle.settings)

@@ -1,6 +1,4 @@
 import java.io.File
-import java.nio.FloatBuffer
-import java.nio.IntBuffer
 import org.pocketqa.core.LogitsModel
 import org.pocketqa.core.ModelPackage
 import org.pocketqa.core.QuestionAnswerer
@@ -25,8 +23,8 @@ class PocketQa(file: File, threads: Int = 2) : LogitsModel {
     override fun run(
         signature: Signature, ids: IntArray, mask: IntArray, types: IntArray, starts: FloatArray, ends: FloatArray,
     ) {
-        val inputs = ModelPackage.INPUTS.zip(listOf(ids, mask, types).map { IntBuffer.wrap(it) }).toMap()
-        val outputs = ModelPackage.OUTPUTS.zip(listOf(starts, ends).map { FloatBuffer.wrap(it) }).toMap()
+        val inputs = ModelPackage.INPUTS.zip(listOf(ids, mask, types).map { arrayOf(it) }).toMap()
+        val outputs = ModelPackage.OUTPUTS.zip(listOf(starts, ends).map { arrayOf(it) }).toMap()
         interpreter.runSignature(inputs, outputs, signature.name)
     }
 

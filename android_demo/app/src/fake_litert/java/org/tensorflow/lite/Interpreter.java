@@ -4,16 +4,16 @@ import java.io.File;
 import java.io.IOException;
 import java.io.InputStream;
 import java.lang.reflect.Proxy;
-import java.nio.FloatBuffer;
-import java.nio.IntBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Scanner;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.zip.ZipFile;
@@ -76,6 +76,7 @@ public final class Interpreter implements AutoCloseable {
     private static final long PATIENCE_MS = 10000;
 
     private final Map<String, Integer> lengths = new LinkedHashMap<>();
+    private final Set<String> resizable = new HashSet<>();
     private final Map<String, Map<?, ?>> recorded = new HashMap<>();
     private final boolean cancellable;
     private final AtomicInteger ownersOpen = processOpen;
@@ -100,6 +101,9 @@ public final class Interpreter implements AutoCloseable {
             for (Object signature : (List<?>) member(zip, "qa.json").get("signatures")) {
                 Map<?, ?> fields = (Map<?, ?>) signature;
                 lengths.put((String) fields.get("name"), ((Double) fields.get("length")).intValue());
+                if (Boolean.TRUE.equals(fields.get("any_length"))) {
+                    resizable.add((String) fields.get("name"));
+                }
             }
             for (Object window : (List<?>) member(zip, "probe.json").get("windows")) {
                 Map<?, ?> fields = (Map<?, ?>) window;
@@ -173,25 +177,27 @@ public final class Interpreter implements AutoCloseable {
             if (isCancelled() && script.heedsCancel()) {
                 throw new IllegalArgumentException("Internal error: Failed to run on the given Interpreter: cancelled");
             }
-            compute(inputs, outputs, lengths.get(key));
+            compute(inputs, outputs, key);
         } finally {
             end();
         }
     }
 
-    private void compute(Map<String, Object> inputs, Map<String, Object> outputs, int length) {
-        int[] ids = new int[length];
-        int[] mask = new int[length];
-        ((IntBuffer) inputs.get("input_ids")).get(ids);
-        ((IntBuffer) inputs.get("attention_mask")).get(mask);
+    private void compute(Map<String, Object> inputs, Map<String, Object> outputs, String key) {
+        int[] ids = ((int[][]) inputs.get("input_ids"))[0];
+        int[] mask = ((int[][]) inputs.get("attention_mask"))[0];
+        int length = ids.length;
+        if (length != lengths.get(key) && !resizable.contains(key)) {
+            throw new IllegalArgumentException("Tensor passed for input 'input_ids' has different shape than expected");
+        }
         int n = Arrays.stream(mask).sum();
         Map<?, ?> window = recorded.get(Arrays.toString(Arrays.copyOf(ids, n)));
         for (String name : new String[] {"start_logits", "end_logits"}) {
             List<?> logits = window == null ? null : (List<?>) window.get(name);
-            FloatBuffer out = (FloatBuffer) outputs.get(name);
+            float[] out = ((float[][]) outputs.get(name))[0];
             for (int i = 0; i < length; i++) {
                 float logit = i >= n ? Float.NaN : logits == null ? ids[i] : ((Double) logits.get(i)).floatValue();
-                out.put(script.logit(logit));
+                out[i] = script.logit(logit);
             }
         }
     }

@@ -10,6 +10,7 @@ import java.util.Map;
 import java.util.concurrent.CancellationException;
 import org.pocketqa.core.LogitsModel;
 import org.pocketqa.core.ModelFileException;
+import org.pocketqa.core.ModelPackage;
 import org.pocketqa.core.Signature;
 import org.tensorflow.lite.Interpreter;
 
@@ -20,16 +21,12 @@ import org.tensorflow.lite.Interpreter;
  */
 final class LiteRtModel implements LogitsModel {
     private final Interpreter interpreter;
-    private final Map<String, SignatureBuffers> buffers = new HashMap<String, SignatureBuffers>();
     private final Object closing = new Object();
     private boolean closed; // under the lock: a closed interpreter must not be cancelled
     private volatile boolean cancelled;
 
-    private LiteRtModel(Interpreter interpreter, List<Signature> signatures) {
+    private LiteRtModel(Interpreter interpreter) {
         this.interpreter = interpreter;
-        for (Signature signature : signatures) {
-            buffers.put(signature.name, new SignatureBuffers(signature.length));
-        }
     }
 
     /**
@@ -43,7 +40,7 @@ final class LiteRtModel implements LogitsModel {
         LiteRtModel model = null;
         try {
             new SignatureCheck(interpreter, words).check(signatures);
-            model = new LiteRtModel(interpreter, signatures);
+            model = new LiteRtModel(interpreter);
             return model;
         } catch (IllegalArgumentException refused) {
             throw new ModelFileException(words.getString(R.string.runtime_refuses, Sentences.reason(refused)));
@@ -74,17 +71,29 @@ final class LiteRtModel implements LogitsModel {
         if (cancelled) {
             throw new CancellationException();
         }
-        SignatureBuffers tensors = buffers.get(signature.name);
-        tensors.fill(inputIds, attentionMask, tokenTypeIds);
+        // LiteRT resizes its tensors to arrays, which have a shape, but not to buffers.
+        Map<String, Object> inputs = tensors(ModelPackage.INPUTS, row(inputIds), row(attentionMask), row(tokenTypeIds));
+        Map<String, Object> outputs = tensors(ModelPackage.OUTPUTS, new float[][] {starts}, new float[][] {ends});
         try {
-            interpreter.runSignature(tensors.inputs, tensors.outputs, signature.name);
+            interpreter.runSignature(inputs, outputs, signature.name);
         } catch (RuntimeException fault) {
             if (cancelled) { // LiteRT reports a cancelled run as a failed one
                 throw new CancellationException();
             }
             throw fault;
         }
-        tensors.read(starts, ends);
+    }
+
+    private static int[][] row(int[] values) {
+        return new int[][] {values};
+    }
+
+    private static Map<String, Object> tensors(List<String> names, Object... values) {
+        Map<String, Object> tensors = new HashMap<String, Object>();
+        for (int i = 0; i < values.length; i++) {
+            tensors.put(names.get(i), values[i]);
+        }
+        return tensors;
     }
 
     /** Cancels the current run, and all others until `resume`. */

@@ -2,8 +2,6 @@ package org.pocketqa.example;
 
 import java.io.File;
 import java.io.IOException;
-import java.nio.FloatBuffer;
-import java.nio.IntBuffer;
 import java.util.HashMap;
 import java.util.Map;
 import org.pocketqa.core.Candidate;
@@ -34,12 +32,12 @@ public final class PocketQa implements LogitsModel {
     @Override
     public void run(Signature signature, int[] ids, int[] mask, int[] types, float[] starts, float[] ends) {
         Map<String, Object> inputs = new HashMap<>();
-        inputs.put("input_ids", IntBuffer.wrap(ids));
-        inputs.put("attention_mask", IntBuffer.wrap(mask));
-        inputs.put("token_type_ids", IntBuffer.wrap(types));
+        inputs.put("input_ids", new int[][] {ids});
+        inputs.put("attention_mask", new int[][] {mask});
+        inputs.put("token_type_ids", new int[][] {types});
         Map<String, Object> outputs = new HashMap<>();
-        outputs.put("start_logits", FloatBuffer.wrap(starts));
-        outputs.put("end_logits", FloatBuffer.wrap(ends));
+        outputs.put("start_logits", new float[][] {starts});
+        outputs.put("end_logits", new float[][] {ends});
         interpreter.runSignature(inputs, outputs, signature.name);
     }
 

@@ -4,8 +4,6 @@ import com.sun.jna.Pointer;
 import com.sun.jna.ptr.LongByReference;
 import com.sun.jna.ptr.PointerByReference;
 import java.io.File;
-import java.nio.FloatBuffer;
-import java.nio.IntBuffer;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
@@ -94,9 +92,9 @@ public final class Interpreter implements AutoCloseable {
             throw new IllegalArgumentException("cancelled");
         }
         NativeSignature signature = signatures.get(key);
-        signature.inputs.forEach((name, tensor) -> tensor.values().asIntBuffer().put((IntBuffer) inputs.get(name)));
+        signature.inputs.forEach((name, tensor) -> tensor.values().asIntBuffer().put(((int[][]) inputs.get(name))[0]));
         signature.run(compiled);
-        signature.outputs.forEach((name, tensor) -> ((FloatBuffer) outputs.get(name)).put(tensor.values().asFloatBuffer()));
+        signature.outputs.forEach((name, tensor) -> tensor.values().asFloatBuffer().get(((float[][]) outputs.get(name))[0]));
     }
 
     /** Cancels runs that have not begun. Unlike on the phone, a running window is not cancelled. */

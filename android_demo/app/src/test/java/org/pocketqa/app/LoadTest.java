@@ -64,6 +64,13 @@ public class LoadTest {
     }
 
     @Test
+    public void aModelThatTakesAnyLengthAnswers() throws IOException {
+        phone.startWith(ModelBytes.anyLength());
+        phone.read("a b c d e f z");
+        assertEquals("z", phone.ask("b"));
+    }
+
+    @Test
     public void aModelThatIsRefusedLeavesTheOldOneInUse() throws IOException {
         phone.startWith(MODEL);
         phone.push("new.tflite", ModelBytes.named("new"));

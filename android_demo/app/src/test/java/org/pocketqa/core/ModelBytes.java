@@ -11,6 +11,11 @@ public final class ModelBytes {
         return ModelFiles.small().bytes();
     }
 
+    /** Returns the same with one signature that takes any length. */
+    public static byte[] anyLength() throws IOException {
+        return ModelFiles.anyLength().bytes();
+    }
+
     /** Returns the same with another name. */
     public static byte[] named(String name) {
         return ModelFiles.small().change(ModelFiles.INFO, "\"small\"", '"' + name + '"').bytes();

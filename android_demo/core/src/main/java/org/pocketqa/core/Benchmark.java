@@ -35,6 +35,7 @@ public final class Benchmark {
     private final Opener opener;
     private final Meter meter;
     private final List<Question> questions;
+    private final List<Signature> timed;
     private final Progress progress;
     private final List<Integer> threads = new ArrayList<Integer>();
     private int done;
@@ -45,6 +46,7 @@ public final class Benchmark {
         this.opener = opener;
         this.meter = meter;
         this.questions = questions;
+        this.timed = model.probe.timed(model.signatures);
         this.progress = progress;
         for (int count : THREADS) {
             if (count <= cores) {
@@ -70,7 +72,7 @@ public final class Benchmark {
     }
 
     private int stepsPerThreads() {
-        return model.signatures.size() * (WARMUPS + RUNS) + questions.size();
+        return timed.size() * (WARMUPS + RUNS) + questions.size();
     }
 
     private void step() {
@@ -84,9 +86,9 @@ public final class Benchmark {
         try (LogitsModel opened = opener.open(count)) {
             long loadNanos = meter.nanos() - began;
             WindowRunner runner = new WindowRunner(opened, model.signatures, model.tokenizer().padId);
-            for (Signature signature : model.signatures) {
+            for (Signature signature : timed) {
                 BenchmarkReport.Part part = new BenchmarkReport.Part(count, signature, loadNanos, meter.thermalStatus());
-                runWindows(model.probe.windowsFor(signature, model.signatures), runner, part);
+                runWindows(model.probe.windowsFor(signature, timed), runner, part);
                 parts.add(part.ended(meter.thermalStatus(), before, meter.memoryBytes()));
             }
             model.probe.check(runner); // only now: the first call of each signature is timed

@@ -5,7 +5,9 @@ import java.io.Closeable;
 /** Loaded model that computes start and end logits of a window of tokens. */
 public interface LogitsModel extends Closeable {
     /**
-     * Computes one window. All arrays have the signature's length; the last two are filled.
+     * Computes one window. The last two arrays are filled.
+     *
+     * All arrays have the signature's length. If it takes any length, they have the window's, without padding.
      *
      * @param inputIds token ids, padded
      * @param attentionMask 1 for a token, 0 for padding

@@ -119,7 +119,8 @@ public final class ModelPackage {
         for (Object item : info.list("signatures")) {
             Fields signature = Fields.of("qa.json: signatures", item);
             before = signature.integer("length", before + 1, maxLength);
-            signatures.add(new Signature(signature.string("name"), before));
+            boolean anyLength = signature.has("any_length") && signature.bool("any_length");
+            signatures.add(new Signature(signature.string("name"), before, anyLength));
         }
         if (before != maxLength) {
             throw Fields.wrong("qa.json: signatures", "ascending up to the longest window, " + maxLength, before);

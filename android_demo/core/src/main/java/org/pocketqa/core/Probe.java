@@ -6,6 +6,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.TreeMap;
 
 /** Real windows with PyTorch's logits, for each signature. They detect a runtime that computes wrongly (qa/runtime/probe.py). */
 final class Probe {
@@ -83,6 +84,20 @@ final class Probe {
             }
         }
         return found;
+    }
+
+    /** Returns the signatures that a benchmark times. One that takes any length stands for each length of a window. */
+    List<Signature> timed(List<Signature> signatures) {
+        Signature first = signatures.get(0);
+        if (!first.anyLength) {
+            return signatures;
+        }
+        Map<Integer, Signature> byLength = new TreeMap<Integer, Signature>();
+        for (Recorded window : windows) {
+            int n = window.inputIds.length;
+            byLength.put(n, new Signature(first.name, n, true));
+        }
+        return new ArrayList<Signature>(byLength.values());
     }
 
     /** Runs all windows and returns the largest relative difference. Throws ProbeException if it exceeds the tolerance. */

@@ -24,12 +24,13 @@ final class WindowRunner {
     /** Prepares a window of `n` tokens whose passage starts at `contextBegin`. The caller fills in the first `n` ids. */
     int[] prepare(int n, int contextBegin) {
         signature = Signature.smallestThatFits(n, signatures);
-        if (ids.length != signature.length) {
-            ids = new int[signature.length];
-            mask = new int[signature.length];
-            types = new int[signature.length];
-            startLogits = new float[signature.length];
-            endLogits = new float[signature.length];
+        int length = signature.lengthOf(n);
+        if (ids.length != length) {
+            ids = new int[length];
+            mask = new int[length];
+            types = new int[length];
+            startLogits = new float[length];
+            endLogits = new float[length];
         }
         Arrays.fill(ids, n, ids.length, padId);
         Arrays.fill(mask, 0, n, 1);

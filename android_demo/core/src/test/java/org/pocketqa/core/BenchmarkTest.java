@@ -96,6 +96,16 @@ public class BenchmarkTest {
     }
 
     @Test
+    public void aModelThatTakesAnyLengthIsTimedAtEachLengthOfAWindow() throws IOException {
+        ModelPackage model = ModelPackage.read(ModelFiles.anyLength().write(folder.newFile()));
+        BenchmarkReport report = benchmark(model, threads -> open(model, threads), 1, (done, total) -> {}).run();
+        List<Integer> lengths = new ArrayList<>();
+        report.windows().forEach(part -> lengths.add(part.signature.length));
+        assertEquals(Arrays.asList(5, 10, 16), lengths);
+        assertEquals(Collections.emptyMap(), report.failures());
+    }
+
+    @Test
     public void figuresAreThoseOfTheTimedRuns() throws IOException {
         ModelPackage model = model();
         BenchmarkReport report = benchmark(model, threads -> open(model, threads), 1, (done, total) -> {}).run();

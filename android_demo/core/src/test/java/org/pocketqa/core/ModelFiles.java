@@ -122,6 +122,13 @@ final class ModelFiles {
                 .fit();
     }
 
+    /** Returns the small model with one signature that takes any length up to 16. */
+    static ModelFiles anyLength() throws IOException {
+        return small()
+                .change(INFO, "{\"name\": \"qa8\", \"length\": 8}, {\"name\": \"qa12\", \"length\": 12},", "")
+                .change(INFO, "{\"name\": \"qa16\", \"length\": 16}", "{\"name\": \"qa\", \"length\": 16, \"any_length\": true}");
+    }
+
     String text(String name) {
         return new String(member(name).content, UTF_8);
     }

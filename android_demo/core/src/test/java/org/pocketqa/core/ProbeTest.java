@@ -16,7 +16,7 @@ public class ProbeTest {
     private static final String WRONG = "tflite-runtime 2.14.0";
     private static final String RIGHT = "ai-edge-litert 2.3.0";
     private static final List<Signature> SIGNATURES =
-            Arrays.asList(new Signature("a", 128), new Signature("b", 192), new Signature("c", 256), new Signature("d", 384));
+            Arrays.asList(new Signature("a", 128, false), new Signature("b", 192, false), new Signature("c", 256, false), new Signature("d", 384, false));
 
     private final Map<?, ?> recorded;
 

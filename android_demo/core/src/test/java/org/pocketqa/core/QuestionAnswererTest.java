@@ -8,6 +8,7 @@ import static org.junit.Assert.assertSame;
 import static org.junit.Assert.assertThrows;
 import static org.junit.Assert.assertTrue;
 
+import java.io.File;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -33,12 +34,12 @@ public class QuestionAnswererTest {
     private void findZ(Signature signature, int[] ids, int[] mask, int[] types, float[] startLogits, float[] endLogits) {
         calls.add(signature.name);
         inputs.add(new int[][] {ids.clone(), mask.clone(), types.clone()});
-        for (int i = 0; i < signature.length; i++) {
+        for (int i = 0; i < ids.length; i++) {
             startLogits[i] = i == 0 ? 1 : ids[i] == 10 + 'z' - 'a' && types[i] == 1 ? 5 : 0;
             endLogits[i] = startLogits[i];
         }
-        assertEquals(signature.length, startLogits.length);
-        assertEquals(signature.length, endLogits.length);
+        assertEquals(ids.length, startLogits.length);
+        assertEquals(ids.length, endLogits.length);
     }
 
     private QuestionAnswerer answerer() throws IOException {
@@ -74,6 +75,21 @@ public class QuestionAnswererTest {
             answerer.ask("abcdefghijklm".substring(0, letters).replaceAll("(.)", "$1 "), "q", true, QUIET);
         }
         assertEquals("[qa8, qa8, qa8, qa8, qa12, qa12, qa12, qa12, qa16, qa16, qa16, qa16]", calls.toString());
+    }
+
+    @Test
+    public void aSignatureOfAnyLengthGetsWindowsWithoutPadding() throws IOException {
+        File file = ModelFiles.anyLength().write(folder.newFile());
+        QuestionAnswerer answerer = new QuestionAnswerer(ModelPackage.read(file), this::findZ);
+        answerer.ask("a b c d e f g", "q", true, QUIET);
+        answerer.ask("z", "b", true, QUIET);
+        answerer.ask("a z.", "b?", true, QUIET);
+        assertEquals("[qa, qa, qa]", calls.toString());
+        assertEquals(11, inputs.get(0)[0].length);
+        assertArrayEquals(new int[] {CLS, 11, SEP, 35, SEP}, inputs.get(1)[0]);
+        assertArrayEquals(new int[] {1, 1, 1, 1, 1}, inputs.get(1)[1]);
+        assertArrayEquals(new int[] {0, 0, 0, 1, 1}, inputs.get(1)[2]);
+        assertEquals(8, inputs.get(2)[0].length);
     }
 
     @Test

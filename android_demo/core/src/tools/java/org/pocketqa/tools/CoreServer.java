@@ -101,7 +101,7 @@ public final class CoreServer {
             try {
                 out.writeByte('R');
                 out.writeUTF(signature.name);
-                out.writeInt(signature.length);
+                out.writeInt(ids.length);
                 for (int[] tensor : new int[][] {ids, mask, types}) {
                     for (int value : tensor) {
                         out.writeInt(value);

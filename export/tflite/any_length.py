@@ -1,0 +1,157 @@
+"""Pass that makes one graph for all window lengths of a file that has the same graph at two lengths.
+
+The converter traces fixed lengths. Both graphs differ where the length stands: in shapes that RESHAPE gets as
+constants, in sizes of SLICE, in constants of that length. In shapes it becomes -1, which LiteRT infers.
+XNNPACK resizes all else and packs no weight again. A window of 170 tokens takes the time of a graph of 170.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from export.tflite.file import TFLiteFile, TFLiteGraph
+from qa.base.errors import UnsupportedExport
+
+MOST_PARTS = 4  # outputs of a SPLIT that XNNPACK computes
+
+
+class OneLength(UnsupportedExport):
+    """The graph depends on its length in a way that LiteRT cannot infer."""
+
+
+def merge_lengths(file: TFLiteFile, name: str) -> None:
+    """Replace the file's two signatures, the longer one last, by one of any length called `name`.
+
+    OneLength where the length stands in a place that LiteRT cannot infer.
+    """
+    shorter, longer = file.graphs
+    _AnyLength(longer, _dynamic_axes(shorter, longer)).rewrite()
+    file.keep_graph(longer, name)
+
+
+def _dynamic_axes(shorter: TFLiteGraph, longer: TFLiteGraph) -> dict[int, list[int]]:
+    """Return the axes of each tensor of the longer graph that have another size in the shorter one."""
+    operators = list(zip(shorter.operators, longer.operators, strict=False))
+    same = len(shorter.operators) == len(longer.operators)
+    if not same or any(shorter.name(a) != longer.name(b) for a, b in operators):
+        raise OneLength("the graph has other operators at another length")
+    axes = dict[int, list[int]]()
+    for a, b in operators:
+        tensors = zip((*a.inputs, *a.outputs), (*b.inputs, *b.outputs), strict=True)
+        for before, after in tensors:
+            if after >= 0:
+                sides = zip(shorter.shape(before), longer.shape(after), strict=True)
+                axes[int(after)] = [axis for axis, (m, n) in enumerate(sides) if m != n]
+                _check_constant(shorter, before, longer, after, longer.name(b))
+    return axes
+
+
+def _check_constant(
+    shorter: TFLiteGraph, before: int, longer: TFLiteGraph, after: int, operator: str
+) -> None:
+    """Raise OneLength for a constant that depends on the length, unless it says a shape."""
+    values = longer.constant(after)
+    if values is None or operator in ("RESHAPE", "SLICE"):
+        return
+    other = shorter.constant(before)
+    if other is None or not np.array_equal(values, other):
+        raise OneLength(f"{operator} has a constant of {longer.shape(after)} for one length only")
+
+
+class _AnyLength:
+    """Rewriting of one graph. `axes` are the axes of each tensor whose size is the length."""
+
+    def __init__(self, graph: TFLiteGraph, axes: dict[int, list[int]]) -> None:
+        self.graph = graph
+        self.axes = axes
+        self.same = dict[int, int]()
+        """Tensor that replaces another, whose RESHAPE is gone."""
+
+    def rewrite(self) -> None:
+        """Rewrite all operators, in order."""
+        graph = self.graph
+        slices = dict[int, list[Any]]()
+        for operator in graph.operators:
+            if graph.name(operator) == "SLICE" and self.axes[operator.outputs[0]]:
+                slices.setdefault(operator.inputs[0], []).append(operator)
+        operators = graph.operators
+        graph.clear()
+        for operator in operators:
+            operator.inputs = [self.same.get(int(tensor), int(tensor)) for tensor in operator.inputs]
+            name = graph.name(operator)
+            group = slices.get(operator.inputs[0], []) if name == "SLICE" else []
+            if name == "RESHAPE":
+                self._reshape(operator)
+            elif group:
+                if operator is group[0]:
+                    self._split(group)
+            else:
+                if name == "BATCH_MATMUL":
+                    self._product(operator)
+                graph.append(operator)
+        for tensor in (*graph.inputs, *graph.outputs):
+            graph.free_axes(tensor, self.axes.get(tensor, [1]))
+
+    def _product(self, operator: Any) -> None:
+        """Give the output of a product the rank of its operands."""
+        shape = self.graph.shape(operator.outputs[0])
+        if len(shape) == 3 and len(self.graph.shape(operator.inputs[0])) == 4:
+            self.graph.set_shape(operator.outputs[0], (1, *shape))
+
+    def _reshape(self, operator: Any) -> None:
+        """Drop a RESHAPE around a product of rank 4, or let its length be inferred."""
+        graph = self.graph
+        source = int(operator.inputs[0])
+        target = int(operator.outputs[0])
+        before = graph.shape(source)
+        after = graph.shape(target)
+        if len(before) == 4 and before == (1, *after):
+            self.same[target] = source
+            return
+        product = graph.above(source)
+        if len(after) == 4 and after == (1, *before) and graph.name(product) == "BATCH_MATMUL":
+            product.outputs = [target]
+            return
+        axes = self.axes[target]
+        if len(axes) > 1 and after == tuple(side for side in before if side != 1):
+            of_one = [axis for axis, side in enumerate(before) if side == 1]
+            graph.new_squeeze(source, of_one, target)  # a single head's attention weights
+            return
+        if len(axes) > 1:
+            raise OneLength(f"RESHAPE to {after} has the length in {len(axes)} places")
+        if axes:
+            graph.reshape_to(operator, [-1 if axis in axes else side for axis, side in enumerate(after)])
+        graph.append(operator)
+
+    def _split(self, slices: Sequence[Any]) -> None:
+        """Replace SLICEs that cut a tensor into equal parts by SPLITs, which need no size."""
+        graph = self.graph
+        source = int(slices[0].inputs[0])
+        sides = graph.shape(source)
+        cuts = sorted((graph.integers(cut.inputs[1]), int(cut.outputs[0])) for cut in slices)
+        parts = [part for _, part in cuts]
+        shape = graph.shape(parts[0])
+        axis = next((axis for axis, side in enumerate(sides) if side != shape[axis]), 0)
+        expected = [
+            tuple(at if k == axis else 0 for k in range(len(sides)))
+            for at in range(0, sides[axis], shape[axis])
+        ]
+        if [begin for begin, _ in cuts] != expected or any(graph.shape(part) != shape for part in parts):
+            raise OneLength(f"SLICE cuts unequal parts of {sides}")
+        split(graph, source, axis, parts)
+
+
+def split(graph: TFLiteGraph, source: int, axis: int, parts: Sequence[int]) -> None:
+    """Append SPLITs of a tensor into equal parts, with at most MOST_PARTS each where that is possible."""
+    n = len(parts)
+    factor = next((n_parts for n_parts in range(MOST_PARTS, 1, -1) if n % n_parts == 0), n)
+    if n <= MOST_PARTS or factor == n:
+        graph.new_split(source, axis, parts)
+        return
+    shape = list(graph.shape(source))
+    shape[axis] //= factor
+    larger = [graph.tensor_like(source, shape) for _ in range(factor)]
+    graph.new_split(source, axis, larger)
+    for i, part in enumerate(larger):
+        split(graph, part, axis, parts[i * n // factor : (i + 1) * n // factor])

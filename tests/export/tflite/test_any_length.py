@@ -1,0 +1,138 @@
+"""One graph for all window lengths: it computes what PyTorch and the graphs of one length compute."""
+
+import numpy as np
+import pytest
+import torch
+from tflite_exports import LENGTHS, MODELS
+from transformers import BertConfig
+
+from export.android.package import read_package
+from export.parity import real_windows
+from export.tflite.any_length import OneLength, merge_lengths
+from export.tflite.convert import convert
+from export.tflite.file import TFLiteFile
+from export.tflite.stage import TFLiteConfig, main
+from qa.bundles.bundle import open_bundle
+from qa.formats.tflite import any_length_signature, fixed_signatures
+from qa.models.encoders import Encoder
+from qa.models.model import QAModel
+from qa.runtime.engines import LiteRTRuntime
+from qa.runtime.runtimes import TorchRuntime, load_runtime
+from qa.text.features import collate
+
+COUNTS = (128, 31, 97, 96, 33, 128, 32)  # tokens, growing and shrinking
+
+
+@pytest.fixture(scope="module")
+def any_length(make_bundle, tmp_path_factory, converted_once):
+    """A function: (parent, export of any length) of a model of MODELS in a precision."""
+    made = {}
+
+    def export(name, flag):
+        if (name, flag) not in made:
+            parent = make_bundle(**MODELS[name])
+            out = tmp_path_factory.mktemp("any-length") / f"{name}-{flag}"
+            made[name, flag] = (open_bundle(parent), main(TFLiteConfig(model=parent, out=out, quantize=flag)))
+        return made[name, flag]
+
+    return export
+
+
+def window_of(parent, n):
+    """A real window of at least `n` tokens, cut to `n`."""
+    window = next(w for w in real_windows(parent) if len(w.input_ids) >= n)
+    inputs = collate([window])
+    return {name: array[:, :n] for name, array in inputs.items()}
+
+
+@pytest.mark.parametrize("xnnpack", [True, False])
+@pytest.mark.parametrize("name", MODELS)
+def test_any_length_equals_pytorch(any_length, name, xnnpack):
+    parent, bundle = any_length(name, "fp32")
+    reference = TorchRuntime(parent.weights, 1)
+    runtime = LiteRTRuntime(bundle.weights, 1, xnnpack=xnnpack)
+    assert runtime.lengths is None
+    for n in COUNTS:
+        inputs = window_of(parent, n)
+        for expected, actual in zip(reference(inputs), runtime(inputs), strict=True):
+            assert actual.shape == (1, n)
+            assert np.abs(expected - actual).max() < 1e-4
+
+
+@pytest.mark.parametrize("flag", ["fp16", "int8", "int4"])
+@pytest.mark.parametrize("name", MODELS)
+def test_any_length_equals_a_graph_of_that_length(any_length, exported_tflite, name, flag):
+    parent, bundle = any_length(name, flag)
+    fixed = load_runtime(exported_tflite(name, flag)[1], 1)
+    runtime = load_runtime(bundle, 1)
+    for n in LENGTHS:
+        inputs = window_of(parent, n)
+        for expected, actual in zip(fixed(inputs), runtime(inputs), strict=True):
+            np.testing.assert_allclose(actual, expected, atol=2e-6)
+
+
+def test_padding_is_masked(any_length):
+    parent, bundle = any_length("bert", "fp32")
+    runtime = load_runtime(bundle, 1)
+    inputs = window_of(parent, 40)
+    padded = {name: np.pad(array, ((0, 0), (0, 23))) for name, array in inputs.items()}
+    for expected, actual in zip(runtime(inputs), runtime(padded), strict=True):
+        assert np.abs(expected - actual[:, :40]).max() < 1e-4
+
+
+def test_the_package_says_that_any_length_is_taken(any_length):
+    info = read_package(any_length("bert", "int8")[1].weights).info
+    assert info["signatures"] == [{"name": "qa", "length": 128, "any_length": True}]
+
+
+def test_a_file_of_any_length_is_smaller(any_length, exported_tflite):
+    sizes = [made("bert", "int8")[1].weights.stat().st_size for made in (any_length, exported_tflite)]
+    assert sizes[0] < sizes[1]
+
+
+@pytest.mark.parametrize("n_heads", [1, 2, 7, 9, 12, 16])
+def test_heads_are_split_without_a_length(n_heads):
+    """9 heads are three groups of three, so that query, key and value are split into nine parts."""
+    config = BertConfig(
+        vocab_size=64,
+        hidden_size=8 * n_heads,
+        num_hidden_layers=1,
+        num_attention_heads=n_heads,
+        intermediate_size=16,
+        max_position_embeddings=64,
+    )
+    torch.manual_seed(n_heads)
+    model = QAModel(Encoder(config), "linear").eval()
+    file = TFLiteFile(convert(model, [any_length_signature(64)]))
+    assert not [o for o in file.graphs[0].operators if file.graphs[0].name(o) == "SLICE"]
+    from ai_edge_litert.interpreter import Interpreter
+
+    runner = Interpreter(model_content=file.to_bytes(), num_threads=1).get_signature_runner("qa")
+    for n in (64, 21, 50):
+        ids = torch.randint(0, 64, (1, n), dtype=torch.int32)
+        inputs = {"input_ids": ids, "attention_mask": torch.ones_like(ids), "token_type_ids": 0 * ids}
+        with torch.no_grad():
+            expected = model(**inputs)
+        actual = runner(**{name: tensor.numpy() for name, tensor in inputs.items()})
+        for name, logits in expected.items():
+            assert np.abs(logits.numpy() - actual[name]).max() < 1e-4
+
+
+def test_a_constant_of_one_length_is_refused(bare_tflite, make_bundle, converted_once):
+    """The fixed signatures have their positions as constants."""
+    with pytest.raises(OneLength, match="ADD has a constant of"):
+        merge_lengths(TFLiteFile(bare_tflite), "qa")
+
+
+def test_where_one_graph_cannot_take_all_lengths_signatures_are_exported(
+    make_bundle, tmp_path, monkeypatch, capsys
+):
+    def refuse(file, name):
+        raise OneLength("PAD has a constant of (4, 2) for one length only")
+
+    monkeypatch.setattr("export.tflite.convert.merge_lengths", refuse)
+    bundle = main(TFLiteConfig(model=make_bundle(encoder="albert"), out=tmp_path / "out"))
+    assert "one graph cannot take all lengths (PAD has" in capsys.readouterr().err
+    signatures = fixed_signatures([128])
+    assert read_package(bundle.weights).info["signatures"] == [s.to_dict() for s in signatures]
+    assert load_runtime(bundle, 1).lengths == (128,)

@@ -83,8 +83,7 @@ def _known_or_computed(run: Run, model: ModelUnderTest) -> tuple[Accuracy | None
             known = known_accuracy(run, model)
             if known is None:
                 note(f"{model.name}: {name}, {len(run.examples)} questions")
-                bundle = model.bundle if model.in_process else with_tuned_threshold(model.bundle, runtime)
-                return None, *evaluate(runtime, bundle, run.examples)
+                return None, *evaluate(runtime, _scored_bundle(model, runtime), run.examples)
     model.runtime = known.runtime
     return known, {key: getattr(known, key) for key in SCORES}, {}
 
@@ -104,9 +103,15 @@ def _relations_differ(now: Accuracy, then: Accuracy) -> bool:
 def known_accuracy(run: Run, model: ModelUnderTest) -> Accuracy | None:
     """Return the newest scores of this model on this data, target and machine; with any runtime if it is
     unknown.
+
+    Scores with a threshold are not those of a model that answers always.
     """
+    always = model.bundle.settings.null_threshold is None
+    results = [
+        r for r in run.file.old if not (always and isinstance(r, Accuracy) and r.null_threshold is not None)
+    ]
     return newest(
-        run.file.old,
+        results,
         Accuracy,
         bundle_sha256=model.sha256,
         runtime=model.runtime,
@@ -126,6 +131,13 @@ def open_runtime(model: ModelUnderTest) -> Iterator[tuple[LoadedRuntime, Runtime
     threads = available_cores()
     with closing(Worker(model.deployment, threads, cores_for(threads))) as worker:
         yield worker, worker.runtime
+
+
+def _scored_bundle(model: ModelUnderTest, runtime: LoadedRuntime) -> Bundle:
+    """Return the bundle whose settings decode the answers; a toolchain's model gets its own threshold."""
+    if model.in_process or model.bundle.settings.null_threshold is None:
+        return model.bundle
+    return with_tuned_threshold(model.bundle, runtime)
 
 
 def with_tuned_threshold(bundle: Bundle, runtime: LoadedRuntime) -> Bundle:
@@ -162,9 +174,7 @@ def score_fields(scores: Mapping[str, Any], null_threshold: float | None) -> dic
     scores = {**scores, "n": scores["total"], "null_threshold": null_threshold}
     names: Sequence[str] = SCORES
     if "NoAns_total" not in scores:
-        # Every question has an answer. The HasAns_ scores would repeat exact and f1, and best is to answer
-        # always.
-        names = ANSWERABLE if null_threshold is None else (*ANSWERABLE, "best_f1", "null_threshold")
+        names = ANSWERABLE  # the HasAns_ scores would repeat exact and f1
     return {name: scores[name] for name in names if name in scores}
 
 

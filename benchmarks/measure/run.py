@@ -45,7 +45,10 @@ class ModelUnderTest:
 
 @dataclass
 class Run:
-    """Facts that all measurements of one run share, and the file of its results."""
+    """Facts that all measurements of one run share, and the file of its results.
+
+    Where every question has an answer, every model answers always: to decline is then always wrong.
+    """
 
     file: ResultFile
     examples: Sequence[Example]
@@ -60,6 +63,10 @@ class Run:
 
     def __post_init__(self) -> None:
         self.date = self.date or now()
+        if all(example.answers for example in self.examples):
+            for model in self.models:
+                settings = replace(model.bundle.settings, null_threshold=None)
+                model.bundle = replace(model.bundle, settings=settings)
 
     def windows(self, bundle: Bundle, settings: QASettings) -> list[Window]:
         """Return the windows of all examples; bundles of the same tokenizer and settings share them."""

@@ -79,6 +79,9 @@ def _scores(group: Group, view: str) -> list[str]:
     elif view in ("summary", "short", "accuracy"):
         others = f"; {UNKNOWN} where compared with another model" if group.compared_with_others() else ""
         footnotes.append(f"retained: F1 divided by that of {base}{others}")
+    scored = [e.accuracy for e in group.entries if e.accuracy]
+    if scored and all(a.HasAns_total is None and a.null_threshold is None for a in scored):
+        footnotes.append("every question has an answer here, so every model answers always")
     compared = [e for e in group.entries if e.accuracy and e.accuracy.same_answers is not None]
     if compared and view in ("summary", "accuracy"):
         lost = view == "summary" and any(group.agreement(e) is None for e in compared)

@@ -18,10 +18,10 @@ class Method(NamedTuple):
     """Name ending of the result."""
     in_words: str
     """Description for the help."""
-    flags: type
-    """Dataclass of its options, which PruneConfig extends."""
     steps: str | type
     """Subclass of compress.prune.method.PruningMethod; or its module:name, imported when it is used."""
+    flags: type | None = None
+    """Dataclass of its options, which PruneConfig extends; None without any."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,10 +41,10 @@ class MagnitudeFlags:
 
 METHODS = {
     "structured": Method(
-        "pruned", "heads and neurons removed", PruningFlags, "compress.prune.structured:Structured"
+        "pruned", "heads and neurons removed", "compress.prune.structured:Structured", PruningFlags
     ),
     "magnitude": Method(
-        "sparse", "single weights set to zero", MagnitudeFlags, "compress.prune.magnitude:Magnitude"
+        "sparse", "single weights set to zero", "compress.prune.magnitude:Magnitude", MagnitudeFlags
     ),
 }
 METHOD_HELP = f"{' or '.join(f'{name} ({method.in_words})' for name, method in METHODS.items())}."
@@ -71,7 +71,7 @@ class PruneConfig(RecoveryFlags, PruningFlags, MagnitudeFlags):
     def check_method(self) -> None:
         """Raise OptionError for options of another method, which would be ignored."""
         for name, method in METHODS.items():
-            for option in fields(method.flags):
+            for option in fields(method.flags) if method.flags is not None else ():
                 given = getattr(self, option.name) != option.default
                 flag = f"--{option.name.replace('_', '-')}"
                 check_exclusive(given and name != self.method, flag, f"--method {self.method}")

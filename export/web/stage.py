@@ -63,8 +63,8 @@ def main(config: WebConfig) -> Path:
     bundle = open_bundle(config.model, format="tflite")
     if any(signature.get("any_length") for signature in read_package(bundle.weights).info["signatures"]):
         raise OptionError(
-            f"--model {config.model}: takes windows of any length, and LiteRT.js cannot resize; export it with "
-            "--lengths 128 192 256 384"
+            f"--model {config.model}: takes windows of any length, and LiteRT.js cannot resize; "
+            "export it with --lengths 128 192 256 384"
         )
     files = sources(bundle.weights, bundle.path / "README.md")
     if not all(path.exists() for path in files.values()):

@@ -6,7 +6,6 @@ import os
 import re
 import shlex
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -26,10 +25,10 @@ from benchmarks.results.files import read_results
 from benchmarks.results.rows import Accuracy, Failure, Latency, Machine
 from compress.cast import CastConfig
 from compress.cast import main as store
+from export.onnx.stage import OnnxConfig
+from export.onnx.stage import main as export
 from qa.base.errors import BundleError, OptionError
 from qa.bundles.bundle import MANIFEST, new_bundle, open_bundle
-from qa.data.squad import read_squad
-from qa.runtime.runtimes import load_runtime
 
 WRITE_REPORT = comparison.write_report
 
@@ -191,19 +190,22 @@ def test_answers_are_compared_with_those_of_the_parent_across_runs(teacher, make
     assert [(row.same_answers, row.same_answers_as) for row in later] == [(1.0, "student")]
 
 
-def test_what_a_threshold_costs_where_all_questions_have_an_answer_is_in_the_row(tiny_export, data):
-    bundle = tiny_export("onnx")
-    examples = read_squad(data)
-    runtime = load_runtime(bundle)
-
-    def evaluated(threshold):
-        settings = replace(bundle.settings, null_threshold=threshold)
-        return accuracy.evaluate(runtime, replace(bundle, settings=settings), examples)
-
-    (always, answers), (never, none) = evaluated(None), evaluated(-1e9)
-    assert set(none.values()) == {""} != set(answers.values())
-    assert never == always | {"exact": 0.0, "f1": 0.0, "best_f1": always["f1"], "null_threshold": -1e9}
-    assert always["f1"] > 0
+def test_where_all_questions_have_an_answer_every_model_answers_always(
+    tiny_export, make_bundle, data, tmp_path, capsys
+):
+    out = tmp_path / "declining"
+    declining = export(OnnxConfig(model=make_bundle(), out=out, quantize="fp32", null_threshold=-1e9)).path
+    models = (tiny_export("onnx").path, declining)
+    answering = compare.main(CompareConfig(models, str(data), skip_latency=True))
+    assert answering[0].f1 == answering[1].f1 > 0
+    assert "every model answers always" in capsys.readouterr().out
+    unanswerable = {"id": "q3", "question": "When?", "answers": [], "is_impossible": True}
+    paragraphs = json.loads(data.read_text())["data"][0]["paragraphs"]
+    paragraphs[0]["qas"].append(unanswerable)
+    file = write_data(tmp_path / "with-unanswerable.json", paragraphs)
+    rows = compare.main(CompareConfig((declining,), str(file), skip_latency=True))
+    assert (rows[-1].HasAns_f1, rows[-1].NoAns_f1, rows[-1].null_threshold) == (0.0, 100.0, -1e9)
+    assert "every model answers always" not in capsys.readouterr().out
 
 
 def test_a_failure_is_a_row_and_the_others_are_measured(teacher, broken, data, tmp_path, monkeypatch, capsys):

@@ -15,6 +15,7 @@ from qa.evaluation.bootstrap import Interval
 CPU = "cpu"
 CUDA = "cuda"
 PHONE = "phone"
+BENCHMARK_MODEL = "LiteRT benchmark_model"  # runtime of times without the app
 HERE = (CPU, CUDA)  # targets on this machine
 SSH = "ssh:"  # begins the name of a remote target, like QEMU
 QEMU = "qemu:"
@@ -239,8 +240,9 @@ class Latency(Timed, tag="latency", kw_only=True):
 
 
 class PhoneLatency(Result, tag="phone latency", kw_only=True):
-    """Windows of the file's probe in the app on a phone: no data, so no accuracy. `date` is that of the
-    import.
+    """Windows on a phone: of the file's probe in the app, or random ones in BENCHMARK_MODEL.
+
+    There is no data, so no accuracy. `date` of the app's results is that of the import.
     """
 
     runtime: Runtime
@@ -248,13 +250,13 @@ class PhoneLatency(Result, tag="phone latency", kw_only=True):
     lengths: Count
     n_warmup: int
     n_runs: Count
-    latency_ms_p50: Positive
-    latency_ms_p95: Positive
+    latency_ms_p50: Positive | None = None
+    latency_ms_p95: Positive | None = None
     latency_ms_mean: Positive
     latency_ms_first: Positive
     load_ms: float
     memory_growth_mb: float | None = None
-    """Growth of resident memory since before loading."""
+    """Growth of resident memory since before loading; in BENCHMARK_MODEL of its peak."""
     thermal_status: int | None = None
     """Android's, 0 to 6, the higher of before and after the runs."""
 

@@ -1,6 +1,6 @@
 """Tables of measurements on phones."""
 
-from benchmarks.results.rows import Failure, PhoneLatency, PhoneQuestions
+from benchmarks.results.rows import BENCHMARK_MODEL, Failure, PhoneLatency, PhoneQuestions
 from benchmarks.show.groups import Group, padded_length
 from benchmarks.show.tables import Column, Table, first_to_last, make_table
 
@@ -32,6 +32,10 @@ QUESTION_COLUMNS = [
 TIMED_BY = (
     "timed by the app on the phone, which also keeps another copy of the model loaded: the runtime call for "
     "windows of the file's probe, so no accuracy; p50, p95: nearest rank"
+)
+TIMED_WITHOUT_APP = (
+    f"{BENCHMARK_MODEL}: timed without the app, on random tokens, so no accuracy; of an even number of runs "
+    "p50 is the later middle one; growth: of peak memory; version: SHA-256 of the binary"
 )
 
 
@@ -69,7 +73,7 @@ def _covers(setting: tuple[object, ...], failed: tuple[object, ...]) -> bool:
 def phone_tables(group: Group) -> list[Table]:
     """Return the tables of a phone: one of latency, and one of whole questions where the app asked any."""
     dates = sorted(r.date[:10] for r in group.results)
-    read = f"reports read {first_to_last(dates)}"
+    read = f"reports read or models timed {first_to_last(dates)}"
     tables = []
     lines = newest_on_phone(group)
     if lines:
@@ -87,8 +91,10 @@ def phone_tables(group: Group) -> list[Table]:
 
 
 def _latency_footnotes(lines: list[PhoneLatency | Failure], read: str) -> list[str]:
+    without_app = [line for line in lines if line.runtime and line.runtime.package == BENCHMARK_MODEL]
     footnotes = [
-        TIMED_BY,
+        *([TIMED_BY] if len(without_app) < len(lines) else []),
+        *([TIMED_WITHOUT_APP] if without_app else []),
         "first: the first call after loading, not among the runs; growth: of memory since before loading",
     ]
     if any(THERMAL.value(line) is not None for line in lines):

@@ -43,6 +43,7 @@ COMMANDS = {
     "tune": "export.tune:main",
     "export times": "export.tflite.times:main",
     "compare": "benchmarks.compare:command",
+    "phone": "benchmarks.phone:main",
     "table": "benchmarks.table:main",
     "differences": "benchmarks.differences:main",
     "curves": "benchmarks.curves:main",

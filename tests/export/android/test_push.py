@@ -1,13 +1,12 @@
 """Pushing a model to a phone: an adb that replays what real ones print, for success by each way and for each
 failure."""
 
-import json
-import stat
 import subprocess
 import sys
 
 import pytest
-from places import ROOT, SUPPORT
+from adb_replay import replayed
+from places import ROOT
 
 from export.android import push as android_push
 from export.android import stage as android
@@ -54,18 +53,8 @@ def replay(tmp_path, monkeypatch, bundle):
     code])."""
 
     def run(*steps, serial=None):
-        keys = ("called", "stdout", "stderr", "code")
-        script = [dict(zip(keys, (*step, *("", 0)[len(step) - 2 :]), strict=True)) for step in steps]
-        (tmp_path / "transcript.json").write_text(json.dumps(script), encoding="utf-8")
-        adb = tmp_path / "adb"
-        adb.write_text(f"#!{sys.executable}\n" + (SUPPORT / "scripted_adb.py").read_text(encoding="utf-8"))
-        adb.chmod(adb.stat().st_mode | stat.S_IXUSR)
-        monkeypatch.setenv("PATH", str(tmp_path))
-        try:
+        with replayed(steps, tmp_path, monkeypatch):
             android.main(AndroidConfig(bundle.path, push=True, serial=serial))
-        finally:
-            done = (tmp_path / "done").read_text(encoding="utf-8").splitlines()
-            assert done == [step[0] for step in steps], "calls left out"
 
     return run
 

@@ -297,7 +297,7 @@ def test_append_refuses_a_file_that_has_a_package(exported):
 def test_what_the_app_would_not_read_is_not_packaged(make_bundle, exported, tmp_path):
     greedy = open_bundle(with_settings(make_bundle(), tmp_path / "greedy", n_best=1000))
     with pytest.raises(UnsupportedExport, match="n_best is 1000; a packaged model may have 256"):
-        describe(greedy, "int8", (128,))
+        describe(greedy, "int8")
     package = read_package(exported.weights)
     bare = tmp_path / "bare.tflite"
     content = exported.weights.read_bytes()[: package.info["model"]["bytes"]]

@@ -155,6 +155,37 @@ def test_another_packaged_file_brings_its_settings(page, tmp_path):
     wait(page, "document.querySelector('#facts').textContent.includes('the page\\'s own')")
 
 
+def choose_mode(page, mode):
+    page.run(f"document.querySelector('#mode').value = {json.dumps(mode)}")
+
+
+def test_a_mode_says_when_to_decline_and_a_calibrated_file_gives_probabilities(page, tmp_path):
+    strict = "document.querySelector('#mode [value=strict]').disabled"
+    assert page.run(strict) is True
+    choose_mode(page, "answering")
+    assert ask(page) == "Michael Collins"
+    assert "softmax" in text(page, "#best small")
+    page.run("document.querySelectorAll('#suggestions button')[2].click()")
+    wait(page, "document.querySelector('#times').textContent")
+    always = page.run("document.querySelector('#best').firstChild.textContent")
+    choose_mode(page, "balanced")
+    assert ask(page) is None
+    assert f"Not sure: {always}" in text(page, "#best")
+    changes = {"strict_threshold": -1e6, "calibration": {"temperature": 4.0, "offset": 1.0}}
+    path = with_settings(SHIPPED / "model.tflite", tmp_path / "tuned.tflite", changes)
+    page.choose_file("#model-file", path)
+    wait(page, "document.querySelector('#facts').textContent.includes('tuned.tflite')")
+    assert page.run(strict) is False
+    page.run("document.querySelectorAll('#suggestions button')[0].click()")
+    wait(page, "document.querySelector('#times').textContent")
+    assert "right with a probability of" in text(page, "#best small")
+    choose_mode(page, "strict")
+    assert ask(page) is None
+    page.run("document.querySelector('#shipped').click()")
+    wait(page, "document.querySelector('#facts').textContent.includes('the page\\'s own')")
+    assert page.run("document.querySelector('#mode').value") == "balanced"
+
+
 def test_an_fp32_model_is_checked_to_its_own_tolerance(page, tiny_export):
     page.choose_file("#model-file", tiny_export("tflite").weights)
     wait(page, "document.querySelector('#status').textContent.includes('fp32')")

@@ -26,7 +26,7 @@ class ReliabilityConfig:
     """Draw how often results of each probability were right."""
 
     results: tyro.conf.Positional[tuple[Path, ...]]
-    """What python -m qa.evaluate printed for calibrated models, as files."""
+    """Files with the output of python -m qa.evaluate for calibrated models."""
     plot: Path
     """SVG file to draw into."""
 

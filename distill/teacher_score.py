@@ -35,7 +35,7 @@ def teacher_score(teacher: Bundle, splits: DataSplits) -> str:
         return f"{teacher.path}: no question has a label, so the teacher is not scored"
     model = teacher
     if all(e.answers for e in sample):
-        model = replace(teacher, settings=replace(teacher.settings, null_threshold=None))
+        model = replace(teacher, settings=teacher.settings.in_mode("answering"))
     metrics, _ = evaluate_runtime(load_runtime(model), model, sample, progress=True)
     f1 = f"F1 {metrics['f1']:.2f} on {len(sample)} questions of {source}"
     return f"teacher {teacher.path}: {f1}; a student rarely does better"

@@ -27,7 +27,7 @@ from qa.data.squad import Example, read_predictions, read_squad
 from qa.evaluation.calibration import calibration_scores
 from qa.evaluation.predict import answer_text, evaluate_runtime
 from qa.runtime.runtimes import load_runtime
-from qa.text.settings import MODE_HELP, Mode
+from qa.text.settings import DEFAULT_MODE, MODE_HELP, Mode
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class EvaluateConfig:
     out: Path | None = None
     """File for the answers of the model, in the official prediction format; after a stop, the same command
     continues."""
-    mode: Annotated[Mode, arg(help=MODE_HELP)] = "balanced"
+    mode: Annotated[Mode, arg(help=MODE_HELP)] = DEFAULT_MODE
     null_threshold: float | None = None
     """No-answer threshold instead of the model's: there is no answer when null score - best score exceeds
     it."""
@@ -56,10 +56,10 @@ class EvaluateConfig:
             if value is not None and self.model is None:
                 raise OptionError(f"{flag} cannot be combined with --predictions")
         check_exclusive(
-            self.mode != "balanced" and self.predictions is not None, f"--mode {self.mode}", "--predictions"
+            self.mode != DEFAULT_MODE and self.predictions is not None, f"--mode {self.mode}", "--predictions"
         )
         check_exclusive(
-            self.mode != "balanced" and self.null_threshold is not None,
+            self.mode != DEFAULT_MODE and self.null_threshold is not None,
             f"--mode {self.mode}",
             "--null-threshold",
         )

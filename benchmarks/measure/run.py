@@ -65,8 +65,7 @@ class Run:
         self.date = self.date or now()
         if all(example.answers for example in self.examples):
             for model in self.models:
-                settings = replace(model.bundle.settings, null_threshold=None)
-                model.bundle = replace(model.bundle, settings=settings)
+                model.bundle = replace(model.bundle, settings=model.bundle.settings.in_mode("answering"))
 
     def windows(self, bundle: Bundle, settings: QASettings) -> list[Window]:
         """Return the windows of all examples; bundles of the same tokenizer and settings share them."""

@@ -4,7 +4,7 @@ import copy
 import gc
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -104,7 +104,7 @@ def recover(
 
 
 def scores_of(
-    model: QAModel, forms: Iterable[Form], words: dict[str, nn.Module], on: Questions, settings: QASettings
+    model: QAModel, forms: Collection[Form], words: dict[str, nn.Module], on: Questions, settings: QASettings
 ) -> Scores:
     """Return the F1 of each question, (Q,), for every form."""
     found = {}

@@ -59,12 +59,21 @@ def _check_constant(
         raise OneLength(f"{operator} has a constant of {longer.shape(after)} for one length only")
 
 
+def _only_multiplied(graph: TFLiteGraph) -> set[int]:
+    """Return the tensors that only products of activations read."""
+    read = {True: set[int](), False: set(graph.outputs)}
+    for operator in graph.operators:
+        read[graph.name(operator) == "BATCH_MATMUL"].update(map(int, operator.inputs))
+    return read[True] - read[False]
+
+
 class _AnyLength:
     """Rewriting of one graph. `axes` are the axes of each tensor whose size is the length."""
 
     def __init__(self, graph: TFLiteGraph, axes: dict[int, list[int]]) -> None:
         self.graph = graph
         self.axes = axes
+        self.multiplied = _only_multiplied(graph)
         self.same = dict[int, int]()
         """Tensor that replaces another, whose RESHAPE is gone."""
 
@@ -106,17 +115,19 @@ class _AnyLength:
         target = int(operator.outputs[0])
         before = graph.shape(source)
         after = graph.shape(target)
-        if len(before) == 4 and before == (1, *after):
+        if len(before) == 4 and before == (1, *after) and target in self.multiplied:
             self.same[target] = source
             return
-        product = graph.above(source)
-        if len(after) == 4 and after == (1, *before) and graph.name(product) == "BATCH_MATMUL":
+        product = graph.producer(source)
+        is_product = product is not None and graph.name(product) == "BATCH_MATMUL"
+        if is_product and after == (1, *before):
             product.outputs = [target]
             return
         axes = self.axes[target]
         if len(axes) > 1 and after == tuple(side for side in before if side != 1):
             of_one = [axis for axis, side in enumerate(before) if side == 1]
-            graph.new_squeeze(source, of_one, target)  # a single head's attention weights
+            # A single head's attention weights.
+            graph.new_operator("SQUEEZE", [source], target, squeezeDims=np.array(of_one, np.int32))
             return
         if len(axes) > 1:
             raise OneLength(f"RESHAPE to {after} has the length in {len(axes)} places")
@@ -144,14 +155,19 @@ class _AnyLength:
 
 def split(graph: TFLiteGraph, source: int, axis: int, parts: Sequence[int]) -> None:
     """Append SPLITs of a tensor into equal parts, with at most MOST_PARTS each where that is possible."""
+
+    def append_split(outputs: Sequence[int]) -> None:
+        place = graph.new_constant(np.array([axis], np.int32))
+        graph.new_operator("SPLIT", [place, source], *outputs, numSplits=len(outputs))
+
     n = len(parts)
     factor = next((n_parts for n_parts in range(MOST_PARTS, 1, -1) if n % n_parts == 0), n)
     if n <= MOST_PARTS or factor == n:
-        graph.new_split(source, axis, parts)
+        append_split(parts)
         return
     shape = list(graph.shape(source))
     shape[axis] //= factor
     larger = [graph.tensor_like(source, shape) for _ in range(factor)]
-    graph.new_split(source, axis, larger)
+    append_split(larger)
     for i, part in enumerate(larger):
         split(graph, part, axis, parts[i * n // factor : (i + 1) * n // factor])

@@ -4,7 +4,7 @@ A pass is a function that takes a `TFLiteFile` and changes it in place: export.t
 export.tflite.lookups, export.tflite.compact.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,21 +16,9 @@ DATA_ALIGNMENT = 16  # of constants within a .tflite file: schema.fbs, force_ali
 SCHEMA_VERSION = 3  # of a .tflite file
 BUFFER_FIELDS = {"data", "offset", "size"}  # a buffer with other fields would lose them here
 # Operators that have a weight, and its place among their inputs.
-WEIGHT_INPUTS = {"FULLY_CONNECTED": 1, "EMBEDDING_LOOKUP": 1, "GATHER": 0, "SLICE": 0}
-# Versions of the operators that are written here or get int8 tensors; earlier versions take floats only.
-VERSIONS = {
-    "RESHAPE": 1,
-    "TRANSPOSE": 2,
-    "SLICE": 2,
-    "SPLIT": 2,
-    "CONCATENATION": 2,
-    "BATCH_MATMUL": 2,
-    "QUANTIZE": 1,
-    "DEQUANTIZE": 2,
-    "MUL": 1,
-    "SQUEEZE": 1,
-    "EMBEDDING_LOOKUP": 3,
-}
+WEIGHT_INPUTS = {"FULLY_CONNECTED": 1, "EMBEDDING_LOOKUP": 1, "GATHER": 0}
+# Versions of the operators that passes write; earlier ones take no int8 tensors.
+VERSIONS = {"SPLIT": 2, "SQUEEZE": 1, "EMBEDDING_LOOKUP": 3, "DEQUANTIZE": 2, "MUL": 1}
 
 
 def _names_of(enum: type) -> dict[int, str]:
@@ -210,16 +198,6 @@ class TFLiteGraph:
         """Add an operator after all others."""
         self.subgraph.operators.append(operator)
 
-    def drop_unused(self) -> None:
-        """Remove operators whose results nothing reads."""
-        used = set(self.subgraph.outputs)
-        remaining = []
-        for operator in reversed(self.subgraph.operators):
-            if used.intersection(operator.outputs):
-                remaining.append(operator)
-                used.update(operator.inputs)
-        self.subgraph.operators = remaining[::-1]
-
     def name(self, operator: Any) -> str:
         """Return an operator's name, such as FULLY_CONNECTED."""
         return self._file.operator_names[operator.opcodeIndex]
@@ -247,19 +225,9 @@ class TFLiteGraph:
         assert data is not None
         return tuple(int(value) for value in data.view(np.int32))
 
-    def data_inputs(self, operator: Any) -> list[int]:
-        """Return the inputs that are no constants."""
-        return [tensor for tensor in operator.inputs if tensor >= 0 and self.constant(tensor) is None]
-
-    def above(self, tensor: int, through: Collection[str] = ()) -> Any:
-        """Return the operator that made a tensor, skipping those named in `through`.
-
-        None for an input or a constant.
-        """
-        operator = self._producers.get(tensor)
-        while operator is not None and self.name(operator) in through:
-            operator = self._producers.get(next(iter(self.data_inputs(operator)), -1))
-        return operator
+    def producer(self, tensor: int) -> Any:
+        """Return the operator that made a tensor; None for an input or a constant."""
+        return self._producers.get(tensor)
 
     def weights(self) -> Iterator[Weight]:
         """Yield the weight of every operator that has one, in order."""
@@ -283,12 +251,12 @@ class TFLiteGraph:
                         data=data,
                     )
 
-    def set_int8(self, tensor: int, scale: float, zero_point: int = 0) -> None:
-        """Make a tensor int8 with one scale."""
+    def set_int8(self, tensor: int, scale: float) -> None:
+        """Make a tensor int8 with one scale and the zero point 0."""
         quantization = self._file.schema.QuantizationParametersT()
         changed = self.subgraph.tensors[tensor]
         quantization.scale = np.array([scale], np.float32)
-        quantization.zeroPoint = np.array([zero_point], np.int64)
+        quantization.zeroPoint = np.array([0], np.int64)
         changed.type = self._file.schema.TensorType.INT8
         changed.quantization = quantization
 
@@ -312,30 +280,6 @@ class TFLiteGraph:
         operator.inputs = [operator.inputs[0], self.new_constant(values)]
         if operator.builtinOptions is not None:
             operator.builtinOptions.newShape = values
-
-    def new_split(self, source: int, axis: int, parts: Sequence[int]) -> None:
-        """Append a SPLIT of a tensor into equal parts."""
-        schema = self._file.schema
-        operator = schema.OperatorT()
-        operator.inputs = [self.new_constant(np.array([axis], np.int32)), source]
-        operator.outputs = list(parts)
-        operator.opcodeIndex = self._file.operator_code("SPLIT")
-        operator.builtinOptionsType = schema.BuiltinOptions.SplitOptions
-        operator.builtinOptions = schema.SplitOptionsT()
-        operator.builtinOptions.numSplits = len(parts)
-        self.append(operator)
-
-    def new_squeeze(self, source: int, axes: Sequence[int], target: int) -> None:
-        """Append a SQUEEZE that drops axes of size 1."""
-        schema = self._file.schema
-        operator = schema.OperatorT()
-        operator.inputs = [source]
-        operator.outputs = [target]
-        operator.opcodeIndex = self._file.operator_code("SQUEEZE")
-        operator.builtinOptionsType = schema.BuiltinOptions.SqueezeOptions
-        operator.builtinOptions = schema.SqueezeOptionsT()
-        operator.builtinOptions.squeezeDims = np.array(axes, np.int32)
-        self.append(operator)
 
     def tensor_like(self, tensor: int, shape: Sequence[int]) -> int:
         """Add a tensor of another's type."""
@@ -363,18 +307,21 @@ class TFLiteGraph:
         buffers.append(buffer)
         return self.new_tensor(values.shape, len(buffers) - 1, integer=values.dtype == np.int32)
 
-    def new_operator(self, name: str, inputs: Sequence[int], output: int | None = None) -> int:
-        """Append an operator without options; return its output.
+    def new_operator(self, name: str, inputs: Sequence[int], *outputs: int, **options: Any) -> int:
+        """Append an operator with the schema's options; return its first output.
 
         The output is by default a new float tensor in the shape of the first input.
         """
-        operator = self._file.schema.OperatorT()
+        schema = self._file.schema
+        operator = schema.OperatorT()
         operator.inputs = list(inputs)
-        operator.outputs = [self.new_tensor(self.shape(inputs[0])) if output is None else output]
+        operator.outputs = list(outputs) or [self.new_tensor(self.shape(inputs[0]))]
         operator.opcodeIndex = self._file.operator_code(name)
+        if options:
+            table = f"{name.title()}Options"
+            operator.builtinOptionsType = getattr(schema.BuiltinOptions, table)
+            operator.builtinOptions = getattr(schema, f"{table}T")()
+            for option, value in options.items():
+                setattr(operator.builtinOptions, option, value)
         self.append(operator)
         return int(operator.outputs[0])
-
-    def take_int8(self, operator: Any) -> None:
-        """Give an operator the version that takes int8."""
-        operator.opcodeIndex = self._file.operator_code(self.name(operator))

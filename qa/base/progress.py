@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from types import TracebackType
 from typing import Any, Generic, TypeVar
 
@@ -23,7 +23,7 @@ class Progress(Generic[T]):
 
     def __init__(
         self,
-        items: Iterable[T] = (),
+        items: Collection[T] = (),
         *,
         desc: str,
         unit: str,
@@ -33,7 +33,7 @@ class Progress(Generic[T]):
         delay: float = 0.0,
     ) -> None:
         self.items = items
-        self.total = len(items) if total is None else total  # type: ignore[arg-type]
+        self.total = len(items) if total is None else total
         self.desc = desc
         self.unit = unit
         self.n_done = initial

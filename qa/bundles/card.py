@@ -48,7 +48,7 @@ TEACHERS_SETTINGS = ("teacher_", "activation")
 
 UNCALIBRATED = "Its score is not a probability of being right."
 CALIBRATED = (
-    """Its probability holds for questions like the held-out ones. Far from them it is too high or too low."""
+    "Its probability holds for questions like the held-out ones. Far from them it is too high or too low."
 )
 LIMITS = """## Limits
 

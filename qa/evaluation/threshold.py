@@ -108,7 +108,7 @@ def copy_held_out(source: Path, folder: Path) -> None:
 
 @dataclass(frozen=True)
 class Judged:
-    """What a threshold is tuned on: three values of each question."""
+    """Three values of each question, on which a threshold is tuned."""
 
     answerable: np.ndarray  # (Q,)
     gains: np.ndarray

@@ -34,7 +34,7 @@ class Signature:
     length: int
     """Tokens of the longest window; the only length unless `any_length`."""
     any_length: bool = False
-    """Whether the inputs can be resized to any length up to `length`."""
+    """True where the inputs can be resized to any length up to `length`."""
 
     def to_dict(self) -> dict[str, object]:
         """Return the signature as qa.json has it."""

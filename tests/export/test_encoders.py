@@ -42,7 +42,7 @@ def to_tflite(make_bundle, tmp_path_factory):
     def export_encoder(encoder, flag):
         parent = make_bundle(encoder=encoder, head="linear")
         out = tmp_path_factory.mktemp("exports") / "out"
-        config = export.tflite.stage.TFLiteConfig(model=parent, out=out, quantize=flag, lengths=(LENGTH,))
+        config = export.tflite.stage.TFLiteConfig(model=parent, out=out, quantize=flag)
         return open_bundle(parent), export.tflite.stage.main(config)
 
     return export_encoder

@@ -34,7 +34,7 @@ def made_row(rng, number):
 
 
 def expected(scores, null_score, settings):
-    """What Python makes of a row."""
+    """Return the probabilities that Python computes for a row."""
     candidates = tuple(Candidate(score, 2 * i, 2 * i + 1) for i, score in enumerate(scores))
     prediction = Prediction(candidates, null_score)
     options = dict(prediction.options(None, settings.calibration))

@@ -49,7 +49,7 @@ def changed(value, path, new=None, *, remove=False):
 
 
 def is_accepted(path):
-    """Whether Python reads a file; any other error than BundleError is a fault."""
+    """Return whether Python reads a file; any other error than BundleError is a fault."""
     try:
         read_package(path)
     except BundleError:
@@ -58,7 +58,7 @@ def is_accepted(path):
 
 
 def places(value, path=()):
-    """All places of a JSON value, of long lists the first six items."""
+    """Return all places of a JSON value; only the first six items of long lists."""
     if path:
         yield path
     items = (
@@ -171,7 +171,7 @@ def mutated_files(folder, n, seed):
 
 
 def verdicts(command, files, **options):
-    """What a checker, which reads paths from stdin, says of each file: "ok", or why not."""
+    """Return a checker's verdict on each file: "ok", or why not. It reads paths from stdin."""
     done = subprocess.run(
         command, input="\n".join(map(str, files)), capture_output=True, text=True, check=True, **options
     )

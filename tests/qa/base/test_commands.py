@@ -94,7 +94,7 @@ def test_help_is_printed_without_torch():
 
 
 def shown(arguments, monkeypatch, capsys):
-    """What `pocketqa ARGUMENTS` prints."""
+    """Return the output of `pocketqa ARGUMENTS`."""
     monkeypatch.setattr(sys, "argv", ["pocketqa", *arguments.split()])
     with contextlib.suppress(SystemExit):
         main()

@@ -150,7 +150,7 @@ def test_questions_of_one_kind_are_all_answered_or_leave_the_threshold_at_0():
 
 
 def test_the_strict_threshold_answers_a_twentieth_of_the_unanswerable():
-    """Of 40 unanswerable questions, with differences 1 to 40, the first two may be answered."""
+    """Two of 40 unanswerable questions, with differences 1 to 40, may be answered."""
     examples, predictions = judged([*[("none", float(i)) for i in range(40, 0, -1)], *[("right", 2.5)] * 5])
     strict = strict_threshold(examples, predictions)
     assert 2.5 < strict < 3.0

@@ -70,9 +70,7 @@ def test_magnitude_pruning_reaches_its_matrices(make_whole):
 @pytest.mark.parametrize("flag", ["fp32", "fp16", "int8", "int8-weights", "int4"])
 def test_tflite(make_whole_bundle, tmp_path, flag):
     bundle = make_whole_bundle("qanet")
-    config = export.tflite.stage.TFLiteConfig(
-        model=bundle.path, out=tmp_path / "out", quantize=flag, lengths=(LENGTH,)
-    )
+    config = export.tflite.stage.TFLiteConfig(model=bundle.path, out=tmp_path / "out", quantize=flag)
     exported = export.tflite.stage.main(config)
     if flag == "fp32":
         windows = real_windows(bundle)[:5]

@@ -181,7 +181,7 @@ def test_the_probability_of_the_best_is_that_of_the_first_option_also_when_short
 
 
 def test_recorded_probabilities_are_still_computed():
-    """As Java and JavaScript repeat them."""
+    """Java and JavaScript read the same rows."""
     rows = json.loads((ROOT / "tests" / "golden" / "calibration.json").read_text())
     for row in rows:
         settings = QASettings.from_json(json.dumps(row["settings"]), "row")

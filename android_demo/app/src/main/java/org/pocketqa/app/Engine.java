@@ -90,8 +90,8 @@ final class Engine {
         listeners.changed();
     }
 
-    /** Opens a model, which the caller closes. If the app ends meanwhile, the next start knows the file. Engine's thread only. */
-    LoadedModel open(StoredModel stored, int threads) throws IOException {
+    /** Opens a model. If the app ends meanwhile, the next start knows the file. Engine's thread only. */
+    private LoadedModel open(StoredModel stored, int threads) throws IOException {
         boolean xnnpack = !settings.endedWithXnnpack(stored);
         settings.setLoading(stored, xnnpack);
         try {

@@ -52,7 +52,7 @@ final class LoadedModel implements Closeable {
     /** Answers a question. Throws CancellationException when the job is cancelled. */
     Result ask(Passage passage, String question, boolean readAll, AskJob job) {
         job.begin(runtime);
-        return new Result(passage, question, answerer.ask(passage.text, question, readAll, job), info, readAll);
+        return new Result(passage, question, answerer.ask(passage.text, question, readAll, job), info);
     }
 
     /** Times this model, opened again for each number of threads. Throws CancellationException when the job is cancelled. */

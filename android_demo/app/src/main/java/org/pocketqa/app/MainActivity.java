@@ -23,12 +23,8 @@ public final class MainActivity extends Screen implements Listeners.Listener {
     private static final int[] THREADS = {1, 2, 4};
     private static final int[] THREAD_ITEMS = {R.id.threads_1, R.id.threads_2, R.id.threads_4};
 
-    private static final int[] SCREEN_ITEMS = {
-        R.id.menu_passages, R.id.menu_models, R.id.menu_compare, R.id.menu_benchmark
-    };
-    private static final Class<?>[] SCREENS = {
-        PassagesActivity.class, ModelsActivity.class, CompareActivity.class, BenchmarkActivity.class
-    };
+    private static final int[] SCREEN_ITEMS = {R.id.menu_passages, R.id.menu_models, R.id.menu_benchmark};
+    private static final Class<?>[] SCREENS = {PassagesActivity.class, ModelsActivity.class, BenchmarkActivity.class};
 
     private PassageList list;
     private AnswerPanel panel;

@@ -8,14 +8,13 @@ import android.widget.RadioButton;
 import android.widget.TextView;
 import org.pocketqa.core.StoredModel;
 
-/** List row of a model file: selection, description, SHA-256, and a delete button. */
+/** List row of a model file: selection, description and a delete button. */
 final class ModelRow {
     final View view;
     final StoredModel model;
     private final Context context;
     private final RadioButton choose;
     private final TextView details;
-    private final TextView sha256;
     private final View delete;
 
     ModelRow(Context context, ViewGroup parent, StoredModel model, View.OnClickListener chosen, View.OnClickListener deleted) {
@@ -24,7 +23,6 @@ final class ModelRow {
         view = LayoutInflater.from(context).inflate(R.layout.model, parent, false);
         choose = (RadioButton) view.findViewById(R.id.model_choose);
         details = (TextView) view.findViewById(R.id.model_details);
-        sha256 = (TextView) view.findViewById(R.id.model_sha256);
         delete = view.findViewById(R.id.model_delete);
         choose.setText(ModelText.name(model));
         choose.setOnClickListener(chosen);
@@ -32,7 +30,7 @@ final class ModelRow {
         delete.setContentDescription(context.getString(R.string.delete_label, model.name));
     }
 
-    void show(EngineState state, ModelHashes hashes, boolean plain) {
+    void show(EngineState state, boolean plain) {
         boolean used = state.model != null && state.model.stored.file.equals(model.file);
         boolean free = state.phase != EngineState.Phase.LOADING;
         choose.setChecked(used); // also resets the mark that a tap sets at once
@@ -41,6 +39,5 @@ final class ModelRow {
         String text = ModelText.facts(context, model);
         text = plain ? text + "\n" + context.getString(R.string.model_plain) : text;
         Screen.setText(details, used ? text + "\n" + ModelText.inUse(context, state.model) : text);
-        Screen.setText(sha256, hashes.line(model));
     }
 }

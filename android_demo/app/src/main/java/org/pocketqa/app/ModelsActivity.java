@@ -63,7 +63,6 @@ public final class ModelsActivity extends Screen implements Listeners.Listener {
         app().engine.listeners.add(this);
         app().shelf.listeners.add(this);
         app().copier.listeners.add(this);
-        app().hashes.listeners.add(this);
         app().shelf.watch();
         changed();
     }
@@ -74,7 +73,6 @@ public final class ModelsActivity extends Screen implements Listeners.Listener {
         app().engine.listeners.remove(this);
         app().shelf.listeners.remove(this);
         app().copier.listeners.remove(this);
-        app().hashes.listeners.remove(this);
         super.onStop();
     }
 
@@ -141,7 +139,7 @@ public final class ModelsActivity extends Screen implements Listeners.Listener {
         }
         Screen.setVisible(findViewById(R.id.no_models), app().shelf.listed() && models.isEmpty());
         for (ModelRow row : rows) {
-            row.show(state, app().hashes, app().shelf.plain(row.model));
+            row.show(state, app().shelf.plain(row.model));
         }
     }
 

@@ -16,9 +16,7 @@ public final class PocketQaApp extends Application {
     PassageLoader passages;
     ModelShelf shelf;
     ModelCopier copier;
-    ModelHashes hashes;
     Benchmarks benchmarks;
-    Comparison comparison;
 
     static PocketQaApp of(Context context) {
         return (PocketQaApp) context.getApplicationContext();
@@ -34,9 +32,7 @@ public final class PocketQaApp extends Application {
         passages = new PassageLoader(this, workspace);
         copier = new ModelCopier(this, folders, engine);
         shelf = new ModelShelf(this, folders, engine, copier, settings);
-        hashes = new ModelHashes(this);
         benchmarks = new Benchmarks(this, engine, passages);
-        comparison = new Comparison(this, engine, workspace);
         passages.restore();
         shelf.refresh();
     }

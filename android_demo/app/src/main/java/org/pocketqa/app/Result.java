@@ -12,16 +12,13 @@ final class Result {
     final Answers answers;
     final double[] probabilities;
     final ModelInfo model;
-    /** Whether all windows of the text were read. */
-    final boolean readAll;
 
-    Result(Passage passage, String question, Answers answers, ModelInfo model, boolean readAll) {
+    Result(Passage passage, String question, Answers answers, ModelInfo model) {
         this.passage = passage;
         this.question = question;
         this.answers = answers;
         this.probabilities = answers.probabilities();
         this.model = model;
-        this.readAll = readAll;
     }
 
     /** Returns the text of an answer on one line, shortened if needed: an answer has few tokens, but a token can be very long. */

@@ -15,17 +15,6 @@ final class ResultText {
         return context.getString(R.string.candidate_score, score, 100 * result.probabilities[candidate]);
     }
 
-    /** Returns a column for the comparison: model, answer, softmax score and milliseconds. */
-    static String column(Context context, Result result) {
-        Answers answers = result.answers;
-        double ms = (answers.tokenizeNanos + answers.inferenceNanos + answers.decodeNanos) / NANOS_PER_MS;
-        String name = result.model.facts.name;
-        String precision = result.model.facts.precision;
-        return answers.best == null
-                ? context.getString(R.string.column_no_answer, name, precision, ms)
-                : context.getString(R.string.column, name, precision, result.text(0), 100 * result.probabilities[0], ms);
-    }
-
     /** Returns a line about windows that were not read; empty if all were read. */
     static String leftOut(Context context, Answers answers) {
         return answers.windows == answers.windowsInText

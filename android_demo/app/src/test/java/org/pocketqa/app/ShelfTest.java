@@ -190,28 +190,4 @@ public class ShelfTest {
         assertEquals("small-fp32.tflite", phone.inUse());
         assertNull(phone.problem());
     }
-
-    @Test
-    public void theHashIsThatOfTheVersionListed() throws IOException {
-        phone.startWith(MODEL);
-        StoredModel first = phone.model("small-fp32.tflite");
-        String hash = hash(first);
-        assertEquals("sha256[" + first.sha256() + "]", hash);
-        phone.push("good.tflite", ModelBytes.changed());
-        phone.look();
-        assertEquals("not worked out anew", hash, phone.app.hashes.line(first));
-        StoredModel second = phone.model("small-fp32.tflite");
-        assertEquals("sha256_computing", phone.app.hashes.line(second));
-        assertEquals("sha256[" + second.sha256() + "]", hash(second));
-        phone.take("third.tflite", ModelBytes.named("third"));
-        StoredModel third = phone.model("third-fp32.tflite");
-        assertTrue(third.file.delete());
-        assertEquals("sha256_failed", hash(third));
-    }
-
-    private String hash(StoredModel model) {
-        phone.app.hashes.line(model);
-        phone.until(() -> !phone.app.hashes.line(model).equals("sha256_computing"));
-        return phone.app.hashes.line(model);
-    }
 }

@@ -78,6 +78,35 @@ class Candidate:
         }
 
 
+@dataclass(frozen=True, eq=False)
+class Check:
+    """The chosen candidate on the questions that took no part in the choice."""
+
+    n_questions: int
+    f1: float
+    whole_f1: float
+    """F1 of the unpruned model in fp32."""
+    lost: Interval
+    """F1 minus the unpruned model's, paired by question."""
+
+    def row(self) -> dict[str, Any]:
+        """Return its figures for JSON."""
+        return {
+            "questions": self.n_questions,
+            "f1": self.f1,
+            "f1_difference": self.lost.mean,
+            "f1_difference_interval": [self.lost.low, self.lost.high],
+        }
+
+    def __str__(self) -> str:
+        """Describe the check in a line."""
+        return (
+            f"F1 {self.f1:.1f} on {self.n_questions} other questions, which took no part in the choice; "
+            f"{self.whole_f1:.1f} for the unpruned model in fp32: "
+            f"{self.lost.mean:+.1f} ({self.lost.low:+.1f} to {self.lost.high:+.1f})"
+        )
+
+
 def trials(
     model: QAModel, importance: Importance, word_forms: Sequence[str], target_mb: float
 ) -> list[Trial]:

@@ -5,22 +5,23 @@ Attention is computed in fp32, even where the export quantizes it.
 
 import copy
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import torch
 from torch import nn
 from torch.nn.utils import parametrize
 
+from benchmarks.search.questions import Half
 from compress.qat.fake_quant import FakeQuantizer, norms_before
 from export.embeddings import Int8Codebooks, stored_words
 from qa.data.metrics import question_scores
-from qa.data.squad import Example
 from qa.evaluation.predict import answer_text, predict, score
 from qa.formats.precision import TABLE_FORMS
 from qa.models.model import QAModel
 from qa.models.quantized_embedding import ProductQuantizedEmbedding
 from qa.runtime.runtimes import TorchRuntime, available_cores, run_windows
-from qa.text.features import Window
+from qa.text.answers import Prediction
 from qa.text.settings import QASettings
 
 
@@ -64,20 +65,35 @@ class _InMemory(TorchRuntime):
         self.name = "in memory"
 
 
-def f1_scores(
-    model: QAModel, questions: Sequence[Example], windows: Sequence[Window], settings: QASettings
-) -> np.ndarray:
-    """Return the F1 of each question in percent, (Q,).
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """F1 of each question in percent, (Q,), and the threshold on null score - best score."""
 
-    Where some questions have no answer, the threshold is the best one for these questions.
-    """
+    f1: np.ndarray
+    threshold: float | None
+    """The oracle threshold of these questions; None where all have an answer."""
+
+
+def f1_scores(model: QAModel, half: Half, settings: QASettings) -> Scores:
+    """Score a model on questions with their oracle threshold."""
+    predictions = _predictions(model, half, settings)
+    threshold = None
+    if not all(example.answers for example in half.examples):
+        threshold = score(half.examples, predictions, None)["best_f1_thresh"]
+    return Scores(_f1(half, predictions, threshold), threshold)
+
+
+def f1_at(model: QAModel, half: Half, settings: QASettings, threshold: float | None) -> np.ndarray:
+    """Return the F1 of each question in percent, (Q,), with a threshold of other questions."""
+    return _f1(half, _predictions(model, half, settings), threshold)
+
+
+def _predictions(model: QAModel, half: Half, settings: QASettings) -> list[Prediction]:
     with parametrize.cached():  # weights are rounded once
-        logits = run_windows(_InMemory(model, available_cores()), windows)
-    predictions = predict(questions, windows, logits, settings)
-    threshold = (
-        None if all(e.answers for e in questions) else score(questions, predictions, None)["best_f1_thresh"]
-    )
-    answers = [answer_text(e, p, threshold) for e, p in zip(questions, predictions, strict=True)]
-    return 100 * np.array(
-        [question_scores(e, answer)[1] for e, answer in zip(questions, answers, strict=True)]
-    )
+        logits = run_windows(_InMemory(model, available_cores()), half.windows)
+    return predict(half.examples, half.windows, logits, settings)
+
+
+def _f1(half: Half, predictions: Sequence[Prediction], threshold: float | None) -> np.ndarray:
+    pairs = zip(half.examples, predictions, strict=True)
+    return 100 * np.array([question_scores(e, answer_text(e, p, threshold))[1] for e, p in pairs])

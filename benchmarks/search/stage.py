@@ -24,7 +24,7 @@ class SearchConfig:
     """Training questions: a SQuAD JSON file, or embedded, squad, squad_v2. Their last articles are held out
     to score on."""
     questions: int = 300
-    """Held-out questions to score on."""
+    """Held-out questions: half of them choose the best model, the other half scores it again."""
     recovery_windows: Expert[int] = 800
     """Training windows on which each pruned model recovers; 0 for none."""
     seed: Expert[int] = 0
@@ -32,7 +32,7 @@ class SearchConfig:
 
     def __post_init__(self) -> None:
         check_option(0 < self.target_mb < float("inf"), "--target-mb", self.target_mb, "above 0 and finite")
-        check_option(self.questions >= 1, "--questions", self.questions, "at least 1")
+        check_option(self.questions >= 2, "--questions", self.questions, "at least 2")
         check_option(self.recovery_windows >= 0, "--recovery-windows", self.recovery_windows, "at least 0")
         check_option(self.seed >= 0, "--seed", self.seed, "at least 0")
 

@@ -5,15 +5,23 @@ import gc
 import json
 import sys
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from torch import nn
 
-from benchmarks.search.candidates import Candidate, Form, plot, table, trials
-from benchmarks.search.simulate import as_trained, f1_scores, known_forms, simulated, word_forms
+from benchmarks.search.candidates import Candidate, Check, Form, plot, table, trials
+from benchmarks.search.questions import Half, read_questions
+from benchmarks.search.simulate import (
+    Scores,
+    as_trained,
+    f1_at,
+    f1_scores,
+    known_forms,
+    simulated,
+    word_forms,
+)
 from benchmarks.search.stage import SearchConfig
 from benchmarks.show.plots import scatter_svg
 from compress.product_quantization import token_counts
@@ -26,54 +34,20 @@ from distill.training.options import DistillationWeights, TrainingOptions
 from export.tflite.convert import convert_to
 from export.tflite.stage import check_converter
 from export.tflite.timing import measure
-from qa.base.errors import OptionError
 from qa.base.files import write_whole
 from qa.base.next_step import say_next
 from qa.base.progress import Progress
-from qa.base.sampling import evenly
 from qa.bundles.bundle import Bundle, refuse_existing
 from qa.bundles.hf_import import open_model, output_beside
-from qa.data.datasets import resolve
-from qa.data.squad import Example, read_squad
 from qa.evaluation.bootstrap import paired_difference
-from qa.evaluation.threshold import split_articles
 from qa.formats.tflite import any_length_signature
 from qa.models.model import QAModel
-from qa.text.features import Window, make_windows
+from qa.text.features import Window
 from qa.text.settings import QASettings
 
 ROUNDS = 30  # rounds in which each width is timed
 RECOVERY_RATE = 2e-4
 IMPORTANCE_WINDOWS = 256
-
-
-Scores = dict[Form, np.ndarray]
-
-
-@dataclass(frozen=True)
-class Questions:
-    """Windows that pruned models recover on, and questions that score them."""
-
-    data: Path
-    train: list[Window]
-    held_out: list[Example]
-    windows: list[Window]
-    """Windows of the held-out questions."""
-
-
-def read_questions(config: SearchConfig, parent: Bundle) -> Questions:
-    """Read the data and cut windows."""
-    data = resolve(config.data, "train")
-    train, held_out = split_articles(read_squad(data))
-    if not held_out:
-        raise OptionError(
-            f"--data {config.data}: all its questions are on one passage, so none can be held out to score on"
-        )
-    chosen = [held_out[i] for i in evenly(len(held_out), config.questions)]
-    windows = [
-        make_windows(part, parent.tokenizer, parent.settings, progress=True) for part in (train, chosen)
-    ]
-    return Questions(data, windows[0], chosen, windows[1])
 
 
 def recover(
@@ -104,16 +78,21 @@ def recover(
 
 
 def scores_of(
-    model: QAModel, forms: Collection[Form], words: dict[str, nn.Module], on: Questions, settings: QASettings
-) -> Scores:
-    """Return the F1 of each question, (Q,), for every form."""
+    model: QAModel, forms: Collection[Form], words: dict[str, nn.Module], on: Half, settings: QASettings
+) -> dict[Form, Scores]:
+    """Score a model in every form."""
     found = {}
     for form in Progress(forms, desc="scoring", unit="form"):
         computed = simulated(model, form.quantize, words[form.embeddings])
-        found[form] = f1_scores(computed, on.held_out, on.windows, settings)
+        found[form] = f1_scores(computed, on, settings)
         del computed
         gc.collect()  # hooks and modules hold each other
     return found
+
+
+def checked(ours: np.ndarray, whole: np.ndarray) -> Check:
+    """Compare the chosen candidate's F1 with the unpruned model's; both (Q,)."""
+    return Check(len(ours), float(ours.mean()), float(whole.mean()), paired_difference(ours, whole))
 
 
 def search(config: SearchConfig) -> Bundle:
@@ -131,11 +110,11 @@ def search(config: SearchConfig) -> Bundle:
     importance = measure_importance(model, sample_windows(on.train, IMPORTANCE_WINDOWS, config.seed))
     words = word_forms(model, lambda: token_counts(parent, model.encoder.words.num_embeddings, config.data))
     tried = trials(model, importance, list(words), config.target_mb)
-    whole = f1_scores(model, on.held_out, on.windows, settings)
+    whole = f1_scores(model, on.choice, settings)
     sample = sample_windows(on.train, config.recovery_windows, config.seed + 1)
     folder = work_folder(out)
     models = list[QAModel]()
-    scores = list[Scores]()
+    scores = list[dict[Form, Scores]]()
     files = list[bytes]()
     for number, trial in enumerate(tried, 1):
         print(
@@ -146,30 +125,39 @@ def search(config: SearchConfig) -> Bundle:
         if sample and narrow.count_parameters() != model.count_parameters():
             narrow = recover(narrow, parent, sample, on.data, folder / f"width-{number}", config.seed)
         models.append(narrow)
-        scores.append(scores_of(narrow, trial.forms, words, on, settings))
+        scores.append(scores_of(narrow, trial.forms, words, on.choice, settings))
         converted = convert_to(narrow, "int8", [any_length_signature(settings.max_length)])
         files.append(converted.file.to_bytes())
     ms = measure(files, settings.max_length, ROUNDS)
     candidates = [
-        Candidate(trial, form, float(ms[i]), float(f1.mean()), paired_difference(f1, whole))
+        Candidate(trial, form, float(ms[i]), float(scored.f1.mean()), paired_difference(scored.f1, whole.f1))
         for i, trial in enumerate(tried)
-        for form, f1 in scores[i].items()
+        for form, scored in scores[i].items()
     ]
     best = max((c for c in candidates if c.mb <= config.target_mb), key=lambda c: (c.f1, -c.mb))
-    drawn = plot(candidates, float(whole.mean()))
+    number = tried.index(best.trial)
+    chosen = simulated(models[number], best.form.quantize, words[best.form.embeddings])
+    check = checked(
+        f1_at(chosen, on.check, settings, scores[number][best.form].threshold),
+        f1_at(model, on.check, settings, whole.threshold),
+    )
+    drawn = plot(candidates, float(whole.f1.mean()))
     front = [candidates[drawn.points.index(point)] for point in drawn.front]
-    write_whole(folder / "search.json", json.dumps([c.row() for c in candidates], indent=1) + "\n")
+    rows = [c.row() | ({"check": check.row()} if c is best else {}) for c in candidates]
+    write_whole(folder / "search.json", json.dumps(rows, indent=1) + "\n")
     write_whole(folder / "search.svg", scatter_svg(drawn))
     # Last, since what is there says that the search is over.
-    bundle = save(
-        config, out, parent, models[tried.index(best.trial)], words[best.form.embeddings], best, importance
-    )
+    bundle = save(config, out, parent, models[number], words[best.form.embeddings], best, check, importance)
     print(table(candidates, front, best))
     print(
         f"* nothing smaller is better   > the best within {config.target_mb:g} MB; drawn in "
         f"{folder / 'search.svg'}"
     )
-    print(f"F1 of {len(on.held_out)} held-out questions, {whole.mean():.1f} for the unpruned model in fp32")
+    print(
+        f"F1 on {len(on.choice.examples)} held-out questions, {whole.f1.mean():.1f} for the unpruned model "
+        "in fp32; the best of many candidates has had luck on these"
+    )
+    print(f"the best again: {check}")
     print(summary(bundle))
     say_next("export.tflite", "--model", out, *best.form.flags.split())
     return bundle
@@ -182,6 +170,7 @@ def save(
     model: QAModel,
     words: nn.Module,
     best: Candidate,
+    check: Check,
     importance: Importance,
 ) -> Bundle:
     """Save the best as a bundle that can be trained further, with its quantized embedding table."""
@@ -201,6 +190,6 @@ def save(
         parent=parent,
         settings=parent.settings,
         pruning=pruning,
-        search=best.row(),
+        search=best.row() | {"check": check.row()},
         **facts,
     )

@@ -12,9 +12,9 @@ import tyro
 from ai_edge_litert.interpreter import Interpreter
 
 from benchmarks.search import candidates
+from benchmarks.search.questions import halves, read_questions
 from benchmarks.search.simulate import simulated, word_forms
 from benchmarks.search.stage import SearchConfig, main
-from benchmarks.search.steps import read_questions
 from export.tflite.convert import convert
 from export.tflite.file import TFLiteFile
 from export.tflite.quantize import quantize
@@ -24,7 +24,7 @@ from export.tflite.stage import main as export
 from qa.base.errors import OptionError
 from qa.bundles.bundle import open_bundle
 from qa.data.datasets import resolve
-from qa.data.squad import read_squad
+from qa.data.squad import Example, read_squad
 from qa.formats.tflite import fixed_signatures
 from qa.models.model import QAModel
 from qa.models.quantized_embedding import ProductQuantizedEmbedding
@@ -72,6 +72,10 @@ def test_the_best_within_the_target_is_written(make_bundle, tmp_path, capsys, mo
     best = bundle.manifest.search
     assert best in rows
     assert best["f1"] == max(row["f1"] for row in rows if row["predicted_mb"] <= 1.15)
+    assert [row for row in rows if "check" in row] == [best]
+    check = best["check"]
+    assert f"the best again: F1 {check['f1']:.1f} on {check['questions']} other questions" in printed
+    assert 10 <= check["questions"] <= 20
     marked = re.findall(r"^([*>]) +([0-9.]+) ", printed, re.MULTILINE)
     assert [mb for mark, mb in marked if mark == ">"] == [f"{best['predicted_mb']:.2f}"]
     ElementTree.parse(tmp_path / "training" / "found" / "search.svg")
@@ -84,19 +88,41 @@ def test_the_best_within_the_target_is_written(make_bundle, tmp_path, capsys, mo
     assert open_bundle(out).manifest.pruning["heads_per_layer"]
 
 
-def test_widths_learn_from_other_passages_than_they_are_scored_on(make_bundle):
+def test_widths_learn_from_other_passages_than_they_are_scored_on(make_bundle, capsys):
     on = read_questions(SearchConfig(make_bundle(), 1.15, questions=30), open_bundle(make_bundle()))
-    trained, asked = ({w.input_ids.tobytes() for w in windows} for windows in (on.train, on.windows))
-    assert len(on.held_out) == 30
+    parts = on.train, on.choice.windows, on.check.windows
+    trained, choosing, checking = ({w.input_ids.tobytes() for w in windows} for windows in parts)
+    assert len(on.choice.examples) + len(on.check.examples) == 30
+    assert "--questions" not in capsys.readouterr().err
     assert len(trained) > 1000
-    assert asked
-    assert not asked & trained
+    assert choosing
+    assert checking
+    assert not (choosing | checking) & trained
+    contexts = [{e.context for e in half.examples} for half in (on.choice, on.check)]
+    assert contexts[0].isdisjoint(contexts[1])
+
+
+def test_fewer_questions_than_asked_for_are_said(make_bundle, capsys):
+    on = read_questions(SearchConfig(make_bundle(), 1.15, questions=300), open_bundle(make_bundle()))
+    n_choice = len(on.choice.examples)
+    n_check = len(on.check.examples)
+    (line,) = [line for line in capsys.readouterr().err.splitlines() if "--questions" in line]
+    assert f"--questions 300: only {n_choice + n_check} can be held out of --data embedded" in line
+    assert f"{n_choice} choose the best model, {n_check} check it" in line
+
+
+def test_halves_are_of_whole_passages_or_of_single_questions():
+    def asked(*passages):
+        return [Example(f"{i}", "T", passage, "Who?", (), True) for i, passage in enumerate(passages)]
+
+    first, second = halves(asked("A", "A", "A", "B", "C", "C", "D"))
+    assert [e.context for e in first] == ["A", "A", "A", "D"]
+    assert [e.context for e in second] == ["B", "C", "C"]
+    assert [[e.id for e in half] for half in halves(asked("A", "A", "A"))] == [["0", "2"], ["1"]]
 
 
 def test_data_of_one_passage_is_refused_at_once(make_bundle, tmp_path):
-    with pytest.raises(
-        OptionError, match="all its questions are on one passage, so none can be held out to score on"
-    ):
+    with pytest.raises(OptionError, match="0 of its questions can be held out to score on"):
         main(SearchConfig(make_bundle(), 1.15, out=tmp_path / "found", data=str(one_passage(tmp_path))))
     with pytest.raises(OptionError, match="--seed must be at least 0, got -1"):
         SearchConfig(make_bundle(), 1.15, seed=-1)

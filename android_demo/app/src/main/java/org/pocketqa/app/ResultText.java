@@ -34,9 +34,9 @@ final class ResultText {
                         answers.tokenizeNanos / NANOS_PER_MS,
                         answers.inferenceNanos / NANOS_PER_MS,
                         answers.decodeNanos / NANOS_PER_MS,
-                        result.model.facts.name,
-                        result.model.facts.precision,
-                        words.getQuantityString(R.plurals.threads_used, result.model.threads, result.model.threads));
+                        result.model,
+                        result.precision,
+                        words.getQuantityString(R.plurals.threads_used, result.threads, result.threads));
         return leftOut(context, answers) + text;
     }
 

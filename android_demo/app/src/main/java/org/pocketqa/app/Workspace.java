@@ -1,6 +1,11 @@
 package org.pocketqa.app;
 
 import android.content.Context;
+import android.util.Log;
+import java.util.Map;
+import org.pocketqa.core.Fields;
+import org.pocketqa.core.Json;
+import org.pocketqa.core.ModelFileException;
 
 /** Current passage, with its question and answers. Outlives every screen. Main thread only. */
 final class Workspace {
@@ -16,6 +21,7 @@ final class Workspace {
     private Result result;
     private int shown = NONE;
     private boolean unseen;
+    private String waiting; // answer of an earlier process, until its passage is read
 
     Workspace(Context context, Engine engine, Settings settings) {
         this.context = context;
@@ -73,6 +79,7 @@ final class Workspace {
         passage = read;
         reading = false;
         clearResult();
+        showWaiting();
         listeners.changed();
     }
 
@@ -93,9 +100,46 @@ final class Workspace {
             return false;
         }
         notice = null;
+        waiting = null;
         clearResult();
         listeners.changed();
         return true;
+    }
+
+    /** Returns the answer as text, for `restore` in a later process; null without an answer. */
+    String saved() {
+        if (result == null) {
+            return waiting;
+        }
+        Map<String, Object> json = result.json();
+        json.put("shown", shown);
+        return Json.write(json);
+    }
+
+    /** Takes the answer of an earlier process. It is shown when its passage is read, unless there is a newer answer. */
+    void restore(String saved) {
+        if (result == null) {
+            waiting = saved;
+            showWaiting();
+        }
+    }
+
+    private void showWaiting() {
+        if (waiting == null || passage == null) {
+            return;
+        }
+        try {
+            Fields json = Fields.parse("the stored answer", waiting);
+            Result restored = Result.of(json, passage);
+            if (restored != null) {
+                int candidate = json.integer("shown", NONE, restored.answers.candidates.size() - 1);
+                result = restored;
+                show(candidate);
+            }
+        } catch (ModelFileException damaged) {
+            Log.w("PocketQA", "the stored answer is lost", damaged);
+        }
+        waiting = null;
     }
 
     private void clearResult() {

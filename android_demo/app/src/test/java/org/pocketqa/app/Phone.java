@@ -36,6 +36,7 @@ final class Phone extends ExternalResource {
 
     FakePreferences preferences = new FakePreferences();
     PocketQaApp app;
+    String savedAnswer; // what Android kept of the main screen when it ended the process
     String codePath = "/data/app/1/base.apk"; // changes with each installation
 
     private final TemporaryFolder folder = new TemporaryFolder();
@@ -82,6 +83,9 @@ final class Phone extends ExternalResource {
         app.resolver = resolver;
         app.codePath = codePath;
         app.onCreate();
+        if (savedAnswer != null) {
+            app.workspace.restore(savedAnswer);
+        }
         until(() -> app.passages.bundled() != null);
         look();
         return app;

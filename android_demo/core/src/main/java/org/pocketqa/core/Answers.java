@@ -1,7 +1,10 @@
 package org.pocketqa.core;
 
+import java.util.ArrayList;
 import java.util.Collections;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 
 /** Answers of a model to one question, with the time of each part. */
 public final class Answers {
@@ -44,6 +47,56 @@ public final class Answers {
         this.tokenizeNanos = tokenizeNanos;
         this.inferenceNanos = inferenceNanos;
         this.decodeNanos = decodeNanos;
+    }
+
+    /** Returns the answers as JSON. `fromJson` makes the same answers of it, for example in the app's next process. */
+    public String toJson() {
+        List<Object> scores = new ArrayList<Object>();
+        List<Object> starts = new ArrayList<Object>();
+        List<Object> ends = new ArrayList<Object>();
+        for (Candidate candidate : candidates) {
+            scores.add(candidate.score);
+            starts.add(candidate.start);
+            ends.add(candidate.end);
+        }
+        Map<String, Object> json = new HashMap<String, Object>();
+        json.put("scores", scores);
+        json.put("starts", starts);
+        json.put("ends", ends);
+        json.put("null_score", Double.isInfinite(nullScore) ? null : nullScore); // no window: JSON has no infinity
+        json.put("null_threshold", nullThreshold);
+        json.put("calibration", calibration == null ? null : calibration.json());
+        json.put("windows", windows);
+        json.put("windows_in_text", windowsInText);
+        json.put("tokenize_ns", tokenizeNanos);
+        json.put("inference_ns", inferenceNanos);
+        json.put("decode_ns", decodeNanos);
+        return Json.write(json);
+    }
+
+    /** Returns the answers of a JSON text of `toJson`. Throws ModelFileException if it is damaged. */
+    public static Answers fromJson(String text) throws ModelFileException {
+        Fields json = Fields.parse("the stored answers", text);
+        List<?> scores = json.list("scores");
+        int[] starts = json.integers("starts", 0, Integer.MAX_VALUE);
+        int[] ends = json.integers("ends", 0, Integer.MAX_VALUE);
+        if (starts.length != scores.size() || ends.length != scores.size()) {
+            throw Fields.wrong("the stored answers: ends", "as many as scores and starts", ends.length);
+        }
+        List<Candidate> candidates = new ArrayList<Candidate>();
+        for (int i = 0; i < starts.length; i++) {
+            candidates.add(new Candidate(Fields.number("the stored answers: scores", scores.get(i)), starts[i], ends[i]));
+        }
+        return new Answers(
+                candidates,
+                json.isNull("null_score") ? Double.POSITIVE_INFINITY : json.number("null_score"),
+                json.isNull("null_threshold") ? null : json.number("null_threshold"),
+                json.isNull("calibration") ? null : new Calibration(json.object("calibration")),
+                (int) json.count("windows"),
+                (int) json.count("windows_in_text"),
+                json.count("tokenize_ns"),
+                json.count("inference_ns"),
+                json.count("decode_ns"));
     }
 
     /** Tests null score - best score <= threshold. Without a threshold (null), any candidate is an answer. */

@@ -1,6 +1,8 @@
 package org.pocketqa.core;
 
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 
 /** Computes probabilities from scores with the temperature and offset of a file, as qa/text/answers.py does. */
 final class Calibration {
@@ -13,6 +15,14 @@ final class Calibration {
         if (!(temperature > 0)) {
             throw Fields.wrong("qa.json: calibration: temperature", "above 0", temperature);
         }
+    }
+
+    /** Returns the object that the constructor reads. */
+    Map<String, Object> json() {
+        Map<String, Object> json = new HashMap<String, Object>();
+        json.put("temperature", temperature);
+        json.put("offset", offset);
+        return json;
     }
 
     /** Returns the probability that the passage has no answer. */

@@ -94,7 +94,7 @@ public final class Fields {
         return number(path(name), value(name));
     }
 
-    int integer(String name, int least, int most) throws ModelFileException {
+    public int integer(String name, int least, int most) throws ModelFileException {
         return integer(path(name), value(name), least, most);
     }
 
@@ -153,7 +153,7 @@ public final class Fields {
         return (List<?>) value;
     }
 
-    private static double number(String where, Object value) throws ModelFileException {
+    static double number(String where, Object value) throws ModelFileException {
         if (!(value instanceof Double) || ((Double) value).isInfinite()) {
             throw wrong(where, "a number", value);
         }

@@ -15,8 +15,8 @@ class TFLiteConfig(ExportConfig):
     """Export a PyTorch bundle to TFLite, for LiteRT and for Android."""
 
     lengths: Expert[tuple[int, ...] | None] = None
-    """Window lengths, ascending; the last is the model's longest. By default 128, 192, 256 and that, where
-    they fit."""
+    """Lengths of fixed signatures, ascending; the last is the model's longest. By default one graph takes
+    every length, or, where a model has no such graph, 128, 192, 256 and the longest."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

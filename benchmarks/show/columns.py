@@ -139,18 +139,22 @@ AGREEMENT = Column("agreement", lambda line: line.group.agreement(line.entry), "
 QUESTIONS = Column("questions", "accuracy.n", ",.0f")
 WINDOWS = Column("windows", "accuracy.n_windows", ",.0f")
 INSTRUCTIONS = Column("M instr.", "accuracy.instructions_per_window", ",.1f", 1e-6, optional=True)
+HAS_ANS = Column("HasAns F1", "accuracy.HasAns_f1", ".2f", optional=True)
+NO_ANS = Column("NoAns", "accuracy.NoAns_exact", ".2f", optional=True)
 ACCURACY_DETAILS = [
-    Column(heading, f"accuracy.{key}", ".2f", optional=True)
-    for heading, key in (
-        ("HasAns EM", "HasAns_exact"),
-        ("HasAns F1", "HasAns_f1"),
-        ("NoAns", "NoAns_exact"),
-        ("oracle F1", "best_f1"),
-        ("oracle threshold", "best_f1_thresh"),
-        ("no-answer threshold", "null_threshold"),
-        ("ECE", "calibration_error"),
-        ("ECE before", "uncalibrated_calibration_error"),
-    )
+    Column("HasAns EM", "accuracy.HasAns_exact", ".2f", optional=True),
+    HAS_ANS,
+    NO_ANS,
+    *(
+        Column(heading, f"accuracy.{key}", ".2f", optional=True)
+        for heading, key in (
+            ("oracle F1", "best_f1"),
+            ("oracle threshold", "best_f1_thresh"),
+            ("no-answer threshold", "null_threshold"),
+            ("ECE", "calibration_error"),
+            ("ECE before", "uncalibrated_calibration_error"),
+        )
+    ),
 ]
 
 NAMES = [MODEL, RUNTIME, PRECISION, EMBEDDINGS]

@@ -1,13 +1,16 @@
 """The headline of a group: the best model, and the figures that support the choice."""
 
 from benchmarks.results.rows import Latency
-from benchmarks.results.stats import mean_of
-from benchmarks.show.columns import words_of
+from benchmarks.results.stats import mean_of, speedup
+from benchmarks.show.columns import RUNTIME_NAMES, package_of, words_of
 from benchmarks.show.groups import Entry, Group
-from benchmarks.show.tables import number, plural, span
+from benchmarks.show.tables import listed, number, plural, span
 from qa.evaluation.bootstrap import Interval
 
 KEEPS_ENOUGH = 0.97  # F1 retained; from here on only speed counts
+LOSS_ALLOWED = 1  # points of F1 below the baseline, for the file to ship
+FEW_QUESTIONS = 200  # with fewer, the interval of F1 spans more than ten points
+FP32 = "fp32"
 NEAR_THE_MOST = 0.02  # if no model retains that much, speed counts among those this close to the most
 
 
@@ -53,36 +56,131 @@ def why_best(group: Group, best: Entry) -> str:
     return f"the fastest that retains {enough if mean_retained(group, best) >= KEEPS_ENOUGH else near}"
 
 
+def reference_for(group: Group, best: Entry) -> Entry | None:
+    """Return the model that size and speed of the headline are compared with.
+
+    This is the teacher's fp32 export, of the same runtime if there is one. If no fp32 export was measured, or
+    for a PyTorch model, it is the baseline.
+    """
+    base = group.baseline_entry
+    if base is None or not best.is_export:
+        return base
+    # A teacher stored in fewer bytes is exported from the fp32 bundle that it was cast from.
+    sources = {
+        base.newest.bundle_sha256,
+        base.newest.parent_sha256 if base.newest.precision != FP32 else None,
+    }
+    exports = [
+        e
+        for e in group.entries
+        if e.is_export and e.newest.precision == FP32 and e.newest.made_from in sources
+    ]
+    if best in exports or not all(e.newest.size_bytes for e in exports):
+        return base
+    exports.sort(key=lambda e: package_of(e) != package_of(best))
+    return exports[0] if exports else base
+
+
 def headline(group: Group) -> tuple[str, list[tuple[str, str]]]:
     """Return a sentence, and its figures as (figure, explanation)."""
     if group.on_phone:
         return f"{plural(len({r.model for r in group.results}), 'model')} on {group.machine}", []
     best = best_entry(group)
     base = group.baseline_entry
-    if best is None or base is None or base.f1 is None or best.f1 is None or not base.newest.size_bytes:
+    reference = reference_for(group, best) if best is not None else None
+    if best is None or base is None or base.f1 is None or best.f1 is None or reference is None:
         return f"{plural(len(group.entries), 'model')} on {group.data}", []
-    retained = mean_retained(group, best)
     size = best.newest.size_bytes or 1
-    base_size = base.newest.size_bytes
-    smaller = f"{base_size / size:.1f} times smaller"
-    claims = [smaller]
+    reference_size = reference.newest.size_bytes or 1
+    claims = [f"{reference_size / size:.1f} times smaller"]
     cards = [
         (f"{best.f1:.2f}", f"F1; {base.model} has {base.f1:.2f}"),
-        (f"{retained:.1%}", f"of {base.model}'s F1 retained"),
-        (f"{size / 1e6:.1f} MB", f"{smaller} than {base_size / 1e6:.1f} MB"),
+        (f"{mean_retained(group, best):.1%}", f"of {base.model}'s F1 retained"),
+        *_parts_of_f1(best, base),
+        (f"{size / 1e6:.1f} MB", f"{claims[0]} than {reference.model} ({reference_size / 1e6:.1f} MB)"),
     ]
     for lengths in group.shown_lengths:
         row = best.at(lengths)
-        if row is not None and (ratio := group.speedup(row)) is not None:
-            times = f"mean {number(row.latency_ms_mean, '.1f')} ms, 1 thread{', quick' if row.quick else ''}"
+        before = reference.at(lengths)
+        ratio = speedup(before, row) if before is not None and row is not None else None
+        if row is not None and before is not None and ratio is not None:
+            times = f"{number(before.latency_ms_mean, '.1f')} ms, 1 thread{', quick' if row.quick else ''}"
+            faster = f"{mean_of(ratio):.1f} times faster"
+            explanation = f"{faster}{_ends(ratio)} than {reference.model} ({times})"
             cards.append(
-                (f"{mean_of(ratio):.1f}x", f"faster, both {words_of(lengths)}{_ends(ratio)}: {times}")
+                (
+                    f"{number(row.latency_ms_mean, '.1f')} ms",
+                    f"a window {words_of(lengths)}: {explanation}",
+                )
             )
-            claims.append(f"{mean_of(ratio):.1f} times faster {words_of(lengths)}")
+            claims.append(f"{faster} {words_of(lengths)}")
     if (gain := group.padding_gain(best)) is not None:
         padded = f"{best.model} unpadded instead of padded to {group.longest}{_ends(gain)}"
         cards.append((f"{mean_of(gain):.1f}x", padded))
-    return f"{best.model} keeps {retained:.1%} of {base.model}'s F1: {', '.join(claims)}", cards
+    kept = f"{best.model} keeps {mean_retained(group, best):.1%} of {base.model}'s F1"
+    return f"{kept}. Against {_described(reference)} it is {listed(claims)}", cards
+
+
+def _parts_of_f1(best: Entry, base: Entry) -> list[tuple[str, str]]:
+    """Return the scores on questions with and without an answer, if the data have both."""
+    scores = best.accuracy
+    before = base.accuracy
+    if not scores or not before or not scores.HasAns_total or not scores.NoAns_total:
+        return []
+    return [
+        (
+            number(scores.HasAns_f1),
+            f"F1 on the {plural(scores.HasAns_total, 'question')} with an answer; "
+            f"{base.model} has {number(before.HasAns_f1)}",
+        ),
+        (
+            f"{number(scores.NoAns_exact)}%",
+            f"of the {plural(scores.NoAns_total, 'question')} without an answer are declined; "
+            f"{base.model} declines {number(before.NoAns_exact)}%",
+        ),
+    ]
+
+
+def _described(entry: Entry) -> str:
+    """Return name, runtime and precision of a model."""
+    return (
+        f"{entry.model} ({RUNTIME_NAMES.get(package_of(entry), package_of(entry))}, {entry.newest.precision})"
+    )
+
+
+def which_to_ship(group: Group) -> str:
+    """Return the smallest export within LOSS_ALLOWED of the baseline's F1, with the rule, in words.
+
+    Return an empty text where no export was scored against the baseline.
+    """
+    base = group.baseline_entry
+    exports = [(e, e.f1) for e in _candidates(group) if e.is_export and e.f1 is not None]
+    if base is None or base.f1 is None or not exports:
+        return ""
+    rule = f"the smallest export at most {plural(LOSS_ALLOWED, 'point')} of F1 below {base.model}"
+    allowed = [(e, f1) for e, f1 in exports if f1 >= base.f1 - LOSS_ALLOWED]
+    if not allowed:
+        nearest, f1 = max(exports, key=lambda scored: scored[1])
+        return f"none: {nearest.model} comes nearest, {base.f1 - f1:.2f} points of F1 below. The rule: {rule}"
+    entry, f1 = min(allowed, key=lambda scored: scored[0].newest.size_bytes or 0)
+    row = entry.at(group.shown_lengths[-1]) if group.shown_lengths else None
+    time = f", {number(row.latency_ms_mean, '.1f')} ms {words_of(row.lengths)}" if row is not None else ""
+    difference = f"{abs(f1 - base.f1):.2f} points {'below' if f1 < base.f1 else 'above'} {base.model}"
+    return (
+        f"{entry.model}: {(entry.newest.size_bytes or 0) / 1e6:.1f} MB{time}, F1 {f1:.2f} ({difference}). "
+        f"The rule: {rule}"
+    )
+
+
+def few_questions(group: Group) -> str:
+    """Warn about scores on fewer than FEW_QUESTIONS questions; empty where there are more."""
+    counts = [e.accuracy.n for e in group.entries if e.accuracy]
+    if not counts or min(counts) >= FEW_QUESTIONS:
+        return ""
+    return (
+        f"{group.data}: only {plural(min(counts), 'question')} scored; differences of a few points of F1 are "
+        f"chance. Score at least {FEW_QUESTIONS}"
+    )
 
 
 def _ends(value: Interval | float) -> str:

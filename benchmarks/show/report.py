@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -13,10 +13,13 @@ from benchmarks.results.rows import Failure
 from benchmarks.show.columns import (
     BUNDLE,
     DATA,
+    F1,
     F1_INTERVAL,
+    HAS_ANS,
     INSTRUCTIONS,
     LATENCY,
     MACHINE,
+    NO_ANS,
     PRECISION,
     QUESTIONS,
     RUNTIME,
@@ -26,7 +29,14 @@ from benchmarks.show.columns import (
 )
 from benchmarks.show.footnotes import all_times, busy_cores, process_conditions
 from benchmarks.show.groups import Entry, Group
-from benchmarks.show.headline import best_entry, headline, mean_retained, why_best
+from benchmarks.show.headline import (
+    best_entry,
+    few_questions,
+    headline,
+    mean_retained,
+    which_to_ship,
+    why_best,
+)
 from benchmarks.show.model_plots import group_plots
 from benchmarks.show.phone_views import newest_on_phone
 from benchmarks.show.plots import GREY, panels_svg, scatter_svg
@@ -101,19 +111,20 @@ class Page:
         return f" on {group.target} ({group.data or group.machine})" if len(self.groups) > 1 else ""
 
     @cached_property
-    def headlines(self) -> list[tuple[Group, str, list[tuple[str, str]], list[Failure]]]:
-        """Sentence, cards and failures of each group."""
+    def headlines(self) -> list[tuple[Group, str, list[tuple[str, str]], str, list[Failure]]]:
+        """Sentence, cards, file to ship and failures of each group."""
         headlines = []
         for group in self.groups:
             phone = newest_on_phone(group) if group.on_phone else []
             failures = [r for r in (*(e.failure for e in group.entries), *phone) if isinstance(r, Failure)]
-            headlines.append((group, *headline(group), failures))
+            headlines.append((group, *headline(group), which_to_ship(group), failures))
         return headlines
 
     @property
     def all_notices(self) -> list[str]:
-        """The notices, and which models are compared with another baseline."""
-        return [*self.notices, *filter(None, map(other_baselines, self.groups))]
+        """The notices, warnings of few questions, and which models have another baseline."""
+        warnings = [f(group) for group in self.groups for f in (few_questions, other_baselines)]
+        return [*self.notices, *filter(None, warnings)]
 
     @cached_property
     def plots(self) -> list[tuple[Group, list[tuple[str, str]]]]:
@@ -137,7 +148,9 @@ class Page:
         if best is not None:
             where = f" on {self.groups[0].target}" if len(self.groups) > 1 else ""
             footnotes.append(f"green: {why_best(self.groups[0], best)}{where}")
-        model, *columns = [F1_INTERVAL if column.heading == "F1" else column for column in SUMMARY]
+        model, *columns = SUMMARY
+        at = columns.index(F1)
+        columns[at : at + 1] = [F1_INTERVAL, HAS_ANS, NO_ANS]
         columns = [model, *self._places(lines), *columns, INSTRUCTIONS, QUESTIONS]
         return make_table("Models", columns, lines, footnotes)
 
@@ -166,21 +179,17 @@ class Page:
 
     @property
     def rankings(self) -> list[tuple[Group, str, list[tuple[str, Table]]]]:
-        """For each group with other toolchains: the verdicts, and a titled table for each length.
-
-        A footnote that several tables share stands under the first.
-        """
+        """For each group with other toolchains: the verdicts, and a titled table for each length."""
         found = []
         for group in self.groups:
             ranked = rankings(group)
-            tables = []
-            shown = set[str]()
-            for ranking in ranked:
-                table = ranking.table()
-                title = f"{ranking.where[0].upper()}{ranking.where[1:]}, exports of {ranking.made_from}"
-                new = tuple(text for text in table.footnotes if text not in shown)
-                tables.append((title, replace(table, footnotes=new)))
-                shown.update(table.footnotes)
+            tables = [
+                (
+                    f"{ranking.where[0].upper()}{ranking.where[1:]}, exports of {ranking.made_from}",
+                    ranking.table(),
+                )
+                for ranking in ranked
+            ]
             if tables:
                 found.append((group, ". ".join(ranking.verdict() for ranking in ranked), tables))
         return found
@@ -191,14 +200,16 @@ class Page:
         return [(group, table) for group in self.groups for table in view_tables([group], "padding")]
 
     @property
-    def retained(self) -> list[tuple[Group, str, list[Bar]]]:
-        """F1 retained as bars, for each group with a baseline."""
+    def retained(self) -> list[tuple[Group, str, list[Bar], float]]:
+        """F1 retained as bars, with the chart's width in percent, for each group with a baseline."""
         charts = []
         for group in self.groups:
             base = group.baseline_entry
             compared = [e for e in group.entries if e is not base and group.retained(e) is not None]
             if base is not None and compared:
-                charts.append((group, base.model, [retained_bar(group, e) for e in compared]))
+                bars = [retained_bar(group, e) for e in compared]
+                ends = [bar.interval.high if bar.interval else bar.percent for bar in bars]
+                charts.append((group, base.model, bars, max(100.0, *ends)))
         return charts
 
     @property

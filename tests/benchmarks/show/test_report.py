@@ -84,11 +84,11 @@ def test_headline_takes_the_fastest_that_keeps_its_f1_and_divides_like_by_like()
     assert best_entry(group).model == "good"
     sentence, cards = headline(group)
     wanted = (
-        "good keeps 97.5% of teacher's F1: 4.0 times smaller, 5.0 times faster padded to 384, 5.0 times "
-        "faster unpadded"
+        "good keeps 97.5% of teacher's F1. Against teacher (PyTorch, fp32) it is 4.0 times smaller, 5.0 times "
+        "faster padded to 384 and 5.0 times faster unpadded"
     )
     assert sentence == wanted
-    assert [figure for figure, _ in cards] == ["78.00", "97.5%", "23.5 MB", "5.0x", "5.0x", "2.0x"]
+    assert [figure for figure, _ in cards] == ["78.00", "97.5%", "23.5 MB", "20.0 ms", "10.0 ms", "2.0x"]
     assert cards[-1][1] == "good unpadded instead of padded to 384"
 
 
@@ -112,7 +112,7 @@ def test_of_models_that_keep_97_percent_the_fastest_is_taken_even_where_one_belo
 
 def test_a_headline_of_padded_times_alone_and_none_where_the_baseline_failed():
     padded = [one for one in comparison() if getattr(one, "lengths", None) != "unpadded"]
-    assert headline(collect(padded)[0])[0].endswith("4.0 times smaller, 5.0 times faster padded to 384")
+    assert headline(collect(padded)[0])[0].endswith("4.0 times smaller and 5.0 times faster padded to 384")
     group = collect([*comparison(), failure("teacher")])[0]
     assert headline(group) == ("5 models on dev.json", [])
     assert "teacher failed: cannot load it" in Page([group]).render()

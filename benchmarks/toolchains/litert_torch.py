@@ -1,7 +1,9 @@
 """litert-torch as its README converts a model: `convert(model.eval(), sample_inputs)` with the one length of
 the samples.
 
-The length is that of the model's longest window. Run by ai-edge-litert's interpreter, whose default is
+int8 is the recipe that ai-edge-quantizer's README recommends for a CPU, dynamic_wi8_afp32, on the converted
+file. Weights, the embeddings too, are int8; XNNPACK quantizes activations when it runs. The length is that of
+the model's longest window. Run by ai-edge-litert's interpreter, whose default is
 XNNPACK, through the only signature. Batch 1, as the samples are.
 """
 
@@ -13,12 +15,12 @@ from typing import Any
 from benchmarks.measure.worker import Model
 from qa.formats.tensors import INPUTS, Inputs
 
-PACKAGES = ("litert-torch", "ai-edge-litert", "torch", "transformers")
+PACKAGES = ("litert-torch", "ai-edge-quantizer", "ai-edge-litert", "torch", "transformers")
 FILE = "model.tflite"
 
 
 def prepare(source: Path, out: Path, calibration: Path, precision: str) -> None:
-    """Convert and save."""
+    """Convert, quantize to int8 if asked to, and save."""
     import litert_torch
     import torch
 
@@ -27,7 +29,14 @@ def prepare(source: Path, out: Path, calibration: Path, precision: str) -> None:
     length = json.loads((source / "qa.json").read_text(encoding="utf-8"))["max_length"]
     # A tensor for each input: one given twice may be traced as one input.
     samples = tuple(torch.ones(1, length, dtype=torch.long) for _ in INPUTS)
-    litert_torch.convert(QAModel.from_pretrained(source).eval(), samples).export(str(out / FILE))
+    path = str(out / FILE)
+    litert_torch.convert(QAModel.from_pretrained(source).eval(), samples).export(path)
+    if precision == "int8":
+        from ai_edge_quantizer import quantizer, recipe
+
+        quantizing = quantizer.Quantizer(path)
+        quantizing.load_quantization_recipe(recipe.dynamic_wi8_afp32())
+        quantizing.quantize().export_model(path, overwrite=True)
 
 
 def import_libraries(path: Path) -> None:

@@ -40,6 +40,7 @@ ENTRIES = (
     Toolchain("optimum-onnx-int8", "optimum", "int8", "optimum"),
     Toolchain("ort-documented-int8", "ort_documented", "int8", None, PLAIN_ONNX),
     Toolchain("litert-torch-fp32", "litert_torch", "fp32"),
+    Toolchain("litert-torch-int8", "litert_torch", "int8"),
     Toolchain("executorch-fp32", "executorch", "fp32", "executorch"),
     Toolchain("executorch-int8", "executorch", "int8", "executorch"),
 )

@@ -173,6 +173,28 @@ def test_executorch_from_bundle_to_served_logits(precision, least, most, make_bu
     assert least <= largest_difference(run_windows(TorchRuntime(bundle.weights, 1), windows), found) <= most
 
 
+@pytest.mark.system
+@pytest.mark.parametrize(
+    ("precision", "least", "most", "share"),
+    [("fp32", 0, 1e-5, (0.95, 1.3)), ("int8", 1e-3, PRECISIONS["int8"].probe_tolerance, (0.2, 0.5))],
+)
+def test_litert_torch_from_bundle_to_served_logits(
+    precision, least, most, share, bundle, calibration, windows, tmp_path
+):
+    """Windows are padded to the one length of the file; int8 takes about a quarter of the bytes."""
+    toolchain = TOOLCHAINS[f"litert-torch-{precision}"]
+    prepared = build(toolchain, bundle, calibration, tmp_path / "built")
+    assert {"litert-torch", "ai-edge-quantizer", "ai-edge-litert"} <= prepared.versions.keys()
+    smallest, largest = (part * bundle.weights.stat().st_size for part in share)
+    assert smallest < prepared.size_bytes < largest
+    with closing(
+        Worker(on_this_machine(prepared.path, toolchain.module, prepared.python), 1, cores_for(1))
+    ) as worker:
+        found = run_windows(worker, windows)
+    assert worker.lengths == [bundle.settings.max_length]
+    assert least <= largest_difference(run_windows(TorchRuntime(bundle.weights, 1), windows), found) <= most
+
+
 def test_a_model_that_is_no_bert_is_refused_in_one_line(make_bundle, calibration, tmp_path):
     bundle = open_bundle(make_bundle("distilbert"))
     with pytest.raises(

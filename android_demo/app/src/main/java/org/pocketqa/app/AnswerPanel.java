@@ -112,7 +112,7 @@ final class AnswerPanel {
             Screen.setText(answer, found ? result.text(shown) : words.getString(R.string.no_answer));
             Screen.setVisible(copy, found);
             Screen.setVisible(share, found);
-            Screen.setText(score, found ? place(result, shown, count) : words.getString(R.string.reads_english));
+            Screen.setText(score, found ? place(result, shown, count) : ResultText.declined(screen, result));
             Screen.setText(measurements, ResultText.measurements(screen, result));
             Screen.setVisible(allAnswers, count > 0);
             Screen.setText(allAnswers, words.getQuantityString(R.plurals.all_answers, count, count));

@@ -7,6 +7,7 @@ import java.util.List;
 import org.pocketqa.core.Benchmark;
 import org.pocketqa.core.BenchmarkReport;
 import org.pocketqa.core.Meter;
+import org.pocketqa.core.Mode;
 import org.pocketqa.core.ModelFileException;
 import org.pocketqa.core.ModelPackage;
 import org.pocketqa.core.QuestionAnswerer;
@@ -49,10 +50,10 @@ final class LoadedModel implements Closeable {
         }
     }
 
-    /** Answers a question. Throws CancellationException when the job is cancelled. */
-    Result ask(Passage passage, String question, boolean readAll, AskJob job) {
+    /** Answers a question, in mode balanced if the file lacks the mode. Throws CancellationException when the job is cancelled. */
+    Result ask(Passage passage, String question, boolean readAll, Mode mode, AskJob job) {
         job.begin(runtime);
-        return new Result(passage, question, answerer.ask(passage.text, question, readAll, job), info);
+        return new Result(passage, question, answerer.ask(passage.text, question, readAll, info.usable(mode), job), info);
     }
 
     /** Times this model, opened again for each number of threads. Throws CancellationException when the job is cancelled. */

@@ -16,6 +16,7 @@ import android.widget.EditText;
 import android.widget.Toast;
 import java.util.concurrent.Callable;
 import org.pocketqa.core.Candidate;
+import org.pocketqa.core.Mode;
 
 /** Main screen: passage, question and answer. Shows workspace and engine; its only own state is the typed question. */
 public final class MainActivity extends Screen implements Listeners.Listener {
@@ -24,6 +25,8 @@ public final class MainActivity extends Screen implements Listeners.Listener {
     private static final String ANSWER = "answer";
     private static final int[] THREADS = {1, 2, 4};
     private static final int[] THREAD_ITEMS = {R.id.threads_1, R.id.threads_2, R.id.threads_4};
+    private static final Mode[] MODES = {Mode.ANSWERING, Mode.BALANCED, Mode.STRICT};
+    private static final int[] MODE_ITEMS = {R.id.mode_answering, R.id.mode_balanced, R.id.mode_strict};
 
     private static final int[] SCREEN_ITEMS = {R.id.menu_passages, R.id.menu_models, R.id.menu_benchmark};
     private static final Class<?>[] SCREENS = {PassagesActivity.class, ModelsActivity.class, BenchmarkActivity.class};
@@ -207,6 +210,13 @@ public final class MainActivity extends Screen implements Listeners.Listener {
     @Override
     public boolean onPrepareOptionsMenu(Menu menu) {
         menu.findItem(R.id.menu_read_all).setChecked(app().settings.readAll());
+        ModelInfo model = app().engine.state().model;
+        Mode mode = model == null ? app().settings.mode() : model.usable(app().settings.mode());
+        for (int i = 0; i < MODES.length; i++) {
+            MenuItem item = menu.findItem(MODE_ITEMS[i]);
+            item.setChecked(MODES[i] == mode);
+            item.setEnabled(model == null || model.usable(MODES[i]) == MODES[i]);
+        }
         for (int i = 0; i < THREADS.length; i++) {
             MenuItem item = menu.findItem(THREAD_ITEMS[i]);
             item.setChecked(THREADS[i] == app().engine.threads());
@@ -227,6 +237,12 @@ public final class MainActivity extends Screen implements Listeners.Listener {
         if (id == R.id.menu_read_all) {
             app().settings.setReadAll(!item.isChecked());
             return true;
+        }
+        for (int i = 0; i < MODES.length; i++) {
+            if (id == MODE_ITEMS[i]) {
+                app().settings.setMode(MODES[i]);
+                return true;
+            }
         }
         for (int i = 0; i < THREADS.length; i++) {
             if (id == THREAD_ITEMS[i]) {

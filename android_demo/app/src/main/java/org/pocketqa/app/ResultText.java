@@ -12,7 +12,15 @@ final class ResultText {
 
     static String score(Context context, Result result, int candidate) {
         double score = result.answers.candidates.get(candidate).score;
-        return context.getString(R.string.candidate_score, score, 100 * result.probabilities[candidate]);
+        int words = result.answers.calibrated() ? R.string.candidate_probability : R.string.candidate_score;
+        return context.getString(words, score, 100 * result.probabilities[candidate]);
+    }
+
+    /** Returns what to say below "no answer": the best candidate, and that the model reads English. */
+    static String declined(Context context, Result result) {
+        return result.answers.candidates.isEmpty()
+                ? context.getString(R.string.no_words)
+                : context.getString(R.string.not_sure, result.text(0)) + "\n" + context.getString(R.string.reads_english);
     }
 
     /** Returns a line about windows that were not read; empty if all were read. */

@@ -2,9 +2,10 @@ package org.pocketqa.app;
 
 import android.content.Context;
 import android.content.SharedPreferences;
+import org.pocketqa.core.Mode;
 import org.pocketqa.core.StoredModel;
 
-/** Stored settings: the chosen model, the number of threads, and the file on which the app ended. */
+/** Stored settings: the chosen model, mode and number of threads, and the file on which the app ended. */
 final class Settings {
     /** File that was being loaded when the app ended, for example by a fault in native code. */
     static final class Ended {
@@ -30,6 +31,7 @@ final class Settings {
     private static final String ENDED_WITH_XNNPACK = "ended_with_xnnpack/";
     private static final String REFUSED = "refused/";
     private static final String READ_ALL = "read_all";
+    private static final String MODE = "mode";
     private static final String BUNDLED_TAKEN = "bundled_taken";
     private static final String BUNDLED_SHA256 = "bundled_sha256";
     private static final String BUNDLED_NAME = "bundled_name";
@@ -141,6 +143,15 @@ final class Settings {
 
     void setReadAll(boolean all) {
         preferences.edit().putInt(READ_ALL, all ? 1 : 0).apply();
+    }
+
+    /** Returns the chosen mode. A model may lack it. */
+    Mode mode() {
+        return Mode.valueOf(preferences.getString(MODE, Mode.BALANCED.name()));
+    }
+
+    void setMode(Mode mode) {
+        preferences.edit().putString(MODE, mode.name()).apply();
     }
 
     /** Tests whether the bundled model of this installation was imported or left out. */

@@ -5,6 +5,7 @@ import android.util.Log;
 import java.util.Map;
 import org.pocketqa.core.Fields;
 import org.pocketqa.core.Json;
+import org.pocketqa.core.Mode;
 import org.pocketqa.core.ModelFileException;
 
 /** Current passage, with its question and answers. Outlives every screen. Main thread only. */
@@ -151,7 +152,8 @@ final class Workspace {
     private Engine.Work<Result> asking(String question) {
         Passage asked = passage;
         boolean readAll = settings.readAll();
-        return (model, job) -> model.ask(asked, question, readAll, job);
+        Mode mode = settings.mode();
+        return (model, job) -> model.ask(asked, question, readAll, mode, job);
     }
 
     private Engine.Outcome<Result> outcome() {

@@ -21,6 +21,14 @@ public final class ModelBytes {
         return ModelFiles.small().change(ModelFiles.INFO, "\"small\"", '"' + name + '"').bytes();
     }
 
+    /** Returns the same with thresholds of modes balanced and strict, and with a calibration. */
+    public static byte[] calibrated(double balanced, double strict) {
+        String settings =
+                "\"null_threshold\": " + balanced + ", \"strict_threshold\": " + strict
+                        + ", \"calibration\": {\"temperature\": 20, \"offset\": 10}";
+        return ModelFiles.small().change(ModelFiles.INFO, "\"null_threshold\": null", settings).bytes();
+    }
+
     /** Returns the first model exported again: same name and precision, another size. */
     public static byte[] changed() {
         return ModelFiles.small().change(ModelFiles.INFO, "1234", "123456").bytes();

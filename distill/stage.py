@@ -14,6 +14,7 @@ from distill.training.options import DistillationWeights, TrainingOptions
 from distill.training.trainer import AfterStep, Trainer, make_accelerator
 from qa.base.files import file_sha256
 from qa.bundles.bundle import SETTINGS, Bundle, new_bundle
+from qa.bundles.hf_import import say_that_it_always_answers
 from qa.data.datasets import EMBEDDED, SQUAD_FILES, check_not_dev, data_reference, resolve
 from qa.data.squad import Example, read_squad
 from qa.evaluation.scores import EvalData, load_eval, scores_of
@@ -159,6 +160,7 @@ def save_model(
         settings.save(draft.path / SETTINGS)
         if splits.eval is not None:
             draft.record(scores=scores_of(runtime, draft.model(settings), splits.eval))
+    say_that_it_always_answers(settings, draft.bundle.manifest)
     return draft.bundle
 
 

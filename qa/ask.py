@@ -195,7 +195,7 @@ def main(config: AskConfig) -> list[Answer]:
     )
     load_ms = 1e3 * (time.perf_counter() - began)
     pairs = [(question, passage) for question in config.question]
-    reading = model.read(pairs, read_all=config.read_all, progress=sys.stderr.isatty())
+    reading = model.read(pairs, read_all=config.read_all, progress=True)
     if config.json:
         shared = _shared(model, reading, load_ms)
         results = [

@@ -72,16 +72,13 @@ def evaluate_bundle(
 ) -> dict[str, Any]:
     """Score a bundle and write its answers to --out; after a stop, the same command continues."""
     runtime = load_runtime(bundle)
-    progress = sys.stderr.isatty()
     if config.out is None:
-        result, predictions = evaluate_runtime(runtime, bundle, examples, progress=progress)
+        result, predictions = evaluate_runtime(runtime, bundle, examples, progress=True)
         return result | calibration_scores(examples, predictions, bundle.settings)
     run = {"bundle": bundle.sha256, "runtime": runtime.name, "data": file_sha256(data)}
     with closing(Journal(config.out, run)) as journal:
         try:
-            result, predictions = evaluate_runtime(
-                runtime, bundle, examples, progress=progress, journal=journal
-            )
+            result, predictions = evaluate_runtime(runtime, bundle, examples, progress=True, journal=journal)
         except KeyboardInterrupt:
             if journal.entries:
                 print(f"\nstopped; run the same command to continue from {journal.path}", file=sys.stderr)

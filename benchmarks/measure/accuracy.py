@@ -5,7 +5,6 @@ question, also across runs.
 """
 
 import json
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
@@ -150,7 +149,7 @@ def evaluate(
     runtime: LoadedRuntime, bundle: Bundle, examples: Sequence[Example]
 ) -> tuple[dict[str, Any], Answers]:
     """Run the bundle over all examples: (fields of an Accuracy, answer text by question id)."""
-    scores, predictions = evaluate_runtime(runtime, bundle, examples, progress=sys.stderr.isatty())
+    scores, predictions = evaluate_runtime(runtime, bundle, examples, progress=True)
     scores |= calibration_scores(examples, predictions, bundle.settings)
     threshold = bundle.settings.null_threshold
     answers = {e.id: answer_text(e, p, threshold) for e, p in zip(examples, predictions, strict=True)}

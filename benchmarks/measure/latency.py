@@ -3,7 +3,6 @@
 A stopped run leaves a journal beside the results, and the same comparison continues from it.
 """
 
-import sys
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import asdict, replace
@@ -73,8 +72,7 @@ def _measure_with(run: Run, plan: Plan, host: Host, threads: int, journal: Journ
     times = {model.sha256: _times(run, model, plan, host) for model in models}
     note(f"latency of {len(models)} models in turns, threads {threads}, {plan.n_rounds} rounds")
     cores = host.cores_for(threads)
-    progress = sys.stderr.isatty()
-    other_load = run_interleaved_rounds(models, times, plan, threads, cores, journal, progress=progress)
+    other_load = run_interleaved_rounds(models, times, plan, threads, cores, journal, progress=True)
     for model in models:
         if model.error is not None:
             run.fail(model, model.error, threads=threads)

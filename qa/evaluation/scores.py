@@ -1,6 +1,5 @@
 """Scores of a new model, for its manifest and card."""
 
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,7 +38,7 @@ def scores_of(runtime: Runtime, model: ModelFolder, data: EvalData) -> Scores:
 
     Intervals are there when the data has MIN_ARTICLES articles at least.
     """
-    metrics, predictions = evaluate_runtime(runtime, model, data.examples, progress=sys.stderr.isatty())
+    metrics, predictions = evaluate_runtime(runtime, model, data.examples, progress=True)
     metrics |= calibration_scores(data.examples, predictions, model.settings)
     threshold = model.settings.null_threshold
     pairs = zip(data.examples, predictions, strict=True)

@@ -150,17 +150,26 @@ def test_the_same_files_are_one_bundle_in_the_cache(checkpoint, cache, tmp_path)
     assert open_model(checkpoint).path != first.path
 
 
-def test_every_stage_takes_a_checkpoint(checkpoint, small_squad, tmp_path):
+def test_every_stage_takes_a_checkpoint(checkpoint, small_squad, tmp_path, capsys):
     few = {"epochs": 0.1, "batch_size": 4, "precision": "fp32", "data": str(small_squad)}
     imported = open_model(checkpoint)
     tuned = finetune(FinetuneConfig(model=str(checkpoint), out=tmp_path / "tuned", **few))
     assert tuned.manifest.parent == imported.reference()
+    assert_told_how_to_decline(capsys.readouterr().err)
     pruned = prune(PruneConfig(model=checkpoint, cache=tmp_path / "c", **few))
+    assert_told_how_to_decline(capsys.readouterr().err)
     assert pruned.path == tmp_path / "given" / "bert-qa-pruned"
     exported = export_onnx(OnnxConfig(model=checkpoint, quantize="int8"))
     assert exported.path == tmp_path / "given" / "bert-qa-onnx-int8"
     assert exported.manifest.parent == imported.reference()
     assert evaluate(EvaluateConfig(data=str(small_squad), model=checkpoint))["total"] == 24
+
+
+def assert_told_how_to_decline(printed):
+    """The model always answers, as all questions it was trained on have an answer: said once."""
+    (line,) = [line for line in printed.splitlines() if line.startswith("no-answer threshold: none")]
+    assert "--tune-threshold FILE" in line
+    assert "python -m export.tune" in line
 
 
 def test_a_fresh_head_can_be_had_on_a_checkpoint(checkpoint, small_squad, tmp_path):

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from qa.base import progress
 from qa.base.errors import OptionError
 from qa.base.files import file_sha256
 from qa.base.journal import Journal
@@ -39,6 +40,19 @@ def test_by_parts_it_scores_as_at_once(tiny_export, one_at_a_time):
     scores, predictions = evaluate_runtime(runtime, bundle, examples)
     assert predictions == [one.shortened() for one in whole]
     assert scores == score(examples, whole, bundle.settings.null_threshold) | {"n_windows": len(windows)}
+
+
+def test_a_log_gets_lines_about_a_long_evaluation(
+    make_bundle, small_squad, one_at_a_time, monkeypatch, capsys
+):
+    """Every evaluation is a long one here; stderr is no terminal."""
+    monkeypatch.setattr(progress, "LINE_SECONDS", 0.0)
+    n_questions = main(EvaluateConfig(str(small_squad), make_bundle()))["total"]
+    lines = [
+        line for line in capsys.readouterr().err.splitlines() if f" of {n_questions} questions (" in line
+    ]
+    assert len(lines) == n_questions
+    assert f": {n_questions} of {n_questions} questions (100 %), " in lines[-1]
 
 
 def test_a_stopped_evaluation_goes_on(make_bundle, small_squad, one_at_a_time, tmp_path, monkeypatch, capsys):

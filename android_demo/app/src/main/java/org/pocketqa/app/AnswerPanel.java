@@ -18,6 +18,7 @@ final class AnswerPanel {
     private final TextView notice;
     private final View toModels;
     private final View progressBlock;
+    private final TextView progressState;
     private final TextView progressText;
     private final ProgressBar progressBar;
     private final View cancel;
@@ -30,8 +31,6 @@ final class AnswerPanel {
     private final View copy;
     private final View share;
     private Result filledFrom;
-    private AskJob announced;
-    private boolean announcedStop;
 
     AnswerPanel(Activity screen) {
         this.screen = screen;
@@ -41,6 +40,7 @@ final class AnswerPanel {
         notice = (TextView) screen.findViewById(R.id.notice);
         toModels = screen.findViewById(R.id.notice_models);
         progressBlock = screen.findViewById(R.id.progress_block);
+        progressState = (TextView) screen.findViewById(R.id.progress_state);
         progressText = (TextView) screen.findViewById(R.id.progress_text);
         progressBar = (ProgressBar) screen.findViewById(R.id.progress_bar);
         cancel = screen.findViewById(R.id.cancel);
@@ -66,7 +66,6 @@ final class AnswerPanel {
     void show(Workspace workspace, EngineState state) {
         showNotice(workspace, state);
         showProgress(workspace.reading(), state.job);
-        announce(state.job);
         showAnswer(workspace.result(), workspace.shown());
     }
 
@@ -79,28 +78,19 @@ final class AnswerPanel {
 
     private void showProgress(boolean reading, AskJob job) {
         Screen.setVisible(progressBlock, reading || job != null);
-        Screen.setVisible(progressText, job != null);
+        Screen.setVisible(progressState, job != null);
+        Screen.setVisible(progressText, job != null && !job.isCancelled());
         cancel.setEnabled(job == null || !job.isCancelled());
         if (job == null) { // another app may be slow: the notice says what the app waits for
+            Screen.setText(progressState, ""); // so that the next question is announced too
             progressBar.setIndeterminate(true);
             return;
         }
+        Screen.setText(progressState, words.getString(job.isCancelled() ? R.string.working_stopping : R.string.working));
         Screen.setText(progressText, PanelText.progress(words, job));
         progressBar.setIndeterminate(job.windows() == 0 || job.isCancelled());
         progressBar.setMax(job.windows());
         progressBar.setProgress(job.windowsDone());
-    }
-
-    // A screen reader announces notices and answers; announcing each window would be too much.
-    private void announce(AskJob job) {
-        boolean stopping = job != null && job.isCancelled();
-        if (job != null && job != announced && !stopping) {
-            scroll.announceForAccessibility(words.getString(R.string.working));
-        } else if (stopping && !announcedStop) {
-            scroll.announceForAccessibility(words.getString(R.string.working_stopping));
-        }
-        announced = job;
-        announcedStop = stopping;
     }
 
     private void showAnswer(Result result, int shown) {
@@ -118,6 +108,7 @@ final class AnswerPanel {
             Screen.setText(allAnswers, words.getQuantityString(R.plurals.all_answers, count, count));
         } else {
             Screen.setText(answer, ""); // so that an equal answer to the next question is announced again
+            Screen.setText(score, "");
         }
         if (result != filledFrom) {
             scroll.scrollTo(0, 0);

@@ -26,6 +26,9 @@ public final class AnswersActivity extends Screen implements Listeners.Listener 
         ((TextView) header.findViewById(R.id.measurements)).setText(ResultText.measurements(this, result));
         list.addHeaderView(header, null, false);
         list.setAdapter(new CandidateAdapter(this, result, app().workspace.shown()));
+        if (app().workspace.shown() != Workspace.NONE) { // a screen reader calls this row selected
+            list.setItemChecked(list.getHeaderViewsCount() + app().workspace.shown(), true);
+        }
         list.setOnItemClickListener(
                 (parent, view, position, id) -> {
                     app().workspace.show(position - list.getHeaderViewsCount());

@@ -2,6 +2,7 @@ package org.pocketqa.app;
 
 import android.content.Intent;
 import android.os.Bundle;
+import android.view.View;
 import android.view.WindowManager;
 import android.widget.TextView;
 
@@ -44,6 +45,9 @@ public final class BenchmarkActivity extends Screen implements Listeners.Listene
         findViewById(R.id.benchmark_start).setEnabled(benchmarks.canStart());
         Screen.setVisible(findViewById(R.id.benchmark_cancel), job != null);
         Screen.setVisible(findViewById(R.id.benchmark_share), measured != null);
+        // A screen reader announces why a benchmark failed, but not each run.
+        text(R.id.benchmark_status)
+                .setAccessibilityLiveRegion(job == null ? View.ACCESSIBILITY_LIVE_REGION_POLITE : View.ACCESSIBILITY_LIVE_REGION_NONE);
         Screen.setText(text(R.id.benchmark_status), status(job, benchmarks.notice()));
         Screen.setText(text(R.id.benchmark_figures), measured == null ? "" : BenchmarkText.of(getResources(), measured.report));
     }

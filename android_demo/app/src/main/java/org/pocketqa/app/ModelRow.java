@@ -17,7 +17,7 @@ final class ModelRow {
     private final TextView details;
     private final View delete;
 
-    ModelRow(Context context, ViewGroup parent, StoredModel model, View.OnClickListener chosen, View.OnClickListener deleted) {
+    ModelRow(Context context, ViewGroup parent, StoredModel model, int row, View.OnClickListener chosen, View.OnClickListener deleted) {
         this.context = context;
         this.model = model;
         view = LayoutInflater.from(context).inflate(R.layout.model, parent, false);
@@ -26,6 +26,7 @@ final class ModelRow {
         delete = view.findViewById(R.id.model_delete);
         choose.setText(ModelText.name(model));
         choose.setOnClickListener(chosen);
+        SingleChoice.item(choose, row);
         delete.setOnClickListener(deleted);
         delete.setContentDescription(context.getString(R.string.delete_label, model.name));
     }

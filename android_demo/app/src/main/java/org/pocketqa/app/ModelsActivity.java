@@ -156,12 +156,14 @@ public final class ModelsActivity extends Screen implements Listeners.Listener {
         parent.removeAllViews();
         rows.clear();
         shown = models;
+        SingleChoice.group(parent, models.size());
         for (final StoredModel model : models) {
             ModelRow row =
                     new ModelRow(
                             this,
                             parent,
                             model,
+                            rows.size(),
                             view -> choose(model),
                             view -> DeleteModelDialog.ask(ModelsActivity.this, model));
             parent.addView(row.view);

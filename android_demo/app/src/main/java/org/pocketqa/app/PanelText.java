@@ -33,10 +33,8 @@ final class PanelText {
         return state.phase == EngineState.Phase.NO_MODEL ? words.getString(R.string.notice_no_model) : "";
     }
 
+    /** Returns what the running question does. */
     static String progress(Resources words, AskJob job) {
-        if (job.isCancelled()) {
-            return words.getString(R.string.working_stopping);
-        }
         int windows = job.windows();
         return windows == 0
                 ? words.getString(R.string.working_tokenizing)

@@ -4,6 +4,8 @@ import android.content.Context;
 import android.view.LayoutInflater;
 import android.view.View;
 import android.view.ViewGroup;
+import android.view.accessibility.AccessibilityNodeInfo;
+import android.view.accessibility.AccessibilityNodeInfo.AccessibilityAction;
 import android.widget.BaseAdapter;
 import android.widget.TextView;
 
@@ -84,7 +86,15 @@ final class PassageAdapter extends BaseAdapter {
         TextView view = (TextView) (used != null ? used : LayoutInflater.from(context).inflate(R.layout.paragraph, list, false));
         if (used == null) {
             // With its own delegate, a row is announced as plain text. The list's delegate would announce each row as disabled.
-            view.setAccessibilityDelegate(new View.AccessibilityDelegate());
+            view.setAccessibilityDelegate(
+                    new View.AccessibilityDelegate() {
+                        @Override
+                        public void onInitializeAccessibilityNodeInfo(View host, AccessibilityNodeInfo info) {
+                            super.onInitializeAccessibilityNodeInfo(host, info);
+                            String copy = context.getString(R.string.copy_paragraph);
+                            info.addAction(new AccessibilityAction(AccessibilityNodeInfo.ACTION_LONG_CLICK, copy));
+                        }
+                    });
         }
         int start = passage.paragraphs.get(row)[0];
         String text = passage.text.substring(start, withoutLineEnd(passage.paragraphs.get(row)));

@@ -60,8 +60,6 @@ public class TextsTest {
         assertEquals("working_window[1, 3]", PanelText.progress(phone.app.getResources(), job));
         job.windowDone(3, 3);
         assertEquals("working_window[3, 3]", PanelText.progress(phone.app.getResources(), job));
-        job.cancel();
-        assertEquals("working_stopping", PanelText.progress(phone.app.getResources(), job));
     }
 
     @Test

@@ -41,6 +41,7 @@ COMMANDS = {
     "export android-tokens": "export.android.tokens:main",
     "export web": "export.web.__main__:main",
     "tune": "export.tune:main",
+    "push": "qa.bundles.push:main",
     "export times": "export.tflite.times:main",
     "compare": "benchmarks.compare:command",
     "phone": "benchmarks.phone:main",

@@ -25,6 +25,10 @@ class DownloadError(PocketQAError):
     """Failed download from a hub; the message names the offline way."""
 
 
+class UploadError(PocketQAError):
+    """Failed upload to a hub; the message says why and what to check."""
+
+
 class ProbeError(PocketQAError):
     """Runtime that computes a model differently from PyTorch; its answers cannot be trusted."""
 

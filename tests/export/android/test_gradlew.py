@@ -78,3 +78,12 @@ def test_what_the_app_says_of_its_litert_is_what_it_is_built_with():
         encoding="utf-8"
     )
     assert f'<string name="litert_version" translatable="false">{built[1]}</string>' in strings
+
+
+def test_the_windows_script_takes_the_same_gradle():
+    """Its steps are text only: no machine here runs them."""
+    script = (PROJECT / "gradlew.bat").read_bytes().decode("ascii")
+    assert script.count("\n") == script.count("\r\n")
+    assert r"gradle\wrapper\gradle-wrapper.properties" in script
+    labels = set(re.findall(r"^:(\w+)", script, re.MULTILINE))
+    assert set(re.findall(r"goto (\w+)", script)) == labels

@@ -12,7 +12,7 @@ import pytest
 from places import ROOT
 
 from qa.base.errors import OptionError
-from qa.bundles.bundle import open_bundle
+from qa.bundles.bundle import copy_bundle, open_bundle
 from qa.bundles.push import PushConfig
 
 ARGUMENTS = ["-m", "qa.bundles.push", "--repository", "me/student", "--model"]
@@ -95,7 +95,7 @@ def push(hub, bundle, *more, token="hf_right"):
 
 
 def test_what_was_pushed_is_the_bundle(hub, make_bundle, tmp_path):
-    bundle = open_bundle(make_bundle())
+    bundle = copy_bundle(make_bundle(), tmp_path / "student")
     (bundle.path / "notes.txt").write_text("not part of the bundle")
     run = push(hub, bundle.path)
     assert run.returncode == 0, run.stderr
@@ -129,8 +129,8 @@ def test_a_wrong_token_is_an_error_of_one_line(hub, make_bundle):
     assert "hf auth login" in line
 
 
-def test_a_changed_bundle_is_not_uploaded(hub, make_bundle):
-    path = make_bundle()
+def test_a_changed_bundle_is_not_uploaded(hub, make_bundle, tmp_path):
+    path = copy_bundle(make_bundle(), tmp_path / "student").path
     with (path / "qa.json").open("a") as file:
         file.write(" ")
     run = push(hub, path)

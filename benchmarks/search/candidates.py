@@ -1,7 +1,7 @@
 """Candidates of a search: widths in every form that a TFLite file may store, their table and plot."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from benchmarks.show.plots import Point, Scatter
@@ -156,13 +156,23 @@ def table(candidates: Sequence[Candidate], front: Sequence[Candidate], best: Can
     return "\n".join(lines)
 
 
-def plot(candidates: Sequence[Candidate], whole_f1: float) -> Scatter:
-    """Return the plot of F1 against bytes, with a colour for each form of the embedding table."""
+def plot(candidates: Sequence[Candidate], best: Candidate, whole_f1: float) -> Scatter:
+    """Return the plot of F1 against bytes, with a colour for each form of the embedding table.
+
+    Candidates on the front have the 95 % interval of their difference from the unpruned model; those of all
+    would hide each other.
+    """
 
     def point(c: Candidate) -> Point:
         heads, neurons = c.trial.counts
         name = f"{heads} heads, {neurons} neurons, {c.form.quantize}, {c.form.embeddings} words"
-        return Point(name, c.mb, c.f1, None, f"{c.form.embeddings} words", c.form.quantize)
+        return Point(name, c.mb, c.f1, None, f"{c.form.embeddings} words", c.form.quantize, chosen=c is best)
+
+    def with_interval(c: Candidate, drawn: Point) -> Point:
+        return replace(drawn, interval=Interval(c.f1, whole_f1 + c.lost.low, whole_f1 + c.lost.high))
 
     title = f"F1 against size; the unpruned model in fp32 has {whole_f1:.1f}"
-    return Scatter(title, "size of the TFLite file, MB", [point(c) for c in candidates])
+    plain = Scatter(title, "size of the TFLite file, MB", [point(c) for c in candidates])
+    front = plain.front
+    points = [with_interval(c, p) if p in front else p for c, p in zip(candidates, plain.points, strict=True)]
+    return replace(plain, points=points)

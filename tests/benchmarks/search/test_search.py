@@ -11,10 +11,13 @@ import torch
 import tyro
 from ai_edge_litert.interpreter import Interpreter
 
-from benchmarks.search import candidates
+from benchmarks.search import candidates, widths
+from benchmarks.search.candidates import Candidate, Form, Trial
 from benchmarks.search.questions import halves, read_questions
 from benchmarks.search.simulate import simulated, word_forms
 from benchmarks.search.stage import SearchConfig, main
+from benchmarks.search.steps import fast_enough
+from distill.prune_plan.allocation import PruningPlan
 from export.tflite.convert import convert
 from export.tflite.file import TFLiteFile
 from export.tflite.quantize import quantize
@@ -25,9 +28,12 @@ from qa.base.errors import OptionError
 from qa.bundles.bundle import open_bundle
 from qa.data.datasets import resolve
 from qa.data.squad import Example, read_squad
+from qa.evaluation.bootstrap import Interval
 from qa.formats.tflite import fixed_signatures
 from qa.models.model import QAModel
 from qa.models.quantized_embedding import ProductQuantizedEmbedding
+
+UNTRAINED = ("--min-equal-spans", "0.3")  # its near ties change
 
 pytestmark = pytest.mark.usefixtures("fresh_accelerate")
 
@@ -65,8 +71,27 @@ def test_the_best_within_the_target_is_written(make_bundle, tmp_path, capsys, mo
     monkeypatch.setattr(candidates, "SHARES", (1.0, 0.5))
     monkeypatch.setattr(candidates, "NEAR", 1.05)
     out = tmp_path / "found"
-    bundle = main(SearchConfig(make_bundle(), 1.15, out=out, questions=30, recovery_windows=16))
+    config = SearchConfig(make_bundle(), 1.15, target_ms=1000, out=out, questions=30, recovery_windows=16)
+    scored = []
+
+    def scores_of(model, *rest):
+        scored.append(model.count_parameters().total)
+        if len(scored) == 2:
+            raise KeyboardInterrupt
+        return widths_scores_of(model, *rest)
+
+    widths_scores_of = widths.scores_of
+    monkeypatch.setattr(widths, "scores_of", scores_of)
+    with pytest.raises(KeyboardInterrupt):
+        main(config)
+    assert not out.exists()
+    capsys.readouterr()
+    bundle = main(config)
+    assert len(scored) == 3, "the first width is not scored again"
+    assert scored[1] == scored[2] < scored[0]
+    assert not list((tmp_path / "training" / "found").glob("*.journal"))
     printed = capsys.readouterr().out
+    assert "the best within 1.15 MB and 1000 ms" in printed
     assert bundle.manifest.scores.total == len(read_squad(resolve("embedded", "dev")))
     rows = json.loads((tmp_path / "training" / "found" / "search.json").read_text())
     best = bundle.manifest.search
@@ -78,10 +103,12 @@ def test_the_best_within_the_target_is_written(make_bundle, tmp_path, capsys, mo
     assert 10 <= check["questions"] <= 20
     marked = re.findall(r"^([*>]) +([0-9.]+) ", printed, re.MULTILINE)
     assert [mb for mark, mb in marked if mark == ">"] == [f"{best['predicted_mb']:.2f}"]
-    ElementTree.parse(tmp_path / "training" / "found" / "search.svg")
+    drawing = tmp_path / "training" / "found" / "search.svg"
+    ElementTree.parse(drawing)
+    assert "ring: chosen" in drawing.read_text()
     flags = re.search(r"next: python -m export\.tflite (.*)", printed).group(1).split()
     assert isinstance(QAModel.from_pretrained(out).encoder.words, ProductQuantizedEmbedding)
-    exported = export(tyro.cli(TFLiteConfig, args=[*flags, "--out", str(tmp_path / "exported")]))
+    exported = export(tyro.cli(TFLiteConfig, args=[*flags, *UNTRAINED, "--out", str(tmp_path / "exported")]))
     # Of so small a file the graph is a large part.
     assert exported.weights.stat().st_size / 1e6 == pytest.approx(best["predicted_mb"], rel=0.1)
     assert exported.manifest.embeddings == best["embeddings"]
@@ -143,3 +170,27 @@ def test_a_target_that_nothing_meets_is_refused_with_the_least(make_bundle, tmp_
     with pytest.raises(OptionError, match=r"--target-mb must be at least 0\.[89][0-9]*, which .*, got 0\.1"):
         main(SearchConfig(make_bundle(), 0.1, out=tmp_path / "found", questions=5))
     assert not (tmp_path / "found").exists()
+
+
+def test_widths_that_are_too_slow_are_left_out():
+    tried = [Trial(PruningPlan([], []), {}) for _ in range(3)]
+    assert fast_enough(tried, [3.0, 2.0, 1.0], 2.0) == [(tried[1], 2.0), (tried[2], 1.0)]
+    assert len(fast_enough(tried, [3.0, 2.0, 1.0], None)) == 3
+    with pytest.raises(OptionError, match=r"--target-ms must be at least 1\.00, .*, got 0\.5"):
+        fast_enough(tried, [3.0, 2.0, 1.0], 0.5)
+    with pytest.raises(OptionError, match="--target-ms must be above 0"):
+        SearchConfig("model", 8, target_ms=0)
+
+
+def test_the_plot_has_the_choice_and_intervals_of_the_front():
+    form = Form("int8", "pq3")
+
+    def candidate(mb, f1, lost):
+        return Candidate(Trial(PruningPlan([], []), {form: mb}), form, 1.0, f1, lost)
+
+    small = candidate(8, 80, Interval(-5, -7, -3))
+    worse = candidate(9, 79, Interval(-6, -8, -4))
+    large = candidate(12, 84, Interval(-1, -2, 0.5))
+    drawn = candidates.plot([large, worse, small], small, 85).points
+    assert [p.interval for p in drawn] == [Interval(84, 83, 85.5), None, Interval(80, 78, 82)]
+    assert [p.chosen for p in drawn] == [False, False, True]

@@ -1,0 +1,170 @@
+"""Widths of a search: time, recover and score each. A journal keeps what is finished."""
+
+import copy
+import gc
+import shutil
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from torch import nn
+
+from benchmarks.search.candidates import Form, Trial
+from benchmarks.search.questions import Half, Questions
+from benchmarks.search.simulate import Scores, f1_scores, simulated
+from benchmarks.search.stage import SearchConfig
+from distill.prune_plan.importance import sample_windows
+from distill.prune_plan.plan import prune_to
+from distill.stage import distil, without_autocast
+from distill.teacher import TeacherBundle
+from distill.training.options import DistillationWeights, TrainingOptions
+from export.tflite.convert import convert_to
+from export.tflite.timing import measure
+from qa.base.files import file_sha256
+from qa.base.journal import Journal
+from qa.base.progress import Progress
+from qa.bundles.bundle import Bundle
+from qa.formats.tflite import any_length_signature
+from qa.models.model import QAModel
+from qa.text.features import Window
+from qa.text.settings import QASettings
+
+ROUNDS = 30  # rounds in which each width is timed
+RECOVERY_RATE = 2e-4
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredWidth:
+    """A recovered model, and its scores in every form near the target."""
+
+    model: QAModel
+    scores: dict[Form, Scores]
+
+
+def run_of(config: SearchConfig, parent: Bundle, data: Path) -> dict[str, Any]:
+    """Return all that decides what a search finds: a stopped search continues where this is the same."""
+    return {
+        "model": parent.sha256,
+        "data": file_sha256(data),
+        "target_mb": config.target_mb,
+        "target_ms": config.target_ms,
+        "questions": config.questions,
+        "recovery_windows": config.recovery_windows,
+        "seed": config.seed,
+    }
+
+
+@dataclass(frozen=True, eq=False)
+class Widths:
+    """The parent, what its pruned copies are trained and scored on, and what is finished."""
+
+    parent: Bundle
+    model: QAModel
+    on: Questions
+    words: dict[str, nn.Module]
+    config: SearchConfig
+    journal: Journal
+    """First entry: milliseconds of every width. Then the scores of one width each."""
+    curves: Path
+    """Folder of the training curves."""
+
+    @property
+    def store(self) -> Path:
+        """Folder of the finished models of this search."""
+        return self.journal.path.with_suffix("")
+
+    def pruned(self, trial: Trial) -> QAModel:
+        """Return a copy of the parent with the width of a trial."""
+        narrow = copy.deepcopy(self.model)
+        prune_to(narrow, trial.width)
+        return narrow
+
+    def times(self, tried: Sequence[Trial]) -> list[float]:
+        """Return the milliseconds of a window of the longest length by width, in int8 on one thread."""
+        if not self.journal.entries:
+            longest = self.parent.settings.max_length
+            signatures = [any_length_signature(longest)]
+            files = [convert_to(self.pruned(trial), "int8", signatures).file.to_bytes() for trial in tried]
+            self.journal.add({"ms": [float(ms) for ms in measure(files, longest, ROUNDS)]})
+        ms: list[float] = self.journal.entries[0]["ms"]
+        return ms
+
+    def scored(self, number: int, trial: Trial) -> ScoredWidth:
+        """Recover and score width `number`, counted from 1; a finished one is read."""
+        folder = self.store / f"width-{number}"
+        if len(self.journal.entries) > number:
+            return ScoredWidth(QAModel.from_pretrained(folder), _read(self.journal.entries[number]))
+        narrow = self.pruned(trial)
+        windows = sample_windows(self.on.train, self.config.recovery_windows, self.config.seed + 1)
+        if windows and narrow.count_parameters() != self.model.count_parameters():
+            work = self.curves / f"width-{number}"
+            narrow = recover(narrow, self.parent, windows, self.on.data, work, self.config.seed)
+        scores = scores_of(narrow, trial.forms, self.words, self.on.choice, self.parent.settings)
+        folder.mkdir(parents=True, exist_ok=True)
+        narrow.save_pretrained(folder)
+        self.journal.add(_written(scores))
+        return ScoredWidth(narrow, scores)
+
+    def remove(self) -> None:
+        """Remove what is kept, once the search has written its bundle."""
+        shutil.rmtree(self.store, ignore_errors=True)
+        self.journal.remove()
+
+
+def _written(scores: dict[Form, Scores]) -> dict[str, Any]:
+    """Return the scores of a width as a journal's entry."""
+    return {
+        "scores": [
+            [form.quantize, form.embeddings, scored.f1.tolist(), scored.threshold]
+            for form, scored in scores.items()
+        ]
+    }
+
+
+def _read(entry: dict[str, Any]) -> dict[Form, Scores]:
+    return {
+        Form(quantize, embeddings): Scores(np.array(f1), threshold)
+        for quantize, embeddings, f1, threshold in entry["scores"]
+    }
+
+
+def recover(
+    model: QAModel, parent: Bundle, windows: Sequence[Window], data: Path, work: Path, seed: int
+) -> QAModel:
+    """Train a pruned model for one pass over `windows` against its parent, and return it.
+
+    Its word vectors stay as they are: a few windows contain few of them.
+    """
+    model.encoder.words.requires_grad_(False)
+    options = TrainingOptions(RECOVERY_RATE, 16, 1, seed=seed)
+    weights = DistillationWeights(0.1, 4.0, 10.0)
+    teacher = TeacherBundle(parent, parent.tokenizer, [])
+    trainer = distil(
+        model,
+        teacher,
+        windows,
+        data,
+        options=options,
+        weights=weights,
+        cache=work,
+        work=work,
+        name="recovery",
+    )
+    trainer.train()
+    trainer.finish()
+    return without_autocast(model)
+
+
+def scores_of(
+    model: QAModel, forms: Collection[Form], words: dict[str, nn.Module], on: Half, settings: QASettings
+) -> dict[Form, Scores]:
+    """Score a model in every form."""
+    found = {}
+    for form in Progress(forms, desc="scoring", unit="form"):
+        computed = simulated(model, form.quantize, words[form.embeddings])
+        found[form] = f1_scores(computed, on, settings)
+        del computed
+        gc.collect()  # hooks and modules hold each other
+    return found

@@ -32,6 +32,7 @@ from qa.bundles.manifest import Tuning
 from qa.bundles.shipped import STUDENT, shipped
 from qa.evaluation.scores import load_eval, scores_of
 from qa.evaluation.threshold import tune_for_bundle, tune_on_file
+from qa.formats.precision import PRECISIONS
 from qa.models.model import QAModel
 from qa.models.pretrained import copy_tokenizer
 from qa.runtime.probe import ProbeWindow, write_probe
@@ -65,6 +66,8 @@ class Exporter:
         """Open the parent; nothing is written yet."""
         self.config = config
         self.precision = config.quantize
+        least = config.min_equal_spans
+        self.min_equal_spans = PRECISIONS[self.precision].equal_spans if least is None else least
         self.source = config.model or newest_student()
         if config.model is None:
             print(f"exporting {self.source}", file=sys.stderr)
@@ -122,7 +125,8 @@ class Exporter:
                 [*real_windows(parent), *windows],  # the file computes what is recorded
                 parent.settings,
                 name=self.out.name,
-                limits=limits_of(self.precision, form),
+                tolerance=limits_of(self.precision, form).probe_tolerance,
+                min_equal_spans=self.min_equal_spans,
             )
             draft.record(parity=report)
             print(report)

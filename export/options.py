@@ -22,6 +22,8 @@ Not in ONNX:
 EMBEDDINGS_HELP = f"""Form of the word embeddings in {" and ".join(INTEGER_BITS)}:
 {", ".join(TABLE_FORMS)} (product quantization:
 a byte for so many values). By default as the weights, or as the model's own embedding table is compressed."""
+SPANS_HELP = f"""Least share of real windows whose best span equals PyTorch's; below it nothing is written.
+By default {", ".join(f"{p.equal_spans:g} in {name}" for name, p in PRECISIONS.items())}."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,7 @@ class ExportConfig:
     tune_threshold: Path | None = None
     """Questions to tune the no-answer thresholds on, some without an answer, instead of the held-out ones of
     the model: a SQuAD JSON file."""
+    min_equal_spans: Annotated[float | None, arg(help=SPANS_HELP)] = None
     eval_data: str | None = None
     """Questions to score the file on, for its card: embedded, squad, squad_v2, or a SQuAD JSON file."""
 
@@ -50,6 +53,8 @@ class ExportConfig:
             self.quantize in PRECISIONS, "--quantize", self.quantize, f"one of {', '.join(PRECISIONS)}"
         )
         check_form(self.embeddings, self.quantize)
+        is_share = self.min_equal_spans is None or 0 <= self.min_equal_spans <= 1
+        check_option(is_share, "--min-equal-spans", self.min_equal_spans, "from 0 to 1")
         both = self.null_threshold is not None and self.tune_threshold is not None
         check_exclusive(both, "--null-threshold", "--tune-threshold")
         is_number = self.null_threshold is None or math.isfinite(self.null_threshold)

@@ -302,17 +302,40 @@ def test_parity_is_of_every_window_padded_or_not_and_of_its_best_span(exported):
     windows = real_windows(parent, 4)
     first = len(windows[0].input_ids)
 
-    def check(change, **limits):
-        allowed = replace(PRECISIONS["fp32"], **limits)
-        check_parity(sound, Disturbed(sound, change), windows, parent.settings, name="x", limits=allowed)
+    def check(change, tolerance=1e-4, least=0.999):
+        return check_parity(
+            sound,
+            Disturbed(sound, change),
+            windows,
+            parent.settings,
+            name="x",
+            tolerance=tolerance,
+            min_equal_spans=least,
+        )
+
+    def wrong_when_padded(side, n, length):
+        return -side if length > n else side
 
     check(lambda side, n, length: side)
-    with pytest.raises(ParityError, match=r"equal spans \d?\d\.\d%"):
-        check(lambda side, n, length: -side, probe_tolerance=9)
-    with pytest.raises(ParityError, match=r"equal spans [5-9]\d\.\d%"):
-        check(lambda side, n, length: -side if length > n else side, probe_tolerance=9)
+    with pytest.raises(ParityError, match=r"\d?\d\.\d% of the best spans .* --min-equal-spans 0\.999;"):
+        check(lambda side, n, length: -side, 9)
+    with pytest.raises(ParityError, match=r"[5-9]\d\.\d% of the best spans on 4 .* --min-equal-spans 0\.9;"):
+        check(wrong_when_padded, 9, 0.9)
+    assert 0.5 <= check(wrong_when_padded, 9, 0.5).equal_spans < 1
     with pytest.raises(ParityError, match=r"equal spans 100\.0%"):
         check(lambda side, n, length: side * (1.01 if n == first else 1))
+
+
+def test_equal_spans_below_the_flag_leave_nothing(make_bundle, tmp_path):
+    """A random model in int8 with an embedding table of pq4 keeps less than 90 % of its best spans."""
+    config = OnnxConfig(model=make_bundle(), out=tmp_path / "out", quantize="int8", embeddings="pq4")
+    with pytest.raises(ParityError, match=r"below --min-equal-spans 0\.9; train with compress\.qat"):
+        main(config)
+    assert list(tmp_path.iterdir()) == []
+    parity = main(replace(config, min_equal_spans=0.1)).manifest.parity
+    assert parity.equal_spans_wanted == 0.1 <= parity.equal_spans < 0.9
+    with pytest.raises(OptionError, match="--min-equal-spans must be from 0 to 1, got 90"):
+        replace(config, min_equal_spans=90)
 
 
 def test_an_existing_out_is_refused_and_the_parent_untouched(exported, tmp_path):

@@ -43,6 +43,11 @@ RECIPES = {
         {**FILES, "HEADS": "linear pointer bidaf", "SEEDS": "0 1", "REPEAT": "linear", "LAYERS": "3"},
         {"distill.finetune", "export.onnx", "export.tflite", "benchmarks.compare", "benchmarks.differences"},
     ),
+    "domain": (
+        ("rows",),
+        {**FILES, "COUNTS": "50 200", "EPOCHS": "2"},
+        {"qa.data.sample", "compress.qat", "export.tflite", "benchmarks.compare", "benchmarks.differences"},
+    ),
     "football": (
         ("rows",),
         {**FILES, "SEEDS": "0 1", "LAYERS": "3", "HEAD": "linear", "LEARNING_RATE": "1e-4"},

@@ -118,7 +118,7 @@ def test_every_step_has_all_that_its_command_needs_and_values_that_it_takes(step
 
 def test_a_step_starts_from_what_an_earlier_one_made(steps):
     """Of the commands that read one bundle and write another; where it goes is --out, or beside the model."""
-    made = {"models/teacher"}  # which comes with the project
+    made = {"models/teacher", "models/student"}  # which come with the project
     for module, arguments in steps:
         if module == FETCH:
             made.update(arguments)

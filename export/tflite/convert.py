@@ -2,7 +2,7 @@
 
 import copy
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -105,15 +105,22 @@ class Converted:
     """A .tflite without its package."""
 
     file: TFLiteFile
+    fp32: bytes
+    """The same file in fp32."""
     fp32_bytes: int
     """Bytes of all its constants before they were quantized."""
 
 
 def convert_to(model: QAModel, precision: str, signatures: Sequence[Signature]) -> Converted:
     """Return the .tflite in any precision."""
-    fp32 = TFLiteFile(convert(model, signatures))
-    fp32_bytes = sum(n_bytes for _, n_bytes in fp32.constant_bytes().values())
-    file = quantize(fp32, precision)
+    fp32 = convert(model, signatures)
+    fp32_bytes = sum(n_bytes for _, n_bytes in TFLiteFile(fp32).constant_bytes().values())
+    return Converted(quantized(fp32, precision), fp32, fp32_bytes)
+
+
+def quantized(fp32: bytes, precision: str, fp32_linears: Collection[str] = ()) -> TFLiteFile:
+    """Return an fp32 .tflite in any precision; Linears with these outputs stay as they are."""
+    file = quantize(TFLiteFile(fp32), precision, fp32_linears)
     look_up_bytes(file)
     compact(file)
-    return Converted(file, fp32_bytes)
+    return file

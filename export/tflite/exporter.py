@@ -1,7 +1,8 @@
 """Export to TFLite, with a package for phones."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,10 @@ from export.android.package import append_package, describe, vocabulary_lines
 from export.embeddings import bytes_saved
 from export.exporter import Exporter
 from export.tflite.any_length import OneLength
-from export.tflite.convert import convert_to
+from export.tflite.convert import convert_to, quantized
+from export.tflite.file import TFLiteFile
 from export.tflite.integers import check_integers
+from export.tflite.sensitivity import Sensitivity, linears_by_layer
 from export.tflite.stage import TFLiteConfig
 from export.tflite.structure import check_structure, read_structure
 from qa.base.cli import check_option
@@ -52,6 +55,8 @@ class TFLiteExporter(Exporter):
 
     def __init__(self, config: TFLiteConfig) -> None:
         super().__init__(config)
+        self.sensitivity = config.sensitivity
+        self.max_drop = config.max_drop
         self.lengths = window_lengths(config.lengths, self.parent.settings)
         self.signatures = fixed_signatures(self.lengths)
         if config.lengths is None:
@@ -79,7 +84,10 @@ class TFLiteExporter(Exporter):
                 file=sys.stderr,
             )
             converted = convert_to(model, self.precision, self.signatures)
-        structure = read_structure(converted.file)
+        path = folder / FORMATS["tflite"].weights
+        left = self.layers_to_leave(converted.fp32, path)
+        file = self.with_layers(converted.fp32, left) if left else converted.file
+        structure = read_structure(file)
         words = model.encoder.words
         check_structure(
             structure,
@@ -87,10 +95,27 @@ class TFLiteExporter(Exporter):
             self.precision,
             [signature.name for signature in self.signatures],
             words,
+            has_fp32_layers=bool(left),
         )
-        check_integers(self.parent, words, converted.file, self.precision)
-        (folder / FORMATS["tflite"].weights).write_bytes(converted.file.to_bytes())
-        return structure.facts()
+        check_integers(self.parent, words, file, self.precision, has_fp32_layers=bool(left))
+        path.write_bytes(file.to_bytes())
+        return structure.facts() | ({"fp32_layers": left} if left else {})
+
+    def layers_to_leave(self, fp32: bytes, path: Path) -> Sequence[str]:
+        """Print the table of --sensitivity, and return the layers that --max-drop leaves in fp32."""
+        if self.eval_data is None or not (self.sensitivity or self.max_drop is not None):
+            return ()
+        layers = list(linears_by_layer(TFLiteFile(fp32)))
+        make = partial(self.with_layers, fp32)
+        sensitivity = Sensitivity(self.parent, self.eval_data.examples, make, layers, path)
+        table, ordered = sensitivity.table()
+        print(table)
+        return () if self.max_drop is None else sensitivity.layers_to_leave(ordered, self.max_drop)
+
+    def with_layers(self, fp32: bytes, layers: Collection[str]) -> TFLiteFile:
+        """Return the file with these layers in fp32."""
+        by_layer = linears_by_layer(TFLiteFile(fp32))
+        return quantized(fp32, self.precision, [name for layer in layers for name in by_layer[layer]])
 
     def package(self, folder: Path, settings: QASettings) -> None:
         """Append to model.tflite what a phone needs beside it."""

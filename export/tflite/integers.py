@@ -12,11 +12,14 @@ from qa.bundles.manifest import QAT
 from qa.models.model import QAModel
 
 
-def check_integers(parent: Bundle, words: WordTable, file: TFLiteFile, precision: str) -> None:
+def check_integers(
+    parent: Bundle, words: WordTable, file: TFLiteFile, precision: str, has_fp32_layers: bool = False
+) -> None:
     """Raise ParityError unless the file's rows are the parent's, where it was trained for `precision`.
 
-    `words` is the embedding table in the form that the file stores. Each row is compared in ascending order:
-    the converter may join matrices, heads may be sorted, and a table of one row may go into another constant.
+    `words` is the embedding table in the form that the file stores. With `has_fp32_layers` the file may lack
+    rows. Each row is compared in ascending order: the converter may join matrices, heads may be sorted, and a
+    table of one row may go into another constant.
     """
     if parent.manifest.qat != QAT(precision=precision):
         return
@@ -33,7 +36,7 @@ def check_integers(parent: Bundle, words: WordTable, file: TFLiteFile, precision
     allowed = needed | {row for table in other_tables for row in _rows(table.numpy())}
     stored = {row for matrix in stored_integers(file) for row in _rows(matrix)}
     n_unknown = len(stored - allowed)
-    n_missing = len(needed - stored)
+    n_missing = 0 if has_fp32_layers else len(needed - stored)
     if n_unknown or n_missing:
         raise ParityError(
             f"{parent.path} was trained for {precision}, but of its rows of integers the file lacks "

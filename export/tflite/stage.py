@@ -4,8 +4,10 @@ from dataclasses import dataclass
 
 from export.options import ExportConfig, check_installed
 from qa.base.cli import check_option
+from qa.base.errors import OptionError
 from qa.base.help import Expert
 from qa.bundles.bundle import Bundle
+from qa.formats.precision import INTEGER_BITS
 
 NEEDED_MODULES = ("litert_torch", "ai_edge_quantizer", "ai_edge_litert")
 
@@ -17,9 +19,22 @@ class TFLiteConfig(ExportConfig):
     lengths: Expert[tuple[int, ...] | None] = None
     """Lengths of fixed signatures, ascending; the last is the model's longest. By default one graph takes
     every length, or, where a model has no such graph, 128, 192, 256 and the longest."""
+    max_drop: float | None = None
+    """Most points of F1 that int8 or int4 may cost on --eval-data: layers go back to fp32, most sensitive
+    first, until this holds, or the export fails."""
+    sensitivity: Expert[bool] = False
+    """Print F1 on --eval-data and the difference from PyTorch with each layer alone in fp32."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.max_drop is not None or self.sensitivity:
+            flag = "--sensitivity" if self.max_drop is None else "--max-drop"
+            if self.eval_data is None or self.quantize not in INTEGER_BITS:
+                raise OptionError(
+                    f"{flag} needs --quantize {' or '.join(INTEGER_BITS)}, and questions in --eval-data"
+                )
+        is_loss = self.max_drop is None or 0 <= self.max_drop < float("inf")
+        check_option(is_loss, "--max-drop", self.max_drop, "at least 0 and finite")
         if self.lengths is not None:
             is_ascending = list(self.lengths) == sorted(set(self.lengths))
             check_option(

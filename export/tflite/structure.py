@@ -74,10 +74,11 @@ def check_structure(
     precision: str,
     signatures: Sequence[str],
     words: WordTable,
+    has_fp32_layers: bool = False,
 ) -> None:
     """Raise unless a file has the structure of its precision, with the embedding table `words`.
 
-    `fp32_bytes` are those of all its constants in fp32.
+    `fp32_bytes` are those of all its constants in fp32. With `has_fp32_layers` some Linears may be floats.
     Raises UnsupportedExport for operators that old runtimes refuse, ParityError for other deviations.
     """
     check_operators(structure)
@@ -87,7 +88,10 @@ def check_structure(
     stored = TYPE_OF_BITS[promised.bits]
     is_dequantized = not promised.quantized_activations and stored != "FLOAT32"
     matrices = {key for key in structure.weight_types if key[0] == "FULLY_CONNECTED"}
-    wrong = matrices - {("FULLY_CONNECTED", stored, is_dequantized)}
+    allowed = {("FULLY_CONNECTED", stored, is_dequantized)}
+    if has_fp32_layers:
+        allowed.add(("FULLY_CONNECTED", "FLOAT32", False))
+    wrong = matrices - allowed
     if wrong or not matrices:
         raise ParityError(
             f"not a {precision} model: {wrong or 'no weights'} (operator, stored type, dequantized before "
@@ -96,7 +100,7 @@ def check_structure(
     check_tables(structure, precision, words, is_dequantized)
     share = structure.constant_bytes.total() / fp32_bytes
     largest = promised.largest_share["tflite"]
-    if share > largest:
+    if share > largest and not has_fp32_layers:
         raise ParityError(
             f"not a {precision} model: its constants take {share:.0%} of fp32's bytes, at most {largest:.0%}"
         )

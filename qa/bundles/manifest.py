@@ -134,6 +134,8 @@ class Structure(Struct, frozen=True):
     products_of_activations: dict[str, int] = {}
     signatures: list[str] = []
     opset: dict[str, int] = {}
+    fp32_layers: list[str] = []
+    """Layers that stayed in fp32 in a quantized file."""
 
 
 class Ancestor(BundleReference, frozen=True):

@@ -88,6 +88,6 @@ def _point(entry: Entry, accuracy: Accuracy, x: float, cost: str) -> Point:
         interval,
         package_of(entry),
         newest.precision,
-        entry.is_toolchain,
-        "; ".join(filter(None, details)),
+        hollow=entry.is_toolchain,
+        details="; ".join(filter(None, details)),
     )

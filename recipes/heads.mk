@@ -62,13 +62,13 @@ $(OUT)/%-onnx-fp32/$(MADE): | $(OUT)/%/$(MADE)
 	$(RUN) -m export.onnx --model $(OUT)/$*
 
 $(OUT)/%-onnx-int8/$(MADE): | $(OUT)/%/$(MADE)
-	$(RUN) -m export.onnx --model $(OUT)/$* --quantize int8
+	$(RUN) -m export.onnx --model $(OUT)/$* --quantize int8 --min-equal-spans 0.7
 
 $(OUT)/%-tflite-fp32/$(MADE): | $(OUT)/%/$(MADE)
 	$(RUN) -m export.tflite --model $(OUT)/$*
 
 $(OUT)/%-tflite-int8/$(MADE): | $(OUT)/%/$(MADE)
-	$(RUN) -m export.tflite --model $(OUT)/$* --quantize int8
+	$(RUN) -m export.tflite --model $(OUT)/$* --quantize int8 --min-equal-spans 0.7
 
 # Exports of one format are measured in one run, in which the models take turns.
 rows: models $(OUT)/dev.json

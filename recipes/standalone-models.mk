@@ -38,11 +38,11 @@ $(OUT)/qanet/student/$(MADE):
 	$(TEACH) --student-encoder qanet --data $(TRAIN) --eval-data $(DEV) --epochs $(QANET_EPOCHS) --out $(OUT)/qanet
 
 $(OUT)/%-onnx-int8/$(MADE): | $(OUT)/%/student/$(MADE)
-	$(RUN) -m export.onnx --model $(OUT)/$*/student --quantize int8 --out $(OUT)/$*-onnx-int8
+	$(RUN) -m export.onnx --model $(OUT)/$*/student --quantize int8 --out $(OUT)/$*-onnx-int8 --min-equal-spans 0.7
 
 # BiDAF's LSTMs can be exported to ONNX only.
 $(OUT)/%-tflite-int8/$(MADE): | $(OUT)/%/student/$(MADE)
-	$(RUN) -m export.tflite --model $(OUT)/$*/student --quantize int8 --out $(OUT)/$*-tflite-int8
+	$(RUN) -m export.tflite --model $(OUT)/$*/student --quantize int8 --out $(OUT)/$*-tflite-int8 --min-equal-spans 0.7
 
 rows: models
 	$(RUN) benchmarks/compare.py models/teacher $(MODELS) --data $(DEV) --baseline models/teacher --rows $(OUT)/rows.jsonl --lengths unpadded --threads 1

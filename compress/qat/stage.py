@@ -16,9 +16,9 @@ from qa.formats.precision import INTEGER_BITS
 class QuantizeAwareConfig(RecoveryFlags):
     """Train a model with the rounding of its int8 or int4 TFLite export."""
 
-    quantize: Annotated[
-        str, arg(help=f"{' or '.join(INTEGER_BITS)}, as --quantize of export.tflite.")
-    ] = "int8"
+    quantize: Annotated[str, arg(help=f"{' or '.join(INTEGER_BITS)}, as --quantize of export.tflite.")] = (
+        "int8"
+    )
     calibration_windows: Expert[int] = 64
     """Training windows for which Linears are rounded with error feedback; 0 starts from plain rounding."""
     epochs: float = 0.1

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 from ai_edge_litert.interpreter import Interpreter
+from comparisons import UNTRAINED_SPANS
 from torch import nn
 
 from compress.cast import CastConfig
@@ -293,7 +294,15 @@ def test_what_is_stored_in_int8_exports_to_the_same_file(config, tmp_path):
     assert stored.manifest.qat.precision == "int8"
     assert stored.weights.stat().st_size < 0.3 * bundle.weights.stat().st_size
     files = [
-        export(TFLiteConfig(model=one.path, out=tmp_path / name, quantize="int8", lengths=(96, 128))).weights
+        export(
+            TFLiteConfig(
+                model=one.path,
+                out=tmp_path / name,
+                quantize="int8",
+                lengths=(96, 128),
+                min_equal_spans=UNTRAINED_SPANS["int8"],
+            )
+        ).weights
         for name, one in (("a", bundle), ("b", stored))
     ]
     a, b = (stored_integers(TFLiteFile(file.read_bytes())) for file in files)

@@ -8,6 +8,7 @@ import sys
 
 import numpy as np
 import pytest
+from comparisons import UNTRAINED_SPANS
 from onnx import TensorProto, helper, numpy_helper
 from places import ROOT
 
@@ -73,7 +74,14 @@ def test_products_are_exact_where_those_of_plain_int8_saturate(n_rows, width, tm
 @pytest.mark.parametrize("kind", ["onnx", "tflite"])
 def test_an_int8_export_computes_what_it_does_here(kind, make_bundle, exported_tflite, tmp_path):
     if kind == "onnx":
-        bundle = export_onnx(OnnxConfig(model=make_bundle(), out=tmp_path / "out", quantize="int8"))
+        bundle = export_onnx(
+            OnnxConfig(
+                model=make_bundle(),
+                out=tmp_path / "out",
+                quantize="int8",
+                min_equal_spans=UNTRAINED_SPANS["int8"],
+            )
+        )
     else:
         bundle = exported_tflite("bert", "int8")[1]
     probe = read_probe((bundle.path / PROBE).read_text(), "probe")

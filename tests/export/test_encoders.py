@@ -4,6 +4,7 @@ vocab.txt."""
 import numpy as np
 import onnx
 import pytest
+from comparisons import UNTRAINED_SPANS
 from tflite_exports import ROW_SCALES
 
 import export.onnx.stage
@@ -29,7 +30,9 @@ def to_onnx(make_bundle, tmp_path_factory):
         parent = make_bundle(encoder=encoder, head="linear")
         out = tmp_path_factory.mktemp("exports") / "out"
         return open_bundle(parent), export.onnx.stage.main(
-            export.onnx.stage.OnnxConfig(model=parent, out=out, quantize=flag)
+            export.onnx.stage.OnnxConfig(
+                model=parent, out=out, quantize=flag, min_equal_spans=UNTRAINED_SPANS.get(flag)
+            )
         )
 
     return export_encoder
@@ -42,7 +45,9 @@ def to_tflite(make_bundle, tmp_path_factory):
     def export_encoder(encoder, flag):
         parent = make_bundle(encoder=encoder, head="linear")
         out = tmp_path_factory.mktemp("exports") / "out"
-        config = export.tflite.stage.TFLiteConfig(model=parent, out=out, quantize=flag)
+        config = export.tflite.stage.TFLiteConfig(
+            model=parent, out=out, quantize=flag, min_equal_spans=UNTRAINED_SPANS.get(flag)
+        )
         return open_bundle(parent), export.tflite.stage.main(config)
 
     return export_encoder

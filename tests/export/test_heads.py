@@ -5,6 +5,7 @@ import numpy as np
 import onnx
 import pytest
 import torch
+from comparisons import UNTRAINED_SPANS
 from every_head import EVERY_HEAD
 from tflite_exports import ROW_SCALES
 from torch import nn
@@ -33,9 +34,13 @@ def exported(make_bundle, tmp_path_factory):
         parent = make_bundle(encoder="bert-1-layer", head=head)
         out = tmp_path_factory.mktemp("exports") / f"{head}-{kind}-{flag}"
         if kind == "onnx":
-            config = export.onnx.stage.OnnxConfig(model=parent, out=out, quantize=flag)
+            config = export.onnx.stage.OnnxConfig(
+                model=parent, out=out, quantize=flag, min_equal_spans=UNTRAINED_SPANS.get(flag)
+            )
             return open_bundle(parent), export.onnx.stage.main(config)
-        config = export.tflite.stage.TFLiteConfig(model=parent, out=out, quantize=flag)
+        config = export.tflite.stage.TFLiteConfig(
+            model=parent, out=out, quantize=flag, min_equal_spans=UNTRAINED_SPANS.get(flag)
+        )
         return open_bundle(parent), export.tflite.stage.main(config)
 
     return export_head

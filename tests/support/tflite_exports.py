@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from ai_edge_litert import schema_py_generated as schema
 from ai_edge_litert.interpreter import Interpreter
-from comparisons import facts_of
+from comparisons import UNTRAINED_SPANS, facts_of
 
 from export.android.package import append_package, read_package
 from export.tflite.compact import compact
@@ -32,9 +32,12 @@ def exported_tflite(make_bundle, tmp_path_factory, converted_once):
         if (name, flag) not in made:
             parent = make_bundle(**MODELS[name])
             out = tmp_path_factory.mktemp("exports") / f"{name}-{flag}"
-            least = 0.3 if flag == "int4" else None  # a random model keeps few of its best spans
             config = TFLiteConfig(
-                model=parent, out=out, quantize=flag, min_equal_spans=least, lengths=LENGTHS
+                model=parent,
+                out=out,
+                quantize=flag,
+                min_equal_spans=UNTRAINED_SPANS.get(flag),
+                lengths=LENGTHS,
             )
             made[name, flag] = (open_bundle(parent), main(config))
         return made[name, flag]

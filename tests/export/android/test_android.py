@@ -12,7 +12,7 @@ from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
-from comparisons import facts_of
+from comparisons import UNTRAINED_SPANS, facts_of
 from tflite_exports import bare_model, sealed_again, spoiled
 from tokenizers import Tokenizer
 
@@ -57,7 +57,15 @@ def exported(make_bundle, tmp_path_factory):
     """A tiny random int8 export with two signatures."""
     out = tmp_path_factory.mktemp("android") / "tiny-tflite-int8"
     with quietly():
-        return export_tflite(TFLiteConfig(model=make_bundle(), out=out, quantize="int8", lengths=(96, 128)))
+        return export_tflite(
+            TFLiteConfig(
+                model=make_bundle(),
+                out=out,
+                quantize="int8",
+                lengths=(96, 128),
+                min_equal_spans=UNTRAINED_SPANS["int8"],
+            )
+        )
 
 
 @pytest.fixture(scope="module")

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import msgspec
 import pytest
+from comparisons import UNTRAINED_SPANS
 from package_faults import MODEL
 from tflite_exports import LENGTHS, compute
 from tokenizers import AddedToken, Tokenizer
@@ -58,7 +59,15 @@ def test_a_packaged_file_computes_what_the_bare_one_does(bare_tflite, tmp_path):
 
 def test_the_same_parent_gives_the_same_bytes(exported_tflite, tmp_path):
     parent, bundle = exported_tflite("bert", "int8")
-    again = main(TFLiteConfig(model=parent.path, out=tmp_path / "again", quantize="int8", lengths=LENGTHS))
+    again = main(
+        TFLiteConfig(
+            model=parent.path,
+            out=tmp_path / "again",
+            quantize="int8",
+            lengths=LENGTHS,
+            min_equal_spans=UNTRAINED_SPANS["int8"],
+        )
+    )
     assert again.weights.read_bytes() == bundle.weights.read_bytes()
 
 
@@ -67,7 +76,15 @@ def test_a_threshold_tuned_at_export_is_in_the_package(make_bundle, converted_on
         "export.exporter.tune_for_bundle",
         lambda _, __, settings, ___: (replace(settings, null_threshold=-1.25), None),
     )
-    bundle = main(TFLiteConfig(model=make_bundle(), out=tmp_path / "out", quantize="int8", lengths=LENGTHS))
+    bundle = main(
+        TFLiteConfig(
+            model=make_bundle(),
+            out=tmp_path / "out",
+            quantize="int8",
+            lengths=LENGTHS,
+            min_equal_spans=UNTRAINED_SPANS["int8"],
+        )
+    )
     assert read_package(bundle.weights).settings == bundle.settings
     assert bundle.settings.null_threshold == -1.25
 

@@ -15,6 +15,7 @@ import onnx
 import onnxruntime
 import pytest
 import torch
+from comparisons import UNTRAINED_SPANS
 from onnx import TensorProto, numpy_helper
 
 import export.onnx.stage as onnx_export
@@ -56,7 +57,9 @@ def exported(make_bundle, tmp_path_factory):
         if (name, flag) not in made:
             parent = make_bundle(**MODELS[name])
             out = tmp_path_factory.mktemp("exports") / f"{name}-{flag}"
-            made[name, flag] = open_bundle(parent), main(OnnxConfig(model=parent, out=out, quantize=flag))
+            least = UNTRAINED_SPANS.get(flag)
+            config = OnnxConfig(model=parent, out=out, quantize=flag, min_equal_spans=least)
+            made[name, flag] = open_bundle(parent), main(config)
         return made[name, flag]
 
     return export
@@ -251,7 +254,14 @@ def test_descriptions_with_source_paths_are_dropped(make_bundle):
 
 def test_the_same_parent_gives_the_same_bytes(exported, tmp_path):
     parent, bundle = exported("bert", "int8")
-    again = main(OnnxConfig(model=parent.path, out=tmp_path / "again", quantize="int8"))
+    again = main(
+        OnnxConfig(
+            model=parent.path,
+            out=tmp_path / "again",
+            quantize="int8",
+            min_equal_spans=UNTRAINED_SPANS["int8"],
+        )
+    )
     assert again.weights.read_bytes() == bundle.weights.read_bytes()
 
 
@@ -276,7 +286,14 @@ def test_a_wrong_export_is_refused_and_leaves_nothing(make_bundle, tmp_path, mon
 def test_a_tolerance_that_is_not_met_is_an_error(make_bundle, tmp_path, monkeypatch):
     monkeypatch.setitem(PRECISIONS, "int8-weights", replace(PRECISIONS["int8-weights"], probe_tolerance=1e-4))
     with pytest.raises(ParityError, match=r"tolerance 0\.0001"):
-        main(OnnxConfig(model=make_bundle(), out=tmp_path / "out", quantize="int8-weights"))
+        main(
+            OnnxConfig(
+                model=make_bundle(),
+                out=tmp_path / "out",
+                quantize="int8-weights",
+                min_equal_spans=UNTRAINED_SPANS["int8"],
+            )
+        )
     assert list(tmp_path.iterdir()) == []
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from comparisons import UNTRAINED_SPANS
 from tflite_exports import LENGTHS, MODELS
 from transformers import BertConfig
 
@@ -32,7 +33,7 @@ def any_length(make_bundle, tmp_path_factory, converted_once):
         if (name, flag) not in made:
             parent = make_bundle(**MODELS[name])
             out = tmp_path_factory.mktemp("any-length") / f"{name}-{flag}"
-            least = 0.3 if flag == "int4" else None  # a random model keeps few of its best spans
+            least = UNTRAINED_SPANS.get(flag)
             config = TFLiteConfig(model=parent, out=out, quantize=flag, min_equal_spans=least)
             made[name, flag] = (open_bundle(parent), main(config))
         return made[name, flag]

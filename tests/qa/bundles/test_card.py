@@ -7,6 +7,7 @@ import json
 import msgspec
 import pytest
 import yaml
+from comparisons import UNTRAINED_SPANS
 from huggingface_hub import ModelCard
 
 from distill.finetune import FinetuneConfig
@@ -65,7 +66,14 @@ def test_the_stages_of_a_real_chain_tell_where_each_comes_from(small_squad, tmp_
     student = distil(
         DistillConfig(out=tmp_path / "run", teacher=teacher.path, data=data, student_layers=1, **FEW)
     )
-    exported = export(OnnxConfig(model=student.path, out=tmp_path / "s-onnx", quantize="int8"))
+    exported = export(
+        OnnxConfig(
+            model=student.path,
+            out=tmp_path / "s-onnx",
+            quantize="int8",
+            min_equal_spans=UNTRAINED_SPANS["int8"],
+        )
+    )
 
     facts = card_of(exported).data
     text = card_of(exported).text
@@ -87,7 +95,15 @@ def test_the_stages_of_a_real_chain_tell_where_each_comes_from(small_squad, tmp_
     assert f"| t | {small_squad.name} | 24 |" in text
     assert "s-onnx itself was not scored" in text
 
-    scored = export(OnnxConfig(model=student.path, out=tmp_path / "scored", quantize="int8", eval_data=data))
+    scored = export(
+        OnnxConfig(
+            model=student.path,
+            out=tmp_path / "scored",
+            quantize="int8",
+            eval_data=data,
+            min_equal_spans=UNTRAINED_SPANS["int8"],
+        )
+    )
     found = evaluate(EvaluateConfig(data, scored.path))
     assert found.items() <= msgspec.to_builtins(scored.manifest.scores).items()
     assert (

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 import transformers
+from comparisons import UNTRAINED_SPANS
 from made_tokenizers import byte_pairs, mpnet_pieces, sentence_pieces
 from safetensors.torch import load_file, save_file
 from tiny_models import ENCODER_CONFIGS
@@ -159,7 +160,9 @@ def test_every_stage_takes_a_checkpoint(checkpoint, small_squad, tmp_path, capsy
     pruned = prune(PruneConfig(model=checkpoint, cache=tmp_path / "c", **few))
     assert_told_how_to_decline(capsys.readouterr().err)
     assert pruned.path == tmp_path / "given" / "bert-qa-pruned"
-    exported = export_onnx(OnnxConfig(model=checkpoint, quantize="int8"))
+    exported = export_onnx(
+        OnnxConfig(model=checkpoint, quantize="int8", min_equal_spans=UNTRAINED_SPANS["int8"])
+    )
     assert exported.path == tmp_path / "given" / "bert-qa-onnx-int8"
     assert exported.manifest.parent == imported.reference()
     assert evaluate(EvaluateConfig(data=str(small_squad), model=checkpoint))["total"] == 24

@@ -67,7 +67,8 @@ class Exporter:
         self.config = config
         self.precision = config.quantize
         least = config.min_equal_spans
-        self.min_equal_spans = PRECISIONS[self.precision].equal_spans if least is None else least
+        defaults = PRECISIONS[self.precision].equal_spans
+        self.min_equal_spans = defaults[self.format] if least is None else least
         self.source = config.model or newest_student()
         if config.model is None:
             print(f"exporting {self.source}", file=sys.stderr)

@@ -2,7 +2,7 @@
 
 import importlib.util
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -14,6 +14,14 @@ from qa.base.errors import OptionError
 from qa.base.help import Expert
 from qa.formats.precision import INTEGER_BITS, PRECISIONS, TABLE_FORMS
 
+
+def shares_in_words(shares: Mapping[str, float]) -> str:
+    """Return a share, or where formats differ, the share of each."""
+    if len(set(shares.values())) == 1:
+        return f"{next(iter(shares.values())):g}"
+    return ", ".join(f"{share:g} ({name})" for name, share in shares.items())
+
+
 NOT_IN_ONNX = ", ".join(name for name, precision in PRECISIONS.items() if "onnx" not in precision.meaning)
 QUANTIZE_HELP = f"""Precision of the file:
 {"; ".join(f"{name}, {p.in_words}" for name, p in PRECISIONS.items())}.
@@ -23,7 +31,7 @@ EMBEDDINGS_HELP = f"""Form of the word embeddings in {" and ".join(INTEGER_BITS)
 {", ".join(TABLE_FORMS)} (product quantization:
 a byte for so many values). By default as the weights, or as the model's own embedding table is compressed."""
 SPANS_HELP = f"""Least share of real windows whose best span equals PyTorch's; below it nothing is written.
-By default {", ".join(f"{p.equal_spans:g} in {name}" for name, p in PRECISIONS.items())}."""
+By default {"; ".join(f"in {name} {shares_in_words(p.equal_spans)}" for name, p in PRECISIONS.items())}."""
 
 
 @dataclass(frozen=True)

@@ -191,7 +191,7 @@ def test_litert_torch_from_bundle_to_served_logits(
         Worker(on_this_machine(prepared.path, toolchain.module, prepared.python), 1, cores_for(1))
     ) as worker:
         found = run_windows(worker, windows)
-    assert worker.lengths == [bundle.settings.max_length]
+    assert worker.lengths == (bundle.settings.max_length,)
     assert least <= largest_difference(run_windows(TorchRuntime(bundle.weights, 1), windows), found) <= most
 
 

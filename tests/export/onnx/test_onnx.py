@@ -345,7 +345,9 @@ def test_parity_is_of_every_window_padded_or_not_and_of_its_best_span(exported):
 
 def test_equal_spans_below_the_flag_leave_nothing(make_bundle, tmp_path):
     """A random model in int8 with an embedding table of pq4 keeps less than 90 % of its best spans."""
-    config = OnnxConfig(model=make_bundle(), out=tmp_path / "out", quantize="int8", embeddings="pq4")
+    bundle = make_bundle()
+    out = tmp_path / "out"
+    config = OnnxConfig(model=bundle, out=out, quantize="int8", embeddings="pq4", min_equal_spans=0.9)
     with pytest.raises(ParityError, match=r"below --min-equal-spans 0\.9; train with compress\.qat"):
         main(config)
     assert list(tmp_path.iterdir()) == []

@@ -84,8 +84,13 @@ test: install
 system-test: install .venv-toolchains/optimum/installed .venv-toolchains/executorch/installed tests/transformers_js/node_modules/.package-lock.json
 	$(RUN) -m pytest -m system --ignore tests/export/web
 
-web: install export/web/node_modules/.package-lock.json
-	$(RUN) -m export.web --model models/student-tflite-int8 --out runs/web
+# LiteRT.js cannot resize, so the page's model has a signature for each length.
+runs/page/student-tflite-int8/manifest.json: models/student/manifest.json | install
+	rm -rf $(@D)
+	$(RUN) -m export.tflite --model models/student --quantize int8 --lengths 128 192 256 384 --out $(@D)
+
+web: install export/web/node_modules/.package-lock.json runs/page/student-tflite-int8/manifest.json
+	$(RUN) -m export.web --model runs/page/student-tflite-int8 --out runs/web
 	$(RUN) -m http.server --bind 127.0.0.1 --directory runs/web 8000
 
 web-test: install export/web/node_modules/.package-lock.json

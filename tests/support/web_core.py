@@ -1,6 +1,6 @@
 """The page's core as a Node process, and differential runs of it against Python.
 
-    python tests/support/web_core.py 1500 1500 0
+    python tests/support/web_core.py runs/page/student-tflite-int8 1500 1500 0
 
 The numbers are questions, texts and the seed.
 """
@@ -28,7 +28,6 @@ from qa.text.preselection import preselect
 
 ROOT = Path(__file__).parents[2]
 SERVER = ROOT / "tests/export/web/core_server.mjs"
-SHIPPED = ROOT / "models/student-tflite-int8"
 QUESTIONS_A_MODEL = 25  # then other settings are packaged
 MOST_WORDS = (0, 1, 2, 5, 50, 120, 300, 700, 1500, 4000)
 SHORT_STRIDE = 10
@@ -162,10 +161,9 @@ def whole(text):
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def compare_questions(n, seed, folder, tally):
+def compare_questions(bundle, n, seed, folder, tally):
     """Ask both; return the questions that differ, in words."""
     generator = Generator(seed)
-    bundle = open_bundle(SHIPPED)
     lengths = [s["length"] for s in read_package(bundle.weights).info["signatures"]]
     differ = []
     for block in range(0, n, QUESTIONS_A_MODEL):
@@ -199,9 +197,8 @@ def compare_questions(n, seed, folder, tally):
     return differ
 
 
-def compare_tokens(n, seed, tally):
+def compare_tokens(bundle, n, seed, tally):
     """Tokenize generated texts with both; return those that differ."""
-    bundle = open_bundle(SHIPPED)
     differ = []
     with NodeCore(bundle.weights) as core:
         for text in generated_texts(n, seed):
@@ -215,11 +212,12 @@ def compare_tokens(n, seed, tally):
 
 def main():
     """Compare as many questions and texts as the command line says."""
-    n_questions, n_texts, seed = map(int, sys.argv[1:])
+    bundle = open_bundle(Path(sys.argv[1]))
+    n_questions, n_texts, seed = map(int, sys.argv[2:])
     tally = Tally()
     with tempfile.TemporaryDirectory() as folder:
-        differ = compare_questions(n_questions, seed, Path(folder), tally)
-    differ += compare_tokens(n_texts, seed, tally)
+        differ = compare_questions(bundle, n_questions, seed, Path(folder), tally)
+    differ += compare_tokens(bundle, n_texts, seed, tally)
     print(tally, len(differ), "differ")
     for text in differ[:5]:
         print(text)

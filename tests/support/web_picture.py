@@ -11,11 +11,11 @@ import tempfile
 from pathlib import Path
 
 from chromium import chromium
+from page_model import export_page_model
 from web_site import ask, opened, served
 
 from export.web.stage import WebConfig, main
 
-SHIPPED = Path(__file__).parents[2] / "models/student-tflite-int8"
 FRAME = """<body style="margin:0;display:flex;gap:24px;padding:6px;width:max-content">{}</body>"""
 SCREEN = (
     """<img src="data:image/png;base64,{}" style="width:300px;border-radius:28px;border:5px solid #6b7480">"""
@@ -26,7 +26,8 @@ def draw(out):
     """Write the picture."""
     screens = []
     with tempfile.TemporaryDirectory() as folder, chromium(120) as page:
-        with served(main(WebConfig(SHIPPED, Path(folder) / "site"))) as url:
+        model = export_page_model(Path(folder))
+        with served(main(WebConfig(model.path, Path(folder) / "site"))) as url:
             for dark in (False, True):
                 opened(page, url, dark=dark)
                 ask(page)

@@ -8,7 +8,7 @@ import zipfile
 
 import pytest
 from chromium import chromium
-from web_core import SHIPPED, rewritten, with_settings
+from web_core import rewritten, with_settings
 from web_site import NO_ANSWER, ask, fill, opened, served, text, wait
 
 from export.web.stage import WebConfig
@@ -17,6 +17,7 @@ from qa import load
 from qa.base.sampling import evenly
 from qa.data.datasets import EMBEDDED, resolve
 from qa.data.squad import read_squad
+from qa.formats.precision import PRECISIONS
 
 pytestmark = pytest.mark.system
 
@@ -28,8 +29,8 @@ CHATTER = ("INFO: ", "WARNING: [npu_registry", "default WebGPU device", "No avai
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return publish(WebConfig(SHIPPED, tmp_path_factory.mktemp("web") / "site"))
+def folder(page_model, tmp_path_factory):
+    return publish(WebConfig(page_model.path, tmp_path_factory.mktemp("web") / "site"))
 
 
 @pytest.fixture(scope="module")
@@ -56,11 +57,12 @@ def evenly_chosen(items, n):
     return [items[i] for i in evenly(len(items), n)]
 
 
-def test_the_model_is_checked_before_it_answers(page):
-    assert text(page, "#status") == "student · int8 · 11.7 MB · checked in this browser"
+def test_the_model_is_checked_before_it_answers(page, page_model):
+    megabytes = page_model.weights.stat().st_size / 1e6
+    assert text(page, "#status") == f"student · int8 · {megabytes:.1f} MB · checked in this browser"
     facts = page.run("document.querySelector('#facts').textContent")
     assert "logits differ by 0.0" in facts
-    assert "0.182 is allowed" in facts
+    assert f"{PRECISIONS['int8'].probe_tolerance} is allowed" in facts
     assert ask(page) == "Michael Collins"
     assert page.run("document.querySelector('#reading mark').textContent") == "Michael Collins"
 
@@ -71,9 +73,9 @@ def lead(answer):
     return answer.probability / max([no_answer, *(other.probability for other in answer.alternatives), 1e-9])
 
 
-def test_real_questions_are_answered_as_in_python(page):
+def test_real_questions_are_answered_as_in_python(page, page_model):
     """Near ties are left out: builds of LiteRT round int8 differently."""
-    python = load(SHIPPED)
+    python = load(page_model.path)
     examples = read_squad(resolve(EMBEDDED, "dev"))
     asked = [(e, python.answer(e.question, e.context)) for e in evenly_chosen(examples, 2 * N_QUESTIONS)]
     clear = [(example, answer) for example, answer in asked if lead(answer) > NEAR_TIE][:N_QUESTIONS]
@@ -122,8 +124,8 @@ def spoiled_probe(source, out):
     return rewritten(source, out, {"probe.json": json.dumps(probe)})
 
 
-def test_wrong_files_are_refused_in_words_and_the_model_in_use_stays(page, tiny_export, tmp_path):
-    weights = SHIPPED / "model.tflite"
+def test_wrong_files_are_refused_in_words_and_the_model_in_use_stays(page, page_model, tiny_export, tmp_path):
+    weights = page_model.weights
     note = tmp_path / "note.tflite"
     note.write_text("This is a note.\n" * 20)
     cut = tmp_path / "cut.tflite"
@@ -144,8 +146,8 @@ def test_wrong_files_are_refused_in_words_and_the_model_in_use_stays(page, tiny_
     assert page.run("document.querySelector('#problem').hidden")
 
 
-def test_another_packaged_file_brings_its_settings(page, tmp_path):
-    path = with_settings(SHIPPED / "model.tflite", tmp_path / "always.tflite", {"null_threshold": None})
+def test_another_packaged_file_brings_its_settings(page, page_model, tmp_path):
+    path = with_settings(page_model.weights, tmp_path / "always.tflite", {"null_threshold": None})
     page.choose_file("#model-file", path)
     wait(page, "document.querySelector('#facts').textContent.includes('always.tflite')")
     page.run("document.querySelectorAll('#suggestions button')[2].click()")
@@ -159,7 +161,7 @@ def choose_mode(page, mode):
     page.run(f"document.querySelector('#mode').value = {json.dumps(mode)}")
 
 
-def test_a_mode_says_when_to_decline_and_a_calibrated_file_gives_probabilities(page, tmp_path):
+def test_a_mode_says_when_to_decline_and_a_calibrated_file_gives_probabilities(page, page_model, tmp_path):
     strict = "document.querySelector('#mode [value=strict]').disabled"
     assert page.run(strict) is True
     choose_mode(page, "answering")
@@ -172,7 +174,7 @@ def test_a_mode_says_when_to_decline_and_a_calibrated_file_gives_probabilities(p
     assert ask(page) is None
     assert f"Not sure: {always}" in text(page, "#best")
     changes = {"strict_threshold": -1e6, "calibration": {"temperature": 4.0, "offset": 1.0}}
-    path = with_settings(SHIPPED / "model.tflite", tmp_path / "tuned.tflite", changes)
+    path = with_settings(page_model.weights, tmp_path / "tuned.tflite", changes)
     page.choose_file("#model-file", path)
     wait(page, "document.querySelector('#facts').textContent.includes('tuned.tflite')")
     assert page.run(strict) is False

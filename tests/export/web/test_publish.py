@@ -7,7 +7,6 @@ import re
 
 import pytest
 from places import ROOT
-from web_core import SHIPPED
 
 from export.web import stage
 from export.web.stage import BUILDS, PAGE, WebConfig, main
@@ -33,18 +32,23 @@ def published(folder):
     )
 
 
-def test_every_file_is_listed_once_for_the_service_worker(npm, tmp_path):
-    folder = main(WebConfig(SHIPPED, tmp_path / "site"))
+@pytest.fixture
+def model(tiny_export):
+    return tiny_export("tflite")
+
+
+def test_every_file_is_listed_once_for_the_service_worker(model, npm, tmp_path):
+    folder = main(WebConfig(model.path, tmp_path / "site"))
     files = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
     listed = published(folder)
     by_hand = {"published.js", "service-worker.js", "index.html"}  # the browser's own, and "./"
     assert sorted([*listed["small"], *listed["large"]]) == sorted({"./", *files} - by_hand)
     assert "model.tflite" in listed["large"]
-    assert (folder / "model.tflite").read_bytes() == (SHIPPED / "model.tflite").read_bytes()
+    assert (folder / "model.tflite").read_bytes() == model.weights.read_bytes()
 
 
-def test_a_changed_file_is_another_version_and_the_page_is_replaced(npm, tmp_path):
-    config = WebConfig(SHIPPED, tmp_path / "site")
+def test_a_changed_file_is_another_version_and_the_page_is_replaced(model, npm, tmp_path):
+    config = WebConfig(model.path, tmp_path / "site")
     before = published(main(config))
     (config.out / "left.txt").touch()
     assert published(main(config)) == before
@@ -54,18 +58,18 @@ def test_a_changed_file_is_another_version_and_the_page_is_replaced(npm, tmp_pat
     assert after["version"] != before["version"]
 
 
-def test_another_folder_is_refused_and_left_alone(npm, tmp_path):
+def test_another_folder_is_refused_and_left_alone(model, npm, tmp_path):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "note.txt").touch()
     with pytest.raises(OptionError, match=f"--out {tmp_path / 'mine'}"):
-        main(WebConfig(SHIPPED, tmp_path / "mine"))
+        main(WebConfig(model.path, tmp_path / "mine"))
     assert (tmp_path / "mine" / "note.txt").exists()
 
 
-def test_without_npms_packages_the_command_to_install_them_is_named(npm, tmp_path):
+def test_without_npms_packages_the_command_to_install_them_is_named(model, npm, tmp_path):
     (npm / "core/dist/index.js").unlink()
     with pytest.raises(OptionError, match="npm ci"):
-        main(WebConfig(SHIPPED, tmp_path / "site"))
+        main(WebConfig(model.path, tmp_path / "site"))
     assert not (tmp_path / "site").exists()
 
 

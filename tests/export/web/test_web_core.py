@@ -6,55 +6,49 @@ import numpy as np
 import pytest
 from package_faults import differing, mutated_files, verdicts
 from places import ROOT
-from web_core import SHIPPED, NodeCore, Tally, compare_questions, compare_tokens, with_settings
+from web_core import NodeCore, Tally, compare_questions, compare_tokens, with_settings
 
 from export.android.package import MOST_SETTINGS, read_package
 from qa.base.errors import BundleError
-from qa.bundles.bundle import open_bundle
 from qa.formats.precision import PRECISIONS
 from qa.runtime.runtimes import load_runtime
 from qa.text.answers import decode
 
 
-@pytest.fixture(scope="module")
-def shipped():
-    return open_bundle(SHIPPED)
-
-
 @pytest.mark.system
-def test_questions_over_made_up_logits_are_answered_as_in_python(tmp_path):
+def test_questions_over_made_up_logits_are_answered_as_in_python(page_model, tmp_path):
     tally = Tally()
-    assert compare_questions(150, 3, tmp_path, tally) == []
+    assert compare_questions(page_model, 150, 3, tmp_path, tally) == []
     assert (tally.questions, tally.preselected > 5, 20 < tally.declined < 130) == (150, True, True)
 
 
 @pytest.mark.system
-def test_texts_over_all_of_unicode_have_the_training_tokenizers_tokens():
+def test_texts_over_all_of_unicode_have_the_training_tokenizers_tokens(page_model):
     tally = Tally()
-    assert compare_tokens(500, 4, tally) == []
+    assert compare_tokens(page_model, 500, 4, tally) == []
     assert tally.texts == 500
 
 
 @pytest.mark.system
-def test_the_comparison_can_fail(tmp_path, monkeypatch):
+def test_the_comparison_can_fail(page_model, tmp_path, monkeypatch):
     """Python decodes with another length limit than the file says."""
 
     def decode_shorter(windows, logits, settings):
         return decode(windows, logits, replace(settings, max_answer_length=2))
 
     monkeypatch.setattr("web_core.decode", decode_shorter)
-    assert compare_questions(10, 3, tmp_path, Tally()) != []
+    assert compare_questions(page_model, 10, 3, tmp_path, Tally()) != []
 
 
 @pytest.mark.system
-def test_the_probe_runs_and_refuses_a_runtime_that_computes_wrongly(shipped):
-    runtime = load_runtime(shipped, 1)
+def test_the_probe_runs_and_refuses_a_runtime_that_computes_wrongly(page_model):
+    runtime = load_runtime(page_model, 1)
 
     def shifted(inputs):
         start, end = runtime(inputs)
         return np.roll(start, 1, 1), np.roll(end, 1, 1)
 
-    with NodeCore(shipped.weights) as core:
+    with NodeCore(page_model.weights) as core:
         difference = core.check_probe(runtime)
         assert 0 < difference < PRECISIONS["int8"].probe_tolerance
         with pytest.raises(BundleError, match="wrongly"):
@@ -63,22 +57,22 @@ def test_the_probe_runs_and_refuses_a_runtime_that_computes_wrongly(shipped):
 
 
 @pytest.mark.system
-def test_page_and_exporter_have_the_same_bounds(shipped, tmp_path):
-    settings = read_package(shipped.weights).info["settings"]
+def test_page_and_exporter_have_the_same_bounds(page_model, tmp_path):
+    settings = read_package(page_model.weights).info["settings"]
     most = {name: MOST_SETTINGS[name] for name in ("n_best", "doc_stride", "max_answer_length")}
     bounds = [*most.items(), ("max_question_length", settings["max_length"] - 5)]
     for name, value in bounds:
-        path = with_settings(shipped.weights, tmp_path / "model.tflite", {name: value})
+        path = with_settings(page_model.weights, tmp_path / "model.tflite", {name: value})
         NodeCore(path).close()
-        with_settings(shipped.weights, path, {name: value + 1})
+        with_settings(page_model.weights, path, {name: value + 1})
         with pytest.raises(BundleError, match=r"max_length" if "question" in name else name):
             NodeCore(path)
 
 
 @pytest.mark.system
-def test_what_python_refuses_the_page_refuses(shipped, tmp_path):
-    whole = shipped.weights.read_bytes()
-    size = read_package(shipped.weights).info["model"]["bytes"]
+def test_what_python_refuses_the_page_refuses(page_model, tmp_path):
+    whole = page_model.weights.read_bytes()
+    size = read_package(page_model.weights).info["model"]["bytes"]
     faults = {
         "note": b"This is a note.\n" * 20,
         "empty": b"",

@@ -1,4 +1,4 @@
-# The released models: from SQuAD 2.0 to a teacher, a student, its export for phones, and their results.
+# The released models: from SQuAD 2.0 to two teachers, a student, its export for phones, and their results.
 #
 #   make -f recipes/flagship.mk models TRAIN=train-v2.0.json DEV=dev-v2.0.json
 #   make -f recipes/flagship.mk large-teacher TRAIN=... DEV=...
@@ -7,9 +7,11 @@
 #   make -f recipes/flagship.mk settings TRAIN=... DEV=...
 #
 # Makes: `models` makes the folder $(OUT)/models, to be copied into models/; `rows` measures its models; `forms` measures
-#   teacher and student in other precisions, and a smaller file in int4; `large-teacher` trains MPNet; `settings` adds
-#   thresholds and calibrated probabilities to the phone's file in $(OUT)/models (copy models/ there), in minutes.
-# Takes: seven hours on two cores for `models`, two and a half hours for `large-teacher`, both in bf16. A stopped run continues.
+#   teacher and student in other precisions, and a smaller file in int4; `large-teacher` trains MPNet, which `models`
+#   includes; `settings` adds thresholds and calibrated probabilities to the phone's file in $(OUT)/models (copy models/
+#   there), in minutes.
+# Takes: eleven and a half hours on two cores for `models`, two and a half of them for `large-teacher`, in bf16. A stopped
+#   run continues.
 # Needs: make install, SQuAD 2.0 as files, and an idle machine for `rows` and `forms`.
 
 OUT ?= runs/flagship
@@ -67,8 +69,21 @@ $(OUT)/student-pq3/$(MADE): | $(OUT)/student/$(MADE)
 $(OUT)/student-pq3-qat-int8/$(MADE): | $(OUT)/student-pq3/$(MADE)
 	$(RUN) -m compress.qat --model $(OUT)/student-pq3 --teacher $(RELEASED)/teacher --quantize int8 --data $(TRAIN) --eval-data $(DEV) --learning-rate 1e-4 --batch-size 32 --epochs 1.5 --resume
 
-$(RELEASED)/student/$(MADE): | $(OUT)/student-pq3-qat-int8/$(MADE)
-	$(RUN) -m compress.cast --model $(OUT)/student-pq3-qat-int8 --weights int8-weights --eval-data $(DEV) --out $(RELEASED)/student
+# The student of the small teacher, in the form of version 0.1.0.
+$(OUT)/first-student/$(MADE): | $(OUT)/student-pq3-qat-int8/$(MADE)
+	$(RUN) -m compress.cast --model $(OUT)/student-pq3-qat-int8 --weights int8-weights --out $(OUT)/first-student
+
+# Of two fifths of the questions, the large teacher's logits take an hour and a half, training as long again. The
+# logits are computed once and lie in a cache; training loads no teacher.
+$(OUT)/part.json:
+	$(RUN) -m qa.data.sample --data $(TRAIN) --split train --questions 52000 --out $(OUT)/part.json
+
+$(OUT)/student-further/$(MADE): | $(OUT)/part.json $(OUT)/teacher-mpnet/$(MADE) $(OUT)/first-student/$(MADE)
+	$(EACH) -m distill.logits --teacher $(OUT)/teacher-mpnet --model $(OUT)/first-student --data $(OUT)/part.json --cache $(OUT)/cache
+	$(EACH) -m compress.qat --model $(OUT)/first-student --teacher $(OUT)/teacher-mpnet --data $(OUT)/part.json --quantize int8 --hidden-weight 0 --learning-rate 1.5e-4 --batch-size 32 --epochs 2 --cache $(OUT)/cache --out $(OUT)/student-further --resume
+
+$(RELEASED)/student/$(MADE): | $(OUT)/student-further/$(MADE)
+	$(RUN) -m compress.cast --model $(OUT)/student-further --weights int8-weights --eval-data $(DEV) --out $(RELEASED)/student
 
 $(RELEASED)/student-tflite-int8/$(MADE): | $(RELEASED)/student/$(MADE)
 	$(RUN) -m export.tflite --model $(RELEASED)/student --quantize int8 --eval-data $(DEV) --out $(RELEASED)/student-tflite-int8
@@ -120,7 +135,7 @@ $(OUT)/%-onnx-int8/$(MADE): | $(OUT)/%/$(MADE)
 FAMILY := $(RELEASED)/teacher $(RELEASED)/student $(OUT)/student-onnx-int8 $(RELEASED)/student-tflite-int8
 # The fp32 models that the released ones were cast from.
 TEACHERS := $(foreach form,onnx-fp32 onnx-int8 tflite-fp32 tflite-fp16 tflite-int8,teacher-mean-$(form))
-STUDENTS := $(foreach form,onnx-fp32 tflite-fp32 tflite-fp16,student-pq3-qat-int8-$(form))
+STUDENTS := $(foreach form,onnx-fp32 tflite-fp32 tflite-fp16,student-further-$(form))
 FORMS := $(TEACHERS:%=$(OUT)/%) $(STUDENTS:%=$(OUT)/%) $(OUT)/small-qat-int4-tflite-int4
 COMPARE := $(RUN) benchmarks/compare.py
 INTO := --baseline $(RELEASED)/teacher --rows $(OUT)/rows.jsonl

@@ -9,7 +9,10 @@ from places import ROOT
 
 MOST_WORDS = 25
 PAGES = [
-    *(ROOT / name for name in ("README.md", "SECURITY.md", "models/README.md", "android_demo/README.md")),
+    *(
+        ROOT / name
+        for name in ("README.md", "CHANGELOG.md", "SECURITY.md", "models/README.md", "android_demo/README.md")
+    ),
     ROOT / "benchmarks/results/README.md",
     *sorted((ROOT / "docs").rglob("*.md")),
 ]

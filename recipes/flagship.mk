@@ -3,16 +3,16 @@
 #   make -f recipes/flagship.mk models TRAIN=train-v2.0.json DEV=dev-v2.0.json
 #   make -f recipes/flagship.mk large-teacher TRAIN=... DEV=...
 #   make -f recipes/flagship.mk rows TRAIN=... DEV=... DEV1=dev-v1.1.json MORE="other.json another.json"
-#   make -f recipes/flagship.mk forms TRAIN=... DEV=...
+#   make -f recipes/flagship.mk small TRAIN=... DEV=...
 #   make -f recipes/flagship.mk settings TRAIN=... DEV=...
 #
-# Makes: `models` makes the folder $(OUT)/models, to be copied into models/; `rows` measures its models; `forms` measures
-#   teacher and student in other precisions, and a smaller file in int4; `large-teacher` trains MPNet, which `models`
-#   includes; `settings` adds thresholds and calibrated probabilities to the phone's file in $(OUT)/models (copy models/
-#   there), in minutes.
+# Makes: `models` makes the folder $(OUT)/models, to be copied into models/; `rows` measures its models, and the same
+#   models in other precisions; `small` makes a smaller file in int4 and measures it; `large-teacher` trains MPNet, which
+#   `models` includes; `settings` adds thresholds and calibrated probabilities to the phone's file in $(OUT)/models (copy
+#   models/ there), in minutes.
 # Takes: eleven and a half hours on two cores for `models`, two and a half of them for `large-teacher`, in bf16. A stopped
 #   run continues.
-# Needs: make install, SQuAD 2.0 as files, and an idle machine for `rows` and `forms`.
+# Needs: make install, SQuAD 2.0 as files, and an idle machine for `rows` and `small`.
 
 OUT ?= runs/flagship
 TRAIN ?=
@@ -33,7 +33,7 @@ EACH := OMP_NUM_THREADS=1 $(RUN) -m torch.distributed.run --standalone --nproc-p
 MADE := manifest.json
 RELEASED := $(OUT)/models
 
-.PHONY: models settings rows forms large-teacher
+.PHONY: models settings rows small large-teacher
 .DELETE_ON_ERROR:
 
 models: $(RELEASED)/SHA256SUMS
@@ -107,7 +107,32 @@ $(OUT)/mpnet-base/model.safetensors:
 $(OUT)/teacher-mpnet/$(MADE): | $(OUT)/mpnet-base/model.safetensors
 	$(EACH) -m distill.finetune --model $(OUT)/mpnet-base --data $(TRAIN) --eval-data $(DEV) --max-length 256 --batch-size 16 --lora-rank 16 --learning-rate 7e-4 --epochs 0.42 --out $(OUT)/teacher-mpnet --resume
 
-# The same models in other precisions, and a smaller file in int4.
+# The released models in other precisions.
+FORMS := teacher-tflite-fp32 teacher-tflite-int8 student-tflite-fp32 student-tflite-fp16 student-onnx-fp32
+
+$(OUT)/forms/%-tflite-fp32/$(MADE): | $(RELEASED)/%/$(MADE)
+	$(RUN) -m export.tflite --model $(RELEASED)/$* --out $(@D)
+
+$(OUT)/forms/%-tflite-fp16/$(MADE): | $(RELEASED)/%/$(MADE)
+	$(RUN) -m export.tflite --model $(RELEASED)/$* --quantize fp16 --out $(@D)
+
+$(OUT)/forms/%-tflite-int8/$(MADE): | $(RELEASED)/%/$(MADE)
+	$(RUN) -m export.tflite --model $(RELEASED)/$* --quantize int8 --out $(@D)
+
+$(OUT)/forms/%-onnx-fp32/$(MADE): | $(RELEASED)/%/$(MADE)
+	$(RUN) -m export.onnx --model $(RELEASED)/$* --out $(@D)
+
+FAMILY := $(RELEASED)/teacher $(RELEASED)/student $(OUT)/student-onnx-int8 $(RELEASED)/student-tflite-int8
+ALL := $(FAMILY) $(FORMS:%=$(OUT)/forms/%)
+COMPARE := $(RUN) benchmarks/compare.py
+INTO := --baseline $(RELEASED)/teacher --rows $(OUT)/rows.jsonl
+
+# On DEV all in one run, in which the models take turns.
+rows: $(RELEASED)/SHA256SUMS $(OUT)/student-onnx-int8/$(MADE) $(FORMS:%=$(OUT)/forms/%/$(MADE))
+	$(COMPARE) $(ALL) --data $(DEV) $(INTO) --lengths unpadded --threads 1
+	$(foreach data,$(DEV1) $(MORE),$(COMPARE) $(FAMILY) --data $(data) $(INTO) --skip-latency && )true
+
+# The student of the small teacher with a smaller embedding table, in int4.
 $(OUT)/small/$(MADE): | $(OUT)/student/$(MADE)
 	$(RUN) -m compress.embeddings --model $(OUT)/student --embeddings pq4 --data $(TRAIN) --out $(OUT)/small
 
@@ -117,33 +142,5 @@ $(OUT)/small-qat-int4/$(MADE): | $(OUT)/small/$(MADE)
 $(OUT)/small-qat-int4-tflite-int4/$(MADE): | $(OUT)/small-qat-int4/$(MADE)
 	$(RUN) -m export.tflite --model $(OUT)/small-qat-int4 --quantize int4
 
-$(OUT)/%-tflite-fp32/$(MADE): | $(OUT)/%/$(MADE)
-	$(RUN) -m export.tflite --model $(OUT)/$*
-
-$(OUT)/%-tflite-fp16/$(MADE): | $(OUT)/%/$(MADE)
-	$(RUN) -m export.tflite --model $(OUT)/$* --quantize fp16
-
-$(OUT)/%-tflite-int8/$(MADE): | $(OUT)/%/$(MADE)
-	$(RUN) -m export.tflite --model $(OUT)/$* --quantize int8
-
-$(OUT)/%-onnx-fp32/$(MADE): | $(OUT)/%/$(MADE)
-	$(RUN) -m export.onnx --model $(OUT)/$*
-
-$(OUT)/%-onnx-int8/$(MADE): | $(OUT)/%/$(MADE)
-	$(RUN) -m export.onnx --model $(OUT)/$* --quantize int8
-
-FAMILY := $(RELEASED)/teacher $(RELEASED)/student $(OUT)/student-onnx-int8 $(RELEASED)/student-tflite-int8
-# The fp32 models that the released ones were cast from.
-TEACHERS := $(foreach form,onnx-fp32 onnx-int8 tflite-fp32 tflite-fp16 tflite-int8,teacher-mean-$(form))
-STUDENTS := $(foreach form,onnx-fp32 tflite-fp32 tflite-fp16,student-further-$(form))
-FORMS := $(TEACHERS:%=$(OUT)/%) $(STUDENTS:%=$(OUT)/%) $(OUT)/small-qat-int4-tflite-int4
-COMPARE := $(RUN) benchmarks/compare.py
-INTO := --baseline $(RELEASED)/teacher --rows $(OUT)/rows.jsonl
-
-rows: $(RELEASED)/SHA256SUMS $(OUT)/student-onnx-int8/$(MADE)
-	$(COMPARE) $(FAMILY) --data $(DEV) $(INTO) --lengths unpadded --threads 1
-	$(foreach data,$(DEV1) $(MORE),$(COMPARE) $(FAMILY) --data $(data) $(INTO) --skip-latency && )true
-
-# All in one run, in which the models take turns; scores that `rows` measured are reused.
-forms: $(RELEASED)/SHA256SUMS $(OUT)/student-onnx-int8/$(MADE) $(FORMS:%=%/$(MADE))
-	$(COMPARE) $(FAMILY) $(FORMS) --data $(DEV) $(INTO) --lengths unpadded --threads 1
+small: $(OUT)/small-qat-int4-tflite-int4/$(MADE)
+	$(COMPARE) $(RELEASED)/teacher $(OUT)/small-qat-int4-tflite-int4 --data $(DEV) $(INTO) --lengths unpadded --threads 1

@@ -7,6 +7,7 @@
 # make apk            compile the app and package its resources with Debian's tools, as a check: the APK has no code
 # make web            serve a page that answers in the browser, http://127.0.0.1:8000; needs npm
 # make web-test       test that page in Node and in Chromium
+# make docs-test      run every command of README and docs once, on questions of the excerpt
 # make torture        inject thousands of faults (damage, kills, full disks, misuse): takes a night; SEED=1 tries others
 # make lint           run ruff and mypy
 # make toolchains     make a .venv-toolchains/NAME for each toolchain that needs its own packages, to compare with
@@ -19,7 +20,7 @@ RUN := $(VENV)/bin/python
 DEMO := runs/demo
 TOOLCHAINS := torchao openvino optimum executorch
 
-.PHONY: install toolchains ask demo test system-test android-test apk web web-test torture lint clean-demo
+.PHONY: install toolchains ask demo test system-test android-test apk web web-test docs-test torture lint clean-demo
 .DELETE_ON_ERROR:
 
 install: $(VENV)/installed
@@ -103,6 +104,9 @@ android-test: install
 	android_demo/tools/build_core.sh
 	$(RUN) android_demo/tools/check_stubs.py
 	$(RUN) -m pytest -m jvm
+
+docs-test: install export/web/node_modules/.package-lock.json
+	$(RUN) tests/support/run_docs.py runs/docs-test
 
 SEED ?= 0
 torture: install

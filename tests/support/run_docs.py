@@ -1,0 +1,175 @@
+"""Run every command that README and docs show, once, in order, on real questions.
+
+    python tests/support/run_docs.py runs/docs-test
+
+A command's own words are kept. What stands for something of the reader's becomes a model in models/ or a file
+of the excerpt's questions; what would take hours is shortened. Each exception is named here, with its reason.
+"""
+
+import csv
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from places import ROOT
+
+from qa.data.datasets import EMBEDDED, resolve
+from qa.data.squad import read_squad
+
+PAGES = ("README.md", *(f"docs/{name}.md" for name in ("train", "compress", "export", "android", "web")))
+PAGES = (*PAGES, "docs/benchmarking.md")
+SHOWN = re.compile(r"^    ((?:\.venv/bin/)?(?:python|pocketqa|make) [^#\n]+)", re.MULTILINE)
+CHECKOUT = (".venv", "Makefile", "benchmarks", "docs", "export", "models", "pyproject.toml", "qa", "recipes")
+
+LEFT_OUT = {
+    "make install": "this runs in what it makes",
+    "make demo": "takes minutes; part of the checks before a release",
+    "make test": "takes minutes; part of every check",
+    "make web": "serves until it is stopped; the two commands that it runs are shown beside it",
+    "make web-test": "takes minutes; part of every check",
+    "deepset/": "needs the Hugging Face Hub",
+    "bert-large": "needs the Hugging Face Hub",
+    "qa.bundles.push": "publishes on the Hugging Face Hub",
+    "--push": "needs a phone",
+    "--phone-report": "needs a report of a phone",
+    "triviaqa": "needs TriviaQA's files",
+    "recipes/flagship.mk": "takes half a day",
+    "recipes/heads.mk": "takes hours",
+    "recipes/football.mk": "takes hours",
+    "benchmarks.differences": "compares results of a recipe that takes hours",
+    "runs/football": "shows results of a recipe that takes hours",
+}
+SHORTER = {
+    "benchmarks.search": ["--questions", "40", "--data", "dev-v2.0.json"],
+    "benchmarks/compare.py": ["--quick", "--questions", "20", "--data", "dev-v2.0.json"],
+    "compress.qat": ["--epochs", "0.2"],
+    "recipes/domain.mk": ["COUNTS=20", "EPOCHS=1", "DEV_QUESTIONS=20"],
+}
+TRAINING = ("distill.run", "distill.finetune", "compress.prune", "compress.qat")
+N_TRAIN = 150
+N_DEV = 50
+
+
+@dataclass(frozen=True)
+class Result:
+    """A command that was run, or the reason why not."""
+
+    command: str
+    seconds: float = 0.0
+    error: str = ""
+    left_out: str = ""
+
+
+def shown_commands() -> list[str]:
+    """Return the commands of all pages, each once, in the order of reading."""
+    text = "\n".join((ROOT / page).read_text(encoding="utf-8") for page in PAGES)
+    return list(dict.fromkeys(command.strip() for command in SHOWN.findall(text)))
+
+
+def prepare(folder: Path) -> None:
+    """Make a folder with the checkout's parts, and questions of the excerpt under the names that docs use."""
+    folder.mkdir(parents=True)
+    for name in CHECKOUT:
+        (folder / name).symlink_to(ROOT / name)
+    run = [sys.executable, "-m", "qa.data.sample", "--data", EMBEDDED]
+    for names, part, n in (
+        (("train-v1.1.json", "train-v2.0.json"), "train", N_TRAIN),
+        (("dev-v1.1.json", "dev-v2.0.json", "mine-dev.json", "questions.json"), "dev", N_DEV),
+    ):
+        for name in names:
+            words = [*run, "--split", part, "--questions", str(n), "--out", name]
+            subprocess.run(words, cwd=folder, check=True, stdout=subprocess.DEVNULL)
+    examples = read_squad(resolve(EMBEDDED, "train"))[:N_TRAIN]
+    for name in ("questions.csv", "mine.csv"):
+        with (folder / name).open("w", encoding="utf-8", newline="") as file:
+            rows = csv.writer(file)
+            rows.writerow(["question", "context", "answer", "answer_start"])
+            for example in examples:
+                answer = example.answers[0]
+                rows.writerow([example.question, example.context, answer.text, answer.start])
+    (folder / "passage.txt").write_text(examples[0].context, encoding="utf-8")
+
+
+def made_whole(command: str, n: int) -> list[str]:
+    """Return the words to run: the reader's model, data and output in place of what stands for them."""
+    words = shlex.split(command.replace("[BUNDLE ...]", ""))
+    is_export = any("export." in word or "qa." in word for word in words) or "compare.py" in command
+    model = "models/student-tflite-int8" if is_export else "models/student"
+    stands_for = {
+        "MODEL": "models/teacher",
+        "TEACHER": "models/teacher",
+        "STUDENT": "models/student",
+        "FIRST": "models/teacher",
+        "FURTHER": "models/teacher",
+        "BUNDLE": "models/teacher" if "--teacher" in words else model,
+        "FILE": "train-v2.0.json",
+        "squad": "train-v1.1.json",
+        "squad_v2": "train-v2.0.json",
+        "...": "Where did they play?",
+    }
+    whole = []
+    for before, word in zip(["", *words], words, strict=False):
+        is_made = before == "--out" and word in ("BUNDLE", "FILE")
+        whole.append(f"made/{n}" + ".json" * (word == "FILE") if is_made else stands_for.get(word, word))
+    for name, more in SHORTER.items():
+        if name in whole:
+            whole += [word for flag in pairs(more) if flag[0] not in whole for word in flag]
+    if any(name in word for word in whole for name in TRAINING) and "--data" not in whole:
+        whole += ["--data", "train-v2.0.json"]
+    return whole
+
+
+def pairs(words: list[str]) -> list[list[str]]:
+    """Return flags with their values, and variables of make alone."""
+    if "=" in words[0]:
+        return [[word] for word in words]
+    return [words[i : i + 2] for i in range(0, len(words), 2)]
+
+
+def run(command: str, n: int, folder: Path) -> Result:
+    """Run a command in the folder, or say why it is left out."""
+    for part, reason in LEFT_OUT.items():
+        if part in command:
+            return Result(command, left_out=reason)
+    before = time.monotonic()
+    path = f"{folder / '.venv' / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        made_whole(command, n),
+        cwd=folder,
+        env={**os.environ, "PATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    # What the demo would have made is what the README's pipeline made.
+    if "benchmarks/compare.py MODEL" in command and not (folder / "runs" / "demo").exists():
+        shutil.copytree(folder / "runs" / "mine", folder / "runs" / "demo")
+    lines = (done.stderr or done.stdout).strip().splitlines() or ["no output"]
+    return Result(command, time.monotonic() - before, lines[-1] if done.returncode else "")
+
+
+def main() -> None:
+    """Run all and exit with 1 where one failed."""
+    folder = Path(sys.argv[1]).absolute()
+    shutil.rmtree(folder, ignore_errors=True)
+    prepare(folder)
+    failed = 0
+    for n, command in enumerate(shown_commands()):
+        result = run(command, n, folder)
+        failed += bool(result.error)
+        state = f"left out: {result.left_out}" if result.left_out else f"{result.seconds:.0f} s"
+        print(f"{'FAILED' if result.error else 'ok    '}  {command}  ({state})", flush=True)
+        if result.error:
+            print(f"        {result.error}", flush=True)
+    print(f"{failed} failed")
+    sys.exit(bool(failed))
+
+
+if __name__ == "__main__":
+    main()

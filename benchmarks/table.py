@@ -3,9 +3,9 @@
     python -m benchmarks.table runs/demo/rows.jsonl
     python -m benchmarks.table benchmarks/results/intel-xeon-2core.jsonl --view latency --markdown
     python -m benchmarks.table benchmarks/results/intel-xeon-2core.jsonl \\
-        --view family --write docs/results/x86.md
+        --view family --write docs/results/earlier-models.md --name x86
 
-The last command replaces the text between <!-- results:begin family --> and <!-- results:end family --> in
+The last command replaces the text between <!-- results:begin x86 --> and <!-- results:end x86 --> in
 that file.
 """
 

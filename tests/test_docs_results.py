@@ -71,12 +71,13 @@ SCORED = {
     "nq": "nq-dev.json.gz",
     "football": "biquad-dev-500.json",
 }
+EARLIER = "docs/results/earlier-models.md"
 TABLES = [
-    ("docs/results/x86.md", "intel-xeon-2core", {"view": "family"}),
-    ("docs/results/x86.md", "intel-xeon-2core", {"view": "toolchains"}),
-    ("docs/results/x86-amx.md", "intel-xeon-amx-2core", {"view": "family"}),
-    ("docs/results/x86-amx.md", "intel-xeon-amx-2core", {"view": "toolchains"}),
-    ("docs/results/arm.md", "arm64-qemu", {"view": "arm"}),
+    (EARLIER, "intel-xeon-2core", {"name": "x86", "view": "family"}),
+    (EARLIER, "intel-xeon-2core", {"name": "x86-toolchains", "view": "toolchains"}),
+    (EARLIER, "intel-xeon-amx-2core", {"name": "amx", "view": "family"}),
+    (EARLIER, "intel-xeon-amx-2core", {"name": "amx-toolchains", "view": "toolchains"}),
+    (EARLIER, "arm64-qemu", {"view": "arm"}),
     ("docs/results/training.md", "training-amd-epyc", {"view": "training"}),
     ("docs/results/compression.md", COMPRESSION, {"view": "short", "data": DEV, "models": SMALL}),
     ("docs/results/compression.md", COMPRESSION, {"name": "goals", "view": "accuracy", "data": DEV}),

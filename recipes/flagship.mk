@@ -81,7 +81,7 @@ $(OUT)/part.json:
 
 $(OUT)/student-further/$(MADE): | $(OUT)/part.json $(OUT)/teacher-mpnet/$(MADE) $(OUT)/first-student/$(MADE)
 	$(EACH) -m distill.logits --teacher $(OUT)/teacher-mpnet --model $(OUT)/first-student --data $(OUT)/part.json --cache $(OUT)/cache
-	$(EACH) -m compress.qat --model $(OUT)/first-student --teacher $(OUT)/teacher-mpnet --data $(OUT)/part.json --quantize int8 --hidden-weight 0 --temperature 2 --learning-rate 1.5e-4 --batch-size 32 --epochs 2 --cache $(OUT)/cache --out $(OUT)/student-further --resume
+	$(RUN) -m compress.qat --model $(OUT)/first-student --teacher $(OUT)/teacher-mpnet --data $(OUT)/part.json --quantize int8 --hidden-weight 0 --temperature 2 --learning-rate 1.5e-4 --batch-size 32 --epochs 2 --cache $(OUT)/cache --out $(OUT)/student-further --resume
 
 $(RELEASED)/student/$(MADE): | $(OUT)/student-further/$(MADE)
 	$(RUN) -m compress.cast --model $(OUT)/student-further --weights int8-weights --eval-data $(DEV) --out $(RELEASED)/student

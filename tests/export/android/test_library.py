@@ -14,7 +14,6 @@ import qa
 PAGE = ROOT / "docs/in-your-app.md"
 KOTLIN = ROOT / "android_demo/core/src/example/Ask.kt"
 PASSAGE = "Ada Lovelace wrote the first program in 1843. Her notes were printed in London."
-SHIPPED = ROOT / "models/student-tflite-int8"
 
 
 def test_the_page_shows_the_kotlin_file():
@@ -31,13 +30,14 @@ def test_the_pages_python_answers(capsys, monkeypatch):
 
 @pytest.mark.jvm
 @pytest.mark.parametrize("question", ["Who wrote the first program?", "Where were her notes printed?"])
-def test_the_pages_class_answers_on_litert_as_python_does(question):
+def test_the_pages_class_answers_on_litert_as_python_does(page_model, question):
     """In Java; the Kotlin has the same calls."""
     path = os.pathsep.join(map(str, CLASSES))
     command = ["java", f"-Dpocketqa.litert={LITERT}", "-cp", path, "org.pocketqa.example.PocketQa"]
-    weights = str(SHIPPED / "model.tflite")
-    done = subprocess.run([*command, weights, PASSAGE, question], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == qa.load(SHIPPED).answer(question, PASSAGE).text != ""
+    done = subprocess.run(
+        [*command, str(page_model.weights), PASSAGE, question], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == qa.load(page_model.path).answer(question, PASSAGE).text != ""
 
 
 @pytest.mark.jvm

@@ -150,10 +150,11 @@ def rewritten(source, out, changes):
     return out
 
 
-def with_settings(source, out, changes):
-    """Write the packaged file with other settings."""
+def with_settings(source, out, changes, drop=()):
+    """Write the packaged file with other settings, without those in `drop`."""
     info = read_package(source).info
-    return rewritten(source, out, {"qa.json": json.dumps(info | {"settings": info["settings"] | changes})})
+    settings = {key: value for key, value in info["settings"].items() if key not in drop} | changes
+    return rewritten(source, out, {"qa.json": json.dumps(info | {"settings": settings})})
 
 
 def whole(text):

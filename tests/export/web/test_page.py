@@ -15,9 +15,9 @@ from export.web.stage import WebConfig
 from export.web.stage import main as publish
 from qa import load
 from qa.base.sampling import evenly
+from qa.bundles.bundle import PROBE
 from qa.data.datasets import EMBEDDED, resolve
 from qa.data.squad import read_squad
-from qa.formats.precision import PRECISIONS
 
 pytestmark = pytest.mark.system
 
@@ -61,8 +61,9 @@ def test_the_model_is_checked_before_it_answers(page, page_model):
     megabytes = page_model.weights.stat().st_size / 1e6
     assert text(page, "#status") == f"student · int8 · {megabytes:.1f} MB · checked in this browser"
     facts = page.run("document.querySelector('#facts').textContent")
+    probe = json.loads((page_model.path / PROBE).read_text(encoding="utf-8"))
     assert "logits differ by 0.0" in facts
-    assert f"{PRECISIONS['int8'].probe_tolerance} is allowed" in facts
+    assert f"{probe['tolerance']['int8']:.3f} is allowed" in facts
     assert ask(page) == "Michael Collins"
     assert page.run("document.querySelector('#reading mark').textContent") == "Michael Collins"
 
@@ -157,12 +158,18 @@ def test_another_packaged_file_brings_its_settings(page, page_model, tmp_path):
     wait(page, "document.querySelector('#facts').textContent.includes('the page\\'s own')")
 
 
+TUNED = ("strict_threshold", "calibration")
+
+
 def choose_mode(page, mode):
     page.run(f"document.querySelector('#mode').value = {json.dumps(mode)}")
 
 
 def test_a_mode_says_when_to_decline_and_a_calibrated_file_gives_probabilities(page, page_model, tmp_path):
     strict = "document.querySelector('#mode [value=strict]').disabled"
+    plain = with_settings(page_model.weights, tmp_path / "plain.tflite", {}, drop=TUNED)
+    page.choose_file("#model-file", plain)
+    wait(page, "document.querySelector('#facts').textContent.includes('plain.tflite')")
     assert page.run(strict) is True
     choose_mode(page, "answering")
     assert ask(page) == "Michael Collins"
@@ -183,9 +190,11 @@ def test_a_mode_says_when_to_decline_and_a_calibrated_file_gives_probabilities(p
     assert "right with a probability of" in text(page, "#best small")
     choose_mode(page, "strict")
     assert ask(page) is None
+    page.choose_file("#model-file", plain)
+    wait(page, "document.querySelector('#facts').textContent.includes('plain.tflite')")
+    assert page.run("document.querySelector('#mode').value") == "balanced"
     page.run("document.querySelector('#shipped').click()")
     wait(page, "document.querySelector('#facts').textContent.includes('the page\\'s own')")
-    assert page.run("document.querySelector('#mode').value") == "balanced"
 
 
 def test_an_fp32_model_is_checked_to_its_own_tolerance(page, tiny_export):

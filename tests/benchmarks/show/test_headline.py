@@ -22,7 +22,7 @@ def committed(name):
 @pytest.fixture(scope="module")
 def flagship():
     """The group of dev-v2.0, whose teacher is stored in int8 and has fp32 exports."""
-    return next(group for group in committed("flagship.jsonl") if group.data == "dev-v2.0.json.gz")
+    return next(group for group in committed("flagship-0.1.jsonl") if group.data == "dev-v2.0.json.gz")
 
 
 def test_the_headline_compares_an_export_with_the_teachers_fp32_export_of_its_runtime(flagship):

@@ -74,7 +74,7 @@ $(OUT)/student-pq3-qat-int8/$(MADE): | $(OUT)/student-pq3/$(MADE)
 $(OUT)/first-student/$(MADE): | $(OUT)/student-pq3-qat-int8/$(MADE)
 	$(RUN) -m compress.cast --model $(OUT)/student-pq3-qat-int8 --weights int8-weights --out $(OUT)/first-student
 
-# Of two fifths of the questions, the large teacher's logits take an hour and a quarter, training another hour. The
+# Of two fifths of the questions, the large teacher's logits take an hour and a quarter, training half an hour. The
 # logits are computed once and lie in a cache; training loads no teacher.
 $(OUT)/part.json:
 	$(RUN) -m qa.data.sample --data $(TRAIN) --split train --questions 52000 --out $(OUT)/part.json

@@ -25,7 +25,8 @@ from qa.data.squad import read_squad
 PAGES = ("README.md", *(f"docs/{name}.md" for name in ("train", "compress", "export", "android", "web")))
 PAGES = (*PAGES, "docs/benchmarking.md")
 SHOWN = re.compile(r"^    ((?:\.venv/bin/)?(?:python|pocketqa|make) [^#\n]+)", re.MULTILINE)
-CHECKOUT = (".venv", "Makefile", "benchmarks", "docs", "export", "models", "pyproject.toml", "qa", "recipes")
+CHECKOUT = (".venv", "Makefile", "android_demo", "benchmarks", "docs", "export", "models", "pyproject.toml")
+CHECKOUT = (*CHECKOUT, "qa", "recipes")
 
 LEFT_OUT = {
     "make install": "this runs in what it makes",
@@ -45,12 +46,19 @@ LEFT_OUT = {
     "benchmarks.differences": "compares results of a recipe that takes hours",
     "runs/football": "shows results of a recipe that takes hours",
 }
-SHORTER = {
+# Flags that are added to commands with these words.
+ADDED = {
     "benchmarks.search": ["--questions", "40", "--data", "dev-v2.0.json"],
-    "benchmarks/compare.py": ["--quick", "--questions", "20", "--data", "dev-v2.0.json"],
+    "benchmarks/compare.py": ["--quick", "--data", "dev-v2.0.json"],
     "compress.qat": ["--epochs", "0.2"],
     "recipes/domain.mk": ["COUNTS=20", "EPOCHS=1", "DEV_QUESTIONS=20"],
+    # A student of so few questions keeps fewer of its best spans.
+    "export.tflite": ["--min-equal-spans", "0"],
+    "export.onnx": ["--min-equal-spans", "0"],
+    # The same export stands on the page before.
+    "--quantize int8 --null-threshold": ["--out", "made/null-threshold"],
 }
+HELD_OUT = "models/student/held_out.json.gz"  # the excerpt has no unanswerable questions
 TRAINING = ("distill.run", "distill.finetune", "compress.prune", "compress.qat")
 N_TRAIN = 150
 N_DEV = 50
@@ -96,7 +104,7 @@ def prepare(folder: Path) -> None:
     (folder / "passage.txt").write_text(examples[0].context, encoding="utf-8")
 
 
-def made_whole(command: str, n: int) -> list[str]:
+def made_whole(command: str) -> list[str]:
     """Return the words to run: the reader's model, data and output in place of what stands for them."""
     words = shlex.split(command.replace("[BUNDLE ...]", ""))
     is_export = any("export." in word or "qa." in word for word in words) or "compare.py" in command
@@ -106,21 +114,23 @@ def made_whole(command: str, n: int) -> list[str]:
         "TEACHER": "models/teacher",
         "STUDENT": "models/student",
         "FIRST": "models/teacher",
-        "FURTHER": "models/teacher",
+        "FURTHER": "made/distill.finetune",
         "BUNDLE": "models/teacher" if "--teacher" in words else model,
         "FILE": "train-v2.0.json",
         "squad": "train-v1.1.json",
         "squad_v2": "train-v2.0.json",
+        "questions.json": HELD_OUT if "export.tune" in words else "questions.json",
         "...": "Where did they play?",
     }
+    made = f"made/{words[2]}"  # named after the module
     whole = []
     for before, word in zip(["", *words], words, strict=False):
         is_made = before == "--out" and word in ("BUNDLE", "FILE")
-        whole.append(f"made/{n}" + ".json" * (word == "FILE") if is_made else stands_for.get(word, word))
-    for name, more in SHORTER.items():
-        if name in whole:
+        whole.append(made + ".json" * (word == "FILE") if is_made else stands_for.get(word, word))
+    for name, more in ADDED.items():
+        if name in command:
             whole += [word for flag in pairs(more) if flag[0] not in whole for word in flag]
-    if any(name in word for word in whole for name in TRAINING) and "--data" not in whole:
+    if words[2] in TRAINING and "--data" not in whole:
         whole += ["--data", "train-v2.0.json"]
     return whole
 
@@ -132,7 +142,7 @@ def pairs(words: list[str]) -> list[list[str]]:
     return [words[i : i + 2] for i in range(0, len(words), 2)]
 
 
-def run(command: str, n: int, folder: Path) -> Result:
+def run(command: str, folder: Path) -> Result:
     """Run a command in the folder, or say why it is left out."""
     for part, reason in LEFT_OUT.items():
         if part in command:
@@ -140,16 +150,15 @@ def run(command: str, n: int, folder: Path) -> Result:
     before = time.monotonic()
     path = f"{folder / '.venv' / 'bin'}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
-        made_whole(command, n),
+        made_whole(command),
         cwd=folder,
         env={**os.environ, "PATH": path},
         capture_output=True,
         text=True,
         check=False,
     )
-    # What the demo would have made is what the README's pipeline made.
-    if "benchmarks/compare.py MODEL" in command and not (folder / "runs" / "demo").exists():
-        shutil.copytree(folder / "runs" / "mine", folder / "runs" / "demo")
+    if command.startswith("python -m distill.run --teacher BUNDLE"):  # which makes the rest of runs/demo
+        shutil.copytree(folder / "models" / "teacher", folder / "runs" / "demo" / "teacher")
     lines = (done.stderr or done.stdout).strip().splitlines() or ["no output"]
     return Result(command, time.monotonic() - before, lines[-1] if done.returncode else "")
 
@@ -160,8 +169,8 @@ def main() -> None:
     shutil.rmtree(folder, ignore_errors=True)
     prepare(folder)
     failed = 0
-    for n, command in enumerate(shown_commands()):
-        result = run(command, n, folder)
+    for command in shown_commands():
+        result = run(command, folder)
         failed += bool(result.error)
         state = f"left out: {result.left_out}" if result.left_out else f"{result.seconds:.0f} s"
         print(f"{'FAILED' if result.error else 'ok    '}  {command}  ({state})", flush=True)

@@ -28,23 +28,28 @@ def token_counts(bundle: Bundle, n_tokens: int, data: str = EMBEDDED) -> np.ndar
 def compress_words(model: QAModel, form: str, counts: np.ndarray | None) -> None:
     """Product-quantize the model's embedding table in place; `form` is a key of GROUP_SIZES.
 
-    `counts` (V,) are the tokens' counts in training text; without them all weigh the same. OptionError for an
-    unknown form, and for a table that has another form already. A table of the same form stays as it is.
+    `counts` (V,) are the tokens' counts in training text; without them all weigh the same. A table of this form
+    stays as it is; one in a larger form is quantized a second time. OptionError for an unknown form, and for a
+    table that is smaller already.
     """
     if form not in GROUP_SIZES:
         raise OptionError(f"embedding table {form!r}: known forms are {', '.join(GROUP_SIZES)}")
     words = model.encoder.words
     if isinstance(words, ProductQuantizedEmbedding):
-        if words.form != form:
+        if words.form == form:
+            return
+        if GROUP_SIZES[words.form] > GROUP_SIZES[form]:
             raise OptionError(
-                f"the embedding table is {words.form} already; make {form} from the model that it was made of"
+                f"the embedding table is {words.form} already, which is smaller; make {form} from the model "
+                "that it was made of"
             )
-        return
     model.encoder.set_words(product_quantized(words, form, counts))
 
 
-def product_quantized(words: nn.Embedding, form: str, counts: np.ndarray | None) -> ProductQuantizedEmbedding:
-    """Return codes and codebooks of an nn.Embedding, on its device."""
+def product_quantized(
+    words: nn.Embedding | ProductQuantizedEmbedding, form: str, counts: np.ndarray | None
+) -> ProductQuantizedEmbedding:
+    """Return codes and codebooks of an embedding table, on its device."""
     table = ProductQuantizedEmbedding(words.num_embeddings, words.embedding_dim, form)
     n_groups, _, width = table.codebooks.shape
     values = np.zeros((words.num_embeddings, n_groups * width), np.float32)

@@ -12,7 +12,13 @@ from tiny_models import ENCODER_CONFIGS
 from torch import nn
 
 from compress.embeddings import EmbeddingsConfig, main
-from compress.product_quantization import compress_words, k_means, nearest_centres, token_counts
+from compress.product_quantization import (
+    compress_words,
+    k_means,
+    nearest_centres,
+    product_quantized,
+    token_counts,
+)
 from distill.student import standalone_student, student_from_layers
 from qa.base.errors import BundleError, OptionError
 from qa.bundles.bundle import open_bundle
@@ -161,14 +167,19 @@ def test_a_student_of_some_layers_takes_the_table_over():
     assert student.count_parameters().total < teacher.count_parameters().total
 
 
-def test_a_compressed_table_is_not_compressed_in_another_form():
+def test_a_compressed_table_is_compressed_further_but_not_back():
     model = tiny()
     compress_words(model, "pq3", None)
     before = model.encoder.words
     compress_words(model, "pq3", None)
     assert model.encoder.words is before
-    with pytest.raises(OptionError, match="is pq3 already; make pq4 from"):
-        compress_words(model, "pq4", None)
+    compress_words(model, "pq4", None)
+    after = model.encoder.words
+    assert after.form == "pq4"
+    plain = torch.nn.Embedding.from_pretrained(before.weight.detach())
+    assert torch.equal(after.weight, product_quantized(plain, "pq4", None).weight)
+    with pytest.raises(OptionError, match="is pq4 already, which is smaller; make pq3 from"):
+        compress_words(model, "pq3", None)
     with pytest.raises(OptionError, match="known forms are pq3, pq4"):
         compress_words(tiny(), "pq33", None)
 

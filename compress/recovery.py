@@ -83,7 +83,7 @@ class Recovery:
             tokenizer=self.parent.path,
             parent=self.parent,
             settings=self.parent.settings,
-            recovered_against=self.teacher.reference(),
+            recovered_against=self.teacher.as_teacher(self.parent),
             training_precision=trainer.options.precision if trainer else None,
             **facts,
         )

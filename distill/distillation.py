@@ -185,7 +185,7 @@ def run(config: DistillConfig) -> Bundle:
             parent=start.parent or teacher,
             settings=start.settings,
             training_precision=trainer.options.precision,
-            **({"recovered_against": teacher.reference()} if start.parent else {}),
+            **({"recovered_against": teacher.as_teacher(start.parent)} if start.parent else {}),
             **facts,
         )
         trainer.finish()

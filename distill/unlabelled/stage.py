@@ -8,7 +8,7 @@ from distill.unlabelled.words import SimilarWords
 from qa.base.next_step import say_next
 from qa.bundles.hf_import import open_model
 from qa.bundles.shipped import TEACHER, shipped
-from qa.data.datasets import resolve
+from qa.data.datasets import data_reference, resolve
 from qa.data.squad import Example, read_json, read_squad, write_squad
 from qa.models.model import QAModel
 
@@ -28,7 +28,7 @@ def add_unlabelled(config: UnlabelledConfig) -> list[Example]:
         | {"paragraphs": paragraphs(article["paragraphs"], config, similar, f"{config.seed} {number}")}
         for number, article in enumerate(articles)
     ]
-    examples = write_squad(config.out, added, data.get("version", ""))
+    examples = write_squad(config.out, added, data.get("version", ""), data_reference(path))
     n_other = sum("-passage" in example.id for example in examples if example.unlabelled)
     n_all = sum(example.unlabelled for example in examples)
     print(

@@ -17,6 +17,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from tokenizers import Tokenizer
 
 from qa.base.errors import BundleError
@@ -28,6 +29,7 @@ from qa.bundles.manifest import (
     Ancestor,
     BundleReference,
     Manifest,
+    TeacherReference,
     check_keys,
     to_json,
 )
@@ -96,6 +98,12 @@ class Bundle(ModelFolder):
         return BundleReference(
             name=self.path.resolve().name, sha256=self.sha256, weights_sha256=weights_sha256
         )
+
+    def as_teacher(self, student: "Bundle") -> TeacherReference:
+        """Return how the manifest of a child of `student` names this bundle as its teacher."""
+        known = any(ancestor.sha256 == self.sha256 for ancestor in student.lineage())
+        reference = msgspec.structs.asdict(self.reference())
+        return TeacherReference(**reference, lineage=[] if known else self.lineage())
 
     def lineage(self) -> list[Ancestor]:
         """Return the `ancestors` of a child: this bundle and all that it was made from, nearest first."""

@@ -120,7 +120,7 @@ def _model_index(scores: Scores | None, name: str) -> list[dict[str, Any]]:
 
 
 def _data_title(data: FileReference) -> str:
-    known = DATA.get(data.dataset or "")
+    known = DATA.get(data.published or "")
     return f"{data.name} ({known.title})" if known else data.name
 
 
@@ -267,9 +267,11 @@ def _origins(chain: Sequence[Ancestor]) -> Iterator[tuple[str, Origin | None]]:
         if stage.source:
             yield f"checkpoint {_reference(stage.source)}, and what that was trained on", None
         if stage.training_data:
-            known = DATA.get(stage.training_data.dataset or "")
+            known = DATA.get(stage.training_data.published or "")
             yield f"training data {_reference(stage.training_data)}", known
-        if stage.teacher and stage.teacher.sha256 not in [other.sha256 for other in chain]:
+        if stage.teacher and stage.teacher.lineage:
+            yield from _origins(stage.teacher.lineage)
+        elif stage.teacher and stage.teacher.sha256 not in [other.sha256 for other in chain]:
             yield f"teacher {_reference(stage.teacher)}", None
     if not (chain[-1].encoder or chain[-1].source):
         yield f"what {chain[-1].name} started from", None

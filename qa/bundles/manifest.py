@@ -31,6 +31,13 @@ class FileReference(Struct, frozen=True):
     sha256: str
     dataset: str | None = None
     """Name of the published data set that the file holds, where its content is known."""
+    made_from: "FileReference | None" = None
+    """File that this one is a sample of, or that questions were added to."""
+
+    @property
+    def published(self) -> str | None:
+        """Name of the published data set that the questions come from, where it is known."""
+        return self.dataset or (self.made_from.published if self.made_from else None)
 
 
 class CheckpointReference(Struct, frozen=True):
@@ -47,6 +54,14 @@ class BundleReference(Struct, frozen=True):
     sha256: str
     """Hash of its manifest."""
     weights_sha256: str | None = None
+
+
+class TeacherReference(BundleReference, frozen=True):
+    """Name and hashes of a teacher."""
+
+    lineage: "list[Ancestor]" = []
+    """The teacher, its parent and so on, nearest first; empty for a teacher that is an ancestor of the model.
+    """
 
 
 class Parameters(Struct, frozen=True):
@@ -146,7 +161,7 @@ class Ancestor(BundleReference, frozen=True):
     encoder: FileReference | None = None
     source: CheckpointReference | None = None
     training_data: FileReference | None = None
-    teacher: BundleReference | None = msgspec.field(default=None, name="recovered_against")
+    teacher: TeacherReference | None = msgspec.field(default=None, name="recovered_against")
     averaged: list[BundleReference] | None = None
     qat: QAT | None = msgspec.field(default=None, name="grid")
     scores: Scores | None = None
@@ -180,7 +195,7 @@ class Manifest(Struct, frozen=True):
     training_data: FileReference | None = None
     counted_data: FileReference | None = None
     """Data whose tokens were counted to quantize the embedding table."""
-    teacher: BundleReference | None = msgspec.field(default=None, name="recovered_against")
+    teacher: TeacherReference | None = msgspec.field(default=None, name="recovered_against")
     """Teacher of a recovery or of quantization-aware training."""
     averaged: list[BundleReference] | None = None
     qat: QAT | None = msgspec.field(default=None, name="grid")

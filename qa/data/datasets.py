@@ -9,10 +9,12 @@ import sys
 import urllib.error
 import urllib.request
 from pathlib import Path
+from typing import Any
 
 from qa.base.errors import DownloadError, OptionError, SquadFormatError
 from qa.base.files import file_sha256, write_whole
 from qa.data.records import holds_records
+from qa.data.squad import read_json
 
 EMBEDDED = "embedded"
 EXCERPT = Path(__file__).parent / "excerpt"
@@ -84,14 +86,33 @@ def _converted(path: Path, split: str) -> Path:
     return out
 
 
-def data_reference(path: Path) -> dict[str, str]:
-    """Return a data file's name, SHA-256, and `dataset` where its content is a known data set."""
+def data_reference(path: Path) -> dict[str, Any]:
+    """Return a data file's name, SHA-256, and `dataset` where its content is a known data set.
+
+    For a sample of another file, or one with added questions, `made_from` is the reference of that file.
+    """
     names = KNOWN_FILES | {
         sha256: name for name, files in SQUAD_FILES.items() for _, sha256 in files.values()
     }
     names |= {_content_sha256(excerpt): EMBEDDED for excerpt in EXCERPT.glob("*.json.gz")}
-    dataset = names.get(_content_sha256(path))
-    return {"name": path.name, "sha256": file_sha256(path), **({"dataset": dataset} if dataset else {})}
+    reference: dict[str, Any] = {"name": path.name, "sha256": file_sha256(path)}
+    if dataset := names.get(_content_sha256(path)):
+        reference["dataset"] = dataset
+    elif made_from := _made_from(read_json(path)):
+        reference["made_from"] = made_from
+    return reference
+
+
+def _made_from(root: Any) -> dict[str, Any] | None:
+    """Return what a SQuAD file says of the file that it was made from, if that is a reference to a file."""
+    given = root.get("made_from") if isinstance(root, dict) else None
+    if not isinstance(given, dict):
+        return None
+    kept = {key: given[key] for key in ("name", "sha256", "dataset") if isinstance(given.get(key), str)}
+    if not {"name", "sha256"} <= kept.keys():
+        return None
+    further = _made_from(given)
+    return kept | ({"made_from": further} if further else {})
 
 
 def check_not_dev(path: Path, flag: str) -> None:

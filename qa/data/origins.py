@@ -28,6 +28,8 @@ _FROM = "<https://rajpurkar.github.io/SQuAD-explorer/>; passages from English Wi
 _SQUAD_1 = f"Rajpurkar, Zhang, Lopyrev and Liang (2016), {_FROM}"
 _SQUAD_2 = f"Rajpurkar, Jia and Liang (2018), {_FROM}"
 
+MPNET_SHA256 = "78c0197b6159d92658e319bc1d72e4c73a9a03dd03815e70e555c5ef05615658"
+
 # By SHA-256 of model.safetensors.
 WEIGHTS = {
     MINILM_SHA256: Origin(
@@ -35,7 +37,13 @@ WEIGHTS = {
         "sentence-transformers/all-MiniLM-L6-v2",
         "apache-2.0",
         "sentence-transformers, from Wang et al. (2020), <https://huggingface.co/sentence-transformers/all-MiniLM-L6-v2>",
-    )
+    ),
+    MPNET_SHA256: Origin(
+        "MPNet-base (all-mpnet-base-v2)",
+        "sentence-transformers/all-mpnet-base-v2",
+        "apache-2.0",
+        "sentence-transformers, from Song et al. (2020), <https://huggingface.co/sentence-transformers/all-mpnet-base-v2>",
+    ),
 }
 # By name, see qa.data.datasets.data_reference.
 DATA = {

@@ -14,7 +14,7 @@ from qa.base.cli import check_option, run_command
 from qa.base.files import check_not_an_input, check_writable
 from qa.base.next_step import say_next
 from qa.base.sampling import evenly
-from qa.data.datasets import resolve
+from qa.data.datasets import data_reference, resolve
 from qa.data.squad import read_json, read_squad, write_squad
 
 
@@ -60,7 +60,8 @@ def main(config: SampleConfig) -> None:
     check_not_an_input(config.out, "--out", [path])
     n_all = len(read_squad(path))  # which checks the whole file
     data = read_json(path)
-    found = write_squad(config.out, sample(data["data"], n_all, config.questions), data.get("version", ""))
+    articles = sample(data["data"], n_all, config.questions)
+    found = write_squad(config.out, articles, data.get("version", ""), data_reference(path))
     print(f"{config.out}: {len(found):,} of {n_all:,} questions")
     if config.split == "dev":
         say_next("qa.evaluate", "--data", config.out, "--model", "BUNDLE")

@@ -154,12 +154,17 @@ def _text(owner: object, key: str, where: str) -> str:
     return owner[key]
 
 
-def write_squad(path: Path, articles: list[dict[str, Any]], version: str) -> list[Example]:
+def write_squad(
+    path: Path, articles: list[dict[str, Any]], version: str, made_from: dict[str, Any] | None = None
+) -> list[Example]:
     """Write articles as SQuAD JSON and return what `read_squad` makes of them; what it refuses is not
     kept.
+
+    `made_from` is the reference (qa.data.datasets.data_reference) of the file whose questions these are.
     """
     read: list[Example] = []
-    raw = json.dumps({"version": version, "data": articles}, ensure_ascii=False).encode()
+    root = {"version": version, **({"made_from": made_from} if made_from else {}), "data": articles}
+    raw = json.dumps(root, ensure_ascii=False).encode()
     write_whole(path, raw, check=lambda partial: read.extend(read_squad(partial, unlabelled=True)))
     return read
 

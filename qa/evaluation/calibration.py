@@ -27,8 +27,8 @@ def fit_calibration(examples: Sequence[Example], predictions: Sequence[Predictio
     """Return the temperature and offset with the least log loss on these questions.
 
     The loss is the sum of two: is the best candidate right, and is there no answer. Both are asked of every
-    question with a candidate, so the fit does not depend on a threshold. A grid around the best pair shrinks
-    from round to round.
+    question with a candidate, so the fit does not depend on a threshold. Questions with and without an answer
+    have equal weight, as for the threshold. A grid around the best pair shrinks from round to round.
     """
     pairs = [(e, p) for e, p in zip(examples, predictions, strict=True) if p.candidates]
     if not pairs:
@@ -38,13 +38,14 @@ def fit_calibration(examples: Sequence[Example], predictions: Sequence[Predictio
     unanswerable = np.array([not has_answer(e) for e, _ in pairs])
     matches = np.array([question_scores(e, answer_text(e, p, None))[0] == 1 for e, p in pairs])
     right = matches & ~unanswerable
+    weights = 1 / np.where(unanswerable, unanswerable.sum(), (~unanswerable).sum())
 
     def loss(log_temperature: float, offset: float) -> float:
         logits = (differences + offset) / np.exp(log_temperature)  # (Q,), of "no answer"
         none = np.where(unanswerable, np.logaddexp(0, -logits), np.logaddexp(0, logits))
         answer = shares * np.exp(-np.logaddexp(0, logits))
         answered = -np.log(np.clip(np.where(right, answer, 1 - answer), CERTAIN, None))
-        return float((none + answered).mean())
+        return float(np.average(none + answered, weights=weights))
 
     spread = max(float(differences.std()), 1.0)
     best = (float(np.log(spread)), -float(np.median(differences)))

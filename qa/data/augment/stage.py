@@ -15,7 +15,7 @@ from qa.base.files import check_not_an_input, check_writable, write_whole
 from qa.base.next_step import say_next
 from qa.data.augment.nouns import Noun, nouns, sentences
 from qa.data.convert.report import tsv
-from qa.data.datasets import resolve
+from qa.data.datasets import data_reference, resolve
 from qa.data.metrics import normalize_answer
 from qa.data.squad import Example, read_json, read_squad, write_squad
 
@@ -226,7 +226,8 @@ def main(config: AugmentConfig) -> list[Added]:
     columns = ("id", "kind", "source", "old", "new", "question")
     write_whole(log, tsv([columns, *((a.id, a.kind, a.source.id, a.old, a.new, a.question) for a in added)]))
     try:
-        write_squad(config.out, with_added(read_json(path)["data"], added), "augmented SQuAD 2.0")
+        articles = with_added(read_json(path)["data"], added)
+        write_squad(config.out, articles, "augmented SQuAD 2.0", data_reference(path))
     except BaseException:
         log.unlink(missing_ok=True)
         raise

@@ -19,7 +19,9 @@ from export.onnx.stage import main as export
 from qa.base.files import file_sha256
 from qa.bundles.bundle import CARD, SETTINGS, new_bundle, open_bundle
 from qa.data.datasets import data_reference, resolve
-from qa.data.origins import MINILM_SHA256
+from qa.data.origins import MINILM_SHA256, MPNET_SHA256
+from qa.data.sample import SampleConfig
+from qa.data.sample import main as sample
 from qa.evaluate import EvaluateConfig
 from qa.evaluate import main as evaluate
 from qa.formats.registry import CONFIG, FORMATS
@@ -136,6 +138,25 @@ def test_a_model_of_known_parts_has_the_licence_of_the_strictest(seal, embedded_
     assert "unknown" not in text.split("## Licence")[1]
 
 
+def test_a_sample_and_a_teacher_have_the_licences_of_what_they_were_made_of(seal, embedded_reference):
+    sampled = {"name": "part.json", "sha256": "2" * 64, "made_from": embedded_reference}
+    encoder = {"name": "mpnet-base", "sha256": MPNET_SHA256}
+    stage = {"name": "t", "sha256": "3" * 64, "encoder": encoder, "training_data": embedded_reference}
+    bundle = seal(
+        encoder={"name": "minilm-l6", "sha256": MINILM_SHA256},
+        training_data=sampled,
+        recovered_against={"name": "t", "sha256": "3" * 64, "lineage": [stage]},
+    )
+    card = card_of(bundle)
+    assert card.data.license == "cc-by-sa-4.0"
+    assert card.data.base_model == [
+        "sentence-transformers/all-MiniLM-L6-v2",
+        "sentence-transformers/all-mpnet-base-v2",
+    ]
+    assert "`part.json` (SHA-256 2222222222222222…): PocketQA's excerpt of SQuAD 1.1" in card.text
+    assert "unknown" not in card.text.split("## Licence")[1]
+
+
 @pytest.mark.parametrize(
     "facts",
     [
@@ -202,6 +223,13 @@ def test_known_data_is_known_by_content_packed_or_not(tmp_path, embedded_referen
     packed = resolve("embedded", "train")
     (tmp_path / "plain.json").write_bytes(gzip.decompress(packed.read_bytes()))
     assert data_reference(tmp_path / "plain.json")["dataset"] == "embedded"
+    sample(SampleConfig(out=tmp_path / "part.json", questions=5, split="train"))
+    sample(SampleConfig(out=tmp_path / "less.json", questions=2, data=str(tmp_path / "part.json")))
+    part = data_reference(tmp_path / "part.json")
+    assert part["made_from"] == embedded_reference
+    assert data_reference(tmp_path / "less.json")["made_from"] == part
+    (tmp_path / "wrong.json").write_text('{"made_from": {"name": 3}, "data": []}')
+    assert "made_from" not in data_reference(tmp_path / "wrong.json")
     (tmp_path / "other.json").write_bytes(b"{}")
     assert data_reference(tmp_path / "other.json") == {
         "name": "other.json",

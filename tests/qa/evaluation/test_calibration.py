@@ -27,22 +27,43 @@ def drawn(calibration, n, seed=0):
     return examples, predictions
 
 
+def balanced(examples, predictions):
+    """As many questions with an answer as without."""
+    pairs = list(zip(examples, predictions, strict=True))
+    kinds = [[pair for pair in pairs if pair[0].is_impossible == impossible] for impossible in (True, False)]
+    n = min(map(len, kinds))
+    return zip(*(pair for kind in kinds for pair in kind[:n]), strict=True)
+
+
 @pytest.mark.parametrize("made_by", [Calibration(4.0, -2.5), Calibration(1.5, 3.0)])
 def test_the_fit_finds_the_temperature_and_the_offset_that_questions_were_drawn_with(made_by):
-    found = fit_calibration(*drawn(made_by, 4000))
+    examples, predictions = drawn(made_by, 4000)
+    n_unanswerable = sum(e.is_impossible for e in examples)
+    # Equal weight for both kinds moves the odds of "no answer" by the odds of an answer (Bayes).
+    offset = made_by.offset + made_by.temperature * np.log((len(examples) - n_unanswerable) / n_unanswerable)
+    found = fit_calibration(examples, predictions)
     assert found.temperature == pytest.approx(made_by.temperature, rel=0.15)
-    assert found.offset == pytest.approx(made_by.offset, abs=0.35)
+    assert found.offset == pytest.approx(offset, abs=0.35)
+
+
+def test_the_fit_does_not_depend_on_the_share_of_unanswerable_questions():
+    examples, predictions = drawn(Calibration(4.0, -2.5), 4000)
+    once = fit_calibration(examples, predictions)
+    more = [pair for pair in zip(examples, predictions, strict=True) if pair[0].is_impossible] * 3
+    thrice = fit_calibration([*examples, *(e for e, _ in more)], [*predictions, *(p for _, p in more)])
+    assert (thrice.temperature, thrice.offset) == pytest.approx((once.temperature, once.offset), rel=0.02)
 
 
 def test_calibrated_probabilities_of_other_questions_hold_and_softmax_scores_do_not():
-    calibration = fit_calibration(*drawn(Calibration(4.0, -2.5), 2000))
+    calibration = fit_calibration(*balanced(*drawn(Calibration(4.0, -2.5), 2000)))
     settings = QASettings(null_threshold=2.5, calibration=calibration)
-    scores = calibration_scores(*drawn(Calibration(4.0, -2.5), 4000, seed=1), settings)
+    examples, predictions = balanced(*drawn(Calibration(4.0, -2.5), 4000, seed=1))
+    scores = calibration_scores(examples, predictions, settings)
     assert scores["calibration_error"] < 3
     assert scores["uncalibrated_calibration_error"] > 8
     for name in ("answers", "no_answers"):
         assert scores[f"calibration_error_{name}"] < scores[f"uncalibrated_calibration_error_{name}"]
-    assert sum(n for _, _, n in scores["reliability"]) == 4000
+    assert sum(n for _, _, n in scores["reliability"]) == len(examples)
 
 
 def test_without_a_calibration_there_is_nothing_to_say():

@@ -10,6 +10,7 @@ from typing import Any
 
 from benchmarks.measure.command_line import note
 from benchmarks.measure.conditions import Host
+from benchmarks.measure.peak import int8_peak
 from benchmarks.measure.plan import (
     Plan,
     Setting,
@@ -22,7 +23,7 @@ from benchmarks.measure.plan import (
 from benchmarks.measure.process import TokenWindow
 from benchmarks.measure.rounds import Times, run_interleaved_rounds
 from benchmarks.measure.run import ModelUnderTest, Run
-from benchmarks.results.rows import UNPADDED, Latency, Lengths
+from benchmarks.results.rows import CPU, UNPADDED, Latency, Lengths
 from qa.base.journal import Journal
 from qa.text.settings import QASettings
 
@@ -72,6 +73,7 @@ def _measure_with(run: Run, plan: Plan, host: Host, threads: int, journal: Journ
     times = {model.sha256: _times(run, model, plan, host) for model in models}
     note(f"latency of {len(models)} models in turns, threads {threads}, {plan.n_rounds} rounds")
     cores = host.cores_for(threads)
+    peak = int8_peak(threads, cores) if run.target == CPU else None
     other_load = run_interleaved_rounds(models, times, plan, threads, cores, journal, progress=True)
     for model in models:
         if model.error is not None:
@@ -88,6 +90,7 @@ def _measure_with(run: Run, plan: Plan, host: Host, threads: int, journal: Journ
         }
         if host.here:
             conditions |= {"other_load": other_load, **_around(run, model, measured)}
+            conditions |= {"int8_peak_gops": peak}
         for setting in missing.get(model.sha256, ()):
             lengths = setting.for_model(model.bundle.settings)
             figures = latency_figures(measured.turns[setting], setting, plan)

@@ -233,6 +233,8 @@ class Latency(Timed, tag="latency", kw_only=True):
     tokenize_ms_p50: float | None = None
     """Median time for one question; decode_ms_p50 is for one window. Neither is part of the latency."""
     decode_ms_p50: float | None = None
+    int8_peak_gops: Positive | None = None
+    """Peak rate of int8 products on the same cores in the same run (`benchmarks.measure.peak`)."""
     load_ms: float | None = None
     peak_memory_mb: float | None = None
     """Peak of the process; on a GPU that of PyTorch's tensors in its memory."""

@@ -1,10 +1,11 @@
 """Tables of results by the name of a view. Nothing is measured here."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+from benchmarks.results.rows import UNPADDED
 from benchmarks.show.categories import category_tables
-from benchmarks.show.columns import ACCURACY, LATENCY, PADDING, SHORT, SUMMARY, Line
-from benchmarks.show.footnotes import table_footnotes
+from benchmarks.show.columns import ACCURACY, LATENCY, PADDING, PEAK, SHORT, SUMMARY, Line
+from benchmarks.show.footnotes import PEAK_MEANS, quick_footnotes, table_footnotes
 from benchmarks.show.groups import Group
 from benchmarks.show.phone_views import phone_tables
 from benchmarks.show.ranking import rankings
@@ -13,7 +14,6 @@ from benchmarks.show.target_views import arm_tables
 from benchmarks.show.training_views import training_tables
 
 PER_MODEL = {"summary": SUMMARY, "short": SHORT, "accuracy": ACCURACY, "padding": PADDING}
-VIEWS = (*PER_MODEL, "latency", "toolchains", "arm", "training", "categories")
 
 
 def view_tables(groups: Sequence[Group], view: str) -> list[Table]:
@@ -25,14 +25,8 @@ def view_tables(groups: Sequence[Group], view: str) -> list[Table]:
 
 def group_tables(group: Group, view: str) -> list[Table]:
     """Return a group's tables of a view, except arm, whose tables span groups."""
-    if view == "toolchains":
-        return [ranking.table() for ranking in rankings(group)]
-    if view == "training":
-        return training_tables(group)
-    if view == "categories":
-        return category_tables(group)
-    if view == "latency":
-        return phone_tables(group) if group.on_phone else latency_tables(group)
+    if view in OTHER_VIEWS:
+        return OTHER_VIEWS[view](group)
     entries = [e for e in group.entries if view != "padding" or group.padding_gain(e) is not None]
     if not entries:
         return []
@@ -42,6 +36,8 @@ def group_tables(group: Group, view: str) -> list[Table]:
 
 def latency_tables(group: Group) -> list[Table]:
     """Return a table with a line for each setting of each model."""
+    if group.on_phone:
+        return phone_tables(group)
     lines = [Line(group, e, row) for e in group.entries for row in e.times()]
     if not lines:
         return []
@@ -50,6 +46,28 @@ def latency_tables(group: Group) -> list[Table]:
     return [make_table(_title(group), columns, lines, table_footnotes(group, "latency"))]
 
 
+def peak_tables(group: Group) -> list[Table]:
+    """Return a table of int8 files with a line for each length: how near their products are to the peak."""
+    lines = [
+        Line(group, e, row)
+        for e in group.entries
+        for row in e.times()
+        if row.int8_peak_gops and row.precision == "int8" and row.batch == 1 and row.lengths != UNPADDED
+    ]
+    footnotes = [PEAK_MEANS, *quick_footnotes([line.row for line in lines if line.row]), group.machine]
+    return [make_table(_title(group), PEAK, lines, footnotes)] if lines else []
+
+
 def _title(group: Group) -> str:
     n = next((e.accuracy.n for e in group.entries if e.accuracy), None)
     return f"{group.data}, {n:,} questions" if n else str(group.data)
+
+
+OTHER_VIEWS: dict[str, Callable[[Group], list[Table]]] = {
+    "latency": latency_tables,
+    "peak": peak_tables,
+    "toolchains": lambda group: [ranking.table() for ranking in rankings(group)],
+    "training": training_tables,
+    "categories": category_tables,
+}
+VIEWS = (*PER_MODEL, *OTHER_VIEWS, "arm")

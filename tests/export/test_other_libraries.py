@@ -1,12 +1,14 @@
 """Exported bundles opened by optimum and by transformers.js: the same logits as with our own runtime, and
 their own tokens."""
 
+import subprocess
 from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from open_elsewhere import COMMANDS, open_elsewhere
+from places import ROOT
 
 from export.onnx.stage import OnnxConfig, main
 from export.parity import real_windows
@@ -113,3 +115,11 @@ def test_the_pipeline_of_transformers_js_answers_with_the_best_span(tasks, opene
     ids = task.asked.input_ids[passage][first : last + 1].tolist()
     wanted = task.bundle.tokenizer.decode(ids)
     assert opened["transformers.js", name]["answer"].replace(" ", "") == wanted.replace(" ", "")
+
+
+def test_our_models_are_built_with_the_transformers_of_optimum():
+    """The toolchain's adapter, in whose environment transformers is older than ours, opens bundles."""
+    python = COMMANDS["optimum"][0]
+    code = "from qa.models.model import QAModel; QAModel.from_pretrained('models/student')"
+    done = subprocess.run([python, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

@@ -120,6 +120,6 @@ def test_the_pipeline_of_transformers_js_answers_with_the_best_span(tasks, opene
 def test_our_models_are_built_with_the_transformers_of_optimum():
     """The toolchain's adapter, in whose environment transformers is older than ours, opens bundles."""
     python = COMMANDS["optimum"][0]
-    code = "from qa.models.model import QAModel; QAModel.from_pretrained('models/student')"
+    code = "from pathlib import Path; from qa.models.model import QAModel; QAModel.from_pretrained(Path('models/student'))"
     done = subprocess.run([python, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

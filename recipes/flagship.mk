@@ -3,17 +3,15 @@
 #   make -f recipes/flagship.mk models TRAIN=train-v2.0.json DEV=dev-v2.0.json
 #   make -f recipes/flagship.mk large-teacher TRAIN=... DEV=...
 #   make -f recipes/flagship.mk rows TRAIN=... DEV=... DEV1=dev-v1.1.json MORE="other.json another.json"
-#   make -f recipes/flagship.mk forms TRAIN=... DEV=...
-#   make -f recipes/flagship.mk small TRAIN=... DEV=...
 #   make -f recipes/flagship.mk settings TRAIN=... DEV=...
 #
-# Makes: `models` makes the folder $(OUT)/models, to be copied into models/; `rows` measures its models,
-#   `forms` also the same models in other precisions; `small` makes a smaller file in int4 and measures it; `large-teacher`
-#   trains MPNet, which `models` includes; `settings` adds thresholds and calibrated probabilities to the phone's file in
-#   $(OUT)/models (copy models/ there), in minutes.
+# Makes: `models` makes the folder $(OUT)/models, to be copied into models/; `rows` exports its models in other
+#   precisions, one of them int4, and measures all (`scores`, then `times`); `large-teacher` trains MPNet, which
+#   `models` includes; `settings` adds thresholds and calibrated probabilities to the phone's file in $(OUT)/models (copy
+#   models/ there), in minutes.
 # Takes: eleven and a half hours on two cores for `models`, two and a half of them for `large-teacher`, in bf16. A stopped
 #   run continues.
-# Needs: make install, SQuAD 2.0 as files, and an idle machine for `rows`, `forms` and `small`.
+# Needs: make install, make toolchains for `times`, SQuAD 2.0 as files, and an idle machine for `times`.
 
 OUT ?= runs/flagship
 TRAIN ?=
@@ -34,7 +32,7 @@ EACH := OMP_NUM_THREADS=1 $(RUN) -m torch.distributed.run --standalone --nproc-p
 MADE := manifest.json
 RELEASED := $(OUT)/models
 
-.PHONY: models settings rows forms small large-teacher
+.PHONY: models settings rows scores times forms large-teacher
 .DELETE_ON_ERROR:
 
 models: $(RELEASED)/SHA256SUMS
@@ -108,39 +106,46 @@ $(OUT)/mpnet-base/model.safetensors:
 $(OUT)/teacher-mpnet/$(MADE): | $(OUT)/mpnet-base/model.safetensors
 	$(EACH) -m distill.finetune --model $(OUT)/mpnet-base --data $(TRAIN) --eval-data $(DEV) --max-length 256 --batch-size 16 --lora-rank 16 --learning-rate 7e-4 --epochs 0.42 --out $(OUT)/teacher-mpnet --resume
 
+# The student with a smaller embedding table and Linears in int4; its teacher is the student itself.
+$(OUT)/small/$(MADE): | $(RELEASED)/student/$(MADE)
+	$(RUN) -m compress.embeddings --model $(RELEASED)/student --embeddings pq4 --data $(TRAIN) --out $(OUT)/small
+
+$(OUT)/small-qat-int4/$(MADE): | $(OUT)/small/$(MADE)
+	$(RUN) -m compress.qat --model $(OUT)/small --teacher $(RELEASED)/student --quantize int4 --data $(TRAIN) --eval-data $(DEV) --learning-rate 1e-4 --batch-size 32 --temperature 2 --epochs 0.3 --out $(OUT)/small-qat-int4 --resume
+
 # The released models in other precisions.
-FORMS := teacher-tflite-fp32 teacher-tflite-int8 student-tflite-fp32
+FORMS := teacher-tflite-fp32 teacher-tflite-int8 student-tflite-fp32 student-tflite-fp16 student-tflite-int4 student-onnx-fp32
+forms: $(FORMS:%=$(OUT)/forms/%/$(MADE))
+
+$(OUT)/forms/student-tflite-int4/$(MADE): | $(OUT)/small-qat-int4/$(MADE)
+	$(RUN) -m export.tflite --model $(OUT)/small-qat-int4 --quantize int4 --out $(@D)
+
+$(OUT)/forms/%-onnx-fp32/$(MADE): | $(RELEASED)/%/$(MADE)
+	$(RUN) -m export.onnx --model $(RELEASED)/$* --out $(@D)
 
 $(OUT)/forms/%-tflite-fp32/$(MADE): | $(RELEASED)/%/$(MADE)
 	$(RUN) -m export.tflite --model $(RELEASED)/$* --out $(@D)
+
+$(OUT)/forms/%-tflite-fp16/$(MADE): | $(RELEASED)/%/$(MADE)
+	$(RUN) -m export.tflite --model $(RELEASED)/$* --quantize fp16 --out $(@D)
 
 $(OUT)/forms/%-tflite-int8/$(MADE): | $(RELEASED)/%/$(MADE)
 	$(RUN) -m export.tflite --model $(RELEASED)/$* --quantize int8 --out $(@D)
 
 FILES := $(OUT)/student-onnx-int8 $(RELEASED)/student-tflite-int8
-FAMILY := $(RELEASED)/teacher $(RELEASED)/student $(FILES)
+ALL := $(RELEASED)/teacher $(RELEASED)/student $(FILES) $(FORMS:%=$(OUT)/forms/%)
 COMPARE := $(RUN) benchmarks/compare.py
-INTO := --baseline $(RELEASED)/teacher --rows $(OUT)/rows.jsonl
-TIMED := --lengths unpadded --threads 1
+ROWS := --rows $(OUT)/rows.jsonl
 
-# On other data, only the files to ship.
-rows: $(RELEASED)/SHA256SUMS $(OUT)/student-onnx-int8/$(MADE)
-	$(COMPARE) $(FAMILY) --data $(DEV) $(INTO) $(TIMED)
-	$(foreach data,$(DEV1) $(MORE),$(COMPARE) $(FILES) --data $(data) --rows $(OUT)/rows.jsonl --skip-latency && )true
+rows: scores times
 
-# All in one run, in which the models take turns; scores that `rows` measured are reused.
-forms: $(RELEASED)/SHA256SUMS $(OUT)/student-onnx-int8/$(MADE) $(FORMS:%=$(OUT)/forms/%/$(MADE))
-	$(COMPARE) $(FAMILY) $(FORMS:%=$(OUT)/forms/%) --data $(DEV) $(INTO) $(TIMED)
+# On other data, only the files to ship. The machine need not be idle.
+scores: $(RELEASED)/SHA256SUMS $(OUT)/student-onnx-int8/$(MADE) forms
+	$(COMPARE) $(ALL) --data $(DEV) --baseline $(RELEASED)/teacher $(ROWS) --skip-latency
+	$(foreach data,$(DEV1) $(MORE),$(COMPARE) $(FILES) --data $(data) $(ROWS) --skip-latency && )true
 
-# The student of the small teacher with a smaller embedding table, in int4.
-$(OUT)/small/$(MADE): | $(OUT)/student/$(MADE)
-	$(RUN) -m compress.embeddings --model $(OUT)/student --embeddings pq4 --data $(TRAIN) --out $(OUT)/small
-
-$(OUT)/small-qat-int4/$(MADE): | $(OUT)/small/$(MADE)
-	$(RUN) -m compress.qat --model $(OUT)/small --teacher $(RELEASED)/teacher --quantize int4 --data $(TRAIN) --eval-data $(DEV) --resume
-
-$(OUT)/small-qat-int4-tflite-int4/$(MADE): | $(OUT)/small-qat-int4/$(MADE)
-	$(RUN) -m export.tflite --model $(OUT)/small-qat-int4 --quantize int4
-
-small: $(OUT)/small-qat-int4-tflite-int4/$(MADE)
-	$(COMPARE) $(RELEASED)/teacher $(OUT)/small-qat-int4-tflite-int4 --data $(DEV) $(INTO) $(TIMED)
+# All in one run, in which the models take turns; then, more briefly, the files beside those of other toolchains at
+# every length.
+times: scores
+	$(COMPARE) $(ALL) --data $(DEV) --baseline $(RELEASED)/teacher $(ROWS) --lengths unpadded --threads 1
+	$(COMPARE) $(FILES) --toolchains $(RELEASED)/student --quick --lengths unpadded 128 192 256 384 --threads 1 2 --rows $(OUT)/toolchains.jsonl

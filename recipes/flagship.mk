@@ -3,15 +3,17 @@
 #   make -f recipes/flagship.mk models TRAIN=train-v2.0.json DEV=dev-v2.0.json
 #   make -f recipes/flagship.mk large-teacher TRAIN=... DEV=...
 #   make -f recipes/flagship.mk rows TRAIN=... DEV=... DEV1=dev-v1.1.json MORE="other.json another.json"
+#   make -f recipes/flagship.mk arm TRAIN=... DEV=...
 #   make -f recipes/flagship.mk settings TRAIN=... DEV=...
 #
 # Makes: `models` makes the folder $(OUT)/models, to be copied into models/; `rows` exports its models in other
-#   precisions, one of them int4, and measures all (`scores`, then `times`); `large-teacher` trains MPNet, which
-#   `models` includes; `settings` adds thresholds and calibrated probabilities to the phone's file in $(OUT)/models (copy
-#   models/ there), in minutes.
+#   precisions, one of them int4, and measures all (`scores`, then `times`); `arm` runs the files on emulated phone CPUs;
+#   `large-teacher` trains MPNet, which `models` includes; `settings` adds thresholds and calibrated probabilities to the
+#   phone's file in $(OUT)/models (copy models/ there), in minutes.
 # Takes: eleven and a half hours on two cores for `models`, two and a half of them for `large-teacher`, in bf16. A stopped
 #   run continues.
-# Needs: make install, make toolchains for `times`, SQuAD 2.0 as files, and an idle machine for `times`.
+# Needs: make install and SQuAD 2.0 as files; for `times` make toolchains and an idle machine; for `arm`
+#   benchmarks/measure/arm64_python.sh.
 
 OUT ?= runs/flagship
 TRAIN ?=
@@ -32,7 +34,7 @@ EACH := OMP_NUM_THREADS=1 $(RUN) -m torch.distributed.run --standalone --nproc-p
 MADE := manifest.json
 RELEASED := $(OUT)/models
 
-.PHONY: models settings rows scores times forms large-teacher
+.PHONY: models settings rows scores times arm forms large-teacher
 .DELETE_ON_ERROR:
 
 models: $(RELEASED)/SHA256SUMS
@@ -149,3 +151,7 @@ scores: $(RELEASED)/SHA256SUMS $(OUT)/student-onnx-int8/$(MADE) forms
 times: scores
 	$(COMPARE) $(ALL) --data $(DEV) --baseline $(RELEASED)/teacher $(ROWS) --lengths unpadded --threads 1
 	$(COMPARE) $(FILES) --toolchains $(RELEASED)/student --quick --lengths unpadded 128 192 256 384 --threads 1 2 --rows $(OUT)/toolchains.jsonl
+
+# Instructions and answers on emulated phone CPUs, with dotprod and without.
+arm: scores
+	$(foreach cpu,neoverse-n1 cortex-a72 neoverse-n1/litert-1.4.0,$(COMPARE) $(FILES) $(FORMS:%=$(OUT)/forms/%) --data $(DEV) --target qemu:$(cpu) --questions 20 --rows $(OUT)/arm.jsonl && )true

@@ -29,7 +29,7 @@ FETCH = "recipes.fetch_mpnet"  # takes the folder to create
 WINDOWS = "recipes.with_windows"  # takes a bundle, a length and the bundle to create
 RECIPES = {
     "flagship": (
-        ("rows", "large-teacher", "settings"),
+        ("rows", "arm", "large-teacher", "settings"),
         {**FILES, "DEV1": "dev1.json", "MORE": "a.json b.json"},
         {"distill.finetune", "distill.run", "compress.qat", "benchmarks.compare", "export.tune"},
     ),

@@ -116,7 +116,7 @@ $(OUT)/small-qat-int4/$(MADE): | $(OUT)/small/$(MADE)
 	$(RUN) -m compress.qat --model $(OUT)/small --teacher $(RELEASED)/student --quantize int4 --data $(TRAIN) --eval-data $(DEV) --learning-rate 1e-4 --batch-size 32 --temperature 2 --epochs 0.3 --out $(OUT)/small-qat-int4 --resume
 
 # The released models in other precisions.
-FORMS := teacher-tflite-fp32 teacher-tflite-int8 student-tflite-fp32 student-tflite-fp16 student-tflite-int4 student-onnx-fp32
+FORMS := teacher-tflite-fp32 teacher-tflite-int8 student-tflite-fp32 student-tflite-int4 student-onnx-fp32
 forms: $(FORMS:%=$(OUT)/forms/%/$(MADE))
 
 $(OUT)/forms/student-tflite-int4/$(MADE): | $(OUT)/small-qat-int4/$(MADE)
@@ -127,9 +127,6 @@ $(OUT)/forms/%-onnx-fp32/$(MADE): | $(RELEASED)/%/$(MADE)
 
 $(OUT)/forms/%-tflite-fp32/$(MADE): | $(RELEASED)/%/$(MADE)
 	$(RUN) -m export.tflite --model $(RELEASED)/$* --out $(@D)
-
-$(OUT)/forms/%-tflite-fp16/$(MADE): | $(RELEASED)/%/$(MADE)
-	$(RUN) -m export.tflite --model $(RELEASED)/$* --quantize fp16 --out $(@D)
 
 $(OUT)/forms/%-tflite-int8/$(MADE): | $(RELEASED)/%/$(MADE)
 	$(RUN) -m export.tflite --model $(RELEASED)/$* --quantize int8 --out $(@D)

@@ -113,7 +113,7 @@ $(OUT)/small/$(MADE): | $(RELEASED)/student/$(MADE)
 	$(RUN) -m compress.embeddings --model $(RELEASED)/student --embeddings pq4 --data $(TRAIN) --out $(OUT)/small
 
 $(OUT)/small-qat-int4/$(MADE): | $(OUT)/small/$(MADE)
-	$(RUN) -m compress.qat --model $(OUT)/small --teacher $(RELEASED)/student --quantize int4 --data $(TRAIN) --eval-data $(DEV) --learning-rate 1e-4 --batch-size 32 --temperature 2 --epochs 0.3 --out $(OUT)/small-qat-int4 --resume
+	$(RUN) -m compress.qat --model $(OUT)/small --teacher $(RELEASED)/student --quantize int4 --data $(TRAIN) --learning-rate 1e-4 --batch-size 32 --temperature 2 --epochs 0.1 --out $(OUT)/small-qat-int4 --resume
 
 # The released models in other precisions.
 FORMS := teacher-tflite-fp32 teacher-tflite-int8 student-tflite-fp32 student-tflite-int4 student-onnx-fp32

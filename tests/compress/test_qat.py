@@ -280,7 +280,13 @@ def test_the_export_stores_the_integers_that_were_trained(config, precision, oth
     biases = [m.encoder.layer_parts()[0].query.bias for m in (model, parent)]
     assert not torch.equal(*biases), "it learnt"
     exported = export(
-        TFLiteConfig(model=bundle.path, out=tmp_path / "tflite", quantize=precision, lengths=(96, 128))
+        TFLiteConfig(
+            model=bundle.path,
+            out=tmp_path / "tflite",
+            quantize=precision,
+            lengths=(96, 128),
+            min_equal_spans=UNTRAINED_SPANS[precision],
+        )
     )
     assert exported.manifest.ancestors[0].qat.precision == precision
     assert exported.manifest.parity.relative_difference < 0.05, "nothing but activations is rounded"

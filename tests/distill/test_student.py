@@ -33,7 +33,9 @@ def test_a_student_keeps_its_shape_and_tokenizer_and_has_both_as_parents(config)
     bundle = main(options)
     start = open_bundle(options.student)
     assert bundle.manifest.parent == start.reference()
-    assert bundle.manifest.teacher == open_bundle(options.teacher).reference()
+    teacher = open_bundle(options.teacher)
+    assert bundle.manifest.teacher == teacher.as_teacher(start)
+    assert [stage.sha256 for stage in bundle.manifest.teacher.lineage] == [teacher.sha256]
     assert bundle.settings == start.settings
     before = QAModel.from_pretrained(start.path)
     after = QAModel.from_pretrained(bundle.path)

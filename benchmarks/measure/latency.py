@@ -84,13 +84,13 @@ def _measure_with(run: Run, plan: Plan, host: Host, threads: int, journal: Journ
             "threads": threads,
             "affinity": tuple(cores),
             "quick": plan.quick,
+            "int8_peak_gops": peak,
             "governor": host.governor,
             "load_average": host.load_average,
             **measured.process_metrics,
         }
         if host.here:
             conditions |= {"other_load": other_load, **_around(run, model, measured)}
-            conditions |= {"int8_peak_gops": peak}
         for setting in missing.get(model.sha256, ()):
             lengths = setting.for_model(model.bundle.settings)
             figures = latency_figures(measured.turns[setting], setting, plan)

@@ -11,13 +11,18 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from importlib.util import find_spec
 
 SIZE = 2048  # of the square matrices: both fit the caches of a server's core and keep its multipliers busy
 N_RUNS = 10
 
 
-def int8_peak(threads: int, cores: Sequence[int]) -> float:
-    """Return the rate in a process with this many threads on these cores."""
+def int8_peak(threads: int, cores: Sequence[int]) -> float | None:
+    """Return the rate in a process with this many threads on these cores; None where onnx or ONNX Runtime is
+    not installed.
+    """
+    if not all(map(find_spec, ("onnx", "onnxruntime"))):
+        return None
     command = [sys.executable, "-m", "benchmarks.measure.peak", str(threads), *map(str, cores)]
     return float(subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout)
 

@@ -108,24 +108,6 @@ def x_column(name: str) -> Column:
     )
 
 
-def int8_operations(line: Line) -> int:
-    """Return the operations of the int8 products of a window, two for a multiply-add."""
-    assert line.row is not None
-    return 2 * (line.row.params_without_embeddings or 0) * int(line.row.lengths)
-
-
-def int8_rate(line: Line) -> float:
-    """Return int8 operations a second, over the whole time of a window."""
-    assert line.row is not None
-    return int8_operations(line) / (1e-3 * (line.row.latency_ms_p50 or float("inf")))
-
-
-def share_of_peak(line: Line) -> float:
-    """Return the rate over the peak of the cores (0 to 1)."""
-    assert line.row is not None
-    return 1e-9 * int8_rate(line) / (line.row.int8_peak_gops or float("inf"))
-
-
 def _f1(line: Line) -> Any:
     return line.accuracy and (line.accuracy.f1_interval or line.accuracy.f1)
 
@@ -214,11 +196,10 @@ PEAK = [
     RUNTIME,
     Column("tokens", "row.lengths", ".0f"),
     Column("threads", "row.threads", ".0f"),
-    Column("Gop int8", int8_operations, ".2f", 1e-9),
     Column("ms", "row.latency_ms_p50", ".1f", mark=quick_mark("row")),
-    Column("Gop/s", int8_rate, ",.0f", 1e-9, mark=quick_mark("row")),
+    Column("Gop/s", "row.int8_gops", ",.0f", mark=quick_mark("row")),
     Column("peak Gop/s", "row.int8_peak_gops", ",.0f"),
-    Column("share", share_of_peak, ".0f", 100, "%", mark=quick_mark("row")),
+    Column("share", "row.share_of_int8_peak", ".0f", 100, "%", mark=quick_mark("row")),
 ]
 LATENCY = [
     MODEL,

@@ -11,9 +11,9 @@ from qa.evaluation.bootstrap import LEVEL, Interval
 
 GPU_PEAK = "peak: GPU memory allocated for PyTorch's tensors"
 PEAK_MEANS = (
-    "Gop: billions of operations in int8, two for a multiply-add; the time is that of the whole window, so "
-    "attention, softmax and the rest lower the share; peak: ONNX Runtime's rate on one large product, on the "
-    "same cores in the same run"
+    "Gop/s: billions of int8 operations a second, two for a multiply-add; the time is that of the whole "
+    "window, so attention, softmax and the rest lower the share; peak: ONNX Runtime's rate on one large "
+    "product, on the same cores in the same run"
 )
 BUSY_LOAD = 0.5  # load average per core at the start, above which a footnote mentions it
 

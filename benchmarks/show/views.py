@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 
-from benchmarks.results.rows import UNPADDED
 from benchmarks.show.categories import category_tables
 from benchmarks.show.columns import ACCURACY, LATENCY, PADDING, PEAK, SHORT, SUMMARY, Line
 from benchmarks.show.footnotes import PEAK_MEANS, quick_footnotes, table_footnotes
@@ -48,12 +47,7 @@ def latency_tables(group: Group) -> list[Table]:
 
 def peak_tables(group: Group) -> list[Table]:
     """Return a table of int8 files with a line for each length: how near their products are to the peak."""
-    lines = [
-        Line(group, e, row)
-        for e in group.entries
-        for row in e.times()
-        if row.int8_peak_gops and row.precision == "int8" and row.batch == 1 and row.lengths != UNPADDED
-    ]
+    lines = [Line(group, e, row) for e in group.entries for row in e.times() if row.share_of_int8_peak]
     footnotes = [PEAK_MEANS, *quick_footnotes([line.row for line in lines if line.row]), group.machine]
     return [make_table(_title(group), PEAK, lines, footnotes)] if lines else []
 

@@ -25,8 +25,18 @@ from qa.data.squad import read_squad
 PAGES = ("README.md", *(f"docs/{name}.md" for name in ("train", "compress", "export", "android", "web")))
 PAGES = (*PAGES, "docs/benchmarking.md")
 SHOWN = re.compile(r"^    ((?:\.venv/bin/)?(?:python|pocketqa|make) [^#\n]+)", re.MULTILINE)
-CHECKOUT = (".venv", "Makefile", "android_demo", "benchmarks", "docs", "export", "models", "pyproject.toml")
-CHECKOUT = (*CHECKOUT, "qa", "recipes")
+CHECKOUT = (
+    ".venv",
+    "Makefile",
+    "android_demo",
+    "benchmarks",
+    "docs",
+    "export",
+    "models",
+    "pyproject.toml",
+    "qa",
+    "recipes",
+)
 
 LEFT_OUT = {
     "make install": "this runs in what it makes",

@@ -28,7 +28,7 @@ def drawn(calibration, n, seed=0):
 
 
 def balanced(examples, predictions):
-    """As many questions with an answer as without."""
+    """Equal numbers of questions with and without an answer."""
     pairs = list(zip(examples, predictions, strict=True))
     kinds = [[pair for pair in pairs if pair[0].is_impossible == impossible] for impossible in (True, False)]
     n = min(map(len, kinds))

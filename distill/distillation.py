@@ -175,6 +175,8 @@ def run(config: DistillConfig) -> Bundle:
             print(score, flush=True)
     trainer.train(config.resume)
     if main_process:
+        if start.parent:
+            facts["recovered_against"] = teacher.as_teacher(start.parent)
         save_model(
             start.model,
             out,
@@ -185,7 +187,6 @@ def run(config: DistillConfig) -> Bundle:
             parent=start.parent or teacher,
             settings=start.settings,
             training_precision=trainer.options.precision,
-            **({"recovered_against": teacher.as_teacher(start.parent)} if start.parent else {}),
             **facts,
         )
         trainer.finish()

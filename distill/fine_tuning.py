@@ -8,6 +8,7 @@ from distill.finetune import FinetuneConfig
 from distill.resume import RunInputs, finished, refuse_unless_resumed, work_folder
 from distill.stage import (
     disable_attention_dropout,
+    disable_dropout,
     fresh_model,
     load_splits,
     save_model,
@@ -67,6 +68,8 @@ def starting_point(config: FinetuneConfig) -> Start:
         )
         model = student_from_layers(model, config.layers, seed=config.seed)
     disable_attention_dropout(model)
+    if not config.dropout:
+        disable_dropout(model)
     if config.head is not None and config.standalone:
         model = standalone_student(config.head, model, load_tokenizer(folder), config.seed)
     model.check_windows(settings)
@@ -92,7 +95,11 @@ def finetune(config: FinetuneConfig) -> Bundle:
     windows = make_windows(splits.train, load_tokenizer(start.tokenizer), start.settings, progress=True)
     work = work_folder(config.out)
     name = config.out.name
-    depends_on = {"start": start.sha256, "data": file_sha256(splits.train_file)}
+    depends_on = {
+        "start": start.sha256,
+        "data": file_sha256(splits.train_file),
+        "dropout": config.dropout,
+    }
     trainer = Trainer(start.model, windows, supervised, config.options(), work, name, depends_on)
     trainer.train(config.resume)
     if trainer.accelerator.is_main_process:
@@ -108,6 +115,7 @@ def finetune(config: FinetuneConfig) -> Bundle:
             tokenizer=start.tokenizer,
             parent=start.parent,
             settings=start.settings,
+            adapter=trainer.adapter,
             training_precision=trainer.options.precision,
             **more,
         )

@@ -51,6 +51,9 @@ class FinetuneConfig(TrainingFlags, WindowFlags):
     lora_rank: Expert[int] = 0
     """Train the head and low-rank updates of the encoder's weights (LoRA): less time and memory for a large
     encoder; 0 trains all."""
+    dropout: Expert[bool] = True
+    """Train with the encoder's dropout of hidden states. Without it a step is faster, and a short training
+    sees few questions twice."""
 
     def __post_init__(self) -> None:
         if self.standalone:

@@ -1,19 +1,20 @@
 """Steps of every stage that trains: reading the questions, distilling, saving the model as a bundle."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from torch import nn
+from safetensors.torch import save
+from torch import Tensor, nn
 
 from distill.teacher import TeacherBundle
 from distill.training.objectives import Distillation
 from distill.training.options import DistillationWeights, TrainingOptions
 from distill.training.trainer import AfterStep, Trainer, make_accelerator
-from qa.base.files import file_sha256
-from qa.bundles.bundle import SETTINGS, Bundle, new_bundle
+from qa.base.files import file_sha256, write_whole
+from qa.bundles.bundle import ADAPTER, SETTINGS, Bundle, new_bundle
 from qa.bundles.hf_import import say_that_it_always_answers
 from qa.data.datasets import EMBEDDED, SQUAD_FILES, check_not_dev, data_reference, resolve
 from qa.data.squad import Example, read_squad
@@ -129,10 +130,11 @@ def save_model(
     tokenizer: Path,
     parent: Bundle | None,
     settings: QASettings,
+    adapter: Mapping[str, Tensor] | None = None,
     **facts: Any,
 ) -> Bundle:
     """Write a trained model as a bundle, with its scores and, for unanswerable questions, its no-answer
-    threshold.
+    threshold; with the `adapter` of LoRA in a file of its own.
 
     `config` is the stage's dataclass, `tokenizer` the folder of the tokenizer, `facts` more for the manifest.
     `settings` are those of the training windows; their threshold stays where there is nothing to tune one on.
@@ -154,6 +156,9 @@ def save_model(
         model.save_pretrained(draft.path)
         copy_tokenizer(tokenizer, draft.path, settings.max_length, model.encoder.architecture.inputs)
         save_held_out(splits.held_out, draft.path)
+        if adapter:
+            tensors = {name: tensor.cpu().contiguous() for name, tensor in adapter.items()}
+            write_whole(draft.path / ADAPTER, save(tensors, {"format": "pt"}))
         runtime = load_runtime(draft.model(settings))
         settings, tuning = tune_for_bundle(runtime, load_tokenizer(draft.path), settings, draft.path)
         draft.record(tuning=tuning)

@@ -79,7 +79,7 @@ def steps(request, tmp_path_factory):
         part
         for line in done.stdout.splitlines()
         for part in line.split(" && ")
-        if part.strip().startswith((".venv", "OMP_"))
+        if part.strip().startswith((".venv", "OMP_", "ACCELERATE_"))
     ]
     parsed = [
         (m[1].removesuffix(".py").replace("/", "."), shlex.split(m[2])) for m in map(STEP.search, lines)

@@ -68,18 +68,16 @@ class _FakeQuantizeTokens(torch.autograd.Function):
     """Round a Linear's input; behind a LayerNorm round the normalized state, before its factors and bias."""
 
     @staticmethod
-    def forward(ctx: Any, states: Tensor, norm: nn.Module | None) -> Tensor:
-        channels = channel_factors(norm)
-        if norm is None or channels is None:
+    def forward(ctx: Any, states: Tensor, channels: Tensor | None, bias: Tensor | None) -> Tensor:
+        if channels is None or bias is None:
             return fake_quantize_per_token(states)
-        bias = norm.get_parameter("bias").detach()
         return (fake_quantize_per_token((states.float() - bias) / channels) * channels + bias).to(
             states.dtype
         )
 
     @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
-        return gradients[0], None
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None]:
+        return gradients[0], None, None
 
 
 class _FakeQuantizeRows(torch.autograd.Function):
@@ -248,7 +246,9 @@ class FakeQuantizer:
         """Round a Linear's input; query, key and value share one, which is rounded once."""
         (states,) = args
         if self._last is None or self._last[0] is not states:
-            self._last = states, _FakeQuantizeTokens.apply(states, self._norms.get(module))
+            norm = self._norms.get(module)
+            bias = None if norm is None else norm.get_parameter("bias").detach()
+            self._last = states, _FakeQuantizeTokens.apply(states, channel_factors(norm), bias)
         return (self._last[1],)
 
     def _forget(self, *_: Any) -> None:

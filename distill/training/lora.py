@@ -1,18 +1,21 @@
 """Low-rank adaptation (LoRA; Hu et al. 2021): train two thin matrices beside every frozen Linear.
 
-The backward pass computes no gradient of a full matrix, and a checkpoint keeps only the thin ones.
+The backward pass computes no gradient of a full matrix, and a checkpoint keeps only the thin ones. They and
+the head are the adapter: all that training changed, in a fortieth of the model's bytes. The same encoder and
+the adapter make the same model again, bit for bit.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import linear
 
-from qa.base.errors import OptionError
+from qa.base.errors import BundleError, OptionError
 from qa.models.encoders import Encoder
+from qa.models.model import QAModel
 
 SCALE = 2.0  # alpha / rank, as in the paper's own runs on language understanding
 
@@ -38,9 +41,21 @@ class LoraLinear(nn.Linear):
     def merged(self) -> nn.Linear:
         """Return a plain Linear with the trained weight."""
         plain = nn.Linear(self.in_features, self.out_features, self.bias is not None, device="meta")
-        plain.weight = nn.Parameter(self.weight.detach() + SCALE * self.up.detach() @ self.down.detach())
+        plain.weight = nn.Parameter(merged_weight(self.weight.detach(), self.up.detach(), self.down.detach()))
         plain.bias = self.bias
         return plain
+
+
+def merged_weight(weight: Tensor, up: Tensor, down: Tensor) -> Tensor:
+    """Return `weight` (out, in) + SCALE up @ down, the same bits on every machine.
+
+    A matrix product adds in an order of its own on each machine. Products of fp16 numbers are exact in fp64,
+    and here they are added one by one.
+    """
+    total = weight.double()
+    for column, row in zip(up.half().double().T, down.half().double(), strict=True):
+        total += torch.outer(SCALE * column, row)
+    return total.float()
 
 
 def add_lora(encoder: Encoder, rank: int, seed: int) -> None:
@@ -59,10 +74,36 @@ def add_lora(encoder: Encoder, rank: int, seed: int) -> None:
             _replace(layer, nn.Linear, lambda base: LoraLinear(base, rank))
 
 
-def merge_lora(encoder: Encoder) -> None:
-    """Put a plain Linear in the place of every LoraLinear of `encoder`."""
-    for layer in dict.fromkeys(encoder.layers):
+@torch.no_grad()
+def merge_lora(model: QAModel) -> dict[str, Tensor]:
+    """Put a plain Linear in the place of every LoraLinear of `model` and return its adapter.
+
+    The adapter has the trained tensors in fp16, by name. The head is rounded to fp16 in place.
+    """
+    adapter = {name: p.half() for name, p in model.named_parameters() if p.requires_grad}
+    for parameter in model.head.parameters():
+        parameter.copy_(parameter.half())
+    for layer in dict.fromkeys(model.encoder.layers):
         _replace(layer, LoraLinear, LoraLinear.merged)
+    return adapter
+
+
+@torch.no_grad()
+def add_adapter(model: QAModel, adapter: Mapping[str, Tensor]) -> None:
+    """Add what `merge_lora` returned to a model with the encoder that training started from.
+
+    Raises BundleError for tensors that do not fit the model.
+    """
+    try:
+        for name, tensor in adapter.items():
+            module, _, kind = name.rpartition(".")
+            if kind == "up":
+                weight = model.get_parameter(f"{module}.weight")
+                weight.copy_(merged_weight(weight, tensor, adapter[f"{module}.down"]))
+            elif kind != "down":
+                model.get_parameter(name).copy_(tensor)
+    except (AttributeError, KeyError, RuntimeError, ValueError) as error:
+        raise BundleError(f"the adapter does not fit the model ({error})") from None
 
 
 def _replace(layer: nn.Module, kind: type[nn.Linear], make: Callable[[Any], nn.Linear]) -> None:

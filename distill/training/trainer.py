@@ -114,6 +114,8 @@ class Trainer:
         )
         self.wrapped, self.optimizer = self.accelerator.prepare(model, optimizer)
         self.after_step = after_step
+        self.adapter: dict[str, Tensor] = {}
+        """What LoRA trained (`distill.training.lora`); empty before the end, and without LoRA."""
         self._done = 0
         self._updating = False
 
@@ -151,7 +153,7 @@ class Trainer:
             self._run_or_stop(first, writer)
         self.wait_for_everyone()
         if self.options.lora_rank:
-            merge_lora(self.model.encoder)
+            self.adapter = merge_lora(self.model)
         self.model.eval()
 
     def _run_or_stop(self, first: int, writer: SummaryWriter | None) -> None:

@@ -27,6 +27,7 @@ COMMANDS = {
     "checkpoint": "qa.bundles.hf_import:main",
     "finetune": "distill.finetune:main",
     "average": "distill.average:main",
+    "adapter": "distill.adapter:main",
     "logits": "distill.logits:main",
     "unlabelled": "distill.unlabelled.__main__:main",
     "distill": "distill.run:main",

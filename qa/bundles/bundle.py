@@ -42,8 +42,9 @@ SETTINGS = "qa.json"
 PROBE = "probe.json"
 CARD = "README.md"
 HELD_OUT = "held_out.json.gz"  # questions to tune the no-answer threshold on (qa.evaluation.threshold)
+ADAPTER = "adapter.safetensors"  # what LoRA trained; with the encoder it makes the weights again
 # Files that are read besides weights and manifest.
-READ_FILES = {SETTINGS, PROBE, HELD_OUT, "config.json", "tokenizer.json", "tokenizer_config.json"}
+READ_FILES = {SETTINGS, PROBE, HELD_OUT, ADAPTER, "config.json", "tokenizer.json", "tokenizer_config.json"}
 RECORDED_PACKAGES = (
     "torch",
     "transformers",
@@ -140,6 +141,11 @@ def open_bundle(path: Path, format: str | None = None) -> Bundle:
     for name in (FORMATS[manifest.format].weights, SETTINGS):
         if name not in manifest.files:
             raise BundleError(f"{where}: not a valid manifest (files lacks {name}); make the bundle again")
+    if ADAPTER in manifest.files and not (path / FORMATS[manifest.format].weights).exists():
+        raise BundleError(
+            f"{path}: has an adapter and no {FORMATS[manifest.format].weights}; make the model with "
+            f"python -m distill.adapter --adapter {path}"
+        )
     for name, sha256 in manifest.files.items():
         _verify(path / name, sha256)
     for name in sorted(READ_FILES - manifest.files.keys()):
@@ -249,6 +255,27 @@ def copy_bundle(path: Path, out: Path) -> Bundle:
     if copy.sha256 != bundle.sha256:
         raise BundleError(f"{out}: is another model than {path}; choose another --out, or remove it")
     return copy
+
+
+@contextmanager
+def without_weights(path: Path, out: Path) -> Iterator[Path]:
+    """Copy a bundle that lacks only its weights: yield a draft, for the body to write them into.
+
+    They must be those of the manifest, bit for bit; BundleError otherwise, and nothing stays behind.
+    """
+    refuse_existing(out)
+    manifest = read_manifest(path)
+    weights = FORMATS[manifest.format].weights
+    draft = _draft_folder(out)
+    try:
+        for name in (*manifest.files, MANIFEST):
+            if name != weights:
+                shutil.copyfile(path / name, draft / name)
+        yield draft
+        open_bundle(draft)
+        draft.rename(out)
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
 
 
 def _draft_folder(out: Path) -> Path:

@@ -36,6 +36,14 @@ def write_config(folder: Path, config: dict[str, Any]) -> None:
     (folder / CONFIG).write_text(json.dumps(config, indent=1) + "\n", encoding="utf-8")
 
 
+def read_config(folder: Path) -> Any:
+    """Read config.json; BundleError when it is not JSON."""
+    try:
+        return json.loads((folder / CONFIG).read_bytes())
+    except (OSError, ValueError, RecursionError) as error:
+        raise BundleError(f"{folder / CONFIG}: cannot be read as JSON ({error})") from None
+
+
 @dataclass(frozen=True)
 class ParameterCounts:
     """Parameters in total, and without embedding tables (word, position and token type).
@@ -162,11 +170,7 @@ class QAModel(nn.Module):
     @classmethod
     def from_pretrained(cls, folder: Path) -> "QAModel":
         """Build from config.json and load model.safetensors, as fp32, in eval mode."""
-        try:
-            config = json.loads((folder / CONFIG).read_bytes())
-        except (OSError, ValueError, RecursionError) as error:
-            raise BundleError(f"{folder / CONFIG}: cannot be read as JSON ({error})") from None
-        model = cls.from_config(config, str(folder / CONFIG))
+        model = cls.from_config(read_config(folder), str(folder / CONFIG))
         try:
             tensors = from_hub(opened(load_file(folder / WEIGHTS)), model.encoder.config.model_type)
             # torch would convert floats to codes without an error

@@ -73,6 +73,12 @@ def test_a_token_is_rounded_over_a_range_with_zero():
     assert torch.allclose(fake_quantize_per_token(states)[4], torch.tensor([10, 10, 128 * 10 / 255]))
 
 
+def test_a_model_that_rounds_can_be_compiled(model, windows):
+    FakeQuantizer(model, "int8", norms_before(model))
+    expected = logits(model, windows)
+    assert torch.equal(logits(torch.compile(model, backend="eager", fullgraph=True), windows), expected)
+
+
 @pytest.mark.parametrize("precision", ["int8", "int4"])
 def test_a_linear_computes_what_litert_computes(precision):
     """Up to float32 rounding, for inputs of all signs and sizes."""

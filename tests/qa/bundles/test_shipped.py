@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from places import ROOT
 
+from distill.adapter import AdapterConfig
+from distill.adapter import main as add_adapter
 from distill.run import DistillConfig
 from distill.run import main as distil
 from export.onnx.stage import OnnxConfig
@@ -34,11 +36,14 @@ PASSAGE = (
     "Buzz Aldrin walked on "
     "its surface while Michael Collins stayed in orbit around it. They returned to Earth on July 24."
 )
-BUNDLES = sorted(path.parent for path in shipped.FOLDER.glob("*/manifest.json"))
+FOLDERS = sorted(path.parent for path in shipped.FOLDER.glob("*/manifest.json"))
+ADAPTERS = [path for path in FOLDERS if not any(path.glob("model.*"))]
+BUNDLES = [path for path in FOLDERS if path not in ADAPTERS]
 
 
 def test_every_file_is_the_one_that_was_released():
     assert {path.name for path in BUNDLES} == {"teacher", "student", "student-tflite-int8"}
+    assert {path.name for path in ADAPTERS} == {"teacher-mpnet-adapter"}
     files = {str(path.relative_to(shipped.FOLDER)): path.read_bytes() for path in shipped.FOLDER.glob("*/*")}
     listed = dict(
         reversed(line.split("  ")) for line in (shipped.FOLDER / "SHA256SUMS").read_text().splitlines()
@@ -59,6 +64,19 @@ def test_the_student_was_taught_by_the_shipped_teacher_and_its_file_was_made_of_
         assert bundle.settings.null_threshold is not None
         assert 'license: "cc-by-sa-4.0"' in (bundle.path / CARD).read_text()
     assert "Licence: CC BY-SA 4.0." in (shipped.FOLDER / CARD).read_text()
+
+
+@pytest.mark.system
+def test_the_adapter_makes_the_large_teacher_of_what_is_downloaded(tmp_path):
+    script = ROOT / "recipes" / "fetch_mpnet.py"
+    subprocess.run([sys.executable, str(script), str(tmp_path / "mpnet")], check=True, cwd=tmp_path)
+    (folder,) = ADAPTERS
+    teacher = add_adapter(
+        AdapterConfig(adapter=folder, encoder=str(tmp_path / "mpnet"), out=tmp_path / "teacher")
+    )
+    assert teacher.manifest.parameters.total > 100e6
+    answers = load(teacher.path).answer("Who stayed in orbit around the Moon?", PASSAGE)
+    assert "Collins" in answers.text
 
 
 @pytest.mark.parametrize("path", BUNDLES, ids=lambda path: path.name)

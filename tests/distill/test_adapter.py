@@ -1,0 +1,94 @@
+"""An adapter and its encoder make the trained model again, bit for bit; anything else is refused."""
+
+import shutil
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from distill import finetune
+from distill.adapter import AdapterConfig, main
+from distill.finetune import FinetuneConfig
+from distill.training.lora import merged_weight
+from qa.base.errors import BundleError, OptionError
+from qa.bundles.bundle import ADAPTER, MANIFEST, open_bundle
+from qa.models.model import WEIGHTS
+from qa.models.pretrained import embedded_folder
+
+pytestmark = pytest.mark.usefixtures("fresh_accelerate")
+
+
+@pytest.fixture(scope="module")
+def trained(small_squad_v2, tmp_path_factory):
+    """Bundle of a LoRA training: two layers of MiniLM under a linear head."""
+    out = tmp_path_factory.mktemp("lora") / "trained"
+    options = {"epochs": 0.1, "batch_size": 4, "max_length": 96, "max_question_length": 24}
+    config = FinetuneConfig(
+        data=str(small_squad_v2), layers=2, head="linear", lora_rank=2, dropout=False, out=out, **options
+    )
+    return finetune.main(config)
+
+
+@pytest.fixture
+def adapter(trained, tmp_path):
+    """Folder of the adapter: the bundle without its weights."""
+    return shutil.copytree(trained.path, tmp_path / "adapter", ignore=shutil.ignore_patterns(WEIGHTS))
+
+
+def test_an_adapter_is_small_and_makes_the_trained_model_again(trained, adapter, tmp_path):
+    size = sum(file.stat().st_size for file in adapter.glob("*.safetensors"))
+    assert 0 < size < trained.weights.stat().st_size / 100
+    made = main(AdapterConfig(adapter=adapter, encoder="minilm-l6", out=tmp_path / "made"))
+    assert made.sha256 == trained.sha256
+    assert made.weights.read_bytes() == trained.weights.read_bytes()
+    assert made.manifest.config["dropout"] is False
+
+
+def test_an_adapter_alone_is_no_model_and_the_message_names_the_command(adapter):
+    with pytest.raises(BundleError, match=r"has an adapter and no model\.safetensors.*distill\.adapter --adapter"):
+        open_bundle(adapter)
+
+
+@pytest.mark.parametrize("fault", ["another encoder", "no adapter", "changed", "of another model", "exists"])
+def test_what_does_not_belong_together_is_refused_and_leaves_nothing(make_bundle, adapter, tmp_path, fault):
+    encoder, source, out = "minilm-l6", adapter, tmp_path / "made"
+    if fault == "another encoder":
+        encoder = str(shutil.copytree(embedded_folder(), tmp_path / "encoder", copy_function=shutil.copyfile))
+        tensors = load_file(f"{encoder}/{WEIGHTS}")
+        name = next(iter(tensors))
+        tensors[name] += 1
+        save_file(tensors, f"{encoder}/{WEIGHTS}", {"format": "pt"})
+    if fault == "no adapter":
+        source = make_bundle()
+    if fault in ("changed", "of another model"):
+        tensors = load_file(adapter / ADAPTER)
+        name = next(name for name in tensors if name.endswith("up"))
+        tensors[name] = tensors[name] + 1 if fault == "changed" else tensors[name][:-1]
+        save_file(tensors, adapter / ADAPTER)
+    if fault == "exists":
+        out.mkdir()
+    wanted = {
+        "another encoder": r"--encoder .*minilm-l6, whose weights have the SHA-256 \w{64}",
+        "no adapter": r"--adapter .*distill\.finetune --lora-rank",
+        "changed": r"changed since it was made",
+        "of another model": r"does not fit the model",
+        "exists": r"exists already",
+    }
+    before = sorted(tmp_path.iterdir())
+    with pytest.raises((BundleError, OptionError), match=wanted[fault]):
+        main(AdapterConfig(adapter=source, encoder=encoder, out=out))
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_damaged_manifest_is_named(adapter, tmp_path):
+    (adapter / MANIFEST).write_text("{")
+    with pytest.raises(BundleError, match=r"manifest\.json: not a valid manifest"):
+        main(AdapterConfig(adapter=adapter, encoder="minilm-l6", out=tmp_path / "made"))
+
+
+def test_a_merged_weight_is_rounded_once():
+    """Scale 2: 1 + 2 (0.5 x 0.25 + 2^-11 x 1) is exact in fp32, but no sum of fp16 numbers."""
+    weight = torch.tensor([[1.0, -1.0]])
+    up = torch.tensor([[0.5, 2.0**-11]])
+    down = torch.tensor([[0.25, 0.0], [1.0, 0.0]])
+    assert merged_weight(weight, up, down).tolist() == [[1.25 + 2.0**-10, -1.0]]

@@ -171,10 +171,19 @@ def save_model(
 
 def keep_threshold(settings: QASettings, parent: Bundle | None, held_out: list[Example]) -> QASettings:
     """Return settings with the parent's threshold where `held_out` cannot give one; say so on stderr."""
-    why_not = too_few(held_out) if held_out else ""
+    had_threshold = parent is not None and parent.settings.null_threshold is not None
+    if not held_out:
+        if had_threshold and settings.null_threshold is None:
+            print(
+                "no-answer threshold: none, as all training questions have an answer; tune one with "
+                "python -m export.tune",
+                file=sys.stderr,
+            )
+        return settings
+    why_not = too_few(held_out)
     if not why_not:
         return settings
-    if parent is None or parent.settings.null_threshold is None:
+    if parent is None or not had_threshold:
         print(f"{why_not}, but there is no other; check it with python -m qa.evaluate", file=sys.stderr)
         return settings
     inherited = parent.settings

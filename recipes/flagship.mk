@@ -40,7 +40,7 @@ RELEASED := $(OUT)/models
 models: $(RELEASED)/SHA256SUMS
 
 # Every manifest names its parents by hash; this list is for readers.
-$(RELEASED)/SHA256SUMS: $(RELEASED)/teacher/$(MADE) $(RELEASED)/student/$(MADE) $(RELEASED)/student-tflite-int8/$(MADE)
+$(RELEASED)/SHA256SUMS: $(RELEASED)/teacher/$(MADE) $(RELEASED)/student/$(MADE) $(RELEASED)/student-tflite-int8/$(MADE) $(RELEASED)/teacher-mpnet-adapter/$(MADE)
 	cd $(RELEASED) && sha256sum */* > SHA256SUMS
 
 # A prerequisite after "|" must exist, whatever its time: a finished bundle is never made again.
@@ -99,7 +99,7 @@ settings: $(OUT)/tuned/student-tflite-int8/$(MADE)
 $(OUT)/tuned/student-tflite-int8/$(MADE): | $(RELEASED)/student-tflite-int8/$(MADE)
 	$(RUN) -m export.tune --model $(RELEASED)/student-tflite-int8 --data $(RELEASED)/student/held_out.json.gz --eval-data $(DEV) --out $(OUT)/tuned/student-tflite-int8
 
-# A teacher of 109 million parameters, and what is released of it. Its adapter makes it again without training:
+# A teacher of 111 million parameters, and what is released of it. Its adapter makes it again without training:
 #   python -m distill.adapter --adapter models/teacher-mpnet-adapter --encoder $(OUT)/mpnet-base --out $(OUT)/teacher-mpnet
 large-teacher: $(RELEASED)/teacher-mpnet-adapter/$(MADE)
 

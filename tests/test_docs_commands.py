@@ -91,7 +91,8 @@ def place(make_bundle, tiny_export, small_squad, tmp_path, monkeypatch):
     for name, bundle in {**made, "student-pruned-tflite-int8": tiny_export("tflite").path}.items():
         for run in ("demo", "mine"):
             shutil.copytree(bundle, tmp_path / "runs" / run / name)
-    shutil.copy(small_squad, tmp_path / "dev-v1.1.json")
+    for name in ("dev-v1.1.json", "dev-v2.0.json"):
+        shutil.copy(small_squad, tmp_path / name)
     (tmp_path / "passage.txt").write_text("In spring she lived in Paris, then in Rome.")
     monkeypatch.chdir(tmp_path)
     return tmp_path

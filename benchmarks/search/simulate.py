@@ -1,6 +1,6 @@
 """Simulate a model's int8 or int4 TFLite file in PyTorch, with the integers that the file would store.
 
-Attention is computed in fp32, even where the export quantizes it.
+Attention is computed in fp32, as in the file.
 """
 
 import copy

@@ -16,6 +16,7 @@ from distill.stage import load_splits
 from distill.training.checkpoint import CHECKPOINT
 from qa.base.errors import BundleError, OptionError, PocketQAError
 from qa.bundles.bundle import SETTINGS, new_bundle, open_bundle
+from qa.bundles.shipped import FOLDER, STUDENT
 from qa.data.datasets import resolve
 from qa.models.model import QAModel
 from qa.models.pretrained import embedded_folder
@@ -37,6 +38,14 @@ def test_a_bundle_learns_on_and_keeps_its_head_tokenizer_and_windows(make_bundle
     changed = [not torch.equal(a, b) for a, b in zip(before.parameters(), after.parameters(), strict=True)]
     assert all(changed)
     assert not (tmp_path / "training" / "tuned" / "checkpoint.safetensors").exists()
+
+
+def test_a_model_that_declines_says_that_it_no_longer_will(small_squad, tmp_path, capsys):
+    """All questions have an answer, so nothing tells when to decline."""
+    student = str(FOLDER / STUDENT)
+    tuned = main(FinetuneConfig(model=student, data=str(small_squad), out=tmp_path / "tuned", **FEW))
+    assert tuned.settings.null_threshold is None
+    assert "no-answer threshold: none" in capsys.readouterr().err
 
 
 def test_an_encoder_gets_a_head_and_windows_as_wanted(small_squad_v2, tmp_path):

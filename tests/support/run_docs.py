@@ -98,20 +98,22 @@ def prepare(folder: Path) -> None:
     run = [sys.executable, "-m", "qa.data.sample", "--data", EMBEDDED]
     for names, part, n in (
         (("train-v1.1.json", "train-v2.0.json"), "train", N_TRAIN),
-        (("dev-v1.1.json", "dev-v2.0.json", "mine-dev.json", "questions.json"), "dev", N_DEV),
+        (("dev-v1.1.json", "dev-v2.0.json", "questions.json"), "dev", N_DEV),
     ):
         for name in names:
             words = [*run, "--split", part, "--questions", str(n), "--out", name]
             subprocess.run(words, cwd=folder, check=True, stdout=subprocess.DEVNULL)
-    examples = read_squad(resolve(EMBEDDED, "train"))[:N_TRAIN]
-    for name in ("questions.csv", "mine.csv"):
+    training = read_squad(resolve(EMBEDDED, "train"))[:N_TRAIN]
+    unseen = read_squad(resolve(EMBEDDED, "dev"))[:N_DEV]
+    csv_files = {"questions.csv": training, "mine-train.csv": training, "mine-dev.csv": unseen}
+    for name, examples in csv_files.items():
         with (folder / name).open("w", encoding="utf-8", newline="") as file:
             rows = csv.writer(file)
             rows.writerow(["question", "context", "answer", "answer_start"])
             for example in examples:
                 answer = example.answers[0]
                 rows.writerow([example.question, example.context, answer.text, answer.start])
-    (folder / "passage.txt").write_text(examples[0].context, encoding="utf-8")
+    (folder / "passage.txt").write_text(training[0].context, encoding="utf-8")
 
 
 def made_whole(command: str) -> list[str]:

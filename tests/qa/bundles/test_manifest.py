@@ -28,7 +28,7 @@ def write(draft):
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.parent.name)
 def test_every_key_of_a_shipped_manifest_has_a_field_and_keeps_its_value(path):
-    values = json.loads(path.read_bytes())
+    values = {key: value for key, value in json.loads(path.read_bytes()).items() if value not in (None, [])}
     manifest = read_manifest(path.parent)
     assert json.loads(json.dumps(msgspec.to_builtins(manifest))) == values
     for ancestor, given in zip(manifest.ancestors, values.get("ancestors", []), strict=True):

@@ -20,7 +20,7 @@ RUN := $(VENV)/bin/python
 DEMO := runs/demo
 TOOLCHAINS := torchao openvino optimum executorch
 
-.PHONY: install toolchains ask demo test system-test android-test apk web web-test docs-test torture lint clean-demo
+.PHONY: install toolchains ask demo test system-test android-test apk web web-test docs-test torture tables lint clean-demo
 .DELETE_ON_ERROR:
 
 install: $(VENV)/installed
@@ -107,6 +107,10 @@ android-test: install
 
 docs-test: install export/web/node_modules/.package-lock.json
 	$(RUN) tests/support/run_docs.py runs/docs-test
+
+# Write the tables and plots of README and docs again, after new rows.
+tables: install
+	PYTHONPATH=.:tests/support $(RUN) tests/test_docs_results.py
 
 SEED ?= 0
 torture: install

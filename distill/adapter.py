@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from qa.base.cli import check_option, run_command
+from qa.base.errors import OptionError
 from qa.base.files import file_sha256
 from qa.base.next_step import say_next
-from qa.bundles.bundle import ADAPTER, Bundle, open_bundle, read_manifest, without_weights
+from qa.bundles.bundle import ADAPTER, Bundle, open_bundle, read_manifest, restored_bundle
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,11 +33,11 @@ class AdapterConfig:
 def main(config: AdapterConfig) -> Bundle:
     """Check the encoder, add the adapter to it, save the model and print where."""
     manifest = read_manifest(config.adapter)
-    trained_on = manifest.encoder
-    whole = ADAPTER in manifest.files and trained_on is not None
-    wanted = "a bundle of distill.finetune --lora-rank on an encoder"
-    check_option(whole, "--adapter", config.adapter, wanted)
-    assert trained_on is not None
+    trained_on = manifest.encoder if ADAPTER in manifest.files else None
+    if trained_on is None:
+        raise OptionError(
+            f"--adapter {config.adapter}: must be a bundle of distill.finetune --lora-rank on an encoder"
+        )
 
     from safetensors.torch import load_file
 
@@ -49,7 +50,7 @@ def main(config: AdapterConfig) -> Bundle:
     same = file_sha256(folder / "model.safetensors") == trained_on.sha256
     wanted = f"{Path(trained_on.name).name}, whose weights have the SHA-256 {trained_on.sha256}"
     check_option(same, "--encoder", config.encoder, wanted)
-    with without_weights(config.adapter, config.out) as draft:
+    with restored_bundle(config.adapter, config.out) as draft:
         trained = QAModel.from_config(read_config(draft), str(draft / "config.json"))
         model = QAModel(load_encoder(config.encoder, folder), trained.head_name, trained.activation)
         model = student_from_layers(model, len(trained.encoder.layers))

@@ -52,8 +52,8 @@ class FinetuneConfig(TrainingFlags, WindowFlags):
     """Train the head and low-rank updates of the encoder's weights (LoRA): less time and memory for a large
     encoder; 0 trains all."""
     dropout: Expert[bool] = True
-    """Train with the encoder's dropout of hidden states. Without it a step is faster, and a short training
-    sees few questions twice."""
+    """Train with the encoder's dropout of hidden states. A step without it is faster; that suits training
+    that sees each question once."""
 
     def __post_init__(self) -> None:
         if self.standalone:

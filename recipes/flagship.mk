@@ -103,7 +103,7 @@ $(OUT)/tuned/student-tflite-int8/$(MADE): | $(RELEASED)/student-tflite-int8/$(MA
 #   python -m distill.adapter --adapter models/teacher-mpnet-adapter --encoder $(OUT)/mpnet-base --out $(OUT)/teacher-mpnet
 large-teacher: $(RELEASED)/teacher-mpnet-adapter/$(MADE)
 
-# Compiling takes minutes and saves a third of an hour.
+# Compiling takes minutes; then each step is faster.
 COMPILED := ACCELERATE_DYNAMO_BACKEND=INDUCTOR ACCELERATE_DYNAMO_USE_DYNAMIC=true
 
 $(OUT)/mpnet-base/model.safetensors:

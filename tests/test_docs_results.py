@@ -1,6 +1,6 @@
 """The tables and plots of README and docs are those of the committed rows.
 
-`PYTHONPATH=.:tests/support .venv/bin/python tests/test_docs_results.py` writes them again after new rows.
+`make tables` runs this file, which then writes them again.
 """
 
 import numpy as np

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import linear
 
-from qa.base.errors import BundleError, OptionError
+from qa.base.errors import OptionError
 from qa.models.encoders import Encoder
 from qa.models.model import QAModel
 
@@ -78,7 +78,8 @@ def add_lora(encoder: Encoder, rank: int, seed: int) -> None:
 def merge_lora(model: QAModel) -> dict[str, Tensor]:
     """Put a plain Linear in the place of every LoraLinear of `model` and return its adapter.
 
-    The adapter has the trained tensors in fp16, by name. The head is rounded to fp16 in place.
+    The adapter has the trained tensors in fp16, by name. The head is rounded to fp16 in place, and so are the
+    thin matrices before they are merged.
     """
     adapter = {name: p.half() for name, p in model.named_parameters() if p.requires_grad}
     for parameter in model.head.parameters():
@@ -90,20 +91,15 @@ def merge_lora(model: QAModel) -> dict[str, Tensor]:
 
 @torch.no_grad()
 def add_adapter(model: QAModel, adapter: Mapping[str, Tensor]) -> None:
-    """Add what `merge_lora` returned to a model with the encoder that training started from.
-
-    Raises BundleError for tensors that do not fit the model.
-    """
-    try:
-        for name, tensor in adapter.items():
-            module, _, kind = name.rpartition(".")
-            if kind == "up":
-                weight = model.get_parameter(f"{module}.weight")
-                weight.copy_(merged_weight(weight, tensor, adapter[f"{module}.down"]))
-            elif kind != "down":
-                model.get_parameter(name).copy_(tensor)
-    except (AttributeError, KeyError, RuntimeError, ValueError) as error:
-        raise BundleError(f"the adapter does not fit the model ({error})") from None
+    """Add what `merge_lora` returned to a model of the same shape, with the encoder that training started
+    from."""
+    for name, tensor in adapter.items():
+        module, _, kind = name.rpartition(".")
+        if kind == "up":
+            weight = model.get_parameter(f"{module}.weight")
+            weight.copy_(merged_weight(weight, tensor, adapter[f"{module}.down"]))
+        elif kind != "down":
+            model.get_parameter(name).copy_(tensor)
 
 
 def _replace(layer: nn.Module, kind: type[nn.Linear], make: Callable[[Any], nn.Linear]) -> None:

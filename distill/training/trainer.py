@@ -115,7 +115,7 @@ class Trainer:
         self.wrapped, self.optimizer = self.accelerator.prepare(model, optimizer)
         self.after_step = after_step
         self.adapter: dict[str, Tensor] = {}
-        """What LoRA trained (`distill.training.lora`); empty before the end, and without LoRA."""
+        """Tensors that LoRA trained (`distill.training.lora`); empty before the end, and without LoRA."""
         self._done = 0
         self._updating = False
 

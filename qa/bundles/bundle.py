@@ -258,21 +258,25 @@ def copy_bundle(path: Path, out: Path) -> Bundle:
 
 
 @contextmanager
-def without_weights(path: Path, out: Path) -> Iterator[Path]:
-    """Copy a bundle that lacks only its weights: yield a draft, for the body to write them into.
+def restored_bundle(path: Path, out: Path) -> Iterator[Path]:
+    """Create the bundle `out` from one that lacks only its weights: yield a folder to write them into.
 
-    They must be those of the manifest, bit for bit; BundleError otherwise, and nothing stays behind.
+    BundleError when a file is damaged, or the weights are not those of the manifest, bit for bit. Then
+    nothing stays behind.
     """
     refuse_existing(out)
     manifest = read_manifest(path)
     weights = FORMATS[manifest.format].weights
+    others = manifest.files.keys() - {weights}
+    for name in others:
+        _verify(path / name, manifest.files[name])
     draft = _draft_folder(out)
     try:
-        for name in (*manifest.files, MANIFEST):
-            if name != weights:
-                shutil.copyfile(path / name, draft / name)
+        for name in (*others, MANIFEST):
+            shutil.copyfile(path / name, draft / name)
         yield draft
-        open_bundle(draft)
+        if file_sha256(draft / weights) != manifest.files.get(weights):
+            raise BundleError(f"{out}: the weights made are not those of {path}; nothing was written")
         draft.rename(out)
     finally:
         shutil.rmtree(draft, ignore_errors=True)

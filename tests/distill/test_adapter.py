@@ -45,11 +45,13 @@ def test_an_adapter_is_small_and_makes_the_trained_model_again(trained, adapter,
 
 
 def test_an_adapter_alone_is_no_model_and_the_message_names_the_command(adapter):
-    with pytest.raises(BundleError, match=r"has an adapter and no model\.safetensors.*distill\.adapter --adapter"):
+    with pytest.raises(
+        BundleError, match=r"has an adapter and no model\.safetensors.*distill\.adapter --adapter"
+    ):
         open_bundle(adapter)
 
 
-@pytest.mark.parametrize("fault", ["another encoder", "no adapter", "changed", "of another model", "exists"])
+@pytest.mark.parametrize("fault", ["another encoder", "no adapter", "changed", "exists"])
 def test_what_does_not_belong_together_is_refused_and_leaves_nothing(make_bundle, adapter, tmp_path, fault):
     encoder, source, out = "minilm-l6", adapter, tmp_path / "made"
     if fault == "another encoder":
@@ -60,24 +62,27 @@ def test_what_does_not_belong_together_is_refused_and_leaves_nothing(make_bundle
         save_file(tensors, f"{encoder}/{WEIGHTS}", {"format": "pt"})
     if fault == "no adapter":
         source = make_bundle()
-    if fault in ("changed", "of another model"):
-        tensors = load_file(adapter / ADAPTER)
-        name = next(name for name in tensors if name.endswith("up"))
-        tensors[name] = tensors[name] + 1 if fault == "changed" else tensors[name][:-1]
-        save_file(tensors, adapter / ADAPTER)
+    if fault == "changed":
+        (adapter / ADAPTER).write_bytes(b"another adapter")
     if fault == "exists":
         out.mkdir()
     wanted = {
         "another encoder": r"--encoder .*minilm-l6, whose weights have the SHA-256 \w{64}",
         "no adapter": r"--adapter .*distill\.finetune --lora-rank",
-        "changed": r"changed since it was made",
-        "of another model": r"does not fit the model",
+        "changed": r"adapter/adapter\.safetensors: changed since it was made",
         "exists": r"exists already",
     }
     before = sorted(tmp_path.iterdir())
     with pytest.raises((BundleError, OptionError), match=wanted[fault]):
         main(AdapterConfig(adapter=source, encoder=encoder, out=out))
     assert sorted(tmp_path.iterdir()) == before
+
+
+def test_weights_that_are_not_those_of_the_manifest_are_not_kept(adapter, tmp_path, monkeypatch):
+    monkeypatch.setattr("distill.training.lora.SCALE", 1.0)
+    with pytest.raises(BundleError, match=r"the weights made are not those of .*adapter"):
+        main(AdapterConfig(adapter=adapter, encoder="minilm-l6", out=tmp_path / "made"))
+    assert [path.name for path in tmp_path.iterdir()] == ["adapter"]
 
 
 def test_a_damaged_manifest_is_named(adapter, tmp_path):

@@ -41,7 +41,7 @@ def test_a_bundle_learns_on_and_keeps_its_head_tokenizer_and_windows(make_bundle
 
 
 def test_a_model_that_declines_says_that_it_no_longer_will(small_squad, tmp_path, capsys):
-    """All questions have an answer, so nothing tells when to decline."""
+    """Train on questions that all have an answer: nothing tells when to decline."""
     student = str(FOLDER / STUDENT)
     tuned = main(FinetuneConfig(model=student, data=str(small_squad), out=tmp_path / "tuned", **FEW))
     assert tuned.settings.null_threshold is None

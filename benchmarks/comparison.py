@@ -192,7 +192,15 @@ def find_rows(config: "CompareConfig") -> ResultFile:
     """Open the file of results. OptionError when it or the page could not be written at the end."""
     if config.page is not None:
         check_new_file(config.page, "--page")
+    page_path(config)
     return ResultFile(rows_path(config))
+
+
+def page_path(config: "CompareConfig") -> Path:
+    """Return the file of the page, which need not exist. OptionError when it is an input."""
+    path = config.page or rows_path(config).with_name("report.html")
+    check_not_an_input(path, "--page", [rows_path(config), Path(config.data)])
+    return path
 
 
 def results_to_show(run: Run) -> list[AnyResult]:
@@ -280,8 +288,7 @@ def write_page(
 ) -> None:
     """Write the page, and say on stderr what it lacks. `bundles` are those that the groups are limited to."""
     rows = rows_path(config)
-    path = config.page or rows.with_name("report.html")
-    check_not_an_input(path, "--page", [rows, Path(config.data)])
+    path = page_path(config)
     kept, missing = read_kept(config.data, Path(relative(rows)), groups)
     notices = [*left_out, *missing]
     for notice in notices:

@@ -4,21 +4,26 @@ python -m qa.evaluate --data dev-v2.0.json --model BUNDLE > dev.json
 python -m benchmarks.reliability dev.json other.json --plot reliability.svg
 """
 
-import json
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+import msgspec
 import tyro
 
 from benchmarks.show.plots import panels_svg
-from benchmarks.show.reliability import reliability_panel
+from benchmarks.show.reliability import Bins, reliability_panel
 from qa.base.cli import check_option, run_command
 from qa.base.errors import OptionError
-from qa.base.files import check_new_file, write_whole
+from qa.base.files import check_new_file, check_not_an_input, write_whole
 
-KEYS = ("reliability", "uncalibrated_reliability", "calibration_error", "uncalibrated_calibration_error")
+
+class Evaluated(msgspec.Struct):
+    """What the plot shows of an evaluation; it has other keys too."""
+
+    reliability: Bins
+    uncalibrated_reliability: Bins
+    calibration_error: float
+    uncalibrated_calibration_error: float
 
 
 @dataclass(frozen=True)
@@ -33,32 +38,32 @@ class ReliabilityConfig:
     def __post_init__(self) -> None:
         check_option(len(self.results) > 0, "results", "none", "at least one file")
         check_new_file(self.plot, "--plot")
+        check_not_an_input(self.plot, "--plot", self.results)
 
 
-def read_result(path: Path) -> dict[str, Any]:
+def read_result(path: Path) -> Evaluated:
     """Read an evaluation; OptionError, which names the file, for anything else."""
     try:
-        result = json.loads(path.read_text(encoding="utf-8"))
-        return {key: result[key] for key in KEYS}
-    except (ValueError, KeyError, TypeError) as error:
+        return msgspec.json.decode(path.read_bytes(), type=Evaluated)
+    except msgspec.DecodeError as error:
         raise OptionError(
-            f"{path}: not an evaluation of a calibrated model ({error!r}); give what qa.evaluate printed"
+            f"{path}: not an evaluation of a calibrated model ({error}); give what qa.evaluate printed"
         ) from None
 
 
 def main(config: ReliabilityConfig) -> None:
     """Draw the plots, and print the calibration errors."""
-    results: Sequence[tuple[str, dict[str, Any]]] = [(p.stem, read_result(p)) for p in config.results]
+    results = [(path.stem, read_result(path)) for path in config.results]
     panels = [
-        reliability_panel(name, result["reliability"], result["uncalibrated_reliability"])
+        reliability_panel(name, result.reliability, result.uncalibrated_reliability)
         for name, result in results
     ]
     config.plot.parent.mkdir(parents=True, exist_ok=True)
     write_whole(config.plot, panels_svg(panels))
     for name, result in results:
         print(
-            f"{name}: expected calibration error {result['calibration_error']:.1f} percentage points, "
-            f"{result['uncalibrated_calibration_error']:.1f} before calibration"
+            f"{name}: expected calibration error {result.calibration_error:.1f} percentage points, "
+            f"{result.uncalibrated_calibration_error:.1f} before calibration"
         )
     print(f"plot: {config.plot}")
 

@@ -21,7 +21,7 @@ from benchmarks.show.tables import as_markdown, check_markers, show
 from benchmarks.show.views import VIEWS, view_tables
 from qa.base.cli import check_option, run_command
 from qa.base.errors import OptionError
-from qa.base.files import check_writable
+from qa.base.files import check_not_an_input, check_writable
 
 FAMILY = "family"
 HINTS = {
@@ -63,6 +63,7 @@ class TableConfig:
         check_option(self.view in views, "--view", self.view, f"one of {', '.join(views)}")
         if self.plot is not None:
             check_writable(self.plot, "--plot")
+            check_not_an_input(self.plot, "--plot", [self.rows])
         if self.write is not None:
             check_markers(self.write, self.name or self.view)
 

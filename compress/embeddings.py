@@ -42,18 +42,15 @@ class EmbeddingsConfig:
 
 def main(config: EmbeddingsConfig) -> Bundle:
     """Open the parent, quantize its word embeddings, save, and print both sizes."""
-    from safetensors.torch import save
-
     from compress.product_quantization import compress_words, token_counts
     from distill.derive import derive
     from qa.models.model import QAModel
-    from qa.models.storage import stored
 
     out = config.out or output_beside(config.model, config.embeddings)
     refuse_existing(out)
     parent = open_model(config.model, format="pytorch")
     model = QAModel.from_pretrained(parent.path)
-    before = len(save(stored(model.state_dict(), "fp32")))
+    before = sum(tensor.nbytes for tensor in model.state_dict().values())
     compress_words(
         model, config.embeddings, token_counts(parent, model.encoder.words.num_embeddings, config.data)
     )
@@ -66,7 +63,7 @@ def main(config: EmbeddingsConfig) -> Bundle:
         "counted_data": data_reference(resolve(config.data, "train")),
     }
     bundle = derive(model, out, parent, facts)
-    after = len(save(stored(model.state_dict(), "fp32")))
+    after = sum(tensor.nbytes for tensor in model.state_dict().values())
     sizes = f"{before / 1e6:.1f} -> {after / 1e6:.1f} MB, other weights in fp32"
     print(f"{out}: embedding table as {config.embeddings}, {sizes}")
     say_next("export.tflite", "--model", out, "--quantize", "int8")

@@ -21,7 +21,8 @@ CHUNK = 8192  # tokens whose distances to all entries fit a core's cache
 
 def token_counts(bundle: Bundle, n_tokens: int, data: str = EMBEDDED) -> np.ndarray:
     """Return how often each of `n_tokens` tokens occurs in a bundle's windows of some training data, (V,)."""
-    windows = make_windows(read_squad(resolve(data, "train")), bundle.tokenizer, bundle.settings)
+    examples = read_squad(resolve(data, "train"), unlabelled=True)
+    windows = make_windows(examples, bundle.tokenizer, bundle.settings)
     return np.bincount(np.concatenate([window.input_ids for window in windows]), minlength=n_tokens)
 
 

@@ -41,8 +41,9 @@ class Recovery:
     def __init__(self, config: RecoveryFlags) -> None:
         self.config = config
         self.parent = open_model(config.model, format="pytorch")
-        self.teacher = open_model(config.teacher, format="pytorch") if config.teacher else self.parent
+        teacher = open_model(config.teacher, format="pytorch") if config.teacher else self.parent
         self.splits = load_splits(config.data, config.eval_data, unlabelled=True)
+        self.teacher = TeacherBundle(teacher, self.parent.tokenizer, self.splits.train)
         self.before = QAModel.from_pretrained(self.parent.path)
         """The parent's model, which stays the same."""
         self.model = QAModel.from_pretrained(self.parent.path)
@@ -51,14 +52,17 @@ class Recovery:
 
     @cached_property
     def windows(self) -> list[Window]:
-        """Training windows."""
+        """Training windows. OptionError where a teacher that is to be trained against does not suit them."""
+        if self.config.epochs > 0:
+            self.teacher.check_windows(self.parent.settings)
+            self.teacher.check_hidden_states(self.model, self.config.hidden_weight)
         return make_windows(self.splits.train, self.parent.tokenizer, self.parent.settings, progress=True)
 
     def train(self, name: str, depends_on: dict[str, Any], after_step: AfterStep | None = None) -> Trainer:
         """Train the changed model, which depends on the parent and on `depends_on`; return its trainer."""
         trainer = distil(
             self.model,
-            TeacherBundle(self.teacher, self.parent.tokenizer, self.splits.train),
+            self.teacher,
             self.windows,
             self.splits.train_file,
             options=self.config.options(),
@@ -83,7 +87,7 @@ class Recovery:
             tokenizer=self.parent.path,
             parent=self.parent,
             settings=self.parent.settings,
-            recovered_against=self.teacher.as_teacher(self.parent),
+            recovered_against=self.teacher.bundle.as_teacher(self.parent),
             training_precision=trainer.options.precision if trainer else None,
             **facts,
         )

@@ -3,9 +3,9 @@
     python recipes/fetch_mpnet.py runs/mpnet
     python -m distill.adapter --adapter models/teacher-mpnet-adapter --encoder runs/mpnet --out runs/teacher
 
-Training with `distill.finetune --lora-rank` writes adapter.safetensors beside the weights. An adapter is that
-bundle without model.safetensors. The model made here is the trained one, bit for bit: its manifest has the
-hash of the weights.
+Training an encoder with `distill.finetune --lora-rank` writes adapter.safetensors beside the weights. An
+adapter is that bundle without model.safetensors. The model made here is the trained one, bit for bit: its
+manifest has the hash of the weights.
 """
 
 from dataclasses import dataclass

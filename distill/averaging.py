@@ -19,10 +19,9 @@ def mean_model(bundles: list[Bundle]) -> QAModel:
     first = models[0]
     tensors = [model.state_dict() for model in models]
     for bundle, model, state in zip(bundles[1:], models[1:], tensors[1:], strict=True):
-        codes_differ = any(
+        if model.config() != first.config() or any(
             not t.is_floating_point() and not torch.equal(t, tensors[0][name]) for name, t in state.items()
-        )
-        if model.config() != first.config() or codes_differ:
+        ):
             raise OptionError(
                 f"--models {bundle.path}: is not of the shape of {bundles[0].path}, so their weights have "
                 "no mean"

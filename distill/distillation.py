@@ -6,14 +6,15 @@ from pathlib import Path
 from typing import Any
 
 from distill.fine_tuning import finetune
-from distill.prune_plan.importance import sample_windows
+from distill.prune_plan.importance import sample_labelled
 from distill.prune_plan.plan import check_pruning, prune_by_importance
 from distill.resume import RunInputs, finished, refuse_unless_resumed, work_folder
 from distill.run import DistillConfig
 from distill.stage import distil, load_splits, save_model, summary
 from distill.student import (
-    check_same_width,
+    check_hidden_states,
     copy_head,
+    same_tokens,
     standalone_student,
     student_from_layers,
 )
@@ -43,11 +44,16 @@ def check_plan(config: DistillConfig) -> None:
     parent = given_student(config)
     settings = config.window_settings(parent.settings if parent else QASettings())
     teacher.check_windows(settings)
-    student = QAModel.from_pretrained(parent.path) if parent else student_for(config, teacher, folder)[0]
+    if parent:
+        student = QAModel.from_pretrained(parent.path)
+        tokenizer = parent.path
+    else:
+        student, tokenizer = student_for(config, teacher, folder)
     if config.prunes:
         check_pruning(student, settings.max_length, config, INSTEAD_OF_WIDTH)
     student.check_windows(settings)
-    check_same_width(teacher, student, config.hidden_weight)
+    one_tokenizer = same_tokens(load_tokenizer(folder), load_tokenizer(tokenizer))
+    check_hidden_states(teacher, student, one_tokenizer, config.hidden_weight)
 
 
 def student_for(config: DistillConfig, teacher_model: QAModel, teacher_folder: Path) -> tuple[QAModel, Path]:
@@ -119,7 +125,7 @@ def prepare(config: DistillConfig, start: StudentStart, windows: Sequence[Window
         pruned = prune_by_importance(
             start.model,
             start.teacher_model,
-            sample_windows(windows, config.importance_windows, config.seed),
+            sample_labelled(windows, config.importance_windows, config.seed),
             config,
             max_length=start.settings.max_length,
             work=work_folder(config.out / "student"),
@@ -151,11 +157,15 @@ def run(config: DistillConfig) -> Bundle:
     if copied and copied.exists():
         copy_bundle(teacher.path, copied)  # another model there is said before minutes of work
     start = student_start(config, teacher)
-    windows = make_windows(splits.train, load_tokenizer(start.tokenizer), start.settings, progress=True)
+    tokenizer = load_tokenizer(start.tokenizer)
+    reader = TeacherBundle(teacher, tokenizer, splits.train, start.teacher_model)
+    reader.check_windows(start.settings)
+    reader.check_hidden_states(start.model, config.hidden_weight)
+    windows = make_windows(splits.train, tokenizer, start.settings, progress=True)
     facts = prepare(config, start, windows)
     trainer = distil(
         start.model,
-        TeacherBundle(teacher, load_tokenizer(start.tokenizer), splits.train, start.teacher_model),
+        reader,
         windows,
         splits.train_file,
         options=config.student_options(),

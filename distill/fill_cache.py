@@ -19,19 +19,21 @@ def fill_cache(config: LogitsConfig) -> None:
     student = open_model(config.model)
     tokenizer = student.tokenizer
     examples = load_splits(config.data, None, unlabelled=True).train
+    reader = TeacherBundle(teacher, tokenizer, examples)
+    reader.check_windows(student.settings)
     windows = make_windows(examples, tokenizer, student.settings, progress=True)
     accelerator = make_accelerator(config.precision)
-    reader = TeacherBundle(teacher, tokenizer, examples)
     logits = reader.logits(windows, config.cache, config.precision, accelerator)
     order = np.argsort([-len(window.input_ids) for window in windows], kind="stable")
     batches = np.array_split(order, -(-len(order) // config.batch_size))
-    share = batches[accelerator.process_index :: accelerator.num_processes]
+    missing = [indices for indices in batches if not logits.known[indices].all()]
+    accelerator.wait_for_everyone()  # all see the same list before anyone computes
+    share = missing[accelerator.process_index :: accelerator.num_processes]
     for indices in Progress(
         share, desc="teacher logits", unit="batch", disable=not accelerator.is_main_process
     ):
-        if not logits.known[indices].all():
-            batch = to_tensors([windows[i] for i in indices], accelerator.device, student.settings.max_length)
-            logits(batch, indices)
+        batch = to_tensors([windows[i] for i in indices], accelerator.device, student.settings.max_length)
+        logits(batch, indices)
     accelerator.wait_for_everyone()
     if accelerator.is_main_process:
         n_known = int(logits.known.sum())

@@ -9,7 +9,6 @@ from distill.resume import RunInputs, finished, refuse_unless_resumed, work_fold
 from distill.stage import (
     disable_attention_dropout,
     disable_dropout,
-    fresh_model,
     load_splits,
     save_model,
 )
@@ -23,7 +22,7 @@ from qa.bundles.hf_import import open_model
 from qa.data.origins import MINILM
 from qa.models.heads import DEFAULT_HEAD
 from qa.models.model import QAModel
-from qa.models.pretrained import checkpoint_folder, find_encoder, head_labels
+from qa.models.pretrained import checkpoint_folder, find_encoder, head_labels, load_encoder
 from qa.text.features import make_windows
 from qa.text.settings import QASettings
 from qa.text.tokenization import load_tokenizer
@@ -51,7 +50,7 @@ def starting_point(config: FinetuneConfig) -> Start:
     if parent is None:
         folder = find_encoder(config.model)
         head = DEFAULT_HEAD if config.head is None or config.standalone else config.head
-        model = fresh_model(config.model, folder, head, config.activation, config.seed)
+        model = QAModel(load_encoder(config.model, folder), head, config.activation, config.seed)
         settings = config.window_settings(QASettings())
         sha256 = file_sha256(folder / "model.safetensors")
     else:
@@ -115,7 +114,7 @@ def finetune(config: FinetuneConfig) -> Bundle:
             tokenizer=start.tokenizer,
             parent=start.parent,
             settings=start.settings,
-            adapter=trainer.adapter,
+            adapter=trainer.adapter if start.parent is None else None,
             training_precision=trainer.options.precision,
             **more,
         )

@@ -22,8 +22,8 @@ class LogitsConfig:
     model: Path
     """Bundle or checkpoint of the student: its tokenizer and settings cut the windows."""
     data: str = "embedded"
-    """Training questions: embedded (ships with the project), squad or squad_v2 (downloaded), or a SQuAD JSON
-    file."""
+    """Training questions: embedded (ships with the project), squad or squad_v2 (downloaded), or a file: SQuAD
+    JSON, JSON lines, CSV, TSV or Parquet."""
     batch_size: int = 32
     """Windows computed at once."""
     precision: str = "auto"

@@ -14,8 +14,8 @@ class TrainingFlags:
     """Options of every stage that trains."""
 
     data: str = "embedded"
-    """Training questions: embedded (ships with the project), squad or squad_v2 (downloaded), or a SQuAD JSON
-    file."""
+    """Training questions: embedded (ships with the project), squad or squad_v2 (downloaded), or a file: SQuAD
+    JSON, JSON lines, CSV, TSV or Parquet."""
     eval_data: str | None = None
     """Questions to score the result on; by default the dev part of a named --data, nothing for a file."""
     precision: Expert[str] = "auto"

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from distill.training.checkpoint import CHECKPOINT
+from distill.training.options import flag_of
+from distill.training.process import lock_folder
 from qa.base.errors import BundleError
 from qa.base.files import file_sha256
 from qa.bundles.bundle import MANIFEST, Bundle, open_bundle
@@ -43,9 +45,9 @@ class RunInputs:
         made_with = self.defaults | _recorded(bundle.manifest.config or {})
         for name, value in self.options.items():
             if made_with[name] != value:
-                flag = "--" + name.replace("_", "-")
                 raise BundleError(
-                    f"{bundle.path}: made with {flag} {made_with[name]}, not {value}; choose another --out"
+                    f"{bundle.path}: made with {flag_of(name)} {made_with[name]}, not {value}; choose "
+                    "another --out"
                 )
         data_sha256 = file_sha256(resolve(self.data, "train"))
         training_data = bundle.manifest.training_data
@@ -86,7 +88,10 @@ def finished(out: Path, inputs: RunInputs) -> Bundle:
 
 
 def refuse_unless_resumed(out: Path, resume: bool) -> None:
-    """Raise BundleError when `out` or a checkpoint of it exists and the run is not resumed."""
+    """Raise BundleError when `out` or a checkpoint of it exists and the run is not resumed.
+
+    OptionError where another process has not yet finished the checkpoint's run.
+    """
     # Only the first process looks: by the time the others do, it may have made the folder itself.
     if resume or not is_first_process():
         return
@@ -96,6 +101,7 @@ def refuse_unless_resumed(out: Path, resume: bool) -> None:
         )
     checkpoint = work_folder(out) / CHECKPOINT
     if checkpoint.is_file():
+        os.close(lock_folder(checkpoint.parent))
         raise BundleError(
             f"{checkpoint}: left by a stopped run; continue that run with --resume, or remove it to "
             "begin again"

@@ -17,7 +17,7 @@ from distill.finetune import FinetuneConfig
 from distill.options import DistillationFlags, TrainingFlags, WindowFlags
 from distill.prune_plan.options import PruningFlags
 from distill.recipes import RECIPES, find_recipe
-from distill.training.options import TrainingOptions
+from distill.training.options import TrainingOptions, flag_of
 from qa.base.cli import check_exclusive, check_option, run_command
 from qa.base.errors import OptionError
 from qa.base.help import EXPERT, Expert
@@ -94,7 +94,7 @@ class DistillConfig(DistillationFlags, WindowFlags, PruningFlags):
             check_exclusive(both, flag, "--keep-... or --target-...")
         if self.student is not None:
             for name in ("student_encoder", "student_layers", "student_head"):
-                check_exclusive(getattr(self, name) is not None, "--" + name.replace("_", "-"), "--student")
+                check_exclusive(getattr(self, name) is not None, flag_of(name), "--student")
             check_exclusive(self.names_width, "--student", "--keep-... or --target-...")
         layers = self.student_layers
         check_option(layers is None or layers >= 1, "--student-layers", layers, "at least 1")
@@ -117,7 +117,7 @@ class DistillConfig(DistillationFlags, WindowFlags, PruningFlags):
         for name in ("teacher_head", "teacher_learning_rate", "teacher_epochs", "activation"):
             value = getattr(self, name)
             if encoder is None and value != getattr(type(self), name):
-                raise OptionError(f"--{name.replace('_', '-')} needs --teacher-encoder, a new teacher")
+                raise OptionError(f"{flag_of(name)} needs --teacher-encoder, a new teacher")
 
     @property
     def prunes(self) -> bool:

@@ -21,7 +21,7 @@ from qa.data.squad import Example, read_squad
 from qa.evaluation.scores import EvalData, load_eval, scores_of
 from qa.evaluation.threshold import hold_out, save_held_out, too_few, tune_for_bundle
 from qa.models.model import QAModel
-from qa.models.pretrained import copy_tokenizer, load_encoder
+from qa.models.pretrained import copy_tokenizer
 from qa.runtime.runtimes import load_runtime
 from qa.text.features import Window
 from qa.text.settings import QASettings
@@ -49,13 +49,6 @@ def load_splits(data: str, eval_data: str | None, *, unlabelled: bool = False) -
     check_not_dev(train_file, "--data")
     train, held_out = hold_out(read_squad(train_file, unlabelled=unlabelled))
     return DataSplits(train, held_out, load_eval(eval_data), train_file)
-
-
-def fresh_model(encoder: str, folder: Path, head: str, activation: str = "gelu", seed: int = 0) -> QAModel:
-    """Load a pre-trained encoder and put a fresh head on it, ready to be fine-tuned."""
-    model = QAModel(load_encoder(encoder, folder), head, activation, seed)
-    disable_attention_dropout(model)
-    return model
 
 
 def disable_attention_dropout(model: QAModel) -> None:
@@ -95,8 +88,6 @@ def distil(
     no (B, heads, T, T) array either, which halves the memory of a step.
     """
     disable_dropout(student)
-    if weights.hidden_weight > 0:
-        teacher.check_hidden_states(student, weights.hidden_weight)
     depends_on = {
         "teacher": teacher.bundle.sha256,
         "data": file_sha256(data),
@@ -175,7 +166,7 @@ def keep_threshold(settings: QASettings, parent: Bundle | None, held_out: list[E
     if not held_out:
         if had_threshold and settings.null_threshold is None:
             print(
-                "no-answer threshold: none, as all training questions have an answer; tune one with "
+                "no-answer threshold: none, as no questions were held out to tune it on; tune one with "
                 "python -m export.tune",
                 file=sys.stderr,
             )

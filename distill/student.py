@@ -30,9 +30,14 @@ def student_from_layers(
     same.
 
     The head is copied where it has the teacher's name, else it is fresh. OptionError when the teacher has
-    fewer layers.
+    fewer layers, or none.
     """
     layers = teacher.encoder.layers
+    if not layers:
+        raise OptionError(
+            f"the teacher is a {teacher.head_name} model, without layers that a student could keep; give "
+            "--student-encoder"
+        )
     check_option(
         1 <= n_layers <= len(layers),
         "--student-layers",
@@ -74,15 +79,13 @@ def standalone_student(name: str, teacher: QAModel, tokenizer: Tokenizer, seed: 
     return student
 
 
-def copy_head(teacher: QAModel, student: QAModel) -> bool:
-    """Copy the teacher's head where both heads have the same name and shapes; return True if so."""
+def copy_head(teacher: QAModel, student: QAModel) -> None:
+    """Copy the teacher's head where both heads have the same name and shapes."""
     ours = student.head.state_dict()
     theirs = teacher.head.state_dict()
     shapes = [{name: tensor.shape for name, tensor in state.items()} for state in (ours, theirs)]
-    alike = student.head_name == teacher.head_name and shapes[0] == shapes[1]
-    if alike:
+    if student.head_name == teacher.head_name and shapes[0] == shapes[1]:
         student.head.load_state_dict(theirs)
-    return alike
 
 
 def _tokenization_fingerprint(tokenizer: Tokenizer) -> tuple[object, ...]:
@@ -96,17 +99,16 @@ def same_tokens(one: Tokenizer, other: Tokenizer) -> bool:
     return _tokenization_fingerprint(one) == _tokenization_fingerprint(other)
 
 
-def check_same_width(teacher: QAModel, student: QAModel, hidden_weight: float) -> None:
-    """Raise OptionError when hidden states are compared but differ in width, or a model has no layers."""
-    if hidden_weight > 0 and not (student.encoder.layers and teacher.encoder.layers):
-        raise OptionError(
-            f"--hidden-weight {hidden_weight}: a standalone model has no layers to compare; give "
-            "--hidden-weight 0"
-        )
+def check_hidden_states(teacher: QAModel, student: QAModel, one_tokenizer: bool, weight: float) -> None:
+    """Raise OptionError where hidden states are to be compared but differ in tokens or width, or are none."""
     ours = student.encoder.hidden_size
     theirs = teacher.encoder.hidden_size
-    if hidden_weight > 0 and ours != theirs:
-        raise OptionError(
-            f"--hidden-weight {hidden_weight}: student is {ours} wide and teacher {theirs}; give "
-            "--hidden-weight 0"
-        )
+    reason = ""
+    if not one_tokenizer:
+        reason = "the teacher has another tokenizer than the student"
+    elif not (student.encoder.layers and teacher.encoder.layers):
+        reason = "a standalone model has no layers to compare"
+    elif ours != theirs:
+        reason = f"student is {ours} wide and teacher {theirs}"
+    if weight > 0 and reason:
+        raise OptionError(f"--hidden-weight {weight}: {reason}; give --hidden-weight 0")

@@ -4,18 +4,20 @@ from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 
+import torch
 from accelerate import Accelerator
 from tokenizers import Tokenizer
 
-from distill.student import check_same_width, same_tokens
+from distill.student import check_hidden_states, same_tokens
 from distill.training.alignment import Alignment
 from distill.training.precision import resolve_precision
 from distill.training.teacher_logits import Teacher, TeacherLogits, cache_key
 from qa.base.errors import OptionError
 from qa.bundles.bundle import Bundle
 from qa.data.squad import Example
-from qa.models.model import QAModel
+from qa.models.model import QAModel, read_config
 from qa.text.features import Window
+from qa.text.settings import QASettings
 
 
 class TeacherBundle:
@@ -36,14 +38,25 @@ class TeacherBundle:
         """The teacher's model, loaded when first used."""
         return QAModel.from_pretrained(self.bundle.path)
 
-    def check_hidden_states(self, student: QAModel, weight: float) -> None:
-        """Raise OptionError unless the hidden states of both can be compared token by token."""
+    def check_windows(self, settings: QASettings) -> None:
+        """Raise OptionError unless it has positions for the student's windows; no weights are loaded.
+
+        With a tokenizer of its own it makes windows of its own.
+        """
         if self.aligned:
+            return
+        with torch.device("meta"):
+            n_positions = QAModel.from_config(read_config(self.bundle.path)).encoder.max_length
+        if settings.max_length > n_positions:
             raise OptionError(
-                f"--hidden-weight {weight}: the teacher {self.bundle.path} has another tokenizer than the "
-                "student; give --hidden-weight 0"
+                f"--teacher {self.bundle.path}: has positions for {n_positions} tokens, fewer than the "
+                f"{settings.max_length} of the student's windows; give another teacher"
             )
-        check_same_width(self.model, student, weight)
+
+    def check_hidden_states(self, student: QAModel, weight: float) -> None:
+        """Raise OptionError unless hidden states can be compared token by token where `weight` is above 0."""
+        if weight > 0:
+            check_hidden_states(self.model, student, not self.aligned, weight)
 
     def reader(self, windows: Sequence[Window]) -> Teacher:
         """Return the teacher as it reads the student's windows."""

@@ -15,7 +15,7 @@ from compress.product_quantization import token_counts
 from export.embeddings import stored_words, with_words
 from export.options import ExportConfig
 from export.parity import check_parity, limits_of, probe_tolerance, probe_windows, real_windows, window_logits
-from qa.base.errors import BundleError
+from qa.base.errors import BundleError, OptionError
 from qa.base.next_step import say_next
 from qa.bundles.bundle import (
     MANIFEST,
@@ -30,8 +30,9 @@ from qa.bundles.bundle import (
 from qa.bundles.hf_import import open_model, output_beside, say_that_it_always_answers
 from qa.bundles.manifest import Tuning
 from qa.bundles.shipped import STUDENT, shipped
+from qa.data.squad import read_squad
 from qa.evaluation.scores import load_eval, scores_of
-from qa.evaluation.threshold import tune_for_bundle, tune_on_file
+from qa.evaluation.threshold import too_few, tune_for_bundle, tune_on_file
 from qa.formats.precision import PRECISIONS
 from qa.models.model import QAModel
 from qa.models.pretrained import copy_tokenizer
@@ -76,6 +77,9 @@ class Exporter:
         self.out = config.out or output_beside(self.source, name)
         refuse_existing(self.out)
         self.eval_data = load_eval(config.eval_data)
+        file = config.tune_threshold
+        if file is not None and (why_not := too_few(read_squad(file))):  # now, not after minutes of work
+            raise OptionError(f"--tune-threshold {file}: {why_not}; give more questions")
         self.parent = open_model(self.source, format="pytorch")
 
     def check(self, model: QAModel) -> None:
@@ -163,19 +167,22 @@ class Exporter:
         """Return the parent's settings with the file's own thresholds, and on what they were tuned.
 
         They are tuned with the file's logits, on the questions that the parent holds out or on those of a
-        file, unless a threshold is given.
+        file. A given threshold replaces that of mode balanced. Mode strict never answers more than it does.
         """
         parent = self.parent
         config = self.config
-        if config.null_threshold is not None:
-            return replace(parent.settings, null_threshold=config.null_threshold), None
         if config.tune_threshold is not None:
             return tune_on_file(
                 exported, parent.tokenizer, parent.settings, config.tune_threshold, "--tune-threshold"
             )
         settings, tuning = tune_for_bundle(exported, parent.tokenizer, parent.settings, parent.path)
-        say_that_it_always_answers(settings, parent.manifest)
-        return settings, tuning
+        given = config.null_threshold
+        if given is None:
+            say_that_it_always_answers(settings, parent.manifest)
+            return settings, tuning
+        strict = settings.strict_threshold
+        strict = None if strict is None else min(strict, given)
+        return replace(settings, null_threshold=given, strict_threshold=strict), None
 
 
 def recorded_window(runtime: Runtime, window: Window) -> ProbeWindow:

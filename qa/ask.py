@@ -128,7 +128,8 @@ def as_text(question: str, best: Answer, passage: str, source: str) -> str:
     alternatives = best.alternatives
     if best.start is None:
         if not alternatives:
-            return "\n".join([*lines, f"  {source} is empty"])
+            why = "holds no span that can be an answer" if passage.strip() else "is empty"
+            return "\n".join([*lines, f"  {source} {why}"])
         assert best.not_sure is not None
         span = best.not_sure
         alternatives = tuple(answer for answer in alternatives if answer is not span)

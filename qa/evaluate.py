@@ -35,7 +35,8 @@ class EvaluateConfig:
     """Score a bundle or a prediction file on SQuAD data."""
 
     data: str
-    """SQuAD JSON file (plain or gzip), or the dev part of embedded, squad or squad_v2."""
+    """File of questions (SQuAD JSON, JSON lines, CSV, TSV or Parquet), or the dev part of embedded, squad or
+    squad_v2."""
     model: Path | None = None
     """Bundle to evaluate, or a transformers checkpoint (folder or hub name)."""
     predictions: Path | None = None
@@ -105,12 +106,11 @@ def main(config: EvaluateConfig) -> dict[str, Any]:
         if config.null_threshold is not None:
             settings = replace(settings, null_threshold=config.null_threshold)
         result = evaluate_bundle(config, replace(bundle, settings=settings), data, examples)
-        if tuning := bundle.manifest.tuning:
-            result |= {
-                "mode": config.mode,
-                "null_threshold": settings.null_threshold,
-                "tuning": msgspec.to_builtins(tuning),
-            }
+        result["null_threshold"] = settings.null_threshold
+        if config.null_threshold is None:
+            result["mode"] = config.mode
+            if tuning := bundle.manifest.tuning:
+                result["tuning"] = msgspec.to_builtins(tuning)
     print(json.dumps(result, indent=1))
     return result
 

@@ -24,7 +24,7 @@ class Answer:
     """Answer, cut from the passage: `context[start:end] == text`, in characters (code points).
 
     "No answer" has the text "", and None for start and end. A model trained on answerable questions only
-    gives it only when the passage is empty.
+    gives it only when the passage is empty, or its best starts all lie behind its best ends.
     """
 
     text: str

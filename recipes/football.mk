@@ -53,7 +53,7 @@ models: $(MODELS:%=$(OUT)/%/$(MADE))
 
 $(OUT)/train.json:
 	@mkdir -p $(OUT)
-	$(RUN) -m qa.data.sample --data $(TRAIN) --questions $(TRAIN_QUESTIONS) --out $@
+	$(RUN) -m qa.data.sample --data $(TRAIN) --split train --questions $(TRAIN_QUESTIONS) --out $@
 
 $(OUT)/dev.json:
 	@mkdir -p $(OUT)

@@ -32,5 +32,5 @@ if __name__ == "__main__":
         raise SystemExit("usage: python recipes/with_windows.py BUNDLE MAX_LENGTH OUT")
     try:
         main(Path(sys.argv[1]), int(sys.argv[2]), Path(sys.argv[3]))
-    except PocketQAError as error:
+    except (PocketQAError, OSError) as error:
         fail(error)

@@ -3,8 +3,8 @@ picture of each step.
 
     python android_demo/tools/try_on_emulator.py --apk APK --model BUNDLE --out FOLDER
 
-Exits with 1 unless an answer appears. It finds the buttons by the ids of the app's views, as listed by
-uiautomator.
+Exits with 1 unless the pushed model gives the right answer. It finds the buttons by the ids of the app's
+views, as listed by uiautomator.
 """
 
 import argparse
@@ -15,8 +15,12 @@ import time
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
+from export.android.package import read_package
+from qa.bundles.bundle import open_bundle
+
 APP = "org.pocketqa.app"
-QUESTION = "Who did Emma Marry?"  # suggested with the first bundled passage
+QUESTION = "To where did Ethelred flee?"  # suggested with the first bundled passage
+ANSWER = "Normandy"
 PATIENCE_S = 120
 
 
@@ -54,6 +58,21 @@ def tap(name: str) -> None:
     adb("shell", "input", "tap", str(x), str(y))
 
 
+def ask(model: str) -> str:
+    """Tap Ask until this model has answered; return its answer. Raise SystemExit if only others answer.
+
+    The app uses a pushed model once it is copied.
+    """
+    end = time.monotonic() + PATIENCE_S
+    while time.monotonic() < end:
+        tap("ask")
+        answer = wait_for("answer")[2]
+        seen = wait_for("measurements")[2]
+        if f"{model}, " in seen:
+            return answer
+    sys.exit(f"error: not {model} answered but another model ({seen})")
+
+
 def main() -> None:
     """Run all steps and print the answer."""
     parser = argparse.ArgumentParser()
@@ -61,6 +80,7 @@ def main() -> None:
         parser.add_argument(option, type=Path, required=True)
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
+    info = read_package(open_bundle(options.model).weights).info
 
     def picture(name: str) -> None:
         (options.out / f"{name}.png").write_bytes(adb("exec-out", "screencap", "-p"))
@@ -75,9 +95,10 @@ def main() -> None:
         tap("question")
         adb("shell", "input", "text", re.sub(r"([^A-Za-z0-9%])", r"\\\1", QUESTION.replace(" ", "%s")))
         picture("2-typed")
-        tap("ask")
-        answer = wait_for("answer")[2]
+        answer = ask(f"{info['name']}, {info['precision']}")
         picture("3-answered")
+        if ANSWER not in answer:
+            sys.exit(f"error: {QUESTION} {answer}, expected {ANSWER}")
     except BaseException:
         picture("failed")
         (options.out / "logcat.txt").write_bytes(adb("logcat", "-d"))

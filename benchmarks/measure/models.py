@@ -18,6 +18,7 @@ from qa.base.cli import one_line
 from qa.base.errors import BundleError, OptionError
 from qa.base.files import file_sha256
 from qa.bundles.bundle import MANIFEST, Bundle, open_bundle
+from qa.bundles.card_use import embedding_form
 from qa.bundles.hf_import import open_model
 from qa.data.datasets import EMBEDDED, resolve
 from qa.data.squad import read_squad
@@ -38,7 +39,7 @@ def bundle_metadata(bundle: Bundle, name: str) -> dict[str, Any]:
         "parent_sha256": bundle.manifest.parent and bundle.manifest.parent.sha256,
         "stage": bundle.manifest.stage,
         "precision": bundle.precision,
-        "embeddings": bundle.manifest.embeddings,
+        "embeddings": bundle.manifest.embeddings or embedding_form(bundle.path),
         "params": parameters.total,
         "params_without_embeddings": parameters.without_embeddings,
         "size_bytes": bundle.weights.stat().st_size,

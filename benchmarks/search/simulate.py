@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 from torch import nn
 from torch.nn.utils import parametrize
 
@@ -56,13 +55,7 @@ class _InMemory(TorchRuntime):
     """Runtime of a model that is in memory only."""
 
     def __init__(self, model: QAModel, threads: int) -> None:
-        self._torch = torch
-        self.device = "cpu"
-        self._threads = threads
-        self.model = model
-        self.package = "torch"
-        self.version = str(torch.__version__)
-        self.name = "in memory"
+        self.use(model, threads)
 
 
 @dataclass(frozen=True, eq=False)

@@ -35,7 +35,7 @@ from qa.base.journal import Journal
 from qa.base.next_step import say_next
 from qa.bundles.bundle import Bundle, refuse_existing
 from qa.bundles.hf_import import open_model, output_beside
-from qa.evaluation.bootstrap import paired_difference
+from qa.evaluation.bootstrap import score_interval
 from qa.models.model import QAModel
 
 IMPORTANCE_WINDOWS = 256
@@ -48,9 +48,10 @@ def targets_in_words(config: SearchConfig) -> str:
     return mb if config.target_ms is None else f"{mb} and {config.target_ms:g} ms"
 
 
-def checked(ours: np.ndarray, whole: np.ndarray) -> Check:
-    """Compare the chosen candidate's F1 with the unpruned model's; both (Q,)."""
-    return Check(len(ours), float(ours.mean()), float(whole.mean()), paired_difference(ours, whole))
+def checked(ours: np.ndarray, whole: np.ndarray, articles: Sequence[str]) -> Check:
+    """Compare the chosen candidate's F1 with the unpruned model's; both (Q,), as the articles."""
+    difference, _ = score_interval(ours - whole, articles)
+    return Check(len(ours), float(ours.mean()), float(whole.mean()), difference)
 
 
 def search(config: SearchConfig) -> Bundle:
@@ -98,6 +99,7 @@ def best_of(widths: Widths, importance: Importance, out: Path) -> Bundle:
     tried = trials(model, importance, list(words), config.target_mb)
     timed = fast_enough(tried, widths.times(tried), config.target_ms)
     whole = f1_scores(model, on.choice, settings)
+    articles = [example.title for example in on.choice.examples]
     scored = list[ScoredWidth]()
     candidates = list[Candidate]()
     for number, (trial, ms) in enumerate(timed, 1):
@@ -105,7 +107,9 @@ def best_of(widths: Widths, importance: Importance, out: Path) -> Bundle:
         print(f"width {number} of {len(timed)}: {heads} heads, {neurons} neurons", file=sys.stderr)
         scored.append(widths.scored(number, trial))
         candidates += [
-            Candidate(trial, form, ms, float(scores.f1.mean()), paired_difference(scores.f1, whole.f1))
+            Candidate(
+                trial, form, ms, float(scores.f1.mean()), score_interval(scores.f1 - whole.f1, articles)[0]
+            )
             for form, scores in scored[-1].scores.items()
         ]
     best = max((c for c in candidates if c.mb <= config.target_mb), key=lambda c: (c.f1, -c.mb))
@@ -114,6 +118,7 @@ def best_of(widths: Widths, importance: Importance, out: Path) -> Bundle:
     check = checked(
         f1_at(simulation, on.check, settings, chosen.scores[best.form].threshold),
         f1_at(model, on.check, settings, whole.threshold),
+        [example.title for example in on.check.examples],
     )
     folder = widths.curves
     drawn = plot(candidates, best, float(whole.f1.mean()))

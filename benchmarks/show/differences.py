@@ -1,9 +1,9 @@
 """Differences of F1 from a baseline, paired question by question, and whether they exceed noise.
 
-A difference exceeds noise when it passes two tests. First, the interval of the paired bootstrap over
-articles leaves out 0. Second, where models were trained with several seeds, the difference is larger than
-seeds alone make it: Student's t times s sqrt(2 / k). Here s is the deviation of F1 between seeds, pooled over
-all models, and k is the number of seeds behind each mean.
+A difference exceeds noise when it passes two tests. First, the interval of the paired bootstrap leaves out 0.
+Second, where models were trained with several seeds, the difference is larger than seeds alone make it:
+Student's t times s sqrt(1 / k + 1 / n). Here s is the deviation of F1 between seeds, pooled over all models;
+k and n are the numbers of seeds behind the mean of the model and that of the baseline.
 """
 
 import re
@@ -14,7 +14,7 @@ import numpy as np
 
 from benchmarks.results.stats import t_quantile
 from benchmarks.show.tables import Table, number, text_table
-from qa.evaluation.bootstrap import LEVEL, N_RESAMPLES, Interval, score_interval
+from qa.evaluation.bootstrap import LEVEL, N_RESAMPLES, Interval, Resampled, score_interval
 
 SEED = re.compile(r"-seed(\d+)")
 Scores = Mapping[int | None, np.ndarray]
@@ -29,6 +29,7 @@ class Difference:
     f1: float
     """Mean over the model's seeds, in percent."""
     interval: Interval
+    resampled: Resampled
     by_seed: tuple[float, ...]
     """Difference of each seed that both have."""
     spread: float | None
@@ -98,12 +99,13 @@ def differences(models: Mapping[str, Scores], baseline: str, articles: Sequence[
         means = [float(f1.mean()) for f1 in seeds.values()]
         margin = None
         if deviation is not None:
-            margin = t_quantile(deviation[1]) * deviation[0] * float(np.sqrt(2 / len(pairs)))
+            n_base = 1 if None in base else len(pairs)  # one baseline is paired with every seed
+            margin = t_quantile(deviation[1]) * deviation[0] * float(np.sqrt(1 / len(pairs) + 1 / n_base))
         found.append(
             Difference(
                 model,
                 float(np.mean(means)),
-                score_interval(np.mean(changes, axis=0), articles),
+                *score_interval(np.mean(changes, axis=0), articles),
                 tuple(float(change.mean()) for change in changes),
                 max(means) - min(means) if len(means) > 1 else None,
                 margin,
@@ -116,6 +118,7 @@ def difference_table(
     models: Mapping[str, Scores], baseline: str, articles: Sequence[str], data: str
 ) -> Table:
     """Return the table of all differences from the baseline."""
+    found = differences(models, baseline, articles)
     lines = [
         (
             one.model,
@@ -126,12 +129,13 @@ def difference_table(
             number(one.spread),
             one.verdict,
         )
-        for one in differences(models, baseline, articles)
+        for one in found
     ]
+    over = found[0].resampled if found else "articles"
     base = float(np.mean([f1.mean() for f1 in models[baseline].values()]))
     notes = [
         f"F1 of {baseline}: {base:.2f}, mean over its seeds",
-        f"interval: {LEVEL:.0%}, bootstrap over articles, paired by question, {N_RESAMPLES:,} resamples",
+        f"interval: {LEVEL:.0%}, bootstrap over {over}, paired by question, {N_RESAMPLES:,} resamples",
         f"of {len(lines)} intervals {len(lines) * (1 - LEVEL):.1f} leave out 0 by chance",
     ]
     deviation = seed_deviation(models)

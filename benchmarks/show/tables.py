@@ -166,7 +166,10 @@ def check_markers(path: Path, name: str) -> str:
     """Return the text of a Markdown file; OptionError unless it has both markers of `name` once, in order."""
     if not path.is_file():
         raise OptionError(f"--write {path}: no such file; give a Markdown file with the markers of {name}")
-    text = path.read_text(encoding="utf-8")
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise OptionError(f"--write {path}: not UTF-8 text; give a Markdown file") from None
     begin, end = _markers(name)
     if text.count(begin) != 1 or text.count(end) != 1 or text.index(begin) > text.index(end):
         raise OptionError(

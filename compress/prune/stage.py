@@ -7,6 +7,7 @@ from tyro.conf import arg
 
 from compress.options import RecoveryFlags
 from distill.prune_plan.options import PruningFlags
+from distill.training.options import flag_of
 from qa.base.cli import check_exclusive, check_option
 from qa.bundles.bundle import Bundle
 
@@ -73,8 +74,9 @@ class PruneConfig(RecoveryFlags, PruningFlags, MagnitudeFlags):
         for name, method in METHODS.items():
             for option in fields(method.flags) if method.flags is not None else ():
                 given = getattr(self, option.name) != option.default
-                flag = f"--{option.name.replace('_', '-')}"
-                check_exclusive(given and name != self.method, flag, f"--method {self.method}")
+                check_exclusive(
+                    given and name != self.method, flag_of(option.name), f"--method {self.method}"
+                )
 
     @property
     def suffix(self) -> str:

@@ -36,7 +36,7 @@ def speed_ratio(before: QAModel, after: QAModel, windows: Sequence[Window]) -> f
     """Return the time of `before` over the time of `after` in PyTorch, window by window in turn; above 1 is
     faster."""
     totals = [0.0, 0.0]
-    batches = [model_inputs(to_tensors([w])) for w in windows]
+    batches = [model_inputs(to_tensors([w], most=before.encoder.max_length)) for w in windows]
     with torch.inference_mode():
         for round_number in range(3):  # the first warms up
             for batch in batches:

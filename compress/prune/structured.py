@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from compress.prune.method import PruningMethod
-from distill.prune_plan.importance import sample_windows
+from distill.prune_plan.importance import sample_labelled
 from distill.prune_plan.options import PruningFlags
 from distill.prune_plan.plan import check_pruning, prune_by_importance
 from qa.models.model import QAModel
@@ -34,7 +34,7 @@ class Structured(PruningMethod[PruningFlags]):
         seed: int,
     ) -> dict[str, Any]:
         """Prune by importance, which is measured on some of the windows."""
-        sample = sample_windows(windows, self.flags.importance_windows, seed)
+        sample = sample_labelled(windows, self.flags.importance_windows, seed)
         return prune_by_importance(model, before, sample, self.flags, max_length=max_length, work=work)
 
     def report(self, before: QAModel, after: QAModel) -> str:

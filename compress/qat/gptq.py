@@ -18,6 +18,7 @@ from qa.models.model import QAModel
 from qa.text.features import Window, collate
 
 DAMPING = 0.01  # of the mean diagonal, as in the paper
+LEAST_SPREAD = 1e-5  # of centred inputs by their size; float32 rounding of constant ones leaves 4e-7
 BLOCK = 128
 
 
@@ -122,7 +123,10 @@ def _round_linear(part: QuantizedLinear, moments: Tensor) -> None:
     mean = moments[:-1, -1] / n
     mean_lost = moments[-1, n_inputs:-1] / n
     if bias is not None:  # the bias takes care of the means
+        size = moment.diagonal().mean()
         moment = moment - n * mean[:, None] * mean
+        if moment.diagonal().mean() <= LEAST_SPREAD * size:
+            return  # constant inputs: plain rounding stays
         with_lost = with_lost - n * mean[:, None] * mean_lost
     weight = part.original.detach().double()
     stored = part.quantizer.scaled(part.original.detach())

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 from tyro.conf import arg
 
 from compress.options import RecoveryFlags
+from distill.training.options import check_seed
 from qa.base.cli import check_option
 from qa.base.help import Expert
 from qa.bundles.bundle import Bundle
@@ -33,7 +34,7 @@ class QuantizeAwareConfig(RecoveryFlags):
         check_option(
             self.calibration_windows >= 0, "--calibration-windows", self.calibration_windows, "at least 0"
         )
-        check_option(self.seed >= 0, "--seed", self.seed, "at least 0")
+        check_seed(self.seed)
         if self.epochs != 0:
             self.options()
         self.weights()

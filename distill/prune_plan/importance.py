@@ -23,6 +23,7 @@ from torch import Tensor, nn
 
 from distill.training.batches import to_tensors
 from distill.training.objectives import supervised
+from qa.base.errors import OptionError
 from qa.base.files import write_whole
 from qa.base.progress import Progress
 from qa.models.model import QAModel
@@ -80,6 +81,17 @@ def sample_windows(windows: Sequence[Window], n: int, seed: int) -> list[Window]
     return [windows[i] for i in np.random.default_rng(seed).permutation(len(windows))[:n]]
 
 
+def sample_labelled(windows: Sequence[Window], n: int, seed: int) -> list[Window]:
+    """Sample windows whose question has a label: no other one says what matters. OptionError without any."""
+    labelled = [window for window in windows if window.start_position >= 0]
+    if not labelled:
+        raise OptionError(
+            "--data: no question has a label, so the importance of heads and neurons cannot be measured; add "
+            "labelled questions"
+        )
+    return sample_windows(labelled, n, seed)
+
+
 def fingerprint(model: QAModel, windows: Sequence[Window]) -> str:
     """Hash all that importance depends on."""
     hashed = hashlib.sha256()
@@ -116,7 +128,7 @@ def cached_importance(model: QAModel, windows: Sequence[Window], path: Path) -> 
     return importance
 
 
-def measure_importance(model: QAModel, windows: Sequence[Window], *, progress: bool = True) -> Importance:
+def measure_importance(model: QAModel, windows: Sequence[Window]) -> Importance:
     """Return Fisher scores of every head and neuron on training windows with gold answers; the model stays
     the same."""
     parts = model.encoder.layer_parts()
@@ -124,13 +136,10 @@ def measure_importance(model: QAModel, windows: Sequence[Window], *, progress: b
     neurons = [_InputSquares(p.down, 1) for p in parts]
     model.eval()  # without dropout: the function that will be pruned
     try:
-        for first in Progress(
-            range(0, len(windows), BATCH), desc="importance", unit="batch", disable=not progress
-        ):
+        for first in Progress(range(0, len(windows), BATCH), desc="importance", unit="batch"):
             batch = to_tensors(windows[first : first + BATCH], most=model.encoder.max_length)
-            loss = supervised(model, batch, torch.arange(0).numpy())["loss"]
-            # The mean over the batch becomes a sum, so that every window counts with its own gradient.
-            (loss * len(batch["valid"])).backward()
+            batch["n_labelled"] = torch.tensor(1.0)  # a sum: every window counts with its own gradient
+            supervised(model, batch, torch.arange(0).numpy())["loss"].backward()
             model.zero_grad(set_to_none=True)
             for counter in (*heads, *neurons):
                 counter.end_batch()

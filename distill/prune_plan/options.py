@@ -6,6 +6,7 @@ from typing import Annotated
 
 from tyro.conf import arg
 
+from distill.training.options import flag_of
 from qa.base.cli import check_exclusive, check_option
 from qa.base.errors import OptionError
 from qa.base.help import EXPERT, Expert
@@ -48,13 +49,13 @@ class PruningFlags:
         """Raise OptionError for values that cannot work."""
         for name in ("keep_heads", "keep_ffn"):
             value = getattr(self, name)
-            flag = "--" + name.replace("_", "-")
+            flag = flag_of(name)
             check_option(value is None or 0 < value <= 1, flag, value, "in (0, 1]")
             both = value is not None and self.has_target
             check_exclusive(both, flag, "--target-mb or --target-ms")
         for name in ("target_mb", "target_ms"):
             value = getattr(self, name)
-            flag = "--" + name.replace("_", "-")
+            flag = flag_of(name)
             check_option(value is None or 0 < value < float("inf"), flag, value, "above 0 and finite")
         both = (self.target_ms is None) == (self.times is None)
         wanted = "given together with --times FILE, which python -m export.tflite.times makes"
@@ -66,7 +67,7 @@ class PruningFlags:
         check_option(form is None or form in TABLE_FORMS, "--target-embeddings", form, f"one of {forms}")
         for name in ("target_quantize", "target_embeddings"):
             if self.target_mb is None and getattr(self, name) != getattr(type(self), name):
-                raise OptionError(f"--{name.replace('_', '-')} needs --target-mb, whose file it describes")
+                raise OptionError(f"{flag_of(name)} needs --target-mb, whose file it describes")
         n_windows = self.importance_windows
         check_option(n_windows >= 1, "--importance-windows", n_windows, "at least 1")
 

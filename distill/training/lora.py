@@ -61,11 +61,12 @@ def merged_weight(weight: Tensor, up: Tensor, down: Tensor) -> Tensor:
 def add_lora(encoder: Encoder, rank: int, seed: int) -> None:
     """Freeze `encoder` in place and give every Linear of its layers trainable matrices of this rank.
 
-    Raises OptionError for an encoder without transformer layers.
+    Raises OptionError for an encoder whose layers have not the parts of a BERT's.
     """
     if encoder.architecture.parts is None:
         raise OptionError(
-            f"--lora-rank {rank}: a {encoder.config.model_type} encoder has no transformer layers"
+            f"--lora-rank {rank}: a {encoder.config.model_type} encoder has layers of a kind that LoRA "
+            "is not made for; give --lora-rank 0"
         )
     encoder.requires_grad_(False)
     with torch.random.fork_rng(devices=[]):

@@ -21,9 +21,15 @@ def masked_log_softmax(logits: Tensor, valid: Tensor) -> Tensor:
 
 
 def hard_loss(
-    start: Tensor, end: Tensor, start_positions: Tensor, end_positions: Tensor, valid: Tensor
+    start: Tensor,
+    end: Tensor,
+    start_positions: Tensor,
+    end_positions: Tensor,
+    valid: Tensor,
+    n_labelled: Tensor | None = None,
 ) -> Tensor:
-    """Return the cross-entropy with the gold positions (B,), mean of start and end.
+    """Return the cross-entropy with the gold positions (B,), mean of start and end, over the windows with a
+    label, or over `n_labelled`.
 
     A window without the answer has position 0: it teaches [CLS], as in BERT's own SQuAD training. A window of
     an unlabelled question has position -1 and is left out. The loss is 0 where no window has a label.
@@ -32,7 +38,8 @@ def hard_loss(
         functional.nll_loss(masked_log_softmax(logits, valid), positions, ignore_index=-1, reduction="sum")
         for logits, positions in ((start, start_positions), (end, end_positions))
     ]
-    n_labelled = (start_positions >= 0).sum().clamp(min=1)
+    if n_labelled is None:
+        n_labelled = (start_positions >= 0).sum().clamp(min=1)
     return torch.stack(losses).mean() / n_labelled
 
 

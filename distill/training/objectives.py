@@ -12,8 +12,12 @@ from distill.training.teacher_logits import TeacherLogits
 def supervised(model: nn.Module, batch: dict[str, Tensor], indices: np.ndarray) -> dict[str, Tensor]:
     """Return the cross-entropy with the gold answer."""
     output = model(**model_inputs(batch))
+    return {"loss": _hard_loss((output["start_logits"], output["end_logits"]), batch)}
+
+
+def _hard_loss(logits: tuple[Tensor, Tensor], batch: dict[str, Tensor]) -> Tensor:
     positions = batch["start_positions"], batch["end_positions"]
-    return {"loss": hard_loss(output["start_logits"], output["end_logits"], *positions, batch["valid"])}
+    return hard_loss(*logits, *positions, batch["valid"], batch.get("n_labelled"))
 
 
 class Distillation:
@@ -31,7 +35,7 @@ class Distillation:
         output = model(**model_inputs(batch), hidden_states=compare_hidden)
         logits = (output["start_logits"], output["end_logits"])
         valid = batch["valid"]
-        hard = hard_loss(*logits, batch["start_positions"], batch["end_positions"], valid)
+        hard = _hard_loss(logits, batch)
         soft = soft_loss(logits, (start, end), valid, weights.temperature)
         terms = {"hard": hard, "soft": soft}
         loss = weights.alpha * hard + (1 - weights.alpha) * soft

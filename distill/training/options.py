@@ -36,7 +36,7 @@ class TrainingOptions:
         check_option(0 < self.learning_rate < 1, "--learning-rate", self.learning_rate, "in (0, 1)")
         check_option(self.batch_size >= 1, "--batch-size", self.batch_size, "at least 1")
         check_option(0 < self.epochs < INFINITY, "--epochs", self.epochs, "above 0 and finite")
-        check_option(self.seed >= 0, "--seed", self.seed, "at least 0")
+        check_seed(self.seed)
         check_option(0 <= self.warmup < 1, "--warmup", self.warmup, "in [0, 1)")
         check_option(self.accumulation >= 1, "--accumulation", self.accumulation, "at least 1")
         check_option(self.lora_rank >= 0, "--lora-rank", self.lora_rank, "at least 0")
@@ -60,6 +60,16 @@ class DistillationWeights:
         check_option(
             0 <= self.hidden_weight < INFINITY, "--hidden-weight", self.hidden_weight, "at least 0 and finite"
         )
+
+
+def flag_of(name: str) -> str:
+    """Return the command line's name of an option."""
+    return "--" + name.replace("_", "-")
+
+
+def check_seed(seed: int) -> None:
+    """Raise OptionError unless torch takes the seed."""
+    check_option(0 <= seed < 2**63, "--seed", seed, "at least 0 and below 2**63")
 
 
 def check_precision(name: str) -> None:

@@ -25,6 +25,7 @@ from qa.bundles.bundle import Bundle
 from qa.data.squad import Example
 from qa.models.model import QAModel
 from qa.text.features import Window
+from qa.text.settings import QASettings
 
 
 def cache_key(
@@ -32,7 +33,8 @@ def cache_key(
 ) -> str:
     """Hash what the logits depend on: the teacher and its input.
 
-    `aligned` are the windows' examples where the teacher has another tokenizer: it reads their text.
+    `aligned` are the windows' examples where the teacher has another tokenizer: it reads their text, and
+    truncates questions by its own settings.
     """
     read = hashlib.sha256()
     for example in aligned:
@@ -40,13 +42,17 @@ def cache_key(
     for window in windows:
         read.update(np.array([window.context_begin, len(window.input_ids)], np.int32).tobytes())
         read.update(window.input_ids.tobytes())
-    facts = {
+    facts: dict[str, Any] = {
         "weights": teacher.manifest.files[teacher.weights.name],
         "config": teacher.manifest.files.get("config.json"),
         "windows": read.hexdigest(),
         "precision": precision,
-        **({"tokenizer": teacher.manifest.files["tokenizer.json"]} if aligned else {}),
     }
+    if aligned:
+        facts["tokenizer"] = teacher.manifest.files["tokenizer.json"]
+        longest = teacher.settings.max_question_length
+        if longest != QASettings.max_question_length:  # the default is not named: older caches stay valid
+            facts["max_question_length"] = longest
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:32]
 
 

@@ -7,9 +7,11 @@ continues exactly as if it had not stopped.
 import contextlib
 import hashlib
 import json
+import os
 import signal
 import sys
 import time
+import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from datetime import timedelta
@@ -29,7 +31,7 @@ from distill.training.lora import add_lora, merge_lora
 from distill.training.optimizers import CLIPS_GRADIENTS, build_optimizer
 from distill.training.options import TrainingOptions
 from distill.training.precision import resolve_precision
-from distill.training.process import freed_memory_kept, random_state_kept, signal_ignored
+from distill.training.process import freed_memory_kept, lock_folder, random_state_kept, signal_ignored
 from qa.base.errors import OptionError
 from qa.base.files import check_free_space
 from qa.base.progress import Progress
@@ -68,7 +70,10 @@ def learning_rate_at(step: int, n_steps: int, options: TrainingOptions) -> float
 
 class Trainer:
     """Trains one model in place; `work` receives TensorBoard curves and the checkpoint, which `finish`
-    removes."""
+    removes.
+
+    From `train` to `finish` the first process locks `work`: a second run would overwrite the checkpoint.
+    """
 
     def __init__(
         self,
@@ -99,6 +104,9 @@ class Trainer:
         self.options = replace(options, precision=resolve_precision(options.precision))
         self.depends_on = dict(depends_on or {})
         self.lengths = np.array([len(w.input_ids) for w in windows])
+        self.labelled = np.array([w.start_position >= 0 for w in windows])
+        self.longest = int(self.lengths.max())
+        """Length that no batch is padded beyond: student and teacher may have no more positions."""
         self.accelerator = accelerator or make_accelerator(self.options.precision)
         self.n_batches = -(-len(windows) // options.batch_size)
         self.n_steps = max(1, round(options.epochs * self.n_batches / options.accumulation))
@@ -118,15 +126,28 @@ class Trainer:
         """Tensors that LoRA trained (`distill.training.lora`); empty before the end, and without LoRA."""
         self._done = 0
         self._updating = False
+        self._unlock: Callable[[], Any] = lambda: None
 
     def train(self, resume: bool = False) -> None:
-        """Run all steps, continuing from the checkpoint when `resume` is set and there is one."""
+        """Run all steps, continuing from the checkpoint when `resume` is set and there is one.
+
+        OptionError while another process trains in the same folder.
+        """
         # Checkpoint (weights and at most two moments of each), the next one beside it, the trained model,
         # curves.
         check_free_space(
             self.work, 8 * sum(4 * p.numel() for p in self.model.parameters()), f"training {self.name}"
         )
         self.work.mkdir(parents=True, exist_ok=True)
+        if self.accelerator.is_main_process:
+            self._unlock = weakref.finalize(self, os.close, lock_folder(self.work))
+        try:
+            self._train(resume)
+        except BaseException:
+            self._unlock()
+            raise
+
+    def _train(self, resume: bool) -> None:
         first = 0
         if resume:
             optimizer = self.options.optimizer
@@ -216,9 +237,10 @@ class Trainer:
         )
 
     def finish(self) -> None:
-        """Remove the checkpoint once the trained model is safely on disk."""
+        """Remove the checkpoint once the trained model is safely on disk, and unlock its folder."""
         if self.accelerator.is_main_process:
-            (self.checkpoint).unlink(missing_ok=True)
+            self.checkpoint.unlink(missing_ok=True)
+        self._unlock()
 
     def _stop(self) -> None:
         """Save a checkpoint when the run is stopped or another process ends, unless weights were being
@@ -242,11 +264,10 @@ class Trainer:
         self.optimizer.zero_grad()
         sums: dict[str, float] = {}
         for micro in range(options.accumulation):
-            indices, weight, n_tokens = self._batch(step * options.accumulation + micro)
-            batch = to_tensors(
-                [self.windows[i] for i in indices], accelerator.device, self.model.encoder.max_length
-            )
-            batch["n_tokens"] = torch.tensor(n_tokens, dtype=torch.float32, device=accelerator.device)
+            indices, weight, divisors = self._batch(step * options.accumulation + micro)
+            batch = to_tensors([self.windows[i] for i in indices], accelerator.device, self.longest)
+            for name, divisor in divisors.items():
+                batch[name] = torch.tensor(divisor, dtype=torch.float32, device=accelerator.device)
             last = micro == options.accumulation - 1
             with contextlib.nullcontext() if last else accelerator.no_sync(self.wrapped):
                 terms = self.loss(self.wrapped, batch, indices)
@@ -269,14 +290,13 @@ class Trainer:
         self._updating = False
         return sums
 
-    def _batch(self, number: int) -> tuple[np.ndarray, float, float]:
+    def _batch(self, number: int) -> tuple[np.ndarray, float, dict[str, float]]:
         """Return this process's part of batch `number` (over all epochs), the weight of its mean loss, and
-        its tokens.
+        the divisors of means over something other than windows.
 
         The loss is scaled by n_local x world / n_global, so that DDP's mean is the gradient of the global
-        batch. The part is never empty: a process without one computes a window with weight 0. The last value
-        is the divisor of a mean over tokens: the tokens that the part would have if its windows had the
-        batch's mean length.
+        batch. The part is never empty: a process without one computes a window with weight 0. The divisors
+        are the tokens and the labelled windows that the part would have if all parts had the same share.
         """
         epoch, index = divmod(number, self.n_batches)
         if getattr(self, "_epoch", None) != epoch:
@@ -287,11 +307,12 @@ class Trainer:
         batch = self._epoch_batches[index]
         share = np.array_split(batch, self.accelerator.num_processes)[self.accelerator.process_index]
         weight = len(share) * self.accelerator.num_processes / len(batch)
-        return (
-            share if len(share) else batch[:1],
-            weight,
-            float(self.lengths[batch].sum()) * max(1, len(share)) / len(batch),
-        )
+        totals = {
+            "n_tokens": self.lengths[batch].sum(),
+            "n_labelled": max(1, self.labelled[batch].sum()),  # without a label the sum is 0
+        }
+        divisors = {name: float(total) * max(1, len(share)) / len(batch) for name, total in totals.items()}
+        return share if len(share) else batch[:1], weight, divisors
 
     def _save(self, step: int) -> None:
         optimizer = self.options.optimizer

@@ -30,8 +30,8 @@ class UnlabelledConfig:
     share: float = 0.15
     """Share of a reworded passage's words to replace, of those that the model has a word vector for."""
     model: Path | None = None
-    """Bundle or checkpoint whose word vectors say which words are similar; by default the teacher in models/.
-    """
+    """Bundle or checkpoint with a WordPiece vocabulary, whose word vectors say which words are similar; by
+    default the teacher in models/."""
     seed: int = 0
     """Seed of every choice; the same seed and data give the same file."""
 

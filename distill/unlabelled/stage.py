@@ -16,7 +16,7 @@ from qa.models.model import QAModel
 def add_unlabelled(config: UnlabelledConfig) -> list[Example]:
     """Read the data, add questions, write, and print the counts."""
     path = resolve(config.data, "train")
-    read_squad(path)  # checks the whole file
+    read_squad(path)  # checks the whole file, and that all of it is labelled
     data = read_json(path)
     articles: list[dict[str, Any]] = data["data"]
     similar = None
@@ -47,15 +47,14 @@ def paragraphs(
     questions = [list(paragraph["qas"]) for paragraph in given]
     reworded = []
     for place, paragraph in enumerate(given):
-        labelled = [entry for entry in paragraph["qas"] if not entry.get("unlabelled")]
         others = [other for other in range(len(given)) if other != place]
-        for entry in labelled:
+        for entry in paragraph["qas"]:
             for number, other in enumerate(rng.sample(others, min(config.passages, len(others))), start=1):
                 questions[other].append(unlabelled(entry, f"passage{number}"))
         for number in range(1, config.reworded + 1):
             assert similar is not None
             context = similar.replace(paragraph["context"], config.share, rng)
-            qas = [unlabelled(entry, f"reworded{number}") for entry in labelled]
+            qas = [unlabelled(entry, f"reworded{number}") for entry in paragraph["qas"]]
             reworded.append({"context": context, "qas": qas})
     return [{**one, "qas": qas} for one, qas in zip(given, questions, strict=True)] + reworded
 

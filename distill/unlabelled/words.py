@@ -7,7 +7,9 @@ import numpy as np
 import torch
 from tokenizers import Tokenizer
 
+from qa.base.errors import OptionError
 from qa.models.model import QAModel
+from qa.text.tokenization import special_tokens
 
 N_SIMILAR = 15  # as TinyBERT draws from
 WORD = re.compile(r"[^\W\d_]{3,}")
@@ -25,7 +27,15 @@ class SimilarWords:
 
     @classmethod
     def of(cls, model: QAModel, tokenizer: Tokenizer) -> "SimilarWords":
-        """Take the tokens that are words as they stand: no pieces, numbers or marks."""
+        """Take the tokens that are words as they stand: no pieces, numbers or marks.
+
+        OptionError for a vocabulary that does not mark pieces of words, as WordPiece does.
+        """
+        if not special_tokens(tokenizer).wordpiece:
+            raise OptionError(
+                "--model: its vocabulary does not tell words from pieces of words; give a model with a "
+                "WordPiece vocabulary"
+            )
         names = {i: token for token, i in tokenizer.get_vocab().items() if WORD.fullmatch(token)}
         ids = sorted(i for i, token in names.items() if token.islower())
         with torch.no_grad():

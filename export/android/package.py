@@ -18,6 +18,7 @@ import msgspec
 from export.android.characters import character_tables, check_tables
 from export.android.fields import UNSHOWABLE, Fields, parse_json
 from export.android.rules import (
+    LONGEST_WORD,
     MOST_SETTINGS,
     MOST_TOKENS,
     check_facts,
@@ -94,8 +95,10 @@ def describe(parent: Bundle, precision: str) -> dict[str, Any]:
         raise UnsupportedExport(
             f"{parent.path}: token {added[0]!r} was added to the tokenizer, which a {VOCABULARY} cannot say"
         )
-    for name, most in MOST_SETTINGS.items():
-        value = getattr(parent.settings, name)
+    longest_word = "max_input_chars_per_word"
+    values = parent.settings.to_dict() | {longest_word: parts["model"][longest_word]}
+    for name, most in (MOST_SETTINGS | {longest_word: LONGEST_WORD}).items():
+        value = values[name]
         if value > most:
             raise UnsupportedExport(f"{parent.path}: {name} is {value}; a packaged model may have {most}")
     unknown = parts["model"]["unk_token"]
@@ -114,9 +117,7 @@ def describe(parent: Bundle, precision: str) -> dict[str, Any]:
         "outputs": list(OUTPUTS),
         "special_tokens": {token: tokenizer.token_to_id(token) for token in BERT.names},
         "normalizer": normalizer_settings(tokenizer),
-        "wordpiece": {
-            key: parts["model"][key] for key in ("continuing_subword_prefix", "max_input_chars_per_word")
-        },
+        "wordpiece": {key: parts["model"][key] for key in ("continuing_subword_prefix", longest_word)},
         "parent": msgspec.to_builtins(parent.reference()),
     }
 

@@ -166,7 +166,7 @@ def routes(name: str) -> tuple[Route, ...]:
             temporary,
             f"sha256sum {temporary}",
             f"cat {temporary} | run-as {APP} sh -c '{copy}' && rm -f {temporary}",
-            f"rm -f {temporary}",
+            f"rm -f {temporary}; run-as {APP} rm -f {private}{PARTIAL}",
         ),
     )
 

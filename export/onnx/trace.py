@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from qa.base.errors import UnsupportedExport
+from qa.base.errors import UnsupportedExport, first_line
 from qa.formats.tensors import INPUTS, OUTPUTS
 from qa.models.encoders import attention
 from qa.models.model import QAModel
@@ -47,9 +47,8 @@ def trace(model: QAModel) -> Any:
                 dynamo=False,
             )
     except RuntimeError as error:  # the base of the exporter's own errors
-        reason = str(error).strip().splitlines()[0]
         raise UnsupportedExport(
-            f"ONNX cannot express this model ({reason}); use the PyTorch bundle"
+            f"ONNX cannot express this model ({first_line(error)}); use the PyTorch bundle"
         ) from None
     return clean(onnx.load_from_string(buffer.getvalue()))
 

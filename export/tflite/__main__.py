@@ -1,6 +1,6 @@
-"""Export a PyTorch bundle to TFLite: one sideloadable file with a signature for each window length.
+"""Export a PyTorch bundle to TFLite: one file to sideload, with its tokenizer and settings.
 
-The file is compared with PyTorch on real windows.
+It takes windows of any length, and is compared with PyTorch on real windows.
 
 python -m export.tflite --model runs/demo/student --quantize int8
 """

@@ -16,7 +16,7 @@ from export.tflite.file import TFLiteFile
 from export.tflite.lookups import look_up_bytes
 from export.tflite.quantize import quantize
 from export.tflite.quiet import quietly
-from qa.base.errors import UnsupportedExport
+from qa.base.errors import UnsupportedExport, first_line
 from qa.formats.tflite import Signature, signature_name
 from qa.models.model import QAModel
 
@@ -93,10 +93,11 @@ def _trace(module: ExportModel, lengths: Sequence[int]) -> bytes:
                 }
                 converter = converter.signature(signature_name(length), module, sample_kwargs=sample)
             return converter.convert().model_content()
+    except ImportError:  # a converter that is not installed says nothing about the model
+        raise
     except Exception as error:  # the converter, torch.export and MLIR raise all kinds
-        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise UnsupportedExport(
-            f"TFLite cannot express this model ({reason}); try python -m export.onnx"
+            f"TFLite cannot express this model ({first_line(error)}); try python -m export.onnx"
         ) from error
 
 

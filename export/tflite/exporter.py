@@ -7,7 +7,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from export.android.package import append_package, describe, vocabulary_lines
+from export.android.package import append_package, describe, read_package, vocabulary_lines
 from export.embeddings import bytes_saved
 from export.exporter import Exporter
 from export.tflite.any_length import OneLength
@@ -15,32 +15,15 @@ from export.tflite.convert import convert_to, quantized
 from export.tflite.file import TFLiteFile
 from export.tflite.integers import check_integers
 from export.tflite.sensitivity import Sensitivity, linears_by_layer
-from export.tflite.stage import TFLiteConfig
+from export.tflite.stage import TFLiteConfig, window_lengths
 from export.tflite.structure import check_structure, read_structure
-from qa.base.cli import check_option
 from qa.bundles.bundle import PROBE, ModelFolder
 from qa.formats.registry import FORMATS
-from qa.formats.tflite import SHORT_LENGTHS, any_length_signature, fixed_signatures
+from qa.formats.tflite import any_length_signature, fixed_signatures
 from qa.models.model import QAModel
 from qa.runtime.engines import LiteRTRuntime
 from qa.runtime.runtimes import Runtime
 from qa.text.settings import QASettings
-
-
-def window_lengths(lengths: Sequence[int] | None, settings: QASettings) -> tuple[int, ...]:
-    """Return the lengths of signatures or of the probe's windows, by default those that fit the model.
-
-    OptionError when chosen `lengths` do not suit the model's settings.
-    """
-    shortest = settings.max_question_length + 4  # [CLS], two [SEP] and one token of context
-    longest = settings.max_length
-    if lengths is None:
-        return (*(n for n in SHORT_LENGTHS if shortest <= n < longest), longest)
-    check_option(lengths[0] >= shortest, "--lengths", lengths, f"at least {shortest}, for a long question")
-    check_option(
-        lengths[-1] == longest, "--lengths", lengths, f"ending in {longest}, the model's longest window"
-    )
-    return tuple(lengths)
 
 
 def probe_lengths(lengths: Sequence[int]) -> list[int]:
@@ -122,7 +105,9 @@ class TFLiteExporter(Exporter):
         signatures = [signature.to_dict() for signature in self.signatures]
         info = {**self.info, "settings": settings.to_dict(), "signatures": signatures}
         probe = (folder / PROBE).read_text(encoding="utf-8")
-        append_package(folder / FORMATS["tflite"].weights, info, self.tokens, probe)
+        path = folder / FORMATS["tflite"].weights
+        append_package(path, info, self.tokens, probe)
+        read_package(path)  # else the app, the page and push would be the first to refuse it
 
     def other_runtimes(self, model: ModelFolder, threads: int) -> Sequence[Runtime]:
         """Return LiteRT with its own kernels, as phones compute on which XNNPACK fails."""

@@ -81,13 +81,20 @@ class Sensitivity:
         self.windows = make_windows(examples, parent.tokenizer, parent.settings)
         self.expected = run_windows(load_runtime(parent, available_cores()), self.windows)
         self.parent_f1 = self._f1(self.expected)
+        self._scored: dict[frozenset[str], Scored] = {}
 
     def _f1(self, logits: Sequence[Logits]) -> float:
         predictions = predict(self.examples, self.windows, logits, self.parent.settings)
         return float(score(self.examples, predictions, self.parent.settings.null_threshold)["f1"])
 
     def scored(self, fp32_layers: Collection[str]) -> Scored:
-        """Score the file with these layers in fp32."""
+        """Score the file with these layers in fp32; each file is made and scored once."""
+        key = frozenset(fp32_layers)
+        if key not in self._scored:
+            self._scored[key] = self._score(fp32_layers)
+        return self._scored[key]
+
+    def _score(self, fp32_layers: Collection[str]) -> Scored:
         content = self.make(fp32_layers).to_bytes()
         self.path.write_bytes(content)
         logits = run_windows(LiteRTRuntime(self.path, available_cores()), self.windows)

@@ -1,5 +1,6 @@
 """Options of `python -m export.tflite`."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from export.options import ExportConfig, check_installed
@@ -8,6 +9,8 @@ from qa.base.errors import OptionError
 from qa.base.help import Expert
 from qa.bundles.bundle import Bundle
 from qa.formats.precision import INTEGER_BITS
+from qa.formats.tflite import SHORT_LENGTHS
+from qa.text.settings import QASettings
 
 NEEDED_MODULES = ("litert_torch", "ai_edge_quantizer", "ai_edge_litert")
 
@@ -43,6 +46,22 @@ class TFLiteConfig(ExportConfig):
                 self.lengths,
                 "positive numbers in ascending order, each once",
             )
+
+
+def window_lengths(lengths: Sequence[int] | None, settings: QASettings) -> tuple[int, ...]:
+    """Return the lengths of signatures or of the probe's windows, by default those that fit the model.
+
+    OptionError when chosen `lengths` do not suit the model's settings.
+    """
+    shortest = settings.max_question_length + 4  # [CLS], two [SEP] and one token of context
+    longest = settings.max_length
+    if lengths is None:
+        return (*(n for n in SHORT_LENGTHS if shortest <= n < longest), longest)
+    check_option(lengths[0] >= shortest, "--lengths", lengths, f"at least {shortest}, for a long question")
+    check_option(
+        lengths[-1] == longest, "--lengths", lengths, f"ending in {longest}, the model's longest window"
+    )
+    return tuple(lengths)
 
 
 def check_converter() -> None:

@@ -13,6 +13,7 @@ from typing import Annotated, Any
 
 from tyro.conf import arg
 
+from export.tflite.stage import check_converter
 from qa.base.cli import check_option, run_command
 from qa.base.files import check_writable
 from qa.formats.precision import INTEGER_BITS
@@ -38,6 +39,7 @@ class TimesConfig:
 
 def main(config: TimesConfig) -> dict[str, Any]:
     """Export, measure and fit; return the table that is written."""
+    check_converter()
     from export.tflite.timing import measure_times
 
     return measure_times(config)

@@ -2,11 +2,14 @@
 
 import hashlib
 import json
+import shlex
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from export.android.package import read_package
+from export.tflite.stage import window_lengths
 from qa.base.errors import OptionError
 from qa.base.files import file_sha256
 from qa.bundles.bundle import open_bundle
@@ -18,6 +21,7 @@ MODEL = "model.tflite"
 CARD = "model.md"
 HOME = "./"
 PUBLISHED = "published.js"
+UNLISTED = ("index.html", "service-worker.js")  # the first is "./", the browser itself keeps the second
 # The build with threads is left out: on one machine it computed int8 models wrongly.
 BUILDS = ("litert_wasm_internal", "litert_wasm_compat_internal")
 
@@ -29,7 +33,8 @@ class WebConfig:
     model: Path
     """TFLite bundle that the page opens by itself."""
     out: Path
-    """Folder to create. An earlier page there is replaced, any other folder refused."""
+    """Folder to create. An earlier page there is replaced if it is as it was published; any other folder is
+    refused."""
 
 
 def sources(model: Path, card: Path) -> dict[str, Path]:
@@ -45,41 +50,70 @@ def sources(model: Path, card: Path) -> dict[str, Path]:
     return {**files, MODEL: model, **({CARD: card} if card.exists() else {})}
 
 
+def version_of(files: dict[str, Path]) -> str:
+    """Return the version of a page: a hash of the names and contents of its files."""
+    hashes = {name: file_sha256(path) for name, path in sorted(files.items())}
+    return hashlib.sha256(json.dumps(hashes).encode()).hexdigest()[:16]
+
+
 def list_files(files: dict[str, Path]) -> str:
     """Return the script that tells the service worker what there is: its version, small and large files."""
-    hashes = {name: file_sha256(path) for name, path in sorted(files.items())}
-    version = hashlib.sha256(json.dumps(hashes).encode()).hexdigest()[:16]
     large = [name for name in files if name == MODEL or name.startswith("litert/wasm/")]
-    small = [HOME, *(name for name in files if name not in (*large, "index.html", "service-worker.js"))]
-    listed = {"version": version, "small": small, "large": large}
+    small = [HOME, *(name for name in files if name not in (*large, *UNLISTED))]
+    listed = {"version": version_of(files), "small": small, "large": large}
     return f"self.PUBLISHED = {json.dumps(listed, indent=1)};\n"
+
+
+def check_as_published(out: Path) -> None:
+    """Raise OptionError unless a folder holds a page as it was published, and nothing else."""
+    if not (out / PUBLISHED).is_file():
+        raise OptionError(f"--out {out}: exists and is not a published page; give another folder")
+    script = (out / PUBLISHED).read_text(encoding="utf-8")
+    paths = [path for path in out.rglob("*") if path.is_symlink() or not path.is_dir()]
+    files = {path.relative_to(out).as_posix(): path for path in paths if path != out / PUBLISHED}
+    added = [name for name in files if json.dumps(name) not in script and name not in UNLISTED]
+    if added:
+        raise OptionError(
+            f"--out {out}: {min(added)} is not part of the page; move it, or give another folder"
+        )
+    if version_of(files) not in script:
+        raise OptionError(
+            f"--out {out}: was changed since it was published; remove it, or give another folder"
+        )
 
 
 def main(config: WebConfig) -> Path:
     """Write the folder and print how to look at it.
 
-    Raises OptionError when LiteRT.js is not installed or the folder is another one's.
+    Raises OptionError when LiteRT.js is not installed, or when the folder holds more than a published page.
     """
+    out = config.out
     bundle = open_bundle(config.model, format="tflite")
-    if any(signature.get("any_length") for signature in read_package(bundle.weights).info["signatures"]):
+    package = read_package(bundle.weights)
+    if any(signature.get("any_length") for signature in package.info["signatures"]):
         raise OptionError(
             f"--model {config.model}: takes windows of any length, and LiteRT.js cannot resize; "
-            "export it with --lengths 128 192 256 384"
+            f"export it with --lengths {' '.join(map(str, window_lengths(None, package.settings)))}"
         )
     files = sources(bundle.weights, bundle.path / "README.md")
     if not all(path.exists() for path in files.values()):
         raise OptionError(f"LiteRT.js is not installed; run npm ci --ignore-scripts in {FOLDER}")
-    if config.out.exists() and not (config.out / PUBLISHED).exists():
-        raise OptionError(f"--out {config.out}: exists and is not a published page; give another folder")
-    if config.out.exists():
-        shutil.rmtree(config.out)
-    for name, path in files.items():
-        target = config.out / name
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(path, target)
-    (config.out / PUBLISHED).write_text(list_files(files), encoding="utf-8")
+    if out.exists():
+        check_as_published(out)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(prefix=f".{out.name}.", dir=out.parent) as work:
+        draft = Path(work, "page")
+        for name, path in files.items():
+            target = draft / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, target)
+        (draft / PUBLISHED).write_text(list_files(files), encoding="utf-8")
+        if out.exists():
+            out.rename(Path(work, "before"))
+        draft.rename(out)
     size = sum(path.stat().st_size for path in files.values())
-    print(f"{config.out}: {len(files) + 1} files, {size / 1e6:.1f} MB")
+    print(f"{out}: {len(files) + 1} files, {size / 1e6:.1f} MB")
     print("serve it from any static host over https, or on this machine")
-    print(f"next: python -m http.server --bind 127.0.0.1 --directory {config.out} 8000")
-    return config.out
+    command = ("python", "-m", "http.server", "--bind", "127.0.0.1", "--directory", str(out), "8000")
+    print(f"next: {shlex.join(command)}")
+    return out

@@ -30,7 +30,7 @@ class UploadError(PocketQAError):
 
 
 class ProbeError(PocketQAError):
-    """Runtime that computes a model differently from PyTorch; its answers cannot be trusted."""
+    """Runtime that computes a model otherwise than PyTorch, or no numbers; its answers cannot be trusted."""
 
 
 class ParityError(PocketQAError):
@@ -39,3 +39,8 @@ class ParityError(PocketQAError):
 
 class UnsupportedExport(PocketQAError):
     """Model that a target runtime cannot express; the message says why and what to use instead."""
+
+
+def first_line(error: BaseException) -> str:
+    """Return the first line of another library's message, or the type of an error without one."""
+    return next(iter(str(error).strip().splitlines()), type(error).__name__)

@@ -37,13 +37,16 @@ class Journal:
         self.entries = lines[1:]
 
     def _whole_lines(self) -> list[dict[str, Any]]:
-        """Read the complete lines and cut off an incomplete last line."""
+        """Read the complete lines and cut off the rest: what a kill or a power cut left is no JSON."""
         lines: list[dict[str, Any]] = []
         size = self._file.seek(0)
         for line in self._file.readlines():
             if not line.endswith(b"\n"):
                 break
-            lines.append(json.loads(line))
+            try:
+                lines.append(json.loads(line))
+            except ValueError:
+                break
             size += len(line)
         self._file.truncate(size)
         return lines

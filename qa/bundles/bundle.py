@@ -122,10 +122,13 @@ def read_manifest(path: Path) -> Manifest:
 def _manifest_bytes(path: Path) -> bytes:
     if not path.is_dir():
         what = "is a file" if path.exists() else "no such bundle folder"
-        raise BundleError(f"{path}: {what}; give a folder that a PocketQA stage wrote")
+        raise BundleError(
+            f"{path}: {what}; give a folder that a PocketQA stage wrote, such as models/student"
+        )
     if not (path / MANIFEST).is_file():
         raise BundleError(
-            f"{path}: no {MANIFEST}, so it is not a finished bundle; run the stage that makes it again"
+            f"{path}: no {MANIFEST}, so it is not a finished bundle; give a folder that a PocketQA stage "
+            "wrote, or run the stage that makes it again"
         )
     return (path / MANIFEST).read_bytes()
 
@@ -144,7 +147,7 @@ def open_bundle(path: Path, format: str | None = None) -> Bundle:
     if ADAPTER in manifest.files and not (path / FORMATS[manifest.format].weights).exists():
         raise BundleError(
             f"{path}: has an adapter and no {FORMATS[manifest.format].weights}; make the model with "
-            f"python -m distill.adapter --adapter {path}"
+            f"python -m distill.adapter --adapter {path} --encoder FOLDER --out BUNDLE"
         )
     for name, sha256 in manifest.files.items():
         _verify(path / name, sha256)

@@ -71,6 +71,9 @@ const {{ start_logits, end_logits }} = await model(inputs);
 STANDALONE_ONNX = """optimum and transformers.js have no class for this model. `model.onnx` itself runs in any ONNX Runtime:
 `input_ids`, `attention_mask`, `token_type_ids` (batch, tokens) int64 to `start_logits`, `end_logits`."""
 
+ADAPTER = """`adapter.safetensors` is what training added to the encoder. A copy of this bundle without `model.safetensors` is
+an adapter; `python -m distill.adapter --adapter {name} --encoder FOLDER --out BUNDLE` makes the model again."""
+
 ANDROID = """On Android: sideload `model.tflite` into PocketQA's app. The file holds vocabulary and settings too
 (`unzip -l model.tflite` lists them)."""
 
@@ -78,6 +81,8 @@ ANDROID = """On Android: sideload `model.tflite` into PocketQA's app. The file h
 def how_to_use(format: str, folder: Path, name: str) -> str:
     """Return the section on use, for a bundle of this format and name with the files of `folder`."""
     texts = [POCKETQA]
+    if (folder / "adapter.safetensors").is_file():
+        texts.append(ADAPTER)
     if format == "tflite":
         texts.append(ANDROID)
     elif format == "onnx":

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from qa.base.cli import run_command
-from qa.base.errors import OptionError, UploadError
+from qa.base.errors import OptionError, UploadError, first_line
 from qa.bundles.bundle import Bundle, open_bundle
 from qa.bundles.manifest import MANIFEST
 
@@ -52,10 +52,9 @@ def push_to_hub(bundle: Bundle, repository: str, *, public: bool = False) -> str
             message = f"{bundle.path.resolve().name}, bundle {bundle.sha256[:16]}"
             hub.create_commit(repository, files, commit_message=message)
     except Exception as error:  # the hub client has a dozen types for "cannot be reached" and "is refused"
-        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise UploadError(
-            f"--repository {repository}: the hub did not take the bundle ({reason}); log in with hf auth "
-            "login, and check the name"
+            f"--repository {repository}: the hub did not take the bundle ({first_line(error)}); log in with "
+            "hf auth login, and check the name"
         ) from None
     if other:
         raise OptionError(

@@ -1,8 +1,6 @@
 """Where questions come from: the excerpt that ships with the project, SQuAD by name (downloaded and checked),
 or a file."""
 
-import contextlib
-import gzip
 import hashlib
 import http.client
 import sys
@@ -13,8 +11,8 @@ from typing import Any
 
 from qa.base.errors import DownloadError, OptionError, SquadFormatError
 from qa.base.files import file_sha256, write_whole
-from qa.data.records import holds_records
-from qa.data.squad import read_json
+from qa.data.records import FORMATS, holds_records
+from qa.data.squad import read_json, unpacked
 
 EMBEDDED = "embedded"
 EXCERPT = Path(__file__).parent / "excerpt"
@@ -61,25 +59,30 @@ def resolve(data: str, split: str) -> Path:
         return _converted(path, split)
     if not path.is_file():
         known = ", ".join([EMBEDDED, *SQUAD_FILES])
-        what = "is a folder" if path.is_dir() else "no such file"
-        raise SquadFormatError(f"{path}: {what}; give a SQuAD JSON file (plain or gzip) or one of: {known}")
+        raise SquadFormatError(
+            f"{path}: no such file; give a SQuAD JSON file (plain or gzip) or one of: {known}"
+        )
     return path
 
 
 def _converted(path: Path, split: str) -> Path:
     """Return the SQuAD file made of flat records; it lies in the cache under their hash."""
     from qa.data.convert.report import log_path
-    from qa.data.convert.rows import RowsConfig, main
+    from qa.data.convert.rows import convert_silently
 
     split = {"dev": "validation"}.get(split, split)  # of a datasets folder with several
     digest = hashlib.sha256(split.encode())
-    for file in sorted(path.rglob("*.arrow")) if path.is_dir() else [path]:
+    files = sorted([*path.glob("*.arrow"), *path.glob("*/*.arrow")]) if path.is_dir() else [path]
+    if not files:
+        raise SquadFormatError(
+            f"{path}: is a folder without .arrow files; give a SQuAD JSON file, or {FORMATS}"
+        )
+    for file in files:
         digest.update(bytes.fromhex(file_sha256(file)))
     out = cache_folder() / "rows" / digest.hexdigest()[:16] / f"{path.stem}.json"
     if not out.is_file():
         out.parent.mkdir(parents=True, exist_ok=True)
-        with contextlib.redirect_stdout(sys.stderr):
-            main(RowsConfig(str(path), out, split))
+        convert_silently(path, out, split)
     n_dropped = len(log_path(out).read_text(encoding="utf-8").splitlines()) - 1
     if n_dropped:
         print(f"{path}: {n_dropped} records are left out; {log_path(out)} lists them", file=sys.stderr)
@@ -116,19 +119,23 @@ def _made_from(root: Any) -> dict[str, Any] | None:
 
 
 def check_not_dev(path: Path, flag: str) -> None:
-    """Raise OptionError for the dev part of a named data set, on which models are scored."""
+    """Raise OptionError for the dev part of a named data set, or a sample of it: models are scored on it."""
+    excerpt = EXCERPT / "squad-excerpt-dev.json.gz"
     dev = {files["dev"][1]: name for name, files in SQUAD_FILES.items()}
-    dev[_content_sha256(EXCERPT / "squad-excerpt-dev.json.gz")] = EMBEDDED
-    name = dev.get(_content_sha256(path))
-    if name is not None:
+    dev |= dict.fromkeys((_content_sha256(excerpt), file_sha256(excerpt)), EMBEDDED)
+    hashes = [_content_sha256(path)]
+    source = _made_from(read_json(path))
+    while source is not None:
+        hashes.append(source["sha256"])
+        source = source.get("made_from")
+    for name in filter(None, map(dev.get, hashes)):
         raise OptionError(
-            f"{flag} {path}: is the dev part of {name}, on which models are scored; train on {flag} {name}"
+            f"{flag} {path}: is of the dev part of {name}, on which models are scored; train on {flag} {name}"
         )
 
 
 def _content_sha256(path: Path) -> str:
-    raw = path.read_bytes()
-    return hashlib.sha256(gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw).hexdigest()
+    return hashlib.sha256(unpacked(path)).hexdigest()
 
 
 def _download(name: str, sha256: str, data: str) -> Path:

@@ -7,15 +7,17 @@ import csv
 import gzip
 import io
 import json
+import sys
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from qa.base.errors import OptionError, SquadFormatError
+from qa.base.errors import OptionError, SquadFormatError, first_line
+from qa.data.squad import unpacked
 
 FORMATS = "JSON lines, a JSON list, CSV, TSV, Parquet, or a folder of datasets"
-CONVERT = "python -m qa.data.convert rows"
 DELIMITERS = {".csv": ",;", ".tsv": "\t"}
 HUB = "hub:"
 NO_PYARROW = "pyarrow is not installed; pip install 'pocketqa[records]'"
@@ -61,7 +63,7 @@ def holds_records(path: Path) -> bool:
         return True
     try:
         return "question" in json.loads(text.partition("\n")[0])
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, RecursionError):
         return False
 
 
@@ -75,20 +77,15 @@ def _start(path: Path) -> str:
     with open(path, "rb") as stream:
         try:
             raw = gzip.GzipFile(fileobj=stream).read(PEEKED)
-        except (OSError, EOFError):  # plain, or broken, which the reader explains
+        except (OSError, EOFError, zlib.error):  # plain, or broken, which the reader explains
             stream.seek(0)
             raw = stream.read(PEEKED)
     return raw.decode("utf-8", errors="replace")
 
 
 def _text(path: Path) -> str:
-    raw = path.read_bytes()
     try:
-        if raw[:2] == b"\x1f\x8b":
-            raw = gzip.decompress(raw)
-        return raw.decode("utf-8-sig")
-    except (OSError, EOFError) as error:
-        raise SquadFormatError(f"{path}: broken gzip ({error}); copy or download it again") from None
+        return unpacked(path).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise SquadFormatError(f"{path}: not UTF-8 at byte {error.start}; save it as UTF-8") from None
 
@@ -110,6 +107,8 @@ def _from_json(path: Path) -> Iterator[Record]:
     except ValueError:
         yield from _from_lines(path, text)
         return
+    except RecursionError as error:
+        raise SquadFormatError(f"{path}: not valid JSON ({error}); correct it") from None
     if isinstance(root, dict) and isinstance(root.get("data"), list):
         root = root["data"]
     if isinstance(root, dict) and "question" in root:
@@ -123,11 +122,12 @@ def _from_json(path: Path) -> Iterator[Record]:
 
 
 def _from_lines(path: Path, text: str) -> Iterator[Record]:
-    for number, line in enumerate(text.splitlines(), start=1):
+    # Not splitlines, which also splits at U+2028 and others that JSON allows inside a text.
+    for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
             try:
                 fields = json.loads(line)
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 raise SquadFormatError(
                     f"{path}: line {number}: not valid JSON ({error}); give {FORMATS}"
                 ) from None
@@ -135,10 +135,15 @@ def _from_lines(path: Path, text: str) -> Iterator[Record]:
 
 
 def _record(path: Path, place: str, fields: object) -> Record:
+    """Return the record; SquadFormatError unless it is an object whose texts can be written as UTF-8."""
     if not isinstance(fields, dict):
         raise SquadFormatError(
             f"{path}: {place}: expected an object with question and context, got {fields!r:.60}"
         )
+    try:
+        json.dumps(fields, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        raise SquadFormatError(f"{path}: {place}: half a surrogate pair ({error}); correct it") from None
     return Record(place, fields)
 
 
@@ -147,6 +152,7 @@ def _from_table(path: Path, delimiters: str) -> Iterator[Record]:
     header = text.partition("\n")[0]
     delimiter = max(delimiters, key=header.count)
     reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    limit = csv.field_size_limit(sys.maxsize)  # a passage has any length
     try:
         for fields in reader:
             place = f"line {reader.line_num}"
@@ -155,11 +161,13 @@ def _from_table(path: Path, delimiters: str) -> Iterator[Record]:
                 raise SquadFormatError(
                     f"{path}: {place}: expected {n_fields} fields; quote those that contain {delimiter!r}"
                 )
-            yield Record(place, {column: _cell(cell) for column, cell in fields.items()})
+            yield _record(path, place, {column: _cell(cell) for column, cell in fields.items()})
     except csv.Error as error:
         raise SquadFormatError(
             f"{path}: line {reader.line_num}: {error}; correct the quotation marks"
         ) from None
+    finally:
+        csv.field_size_limit(limit)
 
 
 def _cell(cell: str) -> Any:
@@ -167,7 +175,7 @@ def _cell(cell: str) -> Any:
     if cell[:1] in "[{" and cell:
         try:
             return json.loads(cell)
-        except ValueError:
+        except (ValueError, RecursionError):
             return cell
     return cell
 
@@ -217,7 +225,6 @@ def _from_datasets(name: str, split: str) -> Iterator[Record]:
     try:
         rows = load_dataset(name.removeprefix(HUB), split=split)
     except Exception as error:  # its own types, and those of the network
-        reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise OptionError(f"{name}: the hub did not give its split {split!r} ({reason})") from None
+        raise OptionError(f"{name}: the hub did not give its split {split!r} ({first_line(error)})") from None
     for number, fields in enumerate(rows):
         yield Record(f"row {number}", fields)

@@ -39,19 +39,24 @@ class Example:
     """True where nobody has said whether and where the passage answers it; `answers` is then empty."""
 
 
+def unpacked(path: Path) -> bytes:
+    """Return a file's content, unpacked where it is gzip, which the content tells and not the name."""
+    raw = path.read_bytes()
+    if raw[:2] != b"\x1f\x8b":
+        return raw
+    try:
+        return gzip.decompress(raw)
+    except (OSError, EOFError, zlib.error) as error:
+        raise SquadFormatError(f"{path}: broken gzip ({error}); copy or download it again") from None
+
+
 def read_json(path: Path, kind: str = "SQuAD") -> Any:
-    """Parse a JSON file, gzip or plain (told apart by content, not by name); errors ask for a file of this
-    `kind`."""
+    """Parse a JSON file, gzip or plain; errors ask for a file of this `kind`."""
     if not path.is_file():
         raise SquadFormatError(f"{path}: no such file; give a {kind} JSON file, plain or gzip")
-    raw = path.read_bytes()
+    raw = unpacked(path)
     if not raw:
         raise SquadFormatError(f"{path}: the file is empty; give a {kind} JSON file, plain or gzip")
-    if raw[:2] == b"\x1f\x8b":
-        try:
-            raw = gzip.decompress(raw)
-        except (OSError, EOFError, zlib.error) as error:
-            raise SquadFormatError(f"{path}: broken gzip ({error}); copy or download it again") from None
     try:
         root = json.loads(raw)
         if ESCAPED_SURROGATE.search(raw):
@@ -155,17 +160,27 @@ def _text(owner: object, key: str, where: str) -> str:
 
 
 def write_squad(
-    path: Path, articles: list[dict[str, Any]], version: str, made_from: dict[str, Any] | None = None
+    path: Path,
+    articles: list[dict[str, Any]],
+    version: str,
+    made_from: dict[str, Any] | None = None,
+    log: tuple[Path, str] | None = None,
 ) -> list[Example]:
     """Write articles as SQuAD JSON and return what `read_squad` makes of them; what it refuses is not
     kept.
 
     `made_from` is the reference (qa.data.datasets.data_reference) of the file whose questions these are.
+    `log` is a second file with its text, written only when the articles have been read back.
     """
     read: list[Example] = []
+
+    def check(partial: Path) -> None:
+        read.extend(read_squad(partial, unlabelled=True))
+        if log is not None:
+            write_whole(*log)
+
     root = {"version": version, **({"made_from": made_from} if made_from else {}), "data": articles}
-    raw = json.dumps(root, ensure_ascii=False).encode()
-    write_whole(path, raw, check=lambda partial: read.extend(read_squad(partial, unlabelled=True)))
+    write_whole(path, json.dumps(root, ensure_ascii=False).encode(), check)
     return read
 
 

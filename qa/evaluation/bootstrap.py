@@ -53,32 +53,14 @@ def resampled_means(values: np.ndarray, *, n_resamples: int = N_RESAMPLES, seed:
     return np.concatenate(means)
 
 
-def interval(values: np.ndarray, *, n_resamples: int = N_RESAMPLES, seed: int = 0) -> Interval:
+def interval(values: np.ndarray) -> Interval:
     """Return the mean of values (Q,) with its interval."""
-    drawn = resampled_means(values, n_resamples=n_resamples, seed=seed)
-    return _interval(np.mean(values), drawn)
+    return _interval(np.mean(values), resampled_means(values))
 
 
 def _interval(mean: float, drawn: np.ndarray) -> Interval:
     low, high = np.quantile(drawn, ENDS)
     return Interval(float(mean), float(low), float(high))
-
-
-def paired_difference(
-    ours: np.ndarray, theirs: np.ndarray, *, n_resamples: int = N_RESAMPLES, seed: int = 0
-) -> Interval:
-    """Return the mean of ours - theirs with its interval; both (Q,), on the same questions in the same order.
-
-    ValueError when the shapes differ.
-    """
-    ours = np.asarray(ours, np.float64)
-    theirs = np.asarray(theirs, np.float64)
-    if ours.shape != theirs.shape or ours.ndim != 1:
-        raise ValueError(
-            f"a paired difference needs the same questions on both sides, got shapes {ours.shape}, "
-            f"{theirs.shape}"
-        )
-    return interval(ours - theirs, n_resamples=n_resamples, seed=seed)
 
 
 def intervals(
@@ -125,6 +107,7 @@ def score_intervals(
     return *_mean_intervals(scores.mean(axis=0), drawn[:, :-1] / drawn[:, [-1]], baseline), "articles"
 
 
-def score_interval(scores: np.ndarray, articles: Sequence[str]) -> Interval:
-    """Return the mean of scores (Q,), or of differences of two models' scores, with its interval."""
-    return score_intervals(scores[:, None], articles)[0][0]
+def score_interval(scores: np.ndarray, articles: Sequence[str]) -> tuple[Interval, Resampled]:
+    """Return the mean of scores (Q,), or of differences of scores, with its interval, and what was drawn."""
+    (found,), _, resampled = score_intervals(scores[:, None], articles)
+    return found, resampled

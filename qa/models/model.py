@@ -15,7 +15,7 @@ from safetensors.torch import load_file, save
 from torch import Tensor, nn
 
 from qa.base.cli import check_option
-from qa.base.errors import BundleError, OptionError
+from qa.base.errors import BundleError, OptionError, first_line
 from qa.base.files import write_whole
 from qa.formats.registry import CONFIG, FORMATS, WHY_NOT_IN_TRANSFORMERS
 from qa.models.architectures import encoder_type
@@ -179,7 +179,5 @@ class QAModel(nn.Module):
                     raise TypeError(f"{name} is {tensors[name].dtype}, wanted {expected.dtype}")
             model.load_state_dict(tensors)
         except Exception as error:  # safetensors raises its own type, torch a RuntimeError listing every name
-            raise BundleError(
-                f"{folder / WEIGHTS}: does not fit {CONFIG} ({str(error).splitlines()[0]})"
-            ) from None
+            raise BundleError(f"{folder / WEIGHTS}: does not fit {CONFIG} ({first_line(error)})") from None
         return model.eval()

@@ -13,7 +13,7 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor
 from transformers import AutoConfig, AutoModel, AutoModelForQuestionAnswering, AutoTokenizer, PretrainedConfig
 
-from qa.base.errors import DownloadError, OptionError
+from qa.base.errors import DownloadError, OptionError, first_line
 from qa.base.files import file_sha256
 from qa.data.origins import MINILM, MINILM_SHA256
 from qa.formats.tensors import INPUTS
@@ -64,9 +64,15 @@ def find_encoder(name: str) -> Path:
 
 def checkpoint_folder(name: str, what: str = "model") -> Path:
     """Return the local folder of a checkpoint: a path, or a hub name whose CHECKPOINT_FILES are downloaded
-    once."""
-    if Path(name).is_dir():
-        return Path(name)
+    once.
+
+    A path into an existing folder is no hub name: a typing error must not fetch a stranger's model.
+    """
+    path = Path(name)
+    if path.is_dir():
+        return path
+    if path.parent != Path() and path.parent.is_dir():
+        raise OptionError(f"{what} {name!r}: no such folder here; give a folder or a hub name")
     from huggingface_hub import snapshot_download
 
     try:
@@ -74,9 +80,8 @@ def checkpoint_folder(name: str, what: str = "model") -> Path:
     except (
         Exception
     ) as error:  # the hub client has a dozen types for "cannot be reached" and "does not exist"
-        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise DownloadError(
-            f"{what} {name!r}: no such folder here, and the hub did not give it ({reason}); "
+            f"{what} {name!r}: no such folder here, and the hub did not give it ({first_line(error)}); "
             "offline, give a folder with config.json, model.safetensors and tokenizer.json"
             + (f", or use {MINILM}" if what == "encoder" else "")
         ) from None
@@ -103,7 +108,7 @@ def _fresh_encoder(what: str, folder: Path) -> Encoder:
     except OptionError:
         raise
     except Exception as error:  # a config.json may hold anything
-        raise OptionError(f"{what}: {folder / 'config.json'}: {str(error).splitlines()[0]}") from None
+        raise OptionError(f"{what}: {folder / 'config.json'}: {first_line(error)}") from None
 
 
 def _load(
@@ -121,9 +126,7 @@ def _load(
             output_loading_info=True,
         )
     except Exception as error:  # safetensors, torch and transformers raise their own types
-        raise OptionError(
-            f"{what}: {folder} cannot be loaded ({str(error).strip().splitlines()[0]})"
-        ) from None
+        raise OptionError(f"{what}: {folder} cannot be loaded ({first_line(error)})") from None
     missing = sorted(set(info["missing_keys"]) & set(wanted))
     if missing:  # transformers would go on with random values
         raise OptionError(
@@ -155,9 +158,7 @@ def head_labels(folder: Path) -> int | None:
             name = f"{HEAD}.weight"
             return int(file.get_slice(name).get_shape()[0]) if name in file.keys() else None  # noqa: SIM118
     except (OSError, SafetensorError) as error:
-        raise OptionError(
-            f"{folder / 'model.safetensors'}: cannot be read ({str(error).splitlines()[0]})"
-        ) from None
+        raise OptionError(f"{folder / 'model.safetensors'}: cannot be read ({first_line(error)})") from None
 
 
 def load_question_answering(name: str, folder: Path) -> tuple[Encoder, dict[str, Tensor]]:
@@ -206,8 +207,7 @@ def import_tokenizer(source: Path, target: Path, max_length: int, inputs: Sequen
         try:
             AutoTokenizer.from_pretrained(source, trust_remote_code=False).save_pretrained(made)
         except Exception as error:  # transformers raises all kinds
-            reason = str(error).strip().splitlines()[0]
             raise OptionError(
-                f"{source}: no tokenizer.json, and none can be made of its vocabulary ({reason})"
+                f"{source}: no tokenizer.json, and none can be made of its vocabulary ({first_line(error)})"
             ) from None
         copy_tokenizer(Path(made), target, max_length, inputs)

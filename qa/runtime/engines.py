@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from qa.base.errors import BundleError, OptionError
+from qa.base.errors import BundleError, OptionError, first_line
 from qa.formats.tensors import OUTPUTS, Inputs, Logits
 from qa.formats.tflite import signature_length
 
@@ -66,9 +66,7 @@ class OnnxRuntime:
                 str(weights), options, providers=[(provider, PROVIDER_OPTIONS[provider])]
             )
         except Exception as error:  # onnxruntime's own exception types share no public base
-            raise BundleError(
-                f"{weights}: ONNX Runtime cannot load it ({str(error).splitlines()[0]})"
-            ) from None
+            raise BundleError(f"{weights}: ONNX Runtime cannot load it ({first_line(error)})") from None
         # Without the libraries of CUDA it would compute on the CPU and not say so.
         if provider not in self._session.get_providers():
             raise OptionError(
@@ -119,9 +117,7 @@ class LiteRTRuntime:
                     signature_length(name): self._interpreter.get_signature_runner(name) for name in names
                 }
         except (ValueError, RuntimeError) as error:
-            raise BundleError(
-                f"{weights}: {self.package} cannot load it ({str(error).splitlines()[0]})"
-            ) from None
+            raise BundleError(f"{weights}: {self.package} cannot load it ({first_line(error)})") from None
         fixed = [length for length in self._runners if length is not None]
         self.lengths: tuple[int, ...] | None = tuple(sorted(fixed)) or None
         # XNNPACK prints a line at the first run of each signature.

@@ -26,11 +26,11 @@ class IsolatedRuntime(RemoteRuntime):
     file.
     """
 
-    def __init__(self, bundle: Bundle, threads: int, *, probe: bool = True) -> None:
+    def __init__(self, bundle: Bundle, threads: int) -> None:
         self._weights = bundle.weights
         deployment = Deployment(
             start=(sys.executable, "-m", __name__),
-            load={"path": str(bundle.path.absolute()), "probe": probe},
+            load={"path": str(bundle.path.absolute())},
         )
         super().__init__(deployment, threads)
 
@@ -45,11 +45,11 @@ class IsolatedRuntime(RemoteRuntime):
 class Server:
     """The bundle that this process loaded."""
 
-    def load(self, path: str, probe: bool, threads: int, cores: list[int]) -> dict[str, Any]:
-        """Load a bundle, and let its probe decide if asked to; `cores` is empty."""
+    def load(self, path: str, threads: int, cores: list[int]) -> dict[str, Any]:
+        """Load a bundle and run its probe; `cores` is empty."""
         self.path = path
         with self._errors():
-            self.runtime = load_runtime(open_bundle(Path(path)), threads, probe=probe)
+            self.runtime = load_runtime(open_bundle(Path(path)), threads)
         return {
             "runtime": [self.runtime.package, self.runtime.version, ""],
             "lengths": self.runtime.lengths,

@@ -33,7 +33,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from qa.base.errors import PocketQAError
+from qa.base.errors import PocketQAError, first_line
 from qa.formats.tensors import OUTPUTS, Inputs, Logits
 
 ROOT = Path(__file__).parents[2]
@@ -93,8 +93,7 @@ def serve(answers: Mapping[str, Callable[..., Mapping[str, Any]]]) -> None:
             replies.write(encode(answers[request.pop("do")](**request)))
             replies.flush()
     except Exception as error:  # runtimes raise types of their own; the client gets one line, stderr the rest
-        text = (str(error).splitlines() or [type(error).__name__])[0]
-        replies.write(encode({"error": text, "type": type(error).__name__}))
+        replies.write(encode({"error": first_line(error), "type": type(error).__name__}))
         replies.flush()
         raise
 

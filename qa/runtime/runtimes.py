@@ -58,15 +58,19 @@ class TorchRuntime:
         return importlib.import_module("torch")
 
     def __init__(self, weights: Path, threads: int, device: str = "cpu") -> None:
-        torch = self.library()
+        self.library()
         from qa.models.model import QAModel
 
-        self._torch = torch
+        self.use(QAModel.from_pretrained(weights.parent).to(device), threads, device)
+
+    def use(self, model: Any, threads: int, device: str = "cpu") -> None:
+        """Compute with this QAModel, which is on the device."""
+        self._torch = self.library()
+        self.model = model
         self.device = device
         self._threads = threads
-        self.version = str(torch.__version__)
+        self.version = str(self._torch.__version__)
         self.name = f"{self.package} {self.version}"
-        self.model = QAModel.from_pretrained(weights.parent).to(device)
 
     def __call__(self, inputs: Inputs) -> Logits:
         """Compute the logits of a batch, (B, T) each."""

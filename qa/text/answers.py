@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from qa.base.errors import ProbeError
 from qa.text.features import Window
 from qa.text.settings import Calibration, QASettings
 
@@ -155,13 +156,26 @@ def window_candidates(
     ]
 
 
+def _check_finite(start: np.ndarray, end: np.ndarray, n: int) -> None:
+    tokens = np.concatenate([start[:n], end[:n]])
+    if not np.isfinite(tokens).all():
+        wrong = tokens[~np.isfinite(tokens)][0]
+        raise ProbeError(
+            f"the model computed {wrong} for a token, so it cannot answer; export it in another precision"
+        )
+
+
 def decode(
     windows: Sequence[Window], logits: Sequence[tuple[np.ndarray, np.ndarray]], settings: QASettings
 ) -> Prediction:
-    """Join the windows of one question; `logits` holds (start (T,), end (T,)) for each window."""
+    """Join the windows of one question; `logits` holds (start (T,), end (T,)) for each window.
+
+    ProbeError when a token's logit is not finite, because then answers cannot be ranked.
+    """
     pool: dict[tuple[int, int], Candidate] = {}
     null_score = float("inf")
     for window, (start, end) in zip(windows, logits, strict=True):
+        _check_finite(start, end, len(window.input_ids))
         null_score = min(null_score, float(np.float64(start[0]) + np.float64(end[0])))
         for candidate in window_candidates(window, start, end, settings):
             key = (candidate.start, candidate.end)

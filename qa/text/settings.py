@@ -83,7 +83,8 @@ class QASettings:
             return self
         if self.strict_threshold is None:
             raise OptionError(
-                "mode strict: the model has no strict threshold; tune one: python -m export.tune"
+                "mode strict: the model has no strict threshold; "
+                "python -m export.tune --model BUNDLE adds one"
             )
         return replace(self, null_threshold=self.strict_threshold)
 
@@ -109,5 +110,5 @@ class QASettings:
             given = values.get("calibration")
             calibration = None if given is None else Calibration(given["temperature"], given["offset"])
             return cls(**known, strict_threshold=values.get("strict_threshold"), calibration=calibration)
-        except (ValueError, KeyError, TypeError, RecursionError) as error:
+        except (ValueError, KeyError, TypeError, RecursionError, OverflowError) as error:
             raise BundleError(f"{where}: not valid QA settings ({error!r}); make the bundle again") from None

@@ -13,6 +13,14 @@ from benchmarks.show.report import Page
 from qa.base.errors import OptionError
 
 RESULTS = ROOT / "benchmarks" / "results"
+WRONG_BINS = json.dumps(
+    {
+        "reliability": [1],
+        "uncalibrated_reliability": [],
+        "calibration_error": 1.0,
+        "uncalibrated_calibration_error": 2.0,
+    }
+)
 ORDER = ("squad-2.0", "search-queries", "privacy-policies", "football")
 
 
@@ -20,13 +28,13 @@ def test_the_committed_plot_is_that_of_the_committed_figures(tmp_path, capsys):
     files = tuple(RESULTS / "reliability" / f"{name}.json" for name in ORDER)
     main(ReliabilityConfig(files, tmp_path / "plot.svg"))
     assert (tmp_path / "plot.svg").read_bytes() == (RESULTS / "reliability.svg").read_bytes()
-    for line, file in zip(capsys.readouterr().out.splitlines(), files, strict=False):
+    printed = capsys.readouterr().out.splitlines()
+    for line, file in zip(printed[:-1], files, strict=True):
         result = json.loads(file.read_text())
         assert line.startswith(f"{file.stem}: expected calibration error {result['calibration_error']:.1f} ")
-        assert result["calibration_error"] < result["uncalibrated_calibration_error"]
 
 
-@pytest.mark.parametrize("content", ["{", "[]", '{"f1": 1.0}'])
+@pytest.mark.parametrize("content", ["{", "[]", '{"f1": 1.0}', WRONG_BINS])
 def test_what_is_no_evaluation_of_a_calibrated_model_is_named(tmp_path, content):
     (tmp_path / "dev.json").write_text(content)
     with pytest.raises(OptionError, match=r"dev\.json: not an evaluation of a calibrated model"):

@@ -87,7 +87,9 @@ def test_frequent_tokens_are_kept_more_exactly():
 def test_the_stage_counts_the_tokens_of_training_questions(make_bundle, tmp_path, small_squad):
     bundle = open_bundle(make_bundle())
     made = main(EmbeddingsConfig(bundle.path, tmp_path / "t", "pq4", data=str(small_squad)))
-    counts = token_counts(bundle, 30522, str(small_squad))
+    text = small_squad.read_text().replace('"is_impossible": false', '"unlabelled": true')
+    (tmp_path / "unlabelled.json").write_text(text)
+    counts = token_counts(bundle, 30522, str(tmp_path / "unlabelled.json"))
     windows = make_windows(read_squad(small_squad), bundle.tokenizer, bundle.settings)
     assert counts.sum() == sum(len(w.input_ids) for w in windows)
     models = [QAModel.from_pretrained(bundle.path) for _ in range(2)]

@@ -253,6 +253,19 @@ def test_error_feedback_leaves_rows_of_zeros_and_counts_no_padding(model, window
     assert not pruned.weight[3].any()
 
 
+def test_a_linear_with_constant_inputs_keeps_plain_rounding(model, windows):
+    parts = model.encoder.layer_parts()[0]
+    with torch.no_grad():
+        model.encoder.layers[0].attention.output.LayerNorm.weight.zero_()
+    reference = QAModel.from_config(model.config()).eval()
+    reference.load_state_dict(model.state_dict())
+    quantizer = FakeQuantizer(model, "int8", norms_before(model))
+    plain = parts.up.weight.detach().clone()
+    round_with_feedback(model, quantizer, reference, windows[:2])
+    assert torch.equal(parts.up.weight, plain)
+    assert all(parameter.isfinite().all() for parameter in model.parameters())
+
+
 @pytest.fixture
 def config(make_bundle, small_squad, tmp_path):
     return QuantizeAwareConfig(

@@ -78,6 +78,14 @@ def test_what_does_not_belong_together_is_refused_and_leaves_nothing(make_bundle
     assert sorted(tmp_path.iterdir()) == before
 
 
+def test_training_on_a_model_that_answers_leaves_no_adapter(make_bundle, small_squad_v2, tmp_path):
+    """Nothing makes a model of it: distill.adapter takes encoders only."""
+    config = FinetuneConfig(
+        model=str(make_bundle()), data=str(small_squad_v2), out=tmp_path / "t", lora_rank=2, epochs=0.1
+    )
+    assert ADAPTER not in finetune.main(config).manifest.files
+
+
 def test_weights_that_are_not_those_of_the_manifest_are_not_kept(adapter, tmp_path, monkeypatch):
     monkeypatch.setattr("distill.training.lora.SCALE", 1.0)
     with pytest.raises(BundleError, match=r"the weights made are not those of .*adapter"):

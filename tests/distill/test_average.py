@@ -10,6 +10,8 @@ import torch
 
 from compress.cast import CastConfig
 from compress.cast import main as store
+from compress.embeddings import EmbeddingsConfig
+from compress.embeddings import main as quantize
 from distill.average import AverageConfig, main
 from distill.finetune import FinetuneConfig
 from distill.finetune import main as finetune
@@ -64,13 +66,14 @@ def test_a_mean_of_students_is_no_teacher(models, tmp_path):
     assert not main(AverageConfig(models=models, out=tmp_path / "mean")).manifest.is_teacher
 
 
-def test_what_has_no_mean_is_refused_by_name(make_bundle, models, tmp_path):
+def test_what_has_no_mean_is_refused_by_name(make_bundle, models, small_squad, tmp_path):
     for wrong in ((models[0],), (models[0], models[0])):
         with pytest.raises(OptionError, match="--models must be two models or more, each once"):
             AverageConfig(models=wrong, out=tmp_path / "mean")
-    other = make_bundle(head="linear")
-    with pytest.raises(OptionError, match=rf"--models {other}: is not of the shape of {models[0]}"):
-        main(AverageConfig(models=(models[0], other), out=tmp_path / "mean"))
+    quantized = EmbeddingsConfig(models[0], tmp_path / "pq4", "pq4", data=str(small_squad))
+    for other in (make_bundle(head="linear"), quantize(quantized).path):
+        with pytest.raises(OptionError, match=rf"--models {other}: is not of the shape of {models[0]}"):
+            main(AverageConfig(models=(models[0], other), out=tmp_path / "mean"))
     assert not (tmp_path / "mean").exists()
     (tmp_path / "there").mkdir()
     with pytest.raises(BundleError, match="exists already"):

@@ -18,6 +18,8 @@ from qa.base.errors import BundleError, OptionError, PocketQAError
 from qa.bundles.bundle import SETTINGS, new_bundle, open_bundle
 from qa.bundles.shipped import FOLDER, STUDENT
 from qa.data.datasets import resolve
+from qa.data.sample import SampleConfig
+from qa.data.sample import main as sample_main
 from qa.models.model import QAModel
 from qa.models.pretrained import embedded_folder
 from qa.text.settings import QASettings
@@ -200,13 +202,15 @@ def test_a_standalone_model_is_trained_on_gold_answers_from_the_encoders_words(s
 
 
 @pytest.mark.parametrize("split", ["train", "dev"])
-def test_the_dev_part_of_a_named_data_set_is_not_trained_on(split):
-    path = str(resolve("embedded", split))
-    if split == "train":
-        assert load_splits(path, None).train
-    else:
-        with pytest.raises(OptionError, match=r"--data .*dev part of embedded"):
-            load_splits(path, None)
+def test_the_dev_part_of_a_named_data_set_is_not_trained_on(split, tmp_path):
+    sample = tmp_path / "sample.json"
+    sample_main(SampleConfig(sample, 300, split=split))
+    for path in (str(resolve("embedded", split)), str(sample)):
+        if split == "train":
+            assert load_splits(path, None).train
+        else:
+            with pytest.raises(OptionError, match=r"--data .*dev part of embedded"):
+                load_splits(path, None)
 
 
 def test_the_threshold_of_the_parent_stays_where_few_questions_are_held_out(

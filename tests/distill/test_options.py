@@ -9,9 +9,11 @@ from safetensors import safe_open
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from compress.prune.stage import PruneConfig
+from compress.qat.stage import QuantizeAwareConfig
+from distill.finetune import FinetuneConfig
 from distill.run import DistillConfig, main
 from distill.training.checkpoint import CHECKPOINT
-from distill.training.lora import LoraLinear
+from distill.training.lora import LoraLinear, add_lora
 from distill.training.objectives import supervised
 from distill.training.optimizers import build_optimizer
 from distill.training.options import TrainingOptions
@@ -61,7 +63,11 @@ def test_stop_and_resume_equals_straight_through(make_bundle, windows, tmp_path,
 
     with pytest.raises(RuntimeError, match="killed"):
         Trainer(stopped, windows, fails_at_fourth, chosen, tmp_path / "b", "t").train()
-    Trainer(resumed, windows, supervised, chosen, tmp_path / "b", "t").train(resume=True)
+    trainer = Trainer(resumed, windows, supervised, chosen, tmp_path / "b", "t")
+    trainer.train(resume=True)
+    assert (tmp_path / "b" / CHECKPOINT).is_file()
+    trainer.finish()
+    assert not (tmp_path / "b" / CHECKPOINT).exists()
     untrained = QAModel.from_pretrained(make_bundle()).state_dict()
     for name, tensor in straight.state_dict().items():
         assert torch.equal(tensor, resumed.state_dict()[name]), name
@@ -169,6 +175,20 @@ def test_unknown_optimizer_lists_the_known_ones(tmp_path):
     ):
         with pytest.raises(OptionError, match="--optimizer must be one of adamw, adafactor, got sgd"):
             config()
+
+
+@pytest.mark.parametrize("seed", [-1, 2**63])
+def test_a_seed_that_torch_does_not_take_is_refused(tmp_path, seed):
+    for stage in (DistillConfig, FinetuneConfig, PruneConfig, QuantizeAwareConfig):
+        given = {} if stage is DistillConfig else {"out": tmp_path, "model": tmp_path}
+        with pytest.raises(OptionError, match=f"--seed .* got {seed}"):
+            stage(seed=seed, **given)
+
+
+def test_an_encoder_whose_layers_lora_does_not_know_is_named(make_bundle):
+    encoder = QAModel.from_pretrained(make_bundle("mobilebert", "linear")).encoder
+    with pytest.raises(OptionError, match=r"--lora-rank 2: a mobilebert encoder has layers"):
+        add_lora(encoder, 2, seed=0)
 
 
 def test_the_stage_leaves_a_frozen_students_encoder_bit_identical(make_bundle, small_squad, tmp_path):

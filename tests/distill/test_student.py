@@ -1,11 +1,26 @@
 """A bundle trained further as the student of a teacher, which may have another tokenizer."""
 
+import os
+import shutil
+from dataclasses import replace
+
 import pytest
 import torch
+from comparisons import facts_of
+from tiny_models import SIZES
+from transformers import BertConfig
 
+from compress.prune.stage import PruneConfig
+from compress.prune.stage import main as prune
+from distill.logits import LogitsConfig
+from distill.logits import main as fill_cache
+from distill.resume import refuse_unless_resumed, work_folder
 from distill.run import DistillConfig, main
-from qa.base.errors import OptionError
-from qa.bundles.bundle import open_bundle
+from distill.training.checkpoint import CHECKPOINT
+from distill.training.process import lock_folder
+from qa.base.errors import BundleError, OptionError
+from qa.bundles.bundle import SETTINGS, new_bundle, open_bundle
+from qa.models.encoders import Encoder
 from qa.models.model import QAModel
 
 pytestmark = pytest.mark.usefixtures("fresh_accelerate")
@@ -42,6 +57,65 @@ def test_a_student_keeps_its_shape_and_tokenizer_and_has_both_as_parents(config)
     assert before.config() == after.config()
     assert not any(torch.equal(a, b) for a, b in zip(before.parameters(), after.parameters(), strict=True))
     assert main(config(resume=True)).sha256 == bundle.sha256
+
+
+def test_a_tokenizer_unlike_the_students_is_said_before_a_teacher_is_fine_tuned(
+    config, make_bundle, tmp_path
+):
+    encoder = str(make_bundle(head="linear"))
+    options = config(
+        teacher=None, teacher_encoder=encoder, student=make_bundle("roberta"), hidden_weight=1, max_length=128
+    )
+    with pytest.raises(OptionError, match=r"--hidden-weight 1: .* another tokenizer"):
+        main(options)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.fixture
+def short_teacher(make_bundle, tmp_path_factory):
+    """A bundle for windows of at most 90 tokens, of a model that has positions for no more."""
+    source = open_bundle(make_bundle())
+    model = QAModel(Encoder(BertConfig(**SIZES, num_hidden_layers=2, max_position_embeddings=90)), "linear")
+    with new_bundle(tmp_path_factory.mktemp("short") / "short", facts_of(source)) as draft:
+        for name in source.manifest.files:
+            shutil.copy(source.path / name, draft.path)
+        model.save_pretrained(draft.path)
+        replace(source.settings, max_length=90).save(draft.path / SETTINGS)
+    return draft.bundle.path
+
+
+@pytest.mark.parametrize("stage", ["run", "prune", "logits"])
+def test_a_teacher_without_positions_for_the_students_windows_is_refused_before_any_work(
+    config, make_bundle, short_teacher, small_squad, tmp_path, stage
+):
+    models = {"teacher": short_teacher, "data": str(small_squad), "cache": tmp_path / "cache"}
+    pruned = make_bundle(pruned=True)
+    run = {
+        "run": lambda: main(config(teacher=short_teacher)),
+        "prune": lambda: prune(PruneConfig(model=pruned, out=tmp_path / "o", **models)),
+        "logits": lambda: fill_cache(LogitsConfig(model=pruned, **models)),
+    }[stage]
+    with pytest.raises(OptionError, match=r"--teacher .*short: .* 90 .* 128"):
+        run()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_teacher_of_few_positions_teaches_windows_that_have_no_more(config, short_teacher):
+    """Batches are not padded beyond its positions: 90 is no multiple of 32."""
+    options = config(teacher=short_teacher, hidden_weight=1, max_length=90)
+    assert main(options).settings.max_length == 90
+
+
+def test_a_run_beside_one_that_has_a_checkpoint_is_not_told_that_it_stopped(config):
+    work = work_folder(config().out)
+    work.mkdir(parents=True)
+    (work / CHECKPOINT).write_bytes(b"of a run at work")
+    descriptor = lock_folder(work)
+    with pytest.raises(OptionError, match="another process is at work"):
+        refuse_unless_resumed(config().out, resume=False)
+    os.close(descriptor)
+    with pytest.raises(BundleError, match="left by a stopped run"):
+        refuse_unless_resumed(config().out, resume=False)
 
 
 @pytest.mark.parametrize(

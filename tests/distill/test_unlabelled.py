@@ -124,6 +124,12 @@ def test_distillation_takes_such_a_file(made, make_bundle, tmp_path):
     assert bundle.path == tmp_path / "o"
 
 
+def test_a_vocabulary_that_does_not_tell_words_from_pieces_is_refused(make_bundle, tmp_path):
+    with pytest.raises(OptionError, match="--model"):
+        main(UnlabelledConfig(out=tmp_path / "o.json", reworded=1, model=make_bundle("roberta")))
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_nothing_to_add_is_refused(tmp_path):
     with pytest.raises(OptionError, match="--passages"):
         UnlabelledConfig(out=tmp_path / "o.json", passages=0)

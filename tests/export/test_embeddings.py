@@ -54,7 +54,8 @@ def test_int8_rows_are_within_half_a_step(table):
     rows = Int8Rows(table)
     error = np.abs(rows(IDS).numpy() - table[IDS])
     assert (error <= rows.get_buffer("scales").numpy()[IDS] * 0.5001).all()
-    assert (rows.get_buffer("table").numpy().max(axis=1) <= 127).all()
+    largest = np.abs(rows.get_buffer("table").numpy().astype(int)).max(axis=1)
+    assert np.array_equal(largest, np.where(table.any(axis=1), 127, 0))
 
 
 def test_int4_rows_are_the_integers_of_least_squared_error(table):
@@ -194,6 +195,8 @@ def test_an_onnx_file_holds_the_table_in_its_form(make_bundle, tmp_path, form):
             if (array.shape, str(array.dtype)) == (tuple(table.shape), str(table.dtype)[6:])
         ]
         assert same, f"no {table.dtype} {tuple(table.shape)}"
+        if form in ROW_BITS:  # codes depend on the tokens counted
+            assert any(np.array_equal(array, table.numpy()) for array in same)
 
 
 @pytest.mark.parametrize("flag", ["fp32", "fp16", "int8-weights", "int8", "int4"])

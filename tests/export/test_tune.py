@@ -3,6 +3,7 @@
 import gzip
 import json
 import zipfile
+from dataclasses import replace
 
 import pytest
 from places import ROOT
@@ -18,6 +19,7 @@ from qa.bundles import shipped
 from qa.bundles.bundle import CARD, MANIFEST, SETTINGS, open_bundle
 from qa.evaluate import EvaluateConfig
 from qa.evaluate import main as evaluate
+from qa.text.settings import Calibration
 
 MODES = ("answering", "balanced", "strict")
 
@@ -112,5 +114,23 @@ def test_an_export_tunes_on_a_file(make_bundle, questions, small_squad, tmp_path
     assert (again.settings, again.manifest.tuning) == (made.settings, made.manifest.tuning)
     with pytest.raises(OptionError, match="--null-threshold cannot be combined with --tune-threshold"):
         OnnxConfig(null_threshold=1.0, tune_threshold=questions)
+
+
+def test_questions_that_are_too_few_are_refused_before_the_export(small_squad, tmp_path, monkeypatch):
+    monkeypatch.setattr("export.exporter.open_model", None)
     with pytest.raises(OptionError, match=r"--tune-threshold .* too few"):
-        export_onnx(OnnxConfig(model=make_bundle(), out=tmp_path / "few", tune_threshold=small_squad))
+        export_onnx(OnnxConfig(model=tmp_path, out=tmp_path / "few", tune_threshold=small_squad))
+
+
+@pytest.mark.parametrize(("given", "strict"), [(-3.0, -3.0), (1.0, -2.0)])
+def test_a_given_threshold_leaves_the_files_own_calibration(
+    make_bundle, tmp_path, monkeypatch, given, strict
+):
+    tuned = {"null_threshold": -1.0, "strict_threshold": -2.0, "calibration": Calibration(3.0, 0.5)}
+    monkeypatch.setattr(
+        "export.exporter.tune_for_bundle", lambda _, __, settings, ___: (replace(settings, **tuned), None)
+    )
+    made = export_onnx(OnnxConfig(model=make_bundle(), out=tmp_path / "made", null_threshold=given))
+    settings = made.settings
+    assert (settings.null_threshold, settings.strict_threshold) == (given, strict)
+    assert settings.calibration == tuned["calibration"]

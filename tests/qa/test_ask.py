@@ -166,6 +166,7 @@ def test_no_answer_is_said_with_what_would_be_the_best():
     assert as_text("Who?", given(Answer("", None, None, 3.0, 1.0)), "", "p.txt") == (
         "Who?\n  no answer in this text (100.0%)\n  p.txt is empty"
     )
+    assert "empty" not in as_text("Who?", given(Answer("", None, None, 3.0, 1.0)), PASSAGE, "p.txt")
 
 
 def test_a_snippet_is_cut_between_words_and_steers_no_terminal():

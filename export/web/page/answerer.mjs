@@ -47,11 +47,12 @@ export class QuestionAnswerer {
   /**
    * Answer one question. An empty passage has no answer.
    *
-   * `mode` says when to decline: answering (never), balanced, or strict (balanced if the file has no such threshold).
+   * `mode` says when to decline: answering (never), balanced or strict. Throws Error if the file has no such threshold.
    * Of a text with many windows only those most similar to the question are read, unless `readAll` is set.
    * `progress(done, total)` is awaited between steps; it may throw to stop. It gets (0, 0) while the text is tokenized.
    */
   async ask(passage, question, { readAll = false, mode = "balanced", progress = () => {} } = {}) {
+    const nullThreshold = thresholdOf(this.settings, mode);
     const began = performance.now();
     const passageTokens = await this.#tokensOf(passage, progress);
     const questionIds = this.tokenizer.encode(question).ids.slice(0, this.settings.maxQuestionLength);
@@ -72,7 +73,6 @@ export class QuestionAnswerer {
     }
     const candidates = decoder.candidates();
     const { calibration } = this.settings;
-    const nullThreshold = thresholdOf(this.settings, mode);
     return {
       candidates,
       /** Whether the best candidate is given; if not, there is no answer in this text. */

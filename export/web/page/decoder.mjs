@@ -67,9 +67,20 @@ export function softmaxScores(candidates, nullScore, threshold) {
   return weights.map((weight) => weight / sum);
 }
 
-/** Return the no-answer threshold of a mode: answering (null: never decline), balanced or strict. */
+/**
+ * Return the no-answer threshold of a mode: answering (null: never decline), balanced or strict.
+ *
+ * Throws Error for another mode, and for strict if the file has no such threshold.
+ */
 export function thresholdOf({ nullThreshold, strictThreshold }, mode) {
-  return { answering: null, balanced: nullThreshold, strict: strictThreshold ?? nullThreshold }[mode];
+  const thresholds = { answering: null, balanced: nullThreshold, strict: strictThreshold };
+  if (!Object.hasOwn(thresholds, mode)) {
+    throw new Error(`There is no mode ${mode}. Use ${Object.keys(thresholds).join(", ")}.`);
+  }
+  if (mode === "strict" && strictThreshold === null) {
+    throw new Error("This model has no threshold for mode strict. Use mode balanced, or add one: python -m export.tune.");
+  }
+  return thresholds[mode];
 }
 
 /** Return the calibrated probability that the passage has no answer (qa/text/answers.py has the same formula). */

@@ -7,6 +7,8 @@ import { INPUTS } from "./package.mjs";
 // ones in each run. On another machine it passed. So this is the build without threads. It needs no headers from the server.
 const OPTIONS = { threads: false };
 
+const USUAL_LENGTHS = [128, 192, 256]; // shorter than the longest; qa/formats/tflite.py says why
+
 let loading;
 
 /** Load the runtime, once. */
@@ -24,9 +26,11 @@ function runtime() {
  */
 export async function compile(bytes, signatures) {
   if (signatures.some((signature) => signature.anyLength)) {
+    const longest = signatures.at(-1).length;
+    const lengths = [...USUAL_LENGTHS.filter((length) => length < longest), longest];
     throw new Error(
       "This model takes windows of any length, which a browser cannot compute. " +
-        "Export it with: python -m export.tflite --lengths 128 192 256 384.",
+        `Export it with: python -m export.tflite --lengths ${lengths.join(" ")}.`,
     );
   }
   await runtime();

@@ -84,7 +84,10 @@ export class ZipTail {
     if (flags & 1 || (method !== STORED && method !== DEFLATED) || (method === STORED && packed !== size)) {
       throw damaged(`${name} uses an unsupported compression method`);
     }
-    if (localAt + LOCAL_BYTES > this.directoryAt) throw damaged(`${name} does not fit`);
+    // zlib adds at most 5 bytes for each 16 KB. Empty blocks could add any number, and all of them would be read.
+    if (packed > size + Math.floor(size / 1000) + 64 || localAt + LOCAL_BYTES > this.directoryAt) {
+      throw damaged(`${name} does not fit`);
+    }
     const names = this.view.getUint16(localAt + 26, true) + this.view.getUint16(localAt + 28, true);
     const dataAt = localAt + LOCAL_BYTES + names;
     if (this.view.getUint32(localAt, true) !== LOCAL_SIGNATURE || dataAt + packed > this.directoryAt) {

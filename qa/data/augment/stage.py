@@ -11,7 +11,7 @@ from typing import Any
 
 from qa.base.cli import check_option
 from qa.base.errors import SquadFormatError
-from qa.base.files import check_not_an_input, check_writable, write_whole
+from qa.base.files import check_not_an_input, check_writable
 from qa.base.next_step import say_next
 from qa.data.augment.nouns import Noun, nouns, sentences
 from qa.data.convert.report import tsv
@@ -222,15 +222,11 @@ def main(config: AugmentConfig) -> list[Added]:
             f"{path}: no question could be added of {wanted} wanted; are there answerable ones, and two "
             "articles?"
         )
-    log = log_path(config.out)
     columns = ("id", "kind", "source", "old", "new", "question")
-    write_whole(log, tsv([columns, *((a.id, a.kind, a.source.id, a.old, a.new, a.question) for a in added)]))
-    try:
-        articles = with_added(read_json(path)["data"], added)
-        write_squad(config.out, articles, "augmented SQuAD 2.0", data_reference(path))
-    except BaseException:
-        log.unlink(missing_ok=True)
-        raise
+    rows = tsv([columns, *((a.id, a.kind, a.source.id, a.old, a.new, a.question) for a in added)])
+    articles = with_added(read_json(path)["data"], added)
+    log = log_path(config.out)
+    write_squad(config.out, articles, "augmented SQuAD 2.0", data_reference(path), (log, rows))
     kinds = Counter(a.kind for a in added)
     print(f"{config.out}: {len(examples):,} questions and {len(added):,} added, see {log}")
     print(

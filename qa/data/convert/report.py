@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from qa.base.errors import SquadFormatError
-from qa.base.files import check_not_an_input, check_writable, write_whole
+from qa.base.files import check_not_an_input, check_writable
 from qa.base.next_step import say_next
 from qa.data.squad import write_squad
 
@@ -71,21 +71,21 @@ def check_out(out: Path, inputs: list[Path]) -> None:
         check_not_an_input(path, "--out", inputs)
 
 
-def finish(out: Path, articles: list[dict[str, Any]], version: str, report: Report) -> None:
-    """Write the log and the data, and print the table. Raises SquadFormatError when no question is left."""
+def write(out: Path, articles: list[dict[str, Any]], version: str, report: Report) -> None:
+    """Write the data and the log. Raises SquadFormatError when no question is left."""
     if not report.converted:
         reasons = (
             ", ".join(f"{reason} ({n})" for reason, n in report.dropped_by_reason().most_common())
             or "no questions given"
         )
         raise SquadFormatError(f"{out}: not written, because no question could be converted: {reasons}")
-    log = log_path(out)
     columns = ("file", "row", "item", "reason", "detail")
-    write_whole(log, tsv([columns, *((d.file, d.row, d.item, d.reason, d.detail) for d in report.dropped)]))
-    try:
-        write_squad(out, articles, version)
-    except BaseException:
-        log.unlink(missing_ok=True)
-        raise
+    rows = tsv([columns, *((d.file, d.row, d.item, d.reason, d.detail) for d in report.dropped)])
+    write_squad(out, articles, version, log=(log_path(out), rows))
+
+
+def finish(out: Path, articles: list[dict[str, Any]], version: str, report: Report) -> None:
+    """Write the data and the log as `write` does, and print the table and the next command."""
+    write(out, articles, version, report)
     print(report.table(out))
     say_next("distill.finetune", "--data", out, "--out", "BUNDLE")

@@ -7,7 +7,7 @@ from typing import Any
 
 from tyro.conf import Positional
 
-from qa.data.convert.report import Report, check_out, finish
+from qa.data.convert.report import Report, check_out, finish, write
 from qa.data.records import HUB, Record, read_records
 
 VERSION = "v2.0"
@@ -119,3 +119,9 @@ def main(config: RowsConfig) -> Report:
     articles = convert(config.file, read_records(config.file, config.split), report)
     finish(config.out, articles, VERSION, report)
     return report
+
+
+def convert_silently(path: Path, out: Path, split: str) -> None:
+    """Convert as `main` does, and print nothing."""
+    report = Report()
+    write(out, convert(str(path), read_records(str(path), split), report), VERSION, report)

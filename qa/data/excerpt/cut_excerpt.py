@@ -1,6 +1,6 @@
 """Cut the excerpt that ships with the project from SQuAD 1.1: whole paragraphs, many articles, fixed seed.
 
-python -m qa.data.excerpt.cut_excerpt --train train-v1.1.json --dev dev-v1.1.json --out qa/data
+python -m qa.data.excerpt.cut_excerpt --train train-v1.1.json --dev dev-v1.1.json
 """
 
 import gzip
@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from qa.base.cli import run_command
+from qa.base.files import write_whole
+from qa.data.datasets import EXCERPT
 from qa.data.squad import read_json, read_squad
 
 
@@ -22,7 +24,7 @@ class ExcerptConfig:
     """SQuAD 1.1 train file."""
     dev: Path
     """SQuAD 1.1 dev file."""
-    out: Path = Path("qa/data")
+    out: Path = EXCERPT
     """Folder to write squad-excerpt-train.json.gz and squad-excerpt-dev.json.gz into."""
     seed: int = 0
     """Seed of the choice."""
@@ -49,7 +51,7 @@ def cut(source: Path, n_articles: int, n_questions: int, seed: int) -> dict[str,
 def write(excerpt: dict[str, Any], path: Path) -> None:
     """Write as gzip without a time stamp, so that the same choice gives the same bytes."""
     text = json.dumps(excerpt, ensure_ascii=False, separators=(",", ":"))
-    path.write_bytes(gzip.compress(text.encode(), compresslevel=9, mtime=0))
+    write_whole(path, gzip.compress(text.encode(), compresslevel=9, mtime=0))
 
 
 def main(config: ExcerptConfig) -> None:

@@ -166,8 +166,8 @@ def test_articles_are_drawn_whole():
     """20 articles of 5 questions that all agree: 20 independent draws, not 100."""
     scores = np.repeat(np.arange(20) % 2, 5) * 100.0
     articles = [f"a{n}" for n in np.repeat(np.arange(20), 5)]
-    by_article = score_interval(scores, articles)
-    by_question = score_interval(scores, ["one"] * 100)
+    by_article, _ = score_interval(scores, articles)
+    by_question, _ = score_interval(scores, ["one"] * 100)
     assert by_article.mean == by_question.mean == 50
     # Deviations: 50 / sqrt(20) = 11.2 and 50 / sqrt(100) = 5 points.
     assert (by_article.low, by_article.high) == pytest.approx((50 - 1.96 * 11.2, 50 + 1.96 * 11.2), abs=2.5)

@@ -47,7 +47,10 @@ def test_the_verdict_names_the_noise_that_a_difference_does_not_exceed():
     assert found["pointer"].verdict == "exceeds the noise of questions; seeds not tried"
     assert found["pointer"].spread is None
     assert found["cls"].verdict == "within the noise of questions"
-    assert Difference("cls", 1.0, Interval(-5, -6, -4), (-5.0,), None, 1.0).verdict == "exceeds noise"
+    assert (
+        Difference("cls", 1.0, Interval(-5, -6, -4), "articles", (-5.0,), None, 1.0).verdict
+        == "exceeds noise"
+    )
 
 
 def test_a_model_with_fewer_seeds_is_compared_on_those_it_shares():
@@ -62,6 +65,9 @@ def test_names_give_the_seed_and_a_baseline_without_one_is_compared_with_all():
     models = by_seed({"squad": right(60), "both-seed0": right(70), "both-seed1": right(72)})
     (both,) = differences(models, "squad", ARTICLES)
     assert both.by_seed == (10, 12)
+    assert both.seed_margin == pytest.approx(12.71 * 2**0.5 * 1.5**0.5, rel=1e-3), (
+        "squad is one draw, not two"
+    )
     assert differences(models, "both", ARTICLES) == []
 
 

@@ -12,7 +12,8 @@ from compress.product_quantization import compress_words
 from distill.prune_plan.allocation import Target, best_within, between_layers
 from distill.prune_plan.costs import UnitCosts, file_bytes, file_costs, time_costs, words_bytes
 from distill.prune_plan.importance import Importance
-from distill.prune_plan.plan import targets_of
+from distill.prune_plan.options import PruningFlags
+from distill.prune_plan.plan import select_units, targets_of
 from distill.run import DistillConfig, main
 from distill.training.checkpoint import CHECKPOINT
 from distill.training.trainer import Trainer
@@ -89,6 +90,10 @@ def test_layers_are_compared_by_the_root_of_their_sums():
     assert scaled.heads[0].tolist() == [3, 1]
     assert scaled.heads[1].tolist() == [0, 0]
     assert scaled.neurons[0].tolist() == pytest.approx([0.3])
+    # plain scores would keep the best two, both of the first layer
+    two_layers = importance([[12.0, 4.0], [2.0, 0.0]], [[1.0], [1.0]])
+    width = select_units(two_layers, [], PruningFlags(keep_heads=0.5, keep_ffn=1.0))
+    assert [heads.tolist() for heads in width.heads] == [[0], [0]]
 
 
 @pytest.mark.parametrize(

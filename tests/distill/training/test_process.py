@@ -1,16 +1,30 @@
 """Training puts back what it changes in the process: random numbers, signal handlers, attention."""
 
+import os
 import random
 import signal
+import subprocess
+import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
+from places import ROOT
 
 from distill.training.objectives import supervised
 from distill.training.options import TrainingOptions
-from distill.training.process import freed_memory_kept, random_state_kept, signal_ignored
+from distill.training.process import (
+    M_MMAP_MAX,
+    M_TRIM_THRESHOLD,
+    MMAP_MAX,
+    freed_memory_kept,
+    lock_folder,
+    random_state_kept,
+    signal_ignored,
+)
 from distill.training.trainer import Trainer
+from qa.base.errors import OptionError
 from qa.bundles.bundle import open_bundle
 from qa.data.datasets import resolve
 from qa.data.squad import read_squad
@@ -44,10 +58,28 @@ def test_a_signal_has_its_former_handler_after_the_block():
     assert signal.getsignal(signal.SIGTERM) is former
 
 
-def test_memory_can_be_allocated_inside_and_after_the_block():
+def test_freed_memory_is_kept_in_the_block_and_then_goes_back_by_the_environment(monkeypatch):
+    parameters = {}
+    libc = SimpleNamespace(mallopt=parameters.__setitem__, malloc_trim=lambda _: None)
+    monkeypatch.setattr("ctypes.CDLL", lambda _: libc)
+    monkeypatch.setenv("MALLOC_TRIM_THRESHOLD_", "4096")
     with freed_memory_kept():
-        assert np.ones(1 << 20).sum() == 1 << 20
-    assert np.ones(1 << 20).sum() == 1 << 20
+        assert parameters == {M_TRIM_THRESHOLD: 2**31 - 1, M_MMAP_MAX: 0}
+    assert parameters == {M_TRIM_THRESHOLD: 4096, M_MMAP_MAX: MMAP_MAX}
+
+
+def test_a_locked_folder_is_refused_until_its_process_has_ended(tmp_path):
+    holder = (
+        f"import sys; from pathlib import Path; from {lock_folder.__module__} import lock_folder; "
+        "lock_folder(Path(sys.argv[1])); print('locked', flush=True); sys.stdin.read()"
+    )
+    words = [sys.executable, "-c", holder, str(tmp_path)]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT) as process:
+        process.stdout.readline()
+        with pytest.raises(OptionError, match="another process is at work"):
+            lock_folder(tmp_path)
+        process.kill()
+    os.close(lock_folder(tmp_path))
 
 
 @pytest.mark.usefixtures("fresh_accelerate")

@@ -1,6 +1,7 @@
 """What a training step does: the loss it minimizes and where, its rate, decay and clipping, what it draws;
 what is cut."""
 
+from dataclasses import replace
 from itertools import pairwise
 from types import SimpleNamespace
 
@@ -9,9 +10,7 @@ import pytest
 import torch
 from torch import nn
 
-from distill.prune_plan.importance import measure_importance
-from distill.prune_plan.options import PruningFlags
-from distill.prune_plan.plan import select_units
+from distill.prune_plan.importance import measure_importance, sample_labelled, sample_windows
 from distill.training.batches import to_tensors
 from distill.training.losses import hard_loss, hidden_loss, soft_loss
 from distill.training.objectives import Distillation, supervised
@@ -216,22 +215,22 @@ def test_batches_are_no_longer_than_a_models_positions(windows):
 # What is cut
 
 
+def test_importance_is_sampled_on_labelled_windows_only(windows):
+    unlabelled = [replace(window, start_position=-1, end_position=-1) for window in windows]
+    assert sample_labelled(windows, 5, seed=1) == sample_windows(windows, 5, seed=1)
+    mixed = sample_labelled([*unlabelled, *windows[:4]], 5, seed=1)
+    assert sorted(map(id, mixed)) == sorted(map(id, windows[:4]))
+    with pytest.raises(OptionError, match="--data: no question has a label"):
+        sample_labelled(unlabelled, 5, seed=1)
+
+
 def test_importance_adds_up_over_windows(make_bundle, windows):
     model = tiny(make_bundle)
-    together = measure_importance(model, windows[:3], progress=False)
-    alone = [measure_importance(model, [window], progress=False) for window in windows[:3]]
+    unlabelled = [replace(window, start_position=-1, end_position=-1) for window in windows[3:8]]
+    together = measure_importance(model, [*windows[:3], *unlabelled])
+    alone = [measure_importance(model, [window]) for window in windows[:3]]
     for kind in ("heads", "neurons"):
         for layer, scores in enumerate(getattr(together, kind)):
             torch.testing.assert_close(
                 scores, sum(getattr(one, kind)[layer] for one in alone), rtol=1e-2, atol=1e-6
             )
-
-
-def test_layers_are_compared_by_scores_divided_by_the_root_of_their_sum():
-    """Eight heads of 2.0 to 2.7 share their layer's 18.8; plain scores would keep two of these and one of the
-    others."""
-    first = torch.arange(8) / 10 + 2.0
-    second = torch.tensor([1.5, 1.2, 0, 0, 0, 0, 0, 0])
-    importance = SimpleNamespace(heads=[first, second], neurons=[torch.ones(32), torch.ones(32)])
-    width = select_units(importance, [], PruningFlags(keep_heads=2 / 16, keep_ffn=1.0))
-    assert [heads.tolist() for heads in width.heads] == [[7], [0, 1]]

@@ -31,6 +31,7 @@ from qa.data.datasets import resolve
 from qa.data.squad import read_squad
 from qa.models.model import QAModel
 from qa.text.features import make_windows
+from qa.text.settings import QASettings
 
 OPTIONS = TrainingOptions(1e-3, 4, 2, precision="fp32", checkpoint_minutes=0)
 
@@ -58,32 +59,6 @@ def test_training_learns_real_questions(make_bundle, windows, tmp_path):
     assert supervised(model, batch, np.arange(12))["loss"].item() < 0.1 * before
 
 
-def test_stop_and_resume_equals_straight_through(make_bundle, windows, tmp_path):
-    straight = tiny(make_bundle)
-    Trainer(straight, windows, supervised, OPTIONS, tmp_path / "a", "t").train()
-
-    stopped = tiny(make_bundle)
-    calls = []
-
-    def fails_at_fourth(*arguments):
-        calls.append(1)
-        if len(calls) == 4:
-            raise RuntimeError("killed")
-        return supervised(*arguments)
-
-    with pytest.raises(RuntimeError, match="killed"):
-        Trainer(stopped, windows, fails_at_fourth, OPTIONS, tmp_path / "b", "t").train()
-    assert (tmp_path / "b" / CHECKPOINT).is_file()
-
-    resumed = tiny(make_bundle)
-    trainer = Trainer(resumed, windows, supervised, OPTIONS, tmp_path / "b", "t")
-    trainer.train(resume=True)
-    for name, tensor in straight.state_dict().items():
-        assert torch.equal(tensor, resumed.state_dict()[name]), name
-    trainer.finish()
-    assert not (tmp_path / "b" / CHECKPOINT).exists()
-
-
 def test_checkpoint_of_other_options_is_refused(make_bundle, windows, tmp_path):
     Trainer(tiny(make_bundle), windows, supervised, OPTIONS, tmp_path, "t").train()
     other = TrainingOptions(1e-3, 4, 3, precision="fp32")
@@ -92,29 +67,6 @@ def test_checkpoint_of_other_options_is_refused(make_bundle, windows, tmp_path):
     (tmp_path / CHECKPOINT).write_bytes(b"torn")
     with pytest.raises(OptionError, match="broken checkpoint"):
         Trainer(tiny(make_bundle), windows, supervised, OPTIONS, tmp_path, "t").train(resume=True)
-
-
-def test_accumulated_batches_equal_one_large_batch(make_bundle, windows, tmp_path):
-    # equal lengths, so that the mean over 12 is the mean of the means over 4
-    same = [w for w in windows if len(w.input_ids) == max(len(v.input_ids) for v in windows)][:4] * 3
-    once = tiny(make_bundle)
-    thrice = tiny(make_bundle)
-    for model in (once, thrice):
-        for module in model.modules():
-            if isinstance(module, torch.nn.Dropout):
-                module.p = 0.0
-    Trainer(
-        once, same, supervised, TrainingOptions(1e-3, 12, 1, precision="fp32"), tmp_path / "a", "t"
-    ).train()
-    accumulating = TrainingOptions(1e-3, 4, 1, accumulation=3, precision="fp32")
-    trainer = Trainer(thrice, same, supervised, accumulating, tmp_path / "b", "t")
-    assert trainer.n_steps == 1
-    trainer.train()
-    batch = to_tensors(same)
-    untrained, a, b = (
-        supervised(m.eval(), batch, np.arange(12))["loss"].item() for m in (tiny(make_bundle), once, thrice)
-    )
-    assert abs(a - b) < 1e-3 < abs(a - untrained)
 
 
 def test_resuming_pruning_keeps_the_same_zeros(make_bundle, windows, tmp_path):
@@ -153,23 +105,6 @@ def test_weights_that_are_not_masked_yet_are_not_kept(make_bundle, windows, tmp_
     with pytest.raises(KeyboardInterrupt):
         trainer.train()
     assert not (tmp_path / CHECKPOINT).exists()
-
-
-def test_checkpoint_of_another_teacher_or_loss_is_refused(make_bundle, small_squad, tmp_path):
-    def config(**changes):
-        given = {
-            "teacher": make_bundle(),
-            "student_layers": 1,
-            "epochs": 1,
-            "batch_size": 8,
-            "cache": tmp_path / "c",
-        }
-        return DistillConfig(out=tmp_path / "r", data=str(small_squad), **(given | changes))
-
-    main(config())
-    with pytest.raises(BundleError, match=r"made with --alpha 0\.1, not 0\.5"):
-        main(config(alpha=0.5, resume=True))
-    assert main(config(resume=True)).manifest.stage == "distill"
 
 
 def test_diverging_training_says_what_to_do(make_bundle, windows, tmp_path):
@@ -237,6 +172,17 @@ def test_cache_key_follows_teacher_windows_and_precision(make_bundle, small_squa
     ]
     assert len(set(keys)) == len(keys)
     assert cache_key(teachers[0], make_windows(examples, tokenizer, settings), "fp32") == keys[0]
+
+
+@pytest.mark.parametrize(("aligned", "n_keys"), [(False, 1), (True, 2)])
+def test_cache_key_follows_the_longest_question_of_a_teacher_that_reads_text(
+    make_bundle, small_squad, windows, aligned, n_keys
+):
+    teacher = open_bundle(make_bundle())
+    examples = read_squad(small_squad) if aligned else ()
+    lengths = (QASettings.max_question_length, 9)
+    teachers = [replace(teacher, settings=replace(teacher.settings, max_question_length=n)) for n in lengths]
+    assert len({cache_key(one, windows, "fp32", examples) for one in teachers}) == n_keys
 
 
 def test_student_keeps_layers_embeddings_and_head(make_bundle):
@@ -375,6 +321,33 @@ def test_parts_of_a_batch_weigh_as_many_windows_as_they_have(
         seen += list(indices) if weight else []
     assert sorted(seen) == list(range(n_windows))
     assert mean_of_processes == pytest.approx(losses[:n_windows].mean())
+
+
+def test_two_processes_weigh_labels_as_one(make_bundle, windows, tmp_path):
+    some = [replace(w, start_position=-1, end_position=-1) for w in windows[:4]] + windows[4:8]
+    model = tiny(make_bundle)
+    trainer = Trainer(model, some, supervised, replace(OPTIONS, batch_size=8), tmp_path, "t")
+    losses = []
+    for n_processes in (1, 2, 3):
+        loss = 0.0
+        for process in range(n_processes):
+            trainer.accelerator = SimpleNamespace(num_processes=n_processes, process_index=process)
+            indices, weight, divisors = trainer._batch(0)
+            batch = to_tensors([some[i] for i in indices])
+            batch |= {name: torch.tensor(divisor) for name, divisor in divisors.items()}
+            loss += weight * supervised(model, batch, indices)["loss"].item() / n_processes
+        losses.append(loss)
+    assert losses == pytest.approx([supervised(model, to_tensors(some), None)["loss"].item()] * 3, rel=1e-4)
+
+
+def test_a_folder_is_locked_until_its_run_is_finished(make_bundle, windows, tmp_path):
+    first = Trainer(tiny(make_bundle), windows, supervised, OPTIONS, tmp_path, "t")
+    second = Trainer(tiny(make_bundle), windows, supervised, OPTIONS, tmp_path, "t")
+    first.train()
+    with pytest.raises(OptionError, match="another process is at work"):
+        second.train(resume=True)
+    first.finish()
+    second.train()
 
 
 def test_a_run_stopped_between_steps_keeps_them(make_bundle, windows, tmp_path):

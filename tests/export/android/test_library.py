@@ -28,16 +28,32 @@ def test_the_pages_python_answers(capsys, monkeypatch):
     assert capsys.readouterr().out == "Ada Lovelace\n"
 
 
+def ask(file, question):
+    """Run the page's class, in Java; the Kotlin has the same calls in the same order."""
+    path = os.pathsep.join(map(str, CLASSES))
+    command = ["java", f"-Dpocketqa.litert={LITERT}", "-cp", path, "org.pocketqa.example.PocketQa"]
+    return subprocess.run(
+        [*command, str(file), PASSAGE, question], capture_output=True, text=True, check=False
+    )
+
+
 @pytest.mark.jvm
 @pytest.mark.parametrize("question", ["Who wrote the first program?", "Where were her notes printed?"])
 def test_the_pages_class_answers_on_litert_as_python_does(page_model, question):
-    """In Java; the Kotlin has the same calls."""
-    path = os.pathsep.join(map(str, CLASSES))
-    command = ["java", f"-Dpocketqa.litert={LITERT}", "-cp", path, "org.pocketqa.example.PocketQa"]
-    done = subprocess.run(
-        [*command, str(page_model.weights), PASSAGE, question], capture_output=True, text=True, check=True
-    )
+    done = ask(page_model.weights, question)
     assert done.stdout.strip() == qa.load(page_model.path).answer(question, PASSAGE).text != ""
+
+
+@pytest.mark.jvm
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.99])
+def test_the_pages_class_refuses_a_file_that_was_cut_off(page_model, tmp_path, share):
+    """LiteRT itself crashes on such a file, and the process with it."""
+    content = page_model.weights.read_bytes()
+    file = tmp_path / "model.tflite"
+    file.write_bytes(content[: int(share * len(content))])
+    done = ask(file, "Who?")
+    assert done.returncode == 1, done.stderr
+    assert "ModelFileException" in done.stderr
 
 
 @pytest.mark.jvm

@@ -89,6 +89,13 @@ def test_a_threshold_tuned_at_export_is_in_the_package(make_bundle, converted_on
     assert bundle.settings.null_threshold == -1.25
 
 
+def test_a_package_that_no_reader_takes_is_not_sealed(make_bundle, converted_once, tmp_path, monkeypatch):
+    monkeypatch.setattr("export.tflite.exporter.describe", lambda *_: {"format": 2, "precision": "int9"})
+    with pytest.raises(BundleError, match=r"qa\.json"):
+        main(TFLiteConfig(model=make_bundle(), out=tmp_path / "out", lengths=LENGTHS))
+    assert list(tmp_path.iterdir()) == []
+
+
 def repackaged(path, data, **members):
     """Write the packaged file `data` with other members; None leaves a member out."""
     path.write_bytes(data)
@@ -188,6 +195,7 @@ def renamed(old, new):
             "'qqq' was added",
         ),  # the vocabulary would have it, WordPiece has not
         (with_model(unk_token="[MASK]"), r"unknown words become '\[MASK\]'"),
+        (with_model(max_input_chars_per_word=1001), "max_input_chars_per_word is 1001.* may have 1000"),
         (renamed("the", " the"), "' the' has a space"),
         (renamed("the", "the\u3000"), "has a space"),
         (renamed("the", "t\nhe"), "has a space or line break"),

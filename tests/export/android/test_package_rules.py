@@ -54,8 +54,12 @@ def test_the_seal_covers_all_bytes_before_the_package(tmp_path, n_bytes):
     assert not is_accepted(packaged(path, with_value("qa.json", info)))
 
 
+def test_more_bytes_than_any_packer_makes_are_refused(padded):
+    assert [is_accepted(padded(extra)) for extra in (60, 100)] == [True, False]
+
+
 @pytest.mark.jvm
-def test_python_and_the_app_agree_on_mutated_files(tmp_path):
-    files = mutated_files(tmp_path, N_MUTATED, seed=3)
+def test_python_and_the_app_agree_on_mutated_files(tmp_path, padded):
+    files = mutated_files(tmp_path, N_MUTATED, seed=3) | {padded(n): f"{n} bytes more" for n in (60, 100)}
     checker = ["java", "-Xmx64m", "-cp", ".", "org.pocketqa.tools.PackageCheck"]
     assert differing(files, verdicts(checker, files, cwd=compiled_core().name)) == []

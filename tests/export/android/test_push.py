@@ -80,6 +80,7 @@ DOWNLOAD = f"/sdcard/Download/{NAME}.part"
 TMP = f"/data/local/tmp/{NAME}"
 FCHOWN = "remote fchown failed: Operation not permitted"
 DENIED = "remote couldn't create file: Permission denied"
+CLEAN = f"rm -f {TMP}; run-as {APP} rm -f files/inbox/{NAME}.part"
 RUN_AS = f"cat {TMP} | run-as {APP} sh -c '{COPY}' && rm -f {TMP}"
 
 
@@ -128,7 +129,7 @@ def test_a_release_build_that_takes_nothing_names_the_picker(replay, bundle):
     with pytest.raises(
         DeviceError, match=r"could not put .*: .*Permission denied.*not debuggable.*choose it in"
     ):
-        replay(*READY, *blocked(bundle), refused, shell(f"rm -f {TMP}"))
+        replay(*READY, *blocked(bundle), refused, shell(CLEAN))
 
 
 def test_a_full_phone(replay, bundle):

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 from tflite_exports import LENGTHS, MODELS, bare_model
 
+from export.tflite.exporter import TFLiteExporter
 from export.tflite.file import TFLiteFile
 from export.tflite.sensitivity import MATRIX, Sensitivity, layer_of, linears_by_layer
 from export.tflite.stage import TFLiteConfig, main
@@ -34,9 +35,14 @@ def test_a_fused_operator_belongs_to_the_last_of_its_modules():
 
 
 def test_the_table_and_the_layers_that_a_loss_needs(
-    make_bundle, small_squad, converted_once, tmp_path, capsys
+    make_bundle, small_squad, converted_once, tmp_path, capsys, monkeypatch
 ):
     """A random model in int4 is far from PyTorch; with a layer in fp32 it is nearer."""
+    made = []
+    with_layers = TFLiteExporter.with_layers
+    monkeypatch.setattr(
+        TFLiteExporter, "with_layers", lambda self, *options: made.append(1) or with_layers(self, *options)
+    )
     config = TFLiteConfig(
         model=make_bundle(),
         out=tmp_path / "out",
@@ -57,6 +63,7 @@ def test_the_table_and_the_layers_that_a_loss_needs(
     assert left[0] < float(rows[0][2])
     assert all(float(row[3]) > float(rows[0][3]) for row in rows[1:])
     assert "with no layer in fp32" in printed
+    assert len(made) == len(rows), "each file once"
     assert bundle.manifest.structure.fp32_layers == []
 
 

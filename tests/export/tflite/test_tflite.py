@@ -3,6 +3,7 @@
 import hashlib
 import importlib.util
 import os
+import sys
 from collections import Counter
 from dataclasses import replace
 
@@ -20,12 +21,13 @@ from export.embeddings import Int4Rows
 from export.parity import real_windows
 from export.tflite.compact import compact
 from export.tflite.convert import convert
-from export.tflite.exporter import window_lengths
 from export.tflite.file import TFLiteFile
 from export.tflite.quantize import quantize
 from export.tflite.quiet import quietly
-from export.tflite.stage import TFLiteConfig, main
+from export.tflite.stage import TFLiteConfig, main, window_lengths
 from export.tflite.structure import check_structure, read_structure
+from export.tflite.times import TimesConfig
+from export.tflite.times import main as measure_times
 from qa.base.errors import BundleError, OptionError, ParityError, UnsupportedExport
 from qa.formats.tflite import fixed_signatures
 from qa.models.model import QAModel
@@ -258,10 +260,17 @@ def test_a_model_that_cannot_be_converted_gives_one_clear_line(make_bundle, capf
     assert model.encoder.model.config._attn_implementation == "sdpa"
 
 
-def test_a_missing_converter_names_the_extra(monkeypatch, tmp_path):
+@pytest.mark.parametrize(("command", "config"), [(main, TFLiteConfig), (measure_times, TimesConfig)])
+def test_a_missing_converter_names_the_extra(monkeypatch, tmp_path, command, config):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(OptionError, match=r"pip install 'pocketqa\[export\]'"):
-        main(TFLiteConfig(model=tmp_path, out=tmp_path / "out"))
+        command(config(model=tmp_path, out=tmp_path / "out"))
+
+
+def test_a_converter_that_cannot_be_imported_does_not_blame_the_model(make_bundle, monkeypatch):
+    monkeypatch.setitem(sys.modules, "litert_torch", None)
+    with pytest.raises(ImportError):
+        convert(QAModel.from_pretrained(make_bundle()), fixed_signatures(LENGTHS))
 
 
 def test_chatter_is_hidden_unless_it_matters(capfd):

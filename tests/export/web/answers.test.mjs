@@ -132,7 +132,12 @@ test("calibrated probabilities and the decisions of each mode are Python's", () 
 test("a model without these settings has no strict threshold of its own and no calibration", async () => {
   const { strictThreshold, calibration } = model.settings;
   assert.deepEqual([strictThreshold, calibration], [null, null]);
-  assert.equal(thresholdOf({ nullThreshold: -1.5, strictThreshold: null }, "strict"), -1.5);
+  assert.throws(() => thresholdOf(model.settings, "strict"), /strict/);
+  for (const mode of ["Strict", "toString", undefined, null]) {
+    assert.throws(() => thresholdOf(model.settings, mode), /answering, balanced, strict/, mode);
+  }
+  const unused = () => assert.fail("a window was computed");
+  await assert.rejects(new QuestionAnswerer(model, unused).ask("A text.", "Who?", { mode: "strict" }), /strict/);
   const wrongTemperature = { ...JSON.parse(golden("package/qa.json")).settings, calibration: { temperature: 0, offset: 1 } };
   assert.throws(() => readSettings(new Fields("row", wrongTemperature)), /temperature/);
 });

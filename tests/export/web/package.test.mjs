@@ -127,7 +127,11 @@ test("text files are UTF-8, or UTF-16 with a mark", () => {
 test("the npm package exports what docs/in-your-app.md imports", async () => {
   const folder = new URL("../../../export/web/", import.meta.url);
   const { exports } = JSON.parse(readFileSync(new URL("package.json", folder)));
-  const modules = await Promise.all(Object.values(exports).map((path) => import(new URL(path, folder).href)));
-  const names = modules.flatMap((module) => Object.keys(module));
-  assert.ok(names.includes("readPackage") && names.includes("QuestionAnswerer"));
+  const page = readFileSync(new URL("../../docs/in-your-app.md", folder), "utf8");
+  const imports = [...page.matchAll(/import \{ (.+) \} from "pocketqa(.+)"/g)];
+  assert.equal(imports.length, Object.keys(exports).length);
+  for (const [line, names, path] of imports) {
+    const module = await import(new URL(exports[`.${path}`], folder).href);
+    for (const name of names.split(", ")) assert.ok(name in module, line);
+  }
 });

@@ -127,6 +127,7 @@ def spoiled_probe(source, out):
 
 def test_wrong_files_are_refused_in_words_and_the_model_in_use_stays(page, page_model, tiny_export, tmp_path):
     weights = page_model.weights
+    any_length = tiny_export("any-length")
     note = tmp_path / "note.tflite"
     note.write_text("This is a note.\n" * 20)
     cut = tmp_path / "cut.tflite"
@@ -136,7 +137,7 @@ def test_wrong_files_are_refused_in_words_and_the_model_in_use_stays(page, page_
         note: "not a TFLite model",
         cut: "no package at its end",
         probe: "computes this int8 model wrongly",
-        tiny_export("any-length").weights: "which a browser cannot compute",
+        any_length.weights: f"--lengths {any_length.settings.max_length}.",
     }
     for path, words in faults.items():
         page.choose_file("#model-file", path)

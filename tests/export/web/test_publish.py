@@ -1,13 +1,16 @@
 """`python -m export.web`: a whole folder, its list of files for the service worker, and what it refuses."""
 
 import base64
+import errno
 import hashlib
 import json
 import re
+import shutil
 
 import pytest
 from places import ROOT
 
+from export.tflite.stage import window_lengths
 from export.web import stage
 from export.web.stage import BUILDS, PAGE, WebConfig, main
 from qa.base.errors import BundleError, OptionError
@@ -47,15 +50,43 @@ def test_every_file_is_listed_once_for_the_service_worker(model, npm, tmp_path):
     assert (folder / "model.tflite").read_bytes() == model.weights.read_bytes()
 
 
-def test_a_changed_file_is_another_version_and_the_page_is_replaced(model, npm, tmp_path):
-    config = WebConfig(model.path, tmp_path / "site")
+def test_a_changed_file_is_another_version_and_the_page_is_replaced(model, npm, tmp_path, capsys):
+    config = WebConfig(model.path, tmp_path / "my site")
     before = published(main(config))
-    (config.out / "left.txt").touch()
+    assert f"--directory '{config.out}' 8000" in capsys.readouterr().out
     assert published(main(config)) == before
-    assert not (config.out / "left.txt").exists()
     (npm / "core/dist/index.js").write_text("another")
     after = published(main(config))
     assert after["version"] != before["version"]
+    assert (config.out / "litert/index.js").read_text() == "another"
+    assert sorted(tmp_path.iterdir()) == [config.out, npm]
+
+
+@pytest.mark.parametrize("name", ["CNAME", ".git/HEAD", "litert/notes.txt", "index.html"])
+def test_a_page_with_something_of_the_users_is_left_alone(model, npm, tmp_path, name):
+    config = WebConfig(model.path, tmp_path / "site")
+    main(config)
+    (config.out / name).parent.mkdir(exist_ok=True)
+    (config.out / name).write_text("mine")
+    with pytest.raises(OptionError, match=f"--out {config.out}"):
+        main(config)
+    assert (config.out / name).read_text() == "mine"
+
+
+def test_a_full_disk_leaves_the_page_that_was_there(model, npm, tmp_path, monkeypatch):
+    config = WebConfig(model.path, tmp_path / "site")
+    before = published(main(config))
+
+    def full(source, target):
+        raise OSError(errno.ENOSPC, "No space left on device", str(target))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(shutil, "copyfile", full)
+        for out in (config.out, tmp_path / "new"):
+            with pytest.raises(OSError, match="No space left"):
+                main(WebConfig(model.path, out))
+    assert sorted(tmp_path.iterdir()) == [npm, config.out]
+    assert published(main(config)) == before
 
 
 def test_another_folder_is_refused_and_left_alone(model, npm, tmp_path):
@@ -79,8 +110,11 @@ def test_a_bundle_of_another_format_is_refused(make_bundle, tmp_path):
 
 
 def test_a_bundle_of_any_length_is_refused(tiny_export, npm, tmp_path):
-    with pytest.raises(OptionError, match="--lengths 128 192 256 384"):
-        main(WebConfig(tiny_export("any-length").path, tmp_path / "site"))
+    bundle = tiny_export("any-length")
+    with pytest.raises(OptionError, match=r"--lengths (.+)$") as refusal:
+        main(WebConfig(bundle.path, tmp_path / "site"))
+    lengths = [int(length) for length in str(refusal.value).rpartition("--lengths ")[2].split(" ")]
+    assert window_lengths(lengths, bundle.settings) == tuple(lengths), "which the export takes"
     assert not (tmp_path / "site").exists()
 
 

@@ -110,7 +110,7 @@ def command(tmp_path, monkeypatch, capsys):
             f"unknown head 'deep'; known heads: {', '.join(HEADS)}",
         ),
         (["distill.run", "--temperature", "0"], "--temperature must be above 0 and finite, got 0"),
-        (["distill.run", "--seed", "-1"], "--seed must be at least 0, got -1"),
+        (["distill.run", "--seed", "-1"], "--seed must be at least 0 and below"),
         (["distill.run", "--epochs", "inf"], "--epochs must be above 0 and finite, got inf"),
         (["distill.run", "--student-layers", "0"], "--student-layers must be at least 1, got 0"),
         (

@@ -10,7 +10,7 @@ from pyarrow import parquet
 
 from qa.base.errors import OptionError, SquadFormatError
 from qa.data.convert.rows import RowsConfig, main
-from qa.data.datasets import resolve
+from qa.data.datasets import check_not_dev, resolve
 from qa.data.squad import Answer, read_squad
 
 CONTEXT = "Grüße, the lease ends in May. And the deposit is 900 €; the landlord keeps the deposit until June."
@@ -115,6 +115,67 @@ def test_a_gzipped_table_is_read_too(tmp_path, monkeypatch):
     assert [e.id for e in read_squad(resolve(str(tmp_path / "rows.csv.gz"), "train"))] == ["a", "b", "c"]
 
 
+def test_separators_of_unicode_stand_inside_a_text_and_a_passage_has_any_length(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    context = "Bob\u2028ran\u0085home. " + "x" * 200_000
+    row = {"question": "Who ran?", "context": context, "answer": "Bob"}
+    lines = tmp_path / "rows.jsonl"
+    lines.write_text(2 * (json.dumps(row, ensure_ascii=False) + "\n"), encoding="utf-8")
+    with open(tmp_path / "rows.csv", "w", newline="", encoding="utf-8") as stream:
+        table = csv.DictWriter(stream, row)
+        table.writeheader()
+        table.writerow(row)
+    for file, n in ((lines, 2), (tmp_path / "rows.csv", 1)):
+        found = read_squad(resolve(str(file), "train"))
+        assert [(e.context, e.answers) for e in found] == [(context, (Answer("Bob", 0),))] * n
+
+
+def damaged_gzip(content):
+    """Random text, which deflate stores almost as it is, with eight bytes changed in its middle."""
+    packed = bytearray(gzip.compress(content))
+    middle = len(packed) // 2
+    packed[middle : middle + 8] = bytes(255 - byte for byte in packed[middle : middle + 8])
+    return bytes(packed)
+
+
+SQUAD = json.dumps({"data": [{"paragraphs": []}], "noise": [i * 7919 % 10007 for i in range(20000)]}).encode()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("dev.json.gz", damaged_gzip(SQUAD), "broken gzip"),
+        ("dev.json.gz", gzip.compress(SQUAD)[:-900], "broken gzip"),
+        ("dev.json", b"[" * 200_000, "not valid JSON"),
+        ("dev.json", b'{"question":' * 200_000, "not valid JSON"),
+        (
+            "rows.jsonl",
+            b'{"question": "who\\ud800?", "context": "c", "answer": ""}',
+            "half a surrogate",
+        ),
+    ],
+    ids=["gzip damaged", "gzip cut", "list too deep", "object too deep", "half a surrogate"],
+)
+def test_data_that_is_broken_inside_is_refused_in_one_line(tmp_path, monkeypatch, name, content, message):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.raises(SquadFormatError, match=f"{path}: .*{message}"):
+        read_squad(resolve(str(path), "dev"))
+    if name.endswith(".gz"):
+        with pytest.raises(SquadFormatError, match=f"{path}: {message}"):
+            check_not_dev(path, "--data")
+
+
+def test_a_conversion_that_fails_leaves_the_earlier_output_and_its_log(tmp_path):
+    converted(tmp_path, record(answer="May"), record(answer="Berlin"))
+    before = {path.name: path.read_bytes() for path in tmp_path.glob("out.json*")}
+    assert before.keys() == {"out.json", "out.json.dropped.tsv"}
+    with pytest.raises(SquadFormatError):
+        converted(tmp_path, record(answer="May", question="who\ud800?"))
+    assert {path.name: path.read_bytes() for path in tmp_path.glob("out.json*")} == before
+
+
 def record(**changes):
     return {"question": "What is kept?", "context": CONTEXT, **changes}
 
@@ -190,6 +251,8 @@ def test_where_nothing_can_be_used_nothing_is_written(tmp_path):
 def test_a_folder_without_arrow_files_and_a_missing_library_are_explained(tmp_path):
     with pytest.raises(SquadFormatError, match=r"no \.arrow files"):
         main(RowsConfig(str(tmp_path), tmp_path / "out.json"))
+    with pytest.raises(SquadFormatError, match=r"a folder without \.arrow files"):
+        resolve(str(tmp_path), "dev")
     with pytest.raises(OptionError, match="hub:x"):
         main(RowsConfig("hub:x", tmp_path / "out.json"))
 

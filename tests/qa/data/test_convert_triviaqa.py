@@ -9,7 +9,7 @@ import pytest
 from places import SAMPLES
 
 from qa.base.errors import OptionError, SquadFormatError
-from qa.data.convert import report
+from qa.data import squad
 from qa.data.convert.triviaqa import TriviaQAConfig, first_mention, first_words, main, words_of
 from qa.data.squad import Answer, read_squad
 
@@ -188,10 +188,10 @@ def test_wrong_evidence_folder_is_refused(folder):
 
 
 def test_a_full_disk_leaves_neither_data_nor_log(folder, monkeypatch):
-    def full(path, articles, version):
+    def full(path, content, check):
         raise OSError(28, "No space left on device", str(path))
 
-    monkeypatch.setattr(report, "write_squad", full)
+    monkeypatch.setattr(squad, "write_whole", full)
     with pytest.raises(OSError, match="No space left"):
         convert(folder)
     assert [p.name for p in folder.parent.iterdir()] == ["triviaqa"]

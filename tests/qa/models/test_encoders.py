@@ -28,7 +28,7 @@ from qa.data.datasets import resolve
 from qa.data.squad import Answer, Example, read_squad
 from qa.models.encoders import Encoder, attention
 from qa.models.model import QAModel
-from qa.models.pretrained import embedded_folder, load_encoder
+from qa.models.pretrained import checkpoint_folder, embedded_folder, find_encoder, load_encoder
 from qa.models.surgery import keep_heads, keep_neurons
 from qa.text.features import collate, make_windows
 from qa.text.settings import QASettings
@@ -192,7 +192,7 @@ def test_importance_of_a_shared_head_is_that_of_one_mask_for_all_steps(make_bund
     )
     supervised(model.eval(), to_tensors(windows[:1]), None)["loss"].backward()
     handle.remove()
-    importance = measure_importance(model, windows[:1], progress=False)
+    importance = measure_importance(model, windows[:1])
     assert torch.allclose(importance.heads[0], mask.grad**2, rtol=1e-3)
 
 
@@ -300,6 +300,15 @@ def test_positions_before_the_first_do_not_count(tmp_path):
 def test_albert_with_several_groups_is_refused():
     with pytest.raises(OptionError, match="num_hidden_groups 2"):
         Encoder(AlbertConfig(**TINY, num_hidden_groups=2))
+
+
+def test_a_mistyped_path_is_no_hub_name(tmp_path, monkeypatch):
+    monkeypatch.setattr("huggingface_hub.snapshot_download", lambda *_, **__: tmp_path)
+    assert checkpoint_folder("of-nobody/bert") == tmp_path
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "runs").mkdir()
+    with pytest.raises(OptionError, match="encoder 'runs/typo'"):
+        find_encoder("runs/typo")
 
 
 # Tokens

@@ -188,5 +188,5 @@ def test_what_it_cannot_do_is_said(make_bundle, make_whole, make_whole_bundle, s
     with pytest.raises(OptionError, match=f"{name} encoder cannot be pruned by heads"):
         prune(PruneConfig(model=make_whole_bundle(name).path, out=tmp_path / "p", data=str(small_squad)))
     assert not (tmp_path / "p").exists()
-    with pytest.raises(OptionError, match="--student-layers"):
+    with pytest.raises(OptionError, match="--student-encoder"):
         student_from_layers(make_whole(name), 1)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from places import ROOT
 
+from qa.base.errors import ProbeError
 from qa.text.answers import Candidate, Prediction, decode, window_candidates
 from qa.text.features import Window
 from qa.text.settings import Calibration, QASettings
@@ -106,6 +107,18 @@ def test_empty_context_has_a_null_score_and_no_answer():
     assert prediction.candidates == ()
     assert prediction.null_score == 3.0
     assert prediction.best(None) is None
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+@pytest.mark.parametrize("token", [0, -2], ids=["[CLS]", "a token of the context"])
+def test_logits_that_are_no_numbers_give_no_answer(value, token):
+    w = window()
+    start, end = logits(w, [1, 0, 0, 0, 0], [1, 0, 0, 0, 0])
+    padded = np.append(start, math.nan)  # what stands in padding is not looked at
+    decode([w], [(padded, end)], QASettings())
+    end[token] = value
+    with pytest.raises(ProbeError, match=str(value)):
+        decode([w], [(padded, end)], QASettings())
 
 
 FIRST = Candidate(math.log(3), 0, 2)

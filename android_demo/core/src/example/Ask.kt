@@ -7,11 +7,17 @@ import org.tensorflow.lite.Interpreter
 
 /** PocketQA over LiteRT's interpreter. Use it on one thread, not the main thread. */
 class PocketQa(file: File, threads: Int = 2) : LogitsModel {
+    private val model = ModelPackage.read(file) // first: a damaged file crashes the interpreter, and with it the app
     private val interpreter = Interpreter(file, Interpreter.Options().setNumThreads(threads))
-    private val answerer = QuestionAnswerer(ModelPackage.read(file), this)
+    private val answerer = QuestionAnswerer(model, this)
 
     init {
-        answerer.checkProbe() // throws ProbeException if this phone computes the model wrongly
+        try {
+            answerer.checkProbe() // throws ProbeException if this phone computes the model wrongly
+        } catch (refused: Exception) {
+            close()
+            throw refused
+        }
     }
 
     /** Returns the answer, cut from the passage; null: no answer in this text. */

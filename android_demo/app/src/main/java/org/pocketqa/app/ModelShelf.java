@@ -38,7 +38,7 @@ final class ModelShelf {
     private final Set<String> tried = new HashSet<String>(); // pushed files (name, version) that are not tried again
     private String bundledSha256; // its thread only
     private boolean listed;
-    private int looks; // scans that were requested and are not done
+    int looks; // scans that were requested and are not done; tests wait for them
     private int watchers;
     private int round; // number of the periodic scan; a new one stops the one before
     private Settings.Ended ended; // until it is reported
@@ -62,11 +62,6 @@ final class ModelShelf {
     /** Returns false until the first scan. */
     boolean listed() {
         return listed;
-    }
-
-    /** Tests whether a scan is running. */
-    boolean looking() {
-        return looks > 0;
     }
 
     /** Tests whether this file runs without XNNPACK, because XNNPACK crashed the app on it. */
@@ -231,12 +226,12 @@ final class ModelShelf {
 
     /** Uses the model of this file name, now or as soon as it arrives. */
     void want(String name) {
-        wanted = name;
         for (StoredModel model : models) {
             if (model.name.equals(name) && !inUse(model)) {
                 use(model);
             }
         }
+        wanted = name; // after use(), which forgets it: a newer file of this name may be on its way
     }
 
     /** Tests whether this version of the file is the model in use. */

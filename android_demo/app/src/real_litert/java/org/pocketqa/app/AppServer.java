@@ -38,7 +38,7 @@ public final class AppServer {
         app.preferences = new FakePreferences();
         app.onCreate();
         until(() -> app.passages.bundled() != null && !app.workspace.reading());
-        until(() -> !app.shelf.looking() && app.copier.job() == null && app.engine.state().loading == null);
+        until(() -> app.shelf.looks == 0 && app.copier.job() == null && app.engine.state().loading == null);
         EngineState state = app.engine.state();
         if (state.model == null) {
             pipe.sendError(state.problem.sentence);

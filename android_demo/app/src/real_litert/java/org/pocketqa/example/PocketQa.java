@@ -18,9 +18,15 @@ public final class PocketQa implements LogitsModel {
     private final QuestionAnswerer answerer;
 
     public PocketQa(File file, int threads) throws IOException, ProbeException {
+        ModelPackage model = ModelPackage.read(file); // first: a damaged file crashes the interpreter, and with it the app
         interpreter = new Interpreter(file, new Interpreter.Options().setNumThreads(threads));
-        answerer = new QuestionAnswerer(ModelPackage.read(file), this);
-        answerer.checkProbe(); // throws if this phone computes the model wrongly
+        answerer = new QuestionAnswerer(model, this);
+        try {
+            answerer.checkProbe(); // throws ProbeException if this phone computes the model wrongly
+        } catch (ProbeException | RuntimeException refused) {
+            close();
+            throw refused;
+        }
     }
 
     /** Returns the answer, cut from the passage; null: no answer in this text. */

@@ -98,7 +98,7 @@ final class Phone extends ExternalResource {
     }
 
     private boolean settled() {
-        return !app.shelf.looking() && app.copier.job() == null && app.engine.state().loading == null;
+        return app.shelf.looks == 0 && app.copier.job() == null && app.engine.state().loading == null;
     }
 
     /** Returns the app with one pushed model in use. */

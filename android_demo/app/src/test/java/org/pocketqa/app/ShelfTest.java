@@ -149,6 +149,27 @@ public class ShelfTest {
     }
 
     @Test
+    public void aWantedModelThatDoesNotLoadIsUsedWhenItIsPushedAgain() throws IOException {
+        phone.startWith(MODEL);
+        phone.take("other.tflite", ModelBytes.named("other"));
+        phone.use("small-fp32.tflite");
+        Interpreter.script =
+                new Interpreter.Script() {
+                    @Override
+                    public void opening(File file) {
+                        throw new IllegalArgumentException("damaged");
+                    }
+                };
+        phone.app.shelf.want("other-fp32.tflite");
+        phone.look();
+        assertEquals("small-fp32.tflite", phone.inUse());
+        Interpreter.script = new Interpreter.Script();
+        phone.push("other.tflite", ModelBytes.named("other"));
+        phone.look();
+        assertEquals("other-fp32.tflite", phone.inUse());
+    }
+
+    @Test
     public void theModelInUseIsDeletedAndForgotten() throws IOException {
         phone.startWith(MODEL);
         phone.take("copy.tflite", ModelBytes.named("copy"));

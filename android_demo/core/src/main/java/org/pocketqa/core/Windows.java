@@ -18,11 +18,6 @@ final class Windows {
         return spans(passageTokens, settings.maxLength - contextBegin(questionTokens) - 1, settings.docStride);
     }
 
-    /** Returns all windows; `questionTokens` is the length of the truncated question. */
-    static List<Window> make(int questionTokens, int passageTokens, QASettings settings) {
-        return over(spans(questionTokens, passageTokens, settings), contextBegin(questionTokens));
-    }
-
     /** Returns the windows for ascending parts (first token, number of tokens) of a passage. */
     static List<Window> over(List<int[]> spans, int begin) {
         int[] last = spans.get(spans.size() - 1);

@@ -158,7 +158,7 @@ public class DecoderTest {
             QASettings settings = TestSettings.of(BEGIN + 7, 1 + random.nextInt(5), 1, nBest, 1 + random.nextInt(6));
             Decoder decoder = new Decoder(passage, settings);
             Map<String, Candidate> all = new HashMap<>();
-            for (Window window : Windows.make(1, n, settings)) {
+            for (Window window : WindowsTest.make(1, n, settings)) {
                 float[] start = new float[20];
                 float[] end = new float[20];
                 for (int i = 0; i < 20; i++) {

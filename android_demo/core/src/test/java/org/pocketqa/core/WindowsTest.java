@@ -17,7 +17,7 @@ public class WindowsTest {
     @Test
     public void anEmptyPassageIsOneEmptyWindow() throws Exception {
         assertEquals("0+0 ", shown(2, 0, 10, 3));
-        Window window = Windows.make(0, 0, TestSettings.of(10, 3, 2, 20, 30)).get(0);
+        Window window = make(0, 0, TestSettings.of(10, 3, 2, 20, 30)).get(0);
         assertEquals(2, window.contextBegin);
         assertEquals(3, window.size()); // [CLS] [SEP] [SEP]
     }
@@ -61,7 +61,7 @@ public class WindowsTest {
         for (int tokens = 0; tokens < 200; tokens++) {
             int[] owners = new int[tokens];
             int end = 0;
-            for (Window window : Windows.make(5, tokens, settings)) {
+            for (Window window : make(5, tokens, settings)) {
                 assertTrue(window.size() <= 40 && window.firstToken <= end);
                 end = window.firstToken + window.tokenCount;
                 for (int k = 0; k < window.tokenCount; k++) {
@@ -78,7 +78,7 @@ public class WindowsTest {
     /** A twelve-token question leaves 369 of 384: windows of 369 and 242 tokens, so BERT's 1 % of the length decides. */
     @Test
     public void theLongerWindowHasTheTokenWhereContextsDifferByOne() throws Exception {
-        List<Window> windows = Windows.make(12, 370, TestSettings.of(384, 128, 64, 20, 30));
+        List<Window> windows = make(12, 370, TestSettings.of(384, 128, 64, 20, 30));
         assertEquals(2, windows.size());
         for (int token = 0; token < 370; token++) {
             // Token 300: 68 + 3.69 in the first, 69 + 2.42 in the second.
@@ -87,8 +87,13 @@ public class WindowsTest {
         }
     }
 
+    /** Returns the windows of a complete passage; `questionTokens` is the length of the truncated question. */
+    static List<Window> make(int questionTokens, int passageTokens, QASettings settings) {
+        return Windows.over(Windows.spans(questionTokens, passageTokens, settings), Windows.contextBegin(questionTokens));
+    }
+
     private static String shown(int question, int passage, int maxLength, int docStride) throws Exception {
-        List<Window> windows = Windows.make(question, passage, TestSettings.of(maxLength, docStride, maxLength - 5, 20, 30));
+        List<Window> windows = make(question, passage, TestSettings.of(maxLength, docStride, maxLength - 5, 20, 30));
         StringBuilder out = new StringBuilder();
         for (Window window : windows) {
             assertEquals(question + 2, window.contextBegin);

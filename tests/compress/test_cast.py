@@ -82,6 +82,7 @@ def test_codes_of_a_word_table_are_kept(make_bundle, tmp_path):
 def test_it_is_scored_with_its_own_threshold_where_questions_are_given(make_bundle, small_squad, tmp_path):
     bundle = main(CastConfig(make_bundle(), tmp_path / "stored", eval_data=str(small_squad)))
     found = evaluate(EvaluateConfig(str(small_squad), bundle.path))
+    assert (found.pop("mode"), found.pop("null_threshold")) == ("balanced", bundle.settings.null_threshold)
     n_articles = len({e.title for e in read_squad(small_squad)})
     assert msgspec.to_builtins(bundle.manifest.scores) == found | {
         "data": data_reference(small_squad),

@@ -107,6 +107,7 @@ def test_the_stages_of_a_real_chain_tell_where_each_comes_from(small_squad, tmp_
         )
     )
     found = evaluate(EvaluateConfig(data, scored.path))
+    assert (found.pop("mode"), found.pop("null_threshold")) == ("balanced", None)
     assert found.items() <= msgspec.to_builtins(scored.manifest.scores).items()
     assert (
         f"| scored | {small_squad.name} | 24 | {scored.manifest.scores.n_articles} | "

@@ -192,7 +192,7 @@ def find_rows(config: "CompareConfig") -> ResultFile:
     """Open the file of results. OptionError when it or the page could not be written at the end."""
     if config.page is not None:
         check_new_file(config.page, "--page")
-    page_path(config)
+    page_path(config)  # refuses an input now, not after hours
     return ResultFile(rows_path(config))
 
 

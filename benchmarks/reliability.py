@@ -18,7 +18,7 @@ from qa.base.files import check_new_file, check_not_an_input, write_whole
 
 
 class Evaluated(msgspec.Struct):
-    """What the plot shows of an evaluation; it has other keys too."""
+    """Part of an evaluation that the plot shows."""
 
     reliability: Bins
     uncalibrated_reliability: Bins

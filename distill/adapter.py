@@ -15,7 +15,8 @@ from qa.base.cli import check_option, run_command
 from qa.base.errors import OptionError
 from qa.base.files import file_sha256
 from qa.base.next_step import say_next
-from qa.bundles.bundle import ADAPTER, Bundle, open_bundle, read_manifest, restored_bundle
+from qa.bundles.bundle import Bundle, open_bundle, read_manifest, restored_bundle
+from qa.formats.registry import ADAPTER
 
 
 @dataclass(frozen=True, kw_only=True)

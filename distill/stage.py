@@ -14,12 +14,13 @@ from distill.training.objectives import Distillation
 from distill.training.options import DistillationWeights, TrainingOptions
 from distill.training.trainer import AfterStep, Trainer, make_accelerator
 from qa.base.files import file_sha256, write_whole
-from qa.bundles.bundle import ADAPTER, SETTINGS, Bundle, new_bundle
+from qa.bundles.bundle import SETTINGS, Bundle, new_bundle
 from qa.bundles.hf_import import say_that_it_always_answers
 from qa.data.datasets import EMBEDDED, SQUAD_FILES, check_not_dev, data_reference, resolve
 from qa.data.squad import Example, read_squad
 from qa.evaluation.scores import EvalData, load_eval, scores_of
 from qa.evaluation.threshold import hold_out, save_held_out, too_few, tune_for_bundle
+from qa.formats.registry import ADAPTER
 from qa.models.model import QAModel
 from qa.models.pretrained import copy_tokenizer
 from qa.runtime.runtimes import load_runtime

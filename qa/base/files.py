@@ -99,6 +99,11 @@ def check_not_an_input(path: Path, flag: str, inputs: Iterable[Path]) -> None:
         )
 
 
+def in_a_folder_here(path: Path) -> bool:
+    """Return True for a path into an existing folder, which is no hub name."""
+    return path.parent != Path() and path.parent.is_dir()
+
+
 def check_free_space(folder: Path, n_bytes: int, what: str) -> None:
     """Raise OptionError, before hours of work, unless the disk of `folder` has `n_bytes` free.
 

@@ -33,7 +33,7 @@ from qa.bundles.manifest import (
     check_keys,
     to_json,
 )
-from qa.formats.registry import FORMATS
+from qa.formats.registry import ADAPTER, FORMATS
 from qa.formats.tensors import INPUTS, OUTPUTS
 from qa.text.settings import QASettings
 from qa.text.tokenization import load_tokenizer
@@ -42,7 +42,6 @@ SETTINGS = "qa.json"
 PROBE = "probe.json"
 CARD = "README.md"
 HELD_OUT = "held_out.json.gz"  # questions to tune the no-answer threshold on (qa.evaluation.threshold)
-ADAPTER = "adapter.safetensors"  # what LoRA trained; with the encoder it makes the weights again
 # Files that are read besides weights and manifest.
 READ_FILES = {SETTINGS, PROBE, HELD_OUT, ADAPTER, "config.json", "tokenizer.json", "tokenizer_config.json"}
 RECORDED_PACKAGES = (

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from qa.formats.registry import CONFIG, WHY_NOT_IN_TRANSFORMERS
+from qa.formats.registry import ADAPTER, CONFIG, WHY_NOT_IN_TRANSFORMERS
 
 POCKETQA = """In PocketQA (in the parent folder, or with the path). It cuts long passages into windows and answers with text
 from the passage:
@@ -71,7 +71,7 @@ const {{ start_logits, end_logits }} = await model(inputs);
 STANDALONE_ONNX = """optimum and transformers.js have no class for this model. `model.onnx` itself runs in any ONNX Runtime:
 `input_ids`, `attention_mask`, `token_type_ids` (batch, tokens) int64 to `start_logits`, `end_logits`."""
 
-ADAPTER = """`adapter.safetensors` is what training added to the encoder. A copy of this bundle without `model.safetensors` is
+WITH_ADAPTER = """`adapter.safetensors` is what training added to the encoder. A copy of this bundle without `model.safetensors` is
 an adapter; `python -m distill.adapter --adapter {name} --encoder FOLDER --out BUNDLE` makes the model again."""
 
 ANDROID = """On Android: sideload `model.tflite` into PocketQA's app. The file holds vocabulary and settings too
@@ -81,8 +81,8 @@ ANDROID = """On Android: sideload `model.tflite` into PocketQA's app. The file h
 def how_to_use(format: str, folder: Path, name: str) -> str:
     """Return the section on use, for a bundle of this format and name with the files of `folder`."""
     texts = [POCKETQA]
-    if (folder / "adapter.safetensors").is_file():
-        texts.append(ADAPTER)
+    if (folder / ADAPTER).is_file():
+        texts.append(WITH_ADAPTER)
     if format == "tflite":
         texts.append(ANDROID)
     elif format == "onnx":

@@ -18,7 +18,7 @@ from typing import Any
 
 from qa.base.cli import run_command
 from qa.base.errors import BundleError, OptionError
-from qa.base.files import file_sha256
+from qa.base.files import file_sha256, in_a_folder_here
 from qa.base.next_step import say_next
 from qa.bundles.bundle import MANIFEST, SETTINGS, Bundle, new_bundle, open_bundle, refuse_existing
 from qa.bundles.manifest import Manifest
@@ -82,8 +82,7 @@ def is_checkpoint(name: str | Path) -> bool:
         return (path / "config.json").is_file() and not any(
             (path / name).is_file() for name in (MANIFEST, SETTINGS)
         )
-    in_a_folder_here = path.parent != Path() and path.parent.is_dir()
-    return HUB_NAME.fullmatch(str(name)) is not None and not in_a_folder_here
+    return HUB_NAME.fullmatch(str(name)) is not None and not in_a_folder_here(path)
 
 
 def output_beside(name: str | Path, suffix: str) -> Path:

@@ -6,6 +6,8 @@ from typing import Any
 
 CONFIG = "config.json"
 """File that describes a PyTorch or ONNX model, as Hugging Face names it."""
+ADAPTER = "adapter.safetensors"
+"""File with what LoRA trained; with the encoder it makes the weights of a PyTorch model again."""
 WHY_NOT_IN_TRANSFORMERS = "not_in_transformers"
 """Key of CONFIG: reason why transformers has no class for the model."""
 

@@ -14,7 +14,7 @@ from torch import Tensor
 from transformers import AutoConfig, AutoModel, AutoModelForQuestionAnswering, AutoTokenizer, PretrainedConfig
 
 from qa.base.errors import DownloadError, OptionError, first_line
-from qa.base.files import file_sha256
+from qa.base.files import file_sha256, in_a_folder_here
 from qa.data.origins import MINILM, MINILM_SHA256
 from qa.formats.tensors import INPUTS
 from qa.models.architectures import encoder_type
@@ -66,12 +66,12 @@ def checkpoint_folder(name: str, what: str = "model") -> Path:
     """Return the local folder of a checkpoint: a path, or a hub name whose CHECKPOINT_FILES are downloaded
     once.
 
-    A path into an existing folder is no hub name: a typing error must not fetch a stranger's model.
+    OptionError for a path into an existing folder: a typing error must not fetch a stranger's model.
     """
     path = Path(name)
     if path.is_dir():
         return path
-    if path.parent != Path() and path.parent.is_dir():
+    if in_a_folder_here(path):
         raise OptionError(f"{what} {name!r}: no such folder here; give a folder or a hub name")
     from huggingface_hub import snapshot_download
 

@@ -39,6 +39,8 @@ def test_what_is_no_evaluation_of_a_calibrated_model_is_named(tmp_path, content)
     (tmp_path / "dev.json").write_text(content)
     with pytest.raises(OptionError, match=r"dev\.json: not an evaluation of a calibrated model"):
         main(ReliabilityConfig((tmp_path / "dev.json",), tmp_path / "plot.svg"))
+    with pytest.raises(OptionError, match=r"--plot .*is an input"):
+        ReliabilityConfig((tmp_path / "dev.json",), tmp_path / "dev.json")
     with pytest.raises(OptionError, match="results must be at least one file"):
         ReliabilityConfig((), Path("plot.svg"))
 

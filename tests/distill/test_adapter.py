@@ -11,7 +11,8 @@ from distill.adapter import AdapterConfig, main
 from distill.finetune import FinetuneConfig
 from distill.training.lora import merged_weight
 from qa.base.errors import BundleError, OptionError
-from qa.bundles.bundle import ADAPTER, MANIFEST, open_bundle
+from qa.bundles.bundle import MANIFEST, open_bundle
+from qa.formats.registry import ADAPTER
 from qa.models.model import WEIGHTS
 from qa.models.pretrained import embedded_folder
 

@@ -178,6 +178,13 @@ def test_wrong_input_gets_one_line(tmp_path, command, arguments, says):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_results_are_not_overwritten_with_their_plot(tmp_path, command):
+    (tmp_path / "rows.jsonl").write_text("{}")
+    said = one_error(*command("benchmarks.table", "rows.jsonl", "--plot", "rows.jsonl"))
+    assert "--plot rows.jsonl: is an input" in said
+    assert (tmp_path / "rows.jsonl").read_text() == "{}"
+
+
 def test_data_are_not_overwritten_with_answers(tmp_path, command):
     (tmp_path / "dev.json").write_text('{"data": []}')
     said = one_error(*command("qa.evaluate", "--data", "dev.json", "--model", "absent", "--out", "dev.json"))

@@ -102,15 +102,19 @@ def project(logits: Tensor, aligned: Sequence[AlignedWindow], which: str, length
     `which` is "starts" or "ends". The first token stands for no answer in both. Positions without a teacher
     token get MASKED.
     """
-    batch = len(aligned)
-    result = torch.full((batch, length), MASKED, dtype=torch.float32)
-    for row, window in enumerate(aligned):
-        targets = torch.from_numpy(np.asarray(getattr(window, which)))
-        first = window.context_begin
-        values = logits[row, first : first + len(targets)].float().cpu()
-        # log of summed exponentials, less the largest of each sum: a lone logit passes through unchanged
-        peak = torch.full((length,), MASKED).scatter_reduce(0, targets, values, "amax")
-        mass = torch.zeros(length).index_add(0, targets, torch.exp(values - peak[targets]))
-        result[row] = torch.where(mass > 0, peak + torch.log(mass), MASKED)
-        result[row, 0] = logits[row, 0]
+    n_tokens = [len(window.starts) for window in aligned]
+    rows = np.repeat(np.arange(len(aligned)), n_tokens)
+    positions = np.concatenate(
+        [w.context_begin + np.arange(n) for w, n in zip(aligned, n_tokens, strict=True)]
+    )
+    targets = rows * length + np.concatenate([getattr(window, which) for window in aligned])
+    device = logits.device
+    logits = logits.float()
+    values = logits[torch.from_numpy(rows).to(device), torch.from_numpy(positions).to(device)]
+    places = torch.from_numpy(targets).to(device)
+    # log of summed exponentials, less the largest of each sum: a lone logit passes through unchanged
+    peak = logits.new_full((len(aligned) * length,), MASKED).scatter_reduce(0, places, values, "amax")
+    mass = torch.zeros_like(peak).index_add(0, places, torch.exp(values - peak[places]))
+    result = torch.where(mass > 0, peak + torch.log(mass), MASKED).view(len(aligned), length)
+    result[:, 0] = logits[:, 0]
     return result

@@ -75,8 +75,8 @@ class Teacher:
         inputs, aligned = self.alignment.batch(list(indices), device)
         output = self.model(**inputs)
         return {
-            "start_logits": project(output["start_logits"], aligned, "starts", length).to(device),
-            "end_logits": project(output["end_logits"], aligned, "ends", length).to(device),
+            "start_logits": project(output["start_logits"], aligned, "starts", length),
+            "end_logits": project(output["end_logits"], aligned, "ends", length),
         }
 
 

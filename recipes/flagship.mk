@@ -10,8 +10,8 @@
 #   precisions, one of them int4, and measures all (`scores`, then `times`); `arm` runs the files on emulated phone CPUs;
 #   `large-teacher` trains MPNet, which `models` includes; `settings` adds thresholds and calibrated probabilities to the
 #   phone's file in $(OUT)/models (copy models/ there), in minutes.
-# Takes: eleven and a half hours on two cores for `models`, two and a half of them for `large-teacher`, in bf16. A stopped
-#   run continues.
+# Takes: the first student nine hours on two cores, in bf16. What needs the large teacher takes some fifteen hours more
+#   there, and a quarter of an hour on an H200 with PROCESSES=1. A stopped run continues.
 # Needs: make install and SQuAD 2.0 as files; for `times` make toolchains and an idle machine; for `arm`
 #   benchmarks/measure/arm64_python.sh.
 
@@ -74,8 +74,8 @@ $(OUT)/student-pq3-qat-int8/$(MADE): | $(OUT)/student-pq3/$(MADE)
 $(OUT)/first-student/$(MADE): | $(OUT)/student-pq3-qat-int8/$(MADE)
 	$(RUN) -m compress.cast --model $(OUT)/student-pq3-qat-int8 --weights int8-weights --out $(OUT)/first-student
 
-# Of two fifths of the questions, the large teacher's logits take an hour and a quarter, training half an hour. The
-# logits are computed once and lie in a cache; training loads no teacher.
+# First two fifths of the questions with int8 QAT. The large teacher's logits are computed once and lie in a cache;
+# training loads no teacher.
 $(OUT)/part.json:
 	$(RUN) -m qa.data.sample --data $(TRAIN) --split train --questions 52000 --out $(OUT)/part.json
 
@@ -83,8 +83,27 @@ $(OUT)/student-further/$(MADE): | $(OUT)/part.json $(OUT)/teacher-mpnet/$(MADE) 
 	$(EACH) -m distill.logits --teacher $(OUT)/teacher-mpnet --model $(OUT)/first-student --data $(OUT)/part.json --cache $(OUT)/cache
 	$(RUN) -m compress.qat --model $(OUT)/first-student --teacher $(OUT)/teacher-mpnet --data $(OUT)/part.json --quantize int8 --hidden-weight 0 --temperature 2 --learning-rate 1.5e-4 --batch-size 32 --epochs 1.5 --cache $(OUT)/cache --out $(OUT)/student-further --resume
 
-$(RELEASED)/student/$(MADE): | $(OUT)/student-further/$(MADE)
-	$(RUN) -m compress.cast --model $(OUT)/student-further --weights int8-weights --eval-data $(DEV) --out $(RELEASED)/student
+$(OUT)/second-student/$(MADE): | $(OUT)/student-further/$(MADE)
+	$(RUN) -m compress.cast --model $(OUT)/student-further --weights int8-weights --out $(OUT)/second-student
+
+# Then all questions, and twice as many that only the teacher labels: 376,000 windows.
+$(OUT)/more.json: | $(OUT)/second-student/$(MADE)
+	$(RUN) -m distill.unlabelled --data $(TRAIN) --passages 1 --reworded 1 --model $(OUT)/second-student --out $(OUT)/more.json
+
+FROM_LARGE := --teacher $(OUT)/teacher-mpnet --data $(OUT)/more.json --hidden-weight 0 --temperature 2 --batch-size 128 --cache $(OUT)/cache
+
+$(OUT)/third/student/$(MADE): | $(OUT)/more.json $(OUT)/teacher-mpnet/$(MADE)
+	$(EACH) -m distill.logits --teacher $(OUT)/teacher-mpnet --model $(OUT)/second-student --data $(OUT)/more.json --cache $(OUT)/cache
+	$(EACH) -m distill.run --student $(OUT)/second-student $(FROM_LARGE) --learning-rate 4e-4 --epochs 1 --out $(OUT)/third --resume
+
+$(OUT)/fourth/student/$(MADE): | $(OUT)/third/student/$(MADE)
+	$(EACH) -m distill.run --student $(OUT)/third/student $(FROM_LARGE) --learning-rate 3e-4 --epochs 1.9 --out $(OUT)/fourth --resume
+
+$(OUT)/student-last/$(MADE): | $(OUT)/fourth/student/$(MADE)
+	$(RUN) -m compress.qat --model $(OUT)/fourth/student $(FROM_LARGE) --quantize int8 --calibration-windows 0 --learning-rate 1e-4 --epochs 0.33 --out $(OUT)/student-last --resume
+
+$(RELEASED)/student/$(MADE): | $(OUT)/student-last/$(MADE)
+	$(RUN) -m compress.cast --model $(OUT)/student-last --weights int8-weights --eval-data $(DEV) --out $(RELEASED)/student
 
 $(RELEASED)/student-tflite-int8/$(MADE): | $(RELEASED)/student/$(MADE)
 	$(RUN) -m export.tflite --model $(RELEASED)/student --quantize int8 --eval-data $(DEV) --out $(RELEASED)/student-tflite-int8
@@ -103,14 +122,11 @@ $(OUT)/tuned/student-tflite-int8/$(MADE): | $(RELEASED)/student-tflite-int8/$(MA
 #   python -m distill.adapter --adapter models/teacher-mpnet-adapter --encoder $(OUT)/mpnet-base --out $(OUT)/teacher-mpnet
 large-teacher: $(RELEASED)/teacher-mpnet-adapter/$(MADE)
 
-# Compiling takes minutes; then each step is faster.
-COMPILED := ACCELERATE_DYNAMO_BACKEND=INDUCTOR ACCELERATE_DYNAMO_USE_DYNAMIC=true
-
 $(OUT)/mpnet-base/model.safetensors:
 	$(RUN) recipes/fetch_mpnet.py $(OUT)/mpnet-base
 
 $(OUT)/teacher-mpnet/$(MADE): | $(OUT)/mpnet-base/model.safetensors
-	$(COMPILED) $(EACH) -m distill.finetune --model $(OUT)/mpnet-base --data $(TRAIN) --max-length 256 --batch-size 16 --lora-rank 16 --no-dropout --learning-rate 7e-4 --epochs 0.42 --out $(OUT)/teacher-mpnet --resume
+	$(EACH) -m distill.finetune --model $(OUT)/mpnet-base --data $(TRAIN) --max-length 256 --batch-size 64 --lora-rank 16 --learning-rate 8e-4 --epochs 1.6 --out $(OUT)/teacher-mpnet --resume
 
 # The manifest is copied last: a folder without it is unfinished.
 $(RELEASED)/teacher-mpnet-adapter/$(MADE): | $(OUT)/teacher-mpnet/$(MADE)

@@ -10,8 +10,8 @@
 #   precisions, one of them int4, and measures all (`scores`, then `times`); `arm` runs the files on emulated phone CPUs;
 #   `large-teacher` trains MPNet, which `models` includes; `settings` adds thresholds and calibrated probabilities to the
 #   phone's file in $(OUT)/models (copy models/ there), in minutes.
-# Takes: the first student nine hours on two cores, in bf16. What needs the large teacher takes some fifteen hours more
-#   there, and a quarter of an hour on an H200 with PROCESSES=1. A stopped run continues.
+# Takes: nine hours on two cores for the first student, in bf16. What needs the large teacher took ten minutes of an
+#   H200 (PROCESSES=1); on two cores it takes an estimated fifteen hours. A stopped run continues.
 # Needs: make install and SQuAD 2.0 as files; for `times` make toolchains and an idle machine; for `arm`
 #   benchmarks/measure/arm64_python.sh.
 
@@ -74,8 +74,8 @@ $(OUT)/student-pq3-qat-int8/$(MADE): | $(OUT)/student-pq3/$(MADE)
 $(OUT)/first-student/$(MADE): | $(OUT)/student-pq3-qat-int8/$(MADE)
 	$(RUN) -m compress.cast --model $(OUT)/student-pq3-qat-int8 --weights int8-weights --out $(OUT)/first-student
 
-# First two fifths of the questions with int8 QAT. The large teacher's logits are computed once and lie in a cache;
-# training loads no teacher.
+# The student first learns from two fifths of the questions, with int8 QAT. The large teacher's logits are computed once
+# and lie in a cache; training loads no teacher.
 $(OUT)/part.json:
 	$(RUN) -m qa.data.sample --data $(TRAIN) --split train --questions 52000 --out $(OUT)/part.json
 
@@ -86,7 +86,7 @@ $(OUT)/student-further/$(MADE): | $(OUT)/part.json $(OUT)/teacher-mpnet/$(MADE) 
 $(OUT)/second-student/$(MADE): | $(OUT)/student-further/$(MADE)
 	$(RUN) -m compress.cast --model $(OUT)/student-further --weights int8-weights --out $(OUT)/second-student
 
-# Then all questions, and twice as many that only the teacher labels: 376,000 windows.
+# Then it learns from all questions, and from twice as many that only the teacher labels: 376,000 windows.
 $(OUT)/more.json: | $(OUT)/second-student/$(MADE)
 	$(RUN) -m distill.unlabelled --data $(TRAIN) --passages 1 --reworded 1 --model $(OUT)/second-student --out $(OUT)/more.json
 

@@ -80,6 +80,20 @@ def test_probabilities_of_tokens_that_meet_in_one_add_up():
     assert all(result[position] == MASKED for position in (1, 2, 5))
 
 
+def test_windows_of_a_batch_do_not_mix():
+    none = np.array([], np.int64)
+    windows = [
+        AlignedWindow(np.zeros(5, np.int32), 2, np.array([3, 3]), np.array([3, 3])),
+        AlignedWindow(np.zeros(3, np.int32), 2, none, none),
+        AlignedWindow(np.zeros(4, np.int32), 1, np.array([1, 3]), np.array([1, 3])),
+    ]
+    logits = torch.tensor([[7.0, 9.0, 1.0, 1.0], [6.0, 9.0, 9.0, 9.0], [5.0, 2.0, 3.0, 9.0]])
+    both = 1 + float(np.log(2))
+    expected = [[7, MASKED, MASKED, both], [6, MASKED, MASKED, MASKED], [5, 2, MASKED, 3]]
+    for which in ("starts", "ends"):
+        assert torch.allclose(project(logits, windows, which, 4), torch.tensor(expected))
+
+
 def test_a_window_too_long_for_the_teacher_loses_the_end_of_its_context(examples, windows, tmp_path):
     aligned = alignment(examples, windows, tmp_path, mpnet_pieces, max_length=64)
     longest = max(range(len(windows)), key=lambda index: len(windows[index].input_ids))

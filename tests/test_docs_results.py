@@ -67,6 +67,7 @@ FIRST = "flagship-0.1"
 STANDALONE = "standalone-models"
 DEV2 = "dev-v2.0.json.gz"
 RELEASED = ("teacher", "student", "student-tflite-int8", "student-onnx-int8")
+BESIDE_LARGE = ("teacher-mpnet", "teacher-mpnet-onnx-fp32", *RELEASED[1:])
 SCORED = {
     "dev2": DEV2,
     "dev1": DEV,
@@ -102,8 +103,8 @@ TABLES = [
     ("docs/results/compression.md", "compression-arm64-qemu", {"view": "arm"}),
     ("docs/results/standalone-models.md", STANDALONE, {"view": "accuracy"}),
     ("docs/results/standalone-models.md", STANDALONE, {"view": "latency"}),
-    ("README.md", FLAGSHIP, {"view": "short", "data": DEV2, "models": RELEASED}),
-    (f"docs/results/{FLAGSHIP}.md", FLAGSHIP, {"view": "short", "data": DEV2, "models": RELEASED}),
+    ("README.md", FLAGSHIP, {"view": "short", "data": DEV2, "models": BESIDE_LARGE}),
+    (f"docs/results/{FLAGSHIP}.md", FLAGSHIP, {"view": "short", "data": DEV2, "models": BESIDE_LARGE}),
     (f"docs/results/{FLAGSHIP}.md", FLAGSHIP, {"view": "short", "name": "forms", "data": DEV2}),
     (f"docs/results/{FLAGSHIP}.md", "flagship-toolchains", {"view": "summary", "name": "beside"}),
     (f"docs/results/{FLAGSHIP}.md", "flagship-toolchains", {"name": "tools", "view": "toolchains"}),

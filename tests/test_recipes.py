@@ -27,6 +27,7 @@ STEP = re.compile(r"\.venv/bin/python (?:-m torch\.distributed\.run .*?)?(?:-m )
 FILES = {"TRAIN": "train.json", "DEV": "dev.json"}
 FETCH = "recipes.fetch_mpnet"  # takes the folder to create
 WINDOWS = "recipes.with_windows"  # takes a bundle, a length and the bundle to create
+MOVE = "mv"  # takes a bundle and its new folder
 RECIPES = {
     "flagship": (
         ("rows", "arm", "large-teacher", "settings"),
@@ -42,6 +43,16 @@ RECIPES = {
         ("rows",),
         {**FILES, "HEADS": "linear pointer bidaf", "SEEDS": "0 1", "REPEAT": "linear", "LAYERS": "3"},
         {"distill.finetune", "export.onnx", "export.tflite", "benchmarks.compare", "benchmarks.differences"},
+    ),
+    "ablations": (
+        ("rows",),
+        {**FILES, "TEACHER": "runs/teacher", "SEEDS": "0 1"},
+        {"distill.unlabelled", "distill.run", "benchmarks.compare", "benchmarks.differences", MOVE},
+    ),
+    "thesis": (
+        ("rows",),
+        {**FILES, "TEACHER": "runs/teacher", "SHARE": "0.5"},
+        {"distill.run", "benchmarks.compare", "benchmarks.table", MOVE},
     ),
     "domain": (
         ("rows",),
@@ -75,14 +86,13 @@ def steps(request, tmp_path_factory):
     goals, variables, modules = RECIPES[request.param]
     done = make(tmp_path_factory.mktemp("recipe"), request.param, *goals, **variables)
     assert done.returncode == 0, done.stderr
-    lines = [
-        part
-        for line in done.stdout.splitlines()
-        for part in line.split(" && ")
-        if part.strip().startswith((".venv", "OMP_", "ACCELERATE_"))
-    ]
+    parts = [part.strip() for line in done.stdout.splitlines() for part in line.split(" && ")]
+    lines = [part for part in parts if part.startswith((".venv", "OMP_", "ACCELERATE_", f"{MOVE} "))]
     parsed = [
-        (m[1].removesuffix(".py").replace("/", "."), shlex.split(m[2])) for m in map(STEP.search, lines)
+        (MOVE, shlex.split(line)[1:])
+        if m is None
+        else (m[1].removesuffix(".py").replace("/", "."), shlex.split(m[2]))
+        for line, m in zip(lines, map(STEP.search, lines), strict=True)
     ]
     assert {module for module, _ in parsed} >= modules
     return parsed
@@ -112,16 +122,21 @@ def test_every_step_has_all_that_its_command_needs_and_values_that_it_takes(step
     }:
         folder.mkdir(parents=True, exist_ok=True)  # which a recipe makes
     for module, arguments in steps:
-        if not module.startswith("recipes."):
+        if module != MOVE and not module.startswith("recipes."):
             tyro.cli(options_of(main_of(module)), args=arguments)
 
 
 def test_a_step_starts_from_what_an_earlier_one_made(steps):
     """Of the commands that read one bundle and write another; where it goes is --out, or beside the model."""
-    made = {"models/teacher", "models/student"}  # which come with the project
+    made = {"models/teacher", "models/student", "runs/teacher"}  # of the project, and given
     for module, arguments in steps:
         if module == FETCH:
             made.update(arguments)
+            continue
+        if module == MOVE:
+            bundle, folder = arguments
+            made.remove(bundle)
+            made.add(folder)
             continue
         if module == WINDOWS:
             bundle, _, out = arguments

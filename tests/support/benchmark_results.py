@@ -1,6 +1,8 @@
 """Results made by hand: a teacher, what was made of it, and times of one run in rounds."""
 
 from benchmarks.results.rows import Accuracy, Data, Failure, Latency, Machine, PhoneLatency, Runtime
+from benchmarks.show.groups import collect
+from benchmarks.show.views import view_tables
 
 TORCH = Runtime("torch", "2.13.0+cpu")
 LITERT = Runtime("ai-edge-litert", "2.3.0")
@@ -14,11 +16,22 @@ N_ROUNDS = 8
 EVEN = (1.0,) * N_ROUNDS
 UNEVEN = (1.0, 1.02, 0.98, 1.01, 0.99, 1.0, 1.03, 0.97)  # their mean is 1
 STUDENT_SHA = "sha of student"
+INT8 = {"precision": "int8", "stage": "export", "runtime": LITERT, "parent_sha256": "sha of teacher"}
 
 
 def records(table):
     """The texts of all lines by their headings."""
     return [dict(zip(table.headings, line, strict=True)) for line in table.cells]
+
+
+def lines(results, view="summary", number=0):
+    """The lines of a view's table by their headings."""
+    return records(view_tables(collect(results), view)[number])
+
+
+def footnotes(results, view="summary"):
+    """The footnotes of a view's first table."""
+    return " | ".join(view_tables(collect(results), view)[0].footnotes)
 
 
 def facts(model, **more):

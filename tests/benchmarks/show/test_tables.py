@@ -1,20 +1,17 @@
 """Tables out of hand-made results: what is compared with what, newest first, unknown as a dash, and Markdown
 markers."""
 
-import re
-
 import pytest
 from benchmark_results import (
     DATA,
-    EVEN,
+    INT8,
     LITERT,
     NO_BASELINE,
     ORT,
-    PIXEL,
-    UNEVEN,
     batched,
-    export,
     failure,
+    footnotes,
+    lines,
     on_phone,
     records,
     run,
@@ -24,25 +21,12 @@ from benchmark_results import (
 )
 
 from benchmarks.results.files import append_result
-from benchmarks.results.rows import Data, Machine, Runtime, TargetAccuracy, TrainingSpeed
+from benchmarks.results.rows import Data, Machine, Runtime
 from benchmarks.show.groups import collect, newest_order
-from benchmarks.show.phone_views import newest_on_phone
-from benchmarks.show.ranking import rankings
-from benchmarks.show.report import Page
 from benchmarks.show.tables import UNKNOWN, as_markdown, as_text, check_markers, text_table, write_marked
 from benchmarks.show.views import view_tables
 from benchmarks.table import TableConfig, main
 from qa.base.errors import OptionError
-
-INT8 = {"precision": "int8", "stage": "export", "runtime": LITERT, "parent_sha256": "sha of teacher"}
-
-
-def lines(results, view="summary", number=0):
-    return records(view_tables(collect(results), view)[number])
-
-
-def footnotes(results, view="summary"):
-    return " | ".join(view_tables(collect(results), view)[0].footnotes)
 
 
 def test_like_is_divided_by_like_and_the_gain_of_exact_lengths_stands_apart():
@@ -322,207 +306,6 @@ def test_a_machine_that_was_not_idle_is_mentioned():
         "start: 0.10 to 0.25",
     ):
         assert wanted in found
-
-
-# Toolchains
-
-
-def test_the_fastest_of_equal_f1_and_what_each_peer_shows():
-    ours = export("student-onnx-int8", 10, 40, rounds=UNEVEN, quick=True)
-    late = toolchain("late", 1, 1, date="2026-01-01T00:00:00Z")
-    toolchains = [*toolchain("openvino-int8", 8, 44), *toolchain("torchao-int8", 4, 40, f1=60.0), *late]
-    (group,) = collect(run(ours, toolchains))
-    unpadded, _, padded = rankings(group)
-    assert unpadded.verdict().startswith(
-        "Unpadded, student-openvino-int8 is the fastest at equal F1: 1.25 times as fast (1.2"
-    )
-    verdict = "Padded to 384, our student-onnx-int8 is the fastest at equal F1: the next, student-openvino"
-    assert padded.verdict().startswith(verdict)
-    torchao, openvino, late = unpadded.toolchains
-    assert unpadded.sentence(torchao).endswith("unpadded at 18.0 points less F1, which does not count")
-    assert unpadded.sentence(late) == "student-late was not timed unpadded in the same run"
-    assert (torchao.beyond_noise, openvino.beyond_noise, late.beyond_noise) == (1, 1, 0)
-    level = next(p for p in padded.toolchains if p.entry.model.endswith("torchao-int8"))
-    assert "shows no difference beyond noise" in padded.sentence(level)
-    first, second, *_ = records(view_tables([group], "toolchains")[0])
-    assert (first["x ours"], first["ms"], first["F1 - ours"]) == ("1.00x†", "10.0†", UNKNOWN)
-    assert (second["model"], second["tool"], second["F1 - ours"]) == (
-        "student-torchao-int8",
-        "torchao (toolchain)",
-        "-18.00",
-    )
-
-
-def test_without_an_interval_nothing_is_noise_and_without_an_equal_nobody_is_ahead():
-    (group,) = collect(
-        run(export("ours", 10, 40, rounds=(1.0,) * 4), toolchain("near", 9.9, 44, rounds=(1.0,) * 4))
-    )
-    unpadded, *_ = rankings(group)
-    assert unpadded.toolchains[0].times == "1.01 times as fast (no interval)"
-    (group,) = collect(run(export("ours", 10, 40), toolchain("weak", 1, 1, f1=70.0)))
-    assert (
-        rankings(group)[0].verdict()
-        == "Unpadded, no other toolchain's export of equal F1 was timed in the same run as our ours"
-    )
-    (group,) = collect(run(export("ours", 10, 40, rounds=UNEVEN), toolchain("level", 10, 40, rounds=EVEN)))
-    level = "our ours and student-level are the fastest at equal F1, without a difference beyond noise"
-    assert rankings(group)[0].verdict().endswith(level)
-    assert rankings(collect(run(export("ours", 10, 40)))[0]) == []
-
-
-def test_ours_is_the_fastest_export_near_the_best_f1():
-    rapid = export("rapid", 1, 1, f1=77.0)
-    good = export("good", 5, 5, f1=77.6)
-    best = export("best", 9, 9, f1=78.0)
-    (group,) = collect(run(rapid, good, best, toolchain("p", 9, 9)))
-    assert rankings(group)[0].ours.entry.model == "good"
-
-
-# Other targets
-
-
-def there(model, precision, instructions, **more):
-    own = {
-        "reference": "litert here",
-        "reference_f1": 90.0,
-        "parity_max_abs": 0.1,
-        "same_spans": 0.995,
-        **more,
-    }
-    base = {
-        name: getattr(scored(), name) for name in ("n", "n_windows", "exact", "f1", "data", "command", "date")
-    }
-    facts = {
-        "model": model,
-        "bundle_sha256": model,
-        "stage": "export",
-        "precision": precision,
-        "parent_sha256": "p",
-    }
-    facts |= {"runtime": LITERT, "machine": Machine("N1 under QEMU"), "target": "qemu:n1"}
-    return TargetAccuracy(**(base | facts | own), instructions_per_window=instructions)
-
-
-def test_a_target_is_compared_with_its_own_fp32_file():
-    rows = lines([there("fp32", "fp32", 600_000_000), there("int8", "int8", 240_000_000)], "arm")
-    assert [
-        (line["M instructions"], line["x fp32"], line["max diff"], line["same spans"]) for line in rows
-    ] == [
-        ("600.0", "1.00x", "0.1", "99.5%"),
-        ("240.0", "2.50x", "0.1", "99.5%"),
-    ]
-    other = [
-        there("fp32", "fp32", 600, n_windows=99),
-        there("int8", "int8", 240),
-        there("ort", "int8", 9, runtime=ORT),
-    ]
-    assert [line["x fp32"] for line in lines(other, "arm")] == ["1.00x", UNKNOWN, UNKNOWN]
-    pi = {"target": "ssh:pi", "machine": Machine("Pi", 4)}
-    on_pi = [there("fp32", "fp32", None, **pi), there("int8", "int8", None, **pi)]
-    own = {"runtime": LITERT, "stage": "export", "rounds": EVEN, **pi}
-    on_pi += [
-        timed("fp32", 90.0, "unpadded", bundle_sha256="fp32", **own),
-        timed("int8", 30.0, "unpadded", bundle_sha256="int8", **own),
-    ]
-    assert [(line["ms"], line["x fp32"]) for line in lines(on_pi, "arm")] == [
-        ("90.0", "1.00x"),
-        ("30.0", "3.00x (3.00–3.00)"),
-    ]
-    (table,) = view_tables(collect([*on_pi, failure("bad", **pi)]), "arm")
-    assert "bad on ssh:pi failed: cannot load it" in table.footnotes
-    assert "ssh:pi: Pi, 4 cores" in table.footnotes
-
-
-# Training
-
-
-def speed(case, rounds, date="2026-01-02", **more):
-    facts = {
-        name: getattr(scored(), name)
-        for name in ("bundle_sha256", "precision", "target", "machine", "data", "command")
-    }
-    own = {"model": case, "stage": "training", "runtime": Runtime("torch"), "threads": 1, "affinity": (1,)}
-    own |= {"batch": 4, "lengths": 384}
-    own |= {
-        "objective": "loss",
-        "windows_per_s": sum(rounds) / len(rounds),
-        "round_windows_per_s": rounds,
-        "n_runs": 10,
-    }
-    return TrainingSpeed(**(facts | own | {"date": date} | more))
-
-
-def test_training_is_divided_by_what_each_case_names_round_by_round():
-    old = [speed("theirs", (9.0,) * 5, "2026-01-01")]
-    cost = speed("with dropout", (1.0,) * 5, attention_dropout=0.1, reference="theirs")
-    new = [
-        speed("theirs", (2.0,) * 5),
-        speed("ours", (4.0, 4.0, 6.0, 6.0, 10.0), reference="theirs", lengths="unpadded"),
-        cost,
-    ]
-    theirs, ours, dropout = lines(old + new, "training")
-    assert (theirs["x"], theirs["windows/s"], theirs["padded to"]) == (UNKNOWN, "2.0", "384")
-    low, high = map(float, re.fullmatch(r"3\.00x \((.*)–(.*)\)", ours["x"]).groups())
-    assert 2 <= low < 3 < high <= 5
-    assert (ours["padded to"], ours["over"]) == ("batch's longest", "theirs")
-    assert (dropout["x"], dropout["attention dropout"]) == ("0.50x (0.50–0.50)", "0.1")
-    assert (
-        lines([speed("theirs", (2.0,) * 4), speed("ours", (4.0,) * 4, reference="theirs")], "training")[1][
-            "x"
-        ]
-        == "2.00x"
-    )
-    assert "x" not in lines([speed("theirs", (2.0,)), speed("ours", (4.0,))], "training")[0]
-
-
-# Phones
-
-
-def test_results_of_a_phone_do_not_change_the_tables_of_the_cpu():
-    cpu = [scored(), timed(), timed("int8", 20.0, "unpadded"), scored("student", 78.0)]
-    mixed = [on_phone(), cpu[0], on_phone("teacher", lengths=128), *cpu[1:], on_phone()]
-    for view in ("summary", "latency", "accuracy"):
-        with_phone, without = (
-            view_tables(collect(results, newest_order(results)), view)[0] for results in (mixed, cpu)
-        )
-        assert (records(with_phone), with_phone.footnotes) == (records(without), without.footnotes)
-    assert [table.title for table in view_tables(collect(mixed), "latency")] == [
-        "dev.json, 1,000 questions",
-        str(PIXEL),
-    ]
-
-
-def test_the_newest_result_of_a_phones_setting_counts_and_runtimes_stand_side_by_side():
-    slow = on_phone(ms=90.0, runtime=Runtime("LiteRT", variant="+ built-in kernels"))
-    seen = lines(
-        [on_phone(), on_phone(ms=17.0), slow, on_phone(ms=9.0, threads=4), on_phone(ms=4.0, lengths=128)],
-        "latency",
-    )
-    assert [(line["runtime"], line["lengths"], line["threads"], line["p50 ms"]) for line in seen] == [
-        ("LiteRT + XNNPACK", "128", "1", "4.0"),
-        ("LiteRT + XNNPACK", "384", "1", "17.0"),
-        ("LiteRT + built-in kernels", "384", "1", "90.0"),
-        ("LiteRT + XNNPACK", "384", "4", "9.0"),
-    ]
-    again = lines([on_phone(), on_phone(ms=5.0, lengths=128, bundle_sha256="another")], "latency")
-    assert [line["p50 ms"] for line in again] == ["5.0"]
-    old = lines([on_phone(latency_ms_p50=None, latency_ms_p95=None, threads=None)], "latency")[0]
-    assert (old["mean ms"], old["p50 ms"], old["threads"]) == ("18.5", UNKNOWN, UNKNOWN)
-
-
-def test_a_phones_failure_is_listed_until_a_run_of_that_setting_succeeds():
-    phone = {"target": "phone", "machine": PIXEL, "data": None, "bundle_sha256": "sha of int8"}
-    broken = failure("int8", "out of memory", threads=4, lengths=384, **phone)
-    (table,) = view_tables(collect([on_phone(), broken]), "latency")
-    assert "int8 (lengths 384, threads 4) failed: out of memory" in table.footnotes
-    assert "int8 failed: out of memory" in Page(collect([on_phone(), broken])).render()
-    assert newest_on_phone(collect([on_phone(), broken, on_phone(threads=4)])[0]) == [
-        on_phone(),
-        on_phone(threads=4),
-    ]
-    untold = failure("int8", "no signature", **phone)
-    assert newest_on_phone(collect([untold, on_phone()])[0]) == [on_phone()]
-    assert len(newest_on_phone(collect([on_phone(), untold])[0])) == 2
 
 
 # Text, Markdown, the command

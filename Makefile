@@ -57,22 +57,22 @@ ask: install
 	@[ -n "$$Q" ] || { echo 'error: no question; make ask Q="Who wrote it?" TEXT=passage.txt' >&2; exit 2; }
 	@$(RUN) -m qa.ask --question "$$Q" --context "$$TEXT"
 
-# Each stage writes its manifest last, so make knows which bundles are finished and a stopped demo can continue.
+# A bundle's folder appears when it is finished, so a stopped demo can continue; make deletes no folder after a stop.
 # Prerequisites after "|" must exist, whatever their time: a finished bundle is never made again.
-$(DEMO)/student/manifest.json: | install
+$(DEMO)/student: | install
 	$(RUN) -m distill.run --epochs 1 --resume
 
-$(DEMO)/student-pruned/manifest.json: | $(DEMO)/student/manifest.json
+$(DEMO)/student-pruned: | $(DEMO)/student
 	$(RUN) -m compress.prune --model $(DEMO)/student --teacher $(DEMO)/teacher --keep-ffn 0.75 --keep-heads 0.875 --epochs 0.5 --resume
 
 # A student trained for so short a time has near ties: one best span in nine changes in int8.
-$(DEMO)/student-pruned-onnx-int8/manifest.json: | $(DEMO)/student-pruned/manifest.json
+$(DEMO)/student-pruned-onnx-int8: | $(DEMO)/student-pruned
 	$(RUN) -m export.onnx --model $(DEMO)/student-pruned --quantize int8 --min-equal-spans 0.8
 
-$(DEMO)/student-pruned-tflite-int8/manifest.json: | $(DEMO)/student-pruned/manifest.json
+$(DEMO)/student-pruned-tflite-int8: | $(DEMO)/student-pruned
 	$(RUN) -m export.tflite --model $(DEMO)/student-pruned --quantize int8 --min-equal-spans 0.8
 
-demo: $(DEMO)/student-pruned-onnx-int8/manifest.json $(DEMO)/student-pruned-tflite-int8/manifest.json
+demo: $(DEMO)/student-pruned-onnx-int8 $(DEMO)/student-pruned-tflite-int8
 	$(RUN) benchmarks/compare.py --quick --threads 1
 
 clean-demo:

@@ -26,11 +26,11 @@ PROCESSES ?= 2
 VARIABLES := OUT TRAIN DEV TEACHER QUESTIONS DEV_QUESTIONS ENCODER HEAD PASSES LEARNING_RATE BATCH_SIZE SEEDS PROCESSES
 REQUIRED := TRAIN DEV TEACHER
 DATA := TRAIN DEV
+DECIDING := TRAIN DEV TEACHER QUESTIONS DEV_QUESTIONS ENCODER HEAD PASSES LEARNING_RATE BATCH_SIZE
 include $(dir $(lastword $(MAKEFILE_LIST)))checks.mk
 
 RUN := .venv/bin/python
 EACH := OMP_NUM_THREADS=1 $(RUN) -m torch.distributed.run --standalone --nproc-per-node $(PROCESSES)
-MADE := manifest.json
 
 # Each arm and its data; how many times as many questions as the labelled ones a data file has.
 ARMS := gold-answers teacher other-passages reworded-passages both
@@ -54,14 +54,14 @@ MODELS := $(foreach seed,$(SEEDS),$(ARMS:%=%-seed$(seed)))
 .DELETE_ON_ERROR:
 .SECONDARY:
 
-models: $(MODELS:%=$(OUT)/%/$(MADE))
+models: $(MODELS:%=$(OUT)/%)
 
 $(OUT)/labelled.json:
-	@mkdir -p $(OUT)
+	$(STORE)
 	$(RUN) -m qa.data.sample --data $(TRAIN) --split train --questions $(QUESTIONS) --out $@
 
 $(OUT)/dev.json:
-	@mkdir -p $(OUT)
+	$(STORE)
 	$(RUN) -m qa.data.sample --data $(DEV) --questions $(DEV_QUESTIONS) --out $@
 
 $(foreach data,passages reworded both,$(OUT)/$(data).json): $(OUT)/%.json: | $(OUT)/labelled.json
@@ -71,9 +71,9 @@ $(foreach data,passages reworded both,$(OUT)/$(data).json): $(OUT)/%.json: | $(O
 arm = $(firstword $(subst -seed, ,$*))
 data = $(DATA_$(arm))
 passes = $(shell awk 'BEGIN { print $(PASSES) / $(TIMES_$(data)) }')
-$(MODELS:%=$(OUT)/%/$(MADE)): $(OUT)/%/$(MADE): | $(OUT)/labelled.json $(OUT)/passages.json $(OUT)/reworded.json $(OUT)/both.json
+$(MODELS:%=$(OUT)/%): $(OUT)/%: | $(OUT)/labelled.json $(OUT)/passages.json $(OUT)/reworded.json $(OUT)/both.json
 	$(EACH) -m distill.run $(strip --teacher $(TEACHER) $(FLAGS_$(arm))) --student-encoder $(ENCODER) --student-head $(HEAD) --data $(OUT)/$(data).json --hidden-weight 0 --temperature 2 --learning-rate $(LEARNING_RATE) --batch-size $(BATCH_SIZE) --epochs $(passes) --seed $(lastword $(subst -seed, ,$*)) --cache $(OUT)/cache --out $(OUT)/training/$* --resume
-	mv $(OUT)/training/$*/student $(OUT)/$*
+	mv $(OUT)/training/$*/student $@
 
 rows: models $(OUT)/dev.json
 	$(RUN) benchmarks/compare.py $(MODELS:%=$(OUT)/%) --data $(OUT)/dev.json --rows $(OUT)/rows.jsonl --baseline $(OUT)/teacher-seed$(firstword $(SEEDS)) --skip-latency

@@ -1,6 +1,7 @@
-# Checks that recipes share: an unknown variable or a missing file stops make with one line, before anything runs.
+# Checks that recipes share: a wrong variable or a missing file stops make with one line, before anything runs.
 #
-# A recipe lists its variables in VARIABLES, those without a default in REQUIRED, and those that name data in DATA.
+# A recipe lists its variables in VARIABLES, those without a default in REQUIRED, and those that name data in DATA. Those
+# in DECIDING decide what its models are: $(STORE) writes them down, and a run continues only with the same.
 
 RECIPE := $(firstword $(MAKEFILE_LIST))
 GIVEN := $(foreach name,$(.VARIABLES),$(if $(filter command,$(origin $(name))),$(name)))
@@ -20,4 +21,13 @@ $(error $(RECIPE): $(firstword $(ABSENT)): no such file; give a SQuAD JSON file)
 endif
 ifeq ($(wildcard .venv/bin/python),)
 $(error $(RECIPE): .venv/bin/python: no such file; run make install, and make from the folder of the checkout)
+endif
+
+SETTINGS := $(strip $(foreach name,$(DECIDING),$(name)=$($(name))))
+STORED := $(wildcard $(OUT)/settings.txt)
+STORE = @mkdir -p $(OUT) && echo '$(subst ','\'',$(SETTINGS))' > $(OUT)/settings.txt
+ifneq ($(STORED),)
+ifneq ($(shell cat $(STORED)),$(SETTINGS))
+$(error $(RECIPE): $(OUT) was made with $(shell cat $(STORED)); give the same, or another OUT)
+endif
 endif

@@ -22,35 +22,35 @@ LEARNING_RATE ?= 1e-4
 VARIABLES := OUT TRAIN DEV COUNTS DEV_QUESTIONS MODEL QUANTIZE EPOCHS LEARNING_RATE
 REQUIRED := TRAIN DEV
 DATA := TRAIN DEV
+DECIDING := TRAIN DEV DEV_QUESTIONS MODEL EPOCHS LEARNING_RATE
 include $(dir $(lastword $(MAKEFILE_LIST)))checks.mk
 
 RUN := .venv/bin/python
-MADE := manifest.json
 FILES := $(patsubst %,$(OUT)/student-%-tflite-$(QUANTIZE),0 $(COUNTS))
 
 .PHONY: models rows table
 .DELETE_ON_ERROR:
 .SECONDARY:
 
-models: $(FILES:%=%/$(MADE))
+models: $(FILES)
 
 $(OUT)/dev.json:
-	@mkdir -p $(OUT)
+	$(STORE)
 	$(RUN) -m qa.data.sample --data $(DEV) --questions $(DEV_QUESTIONS) --out $@
 
 $(OUT)/train-%.json:
-	@mkdir -p $(OUT)
+	$(STORE)
 	$(RUN) -m qa.data.sample --data $(TRAIN) --split train --questions $* --out $@
 
 # The model is its own teacher by default. Its answers are what shall change, so the gold answers alone count (alpha 1).
-$(OUT)/student-%/$(MADE): | $(OUT)/train-%.json
+$(OUT)/student-%: | $(OUT)/train-%.json
 	$(RUN) -m compress.qat --model $(MODEL) --data $(OUT)/train-$*.json --quantize $(QUANTIZE) --epochs $(EPOCHS) --learning-rate $(LEARNING_RATE) --alpha 1 --hidden-weight 0 --cache $(OUT)/cache --out $(OUT)/student-$* --resume
 
-$(OUT)/student-0-tflite-$(QUANTIZE)/$(MADE):
-	$(RUN) -m export.tflite --model $(MODEL) --quantize $(QUANTIZE) --out $(@D)
+$(OUT)/student-0-tflite-$(QUANTIZE):
+	$(RUN) -m export.tflite --model $(MODEL) --quantize $(QUANTIZE) --out $@
 
-$(OUT)/student-%-tflite-$(QUANTIZE)/$(MADE): | $(OUT)/student-%/$(MADE)
-	$(RUN) -m export.tflite --model $(OUT)/student-$* --quantize $(QUANTIZE) --out $(@D)
+$(OUT)/student-%-tflite-$(QUANTIZE): | $(OUT)/student-%
+	$(RUN) -m export.tflite --model $(OUT)/student-$* --quantize $(QUANTIZE) --out $@
 
 rows: models $(OUT)/dev.json
 	$(RUN) benchmarks/compare.py $(FILES) --data $(OUT)/dev.json --rows $(OUT)/rows.jsonl --baseline $(firstword $(FILES)) --skip-latency

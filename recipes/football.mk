@@ -31,17 +31,17 @@ FINETUNE ?=
 VARIABLES := OUT TRAIN DEV TRAIN_QUESTIONS DEV_QUESTIONS SQUAD ENCODER LAYERS HEAD LENGTHS SEEDS EPOCHS LEARNING_RATE BATCH_SIZE FINETUNE
 REQUIRED := TRAIN DEV
 DATA := TRAIN DEV
+DECIDING := TRAIN DEV TRAIN_QUESTIONS DEV_QUESTIONS SQUAD ENCODER LAYERS HEAD EPOCHS LEARNING_RATE BATCH_SIZE FINETUNE
 include $(dir $(lastword $(MAKEFILE_LIST)))checks.mk
 
 RUN := .venv/bin/python
-MADE := manifest.json
 LONGER := $(wordlist 2,$(words $(LENGTHS)),$(LENGTHS))
 STARTS := squad football squad-football
 AS_IS := $(LENGTHS:%=squad-%)
 FOOTBALL := $(foreach seed,$(SEEDS),$(LENGTHS:%=football-%-seed$(seed)))
 BOTH := $(FOOTBALL:%=squad-%)
 MODELS := $(AS_IS) $(FOOTBALL) $(BOTH)
-TRAINED = $(RUN) -m distill.finetune --data $(OUT)/train.json --max-length $(length) --seed $(lastword $(subst -seed, ,$*)) --epochs $(EPOCHS) --learning-rate $(LEARNING_RATE) --batch-size $(BATCH_SIZE) $(FINETUNE) --out $(OUT)/$(@:$(OUT)/%/$(MADE)=%) --resume
+TRAINED = $(RUN) -m distill.finetune --data $(OUT)/train.json --max-length $(length) --seed $(lastword $(subst -seed, ,$*)) --epochs $(EPOCHS) --learning-rate $(LEARNING_RATE) --batch-size $(BATCH_SIZE) $(FINETUNE) --out $@ --resume
 # $* ends with LENGTH-seedN.
 length = $(firstword $(subst -seed, ,$*))
 
@@ -49,23 +49,23 @@ length = $(firstword $(subst -seed, ,$*))
 .DELETE_ON_ERROR:
 .SECONDARY:
 
-models: $(MODELS:%=$(OUT)/%/$(MADE))
+models: $(MODELS:%=$(OUT)/%)
 
 $(OUT)/train.json:
-	@mkdir -p $(OUT)
+	$(STORE)
 	$(RUN) -m qa.data.sample --data $(TRAIN) --split train --questions $(TRAIN_QUESTIONS) --out $@
 
 $(OUT)/dev.json:
-	@mkdir -p $(OUT)
+	$(STORE)
 	$(RUN) -m qa.data.sample --data $(DEV) --questions $(DEV_QUESTIONS) --out $@
 
-$(AS_IS:%=$(OUT)/%/$(MADE)): $(OUT)/squad-%/$(MADE):
+$(AS_IS:%=$(OUT)/%): $(OUT)/squad-%:
 	$(RUN) recipes/with_windows.py $(SQUAD) $* $(OUT)/squad-$*
 
-$(FOOTBALL:%=$(OUT)/%/$(MADE)): $(OUT)/football-%/$(MADE): | $(OUT)/train.json
+$(FOOTBALL:%=$(OUT)/%): $(OUT)/football-%: | $(OUT)/train.json
 	$(TRAINED) --model $(ENCODER) --head $(HEAD) $(LAYERS:%=--layers %)
 
-$(BOTH:%=$(OUT)/%/$(MADE)): $(OUT)/squad-football-%/$(MADE): | $(OUT)/train.json
+$(BOTH:%=$(OUT)/%): $(OUT)/squad-football-%: | $(OUT)/train.json
 	$(TRAINED) --model $(SQUAD)
 
 rows: models $(OUT)/dev.json

@@ -32,10 +32,10 @@ EXPORTS ?= onnx-fp32 onnx-int8 tflite-fp32 tflite-int8
 
 VARIABLES := OUT HEADS BASELINE SEEDS REPEAT ENCODER LAYERS TRAIN DEV QUESTIONS EPOCHS LEARNING_RATE STANDALONE_RATE BATCH_SIZE FINETUNE EXPORTS
 DATA := TRAIN DEV
+DECIDING := TRAIN DEV QUESTIONS ENCODER LAYERS EPOCHS LEARNING_RATE STANDALONE_RATE BATCH_SIZE FINETUNE
 include $(dir $(lastword $(MAKEFILE_LIST)))checks.mk
 
 RUN := .venv/bin/python
-MADE := manifest.json
 FIRST := $(firstword $(SEEDS))
 MODELS := $(HEADS:%=%-seed$(FIRST)) $(foreach seed,$(wordlist 2,$(words $(SEEDS)),$(SEEDS)),$(REPEAT:%=%-seed$(seed)))
 STANDALONE := bidaf qanet
@@ -47,27 +47,28 @@ COMPARE := $(RUN) benchmarks/compare.py --rows $(OUT)/rows.jsonl --data $(OUT)/d
 .DELETE_ON_ERROR:
 .SECONDARY:
 
-models: $(foreach name,$(MODELS) $(foreach export,$(EXPORTS),$(call exports,$(export))),$(OUT)/$(name)/$(MADE))
+models: $(foreach name,$(MODELS) $(foreach export,$(EXPORTS),$(call exports,$(export))),$(OUT)/$(name))
 
 $(OUT)/dev.json:
-	@mkdir -p $(OUT)
+	$(STORE)
 	$(RUN) -m qa.data.sample --data $(DEV) --questions $(QUESTIONS) --out $@
 
 # $* is HEAD-seedN.
 head = $(firstword $(subst -seed, ,$*))
-$(MODELS:%=$(OUT)/%/$(MADE)): $(OUT)/%/$(MADE):
+$(MODELS:%=$(OUT)/%): $(OUT)/%:
+	$(STORE)
 	$(RUN) -m distill.finetune --model $(ENCODER) --head $(head) --seed $(lastword $(subst -seed, ,$*)) $(if $(filter $(head),$(STANDALONE)),--learning-rate $(STANDALONE_RATE),--learning-rate $(LEARNING_RATE) $(LAYERS:%=--layers %)) --data $(TRAIN) --epochs $(EPOCHS) --batch-size $(BATCH_SIZE) $(FINETUNE) --out $(OUT)/$* --resume
 
-$(OUT)/%-onnx-fp32/$(MADE): | $(OUT)/%/$(MADE)
+$(OUT)/%-onnx-fp32: | $(OUT)/%
 	$(RUN) -m export.onnx --model $(OUT)/$*
 
-$(OUT)/%-onnx-int8/$(MADE): | $(OUT)/%/$(MADE)
+$(OUT)/%-onnx-int8: | $(OUT)/%
 	$(RUN) -m export.onnx --model $(OUT)/$* --quantize int8 --min-equal-spans 0.7
 
-$(OUT)/%-tflite-fp32/$(MADE): | $(OUT)/%/$(MADE)
+$(OUT)/%-tflite-fp32: | $(OUT)/%
 	$(RUN) -m export.tflite --model $(OUT)/$*
 
-$(OUT)/%-tflite-int8/$(MADE): | $(OUT)/%/$(MADE)
+$(OUT)/%-tflite-int8: | $(OUT)/%
 	$(RUN) -m export.tflite --model $(OUT)/$* --quantize int8 --min-equal-spans 0.7
 
 # Exports of one format are measured in one run, in which the models take turns.

@@ -21,27 +21,26 @@ DATA := TRAIN DEV
 include $(dir $(lastword $(MAKEFILE_LIST)))checks.mk
 
 RUN := .venv/bin/python
-MADE := manifest.json
 TEACH := $(RUN) -m distill.run --teacher models/teacher --hidden-weight 0 --learning-rate 1e-3 --batch-size 32 --cache $(OUT)/cache --resume
 MODELS := $(OUT)/bidaf/student $(OUT)/bidaf-onnx-int8 $(OUT)/qanet/student $(OUT)/qanet-onnx-int8 $(OUT)/qanet-tflite-int8
 
 .PHONY: models rows
 .DELETE_ON_ERROR:
 
-models: $(MODELS:%=%/$(MADE))
+models: $(MODELS)
 
 # A prerequisite after "|" must exist, whatever its time: a finished bundle is never made again.
-$(OUT)/bidaf/student/$(MADE):
+$(OUT)/bidaf/student:
 	$(TEACH) --student-encoder bidaf --data $(TRAIN) --eval-data $(DEV) --epochs $(BIDAF_EPOCHS) --out $(OUT)/bidaf
 
-$(OUT)/qanet/student/$(MADE):
+$(OUT)/qanet/student:
 	$(TEACH) --student-encoder qanet --data $(TRAIN) --eval-data $(DEV) --epochs $(QANET_EPOCHS) --out $(OUT)/qanet
 
-$(OUT)/%-onnx-int8/$(MADE): | $(OUT)/%/student/$(MADE)
+$(OUT)/%-onnx-int8: | $(OUT)/%/student
 	$(RUN) -m export.onnx --model $(OUT)/$*/student --quantize int8 --out $(OUT)/$*-onnx-int8 --min-equal-spans 0.7
 
 # BiDAF's LSTMs can be exported to ONNX only.
-$(OUT)/%-tflite-int8/$(MADE): | $(OUT)/%/student/$(MADE)
+$(OUT)/%-tflite-int8: | $(OUT)/%/student
 	$(RUN) -m export.tflite --model $(OUT)/$*/student --quantize int8 --out $(OUT)/$*-tflite-int8 --min-equal-spans 0.7
 
 rows: models

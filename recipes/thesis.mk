@@ -1,4 +1,4 @@
-# The six training configurations of the thesis (Preite 2020, Table 6.3), each with a one-layer and a four-layer head.
+# The thesis' six training configurations (Preite 2020, Tables 6.2 and 6.3), each with a one- and a four-layer head.
 #
 #   make -f recipes/thesis.mk rows TRAIN=train-v2.0.json DEV=dev-v2.0.json TEACHER=runs/flagship/teacher-mpnet
 #
@@ -22,11 +22,11 @@ PROCESSES ?= 2
 VARIABLES := OUT TRAIN DEV TEACHER QUESTIONS DEV_QUESTIONS ENCODER HEADS SHARE PROCESSES
 REQUIRED := TRAIN DEV TEACHER
 DATA := TRAIN DEV
+DECIDING := TRAIN DEV TEACHER QUESTIONS DEV_QUESTIONS ENCODER SHARE
 include $(dir $(lastword $(MAKEFILE_LIST)))checks.mk
 
 RUN := .venv/bin/python
 EACH := OMP_NUM_THREADS=1 $(RUN) -m torch.distributed.run --standalone --nproc-per-node $(PROCESSES)
-MADE := manifest.json
 PASSES_1 := 3
 PASSES_2 := 4
 PASSES_3 := 3
@@ -39,22 +39,22 @@ MODELS := $(foreach head,$(HEADS),$(foreach number,1 2 3 4 5 6,$(head)-config$(n
 .DELETE_ON_ERROR:
 .SECONDARY:
 
-models: $(MODELS:%=$(OUT)/%/$(MADE))
+models: $(MODELS:%=$(OUT)/%)
 
 $(OUT)/train.json:
-	@mkdir -p $(OUT)
+	$(STORE)
 	$(RUN) -m qa.data.sample --data $(TRAIN) --split train --questions $(QUESTIONS) --out $@
 
 $(OUT)/dev.json:
-	@mkdir -p $(OUT)
+	$(STORE)
 	$(RUN) -m qa.data.sample --data $(DEV) --questions $(DEV_QUESTIONS) --out $@
 
 # $* is HEAD-configN. A run makes a folder student/, which is moved to its own name.
 number = $(lastword $(subst -config, ,$*))
 passes = $(shell awk 'BEGIN { print $(PASSES_$(number)) * $(SHARE) }')
-$(MODELS:%=$(OUT)/%/$(MADE)): $(OUT)/%/$(MADE): | $(OUT)/train.json
+$(MODELS:%=$(OUT)/%): $(OUT)/%: | $(OUT)/train.json
 	$(EACH) -m distill.run --teacher $(TEACHER) --student-encoder $(ENCODER) --student-head $(firstword $(subst -config, ,$*)) --recipe thesis-$(number) --epochs $(passes) --data $(OUT)/train.json --hidden-weight 0 --temperature 2 --cache $(OUT)/cache --out $(OUT)/training/$* --resume
-	mv $(OUT)/training/$*/student $(OUT)/$*
+	mv $(OUT)/training/$*/student $@
 
 rows: models $(OUT)/dev.json
 	$(RUN) benchmarks/compare.py $(MODELS:%=$(OUT)/%) --data $(OUT)/dev.json --rows $(OUT)/rows.jsonl --baseline $(OUT)/$(firstword $(MODELS)) --skip-latency

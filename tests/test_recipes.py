@@ -74,8 +74,11 @@ def make(folder, recipe, *goals, **variables):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).touch()
     given = [f"{name}={value}" for name, value in variables.items()]
-    words = ["make", "--dry-run", "-f", f"recipes/{recipe}.mk", *goals, *given]
-    # Under make test, make would otherwise count this make as its own and announce the folder.
+    return run_make(folder, ["make", "--dry-run", "-f", f"recipes/{recipe}.mk", *goals, *given])
+
+
+def run_make(folder, words):
+    """The result of make as a user starts it: under make test it would announce the folder."""
     alone = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MAKELEVEL")}
     return subprocess.run(words, cwd=folder, env=alone, capture_output=True, text=True, check=False)
 
@@ -115,6 +118,35 @@ def test_a_wrong_variable_or_a_missing_file_is_said_in_one_line(tmp_path, recipe
     assert (done.returncode, done.stdout) == (2, "")
 
 
+def test_a_run_continues_only_with_the_settings_that_it_began_with(tmp_path):
+    variables = {**FILES, "TEACHER": "runs/teacher"}
+    assert make(tmp_path, "ablations", "rows", **variables).returncode == 0
+    python = tmp_path / ".venv" / "bin" / "python"
+    python.write_text("#!/bin/sh\nexit 3\n")
+    python.chmod(0o755)
+    words = ["make", "-f", "recipes/ablations.mk", "models", *(f"{n}={v}" for n, v in variables.items())]
+    assert run_make(tmp_path, words).returncode == 2  # the first command failed
+    assert make(tmp_path, "ablations", "rows", **variables).returncode == 0
+    other = make(tmp_path, "ablations", "rows", **variables, PASSES="3")
+    assert "runs/ablations was made with TRAIN=train.json" in other.stderr
+    assert "PASSES=6" in other.stderr
+    assert (other.returncode, other.stdout) == (2, "")
+
+
+def test_a_finished_bundle_stays_when_its_command_fails_at_the_end(tmp_path):
+    """As it does when the reader of its output has gone."""
+    assert make(tmp_path, "flagship", "large-teacher", **FILES).returncode == 0
+    python = tmp_path / ".venv" / "bin" / "python"
+    python.write_text(
+        "#!/bin/sh\nmkdir -p runs/flagship/mpnet-base; touch runs/flagship/mpnet-base/made; exit 3\n"
+    )
+    python.chmod(0o755)
+    words = ["make", "-f", "recipes/flagship.mk", "large-teacher", *(f"{n}={v}" for n, v in FILES.items())]
+    assert run_make(tmp_path, words).returncode == 2
+    assert (tmp_path / "runs/flagship/mpnet-base/made").is_file()
+    assert "fetch_mpnet" not in make(tmp_path, "flagship", "large-teacher", **FILES).stdout
+
+
 def test_every_step_has_all_that_its_command_needs_and_values_that_it_takes(steps, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for folder in {
@@ -135,7 +167,7 @@ def test_a_step_starts_from_what_an_earlier_one_made(steps):
             continue
         if module == MOVE:
             bundle, folder = arguments
-            made.remove(bundle)
+            made.discard(bundle)
             made.add(folder)
             continue
         if module == WINDOWS:

@@ -70,10 +70,9 @@ def test_make_goes_by_what_is_finished_not_by_its_time(tmp_path):
     for age, name in enumerate(
         ["student-pruned-onnx-int8", "student-pruned-tflite-int8", "student-pruned", "student"]
     ):
-        manifest = tmp_path / "runs" / "demo" / name / "manifest.json"
-        manifest.parent.mkdir(parents=True)
-        manifest.write_text("{}")
-        os.utime(manifest, (age, age))
+        bundle = tmp_path / "runs" / "demo" / name
+        bundle.mkdir(parents=True)
+        os.utime(bundle, (age, age))
     words = [
         "make",
         "--dry-run",

@@ -42,7 +42,7 @@ class Recovery:
         self.config = config
         self.parent = open_model(config.model, format="pytorch")
         teacher = open_model(config.teacher, format="pytorch") if config.teacher else self.parent
-        self.splits = load_splits(config.data, config.eval_data, unlabelled=True)
+        self.splits = load_splits(config.data, config.eval_data, self.parent, unlabelled=True)
         self.teacher = TeacherBundle(teacher, self.parent.tokenizer, self.splits.train)
         self.before = QAModel.from_pretrained(self.parent.path)
         """The parent's model, which stays the same."""

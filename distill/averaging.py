@@ -1,5 +1,7 @@
 """Steps of `python -m distill.average`."""
 
+import sys
+
 import torch
 
 from distill.average import AverageConfig
@@ -7,7 +9,7 @@ from distill.derive import derive
 from distill.student import same_tokens
 from qa.base.errors import OptionError
 from qa.base.next_step import say_next
-from qa.bundles.bundle import Bundle, refuse_existing
+from qa.bundles.bundle import HELD_OUT, Bundle, refuse_existing
 from qa.bundles.hf_import import open_model
 from qa.models.model import QAModel
 
@@ -43,6 +45,12 @@ def average(config: AverageConfig) -> Bundle:
     for bundle in bundles[1:]:
         if not same_tokens(bundle.tokenizer, bundles[0].tokenizer):
             raise OptionError(f"--models {bundle.path}: its tokenizer differs from that of {bundles[0].path}")
+    if len({bundle.manifest.files.get(HELD_OUT) for bundle in bundles}) > 1:
+        print(
+            f"--models: they hold out different questions; the thresholds are tuned on those of "
+            f"{bundles[0].path}, which others may have learnt",
+            file=sys.stderr,
+        )
     ancestors = {ancestor.sha256: ancestor for bundle in bundles for ancestor in bundle.lineage()}
     facts = {
         "precision": "fp32",

@@ -98,6 +98,8 @@ class StudentStart:
     """The bundle that is trained further; None for a new student, which its teacher is the parent of."""
     teacher_model: QAModel | None
     """The teacher's model, where the student was made from it."""
+    encoder_sha256: str | None
+    """Hash of the weights of --student-encoder, if it has any."""
 
 
 def student_start(config: DistillConfig, teacher: Bundle) -> StudentStart:
@@ -106,12 +108,14 @@ def student_start(config: DistillConfig, teacher: Bundle) -> StudentStart:
     if parent is not None:
         model = QAModel.from_pretrained(parent.path)
         settings = config.window_settings(parent.settings)
-        start = StudentStart(model, parent.path, settings, parent, None)
+        start = StudentStart(model, parent.path, settings, parent, None, None)
     else:
         teacher_model = QAModel.from_pretrained(teacher.path)
         model, tokenizer = student_for(config, teacher_model, teacher.path)
         settings = config.window_settings(teacher.settings)
-        start = StudentStart(model, tokenizer, settings, None, teacher_model)
+        is_encoder = config.student_encoder is not None and config.student_encoder not in STANDALONE_MODELS
+        sha256 = file_sha256(tokenizer / "model.safetensors") if is_encoder else None
+        start = StudentStart(model, tokenizer, settings, None, teacher_model, sha256)
     model.check_windows(settings)
     if config.prunes:
         check_pruning(model, settings.max_length, config, INSTEAD_OF_WIDTH)
@@ -131,9 +135,8 @@ def prepare(config: DistillConfig, start: StudentStart, windows: Sequence[Window
             work=work_folder(config.out / "student"),
         )
         return {"width": pruned}
-    if config.student_encoder is not None and config.student_encoder not in STANDALONE_MODELS:
-        sha256 = file_sha256(start.tokenizer / "model.safetensors")
-        return {"encoder": {"name": config.student_encoder, "sha256": sha256}}
+    if start.encoder_sha256 is not None:
+        return {"encoder": {"name": config.student_encoder, "sha256": start.encoder_sha256}}
     return {}
 
 
@@ -149,7 +152,8 @@ def run(config: DistillConfig) -> Bundle:
     config.check_cache()
     path = given_teacher(config)
     given = open_model(path, format="pytorch") if path else None
-    splits = load_splits(config.data, config.eval_data, unlabelled=given is not None)
+    parent = given_student(config) or given
+    splits = load_splits(config.data, config.eval_data, parent, unlabelled=given is not None)
     if given is None:
         check_plan(config)
     teacher = given or finetune(config.teacher_config())
@@ -173,7 +177,7 @@ def run(config: DistillConfig) -> Bundle:
         cache=config.cache,
         work=work_folder(out),
         name="student",
-        depends_on={"student": start.parent.sha256} if start.parent else None,
+        depends_on={"student": start.parent.sha256 if start.parent else start.encoder_sha256},
     )
     main_process = trainer.accelerator.is_main_process
     if main_process:

@@ -1,12 +1,14 @@
 """Steps of `python -m distill.logits`."""
 
 import numpy as np
+import torch
 
 from distill.logits import LogitsConfig
 from distill.stage import load_splits
 from distill.teacher import TeacherBundle
 from distill.training.batches import to_tensors
 from distill.training.trainer import make_accelerator
+from qa.base.errors import OptionError
 from qa.base.next_step import say_next
 from qa.base.progress import Progress
 from qa.bundles.hf_import import open_model
@@ -18,7 +20,7 @@ def fill_cache(config: LogitsConfig) -> None:
     teacher = open_model(config.teacher, format="pytorch")
     student = open_model(config.model)
     tokenizer = student.tokenizer
-    examples = load_splits(config.data, None, unlabelled=True).train
+    examples = load_splits(config.data, None, student, unlabelled=True).train
     reader = TeacherBundle(teacher, tokenizer, examples)
     reader.check_windows(student.settings)
     windows = make_windows(examples, tokenizer, student.settings, progress=True)
@@ -29,11 +31,14 @@ def fill_cache(config: LogitsConfig) -> None:
     missing = [indices for indices in batches if not logits.known[indices].all()]
     accelerator.wait_for_everyone()  # all see the same list before anyone computes
     share = missing[accelerator.process_index :: accelerator.num_processes]
-    for indices in Progress(
-        share, desc="teacher logits", unit="batch", disable=not accelerator.is_main_process
-    ):
-        batch = to_tensors([windows[i] for i in indices], accelerator.device, student.settings.max_length)
-        logits(batch, indices)
+    try:
+        for indices in Progress(
+            share, desc="teacher logits", unit="batch", disable=not accelerator.is_main_process
+        ):
+            batch = to_tensors([windows[i] for i in indices], accelerator.device, student.settings.max_length)
+            logits(batch, indices)
+    except torch.OutOfMemoryError:
+        raise OptionError("the GPU's memory is full; give a smaller --batch-size") from None
     accelerator.wait_for_everyone()
     if accelerator.is_main_process:
         n_known = int(logits.known.sum())

@@ -90,7 +90,7 @@ def finetune(config: FinetuneConfig) -> Bundle:
     if config.out.exists():
         return finished(config.out, RunInputs.of(config, model=config.model))
     start = starting_point(config)
-    splits = load_splits(config.data, config.eval_data)
+    splits = load_splits(config.data, config.eval_data, start.parent)
     windows = make_windows(splits.train, load_tokenizer(start.tokenizer), start.settings, progress=True)
     work = work_folder(config.out)
     name = config.out.name

@@ -10,7 +10,9 @@ loads the teacher again. A stopped run continues. Several processes share the wo
 from dataclasses import dataclass
 from pathlib import Path
 
+from distill.training.options import check_precision
 from qa.base.cli import check_option, run_command
+from qa.base.files import check_new_folder
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +35,8 @@ class LogitsConfig:
 
     def __post_init__(self) -> None:
         check_option(self.batch_size >= 1, "--batch-size", self.batch_size, "at least 1")
+        check_precision(self.precision)
+        check_new_folder(self.cache, "--cache")
 
 
 def main(config: LogitsConfig) -> None:

@@ -36,8 +36,8 @@ BATCH_SIZE_HELP = f"""Windows in a step's batch, over all processes (teacher too
 EPOCHS_HELP = f"Passes over the training data for the student. {BY_RECIPE} {EMBEDDED_RECIPE.epochs:g}."
 WARMUP_HELP = f"Share of the steps in which the learning rate rises. {BY_RECIPE} {EMBEDDED_RECIPE.warmup:g}."
 STUDENT_ENCODER_HELP = f"""Encoder of the student, by the same names, or a standalone model:
-{", ".join(STANDALONE_MODELS)}. Without it the
-student is the pruned teacher."""
+{", ".join(STANDALONE_MODELS)}. It starts with
+the head of the teacher if both have the same shape. Without it the student is the pruned teacher."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,7 +19,7 @@ from qa.bundles.hf_import import say_that_it_always_answers
 from qa.data.datasets import EMBEDDED, SQUAD_FILES, check_not_dev, data_reference, resolve
 from qa.data.squad import Example, read_squad
 from qa.evaluation.scores import EvalData, load_eval, scores_of
-from qa.evaluation.threshold import hold_out, save_held_out, too_few, tune_for_bundle
+from qa.evaluation.threshold import hold_out, read_held_out, save_held_out, too_few, tune_for_bundle
 from qa.formats.registry import ADAPTER
 from qa.models.model import QAModel
 from qa.models.pretrained import copy_tokenizer
@@ -39,16 +39,20 @@ class DataSplits:
     train_file: Path
 
 
-def load_splits(data: str, eval_data: str | None, *, unlabelled: bool = False) -> DataSplits:
+def load_splits(
+    data: str, eval_data: str | None, parent: Bundle | None, *, unlabelled: bool = False
+) -> DataSplits:
     """Read and check all data before anything is trained.
 
-    A named data set is scored on its own dev part by default. `unlabelled` allows questions without a label.
+    A named data set is scored on its own dev part by default. What `parent`, the model that is trained
+    further, holds out is held out again. `unlabelled` allows questions without a label.
     """
     if eval_data is None and data in (EMBEDDED, *SQUAD_FILES):
         eval_data = data
     train_file = resolve(data, "train")
     check_not_dev(train_file, "--data")
-    train, held_out = hold_out(read_squad(train_file, unlabelled=unlabelled))
+    before = read_held_out(parent.path) if parent else []
+    train, held_out = hold_out(read_squad(train_file, unlabelled=unlabelled), before)
     return DataSplits(train, held_out, load_eval(eval_data), train_file)
 
 

@@ -7,6 +7,7 @@ of a packaged file, only its settings change.
 """
 
 import shutil
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +16,7 @@ import msgspec
 from export.android.package import package_again
 from qa.base.cli import run_command
 from qa.base.errors import OptionError
+from qa.base.files import file_sha256
 from qa.bundles.bundle import CARD, HELD_OUT, SETTINGS, Bundle, new_bundle, open_bundle, refuse_existing
 from qa.bundles.hf_import import output_beside
 from qa.evaluation.scores import load_eval, scores_of
@@ -34,8 +36,9 @@ class TuneConfig:
     out: Path | None = None
     """Bundle to create; by default beside the model, for a shipped model in runs, named <model>-tuned."""
     data: Path | None = None
-    """Questions to tune on, at least 100 and 20 of them without an answer: a SQuAD JSON file, such as the
-    held_out.json.gz of the model's parent. By default those that the bundle itself holds out."""
+    """Questions to tune on, at least 100 and 20 of them without an answer: a SQuAD JSON file that no training
+    of the model has seen. By default the held-out questions of the bundle; an export finds them in its
+    parent's held_out.json.gz."""
     eval_data: str | None = None
     """Questions to score the result on, for its card: embedded, squad, squad_v2, or a SQuAD JSON file.
     Without it the new bundle has no scores."""
@@ -50,6 +53,11 @@ def main(config: TuneConfig) -> Bundle:
     data = config.data or bundle.path / HELD_OUT
     if not data.is_file():
         raise OptionError(f"--data {data}: no such file; give questions to tune on")
+    if eval_data is not None and file_sha256(eval_data.file) == file_sha256(data):
+        print(
+            "the scores are of the questions that the thresholds are tuned on, so they are too high",
+            file=sys.stderr,
+        )
     runtime = load_runtime(bundle)
     settings, tuning = tune_on_file(runtime, bundle.tokenizer, bundle.settings, data, "--data")
     facts = msgspec.to_builtins(bundle.manifest)

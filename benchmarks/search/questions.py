@@ -11,7 +11,7 @@ from qa.base.sampling import evenly
 from qa.bundles.bundle import Bundle
 from qa.data.datasets import resolve
 from qa.data.squad import Example, read_squad
-from qa.evaluation.threshold import split_articles
+from qa.evaluation.threshold import read_held_out, split_articles
 from qa.text.features import Window, make_windows
 
 
@@ -52,7 +52,7 @@ def halves(examples: Sequence[Example]) -> tuple[list[Example], list[Example]]:
 def read_questions(config: SearchConfig, parent: Bundle) -> Questions:
     """Read the data and cut windows; say on stderr where there are fewer questions than --questions."""
     data = resolve(config.data, "train")
-    train, held_out = split_articles(read_squad(data))
+    train, held_out = split_articles(read_squad(data), read_held_out(parent.path))
     if len(held_out) < 2:
         raise OptionError(
             f"--data {config.data}: {len(held_out)} of its questions can be held out to score on, and a "

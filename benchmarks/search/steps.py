@@ -165,7 +165,7 @@ def save(
     return save_model(
         model,
         out,
-        load_splits(config.data, None),
+        load_splits(config.data, None, parent),
         stage="search",
         config=config,
         tokenizer=parent.path,

@@ -6,6 +6,7 @@ key covers the teacher's weights, the windows and the precision. Hidden states a
 them the teacher runs each time, and the cache is not used.
 """
 
+import fcntl
 import hashlib
 import json
 import os
@@ -102,7 +103,12 @@ class TeacherLogits:
         self.offsets = np.concatenate([[0], np.cumsum(lengths)])
         if accelerator.is_main_process:
             folder.mkdir(parents=True, exist_ok=True)
-            _prepare(folder, int(self.offsets[-1]), len(windows))
+            descriptor = os.open(folder, os.O_RDONLY)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX)  # of two runs that start together, one makes the files
+                _prepare(folder, int(self.offsets[-1]), len(windows))
+            finally:
+                os.close(descriptor)
         accelerator.wait_for_everyone()
         self.logits = np.load(folder / "logits.npy", mmap_mode="r+")  # (2, total tokens): start, end
         self.known = np.load(folder / "known.npy", mmap_mode="r+")  # (windows,)

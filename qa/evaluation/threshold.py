@@ -43,16 +43,17 @@ ENOUGH_QUESTIONS = 100
 ENOUGH_UNANSWERABLE = 20
 
 
-def hold_out(examples: list[Example]) -> tuple[list[Example], list[Example]]:
+def hold_out(examples: list[Example], before: Sequence[Example] = ()) -> tuple[list[Example], list[Example]]:
     """Return the questions to train on and those held out, as `split_articles` does.
 
-    Nothing is held out where every labelled question has an answer. Unlabelled questions are never held out;
-    those made of a held-out question, or asked of its passage, are dropped.
+    `before` are questions that the model to train holds out. Nothing is held out where every labelled
+    question has an answer. Unlabelled questions are never held out; those made of a held-out question, or
+    asked of its passage, are dropped.
     """
     labelled = [e for e in examples if not e.unlabelled]
     if all(e.answers for e in labelled):
         return examples, []
-    held_out = split_articles(labelled)[1]
+    held_out = split_articles(labelled, before)[1]
     ids = {e.id for e in held_out}
     contexts = {e.context for e in held_out}
     train = [
@@ -64,9 +65,12 @@ def hold_out(examples: list[Example]) -> tuple[list[Example], list[Example]]:
     return train, held_out
 
 
-def split_articles(examples: list[Example]) -> tuple[list[Example], list[Example]]:
+def split_articles(
+    examples: list[Example], before: Sequence[Example] = ()
+) -> tuple[list[Example], list[Example]]:
     """Return the questions to train on, and those held out: the last articles, about 5 % of the questions.
 
+    Articles with passages of `before`, held out of earlier training, come first, whatever their place.
     Passages are held out instead of articles when the file has fewer than 20 articles or no titles. Parts
     with more than twice the questions wanted stay in training; when all are that large, the smallest is held
     out.
@@ -76,8 +80,12 @@ def split_articles(examples: list[Example]) -> tuple[list[Example], list[Example
     sizes = Counter(parts)  # in the order of the file
     last = list(sizes)[:0:-1]  # the first stays to train on
     wanted = HELD_OUT_SHARE * len(examples)
-    held = set()
-    n = 0
+    passages = {e.context for e in before}
+    held = {part for part, e in zip(parts, examples, strict=True) if e.context in passages}
+    if len(held) == len(sizes):  # nothing would stay to train on
+        held = set()
+    n = sum(sizes[part] for part in held)
+    last = [part for part in last if part not in held]
     for part in [p for p in last if sizes[p] <= 2 * wanted] or sorted(last, key=sizes.__getitem__)[:1]:
         if n >= wanted:
             break
@@ -98,6 +106,12 @@ def save_held_out(examples: Sequence[Example], folder: Path) -> None:
         data.append({"title": e.title, "paragraphs": [{"context": e.context, "qas": [question]}]})
     raw = json.dumps({"version": "held out of training", "data": data}, ensure_ascii=False).encode()
     (folder / HELD_OUT).write_bytes(gzip.compress(raw, mtime=0))
+
+
+def read_held_out(folder: Path) -> list[Example]:
+    """Read the held-out questions of a bundle; an empty list if it has none."""
+    path = folder / HELD_OUT
+    return read_squad(path) if path.is_file() else []
 
 
 def copy_held_out(source: Path, folder: Path) -> None:
@@ -234,8 +248,7 @@ def tune_for_bundle(
     runtime: Runtime, tokenizer: Tokenizer, settings: QASettings, folder: Path
 ) -> tuple[QASettings, Tuning | None]:
     """Tune on the held-out questions in the folder of a bundle, if there are any, as `tune` does."""
-    path = folder / HELD_OUT
-    return tune(runtime, tokenizer, settings, read_squad(path) if path.is_file() else [])
+    return tune(runtime, tokenizer, settings, read_held_out(folder))
 
 
 def tune_on_file(

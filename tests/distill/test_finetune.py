@@ -207,10 +207,10 @@ def test_the_dev_part_of_a_named_data_set_is_not_trained_on(split, tmp_path):
     sample_main(SampleConfig(sample, 300, split=split))
     for path in (str(resolve("embedded", split)), str(sample)):
         if split == "train":
-            assert load_splits(path, None).train
+            assert load_splits(path, None, None).train
         else:
             with pytest.raises(OptionError, match=r"--data .*dev part of embedded"):
-                load_splits(path, None)
+                load_splits(path, None, None)
 
 
 def test_the_threshold_of_the_parent_stays_where_few_questions_are_held_out(

@@ -83,7 +83,7 @@ def test_a_teacher_of_the_same_tokenizer_gives_its_own_logits(make_bundle, small
     main(replace(config, teacher=config.model))
     (folder,) = config.cache.iterdir()
     bundle = open_bundle(config.model)
-    windows = make_windows(load_splits(str(small_squad), None).train, bundle.tokenizer, bundle.settings)
+    windows = make_windows(load_splits(str(small_squad), None, None).train, bundle.tokenizer, bundle.settings)
     with torch.no_grad():
         output = QAModel.from_pretrained(bundle.path)(**model_inputs(to_tensors(windows[:1])))
     n = len(windows[0].input_ids)

@@ -10,11 +10,13 @@ from qa.bundles.bundle import open_bundle
 
 def test_a_teacher_is_scored_on_the_questions_of_the_evaluation(make_bundle, small_squad):
     teacher = open_bundle(make_bundle())
-    line = teacher_score(teacher, load_splits(str(small_squad), str(small_squad)))
+    line = teacher_score(teacher, load_splits(str(small_squad), str(small_squad), None))
     n = sum(len(p["qas"]) for a in json.loads(small_squad.read_text())["data"] for p in a["paragraphs"])
     assert re.match(rf"teacher {teacher.path}: F1 \d+\.\d\d on {n} questions of {small_squad.name};", line)
 
 
 def test_without_an_evaluation_it_is_scored_on_training_questions(make_bundle, small_squad):
     teacher = open_bundle(make_bundle())
-    assert f"questions of {small_squad.name}" in teacher_score(teacher, load_splits(str(small_squad), None))
+    assert f"questions of {small_squad.name}" in teacher_score(
+        teacher, load_splits(str(small_squad), None, None)
+    )

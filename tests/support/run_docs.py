@@ -53,6 +53,8 @@ LEFT_OUT = {
     "recipes/flagship.mk": "takes half a day",
     "recipes/heads.mk": "takes hours",
     "recipes/football.mk": "takes hours",
+    "recipes/ablations.mk": "takes hours",
+    "recipes/thesis.mk": "takes hours",
     "benchmarks.differences": "compares results of a recipe that takes hours",
     "runs/football": "shows results of a recipe that takes hours",
 }

@@ -59,6 +59,19 @@ def test_the_last_articles_are_held_out_whether_or_not_questions_say_that_they_a
     assert {e.title for e in held} == {"Title 38", "Title 39"}  # 12 of 240
 
 
+def test_what_earlier_training_held_out_is_held_out_again_wherever_it_stands():
+    asked = questions(40, 2, 3)
+    before = [e for e in asked if e.title in ("Title 0", "Title 7", "Title 9")][::5]
+    train, held = hold_out(asked, before)
+    assert {e.title for e in held} == {"Title 0", "Title 7", "Title 9"}  # 18 of 240: no more are wanted
+    assert len(train) + len(held) == len(asked)
+    titles = {e.title for e in hold_out(asked, before[:1])[1]}
+    assert titles == {"Title 0", "Title 39"}, "one article is too little"
+    elsewhere = [replace(e, context=f"Not {e.context}") for e in before]
+    assert hold_out(asked, elsewhere) == hold_out(asked)
+    assert hold_out(asked, asked) == hold_out(asked), "something stays to train on"
+
+
 @pytest.mark.parametrize(("n_articles", "n_passages"), [(1, 40), (2, 20)])
 def test_of_few_articles_the_last_passages_are_held_out(n_articles, n_passages):
     asked = questions(n_articles, n_passages, 3)

@@ -19,6 +19,7 @@ from qa import load
 from qa.base.cli import check_exclusive, check_option, run_command
 from qa.base.errors import OptionError
 from qa.base.help import Expert
+from qa.bundles.shipped import ASKED, shipped
 from qa.reader import Answer, Reader, Reading, check_text
 from qa.runtime.runtimes import available_cores
 from qa.text.settings import DEFAULT_MODE, MODE_HELP, Mode
@@ -188,7 +189,7 @@ def main(config: AskConfig) -> list[Answer]:
     passage = read_passage(config.context)
     began = time.perf_counter()
     model = load(
-        config.model,
+        config.model or shipped(ASKED),
         threads=config.threads,
         isolated=config.isolated,
         mode=None if config.null_threshold is not None else config.mode,

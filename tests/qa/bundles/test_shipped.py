@@ -204,6 +204,9 @@ def test_without_the_checkout_a_model_must_be_named(tmp_path, monkeypatch):
         OptionError, match=r"--teacher must be given: .*the project's own models are in its checkout"
     ):
         shipped.shipped("teacher", "--teacher")
+    (tmp_path / "passage.txt").write_text("Michael Collins stayed in orbit.")
+    with pytest.raises(OptionError, match="--model must be given: "):
+        ask(AskConfig(question=("Who stayed?",), context=tmp_path / "passage.txt"))
     done = subprocess.run(
         [
             sys.executable,

@@ -106,6 +106,7 @@ TABLES = [
     ("README.md", FLAGSHIP, {"view": "short", "data": DEV2, "models": BESIDE_LARGE}),
     (f"docs/results/{FLAGSHIP}.md", FLAGSHIP, {"view": "short", "data": DEV2, "models": BESIDE_LARGE}),
     (f"docs/results/{FLAGSHIP}.md", FLAGSHIP, {"view": "short", "name": "forms", "data": DEV2}),
+    (f"docs/results/{FLAGSHIP}.md", FLAGSHIP, {"view": "latency", "data": DEV2}),
     (f"docs/results/{FLAGSHIP}.md", "flagship-toolchains", {"view": "summary", "name": "beside"}),
     (f"docs/results/{FLAGSHIP}.md", "flagship-toolchains", {"name": "tools", "view": "toolchains"}),
     (f"docs/results/{FLAGSHIP}.md", "flagship-toolchains", {"view": "peak", "models": RELEASED[2:]}),

@@ -198,7 +198,7 @@ def find_rows(config: "CompareConfig") -> ResultFile:
 
 def page_path(config: "CompareConfig") -> Path:
     """Return the file of the page, which need not exist. OptionError when it is an input."""
-    path = config.page or rows_path(config).with_name("report.html")
+    path = config.page or rows_path(config).parent / "report.html"
     check_not_an_input(path, "--page", [rows_path(config), Path(config.data)])
     return path
 

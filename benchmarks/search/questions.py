@@ -9,7 +9,7 @@ from benchmarks.search.stage import SearchConfig
 from qa.base.errors import OptionError
 from qa.base.sampling import evenly
 from qa.bundles.bundle import Bundle
-from qa.data.datasets import resolve
+from qa.data.datasets import check_not_dev, resolve
 from qa.data.squad import Example, read_squad
 from qa.evaluation.threshold import read_held_out, split_articles
 from qa.text.features import Window, make_windows
@@ -52,6 +52,7 @@ def halves(examples: Sequence[Example]) -> tuple[list[Example], list[Example]]:
 def read_questions(config: SearchConfig, parent: Bundle) -> Questions:
     """Read the data and cut windows; say on stderr where there are fewer questions than --questions."""
     data = resolve(config.data, "train")
+    check_not_dev(data, "--data")  # now, and not when the best model is saved
     train, held_out = split_articles(read_squad(data), read_held_out(parent.path))
     if len(held_out) < 2:
         raise OptionError(

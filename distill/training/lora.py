@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import linear
 
+from qa.base.cli import check_option
 from qa.base.errors import OptionError
 from qa.models.encoders import Encoder
 from qa.models.model import QAModel
@@ -61,8 +62,11 @@ def merged_weight(weight: Tensor, up: Tensor, down: Tensor) -> Tensor:
 def add_lora(encoder: Encoder, rank: int, seed: int) -> None:
     """Freeze `encoder` in place and give every Linear of its layers trainable matrices of this rank.
 
-    Raises OptionError for an encoder whose layers have not the parts of a BERT's.
+    Raises OptionError for a rank that is no low one, above the encoder's width, and for an encoder whose
+    layers have not the parts of a BERT's.
     """
+    width = encoder.hidden_size
+    check_option(rank <= width, "--lora-rank", rank, f"at most {width}, the width of the encoder")
     if encoder.architecture.parts is None:
         raise OptionError(
             f"--lora-rank {rank}: a {encoder.config.model_type} encoder has layers of a kind that LoRA "

@@ -348,6 +348,8 @@ def test_bad_input_is_refused_before_anything_is_measured(
     for flag in ("--rows", "--page"):
         assert run_cli(monkeypatch, teacher, "--data", data, flag, empty) == 2
         assert f"{flag} {empty}: is a folder; give a file" in capsys.readouterr().err
+        assert run_cli(monkeypatch, teacher, "--data", data, flag, "/") == 2
+        assert f"{flag} /: is a folder; give a file" in capsys.readouterr().err
     odd = Path(os.fsdecode(os.fsencode(tmp_path / "b") + b"\xff"))
     shutil.copytree(teacher, odd)
     assert run_cli(monkeypatch, odd, "--data", data) == 2

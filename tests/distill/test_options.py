@@ -185,6 +185,12 @@ def test_a_seed_that_torch_does_not_take_is_refused(tmp_path, seed):
             stage(seed=seed, **given)
 
 
+def test_a_rank_above_the_width_is_refused(make_bundle):
+    encoder = QAModel.from_pretrained(make_bundle()).encoder
+    with pytest.raises(OptionError, match=f"--lora-rank must be at most {encoder.hidden_size}, the width"):
+        add_lora(encoder, 10**19, seed=0)
+
+
 def test_an_encoder_whose_layers_lora_does_not_know_is_named(make_bundle):
     encoder = QAModel.from_pretrained(make_bundle("mobilebert", "linear")).encoder
     with pytest.raises(OptionError, match=r"--lora-rank 2: a mobilebert encoder has layers"):

@@ -60,7 +60,7 @@ LEFT_OUT = {
 }
 # Flags that are added to commands with these words.
 ADDED = {
-    "benchmarks.search": ["--questions", "40", "--data", "dev-v2.0.json"],
+    "benchmarks.search": ["--questions", "40", "--data", "train-v2.0.json"],
     "benchmarks/compare.py": ["--quick", "--data", "dev-v2.0.json"],
     "compress.qat": ["--epochs", "0.2"],
     "recipes/domain.mk": ["COUNTS=20", "EPOCHS=1", "DEV_QUESTIONS=20"],

@@ -26,7 +26,7 @@ from export.tflite.stage import TFLiteConfig
 from export.tflite.stage import main as export
 from qa.base.errors import OptionError
 from qa.bundles.bundle import open_bundle
-from qa.data.datasets import resolve
+from qa.data.datasets import EMBEDDED, resolve
 from qa.data.squad import Example, read_squad
 from qa.evaluation.bootstrap import Interval
 from qa.formats.tflite import fixed_signatures
@@ -153,6 +153,12 @@ def test_data_of_one_passage_is_refused_at_once(make_bundle, tmp_path):
         main(SearchConfig(make_bundle(), 1.15, out=tmp_path / "found", data=str(one_passage(tmp_path))))
     with pytest.raises(OptionError, match="--seed must be at least 0, got -1"):
         SearchConfig(make_bundle(), 1.15, seed=-1)
+
+
+def test_questions_to_score_on_are_refused_before_the_search(make_bundle):
+    config = SearchConfig(make_bundle(), 1.15, data=str(resolve(EMBEDDED, "dev")))
+    with pytest.raises(OptionError, match="--data .*on which models are scored"):
+        read_questions(config, open_bundle(make_bundle()))
 
 
 def one_passage(folder):

@@ -157,7 +157,7 @@ def test_data_of_one_passage_is_refused_at_once(make_bundle, tmp_path):
 
 def test_questions_to_score_on_are_refused_before_the_search(make_bundle):
     config = SearchConfig(make_bundle(), 1.15, data=str(resolve(EMBEDDED, "dev")))
-    with pytest.raises(OptionError, match="--data .*on which models are scored"):
+    with pytest.raises(OptionError, match=r"--data .*on which models are scored"):
         read_questions(config, open_bundle(make_bundle()))
 
 

@@ -136,7 +136,8 @@ def made_whole(command: str) -> list[str]:
         "questions.json": HELD_OUT if "export.tune" in words else "questions.json",
         "...": "Where did they play?",
     }
-    made = f"made/{words[2]}"  # named after the module
+    module = words[2] if words[1] == "-m" else words[1]
+    made = f"made/{module}"
     whole = []
     for before, word in zip(["", *words], words, strict=False):
         is_made = before == "--out" and word in ("BUNDLE", "FILE")
@@ -144,7 +145,7 @@ def made_whole(command: str) -> list[str]:
     for name, more in ADDED.items():
         if name in command:
             whole += [word for flag in pairs(more) if flag[0] not in whole for word in flag]
-    if words[2] in TRAINING and "--data" not in whole:
+    if module in TRAINING and "--data" not in whole:
         whole += ["--data", "train-v2.0.json"]
     return whole
 

@@ -102,9 +102,8 @@ class StudentStart:
     """Hash of the weights of --student-encoder, if it has any."""
 
 
-def student_start(config: DistillConfig, teacher: Bundle) -> StudentStart:
-    """Open the given student, or make a new one from the teacher; raise OptionError where it cannot be."""
-    parent = given_student(config)
+def student_start(config: DistillConfig, teacher: Bundle, parent: Bundle | None) -> StudentStart:
+    """Return `parent`, or a new student made from the teacher; raise OptionError where none can be made."""
     if parent is not None:
         model = QAModel.from_pretrained(parent.path)
         settings = config.window_settings(parent.settings)
@@ -152,15 +151,15 @@ def run(config: DistillConfig) -> Bundle:
     config.check_cache()
     path = given_teacher(config)
     given = open_model(path, format="pytorch") if path else None
-    parent = given_student(config) or given
-    splits = load_splits(config.data, config.eval_data, parent, unlabelled=given is not None)
+    parent = given_student(config)
+    splits = load_splits(config.data, config.eval_data, parent or given, unlabelled=given is not None)
     if given is None:
         check_plan(config)
     teacher = given or finetune(config.teacher_config())
     copied = None if config.teacher_encoder or config.teacher else config.out / "teacher"
     if copied and copied.exists():
         copy_bundle(teacher.path, copied)  # another model there is said before minutes of work
-    start = student_start(config, teacher)
+    start = student_start(config, teacher, parent)
     tokenizer = load_tokenizer(start.tokenizer)
     reader = TeacherBundle(teacher, tokenizer, splits.train, start.teacher_model)
     reader.check_windows(start.settings)

@@ -134,7 +134,7 @@ def test_a_run_continues_only_with_the_settings_that_it_began_with(tmp_path):
 
 
 def test_a_finished_bundle_stays_when_its_command_fails_at_the_end(tmp_path):
-    """As it does when the reader of its output has gone."""
+    """A command fails so when the reader of its output has gone."""
     assert make(tmp_path, "flagship", "large-teacher", **FILES).returncode == 0
     python = tmp_path / ".venv" / "bin" / "python"
     python.write_text(

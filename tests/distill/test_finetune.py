@@ -115,6 +115,9 @@ def test_a_finished_run_is_taken_on_resume_and_only_with_its_own_options(make_bu
     shutil.copytree(make_bundle(seed=1), other)
     with pytest.raises(BundleError, match=r"t: made of another --model than .* is now; choose another --out"):
         main(config(resume=True, model=str(other)))
+    elsewhere = f"organisation/{make_bundle().name}"  # a name on the Hub
+    with pytest.raises(BundleError, match=rf"made with --model .*, not {elsewhere}; choose another --out"):
+        main(config(resume=True, model=elsewhere))
 
 
 def test_a_finished_run_is_of_its_data_wherever_they_lie(make_bundle, small_squad, tmp_path):

@@ -168,7 +168,10 @@ def command(tmp_path, monkeypatch, capsys):
             ["compress.prune", "--model", "absent", "--target-quantize", "int4"],
             "--target-quantize needs --target-mb",
         ),
-        (["qa.ask", "--question", " ", "--context", "absent.txt"], "--question must be a question, got ' '"),
+        (
+            ["qa.ask", "--question", " ", "--context", "absent.txt"],
+            "--question must be more than spaces, got ' '",
+        ),
         (["export.onnx", "--quantize", "int4"], "--quantize int4 is for TFLite only"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",

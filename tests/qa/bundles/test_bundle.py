@@ -171,7 +171,7 @@ def test_settings_that_are_none_are_refused(text):
 
 
 def test_wrong_kind_and_missing_folder(bundle, tmp_path):
-    with pytest.raises(BundleError, match="holds a pytorch model, but this stage needs a onnx bundle"):
+    with pytest.raises(BundleError, match="is a bundle in pytorch; give one in onnx"):
         open_bundle(bundle, format="onnx")
     with pytest.raises(BundleError, match="no such bundle folder"):
         open_bundle(tmp_path / "absent")

@@ -25,7 +25,6 @@ from qa.data.datasets import EMBEDDED, resolve
 from qa.data.squad import Example, read_squad
 
 NAME = "differences"
-SAME_F1 = 1e-6  # points; a sum of the same scores in another order differs by less
 
 
 @dataclass(frozen=True)
@@ -55,19 +54,13 @@ def read_f1(rows: Path, data: Path, examples: list[Example]) -> dict[str, np.nda
 
     OptionError when answers do not have the F1 of their result, or none are kept.
     """
-    from benchmarks.measure.accuracy import answers_path, f1_scores, load_answers  # loads torch
+    from benchmarks.show.questions import kept_answers  # loads torch
 
     sha256 = file_sha256(data)
     scored = [r for r in read_results(rows) if type(r) is Accuracy and r.data.sha256 == sha256]
-    f1 = {}
-    for model, result in {result.model: result for result in scored}.items():
-        file = answers_path(rows, result.bundle_sha256, sha256, result.target)
-        answers = load_answers(file)
-        if answers is None:
-            continue
-        f1[model] = f1_scores(examples, answers)
-        if abs(f1[model].mean() - result.f1) > SAME_F1:
-            raise OptionError(f"{file}: not the answers of the newest result of {model}; compare it again")
+    newest = {result.model: result for result in scored}
+    kept = {model: kept_answers(rows, result, examples) for model, result in newest.items()}
+    f1 = {model: found[1] for model, found in kept.items() if found is not None}
     if not f1:
         raise OptionError(
             f"{rows}: has no answers to {data.name} beside it; run benchmarks/compare.py with --data {data}"

@@ -20,11 +20,13 @@ class ParametersConfig:
     write: Path | None = None
     """Markdown file; the tables replace the text between the markers of the name parameters."""
 
+    def __post_init__(self) -> None:
+        if self.write is not None:
+            check_markers(self.write, MARKERS_NAME)
+
 
 def main(config: ParametersConfig) -> str:
     """Print the tables, or write them into a file. Return them as text."""
-    if config.write is not None:
-        check_markers(config.write, MARKERS_NAME)
     from benchmarks.show.parameter_tables import parameter_tables
 
     return show(parameter_tables(), config.write, MARKERS_NAME)

@@ -10,8 +10,7 @@ from pathlib import Path
 import msgspec
 import tyro
 
-from benchmarks.show.plots import panels_svg
-from benchmarks.show.reliability import Bins, reliability_panel
+from benchmarks.show.plots import Bins, panels_svg, reliability_panel
 from qa.base.cli import check_option, run_command
 from qa.base.errors import OptionError
 from qa.base.files import check_new_file, check_not_an_input, write_whole

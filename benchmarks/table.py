@@ -17,7 +17,7 @@ import tyro
 from benchmarks.results.files import read_results
 from benchmarks.results.rows import AnyResult
 from benchmarks.show.groups import collect, newest_order
-from benchmarks.show.tables import as_markdown, check_markers, show
+from benchmarks.show.tables import check_markers, show
 from benchmarks.show.views import VIEWS, view_tables
 from qa.base.cli import check_option, run_command
 from qa.base.errors import OptionError
@@ -82,11 +82,7 @@ def main(config: TableConfig) -> str:
         from benchmarks.show.model_plots import write_latency_plot
 
         write_latency_plot(groups[0], config.plot)
-    if config.markdown and config.write is None:
-        text = "\n".join(map(as_markdown, tables))
-        print(text, end="")
-        return text
-    return show(tables, config.write, config.name or config.view)
+    return show(tables, config.write, config.name or config.view, markdown=config.markdown)
 
 
 def chosen_results(config: TableConfig) -> list[AnyResult]:

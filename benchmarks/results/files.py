@@ -3,7 +3,7 @@
 import os
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -68,39 +68,33 @@ def append_result(path: Path, result: AnyResult) -> None:
 
 def read_results(path: Path) -> list[AnyResult]:
     """Read all results of a file, oldest first. ResultsError names the first line that is none."""
-    results = []
-    for result in _lines(path):
-        if isinstance(result, ResultsError):
-            raise result
-        results.append(result)
+    results, faults = _read(path)
+    if faults:
+        raise faults[0]
     return results
 
 
 def sound_results(path: Path) -> tuple[list[AnyResult], list[ResultsError]]:
     """Read the results of a file, and why each other line is left out. ResultsError without any result."""
-    results = []
-    faults = []
-    for result in _lines(path):
-        if isinstance(result, ResultsError):
-            faults.append(result)
-        else:
-            results.append(result)
+    results, faults = _read(path)
     if not results:
         why = faults[0] if faults else "it is empty"
         raise ResultsError(f"{path}: has no result ({why}); measure something first")
     return results, faults
 
 
-def _lines(path: Path) -> Iterator[AnyResult | ResultsError]:
+def _read(path: Path) -> tuple[list[AnyResult], list[ResultsError]]:
     if not path.is_file():
         raise ResultsError(f"{path}: no such file; python benchmarks/compare.py writes one")
+    results = []
+    faults = []
     for number, line in enumerate(path.read_bytes().splitlines(), start=1):
         try:
-            yield _decoder.decode(OLD_UNPADDED.sub(rb'\1"unpadded"', line))
+            results.append(_decoder.decode(OLD_UNPADDED.sub(rb'\1"unpadded"', line)))
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            yield ResultsError(
-                f"{path}: line {number} is not a result ({error}); remove that line and measure again"
-            )
+            why = f"line {number} is not a result ({error}); remove that line and measure again"
+            faults.append(ResultsError(f"{path}: {why}"))
+    return results, faults
 
 
 def exit_if_failed(results: Sequence[AnyResult]) -> None:

@@ -6,7 +6,7 @@ F1 and agreements are ratios.
 
 import sys
 from collections.abc import Sequence
-from typing import Annotated, Any, Final, Literal, NamedTuple, TypeVar
+from typing import Annotated, Any, Final, Literal, TypeVar
 
 from msgspec import Meta, Struct, field
 
@@ -61,15 +61,6 @@ class Data(Struct, frozen=True, forbid_unknown_fields=True):
     sha256: str
 
 
-class Subject(NamedTuple):
-    """Identity of what a result measures: one file, read with the same settings, of one toolchain."""
-
-    bundle_sha256: str
-    settings: str | None
-    toolchain: str | None
-    precision: str
-
-
 class Result(Struct, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, tag_field="kind"):
     """The fields of all results: model, runtime, machine, data, command."""
 
@@ -109,11 +100,14 @@ class Result(Struct, kw_only=True, omit_defaults=True, forbid_unknown_fields=Tru
     """Start of the run, UTC, the same for all its results."""
 
     @property
-    def subject(self) -> Subject:
-        """Return the key under which a newer result replaces an older one."""
+    def subject(self) -> tuple[str | None, ...]:
+        """Return the key under which a newer result replaces an older one.
+
+        One file, read with the same settings, of one toolchain, in one precision.
+        """
         # Results older than `settings_sha256` have the one setting that experiments varied.
         settings = self.settings_sha256 or self.training.get("max_length")
-        return Subject(self.bundle_sha256, settings and str(settings), self.toolchain, self.precision)
+        return self.bundle_sha256, settings and str(settings), self.toolchain, self.precision
 
     @property
     def made_from(self) -> str | None:
@@ -122,6 +116,10 @@ class Result(Struct, kw_only=True, omit_defaults=True, forbid_unknown_fields=Tru
         A toolchain's results that name no parent have that hash as their own.
         """
         return self.parent_sha256 or (self.bundle_sha256 if self.toolchain else None)
+
+
+def _interval(mean: float | None, low: float | None, high: float | None) -> Interval | None:
+    return None if mean is None or low is None or high is None else Interval(mean, low, high)
 
 
 class Accuracy(Result, tag="accuracy", kw_only=True):
@@ -171,12 +169,12 @@ class Accuracy(Result, tag="accuracy", kw_only=True):
     @property
     def f1_interval(self) -> Interval | None:
         """Return F1 with its interval, or None."""
-        return interval_of(self.f1, self.f1_low, self.f1_high)
+        return _interval(self.f1, self.f1_low, self.f1_high)
 
     @property
     def retained_interval(self) -> Interval | None:
         """Return F1 retained with its interval, or None."""
-        return interval_of(self.f1_retained, self.f1_retained_low, self.f1_retained_high)
+        return _interval(self.f1_retained, self.f1_retained_low, self.f1_retained_high)
 
 
 class TargetAccuracy(Accuracy, tag="target accuracy", kw_only=True):
@@ -342,8 +340,3 @@ def newest(results: Sequence[AnyResult], kind: type[Kind], **fields: Any) -> Kin
         if type(result) is kind and all(getattr(result, name) == value for name, value in given.items()):
             return result
     return None
-
-
-def interval_of(mean: float | None, low: float | None, high: float | None) -> Interval | None:
-    """Return an Interval; None where a part is missing."""
-    return None if mean is None or low is None or high is None else Interval(mean, low, high)

@@ -7,9 +7,8 @@ import numpy as np
 from benchmarks.results.rows import Latency
 from qa.evaluation.bootstrap import Interval, intervals
 
-MIN_ROUNDS = (
-    5  # even the whole range of fewer rounds holds the median less often than at 95 % (1 - 2 ** (1 - n))
-)
+# Even the whole range of fewer rounds holds the median less often than at 95 % (1 - 2 ** (1 - n)).
+MIN_ROUNDS = 5
 # Two-sided 95 % quantiles of Student's t by degrees of freedom; between two of them the larger one, of fewer,
 # is taken.
 T_QUANTILES = {
@@ -32,17 +31,21 @@ def same_run(one: Latency, other: Latency) -> bool:
     return (one.date, one.machine, one.target) == (other.date, other.machine, other.target)
 
 
-def round_ratio(base: Latency, own: Latency) -> Interval | None:
-    """Divide the mean time of `base` by that of `own`, with a paired bootstrap over rounds.
+def speedup(base: Latency | None, own: Latency | None) -> Interval | float | None:
+    """Divide the mean time of `base` by that of `own`; None when either is unknown or of another run.
 
-    A round in which the machine was slow thus slows both. None where the two did not take turns: another run,
-    threads or batch, another number of rounds, or fewer than MIN_ROUNDS.
+    The interval is a paired bootstrap over rounds: a round in which the machine was slow slows both. There is
+    none where the two did not take turns: other threads or batch, another number of rounds, or fewer than
+    MIN_ROUNDS.
     """
-    in_turns = same_run(base, own) and (base.threads, base.batch) == (own.threads, own.batch)
-    n_rounds = len(own.round_ms)
-    if not in_turns or len(base.round_ms) != n_rounds or n_rounds < MIN_ROUNDS:
+    if base is None or own is None or not same_run(base, own):
         return None
-    return _paired_ratio(base.round_ms, own.round_ms)
+    n_rounds = len(own.round_ms)
+    in_turns = (base.threads, base.batch, len(base.round_ms)) == (own.threads, own.batch, n_rounds)
+    ratio = _paired_ratio(base.round_ms, own.round_ms) if in_turns and n_rounds >= MIN_ROUNDS else None
+    if ratio is not None or base.latency_ms_mean is None or own.latency_ms_mean is None:
+        return ratio
+    return base.latency_ms_mean / own.latency_ms_mean
 
 
 @cache  # a page shows the same ratio in several tables
@@ -51,22 +54,9 @@ def _paired_ratio(base_ms: tuple[float, ...], own_ms: tuple[float, ...]) -> Inte
     return intervals(np.array([own_ms, base_ms]).T, baseline=0)[1][1]
 
 
-def speedup(base: Latency, own: Latency) -> Interval | float | None:
-    """Return the speed-up of `own` over `base` by mean times, with its interval where there are rounds.
-
-    None when the two are from different runs.
-    """
-    paired = round_ratio(base, own)
-    if paired is not None or not same_run(base, own):
-        return paired
-    if base.latency_ms_mean is None or own.latency_ms_mean is None:
-        return None
-    return base.latency_ms_mean / own.latency_ms_mean
-
-
-def mean_of(value: Interval | float | None) -> float | None:
-    """Return a figure without its interval."""
-    return value.mean if isinstance(value, Interval) else value
+def mean_of(value: Interval | float | None) -> float:
+    """Return a figure without its interval, 0 when it is unknown."""
+    return value.mean if isinstance(value, Interval) else value or 0.0
 
 
 def t_quantile(freedom: int) -> float:

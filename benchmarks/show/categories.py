@@ -1,10 +1,8 @@
 """Scores by the category of a question, a line for each model, from results that have them."""
 
-from collections.abc import Sequence
-
 from benchmarks.results.rows import Accuracy
 from benchmarks.show.groups import Group
-from benchmarks.show.tables import Table, number, text_table
+from benchmarks.show.tables import Column, Table, make_table
 
 SCORES = {
     "F1": "f1",
@@ -21,21 +19,20 @@ NOTES = (
 
 def category_tables(group: Group) -> list[Table]:
     """Return the table of all models scored by category; none where no data file has categories."""
-    scored = [entry.accuracy for entry in group.entries if entry.accuracy and entry.accuracy.by_category]
+    scored = [scores for scores in group.scores if scores.by_category]
     if not scored:
         return []
     counts = {name: int(scores["total"]) for name, scores in scored[0].by_category.items()}
-    names = sorted(counts, key=lambda name: -counts[name])
-    headings = ("model", *SCORES, *(f"{name} ({counts[name]:,})" for name in names))
-    lines = [_line(accuracy, names) for accuracy in scored]
-    title = f"{group.data}, {scored[0].n:,} questions"
-    return [text_table(title, headings, lines, (*NOTES, group.machine))]
-
-
-def _line(accuracy: Accuracy, names: Sequence[str]) -> list[str]:
-    scores = [number(getattr(accuracy, key)) for key in SCORES.values()]
-    return [
-        accuracy.model,
-        *scores,
-        *(number(accuracy.by_category.get(name, {}).get("f1")) for name in names),
+    columns = [
+        Column("model", "model"),
+        *(Column(heading, key, ".2f") for heading, key in SCORES.items()),
+        *(_column(name, counts[name]) for name in sorted(counts, key=lambda name: -counts[name])),
     ]
+    return [make_table(f"{group.data}, {scored[0].n:,} questions", columns, scored, (*NOTES, group.machine))]
+
+
+def _column(name: str, n: int) -> Column:
+    def f1(scores: Accuracy) -> float | None:
+        return scores.by_category.get(name, {}).get("f1")
+
+    return Column(f"{name} ({n:,})", f1, ".2f")

@@ -4,9 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from benchmarks.results.rows import UNPADDED, Accuracy, Latency
-from benchmarks.show.groups import Entry, Group
-from benchmarks.show.tables import UNKNOWN, Column
+from benchmarks.results.rows import UNPADDED, Latency
+from benchmarks.show.groups import Entry
+from benchmarks.show.tables import UNKNOWN, Column, at_path
+from qa.evaluation.bootstrap import Interval
 from qa.formats.registry import FORMATS
 
 QUICK = "†"  # follows a figure that was timed too briefly
@@ -50,79 +51,46 @@ def runtime_of(entry: Entry) -> str:
 class Line:
     """A model, and its times at one setting where the table has a line for each setting."""
 
-    group: Group
     entry: Entry
     row: Latency | None = None
 
-    @property
-    def accuracy(self) -> Accuracy | None:
-        """The model's scores."""
-        return self.entry.accuracy
 
-    @property
-    def padded(self) -> Latency | None:
-        """Times padded to the group's greatest length, one thread, batch 1."""
-        return self.entry.at(self.group.longest)
-
-    @property
-    def unpadded(self) -> Latency | None:
-        """Times unpadded, one thread, batch 1."""
-        return self.entry.at(UNPADDED)
-
-    @property
-    def batched(self) -> Latency | None:
-        """Times at the group's batched setting."""
-        return self.entry.at(*self.group.batched) if self.group.batched else None
+def quick_mark(path: str) -> Callable[[Any], str]:
+    """Return a function for the mark of a ratio, whose times, at `path` of a line, are from one run."""
+    return lambda line: QUICK if at_path(line, f"{path}.quick") else ""
 
 
-def marks(name: str) -> Callable[[Any], str]:
-    """Return a function for the marks of a time: those of the line's attribute `name`."""
+def marks(path: str) -> Callable[[Any], str]:
+    """Return a function for the marks of the times at `path` of a line."""
 
     def text(line: Line) -> str:
-        row: Latency | None = getattr(line, name)
-        another_run = row is not None and line.group.in_another_run(row)
-        return quick_mark(name)(line) + (ANOTHER_RUN if another_run else "")
+        row: Latency | None = at_path(line, path)
+        another_run = row is not None and line.entry.group.in_another_run(row)
+        return quick_mark(path)(line) + (ANOTHER_RUN if another_run else "")
 
     return text
 
 
-def quick_mark(name: str) -> Callable[[Any], str]:
-    """Return a function for the mark of a ratio, whose times are always from one run."""
-    return lambda line: QUICK if (row := getattr(line, name)) is not None and row.quick else ""
-
-
 def ms_column(name: str) -> Column:
-    """Return the column of mean times under the line's attribute `name`."""
-    return Column(f"ms {name}", f"{name}.latency_ms_mean", ".1f", mark=marks(name), optional=True)
+    """Return the column of mean times under the entry's attribute `name`."""
+    path = f"entry.{name}"
+    return Column(f"ms {name}", f"{path}.latency_ms_mean", ".1f", mark=marks(path), optional=True)
 
 
-def x_column(name: str) -> Column:
-    """Return the column of speed-ups under the line's attribute `name`."""
-    return Column(
-        f"x {name}",
-        lambda line: line.group.speedup(getattr(line, name)),
-        ".2f",
-        unit="x",
-        mark=quick_mark(name),
-        optional=True,
-    )
+def x_column(heading: str, path: str) -> Column:
+    """Return the column of speed-ups of the times at `path` of a line."""
 
+    def value(line: Line) -> Interval | float | None:
+        return line.entry.group.speedup(at_path(line, path))
 
-def _f1(line: Line) -> Any:
-    return line.accuracy and (line.accuracy.f1_interval or line.accuracy.f1)
-
-
-def _lengths(line: Line) -> str | None:
-    if line.row is None:
-        return None
-    return UNKNOWN if line.row.lengths == UNPADDED else str(line.row.lengths)
+    return Column(heading, value, ".2f", unit="x", mark=quick_mark(path), optional=True)
 
 
 # The model
 MODEL = Column("model", "entry.model")
 TARGET = Column("target", "entry.newest.target")
-MACHINE = Column("machine", "entry.newest.machine")
-DATA = Column("data", "group.data")
+DATA = Column("data", "entry.group.data", varied=True)
+MACHINE = Column("machine", "entry.newest.machine", varied=True)
 RUNTIME = Column("runtime", lambda line: runtime_of(line.entry))
 PRECISION = Column("precision", "entry.newest.precision")
 EMBEDDINGS = Column("embeddings", "entry.newest.embeddings", optional=True)
@@ -131,46 +99,45 @@ NON_EMBEDDING = Column("non-emb.", "entry.newest.params_without_embeddings", ".1
 SIZE = Column("MB", "entry.newest.size_bytes", ".1f", 1e-6)
 BUNDLE = Column("bundle", lambda line: line.entry.newest.bundle_sha256[:16])
 # Its scores
-EXACT = Column("EM", "accuracy.exact", ".2f")
-F1 = Column("F1", "accuracy.f1", ".2f")
-F1_INTERVAL = Column("F1", _f1, ".2f")
-RETAINED = Column("retained", lambda line: line.group.retained(line.entry), ".1f", 100, "%")
-AGREEMENT = Column("agreement", lambda line: line.group.agreement(line.entry), ".1f", 100, "%")
-QUESTIONS = Column("questions", "accuracy.n", ",.0f")
-WINDOWS = Column("windows", "accuracy.n_windows", ",.0f")
-INSTRUCTIONS = Column("M instr.", "accuracy.instructions_per_window", ",.1f", 1e-6, optional=True)
-HAS_ANS = Column("HasAns F1", "accuracy.HasAns_f1", ".2f", optional=True)
-NO_ANS = Column("NoAns", "accuracy.NoAns_exact", ".2f", optional=True)
+EXACT = Column("EM", "entry.accuracy.exact", ".2f")
+F1 = Column("F1", "entry.accuracy.f1", ".2f")
+F1_INTERVAL = Column("F1", "entry.f1_with_interval", ".2f")
+RETAINED = Column("retained", "entry.retained", ".1f", 100, "%")
+AGREEMENT = Column("agreement", "entry.agreement", ".1f", 100, "%")
+QUESTIONS = Column("questions", "entry.accuracy.n", ",.0f")
+WINDOWS = Column("windows", "entry.accuracy.n_windows", ",.0f")
+INSTRUCTIONS = Column("M instr.", "entry.accuracy.instructions_per_window", ",.1f", 1e-6, optional=True)
+HAS_ANS = Column("HasAns F1", "entry.accuracy.HasAns_f1", ".2f", optional=True)
+NO_ANS = Column("NoAns", "entry.accuracy.NoAns_exact", ".2f", optional=True)
 ACCURACY_DETAILS = [
-    Column("HasAns EM", "accuracy.HasAns_exact", ".2f", optional=True),
+    Column("HasAns EM", "entry.accuracy.HasAns_exact", ".2f", optional=True),
     HAS_ANS,
     NO_ANS,
-    *(
-        Column(heading, f"accuracy.{key}", ".2f", optional=True)
-        for heading, key in (
-            ("oracle F1", "best_f1"),
-            ("oracle threshold", "best_f1_thresh"),
-            ("no-answer threshold", "null_threshold"),
-            ("ECE", "calibration_error"),
-            ("ECE before", "uncalibrated_calibration_error"),
-        )
+    Column("oracle F1", "entry.accuracy.best_f1", ".2f", optional=True),
+    Column("oracle threshold", "entry.accuracy.best_f1_thresh", ".2f", optional=True),
+    Column("no-answer threshold", "entry.accuracy.null_threshold", ".2f", optional=True),
+    Column("ECE", "entry.accuracy.calibration_error", ".2f", optional=True),
+    Column("ECE before", "entry.accuracy.uncalibrated_calibration_error", ".2f", optional=True),
+]
+# Its times, as long as the longest window and as short as its own
+MS_PADDED = ms_column("padded")
+MS_UNPADDED = ms_column("unpadded")
+X_UNPADDED = x_column("x unpadded", "entry.unpadded")
+TIMES = [
+    MS_PADDED,
+    x_column("x padded", "entry.padded"),
+    MS_UNPADDED,
+    X_UNPADDED,
+    Column(
+        "windows/s", "entry.batched.windows_per_s", ",.0f", mark=quick_mark("entry.batched"), optional=True
     ),
 ]
 
-NAMES = [MODEL, RUNTIME, PRECISION, EMBEDDINGS]
-SUMMARY = [
-    *NAMES,
-    PARAMS,
-    NON_EMBEDDING,
-    SIZE,
-    EXACT,
-    F1,
-    RETAINED,
-    AGREEMENT,
-    *(column(name) for name in ("padded", "unpadded") for column in (ms_column, x_column)),
-    Column("windows/s", "batched.windows_per_s", ",.0f", mark=quick_mark("batched"), optional=True),
-]
-SHORT = [*NAMES, SIZE, EXACT, F1, RETAINED, ms_column("unpadded"), x_column("unpadded")]
+FORM = [RUNTIME, PRECISION, EMBEDDINGS]
+NAMES = [MODEL, *FORM]
+SIZES = [PARAMS, NON_EMBEDDING, SIZE]
+SUMMARY = [*NAMES, *SIZES, EXACT, F1, RETAINED, AGREEMENT, *TIMES]
+SHORT = [*NAMES, SIZE, EXACT, F1, RETAINED, MS_UNPADDED, X_UNPADDED]
 ACCURACY = [
     *NAMES,
     SIZE,
@@ -180,16 +147,14 @@ ACCURACY = [
     F1_INTERVAL,
     *ACCURACY_DETAILS,
     replace(RETAINED, form=".2f"),
-    Column("agreement", "accuracy.same_answers", ".2f", 100, "%"),
-    Column("with", "accuracy.same_answers_as"),
+    Column("agreement", "entry.accuracy.same_answers", ".2f", 100, "%"),
+    Column("with", "entry.accuracy.same_answers_as"),
 ]
 PADDING = [
     *NAMES,
-    ms_column("padded"),
-    ms_column("unpadded"),
-    Column(
-        "gain", lambda line: line.group.padding_gain(line.entry), ".2f", unit="x", mark=quick_mark("padded")
-    ),
+    MS_PADDED,
+    MS_UNPADDED,
+    Column("gain", "entry.padding_gain", ".2f", unit="x", mark=quick_mark("entry.padded")),
 ]
 PEAK = [
     MODEL,
@@ -201,17 +166,16 @@ PEAK = [
     Column("peak Gop/s", "row.int8_peak_gops", ",.0f"),
     Column("share", "row.share_of_int8_peak", ".0f", 100, "%", mark=quick_mark("row")),
 ]
-LATENCY = [
-    MODEL,
-    Column("padded to", _lengths),
+SETTING = [
+    Column("padded to", lambda line: UNKNOWN if line.row.lengths == UNPADDED else str(line.row.lengths)),
     Column("threads", "row.threads", ".0f"),
-    Column("batch", lambda line: line.row.batch, ".0f"),
+    Column("batch", "row.batch", ".0f"),
     *(
         Column(f"{name} ms", f"row.latency_ms_{name}", ".1f", mark=marks("row"))
         for name in ("p50", "p90", "p99", "mean")
     ),
     Column("windows/s", "row.windows_per_s", ",.1f", mark=marks("row"), optional=True),
-    replace(x_column("row"), heading="x", optional=False),
+    replace(x_column("x", "row"), optional=False),
     Column("first ms", "row.latency_ms_first", ".1f", optional=True),
     Column("runs", "row.n_runs", ",.0f"),
     Column("timed s", "row.timed_s", ".0f", optional=True),
@@ -220,3 +184,10 @@ LATENCY = [
     Column("load ms", "row.load_ms", ".0f"),
     Column("peak MB", "row.peak_memory_mb", ".0f"),
 ]
+LATENCY = [MODEL, *SETTING]
+# On the page, with the places of several groups
+PLACES = [TARGET, DATA, MACHINE]
+F1_PARTS = [F1_INTERVAL, HAS_ANS, NO_ANS]
+PAGE_MODELS = [MODEL, *PLACES, *FORM, *SIZES, EXACT, *F1_PARTS, RETAINED, AGREEMENT, *TIMES]
+PAGE_MODELS += [INSTRUCTIONS, QUESTIONS]
+PAGE_SETTINGS = [MODEL, *PLACES, RUNTIME, PRECISION, *SETTING, BUNDLE]

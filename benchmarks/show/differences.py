@@ -13,11 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchmarks.results.stats import t_quantile
-from benchmarks.show.tables import Table, number, text_table
+from benchmarks.show.tables import Column, Table, make_table
 from qa.evaluation.bootstrap import LEVEL, N_RESAMPLES, Interval, Resampled, score_interval
 
 SEED = re.compile(r"-seed(\d+)")
-Scores = Mapping[int | None, np.ndarray]
+Scores = dict[int | None, np.ndarray]
 """F1 (Q,) of every question in percent, by seed; None for a model without a seed in its name."""
 
 
@@ -59,11 +59,11 @@ def split_seed(model: str) -> tuple[str, int | None]:
 
 def by_seed(f1: Mapping[str, np.ndarray]) -> dict[str, Scores]:
     """Group models whose names differ only in their seed."""
-    grouped: dict[str, dict[int | None, np.ndarray]] = {}
+    grouped: dict[str, Scores] = {}
     for model, scores in f1.items():
         name, seed = split_seed(model)
         grouped.setdefault(name, {})[seed] = scores
-    return dict(grouped)
+    return grouped
 
 
 def seed_deviation(models: Mapping[str, Scores]) -> tuple[float, int] | None:
@@ -88,19 +88,15 @@ def differences(models: Mapping[str, Scores], baseline: str, articles: Sequence[
     deviation = seed_deviation(models)
     found = []
     for model, seeds in models.items():
-        pairs = [
-            (f1, base[seed if seed in base else None])
-            for seed, f1 in seeds.items()
-            if seed in base or None in base
-        ]
-        if model == baseline or not pairs:
+        pairs = [(f1, base.get(seed, base.get(None))) for seed, f1 in seeds.items()]
+        changes = [own - other for own, other in pairs if other is not None]
+        if model == baseline or not changes:
             continue
-        changes = [own - other for own, other in pairs]
         means = [float(f1.mean()) for f1 in seeds.values()]
         margin = None
         if deviation is not None:
-            n_base = 1 if None in base else len(pairs)  # one baseline is paired with every seed
-            margin = t_quantile(deviation[1]) * deviation[0] * float(np.sqrt(1 / len(pairs) + 1 / n_base))
+            n_base = 1 if None in base else len(changes)  # one baseline is paired with every seed
+            margin = t_quantile(deviation[1]) * deviation[0] * float(np.sqrt(1 / len(changes) + 1 / n_base))
         found.append(
             Difference(
                 model,
@@ -119,24 +115,21 @@ def difference_table(
 ) -> Table:
     """Return the table of all differences from the baseline."""
     found = differences(models, baseline, articles)
-    lines = [
-        (
-            one.model,
-            number(one.f1),
-            f"{one.interval.mean:+.2f}",
-            f"{one.interval.low:+.2f} to {one.interval.high:+.2f}",
-            ", ".join(f"{value:+.2f}" for value in one.by_seed),
-            number(one.spread),
-            one.verdict,
-        )
-        for one in found
+    columns = [
+        Column("model", "model"),
+        Column("F1", "f1", ".2f"),
+        Column(f"F1 - {baseline}", "interval.mean", "+.2f"),
+        Column("interval", lambda one: f"{one.interval.low:+.2f} to {one.interval.high:+.2f}", ""),
+        Column("by seed", lambda one: ", ".join(f"{value:+.2f}" for value in one.by_seed), ""),
+        Column("spread", "spread", ".2f"),
+        Column("in words", "verdict", ""),
     ]
     over = found[0].resampled if found else "articles"
     base = float(np.mean([f1.mean() for f1 in models[baseline].values()]))
     notes = [
         f"F1 of {baseline}: {base:.2f}, mean over its seeds",
         f"interval: {LEVEL:.0%}, bootstrap over {over}, paired by question, {N_RESAMPLES:,} resamples",
-        f"of {len(lines)} intervals {len(lines) * (1 - LEVEL):.1f} leave out 0 by chance",
+        f"of {len(found)} intervals {len(found) * (1 - LEVEL):.1f} leave out 0 by chance",
     ]
     deviation = seed_deviation(models)
     if deviation is not None:
@@ -144,6 +137,5 @@ def difference_table(
             "spread: highest less lowest F1 between seeds; deviation between seeds, pooled over models: "
             f"{deviation[0]:.2f} ({deviation[1]} degrees of freedom)"
         )
-    headings = ("model", "F1", f"F1 - {baseline}", "interval", "by seed", "spread", "in words")
     title = f"Differences from {baseline}, {data}, {len(articles):,} questions"
-    return text_table(title, headings, lines, notes)
+    return make_table(title, columns, found, notes)

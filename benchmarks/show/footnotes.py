@@ -1,12 +1,12 @@
 """Footnotes of a table: the meaning of its columns, and the conditions of the measurement."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from benchmarks.results.rows import BUSY, CUDA, UNPADDED, Failure, Latency, Machine, Timed
 from benchmarks.results.stats import mean_of
-from benchmarks.show.columns import ANOTHER_RUN, QUICK, Line, tool_of, words_of
+from benchmarks.show.columns import ANOTHER_RUN, QUICK, tool_of, words_of
 from benchmarks.show.groups import Entry, Group
-from benchmarks.show.tables import UNKNOWN, first_to_last, listed, span
+from benchmarks.show.tables import UNKNOWN, first_to_last, listed, number, plural
 from qa.evaluation.bootstrap import LEVEL, Interval
 
 GPU_PEAK = "peak: GPU memory allocated for PyTorch's tensors"
@@ -15,6 +15,15 @@ PEAK_MEANS = (
     "window, so attention, softmax and the rest lower the share; peak: ONNX Runtime's rate on one large "
     "product, on the same cores in the same run"
 )
+# Explanations of columns of scores, by the field that has them.
+SCORES = {
+    "best_f1": "oracle F1, oracle threshold: with the no-answer threshold that is best for these questions",
+    "null_threshold": "no-answer threshold: tuned for this file on held-out training articles",
+    "calibration_error": (
+        "ECE: expected calibration error of the probabilities in percentage points; before: of the softmax "
+        "scores"
+    ),
+}
 BUSY_LOAD = 0.5  # load average per core at the start, above which a footnote mentions it
 
 
@@ -36,16 +45,10 @@ def table_footnotes(group: Group, view: str) -> list[str]:
 def shown_times(group: Group, view: str) -> list[Latency]:
     """Return the times that a view shows."""
     if view == "latency":
-        return all_times(group)
-    names = {"accuracy": [], "short": ["unpadded"], "summary": ["padded", "unpadded", "batched"]}
-    lines = [Line(group, e) for e in group.entries]
-    rows = [getattr(line, name) for line in lines for name in names.get(view, ["padded", "unpadded"])]
-    return [row for row in rows if row]
-
-
-def all_times(group: Group) -> list[Latency]:
-    """Return the newest times of all models at every setting."""
-    return [row for e in group.entries for row in e.times()]
+        return group.times
+    names = {"accuracy": (), "short": ("unpadded",), "padding": ("padded", "unpadded")}
+    shown = names.get(view, ("padded", "unpadded", "batched"))
+    return [row for e in group.entries for name in shown if (row := getattr(e, name))]
 
 
 def failure_footnotes(failures: Iterable[Failure | None]) -> list[str]:
@@ -53,17 +56,15 @@ def failure_footnotes(failures: Iterable[Failure | None]) -> list[str]:
     return [f"{failure.model} failed: {failure.error}" for failure in failures if failure]
 
 
-def quick_footnotes(rows: Sequence[Latency]) -> list[str]:
+def quick_footnotes(rows: Sequence[Latency]) -> Iterator[str]:
     """Explain the mark of a quick timing, and name the models that have it."""
-    timed = list(dict.fromkeys(r.model for r in rows))
     quick = list(dict.fromkeys(r.model for r in rows if r.quick))
-    models = "all models" if len(quick) == len(timed) else listed(quick)
-    return (
-        [f"{QUICK} quick: fewer than 1,024 windows or less than 60 s were timed: {models}"] if quick else []
-    )
+    if quick:
+        models = "all models" if len(quick) == len({r.model for r in rows}) else listed(quick)
+        yield f"{QUICK} quick: fewer than 1,024 windows or less than 60 s were timed: {models}"
 
 
-def peer_footnotes(entries: Sequence[Entry]) -> list[str]:
+def peer_footnotes(entries: Sequence[Entry]) -> Iterator[str]:
     """Name the toolchains with their versions."""
     tools: dict[str, dict[str, str]] = {}
     for entry in (e for e in entries if e.is_toolchain):
@@ -72,89 +73,61 @@ def peer_footnotes(entries: Sequence[Entry]) -> list[str]:
     for tool, versions in tools.items():
         packages = ", ".join(f"{package} {version}" for package, version in versions.items())
         names.append(f"{tool} ({packages})" if packages else tool)
-    return [f"toolchain: another tool exported the same PyTorch model: {'; '.join(names)}"] if names else []
+    if names:
+        yield f"toolchain: another tool exported the same PyTorch model: {'; '.join(names)}"
 
 
-def _scores(group: Group, view: str) -> list[str]:
+def _scores(group: Group, view: str) -> Iterator[str]:
     """Explain the columns of scores."""
-    base = group.baseline.baseline if group.baseline is not None else None
-    footnotes = []
-    if base is None and view != "padding":
-        footnotes.append("no baseline, so neither F1 retained nor speed-up; name one with --baseline BUNDLE")
+    if group.baseline is None and view != "padding":
+        yield "no baseline, so neither F1 retained nor speed-up; name one with --baseline BUNDLE"
     elif view in ("summary", "short", "accuracy"):
-        others = f"; {UNKNOWN} where compared with another model" if group.compared_with_others() else ""
-        footnotes.append(f"retained: F1 divided by that of {base}{others}")
-    scored = [e.accuracy for e in group.entries if e.accuracy]
-    if scored and all(a.HasAns_total is None and a.null_threshold is None for a in scored):
-        footnotes.append("every question has an answer here, so every model answers always")
+        others = f"; {UNKNOWN} where compared with another model" if group.compared_with_others else ""
+        yield f"retained: F1 divided by that of {group.baseline_name}{others}"
+    scores = group.scores
+    if scores and all(a.HasAns_total is None and a.null_threshold is None for a in scores):
+        yield "every question has an answer here, so every model answers always"
     compared = [e for e in group.entries if e.accuracy and e.accuracy.same_answers is not None]
     if compared and view in ("summary", "accuracy"):
-        lost = view == "summary" and any(group.agreement(e) is None for e in compared)
+        lost = view == "summary" and any(e.agreement is None for e in compared)
         not_kept = f" ({UNKNOWN} where the parent's were not kept)" if lost else ""
-        footnotes.append(
-            "agreement: share of answers identical to the parent's (for an export: the PyTorch "
-            f"model's){not_kept}"
-        )
-    scores = [e.accuracy for e in group.entries if e.accuracy] if view == "accuracy" else []
-    if any(accuracy.best_f1 is not None for accuracy in scores):
-        footnotes.append(
-            "oracle F1, oracle threshold: with the no-answer threshold that is best for these questions"
-        )
-    if any(accuracy.null_threshold is not None for accuracy in scores):
-        footnotes.append("no-answer threshold: tuned for this file on held-out training articles")
-    if any(accuracy.calibration_error is not None for accuracy in scores):
-        footnotes.append(
-            "ECE: expected calibration error of the probabilities in percentage points; before: of the "
-            "softmax scores"
-        )
-    return footnotes
+        share = "share of answers identical to the parent's (for an export: the PyTorch model's)"
+        yield f"agreement: {share}{not_kept}"
+    if view == "accuracy":
+        yield from (text for key, text in SCORES.items() if any(getattr(a, key) is not None for a in scores))
 
 
-def _times(group: Group, view: str, rows: Sequence[Latency]) -> list[str]:
+def _times(group: Group, view: str, rows: Sequence[Latency]) -> Iterator[str]:
     """Explain the columns of times."""
-    base = group.baseline.baseline if group.baseline is not None else None
-    footnotes = []
     if rows and view in ("summary", "short", "padding"):
         settings = " or ".join(words_of(n) for n in group.shown_lengths if view != "short" or n == UNPADDED)
-        footnotes.append(f"ms: mean of the runtime call for one window, 1 thread, {settings}")
-    if rows and base is not None and view != "padding":
-        footnotes.append(
-            f"x: speed-up over {base} at the same lengths and threads in the same run, by mean times"
-        )
-    if view in ("summary", "padding"):
-        footnotes += _padding(group)
+        yield f"ms: mean of the runtime call for one window, 1 thread, {settings}"
+    if rows and group.baseline is not None and view != "padding":
+        same = "at the same lengths and threads in the same run, by mean times"
+        yield f"x: speed-up over {group.baseline_name} {same}"
+    gains = {e: gain for e in group.entries if (gain := e.padding_gain) is not None}
+    if gains and view in ("summary", "padding"):
+        base = group.baseline_entry
+        of_base = f" {number(gains[base], unit='x')} for {base.model}," if base in gains else ""
+        means = [mean_of(gain) for gain in gains.values()]
+        over_all = f"{min(means):.2f}x to {max(means):.2f}x over all models, each with itself in one run"
+        yield f"unpadded instead of padded to {group.longest}:{of_base} {over_all}"
     if view == "summary" and group.batched is not None:
         lengths, threads, batch = group.batched
-        footnotes.append(f"windows/s: batches of {batch} windows, {words_of(lengths)}, threads: {threads}")
+        yield f"windows/s: batches of {batch} windows, {words_of(lengths)}, threads: {threads}"
     if view == "latency":
         peak = GPU_PEAK if group.target == CUDA else "peak: the whole process"
-        footnotes.append(f"padded to: {UNKNOWN} for unpadded windows")
-        footnotes.append(
-            f"tokenize (one question), decode (one window) and load in ms are not part of the latency; {peak}"
-        )
+        yield f"padded to: {UNKNOWN} for unpadded windows"
+        beside = "tokenize (one question), decode (one window) and load in ms"
+        yield f"{beside} are not part of the latency; {peak}"
         if any(row.latency_ms_first for row in rows):
-            footnotes.append("first: the first inference of the process, which is not among those timed")
-    return footnotes
+            yield "first: the first inference of the process, which is not among those timed"
 
 
-def _padding(group: Group) -> list[str]:
-    """State the gain of unpadded windows: the baseline's, and the range over all models."""
-    gains = [gain for e in group.entries if (gain := group.padding_gain(e)) is not None]
-    if not gains:
-        return []
-    entry = group.baseline_entry
-    base = group.padding_gain(entry) if entry is not None else None
-    ends = f" ({span(base)})" if isinstance(base, Interval) else ""
-    of_base = f" {mean_of(base):.2f}x{ends} for {entry.model}," if entry and base else ""
-    means = sorted(mean_of(gain) or 0.0 for gain in gains)
-    over_all = f"{means[0]:.2f}x to {means[-1]:.2f}x over all models, each with itself in one run"
-    return [f"unpadded instead of padded to {group.longest}:{of_base} {over_all}"]
-
-
-def _intervals(group: Group, view: str, rows: Sequence[Latency]) -> list[str]:
+def _intervals(group: Group, view: str, rows: Sequence[Latency]) -> Iterator[str]:
     """State what the intervals are resampled over."""
     over = []
-    scores = [e.accuracy for e in group.entries if e.accuracy and e.accuracy.f1_interval]
+    scores = [a for a in group.scores if a.f1_interval]
     if scores and view not in ("latency", "padding"):
         columns = "of F1 and its ratio" if view == "accuracy" else "of retained"
         resampled = dict.fromkeys(accuracy.resampled or "questions" for accuracy in scores)
@@ -162,33 +135,31 @@ def _intervals(group: Group, view: str, rows: Sequence[Latency]) -> list[str]:
     n_rounds = sorted({len(row.round_ms) for row in rows if isinstance(group.speedup(row), Interval)})
     if n_rounds:
         over.append(f"of x over {first_to_last([*map(str, n_rounds)])} rounds in which the models took turns")
-    return (
-        [f"intervals: {LEVEL:.0%}, bootstrap, paired with the baseline, {' and '.join(over)}"] if over else []
-    )
+    if over:
+        yield f"intervals: {LEVEL:.0%}, bootstrap, paired with the baseline, {' and '.join(over)}"
 
 
-def _another_run(group: Group, rows: Sequence[Latency]) -> list[str]:
+def _another_run(group: Group, rows: Sequence[Latency]) -> Iterator[str]:
     """Explain the mark of another run, with the baseline's times in that run."""
     bases = [base for row in rows if (base := group.in_another_run(row)) and base.latency_ms_mean]
     times = list(dict.fromkeys(f"{b.latency_ms_mean:.1f} ms {words_of(b.lengths)}" for b in bases))
-    if not times or group.baseline is None:
-        return []
-    model = group.baseline.baseline
-    return [
-        f"{ANOTHER_RUN} from another run than the times of {model} above; "
-        f"in that run {model} took {listed(times)}"
-    ]
+    if times:
+        model = group.baseline_name
+        took = f"in that run {model} took {listed(times)}"
+        yield f"{ANOTHER_RUN} from another run than the times of {model} above; {took}"
 
 
-def _conditions(group: Group, view: str) -> list[str]:
-    """Return machine, runtimes and dates, and whether other processes kept the machine busy."""
-    times = all_times(group)
+def _conditions(group: Group, view: str) -> Iterator[str]:
+    """State machine, runtimes and dates, and whether other processes kept the machine busy."""
+    times = group.times
     dates = sorted(r.date[:10] for r in (*(e.newest for e in group.entries), *times))
     runtimes = dict.fromkeys(str(e.newest.runtime) for e in group.entries if e.newest.runtime)
-    footnotes = [group.machine, f"{', '.join(runtimes)}; {first_to_last(dates)}"]
+    yield group.machine
+    yield f"{', '.join(runtimes)}; {first_to_last(dates)}"
     if view == "latency":
-        footnotes += [f"{name}: {value}" for name, value in process_conditions(times)]
-    return footnotes + (busy_footnotes(times, group.newest.machine) if view != "accuracy" else [])
+        yield from (f"{name}: {value}" for name, value in process_conditions(times))
+    if view != "accuracy":
+        yield from busy_footnotes(times, group.newest.machine)
 
 
 def process_conditions(rows: Sequence[Timed]) -> list[tuple[str, str]]:
@@ -210,16 +181,14 @@ def busy_cores(rows: Sequence[Timed]) -> float:
     return max((row.other_load or 0.0 for row in rows), default=0.0)
 
 
-def busy_footnotes(rows: Sequence[Timed], machine: Machine) -> list[str]:
+def busy_footnotes(rows: Sequence[Timed], machine: Machine) -> Iterator[str]:
     """Warn about a machine that was busy with other processes."""
-    footnotes = []
     busy = busy_cores(rows)
     # The load of the minute before includes our own accuracy measurement, so the load of others is better.
     load = max((row.load_average or 0.0 for row in rows if row.other_load is None), default=0.0)
     if busy >= BUSY:
         shorter = "times on an idle machine would be shorter, above all with several threads"
-        footnotes.append(f"other processes kept {busy:.1f} cores busy: {shorter}")
+        yield f"other processes kept {busy:.1f} cores busy: {shorter}"
     if machine.cores and load > BUSY_LOAD * machine.cores:
-        cores = f"{machine.cores} core{'s' if machine.cores > 1 else ''}"
-        footnotes.append(f"not idle when measuring began: load average {load:.1f} on {cores}")
-    return footnotes
+        cores = plural(machine.cores, "core")
+        yield f"not idle when measuring began: load average {load:.1f} on {cores}"

@@ -4,17 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from benchmarks.results.rows import (
-    CPU,
-    PHONE,
-    UNPADDED,
-    Accuracy,
-    AnyResult,
-    Failure,
-    Latency,
-    Lengths,
-)
-from benchmarks.results.stats import same_run, speedup
+from benchmarks.results.rows import CPU, PHONE, UNPADDED, Accuracy, AnyResult, Failure, Latency, Lengths
+from benchmarks.results.stats import mean_of, same_run, speedup
 from qa.evaluation.bootstrap import Interval
 from qa.formats.precision import PRECISIONS
 
@@ -22,10 +13,11 @@ Setting = tuple[Lengths, int, int]  # lengths, threads, batch
 Measured = Accuracy | Latency | Failure
 
 
-@dataclass
+@dataclass(eq=False)
 class Entry:
     """A model with its results, oldest first, since its file or runtime last changed or failed."""
 
+    group: "Group" = field(repr=False)
     results: list[Measured] = field(default_factory=list)
 
     @property
@@ -64,13 +56,71 @@ class Entry:
         return not self.is_toolchain and self.newest.stage == "export"
 
     @property
+    def is_baseline(self) -> bool:
+        """Return whether F1 and speed are compared with this model."""
+        base = self.group.baseline
+        return (
+            not self.is_toolchain and base is not None and self.newest.bundle_sha256 == base.baseline_sha256
+        )
+
+    @property
     def f1(self) -> float | None:
         """F1 in percent, if measured."""
         return self.accuracy.f1 if self.accuracy is not None else None
 
+    @property
+    def f1_with_interval(self) -> Interval | float | None:
+        """F1 in percent, with its interval if known."""
+        scores = self.accuracy
+        return None if scores is None else scores.f1_interval or scores.f1
+
+    @property
+    def retained(self) -> Interval | float | None:
+        """Return F1 divided by that of the group's baseline; None when compared with another or none."""
+        scores = self.accuracy
+        base = self.group.baseline
+        if not scores or not base or scores.baseline_sha256 != base.baseline_sha256:
+            return None
+        return scores.f1_retained if self.is_baseline else scores.retained_interval or scores.f1_retained
+
+    @property
+    def mean_retained(self) -> float:
+        """F1 retained without its interval, 0 when unknown."""
+        return mean_of(self.retained)
+
+    @property
+    def agreement(self) -> float | None:
+        """Return the share of answers identical to the parent's; None where the parent's were not kept."""
+        scores = self.accuracy
+        base = self.group.baseline
+        if scores is None or base is None:
+            return scores.same_answers if scores is not None else None
+        has_parent = scores.parent_sha256 not in (None, base.baseline_sha256)
+        return None if has_parent and scores.same_answers_as == base.baseline else scores.same_answers
+
     def at(self, lengths: Lengths | None, threads: int = 1, batch: int = 1) -> Latency | None:
         """Return the times at a setting, or None when not measured."""
         return None if lengths is None else self.latency.get((lengths, threads, batch))
+
+    @property
+    def padded(self) -> Latency | None:
+        """Times padded to the group's greatest length, one thread, batch 1."""
+        return self.at(self.group.longest)
+
+    @property
+    def unpadded(self) -> Latency | None:
+        """Times unpadded, one thread, batch 1."""
+        return self.at(UNPADDED)
+
+    @property
+    def batched(self) -> Latency | None:
+        """Times at the group's batched setting."""
+        return self.at(*self.group.batched) if self.group.batched else None
+
+    @property
+    def padding_gain(self) -> Interval | float | None:
+        """Return the speed-up of unpadded over padded windows, in one run with one thread."""
+        return speedup(self.padded, self.unpadded)
 
     def times(self) -> list[Latency]:
         """Return the newest times at all settings, by batch, threads and length, unpadded last."""
@@ -96,10 +146,14 @@ def padded_length(lengths: Lengths | None) -> int:
     return lengths if isinstance(lengths, int) else 0
 
 
-@dataclass
+@dataclass(eq=False)
 class Group:
     """Results of one data set, target and machine, or of one phone, which has no data set."""
 
+    target: str
+    """Target of the measurements: cpu, phone, qemu:neoverse-n1."""
+    machine: str
+    """The machine in one line."""
     results: list[AnyResult] = field(default_factory=list)
     entries: list[Entry] = field(default_factory=list)
 
@@ -107,16 +161,6 @@ class Group:
     def newest(self) -> AnyResult:
         """The result appended last."""
         return self.results[-1]
-
-    @property
-    def target(self) -> str:
-        """Target of the measurements: cpu, phone, qemu:neoverse-n1."""
-        return self.newest.target
-
-    @property
-    def machine(self) -> str:
-        """The machine in one line."""
-        return str(self.newest.machine)
 
     @property
     def data(self) -> str | None:
@@ -129,6 +173,16 @@ class Group:
         return self.data is None
 
     @property
+    def scores(self) -> list[Accuracy]:
+        """The newest scores of each model that has any."""
+        return [e.accuracy for e in self.entries if e.accuracy]
+
+    @property
+    def times(self) -> list[Latency]:
+        """The newest times of all models at every setting."""
+        return [row for e in self.entries for row in e.times()]
+
+    @property
     def longest(self) -> int | None:
         """The greatest length that any model was padded to with one thread and batch 1."""
         settings = (key for e in self.entries for key in e.latency if key[1:] == (1, 1))
@@ -138,7 +192,7 @@ class Group:
     def shown_lengths(self) -> list[Lengths]:
         """Lengths of the times in a table with a line for each model: the longest padded, and unpadded."""
         padded: list[Lengths] = [self.longest] if self.longest else []
-        return [*padded, UNPADDED] if any(e.at(UNPADDED) for e in self.entries) else padded
+        return [*padded, UNPADDED] if any(e.unpadded for e in self.entries) else padded
 
     @property
     def batched(self) -> Setting | None:
@@ -153,52 +207,34 @@ class Group:
         return next(scores, None)
 
     @property
+    def baseline_name(self) -> str | None:
+        """Name of the model that F1 and speed are compared with."""
+        return self.baseline.baseline if self.baseline is not None else None
+
+    @property
     def baseline_entry(self) -> Entry | None:
-        """The model that F1 and speed are compared with."""
-        return next((e for e in self.entries if self.is_baseline(e)), None)
+        """The model that F1 and speed are compared with, if it is among these."""
+        return next((e for e in self.entries if e.is_baseline), None)
 
-    def is_baseline(self, entry: Entry) -> bool:
-        """Return whether F1 and speed are compared with this model."""
-        sha256 = self.baseline.baseline_sha256 if self.baseline is not None else None
-        return not entry.is_toolchain and entry.newest.bundle_sha256 == sha256
-
-    def retained(self, entry: Entry) -> Interval | float | None:
-        """Return F1 divided by that of the group's baseline; None when compared with another or none."""
-        scores = entry.accuracy
-        if not scores or not self.baseline or scores.baseline_sha256 != self.baseline.baseline_sha256:
-            return None
-        return (
-            scores.f1_retained if self.is_baseline(entry) else scores.retained_interval or scores.f1_retained
-        )
-
+    @property
     def compared_with_others(self) -> list[Entry]:
-        """Return the entries whose F1 retained is relative to another baseline than the group's."""
+        """The entries whose F1 retained is relative to another baseline than the group's."""
         compared = [e for e in self.entries if e.accuracy and e.accuracy.baseline_sha256]
-        return [e for e in compared if self.retained(e) is None]
+        return [e for e in compared if e.retained is None]
 
-    def agreement(self, entry: Entry) -> float | None:
-        """Return the share of answers identical to the parent's; None where the parent's were not kept."""
-        scores = entry.accuracy
-        if scores is None or self.baseline is None:
-            return scores.same_answers if scores is not None else None
-        has_parent = scores.parent_sha256 not in (None, self.baseline.baseline_sha256)
-        with_baseline = scores.same_answers_as == self.baseline.baseline
-        return None if has_parent and with_baseline else scores.same_answers
-
-    def baseline_times(self, row: Latency) -> Latency | None:
+    def baseline_times(self, row: Latency | None) -> Latency | None:
         """Return the baseline's times in the same run at the setting of `row`."""
-        base = self.baseline.baseline_sha256 if self.baseline is not None else None
-        setting = (base, row.lengths, row.threads, row.batch)
+        if row is None or self.baseline is None:
+            return None
+        setting = (self.baseline.baseline_sha256, row.lengths, row.threads, row.batch)
         times = (r for r in reversed(self.results) if isinstance(r, Latency) and r.toolchain is None)
         at_setting = (r for r in times if (r.bundle_sha256, r.lengths, r.threads, r.batch) == setting)
         return next((r for r in at_setting if same_run(r, row)), None)
 
     def speedup(self, row: Latency | None) -> Interval | float | None:
         """Return the speed-up over the baseline at the same setting in the same run, by mean times."""
-        base = self.baseline_times(row) if row is not None else None
-        if row is None or base is None:
-            return None
-        return 1.0 if base is row else speedup(base, row)
+        base = self.baseline_times(row)
+        return 1.0 if row is not None and base is row else speedup(base, row)
 
     def in_another_run(self, row: Latency) -> Latency | None:
         """Return the baseline's times in the run of `row`, if its times in the table are of another run."""
@@ -206,12 +242,6 @@ class Group:
         entry = self.baseline_entry
         shown = entry.at(row.lengths, row.threads, row.batch) if entry is not None else None
         return base if base is not None and shown is not None and not same_run(shown, row) else None
-
-    def padding_gain(self, entry: Entry) -> Interval | float | None:
-        """Return the speed-up of unpadded over padded windows, in one run with one thread."""
-        padded = entry.at(self.longest)
-        unpadded = entry.at(UNPADDED)
-        return speedup(padded, unpadded) if padded is not None and unpadded is not None else None
 
 
 def collect(results: Sequence[AnyResult], order: Sequence[str] = ()) -> list[Group]:
@@ -224,24 +254,25 @@ def collect(results: Sequence[AnyResult], order: Sequence[str] = ()) -> list[Gro
     groups: dict[object, Group] = {}
     for result in results:
         key = (result.target, result.data and result.data.sha256, result.machine)
-        group = groups.setdefault(key, Group())
+        group = groups.setdefault(key, Group(result.target, str(result.machine)))
         group.results.append(result)
         if result.data is not None and isinstance(result, Measured):
-            _add(group.entries, result)
+            _add(group, result)
     for group in groups.values():
-        group.entries = _in_families(_in_order(group, order))
+        _sort(group, order)
     return sorted(groups.values(), key=lambda group: (group.on_phone, group.target != CPU))
 
 
-def _add(entries: list[Entry], result: Measured) -> None:
+def _add(group: Group, result: Measured) -> None:
     """Add a result to the entry of its file, else to that of its name, else to a new one.
 
     The file decides first: a model that shares its folder's name with another is named after its parent.
     """
+    entries = group.entries
     of_file = next((e for e in entries if not e.is_changed_by(result)), None)
     entry = of_file or next((e for e in entries if e.model == result.model), None)
     if entry is None:
-        entry = Entry()
+        entry = Entry(group)
         entries.append(entry)
     entry.add(result)
     entries[:] = [e for e in entries if e is entry or e.model != result.model]
@@ -252,38 +283,35 @@ def newest_order(results: Sequence[AnyResult]) -> list[str]:
     return list(dict.fromkeys(r.bundle_sha256 for r in reversed(results) if r.target != PHONE))[::-1]
 
 
-def _in_order(group: Group, order: Sequence[str]) -> list[Entry]:
-    """Sort the entries: the baseline, then by number of ancestors, then by `order`."""
-    rank = {sha256: number for number, sha256 in enumerate(order)}
+def _sort(group: Group, order: Sequence[str]) -> None:
+    """Sort the families by ancestors and `order`; in each the bundle, exports by runtime, then toolchains."""
     parents = {e.newest.bundle_sha256: e.newest.made_from for e in group.entries if not e.is_toolchain}
+    precisions = list(PRECISIONS)
 
-    def key(entry: Entry) -> tuple[bool, int, int]:
+    def place(entry: Entry) -> tuple[bool, int, int]:
         ancestors = set[str]()
         sha256 = entry.newest.made_from
         while sha256 is not None and sha256 not in ancestors:
             ancestors.add(sha256)
             sha256 = parents.get(sha256)
-        return not group.is_baseline(entry), len(ancestors), rank.get(entry.newest.bundle_sha256, len(rank))
-
-    return sorted(group.entries, key=key)
-
-
-def _in_families(entries: Sequence[Entry]) -> list[Entry]:
-    """Sort each family: the bundle, its exports by runtime and precision, then other toolchains."""
-    precisions = list(PRECISIONS)
+        return not entry.is_baseline, len(ancestors), _rank(order, entry.newest.bundle_sha256)
 
     def family(entry: Entry) -> str:
         made_from = entry.newest.made_from if entry.is_toolchain or entry.is_export else None
         return made_from or entry.newest.bundle_sha256
 
-    def key(entry: Entry) -> tuple[int, int, str, int]:
+    def place_in_family(entry: Entry) -> tuple[int, int, str, int]:
         position = families.index(family(entry))
         if not entry.is_export:
             return position, 2 if entry.is_toolchain else 0, "", 0
         runtime = entry.newest.runtime
-        precision = entry.newest.precision
-        rank = precisions.index(precision) if precision in precisions else len(precisions)
-        return position, 1, runtime.package if runtime else "", rank
+        return position, 1, runtime.package if runtime else "", _rank(precisions, entry.newest.precision)
 
+    entries = sorted(group.entries, key=place)
     families = list(dict.fromkeys(map(family, entries)))
-    return sorted(entries, key=key)
+    group.entries = sorted(entries, key=place_in_family)
+
+
+def _rank(order: Sequence[str], name: str) -> int:
+    """Return the place of a name in an order, behind all where it is not in it."""
+    return order.index(name) if name in order else len(order)

@@ -1,11 +1,9 @@
 """The headline of a group: the best model, and the figures that support the choice."""
 
-from benchmarks.results.rows import Latency
 from benchmarks.results.stats import mean_of, speedup
 from benchmarks.show.columns import RUNTIME_NAMES, package_of, words_of
 from benchmarks.show.groups import Entry, Group
-from benchmarks.show.tables import listed, number, plural, span
-from qa.evaluation.bootstrap import Interval
+from benchmarks.show.tables import in_brackets, listed, number, plural
 
 KEEPS_ENOUGH = 0.97  # F1 retained; from here on only speed counts
 LOSS_ALLOWED = 1  # points of F1 below the baseline, for the file to ship
@@ -14,46 +12,34 @@ FP32 = "fp32"
 NEAR_THE_MOST = 0.02  # if no model retains that much, speed counts among those this close to the most
 
 
-def best_entry(group: Group) -> Entry | None:
-    """Return our fastest model that retains 97 % of the baseline's F1.
+def best_entry(group: Group) -> tuple[Entry | None, str]:
+    """Return our fastest model that retains 97 % of the baseline's F1, and why it is the best.
 
     If none does, models within 2 points of the highest F1 retained count. If none was timed, the model that
-    retains the most is the best.
+    retains the most is the best. Speed is that with one thread: unpadded, or padded if none was timed so.
     """
     candidates = _candidates(group)
-    timed = [e for e in candidates if _speedup(group, e)]
-    most = max((mean_retained(group, e) for e in timed or candidates), default=0)
+    lengths = [n for n in group.shown_lengths if any(group.speedup(e.at(n)) for e in candidates)]
+    speed = {e: mean_of(group.speedup(e.at(lengths[-1]))) for e in candidates if lengths}
+    timed = [e for e in candidates if speed.get(e)]
     if not timed:
-        return next((e for e in candidates if mean_retained(group, e) == most), None)
-    floor = KEEPS_ENOUGH if most >= KEEPS_ENOUGH else most - NEAR_THE_MOST
-    return max((e for e in timed if mean_retained(group, e) >= floor), key=lambda e: _speedup(group, e))
+        most_kept = max(candidates, key=lambda e: e.mean_retained, default=None)
+        return most_kept, "keeps the most of F1; none was timed"
+    most = max(e.mean_retained for e in timed)
+    floor = KEEPS_ENOUGH
+    why = f"at least {KEEPS_ENOUGH:.0%} of F1"
+    if most < KEEPS_ENOUGH:
+        floor = most - NEAR_THE_MOST
+        near = f"F1 within {100 * NEAR_THE_MOST:g} points of the most"
+        why = f"{near} (none timed retains {KEEPS_ENOUGH:.0%})"
+    best = max((e for e in timed if e.mean_retained >= floor), key=speed.__getitem__)
+    return best, f"the fastest that retains {why}"
 
 
 def _candidates(group: Group) -> list[Entry]:
     """Return our models with all figures of a headline, except the baseline."""
-    complete = [e for e in group.entries if group.retained(e) is not None and e.newest.size_bytes]
-    return [e for e in complete if not group.is_baseline(e) and not e.is_toolchain]
-
-
-def mean_retained(group: Group, entry: Entry) -> float:
-    """Return F1 retained without its interval, 0 when unknown."""
-    return mean_of(group.retained(entry)) or 0.0
-
-
-def _speedup(group: Group, entry: Entry) -> float:
-    """Return the mean speed-up with one thread: unpadded, or padded if no candidate was timed unpadded."""
-    lengths = [n for n in group.shown_lengths if any(group.speedup(e.at(n)) for e in _candidates(group))]
-    row: Latency | None = entry.at(lengths[-1]) if lengths else None
-    return mean_of(group.speedup(row)) or 0.0
-
-
-def why_best(group: Group, best: Entry) -> str:
-    """Return the reason for the choice of `best_entry`."""
-    if not _speedup(group, best):
-        return "keeps the most of F1; none was timed"
-    enough = f"at least {KEEPS_ENOUGH:.0%} of F1"
-    near = f"F1 within {100 * NEAR_THE_MOST:g} points of the most (none timed retains {KEEPS_ENOUGH:.0%})"
-    return f"the fastest that retains {enough if mean_retained(group, best) >= KEEPS_ENOUGH else near}"
+    ours = [e for e in group.entries if not e.is_baseline and not e.is_toolchain]
+    return [e for e in ours if e.retained is not None and e.newest.size_bytes]
 
 
 def reference_for(group: Group, best: Entry) -> Entry | None:
@@ -66,66 +52,59 @@ def reference_for(group: Group, best: Entry) -> Entry | None:
     if base is None or not best.is_export:
         return base
     # A teacher stored in fewer bytes is exported from the fp32 bundle that it was cast from.
-    sources = {
-        base.newest.bundle_sha256,
-        base.newest.parent_sha256 if base.newest.precision != FP32 else None,
-    }
-    exports = [
-        e
-        for e in group.entries
-        if e.is_export and e.newest.precision == FP32 and e.newest.made_from in sources
-    ]
+    cast_from = base.newest.parent_sha256 if base.newest.precision != FP32 else None
+    sources = (base.newest.bundle_sha256, cast_from)
+    fp32 = [e for e in group.entries if e.is_export and e.newest.precision == FP32]
+    exports = [e for e in fp32 if e.newest.made_from in sources]
     if best in exports or not all(e.newest.size_bytes for e in exports):
         return base
-    exports.sort(key=lambda e: package_of(e) != package_of(best))
-    return exports[0] if exports else base
+    return min(exports, key=lambda e: package_of(e) != package_of(best), default=base)
 
 
 def headline(group: Group) -> tuple[str, list[tuple[str, str]]]:
     """Return a sentence, and its figures as (figure, explanation)."""
     if group.on_phone:
         return f"{plural(len({r.model for r in group.results}), 'model')} on {group.machine}", []
-    best = best_entry(group)
+    best, _ = best_entry(group)
     base = group.baseline_entry
     reference = reference_for(group, best) if best is not None else None
-    if best is None or base is None or base.f1 is None or best.f1 is None or reference is None:
+    if best is None or base is None or base.f1 is None or reference is None:
         return f"{plural(len(group.entries), 'model')} on {group.data}", []
     size = best.newest.size_bytes or 1
     reference_size = reference.newest.size_bytes or 1
+    kept = f"{best.mean_retained:.1%}"
     claims = [f"{reference_size / size:.1f} times smaller"]
     cards = [
-        (f"{best.f1:.2f}", f"F1; {base.model} has {base.f1:.2f}"),
-        (f"{mean_retained(group, best):.1%}", f"of {base.model}'s F1 retained"),
+        (number(best.f1), f"F1; {base.model} has {number(base.f1)}"),
+        (kept, f"of {base.model}'s F1 retained"),
         *_parts_of_f1(best, base),
         (f"{size / 1e6:.1f} MB", f"{claims[0]} than {reference.model} ({reference_size / 1e6:.1f} MB)"),
     ]
     for lengths in group.shown_lengths:
         row = best.at(lengths)
         before = reference.at(lengths)
-        ratio = speedup(before, row) if before is not None and row is not None else None
+        ratio = speedup(before, row)
         if row is not None and before is not None and ratio is not None:
             times = f"{number(before.latency_ms_mean, '.1f')} ms, 1 thread{', quick' if row.quick else ''}"
             faster = f"{mean_of(ratio):.1f} times faster"
-            explanation = f"{faster}{_ends(ratio)} than {reference.model} ({times})"
-            cards.append(
-                (
-                    f"{number(row.latency_ms_mean, '.1f')} ms",
-                    f"a window {words_of(lengths)}: {explanation}",
-                )
-            )
-            claims.append(f"{faster} {words_of(lengths)}")
-    if (gain := group.padding_gain(best)) is not None:
-        padded = f"{best.model} unpadded instead of padded to {group.longest}{_ends(gain)}"
+            where = words_of(lengths)
+            explanation = f"a window {where}: {faster}{in_brackets(ratio)} than {reference.model} ({times})"
+            cards.append((f"{number(row.latency_ms_mean, '.1f')} ms", explanation))
+            claims.append(f"{faster} {where}")
+    if (gain := best.padding_gain) is not None:
+        padded = f"{best.model} unpadded instead of padded to {group.longest}{in_brackets(gain)}"
         cards.append((f"{mean_of(gain):.1f}x", padded))
-    kept = f"{best.model} keeps {mean_retained(group, best):.1%} of {base.model}'s F1"
-    return f"{kept}. Against {_described(reference)} it is {listed(claims)}", cards
+    package = package_of(reference)
+    described = f"{reference.model} ({RUNTIME_NAMES.get(package, package)}, {reference.newest.precision})"
+    keeps = f"{best.model} keeps {kept} of {base.model}'s F1"
+    return f"{keeps}. Against {described} it is {listed(claims)}", cards
 
 
 def _parts_of_f1(best: Entry, base: Entry) -> list[tuple[str, str]]:
     """Return the scores on questions with and without an answer, if the data have both."""
     scores = best.accuracy
     before = base.accuracy
-    if not scores or not before or not scores.HasAns_total or not scores.NoAns_total:
+    if scores is None or before is None or not scores.HasAns_total or not scores.NoAns_total:
         return []
     return [
         (
@@ -139,13 +118,6 @@ def _parts_of_f1(best: Entry, base: Entry) -> list[tuple[str, str]]:
             f"{base.model} declines {number(before.NoAns_exact)}%",
         ),
     ]
-
-
-def _described(entry: Entry) -> str:
-    """Return name, runtime and precision of a model."""
-    return (
-        f"{entry.model} ({RUNTIME_NAMES.get(package_of(entry), package_of(entry))}, {entry.newest.precision})"
-    )
 
 
 def which_to_ship(group: Group) -> str:
@@ -166,22 +138,14 @@ def which_to_ship(group: Group) -> str:
     row = entry.at(group.shown_lengths[-1]) if group.shown_lengths else None
     time = f", {number(row.latency_ms_mean, '.1f')} ms {words_of(row.lengths)}" if row is not None else ""
     difference = f"{abs(f1 - base.f1):.2f} points {'below' if f1 < base.f1 else 'above'} {base.model}"
-    return (
-        f"{entry.model}: {(entry.newest.size_bytes or 0) / 1e6:.1f} MB{time}, F1 {f1:.2f} ({difference}). "
-        f"The rule: {rule}"
-    )
+    size = f"{(entry.newest.size_bytes or 0) / 1e6:.1f} MB"
+    return f"{entry.model}: {size}{time}, F1 {f1:.2f} ({difference}). The rule: {rule}"
 
 
 def few_questions(group: Group) -> str:
     """Warn about scores on fewer than FEW_QUESTIONS questions; empty where there are more."""
-    counts = [e.accuracy.n for e in group.entries if e.accuracy]
-    if not counts or min(counts) >= FEW_QUESTIONS:
+    fewest = min((scores.n for scores in group.scores), default=FEW_QUESTIONS)
+    if fewest >= FEW_QUESTIONS:
         return ""
-    return (
-        f"{group.data}: only {plural(min(counts), 'question')} scored; differences of a few points of F1 are "
-        f"chance. Score at least {FEW_QUESTIONS}"
-    )
-
-
-def _ends(value: Interval | float) -> str:
-    return f" (95 %: {span(value)})" if isinstance(value, Interval) else ""
+    chance = "differences of a few points of F1 are chance"
+    return f"{group.data}: only {plural(fewest, 'question')} scored; {chance}. Score at least {FEW_QUESTIONS}"

@@ -3,45 +3,39 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks.results.rows import UNPADDED, Accuracy, TargetAccuracy
+from benchmarks.results.rows import UNPADDED, Accuracy
 from benchmarks.show.columns import package_of, tool_of, words_of
-from benchmarks.show.groups import Entry, Group, Setting
+from benchmarks.show.groups import Entry, Group
 from benchmarks.show.plots import Point, Scatter, scatter_svg
-from benchmarks.show.tables import plural, span
+from benchmarks.show.tables import at_path, in_brackets, plural
 from qa.base.errors import OptionError
 from qa.base.files import write_whole
 
 
 def group_plots(group: Group) -> dict[str, Scatter]:
     """Return the plots of which the group has values, by size, latency and instructions."""
-    setting = _shown_setting(group)
+    # Unpadded and the fewest threads first
+    settings = {key for e in group.entries for key in e.latency if key[2] == 1}
+    setting = min(settings, key=lambda key: (key[0] != UNPADDED, key[1], str(key[0])), default=None)
     where = f"{words_of(setting[0])}, {plural(setting[1], 'thread')}" if setting else ""
 
-    def size(entry: Entry) -> float | None:
-        return entry.newest.size_bytes and entry.newest.size_bytes / 1e6
-
     def latency(entry: Entry) -> float | None:
-        row = entry.at(*setting) if setting else None
-        return row.latency_ms_mean if row else None
+        return at_path(entry.at(*setting), "latency_ms_mean") if setting else None
 
-    def instructions(entry: Entry) -> float | None:
-        scores = entry.accuracy
-        counted = scores.instructions_per_window if isinstance(scores, TargetAccuracy) else None
-        return counted and counted / 1e6
-
-    costs: dict[str, tuple[str, str, Callable[[Entry], float | None]]] = {
-        "size": ("size of the weights file, MB", "{:.1f} MB", size),
-        "latency": (f"mean ms for one window, {where}", f"{{:.1f}} ms, {where}", latency),
+    costs: dict[str, tuple[str, str, Callable[[Entry], float | None], float]] = {
+        "size": ("size of the weights file, MB", "{:.1f} MB", lambda e: e.newest.size_bytes, 1e6),
+        "latency": (f"mean ms for one window, {where}", f"{{:.1f}} ms, {where}", latency, 1),
         "instructions": (
             "million instructions for one window, unpadded, 1 thread",
             "{:,.1f} M instructions",
-            instructions,
+            lambda e: at_path(e, "accuracy.instructions_per_window"),
+            1e6,
         ),
     }
     plots = {}
-    for name, (title, form, cost) in costs.items():
+    for name, (title, form, cost, unit) in costs.items():
         points = [
-            _point(e, e.accuracy, x, f"{name} {form.format(x)}")
+            _point(e, e.accuracy, x / unit, f"{name} {form.format(x / unit)}")
             for e in group.entries
             if e.accuracy and (x := cost(e))
         ]
@@ -60,21 +54,14 @@ def write_latency_plot(group: Group, path: Path) -> None:
     write_whole(path, scatter_svg(plot))
 
 
-def _shown_setting(group: Group) -> Setting | None:
-    """Return the setting of single windows: unpadded and the fewest threads first."""
-    settings = {key for e in group.entries for key in e.latency if key[2] == 1}
-    return min(settings, key=lambda key: (key[0] != UNPADDED, key[1], str(key[0])), default=None)
-
-
 def _point(entry: Entry, accuracy: Accuracy, x: float, cost: str) -> Point:
     newest = entry.newest
     interval = accuracy.f1_interval
-    ends = f" (95 %: {span(interval)})" if interval else ""
     details = [
         newest.model,
         f"toolchain {tool_of(entry)}" if entry.is_toolchain else "",
         cost,
-        f"F1 {accuracy.f1:.2f}{ends}, {plural(accuracy.n, 'question')}",
+        f"F1 {accuracy.f1:.2f}{in_brackets(interval)}, {plural(accuracy.n, 'question')}",
         f"precision {newest.precision}",
         f"embeddings {newest.embeddings}" if newest.embeddings else "",
         f"runtime {newest.runtime}" if newest.runtime else "",

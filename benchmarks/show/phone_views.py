@@ -1,5 +1,8 @@
 """Tables of measurements on phones."""
 
+from collections.abc import Iterator
+from itertools import product
+
 from benchmarks.results.rows import BENCHMARK_MODEL, Failure, PhoneLatency, PhoneQuestions
 from benchmarks.show.groups import Group, padded_length
 from benchmarks.show.tables import Column, Table, first_to_last, make_table
@@ -46,28 +49,21 @@ def newest_on_phone(group: Group) -> list[PhoneLatency | Failure]:
     """
     results = [r for r in group.results if isinstance(r, PhoneLatency | Failure)]
     current = {r.model: r.bundle_sha256 for r in results}
-    newest: dict[object, PhoneLatency] = {}
-    failures: dict[tuple[object, ...], Failure] = {}
+    newest: dict[tuple[object, ...], PhoneLatency | Failure] = {}
     for result in results:
         setting = (result.model, result.lengths, result.threads)
         if result.bundle_sha256 != current[result.model]:
             continue
-        if isinstance(result, Failure):
-            failures[setting] = result
-        else:
-            newest[*setting, result.runtime] = result
+        if isinstance(result, PhoneLatency):
             # A field that a failure does not tell may have had this run's value.
-            failures = {key: f for key, f in failures.items() if not _covers(setting, key)}
+            made_good = set(product(*((None, known) for known in setting), [None]))
+            newest = {key: r for key, r in newest.items() if key not in made_good}
+        newest[*setting, None if isinstance(result, Failure) else result.runtime] = result
     models = list(current)
     return sorted(
-        [*failures.values(), *newest.values()],
+        newest.values(),
         key=lambda r: (models.index(r.model), r.threads or 0, padded_length(r.lengths), str(r.runtime)),
     )
-
-
-def _covers(setting: tuple[object, ...], failed: tuple[object, ...]) -> bool:
-    """Return whether a failed setting is this one as far as it is known."""
-    return all(value in (None, known) for value, known in zip(failed, setting, strict=True))
 
 
 def phone_tables(group: Group) -> list[Table]:
@@ -90,18 +86,17 @@ def phone_tables(group: Group) -> list[Table]:
     return tables
 
 
-def _latency_footnotes(lines: list[PhoneLatency | Failure], read: str) -> list[str]:
+def _latency_footnotes(lines: list[PhoneLatency | Failure], read: str) -> Iterator[str]:
     without_app = [line for line in lines if line.runtime and line.runtime.package == BENCHMARK_MODEL]
-    footnotes = [
-        *([TIMED_BY] if len(without_app) < len(lines) else []),
-        *([TIMED_WITHOUT_APP] if without_app else []),
-        "first: the first call after loading, not among the runs; growth: of memory since before loading",
-    ]
-    if any(THERMAL.value(line) is not None for line in lines):
-        footnotes.append("thermal: Android's status, 0 (none) to 6, the higher of before and after")
-    footnotes.append(read)
+    if len(without_app) < len(lines):
+        yield TIMED_BY
+    if without_app:
+        yield TIMED_WITHOUT_APP
+    yield "first: the first call after loading, not among the runs; growth: of memory since before loading"
+    if THERMAL.is_shown(lines):
+        yield "thermal: Android's status, 0 (none) to 6, the higher of before and after"
+    yield read
     for failure in (line for line in lines if isinstance(line, Failure)):
         known = {"lengths": failure.lengths, "threads": failure.threads}
         setting = ", ".join(f"{name} {value}" for name, value in known.items() if value is not None)
-        footnotes.append(f"{failure.model}{f' ({setting})' if setting else ''} failed: {failure.error}")
-    return footnotes
+        yield f"{failure.model}{f' ({setting})' if setting else ''} failed: {failure.error}"

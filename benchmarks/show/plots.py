@@ -9,9 +9,9 @@ import itertools
 import math
 import re
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import wraps
 from typing import TYPE_CHECKING, Any, Literal
 
 from benchmarks.show.columns import RUNTIME_NAMES
@@ -125,6 +125,17 @@ class Panel:
     """Percent against percent, with marks and a dashed diagonal."""
 
 
+Bins = Sequence[tuple[float, float, int]]
+"""Mean probability, share right (0 to 1) and number of results of each bin."""
+
+
+def reliability_panel(title: str, calibrated: Bins, uncalibrated: Bins) -> Panel:
+    """Return the plot of how often results of each probability were right, before and after calibration."""
+    series = {"calibrated": calibrated, "softmax scores": uncalibrated}
+    points = {name: [(100 * mean, 100 * right) for mean, right, _ in bins] for name, bins in series.items()}
+    return Panel(title, "probability, %", points, diagonal=True)
+
+
 def short(value: float, _: object = None) -> str:
     """Return a figure for an axis: 5, 0.2, 20k, 2M, 3G."""
     units = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1, ""))
@@ -139,21 +150,17 @@ def colours_of(runtimes: Sequence[str]) -> dict[str, str]:
     return {name: colours[name] if name in colours else next(free) for name in runtimes}
 
 
-def _styled(draw: Callable[[Any], str]) -> Callable[[Any], str]:
+@contextmanager
+def _style() -> Iterator[None]:
     """Draw in STYLE, whatever style the user has set."""
+    import matplotlib.style
 
-    @wraps(draw)
-    def styled(content: Any) -> str:
-        import matplotlib.style
-
-        with matplotlib.style.context(STYLE, after_reset=True), warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # matplotlib's font lacks characters that a browser's has
-            return draw(content)
-
-    return styled
+    with matplotlib.style.context(STYLE, after_reset=True), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # matplotlib's font lacks characters that a browser's has
+        yield
 
 
-@_styled
+@_style()
 def scatter_svg(scatter: Scatter) -> str:
     """Draw a scatter plot whose points are numbered, and named beside it."""
     points = scatter.points
@@ -176,7 +183,10 @@ def scatter_svg(scatter: Scatter) -> str:
         linestyle=DASHED,
     )
     places = [(float(x), float(y)) for x, y in axes.transData.transform([(p.x, p.f1) for p in points])]
-    sizes = [MARK + STEP * _n_over(places, number) for number in range(len(points))]
+    sizes = [
+        MARK + STEP * sum(math.dist(place, over) < MARK / 3 for over in places[number:])
+        for number, place in enumerate(places, 1)
+    ]
     for number, (point, size) in enumerate(zip(points, sizes, strict=True)):
         colour = colours[point.runtime]
         if point.interval:
@@ -205,11 +215,6 @@ def scatter_svg(scatter: Scatter) -> str:
     return _svg(figure, [point.details for point in points])
 
 
-def _n_over(places: Sequence[tuple[float, float]], number: int) -> int:
-    """Count the marks drawn over this one at the same place."""
-    return sum(math.dist(places[number], other) < MARK / 3 for other in places[number + 1 :])
-
-
 def _numbers(
     places: Sequence[tuple[float, float]], sizes: Sequence[float], extents: Sequence[float]
 ) -> list[tuple[float, float]]:
@@ -234,7 +239,7 @@ def _numbers(
     return taken
 
 
-@_styled
+@_style()
 def panels_svg(panels: Sequence[Panel]) -> str:
     """Draw plots in a row under one legend; a series has one colour in all of them."""
     names = dict.fromkeys(name for panel in panels for name in panel.series)

@@ -5,27 +5,34 @@ our exports within EQUAL_F1 of the best of them. A toolchain's export has equal 
 EQUAL_F1 against ours.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from operator import itemgetter
 
-from benchmarks.results.rows import Accuracy, Latency, Lengths
+from benchmarks.results.rows import Latency, Lengths
 from benchmarks.results.stats import mean_of, speedup
-from benchmarks.show.columns import MODEL, PRECISION, SIZE, quick_mark, runtime_of, words_of
+from benchmarks.show.columns import F1_INTERVAL, MODEL, PRECISION, SIZE, quick_mark, runtime_of, words_of
 from benchmarks.show.footnotes import busy_footnotes, failure_footnotes, peer_footnotes, quick_footnotes
 from benchmarks.show.groups import Entry, Group, padded_length
 from benchmarks.show.tables import Column, Table, listed, make_table, span
 from qa.evaluation.bootstrap import Interval
 
 EQUAL_F1 = 0.5  # points of F1
+COLUMNS = [
+    MODEL,
+    Column("tool", lambda contender: runtime_of(contender.entry)),
+    PRECISION,
+    SIZE,
+    F1_INTERVAL,
+    Column("F1 - ours", lambda c: c.f1_difference if c.entry.is_toolchain else None, "+.2f"),
+    Column("ms", "row.latency_ms_mean", ".1f", mark=quick_mark("row")),
+    Column("x ours", "speedup", ".2f", unit="x", mark=quick_mark("row")),
+]
 
 
 @dataclass(frozen=True)
 class Contender:
-    """One export at one setting, compared with our export."""
+    """One scored export at one setting, compared with our export."""
 
     entry: Entry
-    accuracy: Accuracy
     row: Latency | None
     f1_difference: float
     """Points of F1 above ours."""
@@ -38,36 +45,30 @@ class Contender:
         return self.f1_difference >= -EQUAL_F1
 
     @property
-    def mean_speedup(self) -> float:
-        """The mean speed-up over ours, 0 when unknown."""
-        return mean_of(self.speedup) or 0.0
-
-    @property
     def beyond_noise(self) -> int:
         """1 if faster than ours, -1 if slower, 0 if the interval includes 1 or the speed-up is unknown."""
         if self.speedup is None:
             return 0
-        if isinstance(self.speedup, Interval):
-            return int(self.speedup.low > 1) - int(self.speedup.high < 1)
-        return int(self.speedup > 1) - int(self.speedup < 1)
+        known = self.speedup
+        low, high = (known.low, known.high) if isinstance(known, Interval) else (known, known)
+        return int(low > 1) - int(high < 1)
 
     @property
     def times(self) -> str:
         """The speed-up in words: 1.08 times as fast (1.05–1.11)."""
         ends = span(self.speedup) if isinstance(self.speedup, Interval) else "no interval"
-        return f"{self.mean_speedup:.2f} times as fast ({ends})"
+        return f"{mean_of(self.speedup):.2f} times as fast ({ends})"
 
 
 @dataclass(frozen=True)
 class Ranking:
     """Our export and all toolchains' exports of one bundle at one setting, the fastest first."""
 
-    group: Group
     made_from: str
     """Name of the PyTorch model."""
     lengths: Lengths
     ours: Contender
-    toolchains: tuple[Contender, ...]
+    toolchains: list[Contender]
 
     @property
     def where(self) -> str:
@@ -90,7 +91,7 @@ class Ranking:
         """Return in words which export is the fastest at equal F1."""
         where = self.where[0].upper() + self.where[1:]
         ours = f"our {self.ours.entry.model}"
-        equal = [toolchain for toolchain in self.toolchains if toolchain.mean_speedup and toolchain.equal_f1]
+        equal = [toolchain for toolchain in self.toolchains if toolchain.speedup and toolchain.equal_f1]
         ahead, level = ([p for p in equal if p.beyond_noise == sign] for sign in (1, 0))
         if not equal:
             return f"{where}, no other toolchain's export of equal F1 was timed in the same run as {ours}"
@@ -105,35 +106,20 @@ class Ranking:
     def table(self) -> Table:
         """Return ours and the other toolchains' exports, with the verdict as title."""
         contenders = [self.ours, *self.toolchains]
-        entries = [contender.entry for contender in contenders]
+        group = self.ours.entry.group
+        rows = [contender.row for contender in contenders if contender.row]
         footnotes = [
             *(self.sentence(toolchain) for toolchain in self.toolchains if toolchain.beyond_noise >= 0),
             f"ms: mean of the runtime call for one window {self.where}, 1 thread; x ours: speed-up over "
             f"{self.ours.entry.model}, our fastest export here; equal F1: at most {EQUAL_F1:g} points below "
             "ours",
-            f"all made from {self.made_from}; {self.group.data}; {self.group.machine}",
-            *peer_footnotes(entries),
-            *quick_footnotes([c.row for c in contenders if c.row]),
-            *busy_footnotes([c.row for c in contenders if c.row], self.group.newest.machine),
-            *failure_footnotes(e.failure for e in self.group.entries if e.is_toolchain),
+            f"all made from {self.made_from}; {group.data}; {group.machine}",
+            *peer_footnotes([contender.entry for contender in contenders]),
+            *quick_footnotes(rows),
+            *busy_footnotes(rows, group.newest.machine),
+            *failure_footnotes(e.failure for e in group.entries if e.is_toolchain),
         ]
         return make_table(self.verdict(), COLUMNS, contenders, footnotes)
-
-
-COLUMNS = [
-    MODEL,
-    Column("tool", lambda contender: runtime_of(contender.entry)),
-    PRECISION,
-    SIZE,
-    Column("F1", lambda contender: contender.accuracy.f1_interval or contender.accuracy.f1, ".2f"),
-    Column(
-        "F1 - ours",
-        lambda toolchain: toolchain.f1_difference if toolchain.entry.is_toolchain else None,
-        "+.2f",
-    ),
-    Column("ms", "row.latency_ms_mean", ".1f", mark=quick_mark("row")),
-    Column("x ours", "speedup", ".2f", unit="x", mark=quick_mark("row")),
-]
 
 
 def rankings(group: Group) -> list[Ranking]:
@@ -148,28 +134,29 @@ def rankings(group: Group) -> list[Ranking]:
         name = names[0] if names else f"bundle {bundle[:16]}"
         for lengths in sorted(_lengths(exports) & _lengths(toolchains), key=padded_length):
             ours = _fastest(exports, lengths)
-            if ours is not None and any(e.accuracy for e in toolchains):
-                contenders = [_contender(e, e.accuracy, ours, lengths) for e in toolchains if e.accuracy]
-                ranked = sorted(contenders, key=lambda c: -c.mean_speedup)
-                found.append(Ranking(group, name, lengths, ours, tuple(ranked)))
+            theirs = [(e, e.at(lengths), e.f1) for e in toolchains]
+            if ours is not None and ours.f1 is not None:
+                row = ours.at(lengths)
+                contenders = [
+                    Contender(e, at, f1 - ours.f1, speedup(row, at)) for e, at, f1 in theirs if f1 is not None
+                ]
+                if contenders:
+                    contenders.sort(key=lambda c: -mean_of(c.speedup))
+                    found.append(Ranking(name, lengths, Contender(ours, row, 0.0, 1.0), contenders))
     return found
 
 
-def _lengths(entries: Sequence[Entry]) -> set[Lengths]:
+def _lengths(entries: list[Entry]) -> set[Lengths]:
     """Return the lengths timed with one thread and batch 1."""
     return {lengths for e in entries for lengths, *rest in e.latency if rest == [1, 1]}
 
 
-def _fastest(exports: Sequence[Entry], lengths: Lengths) -> Contender | None:
+def _fastest(exports: list[Entry], lengths: Lengths) -> Entry | None:
     """Return the fastest export whose F1 is near the best."""
-    scored = [(e, e.accuracy, e.at(lengths)) for e in exports if e.accuracy]
-    best_f1 = max((accuracy.f1 for _, accuracy, _ in scored), default=0.0)
-    near = [Contender(e, a, row, 0.0, 1.0) for e, a, row in scored if a.f1 >= best_f1 - EQUAL_F1]
-    timed = [(c.row.latency_ms_mean, c) for c in near if c.row and c.row.latency_ms_mean]
-    return min(timed, key=itemgetter(0))[1] if timed else None
-
-
-def _contender(entry: Entry, accuracy: Accuracy, ours: Contender, lengths: Lengths) -> Contender:
-    row = entry.at(lengths)
-    ratio = speedup(ours.row, row) if ours.row is not None and row is not None else None
-    return Contender(entry, accuracy, row, accuracy.f1 - ours.accuracy.f1, ratio)
+    best_f1 = max((e.f1 for e in exports if e.f1 is not None), default=0.0)
+    times = {
+        e: row.latency_ms_mean
+        for e in exports
+        if e.f1 is not None and e.f1 >= best_f1 - EQUAL_F1 and (row := e.at(lengths))
+    }
+    return min((e for e in times if times[e]), key=lambda e: times[e] or 0.0, default=None)

@@ -1,6 +1,7 @@
 """Tables for the terminal, Markdown and HTML: a column is declared once, with the format of its figures."""
 
 import html
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
@@ -12,6 +13,13 @@ from qa.base.files import write_whole
 from qa.evaluation.bootstrap import Interval
 
 UNKNOWN = "–"
+
+
+def at_path(line: Any, path: str) -> Any:
+    """Return the value at a path of attributes, such as "row.threads"; None where one is missing."""
+    for name in path.split("."):
+        line = getattr(line, name, None)
+    return line
 
 
 @dataclass(frozen=True)
@@ -28,25 +36,28 @@ class Column:
     mark: Callable[[Any], str] = lambda line: ""
     optional: bool = False
     """Left out of a table where no line has a value."""
+    varied: bool = False
+    """Left out of a table where all lines have the same value."""
 
     def value(self, line: Any) -> Any:
         """Return the cell's value; None when it is unknown."""
-        if callable(self.source):
-            return self.source(line)
-        for name in self.source.split("."):
-            line = getattr(line, name, None)
-        return line
+        return self.source(line) if callable(self.source) else at_path(line, self.source)
 
     def text(self, line: Any) -> str:
         """Return the cell's text."""
         value = self.value(line)
         if value is None:
             return UNKNOWN
-        if self.form is None or isinstance(value, str):
-            return str(value) + self.mark(line)
-        mean = value.mean if isinstance(value, Interval) else value
-        ends = f" ({span(value, self.form, self.scale)})" if isinstance(value, Interval) else ""
-        return number(mean, self.form, self.scale, self.unit) + ends + self.mark(line)
+        is_text = self.form is None or isinstance(value, str)
+        text = str(value) if is_text else number(value, self.form or "", self.scale, self.unit)
+        return text + self.mark(line)
+
+    def is_shown(self, lines: Sequence[Any]) -> bool:
+        """Return whether a table of these lines has this column."""
+        values = [self.value(line) for line in lines]
+        return (not self.optional or any(value is not None for value in values)) and (
+            not self.varied or len(set(map(str, values))) > 1
+        )
 
     def key(self, line: Any) -> float | None:
         """Return the unrounded figure to sort by."""
@@ -79,8 +90,8 @@ class Table:
 def make_table(
     title: str, columns: Sequence[Column], lines: Sequence[Any], footnotes: Sequence[str] = ()
 ) -> Table:
-    """Return a table without the optional columns that no line has a value for."""
-    shown = [c for c in columns if not c.optional or any(c.value(line) is not None for line in lines)]
+    """Return a table with the columns that are shown for these lines."""
+    shown = [column for column in columns if column.is_shown(lines)]
     return Table(title, tuple(shown), tuple(lines), tuple(footnotes))
 
 
@@ -96,14 +107,21 @@ def text_table(
     return make_table(title, columns, lines, footnotes)
 
 
-def number(value: float | None, form: str = ".2f", scale: float = 1.0, unit: str = "") -> str:
-    """Return a figure as text, or a dash when it is unknown."""
+def number(value: Interval | float | None, form: str = ".2f", scale: float = 1.0, unit: str = "") -> str:
+    """Return a figure as text, with the ends of its interval if it has one, or a dash when it is unknown."""
+    if isinstance(value, Interval):
+        return f"{number(value.mean, form, scale, unit)} ({span(value, form, scale)})"
     return UNKNOWN if value is None else f"{value * scale:{form}}{unit}"
 
 
 def span(interval: Interval | None, form: str = ".2f", scale: float = 1.0) -> str:
     """Return the ends of an interval, or a dash."""
     return UNKNOWN if interval is None else f"{interval.low * scale:{form}}–{interval.high * scale:{form}}"
+
+
+def in_brackets(value: Interval | float | None) -> str:
+    """Return the ends of an interval in brackets after a space; empty where there is none."""
+    return f" (95 %: {span(value)})" if isinstance(value, Interval) else ""
 
 
 def listed(names: Sequence[str]) -> str:
@@ -146,13 +164,12 @@ def as_markdown(table: Table) -> str:
     return "\n".join([f"**{_escaped(table.title)}**", "", *lines, "", *footnotes]) + "\n"
 
 
-def show(tables: Sequence[Table], path: Path | None, name: str) -> str:
+def show(tables: Sequence[Table], path: Path | None, name: str, *, markdown: bool = False) -> str:
     """Print tables, or write them between the markers of `name` in a Markdown file. Return them as text."""
+    text = "\n".join(map(as_markdown if markdown or path else as_text, tables))
     if path is None:
-        text = "\n".join(map(as_text, tables))
         print(text, end="")
     else:
-        text = "\n".join(map(as_markdown, tables))
         write_marked(path, name, text)
     return text
 
@@ -162,28 +179,28 @@ def _escaped(text: str) -> str:
     return html.escape(text, quote=False)
 
 
-def check_markers(path: Path, name: str) -> str:
-    """Return the text of a Markdown file; OptionError unless it has both markers of `name` once, in order."""
+def check_markers(path: Path, name: str) -> re.Match[str]:
+    """Find the text between the markers of `name` in a Markdown file; group 2 is the text between them.
+
+    OptionError unless each marker is there once, in order.
+    """
     if not path.is_file():
         raise OptionError(f"--write {path}: no such file; give a Markdown file with the markers of {name}")
     try:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError:
         raise OptionError(f"--write {path}: not UTF-8 text; give a Markdown file") from None
-    begin, end = _markers(name)
-    if text.count(begin) != 1 or text.count(end) != 1 or text.index(begin) > text.index(end):
+    begin = f"<!-- results:begin {name} -->"
+    end = f"<!-- results:end {name} -->"
+    found = re.fullmatch(f"(.*{re.escape(begin)})(.*)({re.escape(end)}.*)", text, re.DOTALL)
+    if found is None or (text.count(begin), text.count(end)) != (1, 1):
         raise OptionError(
             f"--write {path}: lacks the markers of the table; add one line {begin} and then {end}"
         )
-    return text
+    return found
 
 
 def write_marked(path: Path, name: str, content: str) -> None:
     """Replace the text between the markers of `name` in a Markdown file."""
-    head, rest = check_markers(path, name).split(_markers(name)[0])
-    begin, end = _markers(name)
-    write_whole(path, f"{head}{begin}\n{content.strip()}\n{end}{rest.split(end)[1]}")
-
-
-def _markers(name: str) -> tuple[str, str]:
-    return f"<!-- results:begin {name} -->", f"<!-- results:end {name} -->"
+    found = check_markers(path, name)
+    write_whole(path, f"{found[1]}\n{content.strip()}\n{found[3]}")

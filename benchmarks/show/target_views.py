@@ -7,7 +7,7 @@ from benchmarks.results.rows import QEMU, SSH, UNPADDED, Failure, Latency, Targe
 from benchmarks.results.stats import speedup
 from benchmarks.show.columns import quick_mark
 from benchmarks.show.groups import Group
-from benchmarks.show.tables import Column, Table, make_table
+from benchmarks.show.tables import Column, Table, at_path, make_table
 from qa.evaluation.bootstrap import Interval
 
 
@@ -26,13 +26,10 @@ class TargetLine:
             return None
         if self.row is not None and self.fp32.row is not None:
             return 1.0 if self.row is self.fp32.row else speedup(self.fp32.row, self.row)
-        result = self.result
-        fp32 = self.fp32.result
-        if isinstance(result, Failure) or isinstance(fp32, Failure) or result.n_windows != fp32.n_windows:
-            return None
-        if not result.instructions_per_window or not fp32.instructions_per_window:
-            return None
-        return fp32.instructions_per_window / result.instructions_per_window
+        own = at_path(self, "result.instructions_per_window")
+        base = at_path(self, "fp32.result.instructions_per_window")
+        same_windows = at_path(self, "result.n_windows") == at_path(self, "fp32.result.n_windows")
+        return base / own if own and base and same_windows else None
 
 
 COLUMNS = [

@@ -1,5 +1,6 @@
 """Tables of training speed."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -54,33 +55,32 @@ def training_tables(group: Group) -> list[Table]:
     run = [r for r in results if r.date == results[-1].date]
     cases = {r.model: r for r in run if isinstance(r, TrainingSpeed)}
     lines = [TrainingLine(case, cases.get(case.reference or "")) for case in cases.values()]
-    rows = list(cases.values())
-    footnotes = [_rounds(rows[0])] if rows else []
-    footnotes.append("dropout: of the hidden states; attention dropout: of the attention weights")
-    if any(line.ratio is not None for line in lines):
-        footnotes.append(
-            "x: windows per second divided by those of the case under over, which has the same loss and the "
-            "same dropout, except in the cases that measure the cost of dropout; mean of the rounds, "
-            f"{LEVEL:.0%} interval by bootstrap from {MIN_ROUNDS} rounds on"
-        )
-    runtimes = ", ".join(dict.fromkeys(str(row.runtime) for row in rows))
-    footnotes += [
-        *([GPU_PEAK] if group.target == CUDA else []),
-        group.machine,
-        f"{runtimes}; {run[0].date[:10]}",
-        *(f"{name}: {value}" for name, value in process_conditions(rows)),
-        *busy_footnotes(rows, group.newest.machine),
+    footnotes = [
+        *_footnotes(group, lines, run[0].date[:10]),
         *failure_footnotes(r for r in run if isinstance(r, Failure)),
     ]
     return [make_table(f"Training, {group.data}", COLUMNS, lines, footnotes)]
 
 
-def _rounds(case: TrainingSpeed) -> str:
-    """Describe the model and the rounds, which all cases of a run share."""
-    n_rounds = len(case.round_windows_per_s)
-    shared = case.training
-    model = f"{shared['layers']} layers of {shared['teacher']}, " if shared else ""
-    return (
-        f"{model}batch {case.batch}, {case.n_runs // n_rounds} timed steps in each of {n_rounds} rounds; the "
-        "cases take turns, each in a process of its own; windows/s: median of the rounds"
-    )
+def _footnotes(group: Group, lines: list[TrainingLine], day: str) -> Iterator[str]:
+    """Explain the columns, the rounds and the model, which all cases of a run share, and the conditions."""
+    cases = [line.result for line in lines]
+    for case in cases[:1]:
+        n_rounds = len(case.round_windows_per_s)
+        model = f"{case.training['layers']} layers of {case.training['teacher']}, " if case.training else ""
+        steps = f"{case.n_runs // n_rounds} timed steps in each of {n_rounds} rounds"
+        turns = "the cases take turns, each in a process of its own; windows/s: median of the rounds"
+        yield f"{model}batch {case.batch}, {steps}; {turns}"
+    yield "dropout: of the hidden states; attention dropout: of the attention weights"
+    if any(line.ratio is not None for line in lines):
+        yield (
+            "x: windows per second divided by those of the case under over, which has the same loss and the "
+            "same dropout, except in the cases that measure the cost of dropout; mean of the rounds, "
+            f"{LEVEL:.0%} interval by bootstrap from {MIN_ROUNDS} rounds on"
+        )
+    if group.target == CUDA:
+        yield GPU_PEAK
+    yield group.machine
+    yield f"{', '.join(dict.fromkeys(str(case.runtime) for case in cases))}; {day}"
+    yield from (f"{name}: {value}" for name, value in process_conditions(cases))
+    yield from busy_footnotes(cases, group.newest.machine)

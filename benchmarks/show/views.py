@@ -26,10 +26,10 @@ def group_tables(group: Group, view: str) -> list[Table]:
     """Return a group's tables of a view, except arm, whose tables span groups."""
     if view in OTHER_VIEWS:
         return OTHER_VIEWS[view](group)
-    entries = [e for e in group.entries if view != "padding" or group.padding_gain(e) is not None]
+    entries = [e for e in group.entries if view != "padding" or e.padding_gain is not None]
     if not entries:
         return []
-    lines = [Line(group, e) for e in entries]
+    lines = [Line(e) for e in entries]
     return [make_table(_title(group), PER_MODEL[view], lines, table_footnotes(group, view))]
 
 
@@ -37,7 +37,7 @@ def latency_tables(group: Group) -> list[Table]:
     """Return a table with a line for each setting of each model."""
     if group.on_phone:
         return phone_tables(group)
-    lines = [Line(group, e, row) for e in group.entries for row in e.times()]
+    lines = [Line(e, row) for e in group.entries for row in e.times()]
     if not lines:
         return []
     batched = any(line.row.batch > 1 for line in lines if line.row)
@@ -47,14 +47,13 @@ def latency_tables(group: Group) -> list[Table]:
 
 def peak_tables(group: Group) -> list[Table]:
     """Return a table of int8 files with a line for each length: how near their products are to the peak."""
-    lines = [Line(group, e, row) for e in group.entries for row in e.times() if row.share_of_int8_peak]
+    lines = [Line(e, row) for e in group.entries for row in e.times() if row.share_of_int8_peak]
     footnotes = [PEAK_MEANS, *quick_footnotes([line.row for line in lines if line.row]), group.machine]
     return [make_table(_title(group), PEAK, lines, footnotes)] if lines else []
 
 
 def _title(group: Group) -> str:
-    n = next((e.accuracy.n for e in group.entries if e.accuracy), None)
-    return f"{group.data}, {n:,} questions" if n else str(group.data)
+    return f"{group.data}, {group.scores[0].n:,} questions" if group.scores else str(group.data)
 
 
 OTHER_VIEWS: dict[str, Callable[[Group], list[Table]]] = {

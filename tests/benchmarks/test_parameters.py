@@ -5,7 +5,6 @@ from places import ROOT
 
 from benchmarks.parameters import ParametersConfig, main
 from benchmarks.show.parameter_tables import head_table, model_table
-from qa.base.errors import OptionError
 from qa.models.heads import HEADS
 
 POOLER = {768: 768 * 768 + 768, 384: 384 * 384 + 384}
@@ -42,13 +41,3 @@ def test_the_docs_have_the_tables_of_today(tmp_path):
     assert copy.read_bytes() == page.read_bytes(), (
         "run python -m benchmarks.parameters --write docs/models.md"
     )
-
-
-def test_a_file_without_the_markers_is_left_as_it_is(tmp_path):
-    readme = tmp_path / "README.md"
-    readme.write_text("nothing marked\n")
-    with pytest.raises(OptionError, match="results:begin parameters"):
-        main(ParametersConfig(write=readme))
-    assert readme.read_text() == "nothing marked\n"
-    with pytest.raises(OptionError, match="no such file"):
-        main(ParametersConfig(write=tmp_path / "README"))

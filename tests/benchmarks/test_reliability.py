@@ -13,14 +13,8 @@ from benchmarks.show.report import Page
 from qa.base.errors import OptionError
 
 RESULTS = ROOT / "benchmarks" / "results"
-WRONG_BINS = json.dumps(
-    {
-        "reliability": [1],
-        "uncalibrated_reliability": [],
-        "calibration_error": 1.0,
-        "uncalibrated_calibration_error": 2.0,
-    }
-)
+ERRORS = {"calibration_error": 6.25, "uncalibrated_calibration_error": 12.5}
+WRONG_BINS = json.dumps({"reliability": [1], "uncalibrated_reliability": []} | ERRORS)
 ORDER = ("squad-2.0", "search-queries", "privacy-policies", "football")
 
 
@@ -46,15 +40,10 @@ def test_what_is_no_evaluation_of_a_calibrated_model_is_named(tmp_path, content)
 
 
 def test_the_page_shows_calibrated_models_with_both_errors():
-    calibrated = {
-        "calibration_error": 6.25,
-        "uncalibrated_calibration_error": 12.5,
-        "reliability": [(0.25, 0.5, 4), (0.95, 0.9, 10)],
-        "uncalibrated_reliability": [(0.99, 0.8, 14)],
-    }
-    page = Page(collect([scored(), scored("sure", 78.0, **calibrated)]))
-    ((_, plot),) = page.reliability
-    assert ">sure</text>" in plot
-    assert "softmax scores" in plot
-    assert "Are the probabilities right?" in page.render()
+    bins = {"reliability": [(0.25, 0.5, 4), (0.95, 0.9, 10)], "uncalibrated_reliability": [(0.99, 0.8, 14)]}
+    sure = scored("sure", 78.0, **ERRORS, **bins)
+    page = Page(collect([scored(), sure])).render()
+    reliability = page[page.index("Are the probabilities right?") :].split("</section>")[0]
+    assert ">sure</text>" in reliability
+    assert "softmax scores" in reliability
     assert "Are the probabilities right?" not in Page(collect([scored()])).render()

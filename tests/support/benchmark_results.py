@@ -1,6 +1,16 @@
 """Results made by hand: a teacher, what was made of it, and times of one run in rounds."""
 
-from benchmarks.results.rows import Accuracy, Data, Failure, Latency, Machine, PhoneLatency, Runtime
+from benchmarks.results.rows import (
+    Accuracy,
+    Data,
+    Failure,
+    Latency,
+    Machine,
+    PhoneLatency,
+    Runtime,
+    TargetAccuracy,
+    TrainingSpeed,
+)
 from benchmarks.show.groups import collect
 from benchmarks.show.views import view_tables
 
@@ -24,9 +34,15 @@ def records(table):
     return [dict(zip(table.headings, line, strict=True)) for line in table.cells]
 
 
-def lines(results, view="summary", number=0):
-    """The lines of a view's table by their headings."""
-    return records(view_tables(collect(results), view)[number])
+def lines(results, view="summary"):
+    """The lines of a view's first table by their headings."""
+    return records(view_tables(collect(results), view)[0])
+
+
+def shown(results, *headings, view="summary"):
+    """The cells of a view's first table under these headings, in tuples where there are several."""
+    cells = [tuple(line[heading] for heading in headings) for line in lines(results, view)]
+    return cells if len(headings) > 1 else [cell for (cell,) in cells]
 
 
 def footnotes(results, view="summary"):
@@ -74,6 +90,22 @@ def batched(model="teacher", windows_per_s=100.0, batch=32, lengths="unpadded", 
     return timed(model, 1.0, lengths, batch=batch, windows_per_s=windows_per_s, **none, **more)
 
 
+def on_target(model, instructions=None, **more):
+    """Scores on an emulated target, beside those of the same file here."""
+    own = {"target": "qemu:n1", "machine": Machine("N1 under QEMU"), "runtime": LITERT, "stage": "export"}
+    own |= {"n": 9, "n_windows": 10, "exact": 70.0, "f1": 80.0, "reference": "here", "reference_f1": 90.0}
+    own |= {"parity_max_abs": 0.1, "same_spans": 0.995, "instructions_per_window": instructions}
+    return TargetAccuracy(**(facts(model) | own | more))
+
+
+def speed(case, rounds, date="2026-01-02", **more):
+    """The speed of a case of training in rounds."""
+    own = {"stage": "training", "params": None, "params_without_embeddings": None, "date": date}
+    own |= {"threads": 1, "affinity": (1,), "batch": 4, "lengths": 384, "objective": "loss", "n_runs": 10}
+    own |= {"windows_per_s": sum(rounds) / len(rounds), "round_windows_per_s": rounds}
+    return TrainingSpeed(**(facts(case) | own | more))
+
+
 def failure(model, error="cannot load it", **more):
     """A failure; what ran it is not known."""
     return Failure(**(facts(model, runtime=None) | {"error": error} | more))
@@ -81,26 +113,11 @@ def failure(model, error="cannot load it", **more):
 
 def on_phone(model="int8", ms=18.0, **more):
     """Windows in the app."""
-    values = facts(
-        model,
-        stage="export",
-        precision="int8",
-        runtime=Runtime("LiteRT", variant="+ XNNPACK"),
-        target="phone",
-    )
-    values |= {
-        "machine": PIXEL,
-        "data": None,
-        "threads": 1,
-        "lengths": 384,
-        "size_bytes": 18_934_161,
-        "n_runs": 50,
-        "n_warmup": 5,
-        "load_ms": 40.0,
-    }
-    values |= {"latency_ms_p50": ms, "latency_ms_p95": ms + 1, "latency_ms_mean": ms + 0.5}
-    values["latency_ms_first"] = ms + 7
-    return PhoneLatency(**(values | more))
+    own = {"stage": "export", "precision": "int8", "runtime": Runtime("LiteRT", variant="+ XNNPACK")}
+    own |= {"target": "phone", "machine": PIXEL, "data": None, "size_bytes": 18_934_161}
+    own |= {"threads": 1, "lengths": 384, "n_runs": 50, "n_warmup": 5, "load_ms": 40.0}
+    own |= {"latency_ms_p50": ms, "latency_ms_p95": ms + 1, "latency_ms_mean": ms + 0.5}
+    return PhoneLatency(**(facts(model) | own | {"latency_ms_first": ms + 7} | more))
 
 
 EXPORT = {"stage": "export", "precision": "int8", "runtime": LITERT, "parent_sha256": STUDENT_SHA}
@@ -119,25 +136,17 @@ def export(model, unpadded, padded, *, f1=78.0, rounds=EVEN, **more):
 
 def toolchain(name, unpadded, padded, **more):
     """What another tool made of the student."""
-    versions = {"openvino": "2026.1.0", "nncf": "3.0.0"}
-    own = {
-        "stage": "peer",
-        "toolchain": name,
-        "runtime": Runtime("openvino", "2026.1.0"),
-        "versions": versions,
-    }
+    own = {"stage": "peer", "toolchain": name, "runtime": Runtime("openvino", "2026.1.0")}
+    own["versions"] = {"openvino": "2026.1.0", "nncf": "3.0.0"}
     return export(f"student-{name}", unpadded, padded, **(own | more))
 
 
 def run(*results_of_models):
-    """A run with the teacher and the student first; the teacher takes 100 ms padded to 384 and 50
-    unpadded.
-    """
+    """A run with the teacher and the student first; the teacher takes 100 ms padded to 384 and 50 unpadded."""
     student = {"stage": "student", "parent_sha256": "sha of teacher"}
-    first = [
-        scored(),
-        *(timed("teacher", ms, n, rounds=EVEN) for n, ms in ((384, 100), (128, 30), ("unpadded", 50))),
-    ]
-    times = (timed("student", ms, n, rounds=EVEN, **student) for n, ms in ((384, 60), ("unpadded", 25)))
-    first += [scored("student", 78.0, **student), *times]
+    times = {384: 100, 128: 30, "unpadded": 50}
+    first = [scored(), *(timed(ms=ms, lengths=n, rounds=EVEN) for n, ms in times.items())]
+    times = {384: 60, "unpadded": 25}
+    first += [scored("student", 78.0, **student)]
+    first += [timed("student", ms, n, rounds=EVEN, **student) for n, ms in times.items()]
     return first + [one for results in results_of_models for one in results]

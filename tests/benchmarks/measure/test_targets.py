@@ -22,9 +22,10 @@ from benchmarks.measure.process import WORKER
 from benchmarks.measure.remote import check_same_model, parity
 from benchmarks.results.files import append_result, read_results
 from benchmarks.results.rows import Failure, Latency, Machine, TargetAccuracy
-from benchmarks.results.stats import round_ratio
+from benchmarks.results.stats import speedup
 from qa.base.errors import OptionError, ProbeError
 from qa.base.journal import Journal
+from qa.evaluation.bootstrap import Interval
 from qa.runtime.remote import complaint
 from qa.text.features import Window
 from qa.text.settings import QASettings
@@ -134,7 +135,7 @@ def test_over_ssh_bundles_take_turns_and_a_stopped_run_goes_on(
     assert len(timed) == len(rows) - 2 >= 4
     assert len({row.date for row in rows}) == 1
     one, two = (timed[name, "unpadded", 1] for name in (export.name, "other"))
-    assert round_ratio(one, two) is not None
+    assert isinstance(speedup(one, two), Interval)
     assert list((tmp_path / "rows.jsonl.journal").glob("*")) == []
 
 

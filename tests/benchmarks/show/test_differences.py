@@ -1,5 +1,7 @@
 """Differences from a baseline and whether they exceed noise, against numbers worked by hand; and the command."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from benchmark_results import DATA, scored
@@ -72,7 +74,7 @@ def test_names_give_the_seed_and_a_baseline_without_one_is_compared_with_all():
 
 
 @pytest.fixture
-def kept(small_squad, tmp_path):
+def config(small_squad, tmp_path):
     """Results of three models with their answers: right, right but for one question, and none."""
     examples = read_squad(small_squad)
     rows = tmp_path / "rows.jsonl"
@@ -84,33 +86,34 @@ def kept(small_squad, tmp_path):
         append_result(rows, scored(model, f1, data=data, n=len(examples)))
         save_answers(answers_path(rows, f"sha of {model}", data.sha256), answers)
     append_result(rows, scored("elsewhere", data=DATA))
-    return rows
+    return DifferencesConfig(rows, baseline="right", data=str(small_squad))
 
 
-def test_the_command_reads_the_answers_that_were_kept(kept, small_squad, capsys):
-    n = len(read_squad(small_squad))
-    text = main(DifferencesConfig(kept, baseline="right", data=str(small_squad)))
+def test_the_command_reads_the_answers_that_were_kept(config, small_squad, capsys):
+    text = main(config)
     assert text == capsys.readouterr().out
     lines = {line.split()[0]: line.split() for line in text.splitlines() if line}
-    assert lines["one-wrong"][2] == f"{-100 / n:+.2f}"
+    assert lines["one-wrong"][2] == f"{-100 / len(read_squad(small_squad)):+.2f}"
     assert lines["wrong"][2] == "-100.00"
     assert "elsewhere" not in lines
-    only = main(DifferencesConfig(kept, baseline="right", data=str(small_squad), models=("wrong",)))
-    assert "one-wrong" not in only
+    assert "one-wrong" not in main(replace(config, models=("wrong",)))
 
 
-def test_what_cannot_be_compared_is_refused(kept, small_squad, tmp_path):
-    def refused(match, **changes):
-        given = {"rows": kept, "baseline": "right", "data": str(small_squad)}
-        with pytest.raises(OptionError, match=match):
-            main(DifferencesConfig(**(given | changes)))
-
-    refused("--baseline must be one of", baseline="elsewhere")
-    refused("--models must be among", models=("elsewhere",))
-    append_result(kept, scored("right", 50.0, data=Data(small_squad.name, file_sha256(small_squad))))
-    refused("not the answers of the newest result of right")
+def test_what_cannot_be_compared_is_refused(config, small_squad, tmp_path):
+    newer = scored("right", 50.0, data=Data(small_squad.name, file_sha256(small_squad)))
     append_result(tmp_path / "none.jsonl", scored(data=DATA))
-    refused("has no answers to", rows=tmp_path / "none.jsonl")
+    for change, message in (
+        ({"baseline": "elsewhere"}, "--baseline must be one of"),
+        ({"models": ("elsewhere",)}, "--models must be among"),
+        ({"rows": tmp_path / "none.jsonl"}, "has no answers to"),
+    ):
+        with pytest.raises(OptionError, match=message):
+            main(replace(config, **change))
+    append_result(config.rows, newer)
+    with pytest.raises(
+        OptionError, match=r"has F1 100\.00, the newest result of right 50\.00; measure it again"
+    ):
+        main(config)
 
 
 def test_scores_by_category_by_hand():

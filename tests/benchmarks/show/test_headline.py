@@ -26,7 +26,7 @@ def flagship():
 
 
 def test_the_headline_compares_an_export_with_the_teachers_fp32_export_of_its_runtime(flagship):
-    best = best_entry(flagship)
+    best, _ = best_entry(flagship)
     assert reference_for(flagship, best).model == "teacher-mean-tflite-fp32"
     sentence, cards = headline(flagship)
     assert sentence == (
@@ -40,12 +40,11 @@ def test_the_headline_compares_an_export_with_the_teachers_fp32_export_of_its_ru
 
 def test_an_onnx_export_is_compared_with_onnx_and_a_pytorch_model_with_the_teacher(flagship):
     entries = {entry.model: entry for entry in flagship.entries}
-    references = {
-        "student-onnx-int8": "teacher-mean-onnx-fp32",
-        "student": "teacher",
-        "teacher-mean-tflite-fp32": "teacher",
-    }
-    for model, reference in references.items():
+    for model, reference in (
+        ("student-onnx-int8", "teacher-mean-onnx-fp32"),
+        ("student", "teacher"),
+        ("teacher-mean-tflite-fp32", "teacher"),
+    ):
         assert reference_for(flagship, entries[model]).model == reference
 
 
@@ -76,26 +75,20 @@ def test_no_file_is_to_ship_where_all_exports_lose_more_than_a_point():
 
 
 def test_scores_with_and_without_an_answer_stand_in_the_table_where_the_data_have_both(flagship):
-    headings = Page([flagship]).models.headings
-    at = headings.index("F1")
-    assert headings[at : at + 3] == ["F1", "HasAns F1", "NoAns"]
-    line = Page([flagship]).models.cells[0]
-    assert line[at : at + 3] == ["70.69 (68.44–72.97)", "63.29", "78.07"]
+    table = Page([flagship]).models
+    at = table.headings.index("F1")
+    assert table.headings[at : at + 3] == ["F1", "HasAns F1", "NoAns"]
+    assert table.cells[0][at : at + 3] == ["70.69 (68.44–72.97)", "63.29", "78.07"]
     assert "NoAns" not in Page(collect([scored()])).models.headings
 
 
 def test_bars_above_the_teacher_are_longer_than_its_line(flagship):
     page = Page([flagship]).render()
     chart = page[page.index("<h2>F1 retained") :].split("</section>")[0]
-    widths = {
-        name: float(width)
-        for name, width in re.findall(r'"what">([^<]*)</span>.*?<i style="width:([\d.]+)%', chart)
-    }
-    lines = set(re.findall(r'<s style="left:([\d.]+)%', chart))
-    assert len(lines) == 1
-    line = float(lines.pop())
-    assert widths["student"] > line > widths["small-grid-int4-tflite-int4"]
-    assert max(widths.values()) <= 100
+    widths = dict(re.findall(r'"what">([^<]*)</span>.*?<i style="width:([\d.]+)%', chart))
+    (line,) = set(re.findall(r'<s style="left:([\d.]+)%', chart))
+    assert float(widths["student"]) > float(line) > float(widths["small-grid-int4-tflite-int4"])
+    assert max(map(float, widths.values())) <= 100
 
 
 @pytest.mark.parametrize("file", ["flagship.jsonl", "compression.jsonl"])

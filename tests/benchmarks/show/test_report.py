@@ -3,6 +3,7 @@ hand-made values."""
 
 import re
 import tomllib
+from itertools import combinations
 
 import pytest
 from benchmark_results import (
@@ -12,47 +13,42 @@ from benchmark_results import (
     Machine,
     batched,
     export,
-    facts,
     failure,
     run,
     scored,
     timed,
     toolchain,
 )
+from msgspec.structs import replace
 from places import ROOT
 
-from benchmarks.results.rows import TrainingSpeed
 from benchmarks.show.groups import collect
-from benchmarks.show.headline import best_entry, headline, why_best
+from benchmarks.show.headline import best_entry, headline
 from benchmarks.show.model_plots import group_plots
 from benchmarks.show.plots import COLOURS, Point, Scatter, colours_of, scatter_svg, short
 from benchmarks.show.report import Page, write_report
 
-KNOWN = {
-    "f1_low": 77.25,
-    "f1_high": 78.75,
-    "f1_retained_low": 0.968,
-    "f1_retained_high": 0.981,
-    "resampled": "questions",
-}
+KNOWN = {"f1_low": 77.25, "f1_high": 78.75, "f1_retained_low": 0.968, "f1_retained_high": 0.981}
+KNOWN["resampled"] = "questions"
 
 
 def comparison():
     """The teacher takes 100 ms padded and 50 unpadded; good keeps its F1, rapid is faster and does not."""
     small = {"size_bytes": 23_500_000}
+    unpadded = {"lengths": "unpadded", **small}
     return [
-        scored(),
-        timed(ms=100.0),
-        timed(ms=50.0, lengths="unpadded"),
-        scored("slow", 78.0, **small),
-        scored("good", 78.0, **small),
-        timed("slow", 50.0, "unpadded", **small),
-        timed("good", 20.0, **small),
-        timed("good", 10.0, "unpadded", **small),
-        scored("rapid", 60.0, **small),
-        timed("rapid", 2.0, "unpadded", **small),
+        *(scored(), timed(ms=100.0), timed(ms=50.0, lengths="unpadded")),
+        *(scored("slow", 78.0, **small), timed("slow", 50.0, **unpadded)),
+        *(scored("good", 78.0, **small), timed("good", 20.0, **small), timed("good", 10.0, **unpadded)),
+        *(scored("rapid", 60.0, **small), timed("rapid", 2.0, **unpadded)),
         failure("<b>broken</b>", "onnxruntime computes this model wrongly"),
     ]
+
+
+def why_best(results):
+    """The best model of a group of results, and why."""
+    best, why = best_entry(collect(results)[0])
+    return best.model, why
 
 
 def test_page_loads_nothing_and_names_no_absolute_path():
@@ -80,9 +76,8 @@ def test_plots_and_tables_show_every_model_and_text_is_escaped():
 
 
 def test_headline_takes_the_fastest_that_keeps_its_f1_and_divides_like_by_like():
-    group = collect(comparison())[0]
-    assert best_entry(group).model == "good"
-    sentence, cards = headline(group)
+    assert why_best(comparison()) == ("good", "the fastest that retains at least 97% of F1")
+    sentence, cards = headline(collect(comparison())[0])
     wanted = (
         "good keeps 97.5% of teacher's F1. Against teacher (PyTorch, fp32) it is 4.0 times smaller, 5.0 times "
         "faster padded to 384 and 5.0 times faster unpadded"
@@ -94,20 +89,16 @@ def test_headline_takes_the_fastest_that_keeps_its_f1_and_divides_like_by_like()
 
 def test_what_was_not_timed_is_no_headline_where_others_were():
     more = scored("untimed", 79.9)
-    group = collect([*comparison(), more])[0]
-    assert why_best(group, best_entry(group)) == "the fastest that retains at least 97% of F1"
-    alone = collect([scored(), more])[0]
-    assert best_entry(alone).model == "untimed"
-    assert why_best(alone, best_entry(alone)) == "keeps the most of F1; none was timed"
+    assert why_best([*comparison(), more])[0] == "good"
+    assert why_best([scored(), more]) == ("untimed", "keeps the most of F1; none was timed")
 
 
 def test_of_models_that_keep_97_percent_the_fastest_is_taken_even_where_one_below_is_faster():
     near = [scored("near", 77.0), timed("near", 2.0, "unpadded")]
-    assert best_entry(collect([*comparison(), *near])[0]).model == "good"
+    assert why_best([*comparison(), *near])[0] == "good"
     alone = [one for one in comparison() if one.model not in ("good", "slow")]
-    group = collect([*alone, *near])[0]
     why = "the fastest that retains F1 within 2 points of the most (none timed retains 97%)"
-    assert why_best(group, best_entry(group)) == why
+    assert why_best([*alone, *near]) == ("near", why)
 
 
 def test_a_headline_of_padded_times_alone_and_none_where_the_baseline_failed():
@@ -119,10 +110,8 @@ def test_a_headline_of_padded_times_alone_and_none_where_the_baseline_failed():
 
 
 def test_the_models_of_all_targets_share_a_table_and_only_one_line_is_the_best():
-    there = [one for one in comparison()]
-    for one in there:
-        one.target = "ssh:pi"
-        one.machine = Machine("Pi", 4)
+    pi = {"target": "ssh:pi", "machine": Machine("Pi", 4)}
+    there = [replace(one, **pi) for one in comparison()]
     page = Page(collect([*comparison(), *there])).render()
     models = page[page.index("<h2>Models") :].split("</section>")[0]
     assert models.count('<tr class="best') == 1
@@ -155,24 +144,20 @@ def test_the_verdict_is_the_first_line_of_its_section(group):
     page = Page([group]).render()
     section = page[page.index("<h2>Against other tools") :].split("</section>")[0]
     verdict = re.search(r"<p><strong>(.*?)</strong></p>", section)[1]
-    assert verdict.startswith(
-        "Unpadded, student-openvino-int8 is the fastest at equal F1: 1.25 times as fast"
-    )
+    fastest = "Unpadded, student-openvino-int8 is the fastest at equal F1: 1.25 times as fast"
+    assert verdict.startswith(fastest)
     assert "Padded to 384, our student-onnx-int8 is the fastest at equal F1" in verdict
-    assert section.count("<table>") == 3  # unpadded, padded to 128 and to 384
-    assert section.count("OpenVINO (openvino 2026.1.0, nncf 3.0.0)") == 1  # what all tables say stands once
+    assert section.count("<table>") == 3, "unpadded, padded to 128 and to 384"
+    assert section.count("OpenVINO (openvino 2026.1.0, nncf 3.0.0)") == 1, "what all tables say stands once"
     assert "Against other tools" not in Page(collect(run())).render()
 
 
 def test_peers_are_neither_the_headline_nor_the_best_line_and_are_drawn_hollow(group):
-    assert best_entry(group).model == "student-onnx-int8"
+    assert best_entry(group)[0].model == "student-onnx-int8"
     sentence, cards = headline(group)
     assert "5.0 times faster unpadded" in sentence
-    assert [("quick" in what, "95 %: " in what) for _, what in cards[3:]] == [
-        (True, True),
-        (True, True),
-        (False, True),
-    ]
+    marked = [("quick" in what, "95 %: " in what) for _, what in cards[3:]]
+    assert marked == [(True, True), (True, True), (False, True)]
     page = Page([group]).render()
     assert len(re.findall(r'aria-label="[^"]*; toolchain ', page)) == 2 * 2  # two toolchains in two plots
     assert page.count("hollow: made by another toolchain") == 2
@@ -234,9 +219,7 @@ def test_points_are_numbered_and_named_and_their_labels_do_not_overlap():
     svg = scatter_svg(plot)
     places = numbers(svg)[-5:]
     assert len(places) == 5
-    assert all(
-        abs(a - c) > 11 or abs(b - d) > 11 for i, (a, b) in enumerate(places) for c, d in places[i + 1 :]
-    )
+    assert all(abs(a - c) > 11 or abs(b - d) > 11 for (a, b), (c, d) in combinations(places, 2))
     assert svg.count('class="mark"') == 5
     assert "5  &lt;a&gt; $x$ $</text>" in svg
     assert "<title>&lt;b&gt;</title>" in svg
@@ -245,30 +228,7 @@ def test_points_are_numbered_and_named_and_their_labels_do_not_overlap():
 
 
 def test_runtimes_have_colours_of_their_own():
-    assert colours_of(["one", "torch", "another"]) == {
-        "torch": COLOURS[0],
-        "one": COLOURS[1],
-        "another": COLOURS[2],
-    }
+    colours = colours_of(["one", "torch", "another"])
+    assert colours == {"torch": COLOURS[0], "one": COLOURS[1], "another": COLOURS[2]}
     many = [str(n) for n in range(len(COLOURS))]
     assert set(colours_of(many).values()) == set(COLOURS), "none twice while there are others"
-
-
-def test_rows_of_training_alone_make_a_page():
-    shared = facts("fine-tune-fp32", stage="training", target="cpu") | {
-        "params": None,
-        "params_without_embeddings": None,
-    }
-    speed = TrainingSpeed(
-        **shared,
-        threads=1,
-        batch=16,
-        lengths="unpadded",
-        objective="gold answers",
-        windows_per_s=5.0,
-        round_windows_per_s=(5.0,),
-        n_runs=12,
-    )
-    page = Page(collect([speed]), command="python again").render()
-    assert "Z80" in page
-    assert "python again" in page

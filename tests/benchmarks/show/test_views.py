@@ -1,0 +1,161 @@
+"""Tables of other targets, of training, of phones and of toolchains."""
+
+import re
+
+import pytest
+from benchmark_results import (
+    EVEN,
+    LITERT,
+    ORT,
+    PIXEL,
+    UNEVEN,
+    export,
+    failure,
+    lines,
+    on_phone,
+    on_target,
+    records,
+    run,
+    scored,
+    shown,
+    speed,
+    timed,
+    toolchain,
+)
+
+from benchmarks.results.rows import Machine, Runtime
+from benchmarks.show.groups import collect, newest_order
+from benchmarks.show.phone_views import newest_on_phone
+from benchmarks.show.ranking import rankings
+from benchmarks.show.report import Page
+from benchmarks.show.tables import UNKNOWN
+from benchmarks.show.views import view_tables
+
+PI = {"target": "ssh:pi", "machine": Machine("Pi", 4)}
+
+
+def test_a_target_is_compared_with_its_own_fp32_file():
+    int8 = {"precision": "int8", "parent_sha256": "sha of fp32"}
+    results = [on_target("fp32", 600_000_000), on_target("int8", 240_000_000, **int8)]
+    headings = ("M instructions", "x fp32", "max diff", "same spans")
+    wanted = [("600.0", "1.00x", "0.1", "99.5%"), ("240.0", "2.50x", "0.1", "99.5%")]
+    assert shown(results, *headings, view="arm") == wanted
+    other = [on_target("fp32", 600, n_windows=99), on_target("int8", 240, **int8)]
+    other.append(on_target("ort", 9, runtime=ORT, **int8))
+    assert shown(other, "x fp32", view="arm") == ["1.00x", UNKNOWN, UNKNOWN]
+    on_pi = [on_target("fp32", **PI), on_target("int8", **int8, **PI)]
+    for model, ms in (("fp32", 90.0), ("int8", 30.0)):
+        on_pi.append(timed(model, ms, "unpadded", runtime=LITERT, stage="export", rounds=EVEN, **PI))
+    assert shown(on_pi, "ms", "x fp32", view="arm") == [("90.0", "1.00x"), ("30.0", "3.00x (3.00–3.00)")]
+    (table,) = view_tables(collect([*on_pi, failure("bad", **PI)]), "arm")
+    assert {"bad on ssh:pi failed: cannot load it", "ssh:pi: Pi, 4 cores"} < set(table.footnotes)
+
+
+def test_training_is_divided_by_what_each_case_names_round_by_round():
+    of = {"reference": "theirs"}
+    results = [
+        speed("theirs", (9.0,) * 5, "2026-01-01"),
+        speed("theirs", (2.0,) * 5),
+        speed("ours", (4.0, 4.0, 6.0, 6.0, 10.0), lengths="unpadded", **of),
+        speed("with dropout", (1.0,) * 5, attention_dropout=0.1, **of),
+    ]
+    theirs, ours, dropout = lines(results, "training")
+    assert (theirs["x"], theirs["windows/s"], theirs["padded to"]) == (UNKNOWN, "2.0", "384")
+    low, high = map(float, re.fullmatch(r"3\.00x \((.*)–(.*)\)", ours["x"]).groups())
+    assert 2 <= low < 3 < high <= 5
+    assert (ours["padded to"], ours["over"]) == ("batch's longest", "theirs")
+    assert (dropout["x"], dropout["attention dropout"]) == ("0.50x (0.50–0.50)", "0.1")
+    few = [speed("theirs", (2.0,) * 4), speed("ours", (4.0,) * 4, **of)]
+    assert shown(few, "x", view="training") == [UNKNOWN, "2.00x"]
+    assert "x" not in lines([speed("theirs", (2.0,)), speed("ours", (4.0,))], "training")[0]
+
+
+def test_results_of_a_phone_do_not_change_the_tables_of_the_cpu():
+    cpu = [scored(), timed(), timed("int8", 20.0, "unpadded"), scored("student", 78.0)]
+    mixed = [on_phone(), cpu[0], on_phone("teacher", lengths=128), *cpu[1:], on_phone()]
+    for view in ("summary", "latency", "accuracy"):
+        both = [view_tables(collect(results, newest_order(results)), view)[0] for results in (mixed, cpu)]
+        with_phone, without = ((records(table), table.footnotes) for table in both)
+        assert with_phone == without
+    titles = [table.title for table in view_tables(collect(mixed), "latency")]
+    assert titles == ["dev.json, 1,000 questions", str(PIXEL)]
+
+
+def test_the_newest_result_of_a_phones_setting_counts_and_runtimes_stand_side_by_side():
+    slow = on_phone(ms=90.0, runtime=Runtime("LiteRT", variant="+ built-in kernels"))
+    newer = [on_phone(ms=17.0), slow, on_phone(ms=9.0, threads=4), on_phone(ms=4.0, lengths=128)]
+    headings = ("runtime", "lengths", "threads", "p50 ms")
+    assert shown([on_phone(), *newer], *headings, view="latency") == [
+        ("LiteRT + XNNPACK", "128", "1", "4.0"),
+        ("LiteRT + XNNPACK", "384", "1", "17.0"),
+        ("LiteRT + built-in kernels", "384", "1", "90.0"),
+        ("LiteRT + XNNPACK", "384", "4", "9.0"),
+    ]
+    again = [on_phone(), on_phone(ms=5.0, lengths=128, bundle_sha256="another")]
+    assert shown(again, "p50 ms", view="latency") == ["5.0"]
+    old = on_phone(latency_ms_p50=None, latency_ms_p95=None, threads=None)
+    assert shown([old], "mean ms", "p50 ms", "threads", view="latency") == [("18.5", UNKNOWN, UNKNOWN)]
+
+
+def test_a_phones_failure_is_listed_until_a_run_of_that_setting_succeeds():
+    phone = {"target": "phone", "machine": PIXEL, "data": None}
+    broken = failure("int8", "out of memory", threads=4, lengths=384, **phone)
+    untold = failure("int8", "no signature", **phone)
+    (table,) = view_tables(collect([on_phone(), broken]), "latency")
+    assert "int8 (lengths 384, threads 4) failed: out of memory" in table.footnotes
+    assert "int8 failed: out of memory" in Page(collect([on_phone(), broken])).render()
+    for results, counted in (
+        ([on_phone(), broken, on_phone(threads=4)], [on_phone(), on_phone(threads=4)]),
+        ([untold, on_phone()], [on_phone()]),
+        ([on_phone(), untold], [untold, on_phone()]),
+    ):
+        assert newest_on_phone(collect(results)[0]) == counted
+
+
+# Our files among those of toolchains
+
+
+def test_the_fastest_of_equal_f1_and_what_each_peer_shows():
+    ours = export("student-onnx-int8", 10, 40, rounds=UNEVEN, quick=True)
+    late = toolchain("late", 1, 1, date="2026-01-01T00:00:00Z")
+    toolchains = [*toolchain("openvino-int8", 8, 44), *toolchain("torchao-int8", 4, 40, f1=60.0), *late]
+    (group,) = collect(run(ours, toolchains))
+    unpadded, _, padded = rankings(group)
+    verdict = "Unpadded, student-openvino-int8 is the fastest at equal F1: 1.25 times as fast (1.2"
+    assert unpadded.verdict().startswith(verdict)
+    verdict = "Padded to 384, our student-onnx-int8 is the fastest at equal F1: the next, student-openvino"
+    assert padded.verdict().startswith(verdict)
+    torchao, openvino, late = unpadded.toolchains
+    assert unpadded.sentence(torchao).endswith("unpadded at 18.0 points less F1, which does not count")
+    assert unpadded.sentence(late) == "student-late was not timed unpadded in the same run"
+    assert (torchao.beyond_noise, openvino.beyond_noise, late.beyond_noise) == (1, 1, 0)
+    level = next(p for p in padded.toolchains if p.entry.model.endswith("torchao-int8"))
+    assert "shows no difference beyond noise" in padded.sentence(level)
+    first, second, *_ = lines(group.results, "toolchains")
+    assert (first["x ours"], first["ms"], first["F1 - ours"]) == ("1.00x†", "10.0†", UNKNOWN)
+    assert (second["tool"], second["F1 - ours"]) == ("torchao (toolchain)", "-18.00")
+
+
+LEVEL = "our ours and student-peer are the fastest at equal F1, without a difference beyond noise"
+NO_EQUAL = "Unpadded, no other toolchain's export of equal F1 was timed in the same run as our ours"
+
+
+@pytest.mark.parametrize(
+    ("peer", "verdict"),
+    [
+        (toolchain("peer", 9.9, 44, rounds=(1.0,) * 4), "1.01 times as fast (no interval) as our ours"),
+        (toolchain("peer", 1, 1, f1=70.0), NO_EQUAL),
+        (toolchain("peer", 10, 40), LEVEL),
+    ],
+)
+def test_without_an_interval_nothing_is_noise_and_without_an_equal_nobody_is_ahead(peer, verdict):
+    rounds = (1.0,) * 4 if "no interval" in verdict else UNEVEN
+    (group,) = collect(run(export("ours", 10, 40, rounds=rounds), peer))
+    assert rankings(group)[0].verdict().endswith(verdict)
+    assert rankings(collect(run(export("ours", 10, 40)))[0]) == []
+
+
+def test_ours_is_the_fastest_export_near_the_best_f1():
+    ours = [export("rapid", 1, 1, f1=77.0), export("good", 5, 5, f1=77.6), export("best", 9, 9, f1=78.0)]
+    (group,) = collect(run(*ours, toolchain("p", 9, 9)))
+    assert rankings(group)[0].ours.entry.model == "good"

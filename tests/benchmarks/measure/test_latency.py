@@ -4,12 +4,11 @@ columns by hand."""
 import re
 import subprocess
 import sys
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from benchmarks.measure.conditions import this_host
+from benchmarks.measure.conditions import Host, this_host
 from benchmarks.measure.latency import window_settings
 from benchmarks.measure.plan import (
     FULL,
@@ -75,15 +74,11 @@ def test_what_keeps_a_machine_from_being_idle():
     """Here it is what others do now, a busy process or none; of another machine the load of its last
     minute.
     """
-    here = this_host()
-    assert replace(here, here=False, cores=(0, 1), load_average=0.7).not_idle() == "load 0.7"
-    assert replace(here, here=False, cores=(0, 1), load_average=0.5).not_idle() is None
-    assert replace(here, here=False, load_average=None).not_idle() is None
+    for load, wanted in ((0.7, "load 0.7"), (0.5, None), (None, None)):
+        assert Host({"usable_cores": [0, 1], "load_average": load}, here=False).not_idle() == wanted
     with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as other:
         try:
-            assert re.fullmatch(
-                r"other processes keep \d+\.\d cores busy", replace(here, load_average=0.0).not_idle()
-            )
+            assert re.fullmatch(r"other processes keep \d+\.\d cores busy", this_host().not_idle())
         finally:
             other.kill()
 

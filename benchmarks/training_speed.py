@@ -163,7 +163,7 @@ def main(config: TrainingConfig) -> list[TrainingSpeed | Failure]:
     data = resolve(config.data, "train")
     check_plan(here)
     on_gpu = torch.cuda.is_available()
-    shared = {
+    shared: dict[str, Any] = {
         "target": CUDA if on_gpu else CPU,
         "machine": gpu() if on_gpu else host.machine,
         "bundle_sha256": teacher.sha256,

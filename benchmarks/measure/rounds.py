@@ -89,8 +89,8 @@ def run_interleaved_rounds(
     """
     finished = [entry for entry in journal.entries if entry["threads"] == threads]
     for timing in timings:
-        for entry in finished:
-            timing.add(entry, plan)
+        for earlier in finished:
+            timing.add(earlier, plan)
     with ExitStack() as processes:
         for timing in timings:
             if timing.model.error is None:

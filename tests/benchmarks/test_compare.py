@@ -64,6 +64,16 @@ def quick(monkeypatch):
 
 
 @pytest.fixture
+def scored(data):
+    """A function: the new rows of bundles whose accuracy is measured."""
+
+    def score(*bundles, data=data, **options):
+        return compare.main(CompareConfig(bundles, str(data), skip_latency=True, **options))
+
+    return score
+
+
+@pytest.fixture
 def measured(monkeypatch):
     """The names of the data whose accuracy was computed, not reused."""
     computed = []
@@ -139,55 +149,49 @@ def test_the_command_on_a_page_makes_the_page_again(
 
 
 def test_accuracy_is_reused_for_the_same_bundle_data_and_runtime_only(
-    teacher, data, tmp_path, measured, monkeypatch, capsys
+    teacher, scored, data, tmp_path, measured, monkeypatch, capsys
 ):
-    config = CompareConfig((teacher,), str(data), skip_latency=True)
-    first = compare.main(config)
+    first = scored(teacher)
     assert measured == ["teacher"]
-    assert compare.main(config) == []
+    assert scored(teacher) == []
     assert measured == ["teacher"]
     assert "reused" in capsys.readouterr().err
 
     data.write_text(data.read_text() + "\n")  # the same questions, another file
-    again = compare.main(config)
+    again = scored(teacher)
     assert measured == ["teacher"] * 2
     assert [row.f1 for row in again] == [row.f1 for row in first]
     monkeypatch.setattr(Host, "machine", Machine("Z80", 1))
-    compare.main(config)
+    scored(teacher)
     assert measured == ["teacher"] * 3
-    assert len(read_results(tmp_path / "run" / "rows.jsonl")) == 3
-
     rows = tmp_path / "run" / "rows.jsonl"
+    assert len(read_results(rows)) == 3
     rows.write_text(rows.read_text().replace('"version":"2', '"version":"1'))
-    compare.main(config)
+    scored(teacher)
     assert measured == ["teacher"] * 4
 
 
-def test_answers_are_compared_with_those_of_the_parent_across_runs(teacher, make_bundle, data, tmp_path):
+def test_answers_are_compared_with_those_of_the_parent_across_runs(teacher, make_bundle, scored, tmp_path):
     parent = rebundle(make_bundle(seed=1), tmp_path / "run" / "student")
     copy = rebundle(parent, tmp_path / "run" / "copy", parent=open_bundle(parent).reference())
-    alone = compare.main(CompareConfig((copy,), str(data), skip_latency=True))
-    assert alone[0].same_answers is None
-    compare.main(CompareConfig((teacher, parent), str(data), skip_latency=True))
-    later = compare.main(CompareConfig((teacher, copy), str(data), skip_latency=True))
-    assert [(row.same_answers, row.same_answers_as) for row in later] == [(1.0, "student")]
+    assert scored(copy)[0].same_answers is None
+    scored(teacher, parent)
+    assert [(row.same_answers, row.same_answers_as) for row in scored(teacher, copy)] == [(1.0, "student")]
 
 
 def test_where_all_questions_have_an_answer_every_model_answers_always(
-    tiny_export, make_bundle, data, tmp_path, capsys
+    tiny_export, make_bundle, scored, data, tmp_path, capsys
 ):
     out = tmp_path / "declining"
     declining = export(OnnxConfig(model=make_bundle(), out=out, quantize="fp32", null_threshold=-1e9)).path
-    models = (tiny_export("onnx").path, declining)
-    answering = compare.main(CompareConfig(models, str(data), skip_latency=True))
-    assert answering[0].f1 == answering[1].f1 > 0
+    one, other = scored(tiny_export("onnx").path, declining, rows=tmp_path / "rows.jsonl")
+    assert one.f1 == other.f1 > 0
     assert "every model answers always" in capsys.readouterr().out
     unanswerable = {"id": "q3", "question": "When?", "answers": [], "is_impossible": True}
     paragraphs = json.loads(data.read_text())["data"][0]["paragraphs"]
     paragraphs[0]["qas"].append(unanswerable)
-    file = write_data(tmp_path / "with-unanswerable.json", paragraphs)
-    rows = compare.main(CompareConfig((declining,), str(file), skip_latency=True))
-    assert (rows[-1].HasAns_f1, rows[-1].NoAns_f1, rows[-1].null_threshold) == (0.0, 100.0, -1e9)
+    row = scored(declining, data=write_data(tmp_path / "with-unanswerable.json", paragraphs))[-1]
+    assert (row.HasAns_f1, row.NoAns_f1, row.null_threshold) == (0.0, 100.0, -1e9)
     assert "every model answers always" not in capsys.readouterr().out
 
 
@@ -348,10 +352,10 @@ def test_bad_input_is_refused_before_anything_is_measured(
         find_models((teacher, empty))
 
 
-def test_two_teachers_need_a_choice(teacher, make_bundle, data, tmp_path):
+def test_two_teachers_need_a_choice(teacher, make_bundle, scored, data, tmp_path):
     other = rebundle(make_bundle(seed=2), tmp_path / "other" / "teacher", stage="finetune")
     with pytest.raises(OptionError, match=r"run/teacher, other/teacher.*--baseline"):
-        compare.main(CompareConfig((teacher, other), str(data), skip_latency=True))
+        scored(teacher, other)
     run = comparison.prepare(CompareConfig((teacher,), str(data), baseline=other))
     assert [m.name for m in run.models] == ["other/teacher", "run/teacher"]
     assert run.baseline is run.models[0]

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks.measure.accuracy import measure_accuracy
 from benchmarks.measure.command_line import command_line_of, note, relative
-from benchmarks.measure.conditions import machine, this_host
+from benchmarks.measure.conditions import this_host
 from benchmarks.measure.cuda import gpu, gpu_models
 from benchmarks.measure.hosts import open_target
 from benchmarks.measure.latency import measure_latency
 from benchmarks.measure.models import DEMO, choose_baseline, find_models, n_ancestors, toolchain_models
 from benchmarks.measure.phone_report import report_results
-from benchmarks.measure.plan import FULL, QUICK, Plan, Setting
+from benchmarks.measure.plan import FULL, QUICK, Setting
 from benchmarks.measure.remote import EMULATED_QUESTIONS, measure_remote
 from benchmarks.measure.run import ModelUnderTest, Run, now
 from benchmarks.results.files import ResultFile, sound_results
@@ -62,7 +62,8 @@ def measure_here(config: "CompareConfig") -> ResultFile:
         threads = config.threads or tuple(sorted({1, *all_cores}))
         lengths: list[Any] = [int(text) if text.isdecimal() else text for text in config.lengths]
         settings = tuple(Setting(each, batch) for batch in config.batch for each in lengths)
-        measure_latency(run, replace(plan_of(config), settings=settings, threads=threads), host)
+        plan = replace(QUICK if config.quick else FULL, settings=settings, threads=threads)
+        measure_latency(run, plan, host)
     groups = collect(results_to_show(run), [model.sha256 for model in run.models])
     views = ("summary",) if config.skip_latency else ("summary", "latency")
     bundles = list(dict.fromkeys(model.bundle.path for model in run.models))
@@ -86,7 +87,8 @@ def measure_on_target(config: "CompareConfig") -> ResultFile:
     not_known_yet = Machine(target.name)
     file = find_rows(config)
     run = Run(file, examples, data, models, target.name, not_known_yet, command_line(config))
-    measure_remote(run, target, None if target.emulated or config.skip_latency else plan_of(config))
+    times = not (target.emulated or config.skip_latency)
+    measure_remote(run, target, (QUICK if config.quick else FULL) if times else None)
     groups = collect(file.all, newest_order(file.all))
     there = [group for group in groups if group.target == target.name]
     tables = view_tables(there, "arm")
@@ -128,7 +130,7 @@ def prepare(config: "CompareConfig") -> Run:
     baseline = choose_baseline(models, config.baseline)
     file = find_rows(config)
     data, examples = read_data(config)
-    where = machine()
+    where = this_host().machine
     if config.toolchains is not None:
         student = open_model(config.toolchains, format="pytorch").sha256
         models += toolchain_models(next(model for model in models if model.sha256 == student))
@@ -136,13 +138,12 @@ def prepare(config: "CompareConfig") -> Run:
         where = gpu()
         models = gpu_models(models)
         if baseline is not None:
-            on_gpu = [model for model in models if model.sha256 == baseline.sha256]
-            if not on_gpu:
+            baseline = next((model for model in models if model.sha256 == baseline.sha256), None)
+            if baseline is None:
                 raise OptionError(
                     f"--baseline {config.baseline}: no runtime here computes it on a GPU; "
                     "name a PyTorch bundle"
                 )
-            baseline = on_gpu[0]
     check_names(models)
     # The baseline first and parents before their children: F1 retained and agreement look back.
     models.sort(key=lambda m: (m is not baseline, n_ancestors(m, models)))
@@ -170,11 +171,6 @@ def read_data(config: "CompareConfig") -> tuple[Data, list[Example]]:
     """Read the questions to score on."""
     path = resolve(config.data, "dev")
     return Data(path.name, file_sha256(path)), read_squad(path)
-
-
-def plan_of(config: "CompareConfig") -> Plan:
-    """Return how much is timed."""
-    return QUICK if config.quick else FULL
 
 
 def command_line(config: "CompareConfig") -> str:

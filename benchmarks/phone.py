@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from qa.base.cli import check_option, run_command
 
 if TYPE_CHECKING:
-    from benchmarks.results.rows import PhoneLatency
+    from benchmarks.results.rows import AnyResult
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class PhoneConfig:
         check_option(self.binary.is_file(), "--binary", self.binary, "the file benchmark_model")
 
 
-def main(config: PhoneConfig) -> "list[PhoneLatency]":
+def main(config: PhoneConfig) -> "list[AnyResult]":
     """Time the model, append the results and print the phone's table. Returns this run's results."""
     from benchmarks.measure.benchmark_model import measure_on_phone  # here, so that --help loads no PyTorch
     from benchmarks.measure.command_line import command_line_of

@@ -15,12 +15,13 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from benchmarks.measure.conditions import cores_for
+from benchmarks.measure.conditions import this_host
 from benchmarks.measure.plan import sample_windows
 from benchmarks.measure.worker import resident_mb
 from benchmarks.training_speed import (
@@ -37,7 +38,7 @@ from distill.training.objectives import Distillation, supervised
 from distill.training.options import DistillationWeights, TrainingOptions
 from distill.training.teacher_logits import Teacher, TeacherLogits
 from distill.training.trainer import LossFunction, Trainer, make_accelerator
-from qa.base.cli import check_option, one_line
+from qa.base.cli import check_option, fail
 from qa.base.errors import OptionError, PocketQAError
 from qa.bundles.bundle import open_bundle
 from qa.data.datasets import resolve
@@ -196,15 +197,13 @@ def measure(config: TrainingConfig) -> dict[str, Any]:
 
 def read_config(text: str) -> TrainingConfig:
     """Read the JSON of `benchmarks.training_speed.measure_case`."""
-    values = json.loads(text)
-    paths = {name: Path(values[name]) for name in ("teacher", "rows")}
-    return TrainingConfig(**(values | paths | {"cases": tuple(values["cases"])}))
+    return msgspec.json.decode(text, type=TrainingConfig, dec_hook=lambda kind, value: kind(value))
 
 
 if __name__ == "__main__":
     config = read_config(sys.argv[1])
-    os.sched_setaffinity(0, cores_for(config.threads))
+    os.sched_setaffinity(0, this_host().cores_for(config.threads))
     try:
         print(json.dumps(measure(config)))
     except PocketQAError as error:
-        sys.exit(one_line(error))
+        fail(error)

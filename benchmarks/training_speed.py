@@ -8,28 +8,28 @@ The cases take turns: a slow minute of the machine slows all of them, and ratios
 `python -m benchmarks.table runs/training.jsonl --view training` prints the table again.
 """
 
-import json
 import os
-import subprocess
 import sys
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from benchmarks.measure.command_line import command_line_of, flag_name, note
-from benchmarks.measure.conditions import OtherLoad, cores_for, machine, this_host
+from benchmarks.measure.conditions import OtherLoad, this_host
+from benchmarks.measure.process import run_json
 from benchmarks.results.files import ResultFile, exit_if_failed
 from benchmarks.results.rows import CPU, CUDA, UNPADDED, Data, Failure, Runtime, TrainingSpeed
 from benchmarks.show.groups import collect
 from benchmarks.show.tables import as_text
 from benchmarks.show.training_views import training_tables
 from qa.base.cli import check_option, one_line, run_command
-from qa.base.errors import PocketQAError
 from qa.base.files import file_sha256
 from qa.bundles.hf_import import open_model
 from qa.data.datasets import EMBEDDED, resolve
+from qa.runtime.remote import RemoteError
 from qa.runtime.runtimes import available_cores
 
 TIMEOUT_S = 3600
@@ -37,10 +37,6 @@ DROPOUT = 0.1  # BERT's, in all its places
 SUPERVISED = "gold answers"
 TEACHER_EACH_STEP = "teacher's states and logits"
 TEACHER_CACHED = "teacher's kept logits"
-
-
-class CaseError(PocketQAError):
-    """A case could not be measured; the message is the last line of its process."""
 
 
 @dataclass(frozen=True)
@@ -119,21 +115,13 @@ class TrainingConfig:
 
 
 def measure_case(config: TrainingConfig, name: str) -> dict[str, Any]:
-    """Measure one round of one case in a fresh process; CaseError with its last line when it fails."""
-    text = json.dumps(asdict(replace(config, cases=(name,))), default=str)
+    """Measure one round of one case in a fresh process; RemoteError with its last line when it fails."""
     # PyTorch reads OMP_NUM_THREADS when it is imported. transformers would use all GPUs and enlarge batches.
     first_gpu = os.environ.get("CUDA_VISIBLE_DEVICES", "0").split(",")[0]
     environment = os.environ | {"OMP_NUM_THREADS": str(config.threads), "CUDA_VISIBLE_DEVICES": first_gpu}
+    text = msgspec.json.encode(replace(config, cases=(name,)), enc_hook=str).decode()
     command = [sys.executable, "-m", "benchmarks.training_case", text]
-    try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False, env=environment
-        )
-    except subprocess.TimeoutExpired:
-        raise CaseError(f"took more than {TIMEOUT_S // 60} minutes; give fewer --steps") from None
-    if done.returncode != 0:
-        raise CaseError((done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1])
-    result: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
+    result: dict[str, Any] = run_json(command, TIMEOUT_S, "; give fewer --steps", env=environment)
     return result
 
 
@@ -148,7 +136,7 @@ def measure_rounds(config: TrainingConfig) -> tuple[dict[str, list[dict[str, Any
                 try:
                     measured[name] = measure_case(config, name)
                     note(f"round {number}, {name}: {measured[name]['windows_per_s']:.1f} windows/s")
-                except CaseError as error:
+                except RemoteError as error:
                     failed[name] = one_line(error)
                     note(f"{name}: failed, {failed[name]}")
             rounds.append(measured)
@@ -160,24 +148,11 @@ def measure_rounds(config: TrainingConfig) -> tuple[dict[str, list[dict[str, Any
     return {name: [measured[name] for measured in rounds] for name in sound}, failed
 
 
-def place() -> dict[str, Any]:
-    """Return target and machine: the first GPU where PyTorch sees one."""
+def main(config: TrainingConfig) -> list[TrainingSpeed | Failure]:
+    """Measure, append the results and print the table. Returns the results of this run."""
     import torch
 
     from benchmarks.measure.cuda import gpu
-
-    if torch.cuda.is_available():
-        return {"target": CUDA, "machine": gpu()}
-    return {"target": CPU, "machine": machine()}
-
-
-def own_seconds() -> float:
-    """Return the CPU time of this process and of the cases that have ended."""
-    return sum(os.times()[:4])
-
-
-def main(config: TrainingConfig) -> list[TrainingSpeed | Failure]:
-    """Measure, append the results and print the table. Returns the results of this run."""
     from benchmarks.measure.run import now
     from benchmarks.training_case import check_plan
 
@@ -187,7 +162,10 @@ def main(config: TrainingConfig) -> list[TrainingSpeed | Failure]:
     here = replace(config, teacher=teacher.path)  # a checkpoint's bundle lies in the cache
     data = resolve(config.data, "train")
     check_plan(here)
-    shared = place() | {
+    on_gpu = torch.cuda.is_available()
+    shared: dict[str, Any] = {
+        "target": CUDA if on_gpu else CPU,
+        "machine": gpu() if on_gpu else host.machine,
         "bundle_sha256": teacher.sha256,
         "stage": "training",
         "data": Data(data.name, file_sha256(data)),
@@ -196,15 +174,9 @@ def main(config: TrainingConfig) -> list[TrainingSpeed | Failure]:
         "threads": config.threads,
         "command": command_line_of("-m benchmarks.training_speed", config),
     }
-    other = OtherLoad(own_seconds)
+    other = OtherLoad()
     measured, failed = measure_rounds(here)
-    conditions: dict[str, Any] = {
-        "load_average": host.load_average,
-        "governor": host.governor,
-        "affinity": tuple(cores_for(config.threads)),
-        "other_load": other.cores(),
-        "batch": config.batch_size,
-    }
+    conditions = host.conditions(config.threads) | {"other_load": other.cores(), "batch": config.batch_size}
     results: list[TrainingSpeed | Failure] = []
     for name in config.cases:
         case = CASES[name]
@@ -217,8 +189,7 @@ def main(config: TrainingConfig) -> list[TrainingSpeed | Failure]:
             last = measured[name][-1]
             results.append(
                 TrainingSpeed(
-                    **metadata,
-                    **conditions,
+                    **(metadata | conditions),
                     runtime=Runtime(*last["runtime"]),
                     objective=case.objective,
                     hidden_dropout=case.hidden_dropout,

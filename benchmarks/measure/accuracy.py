@@ -11,13 +11,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from benchmarks.measure.command_line import note
-from benchmarks.measure.conditions import cores_for
+from benchmarks.measure.conditions import this_host
 from benchmarks.measure.process import Worker
 from benchmarks.measure.run import ModelUnderTest, Run
-from benchmarks.results.rows import CPU, Accuracy, Runtime, newest
+from benchmarks.results.rows import CPU, Accuracy, Runtime
 from qa.base.files import write_whole
 from qa.bundles.bundle import Bundle
 from qa.data.metrics import question_scores
@@ -30,24 +31,14 @@ from qa.runtime.runtimes import Runtime as LoadedRuntime
 from qa.runtime.runtimes import available_cores, load_runtime
 
 Answers = dict[str, str]
-CALIBRATION = (
-    "calibration_error",
-    "uncalibrated_calibration_error",
-    "reliability",
-    "uncalibrated_reliability",
+ANSWERABLE = (
+    *("n", "n_windows", "exact", "f1", "by_category", "calibration_error", "uncalibrated_calibration_error"),
+    *("reliability", "uncalibrated_reliability"),
 )
-ANSWERABLE = ("n", "n_windows", "exact", "f1", "by_category", *CALIBRATION)
 SCORES = (
     *ANSWERABLE,
-    "HasAns_exact",
-    "HasAns_f1",
-    "HasAns_total",
-    "NoAns_exact",
-    "NoAns_f1",
-    "NoAns_total",
-    "best_f1",
-    "best_f1_thresh",
-    "null_threshold",
+    *("HasAns_exact", "HasAns_f1", "HasAns_total", "NoAns_exact", "NoAns_f1", "NoAns_total"),
+    *("best_f1", "best_f1_thresh", "null_threshold"),
 )
 
 
@@ -71,15 +62,12 @@ def measure_accuracy(run: Run, model: ModelUnderTest) -> None:
 
 def _known_or_computed(run: Run, model: ModelUnderTest) -> tuple[Accuracy | None, dict[str, Any], Answers]:
     """Return the known result with its scores, or None with new scores and answers."""
-    known = None
-    if model.metadata.get("toolchain"):
-        # Some toolchains take minutes to load. The hash covers their versions, so the runtime need not be
-        # asked.
-        known = known_accuracy(run, model)
+    # Some toolchains take minutes to load. The hash covers their versions, so the runtime need not be asked.
+    known = run.known(Accuracy, model) if model.metadata.get("toolchain") else None
     if known is None:
         with open_runtime(model) as (runtime, name):
             model.runtime = name
-            known = known_accuracy(run, model)
+            known = run.known(Accuracy, model)
             if known is None:
                 note(f"{model.name}: {name}, {len(run.examples)} questions")
                 return None, *evaluate(runtime, _scored_bundle(model, runtime), run.examples)
@@ -95,29 +83,7 @@ def _relations_differ(now: Accuracy, then: Accuracy) -> bool:
     if now.same_answers is None:
         now.same_answers = then.same_answers
         now.same_answers_as = then.same_answers_as
-    names = set(Accuracy.__struct_fields__) - {"date", "command", "model"}
-    return any(getattr(now, name) != getattr(then, name) for name in names)
-
-
-def known_accuracy(run: Run, model: ModelUnderTest) -> Accuracy | None:
-    """Return the newest scores of this model on this data, target and machine; with any runtime if it is
-    unknown.
-
-    Scores with a threshold are not those of a model that answers always.
-    """
-    always = model.bundle.settings.null_threshold is None
-    results = [
-        r for r in run.file.old if not (always and isinstance(r, Accuracy) and r.null_threshold is not None)
-    ]
-    return newest(
-        results,
-        Accuracy,
-        bundle_sha256=model.sha256,
-        runtime=model.runtime,
-        target=run.target,
-        machine=run.machine,
-        data=run.data,
-    )
+    return now != msgspec.structs.replace(then, date=now.date, command=now.command, model=now.model)
 
 
 @contextmanager
@@ -128,19 +94,17 @@ def open_runtime(model: ModelUnderTest) -> Iterator[tuple[LoadedRuntime, Runtime
         yield runtime, Runtime(runtime.package, runtime.version)
         return
     threads = available_cores()
-    with closing(Worker(model.deployment, threads, cores_for(threads))) as worker:
+    with closing(Worker(model.deployment, threads, this_host().cores_for(threads))) as worker:
         yield worker, worker.runtime
 
 
 def _scored_bundle(model: ModelUnderTest, runtime: LoadedRuntime) -> Bundle:
-    """Return the bundle whose settings decode the answers; a toolchain's model gets its own threshold."""
-    if model.in_process or model.bundle.settings.null_threshold is None:
-        return model.bundle
-    return with_tuned_threshold(model.bundle, runtime)
-
-
-def with_tuned_threshold(bundle: Bundle, runtime: LoadedRuntime) -> Bundle:
-    """Tune the no-answer threshold for what a toolchain made of the bundle."""
+    """Return the bundle whose settings decode the answers; what a toolchain made of it gets a no-answer
+    threshold of its own.
+    """
+    bundle = model.bundle
+    if model.in_process or bundle.settings.null_threshold is None:
+        return bundle
     tuned, _ = tune_for_bundle(runtime, bundle.tokenizer, bundle.settings, bundle.path)
     return replace(bundle, settings=tuned)
 
@@ -203,15 +167,6 @@ def f1_scores(examples: Sequence[Example], answers: Answers) -> np.ndarray:
     )
 
 
-def agreement(answers: Mapping[str, str], others: Mapping[str, str]) -> float:
-    """Return the share of questions (0 to 1) with identical answer texts. ValueError when the questions
-    differ.
-    """
-    if answers.keys() != others.keys() or not answers:
-        raise ValueError(f"answers to {len(answers)} and {len(others)} questions that are not the same")
-    return sum(text == others[qid] for qid, text in answers.items()) / len(answers)
-
-
 def relations(run: Run, model: ModelUnderTest) -> dict[str, Any]:
     """Return F1's interval, F1 retained against the baseline, and the agreement with the parent or the
     baseline.
@@ -238,7 +193,8 @@ def relations(run: Run, model: ModelUnderTest) -> dict[str, Any]:
     for sha256, name in candidates.items():
         reference = _answers(run, sha256)
         if answers is not None and reference is not None:
-            return fields | {"same_answers": agreement(answers, reference), "same_answers_as": name}
+            same = sum(text == reference[qid] for qid, text in answers.items()) / len(answers)
+            return fields | {"same_answers": same, "same_answers_as": name}
     return fields
 
 

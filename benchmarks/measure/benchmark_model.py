@@ -15,7 +15,7 @@ from benchmarks.measure.models import bundle_metadata, display_names
 from benchmarks.measure.phone_report import XNNPACK
 from benchmarks.measure.run import now
 from benchmarks.results.files import ResultFile
-from benchmarks.results.rows import BENCHMARK_MODEL, PHONE, Machine, PhoneLatency, Runtime
+from benchmarks.results.rows import BENCHMARK_MODEL, PHONE, AnyResult, Machine, PhoneLatency, Runtime
 from export.android.package import Package, read_package
 from export.android.push import Phone, Refused, choose_device, run_adb
 from export.tflite.file import TFLiteFile
@@ -47,7 +47,7 @@ FAULT = re.compile(r"(ERROR|FATAL): (?!Benchmarking failed)")
 
 def measure_on_phone(
     bundle: Bundle, binary: Path, serial: str | None, file: ResultFile, command: str
-) -> list[PhoneLatency]:
+) -> list[AnyResult]:
     """Run the binary on the phone for each length and number of threads; append and return the results.
 
     Its files are removed from the phone at the end, also after a failure. DeviceError when a run fails.
@@ -69,9 +69,7 @@ def _clean(phone: Phone) -> None:
         note(f"{FOLDER} is still on {phone.serial}: {failed}")
 
 
-def _measure(
-    phone: Phone, bundle: Bundle, binary: Path, file: ResultFile, command: str
-) -> list[PhoneLatency]:
+def _measure(phone: Phone, bundle: Bundle, binary: Path, file: ResultFile, command: str) -> list[AnyResult]:
     machine, abi = read_machine(phone.shell(FACTS))
     common = {
         **bundle_metadata(bundle, display_names([bundle.path])[0]),
@@ -86,7 +84,6 @@ def _measure(
     phone.adb("push", str(binary), f"{FOLDER}/benchmark_model")
     phone.adb("push", str(bundle.weights), f"{FOLDER}/model.tflite")
     phone.shell(f"chmod 755 {FOLDER}/benchmark_model")
-    results = []
     for threads in (n for n in THREADS if n <= (machine.cores or 1)):
         for length, flags in flags_by_length(bundle.weights):
             setting = f"{length} tokens, {threads} thread{'s' if threads > 1 else ''}"
@@ -96,10 +93,8 @@ def _measure(
                 figures = read_figures(printed)
             except BinaryError as failed:
                 raise DeviceError(f"{binary} on {phone.serial} ({abi}), {setting}: {failed}") from None
-            result = PhoneLatency(**common, threads=threads, lengths=length, **figures)
-            file.append(result)
-            results.append(result)
-    return results
+            file.append(PhoneLatency(**common, threads=threads, lengths=length, **figures))
+    return file.new
 
 
 class BinaryError(Exception):

@@ -3,11 +3,12 @@
 import os
 import platform
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from benchmarks.measure.process import Worker
 from benchmarks.measure.worker import system_information
 from benchmarks.results.rows import BUSY, Machine
 
@@ -32,20 +33,27 @@ USEFUL_FLAGS = (
 
 @dataclass(frozen=True)
 class Host:
-    """The machine on which models are timed, as it was when measuring began."""
+    """A machine on which models are timed, as a worker's `system_information` told when measuring began."""
 
-    cores: tuple[int, ...]
-    """Cores that processes may use, ascending."""
-    governor: str | None
-    load_average: float | None
+    system: Mapping[str, Any]
     here: bool = True
     """True for this machine, of which more is known."""
+
+    @property
+    def n_cores(self) -> int:
+        """Return the number of cores that processes may use."""
+        return len(self.system["usable_cores"])
 
     def cores_for(self, threads: int) -> list[int]:
         """Return the cores for a process with this many threads: the last ones, as the first serves
         interrupts.
         """
-        return list(self.cores[-threads:])
+        return list(self.system["usable_cores"][-threads:])
+
+    def conditions(self, threads: int) -> dict[str, Any]:
+        """Return the fields of a Timed that this machine decides."""
+        facts = {name: self.system.get(name) for name in ("governor", "load_average")}
+        return facts | {"threads": threads, "affinity": tuple(self.cores_for(threads))}
 
     def not_idle(self) -> str | None:
         """Return what keeps the machine busy, or None. Takes a second.
@@ -56,42 +64,28 @@ class Host:
         busy = busy_now() if self.here else None
         if busy is not None:
             return f"other processes keep {busy:.1f} cores busy" if busy >= BUSY else None
-        loaded = self.load_average is not None and self.load_average > IDLE_LOAD * len(self.cores)
-        return f"load {self.load_average}" if loaded else None
+        load = self.system.get("load_average")
+        return f"load {load}" if load is not None and load > IDLE_LOAD * self.n_cores else None
 
-
-def host_of(system: Mapping[str, Any], *, here: bool) -> Host:
-    """Return the host that a worker's `system_information` describes."""
-    return Host(tuple(system["usable_cores"]), system.get("governor"), system.get("load_average"), here)
+    @property
+    def machine(self) -> Machine:
+        """Describe the machine without any host name: board, CPU, cores, instruction sets."""
+        cpuinfo = self.system.get("cpuinfo", "")
+        cpu = first_cpu(cpuinfo)
+        name = cpu.get("model name") or self.system.get("architecture") or platform.machine() or "unknown CPU"
+        if "cpu family" in cpu and "model" in cpu:  # virtual machines often hide the rest
+            name += f" (family {cpu['cpu family']}, model {cpu['model']})"
+        if "CPU part" in cpu:  # ARM's kernels have numbers for names
+            name += f" (implementer {cpu.get('CPU implementer')}, part {cpu['CPU part']})"
+        if "board" in self.system:
+            name = f"{self.system['board']}, {name}"
+        cores = self.system.get("cores") or 1  # of the machine, not of this process
+        return Machine(name, cores, useful_flags(cpuinfo))
 
 
 def this_host() -> Host:
     """Return this machine, now."""
-    return host_of(system_information(), here=True)
-
-
-def cores_for(threads: int) -> list[int]:
-    """Return the cores of this machine for a process with this many threads."""
-    return this_host().cores_for(threads)
-
-
-def machine() -> Machine:
-    """Describe this machine, without any host name."""
-    return describe(system_information())
-
-
-def describe(system: Mapping[str, Any]) -> Machine:
-    """Describe a machine by a worker's `system_information`: board, CPU, cores, instruction sets."""
-    cpu = first_cpu(system.get("cpuinfo", ""))
-    name = cpu.get("model name") or system.get("architecture") or platform.machine() or "unknown CPU"
-    if "cpu family" in cpu and "model" in cpu:  # virtual machines often hide the rest
-        name += f" (family {cpu['cpu family']}, model {cpu['model']})"
-    if "CPU part" in cpu:  # ARM's kernels have numbers for names
-        name += f" (implementer {cpu.get('CPU implementer')}, part {cpu['CPU part']})"
-    if "board" in system:
-        name = f"{system['board']}, {name}"
-    cores = system.get("cores") or 1  # of the machine, not of this process
-    return Machine(name, cores, useful_flags(system.get("cpuinfo", "")))
+    return Host(system_information())
 
 
 def first_cpu(cpuinfo: str) -> dict[str, str]:
@@ -124,28 +118,33 @@ def busy_seconds() -> float | None:
 
 
 class OtherLoad:
-    """The mean number of cores that other processes keep busy from now on; `own` returns this command's CPU
-    seconds.
+    """The mean number of cores that other processes keep busy from now on.
+
+    This process, its children that have ended and these workers are no others.
     """
 
-    def __init__(self, own: Callable[[], float]) -> None:
-        self._own = own
-        self._own_before = own()
+    def __init__(self, workers: Iterable[Worker] = ()) -> None:
+        self._workers = workers
         self._began = time.perf_counter()
-        self._before = busy_seconds()
+        self._before = self._seconds()
+
+    def _seconds(self) -> float | None:
+        """Return the CPU seconds of all others so far."""
+        of_all = busy_seconds()
+        own = sum(os.times()[:4]) + sum(worker.cpu_seconds() for worker in self._workers)
+        return None if of_all is None else of_all - own
 
     def cores(self) -> float | None:
         """Return the number of cores; None where the system does not tell."""
         seconds = time.perf_counter() - self._began
-        now = busy_seconds()
+        now = self._seconds()
         if now is None or self._before is None or not seconds:
             return None
-        others = now - self._before - (self._own() - self._own_before)
-        return round(max(0.0, others) / seconds, 2)
+        return round(max(0.0, now - self._before) / seconds, 2)
 
 
 def busy_now() -> float | None:
     """Measure for a second how many cores other processes keep busy; None where the system does not tell."""
-    others = OtherLoad(time.process_time)
+    others = OtherLoad()
     time.sleep(1.0)
     return others.cores()

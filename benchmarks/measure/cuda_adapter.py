@@ -27,7 +27,9 @@ def load(path: Path, threads: int, precision: str) -> Model:
     if runtime_of(path) is TorchRuntime:
         return load_pytorch(path, threads, precision, "cuda")
     runtime = OnnxRuntime(path, threads, "CUDAExecutionProvider")
-    return Model((runtime.package, runtime.version, "CUDA"), None, runtime, MAX_BATCH, no_peak_memory)
+    package = (runtime.package, runtime.version, "CUDA")
+    # ONNX Runtime does not tell how much of the GPU's memory it uses.
+    return Model(package, None, runtime, MAX_BATCH, lambda: None)
 
 
 def load_pytorch(path: Path, threads: int, precision: str, device: str) -> Model:
@@ -46,7 +48,3 @@ def peak_memory_mb() -> float:
     import torch
 
     return round(torch.cuda.max_memory_allocated() / 1e6, 1)
-
-
-def no_peak_memory() -> None:
-    """Return nothing: ONNX Runtime does not tell how much of the GPU's memory it uses."""

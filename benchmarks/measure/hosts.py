@@ -8,14 +8,13 @@ import shlex
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchmarks.measure.conditions import describe, useful_flags
 from benchmarks.measure.process import WORKER
 from benchmarks.results.rows import QEMU, SSH, Machine
 from qa.base.cli import check_option
@@ -70,14 +69,10 @@ def open_target(name: str) -> "Target":
 
 # ssh never prompts; a host that is silent for a minute counts as gone.
 SSH_OPTIONS = (
-    "-o",
-    "BatchMode=yes",
-    "-o",
-    "ConnectTimeout=10",
-    "-o",
-    "ServerAliveInterval=15",
-    "-o",
-    "ServerAliveCountMax=4",
+    "-oBatchMode=yes",
+    "-oConnectTimeout=10",
+    "-oServerAliveInterval=15",
+    "-oServerAliveCountMax=4",
 )
 SSH_FAILED = 255  # ssh's own exit code; any other is that of the command
 NO_PYTHON = 97
@@ -107,9 +102,9 @@ class SshTarget:
         check_option(plain, "--target", repr(name), "ssh:USER@HOST")
         self.shell(FIND_PYTHON)
 
-    def describe(self, system: Mapping[str, Any]) -> Machine:
-        """Describe the machine by a worker's system information."""
-        return describe(system)
+    def describe(self, machine: Machine) -> Machine:
+        """Return the machine that a worker found."""
+        return machine
 
     @contextmanager
     def deploy(self, bundle: Bundle) -> Iterator[Deployment]:
@@ -200,9 +195,9 @@ class QemuTarget:
             )
         self.qemu = versions.read_text(encoding="utf-8").splitlines()[0]
 
-    def describe(self, system: Mapping[str, Any]) -> Machine:
+    def describe(self, machine: Machine) -> Machine:
         """Describe CPU, emulator and instruction sets, not the machine that emulates."""
-        return Machine(f"{self.cpu} under {self.qemu}", features=useful_flags(system.get("cpuinfo", "")))
+        return Machine(f"{self.cpu} under {self.qemu}", features=machine.features)
 
     @contextmanager
     def deploy(self, bundle: Bundle) -> Iterator[Deployment]:

@@ -51,23 +51,6 @@ def sha256_of(*parts: object) -> str:
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
-def find_bundles(named: Sequence[Path], also: Sequence[Path] = ()) -> list[Bundle]:
-    """Open `also` and the bundles or checkpoints named, or all of the demo; each once.
-
-    BundleError when a named one is none, or there is none at all.
-    """
-    bundles = [open_model(path) for path in (*also, *named)]
-    if not named:
-        for path in sorted(DEMO.glob(f"*/{MANIFEST}"), key=lambda path: path.stat().st_mtime_ns):
-            try:
-                bundles.append(open_bundle(path.parent))
-            except BundleError as error:
-                note(f"skipped: {one_line(error)}")
-    if not bundles:
-        raise BundleError(f"{DEMO}: holds no finished bundle to compare; run make demo, or name bundles")
-    return list({bundle.sha256: bundle for bundle in reversed(bundles)}.values())[::-1]
-
-
 def display_names(paths: Sequence[Path]) -> list[str]:
     """Return folder names, each with as many parents as tell it from the others."""
     parts = [path.resolve().parts for path in paths]
@@ -81,8 +64,20 @@ def display_names(paths: Sequence[Path]) -> list[str]:
 
 
 def find_models(named: Sequence[Path], also: Sequence[Path] = ()) -> list[ModelUnderTest]:
-    """Return the bundles of `find_bundles` as models."""
-    bundles = find_bundles(named, also)
+    """Open `also` and the bundles or checkpoints named, or all of the demo; each once.
+
+    BundleError when a named one is none, or there is none at all.
+    """
+    opened = [open_model(path) for path in (*also, *named)]
+    if not named:
+        for path in sorted(DEMO.glob(f"*/{MANIFEST}"), key=lambda path: path.stat().st_mtime_ns):
+            try:
+                opened.append(open_bundle(path.parent))
+            except BundleError as error:
+                note(f"skipped: {one_line(error)}")
+    if not opened:
+        raise BundleError(f"{DEMO}: holds no finished bundle to compare; run make demo, or name bundles")
+    bundles = list({bundle.sha256: bundle for bundle in reversed(opened)}.values())[::-1]
     for bundle in bundles:
         try:
             str(bundle.path.resolve()).encode()
@@ -91,12 +86,10 @@ def find_models(named: Sequence[Path], also: Sequence[Path] = ()) -> list[ModelU
                 f"{str(bundle.path)!r}: not valid UTF-8, which results require; rename the folder"
             ) from None
     names = display_names([bundle.path for bundle in bundles])
-    return [model_of(bundle, name) for bundle, name in zip(bundles, names, strict=True)]
-
-
-def model_of(bundle: Bundle, name: str) -> ModelUnderTest:
-    """Return a bundle as a model."""
-    return ModelUnderTest(bundle, bundle_metadata(bundle, name), on_this_machine(bundle.weights))
+    return [
+        ModelUnderTest(bundle, bundle_metadata(bundle, name), on_this_machine(bundle.weights))
+        for bundle, name in zip(bundles, names, strict=True)
+    ]
 
 
 def choose_baseline(models: Sequence[ModelUnderTest], named: Path | None) -> ModelUnderTest | None:
@@ -105,10 +98,8 @@ def choose_baseline(models: Sequence[ModelUnderTest], named: Path | None) -> Mod
     OptionError when there are several such teachers.
     """
     if named is not None:
-        same_path = [m for m in models if m.bundle.path.resolve() == named.resolve()]
-        if same_path:
-            return same_path[0]
-        return next(m for m in models if m.bundle.sha256 == open_model(named).sha256)
+        sha256 = open_model(named).sha256
+        return next(model for model in models if model.sha256 == sha256)
     teachers = [m for m in models if m.bundle.manifest.is_teacher]
     hashes = {m.sha256 for m in teachers}
     # A teacher that was made of another one, by casting or fine-tuning it, is no baseline of itself.
@@ -146,11 +137,9 @@ def toolchain_models(student: ModelUnderTest) -> list[ModelUnderTest]:
                 "stage": TOOLCHAIN_STAGE,
                 "precision": toolchain.precision,
                 "toolchain": toolchain.name,
-                "params": student.metadata["params"],
-                "params_without_embeddings": student.metadata["params_without_embeddings"],
+                **{name: student.metadata[name] for name in ("params", "params_without_embeddings")},
             }
-            deployment = on_this_machine(bundle.path, toolchain.module)
-            model = ModelUnderTest(bundle, metadata, deployment, in_process=False)
+            model = ModelUnderTest(bundle, metadata, student.deployment, in_process=False)
             models.append(model)
             note(f"{model.name}: building, unless it is kept from an earlier run")
             try:

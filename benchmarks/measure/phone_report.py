@@ -7,6 +7,7 @@ tell.
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from statistics import mean
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -201,11 +202,6 @@ def _figures(part: Part) -> dict[str, Any]:
         "latency_ms_mean": ms(mean(part.times_ns)),
         "thermal_status": max(thermal, default=None),
     }
-
-
-def mean(times: Sequence[int]) -> float:
-    """Return the arithmetic mean."""
-    return sum(times) / len(times)
 
 
 def percentile(times: Sequence[int], percent: int) -> int:

@@ -5,19 +5,14 @@ round is a set of windows of the data whose lengths are spread over all lengths 
 computes the same windows in the same round.
 """
 
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from tokenizers import Tokenizer
 
 from benchmarks.results.rows import PADDED, UNPADDED, Lengths
-from qa.data.squad import Example
-from qa.formats.tensors import Logits
-from qa.text.answers import decode
-from qa.text.features import Window, make_windows
+from qa.text.features import Window
 from qa.text.settings import QASettings
 
 
@@ -118,25 +113,3 @@ def latency_figures(turns: Sequence[Mapping[str, Any]], setting: Setting, plan: 
     if setting.batch > 1:
         return figures | {"windows_per_s": round(1e3 / float(np.mean(round_ms)), 2)}
     return figures | percentiles(passes)
-
-
-def tokenize_ms_p50(
-    windows: Sequence[Window], examples: Sequence[Example], tokenizer: Tokenizer, settings: QASettings
-) -> float:
-    """Return the median time to make the windows of one question, over the questions of these windows."""
-    return _median_ms(lambda window: make_windows([examples[window.example]], tokenizer, settings), windows)
-
-
-def decode_ms_p50(windows: Sequence[Window], logits: Sequence[Logits], settings: QASettings) -> float:
-    """Return the median time to decode one window's logits into answers."""
-    pairs = list(zip(windows, logits, strict=True))
-    return _median_ms(lambda pair: decode([pair[0]], [pair[1]], settings), pairs)
-
-
-def _median_ms(call: Callable[[Any], object], items: Sequence[Any]) -> float:
-    times = []
-    for item in items:
-        began = time.perf_counter_ns()
-        call(item)
-        times.append((time.perf_counter_ns() - began) / 1e6)
-    return round(float(np.median(times)), 4)

@@ -13,13 +13,13 @@ import numpy as np
 
 from benchmarks.measure.accuracy import score_fields
 from benchmarks.measure.command_line import note
-from benchmarks.measure.conditions import Host, host_of, machine
+from benchmarks.measure.conditions import Host, this_host
 from benchmarks.measure.hosts import Target, count_between_marks
 from benchmarks.measure.latency import measure_latency
 from benchmarks.measure.plan import Plan
 from benchmarks.measure.process import Worker
 from benchmarks.measure.run import ModelUnderTest, Run
-from benchmarks.results.rows import TargetAccuracy, newest
+from benchmarks.results.rows import TargetAccuracy
 from export.parity import best_span
 from qa.base.errors import ProbeError
 from qa.evaluation.predict import predict, score
@@ -45,12 +45,10 @@ def measure_remote(run: Run, target: Target, plan: Plan | None) -> None:
             try:
                 model.deployment = deployments.enter_context(target.deploy(model.bundle))
                 hosts.append(compare_with_reference(run, model, target))
-            except (
-                Exception
-            ) as error:  # runtimes raise types of their own; the others go on without this bundle
+            except Exception as error:  # runtimes raise types of their own; the others go on without it
                 run.fail(model, error)
         if plan is not None and hosts:
-            threads = tuple(sorted({1, len(hosts[0].cores)}))
+            threads = tuple(sorted({1, hosts[0].n_cores}))
             measure_latency(run, replace(plan, threads=threads), hosts[0])
 
 
@@ -64,18 +62,10 @@ def compare_with_reference(run: Run, model: ModelUnderTest, target: Target) -> H
     settings = bundle.settings
     windows = run.windows(bundle, settings)
     with closing(Worker(deployment, 1 if target.emulated else 0, ())) as worker:
-        host = host_of(worker.loaded["system"], here=False)
+        host = Host(worker.loaded["system"], here=False)
         model.runtime = worker.runtime
-        run.machine = target.describe(worker.loaded["system"])
-        key = {
-            "bundle_sha256": model.sha256,
-            "runtime": model.runtime,
-            "target": run.target,
-            "machine": run.machine,
-            "data": run.data,
-            "n": len(run.examples),
-        }
-        if newest(run.file.old, TargetAccuracy, **key):
+        run.machine = target.describe(host.machine)
+        if run.known(TargetAccuracy, model, n=len(run.examples)):
             note(f"{model.name}: accuracy on {target.name} reused from the results")
             return host
         note(f"{model.name}: {len(windows)} windows on {target.name}")
@@ -83,12 +73,16 @@ def compare_with_reference(run: Run, model: ModelUnderTest, target: Target) -> H
     reference = load_runtime(bundle, threads=1)  # it passed the bundle's probe
     here = run_windows(reference, windows)
     check_same_model(here, there, bundle.precision, f"{model.runtime} on {target.name}")
-    fields: dict[str, Any] = score_fields(
-        scores(run, windows, there, settings) | {"n_windows": len(windows)}, settings.null_threshold
+    scores, reference_scores = (
+        score(run.examples, predict(run.examples, windows, logits, settings), settings.null_threshold)
+        for logits in (there, here)
     )
-    fields["reference"] = f"{reference.name} on {machine()}"
-    fields["reference_f1"] = scores(run, windows, here, settings)["f1"]
-    fields |= parity(windows, there, here, settings)
+    fields: dict[str, Any] = {
+        **score_fields(scores | {"n_windows": len(windows)}, settings.null_threshold),
+        **parity(windows, there, here, settings),
+        "reference": f"{reference.name} on {this_host().machine}",
+        "reference_f1": reference_scores["f1"],
+    }
     if deployment.marks is not None:
         marks = deployment.marks.read_text(encoding="ascii") if deployment.marks.is_file() else ""
         fields["instructions_per_window"] = round(float(count_between_marks(marks, len(windows)).mean()))
@@ -119,13 +113,6 @@ def check_same_model(
             f"{difference:.3g} of their deviation, at most {tolerance:g} is allowed; "
             "install another version there"
         )
-
-
-def scores(
-    run: Run, windows: Sequence[Window], logits: Sequence[Logits], settings: QASettings
-) -> dict[str, Any]:
-    """Return the official scores of the answers decoded from these logits."""
-    return score(run.examples, predict(run.examples, windows, logits, settings), settings.null_threshold)
 
 
 def parity(

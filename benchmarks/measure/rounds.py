@@ -1,6 +1,5 @@
 """Rounds in which models take turns, each in its own process; a journal lets a stopped run continue."""
 
-import os
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -23,9 +22,10 @@ Turn = dict[str, Any]  # times_ms and n_warmup of one round, as a worker replies
 
 
 @dataclass
-class Times:
+class Timing:
     """Timing of one model with one number of threads, and its measurements so far."""
 
+    model: ModelUnderTest
     windows: Mapping[Setting, tuple[Sequence[TokenWindow], int]]
     """The windows of all rounds, and to how many tokens they are padded at least."""
     sampled: Sequence[Window] = ()
@@ -35,19 +35,52 @@ class Times:
     process_metrics: dict[str, Any] = field(default_factory=dict)
     """load_ms, memory_before_load_mb, latency_ms_first and peak_memory_mb of its process."""
 
+    worker: Worker | None = None
+    """Its process; None before the start, and where the start failed."""
+
+    def start(self, threads: int, cores: Sequence[int], processes: ExitStack) -> None:
+        """Start the model's process, or give the model an error."""
+        model = self.model
+        try:
+            worker = Worker(model.deployment, threads, cores)
+            processes.callback(worker.close)
+            if worker.runtime != model.runtime:
+                worker.close()
+                model.error = (
+                    f"its accuracy was measured with {model.runtime}, but it now runs with {worker.runtime}; "
+                    "measure it again"
+                )
+                return
+            self.process_metrics |= {key: worker.loaded[key] for key in ("load_ms", "memory_before_load_mb")}
+            self.logits = run_windows(worker, self.sampled)
+            self.worker = worker
+        except LostError:
+            raise
+        except (PocketQAError, OSError) as error:
+            model.error = one_line(error)
+
+    def turn(self, setting: Setting, plan: Plan, rows: Sequence[int]) -> Turn:
+        """Time the windows of one round."""
+        assert self.worker is not None
+        windows, pad_to = self.windows[setting]
+        reply = self.worker.time([windows[row] for row in rows], pad_to, setting.batch, plan.min_s)
+        self.process_metrics |= {key: reply[key] for key in ("latency_ms_first", "peak_memory_mb")}
+        return {key: reply[key] for key in ("times_ms", "n_warmup")}
+
+    def add(self, entry: Mapping[str, Any], plan: Plan) -> None:
+        """Add a journal's round."""
+        sha256 = self.model.sha256
+        if sha256 in entry["failed"]:
+            self.model.error = entry["failed"][sha256]
+        if sha256 in entry["turns"]:
+            for setting in plan.settings:
+                self.turns.setdefault(setting, []).append(entry["turns"][sha256][setting.name])
+
 
 def run_interleaved_rounds(
-    models: Sequence[ModelUnderTest],
-    times: Mapping[str, Times],
-    plan: Plan,
-    threads: int,
-    cores: Sequence[int],
-    journal: Journal,
-    *,
-    progress: bool,
+    timings: Sequence[Timing], plan: Plan, threads: int, cores: Sequence[int], journal: Journal
 ) -> float | None:
-    """Measure all rounds that the journal does not have yet, and add them to the models' `times` (by
-    SHA-256).
+    """Measure all rounds that the journal does not have yet, and add all rounds to the timings.
 
     A model that fails gets an `error` and drops out. LostError when the connection to another machine is
     lost; the journal then has the rounds before. Every process is pinned to `cores`. Returns how many cores
@@ -55,85 +88,32 @@ def run_interleaved_rounds(
     left to do.
     """
     finished = [entry for entry in journal.entries if entry["threads"] == threads]
-    for earlier in finished:
-        _add(models, times, plan, earlier)
-    workers: dict[str, Worker] = {}
-
-    def own_seconds() -> float:
-        of_this_process = sum(os.times()[:4])  # its children's times are those of workers that have ended
-        return of_this_process + sum(worker.cpu_seconds() for worker in workers.values())
-
+    for timing in timings:
+        for earlier in finished:
+            timing.add(earlier, plan)
     with ExitStack() as processes:
-        for model in models:
-            if model.error is None:
-                _start(model, times[model.sha256], threads, cores, workers, processes)
-        load = OtherLoad(own_seconds)
+        for timing in timings:
+            if timing.model.error is None:
+                timing.start(threads, cores, processes)
+        load = OtherLoad([timing.worker for timing in timings if timing.worker is not None])
         chosen = {s: rounds(plan.n_rounds, plan.windows_in_round(s), s.batch) for s in plan.settings}
         left = range(len(finished), plan.n_rounds)
-        for number in Progress(left, desc=f"latency, threads {threads}", unit="round", disable=not progress):
-            first = number % max(1, len(models))  # no model always follows the same neighbour
+        for number in Progress(left, desc=f"latency, threads {threads}", unit="round"):
+            first = number % len(timings)  # no model always follows the same neighbour
             entry: dict[str, Any] = {"threads": threads, "turns": {}, "failed": {}}
-            for model in (*models[first:], *models[:first]):
-                if model.error is not None:
+            for timing in (*timings[first:], *timings[:first]):
+                if timing.model.error is not None:
                     continue
-                key = model.sha256
+                key = timing.model.sha256
                 try:
                     entry["turns"][key] = {
-                        s.name: _turn(workers[key], times[key], s, plan, chosen[s][number])
-                        for s in plan.settings
+                        s.name: timing.turn(s, plan, chosen[s][number]) for s in plan.settings
                     }
                 except LostError:
                     raise  # the journal keeps all rounds before this one
                 except PocketQAError as error:
                     entry["failed"][key] = one_line(error)
             journal.add(entry)
-            _add(models, times, plan, entry)
+            for timing in timings:
+                timing.add(entry, plan)
         return load.cores() if left else None
-
-
-def _start(
-    model: ModelUnderTest,
-    times: Times,
-    threads: int,
-    cores: Sequence[int],
-    workers: dict[str, Worker],
-    processes: ExitStack,
-) -> None:
-    """Start a model's worker, or give the model an error."""
-    try:
-        worker = Worker(model.deployment, threads, cores)
-        processes.callback(worker.close)
-        if worker.runtime != model.runtime:
-            worker.close()
-            model.error = (
-                f"its accuracy was measured with {model.runtime}, but it now runs with {worker.runtime}; "
-                "measure it again"
-            )
-            return
-        times.process_metrics |= {key: worker.loaded[key] for key in ("load_ms", "memory_before_load_mb")}
-        times.logits = run_windows(worker, times.sampled)
-        workers[model.sha256] = worker
-    except LostError:
-        raise
-    except (PocketQAError, OSError) as error:
-        model.error = one_line(error)
-
-
-def _turn(worker: Worker, times: Times, setting: Setting, plan: Plan, rows: Sequence[int]) -> Turn:
-    windows, pad_to = times.windows[setting]
-    reply = worker.time([windows[row] for row in rows], pad_to, setting.batch, plan.min_s)
-    times.process_metrics |= {key: reply[key] for key in ("latency_ms_first", "peak_memory_mb")}
-    return {key: reply[key] for key in ("times_ms", "n_warmup")}
-
-
-def _add(
-    models: Sequence[ModelUnderTest], times: Mapping[str, Times], plan: Plan, entry: Mapping[str, Any]
-) -> None:
-    """Add a journal's round to every model's times."""
-    for model in models:
-        if model.sha256 in entry["failed"]:
-            model.error = entry["failed"][model.sha256]
-        turns = entry["turns"].get(model.sha256)
-        if turns is not None:
-            for setting in plan.settings:
-                times[model.sha256].turns.setdefault(setting, []).append(turns[setting.name])

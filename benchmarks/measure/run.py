@@ -7,13 +7,18 @@ from typing import Any
 
 from benchmarks.measure.command_line import note
 from benchmarks.results.files import ResultFile
-from benchmarks.results.rows import Accuracy, Data, Failure, Machine, Runtime
+from benchmarks.results.rows import Accuracy, AnyResult, Data, Failure, Kind, Machine, Runtime, newest
 from qa.base.cli import one_line
 from qa.bundles.bundle import Bundle
 from qa.data.squad import Example
 from qa.runtime.remote import Deployment
 from qa.text.features import Window, make_windows
 from qa.text.settings import QASettings
+
+
+def now() -> str:
+    """Return the date of a run, UTC."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 @dataclass
@@ -58,11 +63,10 @@ class Run:
     machine: Machine
     command: str
     baseline: ModelUnderTest | None = None
-    date: str = ""
+    date: str = field(default_factory=now)
     _windows: dict[str, list[Window]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.date = self.date or now()
         if all(example.answers for example in self.examples):
             for model in self.models:
                 model.bundle = replace(model.bundle, settings=model.bundle.settings.in_mode("answering"))
@@ -87,13 +91,20 @@ class Run:
             "date": self.date,
         }
 
+    def known(self, kind: type[Kind], model: ModelUnderTest, **more: Any) -> Kind | None:
+        """Return the newest earlier scores of this model on this data, target and machine; with any runtime
+        if it is unknown.
+
+        Scores with a threshold are not those of a model that answers always.
+        """
+        old: Sequence[AnyResult] = self.file.old
+        if model.bundle.settings.null_threshold is None:
+            old = [r for r in old if not isinstance(r, Accuracy) or r.null_threshold is None]
+        names = ("bundle_sha256", "runtime", "target", "machine", "data")
+        return newest(old, kind, **{name: self.common(model)[name] for name in names}, **more)
+
     def fail(self, model: ModelUnderTest, error: Exception | str, **more: Any) -> None:
         """Append a failure; the model is measured no further."""
         model.error = error if isinstance(error, str) else one_line(error)
         note(f"{model.name}: failed, {model.error}")
         self.file.append(Failure(**self.common(model), **more, error=model.error))
-
-
-def now() -> str:
-    """Return the date of a run, UTC."""
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

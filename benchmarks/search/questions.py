@@ -13,6 +13,7 @@ from qa.data.datasets import check_not_dev, resolve
 from qa.data.squad import Example, read_squad
 from qa.evaluation.threshold import read_held_out, split_articles
 from qa.text.features import Window, make_windows
+from qa.text.settings import QASettings
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,12 @@ class Half:
 
     examples: list[Example]
     windows: list[Window]
+    settings: QASettings
+
+    @property
+    def articles(self) -> list[str]:
+        """Return the article of each question."""
+        return [example.title for example in self.examples]
 
 
 @dataclass(frozen=True)
@@ -66,7 +73,8 @@ def read_questions(config: SearchConfig, parent: Bundle) -> Questions:
             f"{len(parts[0])} choose the best model, {len(parts[1])} check it",
             file=sys.stderr,
         )
-    windows = [
-        make_windows(part, parent.tokenizer, parent.settings, progress=True) for part in (train, *parts)
-    ]
-    return Questions(data, windows[0], Half(parts[0], windows[1]), Half(parts[1], windows[2]))
+
+    def cut(part: list[Example]) -> list[Window]:
+        return make_windows(part, parent.tokenizer, parent.settings, progress=True)
+
+    return Questions(data, cut(train), *(Half(part, cut(part), parent.settings) for part in parts))

@@ -13,7 +13,7 @@ from torch.nn.utils import parametrize
 
 from benchmarks.search.questions import Half
 from compress.qat.fake_quant import FakeQuantizer, norms_before
-from export.embeddings import Int8Codebooks, stored_words
+from export.embeddings import stored_words
 from qa.data.metrics import question_scores
 from qa.evaluation.predict import answer_text, predict, score
 from qa.formats.precision import TABLE_FORMS
@@ -21,7 +21,6 @@ from qa.models.model import QAModel
 from qa.models.quantized_embedding import ProductQuantizedEmbedding
 from qa.runtime.runtimes import TorchRuntime, available_cores, run_windows
 from qa.text.answers import Prediction
-from qa.text.settings import QASettings
 
 
 def known_forms(model: QAModel) -> Sequence[str]:
@@ -33,14 +32,6 @@ def known_forms(model: QAModel) -> Sequence[str]:
 def word_forms(model: QAModel, counts: Callable[[], np.ndarray]) -> dict[str, nn.Module]:
     """Return the embedding table in all of these forms; `counts` counts tokens of the training text."""
     return {form: stored_words(model, "int8", form, counts)[0] for form in known_forms(model)}
-
-
-def as_trained(words: nn.Module) -> nn.Module | None:
-    """Return the table of codes and float codebooks behind a stored form.
-
-    None for a table of rows, which the export quantizes itself.
-    """
-    return words.words if isinstance(words, Int8Codebooks) else None
 
 
 def simulated(model: QAModel, precision: str, words: nn.Module) -> QAModel:
@@ -67,24 +58,24 @@ class Scores:
     """The oracle threshold of these questions; None where all have an answer."""
 
 
-def f1_scores(model: QAModel, half: Half, settings: QASettings) -> Scores:
+def f1_scores(model: QAModel, half: Half) -> Scores:
     """Score a model on questions with their oracle threshold."""
-    predictions = _predictions(model, half, settings)
+    predictions = _predictions(model, half)
     threshold = None
     if not all(example.answers for example in half.examples):
         threshold = score(half.examples, predictions, None)["best_f1_thresh"]
     return Scores(_f1(half, predictions, threshold), threshold)
 
 
-def f1_at(model: QAModel, half: Half, settings: QASettings, threshold: float | None) -> np.ndarray:
+def f1_at(model: QAModel, half: Half, threshold: float | None) -> np.ndarray:
     """Return the F1 of each question in percent, (Q,), with a threshold of other questions."""
-    return _f1(half, _predictions(model, half, settings), threshold)
+    return _f1(half, _predictions(model, half), threshold)
 
 
-def _predictions(model: QAModel, half: Half, settings: QASettings) -> list[Prediction]:
+def _predictions(model: QAModel, half: Half) -> list[Prediction]:
     with parametrize.cached():  # weights are rounded once
         logits = run_windows(_InMemory(model, available_cores()), half.windows)
-    return predict(half.examples, half.windows, logits, settings)
+    return predict(half.examples, half.windows, logits, half.settings)
 
 
 def _f1(half: Half, predictions: Sequence[Prediction], threshold: float | None) -> np.ndarray:

@@ -8,14 +8,11 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from torch import nn
-
-from benchmarks.search.candidates import Candidate, Check, Trial, plot, table, trials
+from benchmarks.search.candidates import Candidate, Check, Form, Trial, plot, table, trials
 from benchmarks.search.questions import read_questions
-from benchmarks.search.simulate import as_trained, f1_at, f1_scores, known_forms, simulated, word_forms
+from benchmarks.search.simulate import Scores, f1_at, f1_scores, known_forms, simulated, word_forms
 from benchmarks.search.stage import SearchConfig
-from benchmarks.search.widths import ScoredWidth, Widths, run_of
+from benchmarks.search.widths import Widths, run_of
 from benchmarks.show.plots import scatter_svg
 from compress.product_quantization import token_counts
 from distill.prune_plan.importance import (
@@ -28,6 +25,7 @@ from distill.prune_plan.importance import (
 from distill.prune_plan.plan import plan_facts
 from distill.resume import work_folder
 from distill.stage import load_splits, save_model, summary
+from export.embeddings import Int8Codebooks
 from export.tflite.stage import check_converter
 from qa.base.cli import check_option
 from qa.base.files import write_whole
@@ -40,18 +38,6 @@ from qa.models.model import QAModel
 
 IMPORTANCE_WINDOWS = 256
 Timed = tuple[Trial, float]  # a width, and the milliseconds of a window
-
-
-def targets_in_words(config: SearchConfig) -> str:
-    """Return the limits of a search in words."""
-    mb = f"{config.target_mb:g} MB"
-    return mb if config.target_ms is None else f"{mb} and {config.target_ms:g} ms"
-
-
-def checked(ours: np.ndarray, whole: np.ndarray, articles: Sequence[str]) -> Check:
-    """Compare the chosen candidate's F1 with the unpruned model's; both (Q,), as the articles."""
-    difference, _ = score_interval(ours - whole, articles)
-    return Check(len(ours), float(ours.mean()), float(whole.mean()), difference)
 
 
 def search(config: SearchConfig) -> Bundle:
@@ -92,34 +78,28 @@ def fast_enough(tried: Sequence[Trial], ms: Sequence[float], target_ms: float | 
 def best_of(widths: Widths, importance: Importance, out: Path) -> Bundle:
     """Score every width in every form near the targets, show the front, save the best."""
     config = widths.config
-    model = widths.model
-    on = widths.on
     words = widths.words
-    settings = widths.parent.settings
-    tried = trials(model, importance, list(words), config.target_mb)
+    choice = widths.on.choice
+    tried = trials(widths.model, importance, list(words), config.target_mb)
     timed = fast_enough(tried, widths.times(tried), config.target_ms)
-    whole = f1_scores(model, on.choice, settings)
-    articles = [example.title for example in on.choice.examples]
-    scored = list[ScoredWidth]()
+    whole = f1_scores(widths.model, choice)
+    scored = list[dict[Form, Scores]]()
     candidates = list[Candidate]()
     for number, (trial, ms) in enumerate(timed, 1):
         heads, neurons = trial.counts
         print(f"width {number} of {len(timed)}: {heads} heads, {neurons} neurons", file=sys.stderr)
-        scored.append(widths.scored(number, trial))
-        candidates += [
-            Candidate(
-                trial, form, ms, float(scores.f1.mean()), score_interval(scores.f1 - whole.f1, articles)[0]
-            )
-            for form, scores in scored[-1].scores.items()
-        ]
+        scored.append(widths.scores(number, trial))
+        for form, scores in scored[-1].items():
+            lost, _ = score_interval(scores.f1 - whole.f1, choice.articles)
+            candidates.append(Candidate(trial, form, ms, float(scores.f1.mean()), lost))
     best = max((c for c in candidates if c.mb <= config.target_mb), key=lambda c: (c.f1, -c.mb))
-    chosen = scored[[trial for trial, _ in timed].index(best.trial)]
-    simulation = simulated(chosen.model, best.form.quantize, words[best.form.embeddings])
-    check = checked(
-        f1_at(simulation, on.check, settings, chosen.scores[best.form].threshold),
-        f1_at(model, on.check, settings, whole.threshold),
-        [example.title for example in on.check.examples],
-    )
+    place = [trial for trial, _ in timed].index(best.trial)
+    model = widths.recovered(place + 1)
+    simulation = simulated(model, best.form.quantize, words[best.form.embeddings])
+    ours = f1_at(simulation, widths.on.check, scored[place][best.form].threshold)
+    unpruned = f1_at(widths.model, widths.on.check, whole.threshold)
+    lost, _ = score_interval(ours - unpruned, widths.on.check.articles)
+    check = Check(len(ours), float(ours.mean()), float(unpruned.mean()), lost)
     folder = widths.curves
     drawn = plot(candidates, best, float(whole.f1.mean()))
     front = [candidates[drawn.points.index(point)] for point in drawn.front]
@@ -127,16 +107,14 @@ def best_of(widths: Widths, importance: Importance, out: Path) -> Bundle:
     write_whole(folder / "search.json", json.dumps(rows, indent=1) + "\n")
     write_whole(folder / "search.svg", scatter_svg(drawn))
     # Last, since what is there says that the search is over.
-    bundle = save(
-        config, out, widths.parent, chosen.model, words[best.form.embeddings], best, check, importance
-    )
+    bundle = save(widths, out, model, best, check, importance)
     print(table(candidates, front, best))
+    limits = f"{config.target_mb:g} MB"
+    if config.target_ms is not None:
+        limits += f" and {config.target_ms:g} ms"
+    print(f"* nothing smaller is better   > the best within {limits}; drawn in {folder / 'search.svg'}")
     print(
-        f"* nothing smaller is better   > the best within {targets_in_words(config)}; drawn in "
-        f"{folder / 'search.svg'}"
-    )
-    print(
-        f"F1 on {len(on.choice.examples)} held-out questions, {whole.f1.mean():.1f} for the unpruned model "
+        f"F1 on {len(choice.examples)} held-out questions, {whole.f1.mean():.1f} for the unpruned model "
         "in fp32; the best of many candidates has had luck on these"
     )
     print(f"the best again: {check}")
@@ -146,32 +124,25 @@ def best_of(widths: Widths, importance: Importance, out: Path) -> Bundle:
 
 
 def save(
-    config: SearchConfig,
-    out: Path,
-    parent: Bundle,
-    model: QAModel,
-    words: nn.Module,
-    best: Candidate,
-    check: Check,
-    importance: Importance,
+    widths: Widths, out: Path, model: QAModel, best: Candidate, check: Check, importance: Importance
 ) -> Bundle:
     """Save the best as a bundle that can be trained further, with its quantized embedding table."""
-    trained = as_trained(words)
+    parent = widths.parent
+    words = widths.words[best.form.embeddings]
     facts = dict[str, Any]()
-    if trained is not None:
-        model.encoder.set_words(trained)
+    if isinstance(words, Int8Codebooks):  # a table of rows is quantized by the export itself
+        model.encoder.set_words(words.words)
         facts["embeddings"] = best.form.embeddings
-    pruning = plan_facts(importance, best.trial.width, IMPORTANCE_WINDOWS)
     return save_model(
         model,
         out,
-        load_splits(config.data, None, parent),
+        load_splits(widths.config.data, None, parent),
         stage="search",
-        config=config,
+        config=widths.config,
         tokenizer=parent.path,
         parent=parent,
         settings=parent.settings,
-        pruning=pruning,
+        pruning=plan_facts(importance, best.trial.width, IMPORTANCE_WINDOWS),
         search=best.row() | {"check": check.row()},
         **facts,
     )

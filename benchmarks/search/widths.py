@@ -28,32 +28,16 @@ from qa.base.progress import Progress
 from qa.bundles.bundle import Bundle
 from qa.formats.tflite import any_length_signature
 from qa.models.model import QAModel
-from qa.text.features import Window
-from qa.text.settings import QASettings
 
 ROUNDS = 30  # rounds in which each width is timed
 RECOVERY_RATE = 2e-4
 
 
-@dataclass(frozen=True, eq=False)
-class ScoredWidth:
-    """A recovered model, and its scores in every form near the target."""
-
-    model: QAModel
-    scores: dict[Form, Scores]
-
-
 def run_of(config: SearchConfig, parent: Bundle, data: Path) -> dict[str, Any]:
     """Return all that decides what a search finds: a stopped search continues where this is the same."""
-    return {
-        "model": parent.sha256,
-        "data": file_sha256(data),
-        "target_mb": config.target_mb,
-        "target_ms": config.target_ms,
-        "questions": config.questions,
-        "recovery_windows": config.recovery_windows,
-        "seed": config.seed,
-    }
+    names = ("target_mb", "target_ms", "questions", "recovery_windows", "seed")
+    options = {name: getattr(config, name) for name in names}
+    return {"model": parent.sha256, "data": file_sha256(data), **options}
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,21 +75,54 @@ class Widths:
         ms: list[float] = self.journal.entries[0]["ms"]
         return ms
 
-    def scored(self, number: int, trial: Trial) -> ScoredWidth:
-        """Recover and score width `number`, counted from 1; a finished one is read."""
-        folder = self.store / f"width-{number}"
-        if len(self.journal.entries) > number:
-            return ScoredWidth(QAModel.from_pretrained(folder), _read(self.journal.entries[number]))
-        narrow = self.pruned(trial)
-        windows = sample_windows(self.on.train, self.config.recovery_windows, self.config.seed + 1)
-        if windows and narrow.count_parameters() != self.model.count_parameters():
-            work = self.curves / f"width-{number}"
-            narrow = recover(narrow, self.parent, windows, self.on.data, work, self.config.seed)
-        scores = scores_of(narrow, trial.forms, self.words, self.on.choice, self.parent.settings)
-        folder.mkdir(parents=True, exist_ok=True)
-        narrow.save_pretrained(folder)
-        self.journal.add(_written(scores))
-        return ScoredWidth(narrow, scores)
+    def recovered(self, number: int) -> QAModel:
+        """Read the model of a width that has its scores."""
+        return QAModel.from_pretrained(self.store / f"width-{number}")
+
+    def scores(self, number: int, trial: Trial) -> dict[Form, Scores]:
+        """Recover and score width `number`, counted from 1, in every form near the target; those of a
+        finished one are read.
+        """
+        if len(self.journal.entries) <= number:
+            narrow = self.recover(number, self.pruned(trial))
+            scored = scores_of(narrow, trial.forms, self.words, self.on.choice)
+            folder = self.store / f"width-{number}"
+            folder.mkdir(parents=True, exist_ok=True)
+            narrow.save_pretrained(folder)
+            rows = [
+                [form.quantize, form.embeddings, s.f1.tolist(), s.threshold] for form, s in scored.items()
+            ]
+            self.journal.add({"scores": rows})
+        return {
+            Form(quantize, embeddings): Scores(np.array(f1), threshold)
+            for quantize, embeddings, f1, threshold in self.journal.entries[number]["scores"]
+        }
+
+    def recover(self, number: int, narrow: QAModel) -> QAModel:
+        """Train a pruned model for one pass over some windows against its parent, and return it.
+
+        Its word vectors stay as they are: a few windows contain few of them.
+        """
+        seed = self.config.seed
+        windows = sample_windows(self.on.train, self.config.recovery_windows, seed + 1)
+        if not windows or narrow.count_parameters() == self.model.count_parameters():
+            return narrow
+        narrow.encoder.words.requires_grad_(False)
+        work = self.curves / f"width-{number}"
+        trainer = distil(
+            narrow,
+            TeacherBundle(self.parent, self.parent.tokenizer, []),
+            windows,
+            self.on.data,
+            options=TrainingOptions(RECOVERY_RATE, 16, 1, seed=seed),
+            weights=DistillationWeights(0.1, 4.0, 10.0),
+            cache=work,
+            work=work,
+            name="recovery",
+        )
+        trainer.train()
+        trainer.finish()
+        return without_autocast(narrow)
 
     def remove(self) -> None:
         """Remove what is kept, once the search has written its bundle."""
@@ -113,58 +130,14 @@ class Widths:
         self.journal.remove()
 
 
-def _written(scores: dict[Form, Scores]) -> dict[str, Any]:
-    """Return the scores of a width as a journal's entry."""
-    return {
-        "scores": [
-            [form.quantize, form.embeddings, scored.f1.tolist(), scored.threshold]
-            for form, scored in scores.items()
-        ]
-    }
-
-
-def _read(entry: dict[str, Any]) -> dict[Form, Scores]:
-    return {
-        Form(quantize, embeddings): Scores(np.array(f1), threshold)
-        for quantize, embeddings, f1, threshold in entry["scores"]
-    }
-
-
-def recover(
-    model: QAModel, parent: Bundle, windows: Sequence[Window], data: Path, work: Path, seed: int
-) -> QAModel:
-    """Train a pruned model for one pass over `windows` against its parent, and return it.
-
-    Its word vectors stay as they are: a few windows contain few of them.
-    """
-    model.encoder.words.requires_grad_(False)
-    options = TrainingOptions(RECOVERY_RATE, 16, 1, seed=seed)
-    weights = DistillationWeights(0.1, 4.0, 10.0)
-    teacher = TeacherBundle(parent, parent.tokenizer, [])
-    trainer = distil(
-        model,
-        teacher,
-        windows,
-        data,
-        options=options,
-        weights=weights,
-        cache=work,
-        work=work,
-        name="recovery",
-    )
-    trainer.train()
-    trainer.finish()
-    return without_autocast(model)
-
-
 def scores_of(
-    model: QAModel, forms: Collection[Form], words: dict[str, nn.Module], on: Half, settings: QASettings
+    model: QAModel, forms: Collection[Form], words: dict[str, nn.Module], half: Half
 ) -> dict[Form, Scores]:
     """Score a model in every form."""
     found = {}
     for form in Progress(forms, desc="scoring", unit="form"):
         computed = simulated(model, form.quantize, words[form.embeddings])
-        found[form] = f1_scores(computed, on, settings)
+        found[form] = f1_scores(computed, half)
         del computed
         gc.collect()  # hooks and modules hold each other
     return found

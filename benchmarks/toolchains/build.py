@@ -2,18 +2,18 @@
 
 import json
 import shutil
-import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from benchmarks.measure.process import run_json
 from benchmarks.toolchains.registry import Toolchain
 from qa.base.errors import PocketQAError
 from qa.base.files import file_sha256
 from qa.bundles.bundle import Bundle
-from qa.runtime.remote import ROOT, complaint, exit_text
+from qa.runtime.remote import ROOT, RemoteError
 
 ENVIRONMENTS = ".venv-toolchains"
 RECORD = "toolchain.json"
@@ -62,25 +62,19 @@ def build(toolchain: Toolchain, bundle: Bundle, calibration: Path, folder: Path)
     if toolchain.calibrated:
         record["calibration_sha256"] = file_sha256(calibration)
     path = folder / toolchain.name
-    if read_record(path) != record:
+    text = json.dumps(record, indent=1) + "\n"
+    kept = path / RECORD
+    if not kept.is_file() or kept.read_text(encoding="utf-8") != text:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=f".{path.name}.unfinished-", dir=folder) as unfinished:
             draft = Path(unfinished) / path.name
             paths = [str(each.absolute()) for each in (source, draft, calibration)]
             run_adapter(toolchain, python, *paths, toolchain.precision)
-            (draft / RECORD).write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+            (draft / RECORD).write_text(text, encoding="utf-8")
             shutil.rmtree(path, ignore_errors=True)
             draft.rename(path)
     size_bytes = sum(file.stat().st_size for file in path.iterdir() if file.suffix != ".json")
     return Built(path, python, versions | record.get("source_versions", {}), size_bytes)
-
-
-def read_record(path: Path) -> Any:
-    """Read what a model was built of; None where there is none."""
-    try:
-        return json.loads((path / RECORD).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
 
 
 def run_adapter(toolchain: Toolchain, python: Path, *arguments: str) -> dict[str, str]:
@@ -91,19 +85,7 @@ def run_adapter(toolchain: Toolchain, python: Path, *arguments: str) -> dict[str
     """
     command = [str(python), "-m", "benchmarks.toolchains.prepare", toolchain.module, *arguments]
     try:
-        done = subprocess.run(
-            command,
-            cwd=ROOT,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=TIMEOUT_S,
-        )
-    except subprocess.TimeoutExpired:
-        minutes = TIMEOUT_S // 60
-        raise ToolchainError(f"{toolchain.name}: took more than {minutes} minutes and was ended") from None
-    if done.returncode != 0:
-        line = complaint(done.stderr) or exit_text(done.returncode)
-        raise ToolchainError(f"{toolchain.name}: {line}")
-    return dict(json.loads(done.stdout))
+        versions: dict[str, str] = run_json(command, TIMEOUT_S, cwd=ROOT)
+    except RemoteError as error:
+        raise ToolchainError(f"{toolchain.name}: {error}") from None
+    return versions

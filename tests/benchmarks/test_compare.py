@@ -17,9 +17,9 @@ from benchmarks.compare import CompareConfig
 from benchmarks.comparison import command_line
 from benchmarks.measure import accuracy
 from benchmarks.measure import latency as measure
-from benchmarks.measure.conditions import cores_for
+from benchmarks.measure.conditions import Host, this_host
 from benchmarks.measure.hosts import on_this_machine
-from benchmarks.measure.models import display_names, find_bundles
+from benchmarks.measure.models import display_names, find_models
 from benchmarks.measure.plan import QUICK
 from benchmarks.results.files import read_results
 from benchmarks.results.rows import Accuracy, Failure, Latency, Machine
@@ -28,7 +28,7 @@ from compress.cast import main as store
 from export.onnx.stage import OnnxConfig
 from export.onnx.stage import main as export
 from qa.base.errors import BundleError, OptionError
-from qa.bundles.bundle import MANIFEST, new_bundle, open_bundle
+from qa.bundles.bundle import MANIFEST, open_bundle
 
 WRITE_REPORT = comparison.write_report
 
@@ -55,29 +55,22 @@ def student(make_bundle, teacher, tmp_path):
     )
 
 
-@pytest.fixture
-def broken(teacher, tmp_path):
-    """A finished bundle whose model no runtime can load."""
-    files = {
-        name: (teacher / name).read_bytes() for name in ("qa.json", "tokenizer.json", "tokenizer_config.json")
-    }
-    out = tmp_path / "run" / "broken"
-    parameters = open_bundle(teacher).manifest.parameters
-    with new_bundle(
-        out, {"kind": "onnx", "precision": "int8", "stage": "export", "parameters": parameters}
-    ) as draft:
-        (draft.path / "model.onnx").write_bytes(b"garbage")
-        for name, content in files.items():
-            (draft.path / name).write_bytes(content)
-    return out
-
-
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):
     """Seconds go into drawing, and into starting PyTorch for each number of threads; one test for each does
     it."""
     monkeypatch.setattr(comparison, "write_report", lambda path, page: None)
     monkeypatch.setattr(comparison, "available_cores", lambda: 1)
+
+
+@pytest.fixture
+def scored(data):
+    """A function: the new rows of bundles whose accuracy is measured."""
+
+    def score(*bundles, data=data, **options):
+        return compare.main(CompareConfig(bundles, str(data), skip_latency=True, **options))
+
+    return score
 
 
 @pytest.fixture
@@ -117,7 +110,7 @@ def test_end_to_end(teacher, student, data, tmp_path, monkeypatch, capsys):
         assert row.runtime.package == "torch"
         assert row.load_ms > 0
         assert row.peak_memory_mb >= row.memory_before_load_mb > 0
-        assert list(row.affinity) == cores_for(row.threads)
+        assert list(row.affinity) == this_host().cores_for(row.threads)
         assert row.latency_ms_p50 <= row.latency_ms_p90 <= row.latency_ms_p99
         assert str(tmp_path) not in str(row)
     teacher_scores, student_scores = scores
@@ -156,69 +149,56 @@ def test_the_command_on_a_page_makes_the_page_again(
 
 
 def test_accuracy_is_reused_for_the_same_bundle_data_and_runtime_only(
-    teacher, data, tmp_path, measured, monkeypatch, capsys
+    teacher, scored, data, tmp_path, measured, monkeypatch, capsys
 ):
-    config = CompareConfig((teacher,), str(data), skip_latency=True)
-    first = compare.main(config)
+    first = scored(teacher)
     assert measured == ["teacher"]
-    assert compare.main(config) == []
+    assert scored(teacher) == []
     assert measured == ["teacher"]
     assert "reused" in capsys.readouterr().err
 
     data.write_text(data.read_text() + "\n")  # the same questions, another file
-    again = compare.main(config)
+    again = scored(teacher)
     assert measured == ["teacher"] * 2
     assert [row.f1 for row in again] == [row.f1 for row in first]
-    monkeypatch.setattr(comparison, "machine", lambda: Machine("Z80", 1))
-    compare.main(config)
+    monkeypatch.setattr(Host, "machine", Machine("Z80", 1))
+    scored(teacher)
     assert measured == ["teacher"] * 3
-    assert len(read_results(tmp_path / "run" / "rows.jsonl")) == 3
-
     rows = tmp_path / "run" / "rows.jsonl"
+    assert len(read_results(rows)) == 3
     rows.write_text(rows.read_text().replace('"version":"2', '"version":"1'))
-    compare.main(config)
+    scored(teacher)
     assert measured == ["teacher"] * 4
 
 
-def test_answers_are_compared_with_those_of_the_parent_across_runs(teacher, make_bundle, data, tmp_path):
+def test_answers_are_compared_with_those_of_the_parent_across_runs(teacher, make_bundle, scored, tmp_path):
     parent = rebundle(make_bundle(seed=1), tmp_path / "run" / "student")
     copy = rebundle(parent, tmp_path / "run" / "copy", parent=open_bundle(parent).reference())
-    alone = compare.main(CompareConfig((copy,), str(data), skip_latency=True))
-    assert alone[0].same_answers is None
-    compare.main(CompareConfig((teacher, parent), str(data), skip_latency=True))
-    later = compare.main(CompareConfig((teacher, copy), str(data), skip_latency=True))
-    assert [(row.same_answers, row.same_answers_as) for row in later] == [(1.0, "student")]
+    assert scored(copy)[0].same_answers is None
+    scored(teacher, parent)
+    assert [(row.same_answers, row.same_answers_as) for row in scored(teacher, copy)] == [(1.0, "student")]
 
 
 def test_where_all_questions_have_an_answer_every_model_answers_always(
-    tiny_export, make_bundle, data, tmp_path, capsys
+    tiny_export, make_bundle, scored, data, tmp_path, capsys
 ):
     out = tmp_path / "declining"
     declining = export(OnnxConfig(model=make_bundle(), out=out, quantize="fp32", null_threshold=-1e9)).path
-    models = (tiny_export("onnx").path, declining)
-    answering = compare.main(CompareConfig(models, str(data), skip_latency=True))
-    assert answering[0].f1 == answering[1].f1 > 0
+    one, other = scored(tiny_export("onnx").path, declining, rows=tmp_path / "rows.jsonl")
+    assert one.f1 == other.f1 > 0
     assert "every model answers always" in capsys.readouterr().out
     unanswerable = {"id": "q3", "question": "When?", "answers": [], "is_impossible": True}
     paragraphs = json.loads(data.read_text())["data"][0]["paragraphs"]
     paragraphs[0]["qas"].append(unanswerable)
-    file = write_data(tmp_path / "with-unanswerable.json", paragraphs)
-    rows = compare.main(CompareConfig((declining,), str(file), skip_latency=True))
-    assert (rows[-1].HasAns_f1, rows[-1].NoAns_f1, rows[-1].null_threshold) == (0.0, 100.0, -1e9)
+    row = scored(declining, data=write_data(tmp_path / "with-unanswerable.json", paragraphs))[-1]
+    assert (row.HasAns_f1, row.NoAns_f1, row.null_threshold) == (0.0, 100.0, -1e9)
     assert "every model answers always" not in capsys.readouterr().out
 
 
-def test_a_failure_is_a_row_and_the_others_are_measured(teacher, broken, data, tmp_path, monkeypatch, capsys):
-    code = run_cli(monkeypatch, broken, teacher, "--data", data, "--quick")
-    assert code == 1
-    rows = read_results(tmp_path / "run" / "rows.jsonl")
-    failed = [row for row in rows if isinstance(row, Failure)]
-    assert [(row.model, row.size_bytes, row.runtime) for row in failed] == [("broken", 7, None)]
-    assert any(isinstance(row, Latency) for row in rows if row.model == "teacher")
-    assert "broken failed: " in capsys.readouterr().out
-
-
-def test_a_failure_while_timing_is_a_row_too(teacher, student, data, tmp_path, monkeypatch):
+def test_a_failure_is_a_row_and_the_others_are_measured(
+    teacher, student, make_export, data, tmp_path, monkeypatch, capsys
+):
+    """No runtime can load one; another fails when it is timed."""
     adapter = "def load(path, threads):\n    raise RuntimeError('out of memory')\n"
     (tmp_path / "failing_adapter.py").write_text(adapter)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
@@ -226,21 +206,26 @@ def test_a_failure_while_timing_is_a_row_too(teacher, student, data, tmp_path, m
 
     def failing(named, also=()):
         found = find(named, also)
-        for model in found:
-            if model.bundle.path == student:
-                model.deployment = on_this_machine(student, "failing_adapter")
+        found[-1].deployment = on_this_machine(student, "failing_adapter")
         return found
 
     monkeypatch.setattr(comparison, "find_models", failing)
-    rows = compare.main(CompareConfig((teacher, student), str(data), quick=True))
+    broken = make_export("broken", 7)
+    assert run_cli(monkeypatch, broken, teacher, student, "--data", data, "--quick") == 1
+    rows = read_results(tmp_path / "run" / "rows.jsonl")
     assert [(row.model, type(row)) for row in rows] == [
         ("teacher", Accuracy),
+        ("broken", Failure),
         ("student", Accuracy),
         ("teacher", Latency),
         ("teacher", Latency),
         ("student", Failure),
     ]
+    assert (rows[1].size_bytes, rows[1].runtime) == (7, None)
     assert (rows[-1].error, rows[-1].threads) == ("out of memory", 1)
+    out = capsys.readouterr().out
+    assert "broken failed: " in out
+    assert "student failed: out of memory" in out
 
 
 def test_a_stopped_comparison_goes_on_and_no_row_comes_twice(
@@ -251,8 +236,8 @@ def test_a_stopped_comparison_goes_on_and_no_row_comes_twice(
     monkeypatch.setattr(comparison, "available_cores", lambda: 2)
     real = measure.run_interleaved_rounds
 
-    def stopped(models, times, plan, threads, *others, **options):
-        real(models, times, plan, threads, *others, **options)
+    def stopped(timings, plan, threads, *others):
+        real(timings, plan, threads, *others)
         if threads == 2:
             raise KeyboardInterrupt
 
@@ -267,12 +252,8 @@ def test_a_stopped_comparison_goes_on_and_no_row_comes_twice(
     compare.main(config)
     assert "resuming the run of" in capsys.readouterr().err
     timed = [row for row in read_results(rows_path) if isinstance(row, Latency)]
-    assert [(row.threads, row.lengths) for row in timed] == [
-        (1, "unpadded"),
-        (1, 128),
-        (2, "unpadded"),
-        (2, 128),
-    ]
+    settings = [(1, "unpadded"), (1, 128), (2, "unpadded"), (2, 128)]
+    assert [(row.threads, row.lengths) for row in timed] == settings
     assert len({row.date for row in timed}) == 1
     assert not journal.exists()
 
@@ -289,32 +270,43 @@ def test_lengths_and_batches_are_settings_of_their_own(tiny_export, data, tmp_pa
         assert len(row.round_ms) == QUICK.n_rounds
         assert (row.latency_ms_p50 is not None) == (row.batch == 1)
         assert (row.windows_per_s is not None) == (row.batch == 3)
-        assert list(row.affinity) == cores_for(1)
+        assert list(row.affinity) == this_host().cores_for(1)
         for name in ("tokenize_ms_p50", "decode_ms_p50", "load_ms", "latency_ms_first", "load_average"):
             assert getattr(row, name) is not None
     assert run_cli(monkeypatch, export, "--data", data, "--quick", "--lengths", 256) == 2
-    assert (
-        "--lengths must be at most 128, as long as windows of tiny-onnx are, got 256"
-        in capsys.readouterr().err
-    )
+    refusal = "--lengths must be at most 128, as long as windows of tiny-onnx are, got 256"
+    assert refusal in capsys.readouterr().err
+
+
+REEL = "--lengths must be unpadded, padded, or a number of tokens from 32, got reel"
+PHONE = {"phone_report": (Path("a.json"),)}
+MEASURING = {"data": "squad", "baseline": Path("x"), "quick": True, "threads": (1,), "toolchains": Path("x")}
 
 
 @pytest.mark.parametrize(
     ("options", "wanted"),
     [
-        (
-            {"lengths": ("reel",)},
-            "--lengths must be unpadded, padded, or a number of tokens from 32, got reel",
-        ),
+        ({"lengths": ("reel",)}, REEL),
         ({"lengths": ("16",)}, "--lengths must be unpadded, padded, or a number"),
         ({"lengths": ("unpadded", "unpadded")}, "--lengths must be one value or several, each once"),
         ({"threads": (0,)}, "--threads must be between 1 and"),
         ({"threads": ()}, "--threads must be one value or several"),
         ({"batch": (0,)}, "--batch must be at least 1"),
         ({"target": "ssh:pi", "batch": (1, 32)}, "--batch cannot be combined with --target ssh:pi"),
+        ({"target": "ssh:a", "baseline": Path("x")}, "--baseline cannot be combined with --target ssh:a"),
+        ({"questions": 3}, "--questions cannot be combined with --target cpu"),
+        ({"questions": 3, "target": "cuda"}, "--questions cannot be combined with --target cuda"),
+        ({"threads": (1,), "target": "cuda"}, "--threads cannot be combined with --target cuda"),
+        ({"questions": 0, "target": "qemu:max"}, "--questions must be at least 1"),
+        *(
+            (PHONE | {option: value}, f"--{option} cannot be combined with --phone-report")
+            for option, value in MEASURING.items()
+        ),
+        (PHONE | {"skip_latency": True}, "--skip-latency cannot be combined with --phone-report"),
+        (PHONE | {"target": "qemu:max"}, "--target cannot be combined with --phone-report"),
     ],
 )
-def test_settings_are_checked(options, wanted):
+def test_options_are_checked(options, wanted):
     with pytest.raises(OptionError, match=re.escape(wanted)):
         CompareConfig(**options)
 
@@ -357,13 +349,13 @@ def test_bad_input_is_refused_before_anything_is_measured(
     assert measured == []
     assert not (tmp_path / "run" / "rows.jsonl").exists()
     with pytest.raises(BundleError, match="not a finished bundle"):
-        find_bundles((teacher, empty))
+        find_models((teacher, empty))
 
 
-def test_two_teachers_need_a_choice(teacher, make_bundle, data, tmp_path):
+def test_two_teachers_need_a_choice(teacher, make_bundle, scored, data, tmp_path):
     other = rebundle(make_bundle(seed=2), tmp_path / "other" / "teacher", stage="finetune")
     with pytest.raises(OptionError, match=r"run/teacher, other/teacher.*--baseline"):
-        compare.main(CompareConfig((teacher, other), str(data), skip_latency=True))
+        scored(teacher, other)
     run = comparison.prepare(CompareConfig((teacher,), str(data), baseline=other))
     assert [m.name for m in run.models] == ["other/teacher", "run/teacher"]
     assert run.baseline is run.models[0]
@@ -385,8 +377,9 @@ def test_command_line_has_no_absolute_paths(tmp_path, monkeypatch):
     bundles = (tmp_path / "runs" / "my student",)
     data = str(tmp_path / "dev.json")
     config = CompareConfig(bundles, data, lengths=("unpadded", "128"), skip_latency=True)
-    wanted = (
-        "python benchmarks/compare.py 'runs/my student' --data dev.json --lengths unpadded 128 --skip-latency"
-    )
-    assert command_line(config) == wanted
-    assert command_line(CompareConfig()) == "python benchmarks/compare.py"
+    script = "python benchmarks/compare.py"
+    wanted = "'runs/my student' --data dev.json --lengths unpadded 128 --skip-latency"
+    assert command_line(config) == f"{script} {wanted}"
+    assert command_line(CompareConfig()) == script
+    reports = CompareConfig((Path("s"),), phone_report=(Path("a.json"), Path("b c.json")))
+    assert command_line(reports) == f"{script} s --phone-report a.json 'b c.json'"

@@ -1,10 +1,9 @@
 """Measuring training: what is measured is what it says, ratios by hand, and failures cost only their own
 case."""
 
-import json
-from dataclasses import asdict
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 import torch
@@ -13,9 +12,10 @@ from benchmarks import training_case, training_speed
 from benchmarks.results.files import read_results
 from benchmarks.results.rows import Failure, TrainingSpeed
 from benchmarks.training_case import chosen_windows, measure, padded
-from benchmarks.training_speed import CASES, CaseError, TrainingConfig, measure_case
+from benchmarks.training_speed import CASES, TrainingConfig, measure_case
 from distill.training.objectives import supervised
 from qa.base.errors import OptionError
+from qa.runtime.remote import RemoteError
 
 pytestmark = pytest.mark.usefixtures("fresh_accelerate")
 REFERENCE = "transformers-bf16"
@@ -28,7 +28,9 @@ def make_case(make_bundle):
     )
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(
+    "name", [*(name for name in CASES if "bf16" in name), "transformers-fp32", "distil-cached-fp32"]
+)
 def test_every_case_trains_and_tells_its_speed(make_case, name):
     found = measure(make_case(name))
     assert found["windows_per_s"] > 0
@@ -37,18 +39,12 @@ def test_every_case_trains_and_tells_its_speed(make_case, name):
 
 
 def test_fixed_batches_are_as_long_as_the_longest_window():
-    seen = {}
-
     def loss(model, batch, indices):
-        seen.update(
-            {name: tuple(tensor.shape) for name, tensor in batch.items()},
-            mask=batch["attention_mask"].sum().item(),
-        )
-        return {}
+        return {name: (tuple(tensor.shape), tensor.sum().item()) for name, tensor in batch.items()}
 
     batch = {"attention_mask": torch.ones(2, 5, dtype=torch.int32), "start_positions": torch.zeros(2)}
-    padded(loss, 9)(None, batch, np.arange(2))
-    assert seen == {"attention_mask": (2, 9), "start_positions": (2,), "mask": 10}
+    seen = padded(loss, 9)(None, batch, np.arange(2))
+    assert seen == {"attention_mask": ((2, 9), 10), "start_positions": ((2,), 0)}
 
 
 def test_the_windows_are_those_of_the_steps_and_too_few_are_refused(make_case):
@@ -60,19 +56,28 @@ def test_the_windows_are_those_of_the_steps_and_too_few_are_refused(make_case):
         chosen_windows(many)
 
 
-def test_rows_and_table_of_a_run_with_a_failing_case(make_bundle, monkeypatch, tmp_path, capsys):
+@pytest.fixture
+def run(make_bundle, monkeypatch, tmp_path):
+    """A function: the options of a run, whose cases have these speeds, or errors, one after the other."""
+
+    def options(speeds, *more_cases, rounds):
+        def measure_case(config, name):
+            speed = next(speeds[name], KeyboardInterrupt()) if name in speeds else RemoteError("no\nmemory")
+            if isinstance(speed, BaseException):
+                raise speed
+            return {"windows_per_s": speed, "peak_memory_mb": 500.0, "runtime": ("torch", "2")}
+
+        monkeypatch.setattr(training_speed, "measure_case", measure_case)
+        rows = tmp_path / "rows.jsonl"
+        cases = (*speeds, *more_cases)
+        return TrainingConfig(make_bundle(), student_layers=1, cases=cases, rounds=rounds, rows=rows)
+
+    return options
+
+
+def test_rows_and_table_of_a_run_with_a_failing_case(run, capsys):
     speeds = {REFERENCE: iter([10.0, 8.0]), "fine-tune-bf16": iter([25.0, 24.0])}
-
-    def measure_case(config, name):
-        if name not in speeds:
-            raise CaseError("no\nmemory")
-        return {"windows_per_s": next(speeds[name]), "peak_memory_mb": 500.0, "runtime": ("torch", "2")}
-
-    monkeypatch.setattr(training_speed, "measure_case", measure_case)
-    cases = (REFERENCE, "fine-tune-bf16", "distil-bf16")
-    config = TrainingConfig(
-        make_bundle(), student_layers=1, cases=cases, rounds=2, rows=tmp_path / "rows.jsonl"
-    )
+    config = run(speeds, "distil-bf16", rounds=2)
     with pytest.raises(SystemExit) as stop:
         training_speed.command(config)
     assert stop.value.code == 1
@@ -90,38 +95,20 @@ def test_rows_and_table_of_a_run_with_a_failing_case(make_bundle, monkeypatch, t
     assert [(row.threads, len(row.affinity)) for row in (ours, rows[REFERENCE])] == [(1, 1)] * 2
 
 
+def test_ctrl_c_keeps_the_whole_rounds(run):
+    config = run({REFERENCE: iter([10.0, 8.0]), "fine-tune-bf16": iter([20.0])}, rounds=3)
+    assert [row.round_windows_per_s for row in training_speed.main(config)] == [(10.0,), (20.0,)]
+
+
 def test_every_case_is_divided_by_one_of_the_same_loss_and_dropout_or_tells_its_cost():
     for name, case in CASES.items():
         if case.reference is not None:
             base = CASES[case.reference]
-            assert (base.objective, base.precision, base.hidden_dropout) == (
-                case.objective,
-                case.precision,
-                case.hidden_dropout,
-            )
-            costs = case.attention_dropout > 0 and (base.transformers, base.bucketed) == (
-                case.transformers,
-                case.bucketed,
-            )
+            for shared in ("objective", "precision", "hidden_dropout"):
+                assert getattr(base, shared) == getattr(case, shared), name
+            same_trainer = (base.transformers, base.bucketed) == (case.transformers, case.bucketed)
             assert base.attention_dropout == 0
-            assert case.attention_dropout == 0 or costs, name
-
-
-def test_ctrl_c_keeps_the_whole_rounds(make_bundle, monkeypatch, tmp_path):
-    speeds = iter([10.0, 20.0, 8.0])
-
-    def measure_case(config, name):
-        speed = next(speeds, None)
-        if speed is None:
-            raise KeyboardInterrupt
-        return {"windows_per_s": speed, "runtime": ("torch", "2")}
-
-    monkeypatch.setattr(training_speed, "measure_case", measure_case)
-    cases = (REFERENCE, "fine-tune-bf16")
-    config = TrainingConfig(
-        make_bundle(), student_layers=1, cases=cases, rounds=3, rows=tmp_path / "rows.jsonl"
-    )
-    assert [row.round_windows_per_s for row in training_speed.main(config)] == [(10.0,), (20.0,)]
+            assert case.attention_dropout == 0 or same_trainer, name
 
 
 @pytest.mark.parametrize(
@@ -152,10 +139,7 @@ def test_models_drop_out_as_the_stages_have_it(make_case, monkeypatch):
     measure(make_case("fine-tune-attention-dropout-bf16"))
     assert (seen["attention"], seen["any"]) == (0.1, 0.1)
 
-    def distillation(*_):
-        return loss
-
-    monkeypatch.setattr(training_case, "Distillation", distillation)
+    monkeypatch.setattr(training_case, "Distillation", lambda *_: loss)
     measure(make_case("distil-bf16"))
     assert seen["any"] == 0
 
@@ -165,7 +149,7 @@ def test_a_case_runs_in_a_process_of_its_own(make_bundle):
     config = TrainingConfig(make_bundle(), student_layers=1, batch_size=2, steps=1)
     assert measure_case(config, "fine-tune-bf16")["windows_per_s"] > 0
     broken = TrainingConfig(make_bundle(), student_layers=9, batch_size=2, steps=1)
-    with pytest.raises(CaseError, match="--student-layers must be between 1 and"):
+    with pytest.raises(RemoteError, match="--student-layers must be between 1 and"):
         measure_case(broken, "fine-tune-bf16")
 
 
@@ -187,5 +171,4 @@ def test_options_that_cannot_work_are_refused(make_bundle, changes, message):
 
 def test_the_case_travels_as_json(make_case):
     case = make_case(REFERENCE)
-    text = json.dumps(asdict(case), default=str)
-    assert training_case.read_config(text) == case
+    assert training_case.read_config(msgspec.json.encode(case, enc_hook=str).decode()) == case

@@ -1,19 +1,15 @@
 """Times of LiteRT's benchmark_model on a phone: an adb that replays a phone's answers and the tool's text."""
 
 import re
-import subprocess
-import sys
 
 import pytest
 from adb_replay import replayed
-from places import ROOT
 
 from benchmarks import phone
 from benchmarks.measure.benchmark_model import (
     FACTS,
     FOLDER,
     THERMAL,
-    BinaryError,
     flags_by_length,
     input_order,
     read_figures,
@@ -21,7 +17,7 @@ from benchmarks.measure.benchmark_model import (
 )
 from benchmarks.phone import PhoneConfig
 from benchmarks.results.files import read_results
-from benchmarks.results.rows import Machine, PhoneLatency, Runtime
+from benchmarks.results.rows import Machine, Runtime
 from qa.base.errors import BundleError, DeviceError, OptionError
 from qa.base.files import file_sha256
 
@@ -153,22 +149,15 @@ def test_a_run_that_fails_cleans_up_and_keeps_earlier_results(measure, bundle, b
     assert len(read_results(tmp_path / "rows.jsonl")) == 1
 
 
-def test_a_binary_of_another_architecture(measure, bundle, binary):
-    run = ran(flags_by_length(bundle.weights)[0][1], 1, NOT_EXECUTABLE)
-    expected = (
-        f"{re.escape(str(binary))} on {S} .arm64-v8a.*exit code 126: .*not executable.*; give a binary built"
-    )
-    with pytest.raises(DeviceError, match=expected):
-        measure(DEVICES, *put(bundle, binary), run, CLEANED)
-
-
 @pytest.mark.parametrize(
     ("printed", "expected"),
     [
+        (NOT_EXECUTABLE, "exit code 126: .*not executable.*; give a binary built for this phone"),
         ("exit code 139\n", "exit code 139: it printed nothing"),
         ("CANNOT LINK EXECUTABLE: no libc++\nexit code 1\n", "exit code 1: CANNOT LINK EXECUTABLE: no libc"),
         ("", "exit code -1"),
         ("hello\nexit code 0\n", "it printed no times"),
+        ("Initialized session in 1ms.\ncount=1 curr=70\nexit code 0\n", "it printed no times"),
         (
             f"WARN: Unconsumed cmdline flags: --signature_to_run_for=qa\n{PRINTED}",
             "does not know --signature",
@@ -177,7 +166,8 @@ def test_a_binary_of_another_architecture(measure, bundle, binary):
 )
 def test_a_binary_that_is_another_program(measure, bundle, binary, printed, expected):
     run = ran(flags_by_length(bundle.weights)[0][1], 1, printed)
-    with pytest.raises(DeviceError, match=expected):
+    where = rf"{re.escape(str(binary))} on {S} \(arm64-v8a\), \d+ tokens, 1 thread: .*"
+    with pytest.raises(DeviceError, match=where + expected):
         measure(DEVICES, *put(bundle, binary), run, CLEANED)
 
 
@@ -196,18 +186,6 @@ def test_a_full_phone(measure, bundle, binary):
         measure(DEVICES, *steps, (put(bundle, binary)[3][0], "", full, 1), CLEANED)
 
 
-@pytest.mark.parametrize(
-    ("listing", "expected"),
-    [
-        ("", "adb sees no phone"),
-        (f"{S}\tdevice\nX\tdevice\n", "adb sees 2 devices.*choose one with --serial"),
-    ],
-)
-def test_no_phone_to_choose(listing, expected, measure):
-    with pytest.raises(DeviceError, match=expected):
-        measure(("devices", f"List of devices attached\n{listing}\n"))
-
-
 def test_a_serial_that_is_not_there(measure):
     with pytest.raises(DeviceError, match="--serial X: no such device"):
         measure(DEVICES, serial="X")
@@ -218,19 +196,6 @@ def test_inputs_are_refused_before_adb_is_called(make_bundle, binary, tmp_path):
         phone.main(PhoneConfig(make_bundle(), binary))
     with pytest.raises(OptionError, match="--binary must be the file benchmark_model, got"):
         PhoneConfig(tmp_path, tmp_path / "none")
-
-
-def test_without_adb_one_line_says_what_to_install(bundle, binary, tmp_path):
-    done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.phone", "--model", str(bundle.path), "--binary", str(binary)],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={"PATH": str(tmp_path), "PYTHONPATH": str(ROOT)},
-    )
-    assert done.returncode == 2
-    assert done.stderr.startswith("error: adb not found; install")
-    assert len(done.stderr.splitlines()) == 1
 
 
 def test_an_older_tool_prints_no_percentiles_and_none_are_made_up():
@@ -256,22 +221,8 @@ def test_times_that_are_all_the_same():
     assert (figures["latency_ms_first"], figures["latency_ms_mean"], figures["n_runs"]) == (0.07, 0.06, 3)
 
 
-def test_no_times():
-    with pytest.raises(BinaryError, match="printed no times"):
-        read_figures("Initialized session in 1ms.\ncount=1 curr=70\n")
-
-
 def test_a_phone_without_the_name_of_its_chip():
     machine, abi = read_machine(
         "samsung\r\nSM-G973F\r\n12\r\n\r\nexynos9820\r\narm64-v8a\r\nprocessor\t: 0\r\n"
     )
     assert (machine, abi) == (Machine("samsung SM-G973F, Android 12, exynos9820", 1), "arm64-v8a")
-
-
-def test_a_result_without_percentiles_is_kept(measure, bundle, binary, tmp_path):
-    older = re.sub(r" p5=.*", "", PRINTED)
-    runs = [ran(flags, threads, older) for threads in (1, 2) for _, flags in flags_by_length(bundle.weights)]
-    measure(DEVICES, *put(bundle, binary), *runs, CLEANED)
-    first = read_results(tmp_path / "rows.jsonl")[0]
-    assert isinstance(first, PhoneLatency)
-    assert (first.latency_ms_p50, first.latency_ms_mean) == (None, 16.1234)

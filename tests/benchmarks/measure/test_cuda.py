@@ -8,6 +8,7 @@ import numpy as np
 import onnxruntime as ort
 import pytest
 import torch
+from comparisons import rebundle
 
 from benchmarks import compare, comparison
 from benchmarks.compare import CompareConfig
@@ -38,25 +39,27 @@ def test_without_a_gpu_the_target_is_refused(make_bundle, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_pytorch_bundle_is_measured_in_three_precisions(make_bundle, tiny_export, monkeypatch, capsys):
-    paths = (make_bundle(), tiny_export("onnx").path, tiny_export("tflite").path)
-    for has_cuda, wanted in ((False, ["fp32", "fp16", "bf16"]), (True, ["fp32", "fp16", "bf16", "fp32"])):
-        monkeypatch.setattr(cuda, "onnx_has_cuda", lambda has=has_cuda: has)
-        bundles = find_models(paths)
-        capsys.readouterr()
-        found = gpu_models(bundles)
-        left_out = [
-            f"{b.name}: skipped, no runtime here computes {b.bundle.format} in fp32 on a GPU"
-            for b in bundles[1:]
-        ]
-        assert capsys.readouterr().err.splitlines() == left_out[has_cuda:]
-        assert [model.metadata["precision"] for model in found] == wanted
-        assert len({model.sha256 for model in found}) == len(found)
-        assert (found[0].name, found[0].sha256) == (bundles[0].name, bundles[0].sha256)
-        assert found[1].metadata["size_bytes"] == 2 * found[1].metadata["params"]
-        assert found[1].metadata["parent_sha256"] == found[0].sha256
+@pytest.mark.parametrize("has_cuda", [False, True])
+def test_a_pytorch_bundle_is_measured_in_three_precisions(
+    has_cuda, make_bundle, tiny_export, monkeypatch, capsys
+):
+    monkeypatch.setattr(cuda, "onnx_has_cuda", lambda: has_cuda)
+    bundles = find_models((make_bundle(), tiny_export("onnx").path, tiny_export("tflite").path))
+    capsys.readouterr()
+    found = gpu_models(bundles)
+    left_out = [
+        f"{b.name}: skipped, no runtime here computes {b.bundle.format} in fp32 on a GPU" for b in bundles[1:]
+    ]
+    assert capsys.readouterr().err.splitlines() == left_out[has_cuda:]
+    wanted = ["fp32", "fp16", "bf16", *(["fp32"] if has_cuda else [])]
+    assert [model.metadata["precision"] for model in found] == wanted
+    assert len({model.sha256 for model in found}) == len(found)
+    assert (found[0].name, found[0].sha256) == (bundles[0].name, bundles[0].sha256)
+    assert found[1].metadata["size_bytes"] == 2 * found[1].metadata["params"]
+    assert found[1].metadata["parent_sha256"] == found[0].sha256
+    bundles[1].bundle = replace(bundles[1].bundle, precision="int8")  # dynamic
     with pytest.raises(OptionError, match="none of the bundles can be computed on a GPU here"):
-        gpu_models(find_models(paths[2:]))
+        gpu_models(bundles[1:])
 
 
 @pytest.mark.parametrize("weights", CAST_PRECISIONS)
@@ -70,14 +73,6 @@ def test_a_bundle_stored_in_fewer_bytes_is_itself_in_fp32(make_bundle, tmp_path,
     assert len({one.sha256 for one in found}) == len({one.name for one in found}) == 3
 
 
-def test_dynamic_int8_is_left_out(tiny_export, monkeypatch):
-    monkeypatch.setattr(cuda, "onnx_has_cuda", lambda: True)
-    (model,) = find_models((tiny_export("onnx").path,))
-    model.bundle = replace(model.bundle, precision="int8")
-    with pytest.raises(OptionError, match="none of the bundles can be computed on a GPU here"):
-        gpu_models([model])
-
-
 @pytest.fixture
 def gpu(monkeypatch):
     """As far as choosing what is measured goes, a machine with a GPU."""
@@ -87,18 +82,16 @@ def gpu(monkeypatch):
 def test_a_baseline_that_no_gpu_computes_is_refused(gpu, make_bundle, tiny_export, tmp_path):
     export = tiny_export("tflite").path
     config = CompareConfig((make_bundle(),), target="cuda", rows=tmp_path / "rows.jsonl", baseline=export)
-    with pytest.raises(
-        OptionError, match=f"--baseline {export}: no runtime here computes it on a GPU; name a PyTorch bundle"
-    ):
+    message = f"--baseline {export}: no runtime here computes it on a GPU; name a PyTorch bundle"
+    with pytest.raises(OptionError, match=message):
         compare.main(config)
 
 
 def test_two_models_of_one_name_are_refused(gpu, make_bundle, tmp_path):
     other = tmp_path / f"{make_bundle().name}-fp16"
     shutil.copytree(make_bundle(seed=1), other)
-    with pytest.raises(
-        OptionError, match=f"two models would be called {other.name}; rename the folder of that name"
-    ):
+    message = f"two models would be called {other.name}; rename the folder of that name"
+    with pytest.raises(OptionError, match=message):
         compare.main(CompareConfig((make_bundle(), other), target="cuda", rows=tmp_path / "rows.jsonl"))
 
 
@@ -114,15 +107,8 @@ def test_other_precisions_are_compared_with_fp32_and_fp32_with_no_answers_of_its
     answers = {"q": "a"}
     examples = [Example("q", "t", "a b", "what?", (Answer("a", 0),), False)]
     found = gpu_models(find_models((make_bundle(),)))
-    run = Run(
-        ResultFile(tmp_path / "rows.jsonl"),
-        examples,
-        Data("d", "d" * 64),
-        found,
-        "cuda",
-        Machine("a GPU"),
-        "a command",
-    )
+    file = ResultFile(tmp_path / "rows.jsonl")
+    run = Run(file, examples, Data("d", "d" * 64), found, "cuda", Machine("a GPU"), "a command")
     for model in found:
         model.runtime = Runtime("torch")
         model.accuracy = Accuracy(**run.common(model), n=1, exact=100.0, f1=100.0)
@@ -150,7 +136,10 @@ def test_half_precision_is_near_and_comes_back_in_fp32(make_bundle):
 
 def test_codes_of_a_word_table_count_as_the_bytes_they_are(make_bundle, tmp_path):
     coded = compress_table(EmbeddingsConfig(make_bundle(), tmp_path / "coded", "pq4"))
-    half = gpu_models(find_models((coded.path,)))[1]
+    further = rebundle(coded.path, tmp_path / "further", stage="finetune")  # its manifest names no form
+    models = find_models((coded.path, further))
+    assert [model.metadata["embeddings"] for model in models] == ["pq4"] * 2
+    half = gpu_models(models)[1]
     fp32 = coded.weights.stat().st_size
     codes = QAModel.from_pretrained(coded.path).encoder.words.codes.numel()
     assert half.metadata["size_bytes"] == pytest.approx(codes + (fp32 - codes) / 2, rel=0.01)

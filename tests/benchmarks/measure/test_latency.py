@@ -4,12 +4,11 @@ columns by hand."""
 import re
 import subprocess
 import sys
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from benchmarks.measure.conditions import this_host
+from benchmarks.measure.conditions import Host, this_host
 from benchmarks.measure.latency import window_settings
 from benchmarks.measure.plan import (
     FULL,
@@ -75,15 +74,11 @@ def test_what_keeps_a_machine_from_being_idle():
     """Here it is what others do now, a busy process or none; of another machine the load of its last
     minute.
     """
-    here = this_host()
-    assert replace(here, here=False, cores=(0, 1), load_average=0.7).not_idle() == "load 0.7"
-    assert replace(here, here=False, cores=(0, 1), load_average=0.5).not_idle() is None
-    assert replace(here, here=False, load_average=None).not_idle() is None
+    for load, wanted in ((0.7, "load 0.7"), (0.5, None), (None, None)):
+        assert Host({"usable_cores": [0, 1], "load_average": load}, here=False).not_idle() == wanted
     with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as other:
         try:
-            assert re.fullmatch(
-                r"other processes keep \d+\.\d cores busy", replace(here, load_average=0.0).not_idle()
-            )
+            assert re.fullmatch(r"other processes keep \d+\.\d cores busy", this_host().not_idle())
         finally:
             other.kill()
 
@@ -96,16 +91,11 @@ def test_a_full_measurement_is_long_enough():
     assert QUICK.windows_in_round(Setting("unpadded", 32)) == 32
 
 
-@pytest.mark.parametrize("batch", [1, 4])
-def test_rounds_compute_every_window_once(batch):
-    chosen = rounds(6, 8, batch)
-    assert sorted(row for one in chosen for row in one) == list(range(48))
-    assert {len(one) for one in chosen} == {8}
-
-
-def test_single_windows_of_a_round_have_all_lengths_and_batches_like_ones():
+def test_rounds_compute_every_window_once_single_ones_of_all_lengths_and_batches_of_like_ones():
     single = rounds(6, 8, 1)
     batches = rounds(6, 8, 4)
+    for chosen in (single, batches):
+        assert sorted(row for one in chosen for row in one) == list(range(48))
     # Of 48 windows by length each round has one of the six shortest, one of the next six, and so on.
     assert all([row // 6 for row in one] == list(range(8)) for one in single)
     assert all(max(one) - min(one) == 7 for one in batches)

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from benchmarks.measure.conditions import cores_for
+from benchmarks.measure.conditions import this_host
 from benchmarks.measure.hosts import on_this_machine
 from benchmarks.measure.plan import Plan, Setting
-from benchmarks.measure.rounds import Times, run_interleaved_rounds
+from benchmarks.measure.rounds import Timing, run_interleaved_rounds
 from benchmarks.measure.run import ModelUnderTest
 from benchmarks.results.rows import Runtime
 from qa.base.errors import OptionError
@@ -54,8 +54,9 @@ def contender(tmp_path, monkeypatch):
 def measure(models, journal):
     """What was timed of each model by its hash, and the load of others."""
     windows = {setting: (WINDOWS, 1 if setting.lengths == "unpadded" else 8) for setting in SETTINGS}
-    times = {model.sha256: Times(windows) for model in models}
-    return times, run_interleaved_rounds(models, times, PLAN, 1, cores_for(1), journal, progress=False)
+    timings = {model.sha256: Timing(model, windows) for model in models}
+    cores = this_host().cores_for(1)
+    return timings, run_interleaved_rounds(list(timings.values()), PLAN, 1, cores, journal)
 
 
 @pytest.fixture
@@ -77,22 +78,17 @@ def shapes(tmp_path, name):
 
 
 def test_all_compute_the_same_windows_in_every_round(contender, journal, tmp_path):
-    both = [contender("a"), contender("b")]
-    times, _ = measure(both, journal())
-    assert shapes(tmp_path, "a") == shapes(tmp_path, "b")
-    assert len(shapes(tmp_path, "a")) == PLAN.n_rounds * CALLS_OF_A_ROUND
-    timed = [shape for first in range(0, 30, 10) for shape in shapes(tmp_path, "a")[first + 3 : first + 5]]
-    assert sorted(timed) == [(1, n) for n in (2, 3, 4, 5, 6, 7)]  # each window once
-    assert all(
-        shape == (1, 8)
-        for first in range(0, 30, 10)
-        for shape in shapes(tmp_path, "a")[first + 5 : first + 10]
-    )
-    for one in both:
-        timed = times[one.sha256]
-        assert {setting: len(turns) for setting, turns in timed.turns.items()} == dict.fromkeys(SETTINGS, 3)
-        assert timed.process_metrics.keys() >= {"load_ms", "latency_ms_first", "peak_memory_mb"}
-        assert one.error is None
+    timings, _ = measure([contender("a"), contender("b")], journal())
+    calls = shapes(tmp_path, "a")
+    assert calls == shapes(tmp_path, "b")
+    rounds = [calls[first : first + CALLS_OF_A_ROUND] for first in range(0, len(calls), CALLS_OF_A_ROUND)]
+    assert len(rounds) == PLAN.n_rounds
+    assert sorted(shape for one in rounds for shape in one[3:5]) == [(1, n) for n in range(2, 8)], "once each"
+    assert all(one[5:] == [(1, 8)] * 5 for one in rounds)
+    for timing in timings.values():
+        assert {setting: len(turns) for setting, turns in timing.turns.items()} == dict.fromkeys(SETTINGS, 3)
+        assert timing.process_metrics.keys() >= {"load_ms", "latency_ms_first", "peak_memory_mb"}
+        assert timing.model.error is None
 
 
 @pytest.mark.parametrize(("name", "n_rounds"), [("fails0", 0), ("fails12", 1)])
@@ -136,28 +132,21 @@ def test_another_runtime_than_the_answers_were_measured_with_is_not_timed(conten
     other = contender("b")
     changed.runtime = Runtime("logging", "0.9")
     measure([changed, other], journal())
-    assert (
-        changed.error
-        == "its accuracy was measured with logging 0.9, but it now runs with logging 1.0; measure it again"
-    )
+    wanted = "its accuracy was measured with logging 0.9, but it now runs with logging 1.0; measure it again"
+    assert changed.error == wanted
     assert not (tmp_path / "a.log").exists()
     assert other.error is None
 
 
 def test_a_lost_connection_ends_the_run_and_keeps_its_rounds(contender, journal, tmp_path):
-    adapter = (
-        (tmp_path / "logging_adapter.py")
-        .read_text()
-        .replace('raise RuntimeError("out of memory")', "os._exit(255)")
-    )
+    adapter = ADAPTER.replace('raise RuntimeError("out of memory")', "os._exit(255)")
     (tmp_path / "logging_adapter.py").write_text("import os\n" + adapter)
     lost = contender(f"fails{CALLS_OF_A_ROUND + 2}")
     good = contender("good")
     lost.deployment = replace(lost.deployment, exit_when_lost=255)  # as ssh ends when the network is gone
     kept = journal()
-    with pytest.raises(
-        LostError, match=r"the connection was lost half-way \(exit code 255: .*\); the same command goes on"
-    ):
+    lost_half_way = r"the connection was lost half-way \(exit code 255: .*\); the same command goes on"
+    with pytest.raises(LostError, match=lost_half_way):
         measure([lost, good], kept)
     assert len(kept.entries) == len(journal().entries) == 1
     (tmp_path / f"{lost.name}.log").unlink()  # the network is there again
@@ -168,38 +157,28 @@ def test_a_lost_connection_ends_the_run_and_keeps_its_rounds(contender, journal,
     assert len(journal().entries) == 2
 
 
-def test_other_numbers_of_threads_and_other_runs_are_apart(contender, journal, tmp_path):
-    first = journal()
-    first.add(
-        {
-            "threads": 2,
-            "turns": {"a": {s.name: {"times_ms": [[1.0, 1.0]], "n_warmup": 3} for s in SETTINGS}},
-            "failed": {},
-        }
-    )
-    times, _ = measure([contender("a")], first)
-    assert len(times["a"].turns[SETTINGS[0]]) == PLAN.n_rounds
-    other = Journal(tmp_path / "rows.jsonl", {"models": "a c"}, "2026-01-01T00:00:00Z")
-    assert other.entries == []
-    assert other.path != first.path
+def test_rounds_with_another_number_of_threads_are_not_counted(contender, journal):
+    turns = {"a": {s.name: {"times_ms": [[1.0, 1.0]], "n_warmup": 3} for s in SETTINGS}}
+    begun = journal()
+    begun.add({"threads": 2, "turns": turns, "failed": {}})
+    timings, _ = measure([contender("a")], begun)
+    assert len(timings["a"].turns[SETTINGS[0]]) == PLAN.n_rounds
 
 
-def test_the_same_run_is_measured_by_one_process_at_a_time(journal, tmp_path):
+def test_the_same_run_is_measured_by_one_process_at_a_time_and_others_are_apart(journal, tmp_path):
     first = journal()
     first.add({"threads": 1})
-    with pytest.raises(
-        OptionError, match=r"rows\.jsonl: another process is at work on the same; let it end first"
-    ):
+    refusal = r"rows\.jsonl: another process is at work on the same; let it end first"
+    with pytest.raises(OptionError, match=refusal):
         Journal(tmp_path / "rows.jsonl", {"models": "a b"}, "2027-01-01T00:00:00Z")
     first.add({"threads": 2})
     again = journal()
     assert (again.date, again.entries) == (first.date, [{"threads": 1}, {"threads": 2}])
-    other = Journal(tmp_path / "rows.jsonl", {"models": "a c"}, "2027-01-01T00:00:00Z")
-    again.remove()
-    again.close()
-    other.add({"threads": 3})  # the folder is still there
-    assert [path.name for path in other.path.parent.iterdir()] == [other.path.name]
-    other.close()
+    with closing(Journal(tmp_path / "rows.jsonl", {"models": "a c"}, "2027-01-01T00:00:00Z")) as other:
+        assert other.entries == []
+        again.remove()
+        other.add({"threads": 3})  # the folder is still there
+        assert [path.name for path in other.path.parent.iterdir()] == [other.path.name]
 
 
 @pytest.mark.parametrize("torn", [b"", b'{"date": "2025', b'{"date": "2025", "models": "a b"}'])

@@ -5,7 +5,6 @@ import json
 import re
 import shlex
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,16 +13,17 @@ from compare_cli import run_cli
 from comparisons import question, rebundle, write_data
 from ssh_host import Board
 
-from benchmarks import compare, comparison
+from benchmarks import comparison
 from benchmarks.measure import hosts
-from benchmarks.measure.conditions import cores_for, describe, machine
+from benchmarks.measure.conditions import Host, this_host
 from benchmarks.measure.hosts import TargetError, count_between_marks
 from benchmarks.measure.process import WORKER
 from benchmarks.measure.remote import check_same_model, parity
 from benchmarks.results.files import append_result, read_results
 from benchmarks.results.rows import Failure, Latency, Machine, TargetAccuracy
 from benchmarks.results.stats import speedup
-from qa.base.errors import OptionError, ProbeError
+from qa.base.cli import EXIT_INTERRUPTED
+from qa.base.errors import ProbeError
 from qa.base.journal import Journal
 from qa.evaluation.bootstrap import Interval
 from qa.runtime.remote import complaint
@@ -61,6 +61,11 @@ def export(tiny_export):
 
 
 @pytest.fixture
+def rows(tmp_path):
+    return tmp_path / "rows.jsonl"
+
+
+@pytest.fixture
 def data(tmp_path):
     contexts = ["Paris Paris Paris Paris", "It rained on Monday. " * 12, "Rome Rome Rome"]
     answers = [("Paris", 0), ("Monday", 13), ("Rome", 0)]
@@ -71,23 +76,28 @@ def data(tmp_path):
     return write_data(tmp_path / "questions.json", paragraphs)
 
 
+@pytest.fixture
+def compared(data, rows, monkeypatch):
+    """A function that compares bundles on a target, with more words; it returns the exit code."""
+
+    def run(target, *words):
+        return run_cli(monkeypatch, *words, "--target", target, "--data", data, "--rows", rows)
+
+    return run
+
+
 @pytest.mark.system
-def test_over_ssh_answers_and_times_are_those_of_the_board(
-    client, export, data, tmp_path, monkeypatch, capsys
-):
-    rows_path = tmp_path / "rows.jsonl"
-    words = (export, "--target", "ssh:board", "--data", data, "--rows", rows_path, "--quick")
-    assert run_cli(monkeypatch, *words) == 0
+def test_over_ssh_answers_and_times_are_those_of_the_board(client, export, compared, rows, capsys):
+    assert compared("ssh:board", export, "--quick") == 0
     captured = capsys.readouterr()
-    first, *timed = read_results(rows_path)
+    first, *timed = read_results(rows)
     assert isinstance(first, TargetAccuracy)
-    assert (first.target, first.n) == ("ssh:board", 3)
+    assert (first.target, first.n, first.instructions_per_window) == ("ssh:board", 3, None)
     assert first.parity_max_abs < 1e-4  # the same runtime, with another number of threads perhaps
     assert first.same_spans == 1.0
     assert first.f1 == first.reference_f1 > 0
-    assert first.reference == f"{first.runtime} on {machine()}"
-    assert str(first.machine).endswith(str(machine()))  # the board is this machine
-    assert first.instructions_per_window is None
+    assert first.reference == f"{first.runtime} on {this_host().machine}"
+    assert str(first.machine).endswith(str(this_host().machine))  # the board is this machine
     assert {(row.lengths, row.threads) for row in timed} >= {("unpadded", 1), (128, 1)}
     assert len({row.date for row in timed}) == 1
     for row in timed:
@@ -97,7 +107,7 @@ def test_over_ssh_answers_and_times_are_those_of_the_board(
         assert 0 < row.latency_ms_p50 <= row.latency_ms_p99
         assert row.load_average >= 0
         assert len(row.round_ms) == 8
-        assert list(row.affinity) == cores_for(row.threads)
+        assert list(row.affinity) == this_host().cores_for(row.threads)
         assert row.peak_memory_mb > 0
         # These would be of another machine than the board.
         assert (row.other_load, row.tokenize_ms_p50, row.decode_ms_p50) == (None, None, None)
@@ -108,11 +118,9 @@ def test_over_ssh_answers_and_times_are_those_of_the_board(
 
 @pytest.mark.system
 def test_over_ssh_bundles_take_turns_and_a_stopped_run_goes_on(
-    client, export, data, tmp_path, monkeypatch, capsys
+    client, export, compared, rows, tmp_path, monkeypatch, capsys
 ):
     other = rebundle(export, tmp_path / "other", stage="other")
-    rows_path = tmp_path / "rows.jsonl"
-    config = compare.CompareConfig((export, other), str(data), rows=rows_path, quick=True, target="ssh:board")
 
     def stop(self, entry):
         add(self, entry)
@@ -120,40 +128,22 @@ def test_over_ssh_bundles_take_turns_and_a_stopped_run_goes_on(
             raise KeyboardInterrupt
 
     add = Journal.add
-    monkeypatch.setattr(Journal, "add", stop)
-    with pytest.raises(KeyboardInterrupt):
-        compare.main(config)
-    monkeypatch.setattr(Journal, "add", add)
+    with monkeypatch.context() as patch:
+        patch.setattr(Journal, "add", stop)
+        assert compared("ssh:board", export, other, "--quick") == EXIT_INTERRUPTED
     assert list(client.tmp.glob("pocketqa.*")) == []
-    before = read_results(rows_path)
+    before = read_results(rows)
     assert [type(row) for row in before] == [TargetAccuracy] * 2
-    compare.main(config)
+    assert compared("ssh:board", export, other, "--quick") == 0
     assert "on ssh:board reused from the results" in capsys.readouterr().err
-    rows = read_results(rows_path)
-    assert rows[:2] == before
-    timed = {(row.model, row.lengths, row.threads): row for row in rows[2:]}
-    assert len(timed) == len(rows) - 2 >= 4
-    assert len({row.date for row in rows}) == 1
+    after = read_results(rows)
+    assert after[:2] == before
+    timed = {(row.model, row.lengths, row.threads): row for row in after[2:]}
+    assert len(timed) == len(after) - 2 >= 4
+    assert len({row.date for row in after}) == 1
     one, two = (timed[name, "unpadded", 1] for name in (export.name, "other"))
     assert isinstance(speedup(one, two), Interval)
     assert list((tmp_path / "rows.jsonl.journal").glob("*")) == []
-
-
-@pytest.mark.system
-def test_one_question_is_a_sample(client, export, data, tmp_path, monkeypatch):
-    words = (
-        export,
-        "--target",
-        "ssh:board",
-        "--data",
-        data,
-        "--rows",
-        tmp_path / "rows.jsonl",
-        "--skip-latency",
-    )
-    assert run_cli(monkeypatch, *words, "--questions", 1) == 0
-    (only,) = read_results(tmp_path / "rows.jsonl")
-    assert only.n == 1
 
 
 @pytest.mark.system
@@ -166,35 +156,27 @@ def test_one_question_is_a_sample(client, export, data, tmp_path, monkeypatch):
     ],
 )
 def test_a_host_that_refuses_is_one_line_and_nothing_is_written(
-    host, wanted, client, export, data, monkeypatch, capsys, tmp_path
+    host, wanted, client, export, compared, rows, capsys
 ):
-    rows = tmp_path / "rows.jsonl"
-    assert run_cli(monkeypatch, export, "--target", f"ssh:{host}", "--data", data, "--rows", rows) == 2
-    said = capsys.readouterr().err
-    assert re.fullmatch(
-        rf"error: ssh:{host}: .*{wanted}.*; 'ssh {host} true' must work without a password\n", said
-    ), said
+    assert compared(f"ssh:{host}", export) == 2
+    line = rf"error: ssh:{host}: .*{wanted}.*; 'ssh {host} true' must work without a password\n"
+    assert re.fullmatch(line, capsys.readouterr().err)
     assert not rows.exists()
 
 
 @pytest.mark.system
-def test_a_host_without_python_is_one_line(client, export, data, monkeypatch, capsys):
+def test_a_host_without_python_is_one_line(client, export, compared, capsys):
     (client.home / "pocketqa" / "bin" / "python").unlink()
-    assert run_cli(monkeypatch, export, "--target", "ssh:board", "--data", data) == 2
+    assert compared("ssh:board", export) == 2
     assert capsys.readouterr().err == "error: ssh:board: has no python3; install Python 3.9 or newer there\n"
 
 
 @pytest.mark.system
 def test_a_host_without_the_runtime_is_a_row_that_says_what_to_install(
-    client, export, data, tmp_path, bare_site, monkeypatch
+    client, export, compared, rows, poor_site
 ):
-    poor = tmp_path / "site"
-    poor.mkdir()
-    for name in ("numpy", "numpy.libs"):
-        (poor / name).symlink_to(bare_site / name)
-    client.python(site=poor)
-    rows = tmp_path / "rows.jsonl"
-    assert run_cli(monkeypatch, export, "--target", "ssh:board", "--data", data, "--rows", rows) == 1
+    client.python(site=poor_site)
+    assert compared("ssh:board", export) == 1
     (only,) = read_results(rows)
     assert isinstance(only, Failure)
     assert "an ONNX bundle needs onnxruntime, which is not installed" in only.error
@@ -205,18 +187,15 @@ def test_a_host_without_the_runtime_is_a_row_that_says_what_to_install(
 
 
 @pytest.mark.system
-def test_a_connection_lost_half_way_leaves_the_other_rows(
-    client, export, data, tmp_path, monkeypatch, capsys
-):
+def test_a_connection_lost_half_way_leaves_the_other_rows(client, export, compared, rows, tmp_path, capsys):
+    """One question is a sample."""
     other = rebundle(export, tmp_path / "other", stage="other")
-    rows = tmp_path / "rows.jsonl"
     append_result(rows, scored())
     client.python(before=f"if [ -e $HOME/first ]; then\n{CUT}\nfi\n: > $HOME/first")
-    words = (export, other, "--target", "ssh:board", "--data", data, "--rows", rows, "--skip-latency")
-    assert run_cli(monkeypatch, *words) == 1
+    assert compared("ssh:board", export, other, "--skip-latency", "--questions", 1) == 1
     (client.home / "first").unlink()
     old, good, lost = read_results(rows)
-    assert (old.model, type(good), lost.model) == ("teacher", TargetAccuracy, "other")
+    assert (old.model, type(good), good.n, lost.model) == ("teacher", TargetAccuracy, 1, "other")
     assert lost.error.startswith("ssh:board: the connection was lost half-way (")
     assert "other on ssh:board failed: ssh:board: the connection was lost" in capsys.readouterr().out
 
@@ -248,63 +227,46 @@ def emulator(tmp_path, bare_site, monkeypatch):
     return setup
 
 
+@pytest.mark.parametrize(
+    ("target", "litert"), [("qemu:neoverse-n1", ""), ("qemu:neoverse-n1/litert-1.4.0", "1.4.0")]
+)
 def test_under_qemu_instructions_are_counted_and_never_time(
-    emulator, export, data, tmp_path, monkeypatch, capsys
+    target, litert, emulator, export, compared, rows, capsys
 ):
-    rows = tmp_path / "rows.jsonl"
-    assert run_cli(monkeypatch, export, "--target", "qemu:neoverse-n1", "--data", data, "--rows", rows) == 0
+    (emulator / "litert-1.4.0").mkdir()
+    assert compared(target, export) == 0
     (only,) = read_results(rows)
     assert isinstance(only, TargetAccuracy)  # and no result with times
-    assert (only.instructions_per_window, only.n, only.same_spans) == (1000, 3, 1.0)
+    assert (only.target, only.instructions_per_window, only.n, only.same_spans) == (target, 1000, 3, 1.0)
     assert str(only.machine).startswith("neoverse-n1 under QEMU 1:7.2")
     started, request = (emulator / "python.py.log").read_text().splitlines()
-    assert started == f"neoverse-n1 -m {WORKER} "
+    assert started == f"neoverse-n1 -m {WORKER} {litert}"
     assert json.loads(request)["threads"] == 1
-    assert "qemu:neoverse-n1" in capsys.readouterr().out
+    assert target in capsys.readouterr().out
 
 
-def test_under_qemu_litert_may_be_of_the_apps_release_line(emulator, export, data, tmp_path, monkeypatch):
-    (emulator / "litert-1.4.0").mkdir()
-    rows = tmp_path / "rows.jsonl"
-    target = "qemu:neoverse-n1/litert-1.4.0"
-    assert run_cli(monkeypatch, export, "--target", target, "--data", data, "--rows", rows) == 0
-    assert (emulator / "python.py.log").read_text().splitlines()[0] == f"neoverse-n1 -m {WORKER} 1.4.0"
-    (only,) = read_results(rows)
-    assert only.target == target
-    assert str(only.machine).startswith("neoverse-n1 under QEMU")
-
-
-def test_what_the_rows_have_is_not_computed_again(emulator, export, data, tmp_path, monkeypatch, capsys):
-    rows = tmp_path / "rows.jsonl"
-    words = (export, "--target", "qemu:neoverse-n1", "--data", data, "--rows", rows)
+def test_what_the_rows_have_is_not_computed_again(emulator, export, compared, rows, capsys):
+    assert compared("qemu:neoverse-n1", export, "--questions", 2) == 0
     for _ in range(2):
-        assert run_cli(monkeypatch, *words) == 0
-        assert len(read_results(rows)) == 1
+        assert compared("qemu:neoverse-n1", export) == 0
+        assert [row.n for row in read_results(rows)] == [2, 3], "other questions are measured anew"
     assert f"{export.name}: accuracy on qemu:neoverse-n1 reused from the results" in capsys.readouterr().err
-    rows.unlink()
-    assert run_cli(monkeypatch, *words, "--questions", 2) == 0
-    assert run_cli(monkeypatch, *words) == 0
-    assert [row.n for row in read_results(rows)] == [2, 3], "other questions are measured anew"
 
 
-def test_a_worker_that_dies_or_marks_too_little_is_a_row(emulator, export, data, tmp_path, monkeypatch):
-    rows = tmp_path / "rows.jsonl"
-    words = (export, "--target", "qemu:neoverse-n1", "--data", data, "--rows", rows)
+def test_a_worker_that_dies_or_marks_too_little_is_a_row(emulator, export, compared, rows):
+    working = (emulator / "python-arm64").read_text()
     Board.script(emulator / "python-arm64", "echo one line >&2; echo Illegal instruction >&2; exit 132")
-    assert run_cli(monkeypatch, *words) == 1
+    assert compared("qemu:neoverse-n1", export) == 1
+    (emulator / "python-arm64").write_text(working)
     text = (emulator / "python.py").read_text()
     (emulator / "python.py").write_text(text.replace("marks.append", "marks or marks.append"))
-    Board.script(
-        emulator / "python-arm64",
-        f'exec {sys.executable} -S -s -P {shlex.quote(str(emulator / "python.py"))} "$@"',
-    )
-    assert run_cli(monkeypatch, *words) == 1
+    assert compared("qemu:neoverse-n1", export) == 1
     died, unmarked = read_results(rows)
     assert died.error == "qemu:neoverse-n1: Illegal instruction"
     assert "the instruction counter set 1 marks for 3 calls" in unmarked.error
 
 
-def test_a_target_that_is_none_is_refused(emulator, export, data, monkeypatch, capsys, make_bundle):
+def test_a_target_that_is_none_is_refused(emulator, export, compared, capsys, make_bundle):
     refusals = {
         "qemu:z80": "no such CPU; there are qemu:neoverse-n1",
         "qemu:neoverse-n1/litert-1.4.0": "has no LiteRT 1.4.0; remove it and run benchmarks/measure/arm64_python.sh",
@@ -313,37 +275,22 @@ def test_a_target_that_is_none_is_refused(emulator, export, data, monkeypatch, c
         "ssh:-oProxyCommand=touch x": "--target must be ssh:USER@HOST",
     }
     for target, wanted in refusals.items():
-        assert run_cli(monkeypatch, export, "--data", data, "--target", target) == 2
+        assert compared(target, export) == 2
         assert wanted in capsys.readouterr().err
-    assert run_cli(monkeypatch, make_bundle(), "--data", data, "--target", "qemu:neoverse-n1") == 2
+    assert compared("qemu:neoverse-n1", make_bundle()) == 2
     assert "none of the bundles is an export" in capsys.readouterr().err
     (emulator / "versions.txt").unlink()
-    assert run_cli(monkeypatch, export, "--data", data, "--target", "qemu:neoverse-n1") == 2
+    assert compared("qemu:neoverse-n1", export) == 2
     assert "has no ARM64 Python; run benchmarks/measure/arm64_python.sh once" in capsys.readouterr().err
 
 
-def test_a_host_that_hangs_is_one_line(export, data, tmp_path, monkeypatch, capsys):
+def test_a_host_that_hangs_is_one_line(export, compared, tmp_path, monkeypatch, capsys):
     Board.script(tmp_path / "ssh", "exec sleep 60")
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     monkeypatch.setattr(hosts, "SHELL_TIMEOUT_S", 0.5)
-    assert run_cli(monkeypatch, export, "--target", "ssh:board", "--data", data) == 2
+    assert compared("ssh:board", export) == 2
     said = "error: ssh:board: does not answer within 0.5 seconds; is its disk or network stuck?\n"
     assert capsys.readouterr().err == said
-
-
-@pytest.mark.parametrize(
-    ("options", "wanted"),
-    [
-        ({"questions": 3}, "--questions cannot be combined with --target cpu"),
-        ({"questions": 3, "target": "cuda"}, "--questions cannot be combined with --target cuda"),
-        ({"threads": (1,), "target": "cuda"}, "--threads cannot be combined with --target cuda"),
-        ({"questions": 0, "target": "qemu:max"}, "--questions must be at least 1"),
-        ({"target": "ssh:a", "baseline": Path("x")}, "--baseline cannot be combined with --target ssh:a"),
-    ],
-)
-def test_options_that_do_not_go_together(options, wanted):
-    with pytest.raises(OptionError, match=re.escape(wanted)):
-        compare.CompareConfig(**options)
 
 
 # Arithmetic
@@ -387,4 +334,4 @@ def test_an_arm_board_is_described_by_what_its_kernel_tells():
     )
     system = {"cpuinfo": cpuinfo, "cores": 4, "architecture": "aarch64", "board": "Raspberry Pi 5 Model B"}
     wanted = "Raspberry Pi 5 Model B, aarch64 (implementer 0x41, part 0xd0b), 4 cores, asimddp asimdhp"
-    assert str(describe(system)) == wanted
+    assert str(Host(system).machine) == wanted

@@ -1,22 +1,21 @@
 """Workers: the same logits as in this process, times as asked for, and every way to fail is one line."""
 
 import ast
-import json
 import os
+import re
 import shutil
 import signal
-import subprocess
 import sys
 
 import numpy as np
 import pytest
 
-from benchmarks.measure.conditions import cores_for
+from benchmarks.measure.conditions import this_host
 from benchmarks.measure.hosts import WORKER_FILES, on_this_machine
 from benchmarks.measure.process import WORKER, Worker
 from benchmarks.measure.worker import system_information
 from export.parity import real_windows
-from qa.base.errors import BundleError
+from qa.base.errors import BundleError, PocketQAError
 from qa.bundles.bundle import open_bundle
 from qa.formats.registry import FORMATS
 from qa.runtime.remote import ROOT, Deployment, RemoteError
@@ -61,31 +60,12 @@ def start():
     started = []
 
     def start(deployment, threads=1, **options):
-        started.append(Worker(deployment, threads, cores_for(threads), **options))
+        started.append(Worker(deployment, threads, this_host().cores_for(threads), **options))
         return started[-1]
 
     yield start
     for worker in started:
         worker.close()
-
-
-@pytest.fixture
-def windows(make_bundle):
-    return sorted(real_windows(open_bundle(make_bundle())), key=lambda window: len(window.input_ids))
-
-
-def test_a_bundle_gives_the_logits_it_gives_here(tiny_export, start, windows):
-    bundle = tiny_export("onnx")
-    worker = start(on_this_machine(bundle.weights))
-    here = load_runtime(bundle, 1)
-    assert worker.name == here.name
-    for mine, other in zip(run_windows(here, windows), run_windows(worker, windows), strict=True):
-        np.testing.assert_array_equal(mine[0], other[0])
-        np.testing.assert_array_equal(mine[1], other[1])
-    assert worker.loaded["load_ms"] > 0
-    assert worker.cpu_seconds() > 0
-    assert worker.loaded["memory_before_load_mb"] > 10
-    assert {"cpuinfo", "cores", "usable_cores"} <= worker.loaded["system"].keys()
 
 
 def test_windows_are_timed_as_often_as_asked_and_padded_as_the_model_needs(adapter, start):
@@ -143,30 +123,25 @@ def board(tmp_path):
     return tmp_path / "board"
 
 
-def environment(board, site):
-    return {"PYTHONPATH": f"{board}:{site}", "PATH": os.environ["PATH"]}
+@pytest.fixture
+def start_bare(board, start):
+    """A function: a worker on the board for a weights file, in a Python that has a folder of packages."""
 
+    def start_there(weights, site, **more):
+        return start(
+            Deployment(BARE, {"path": str(weights), **more}, environment={"PYTHONPATH": f"{board}:{site}"})
+        )
 
-def ask(requests, board, site):
-    """The replies of a worker in a bare Python, and its exit code."""
-    told = "".join(json.dumps(request) + "\n" for request in requests)
-    env = environment(board, site)
-    done = subprocess.run(
-        BARE, input=told, capture_output=True, text=True, env=env, cwd=board, check=False, timeout=120
-    )
-    return [json.loads(line) for line in done.stdout.splitlines()], done
-
-
-def loading(path, sha256=None):
-    return {"do": "load", "path": str(path), "threads": 1, "cores": [], "sha256": sha256}
+    return start_there
 
 
 @pytest.mark.parametrize("kind", ["tflite", "any-length", "onnx"])
 def test_on_a_board_logits_are_those_of_pytorch_and_of_the_runtime_here(
-    kind, tiny_export, make_bundle, windows, bare_site, board, start
+    kind, tiny_export, make_bundle, bare_site, start_bare
 ):
     bundle = tiny_export(kind)
-    worker = start(Deployment(BARE, {"path": str(bundle.weights)}, environment=environment(board, bare_site)))
+    windows = sorted(real_windows(open_bundle(make_bundle())), key=lambda window: len(window.input_ids))
+    worker = start_bare(bundle.weights, bare_site)
     runtime = load_runtime(bundle, 1)
     assert (worker.name, worker.lengths) == (runtime.name, runtime.lengths)
     reference = run_windows(TorchRuntime(open_bundle(make_bundle()).weights, 1), windows)
@@ -176,37 +151,31 @@ def test_on_a_board_logits_are_those_of_pytorch_and_of_the_runtime_here(
         for a, b, c in zip(own, here, torch, strict=True):
             np.testing.assert_array_equal(a, b)  # the same runtime on the same inputs: not one bit differs
             np.testing.assert_allclose(a, c, atol=1e-4)
+    assert worker.loaded["load_ms"] > 0
+    assert worker.cpu_seconds() > 0
+    assert worker.loaded["memory_before_load_mb"] > 10
+    assert {"cpuinfo", "cores", "usable_cores"} <= worker.loaded["system"].keys()
 
 
-def test_what_a_board_cannot_do_is_one_line(tiny_export, tmp_path, bare_site, board):
+def test_what_a_board_cannot_do_is_one_line(tiny_export, tmp_path, bare_site, poor_site, start_bare):
     bundle = tiny_export("onnx")
     torn = tmp_path / "model.onnx"
     torn.write_bytes(bundle.weights.read_bytes()[:-1])
     sha256 = bundle.manifest.files["model.onnx"]
-    poor = tmp_path / "site"
-    poor.mkdir()
-    for name in ("numpy", "numpy.libs"):
-        (poor / name).symlink_to(bare_site / name)
-    for request, site, said in (
-        (loading(torn, sha256), bare_site, f"instead of {sha256[:12]}; copy it again"),
-        (loading(torn), bare_site, "ONNX Runtime"),
-        (loading(tmp_path / "none.txt"), bare_site, "not the weights of a bundle"),
-        (loading(bundle.weights), poor, "an ONNX bundle needs onnxruntime, which is not installed for"),
-        (
-            loading(tmp_path / "model.tflite"),
-            poor,
-            "a TFLite bundle needs ai-edge-litert, which is not installed for",
-        ),
-    ):
-        (reply,), done = ask([request], board, site)
-        assert said in reply["error"]
-        assert done.returncode != 0
     empty = tmp_path / "empty"
     empty.mkdir()
-    _, done = ask([], board, empty)
-    assert (
-        done.stderr == f"error: numpy is not installed for {sys.executable}; python3 -m pip install numpy\n"
-    )
+    missing = "which is not installed for"
+    for said, weights, site, more in (
+        (f"instead of {sha256[:12]}; copy it again", torn, bare_site, {"sha256": sha256}),
+        ("ONNX Runtime", torn, bare_site, {}),
+        ("not the weights of a bundle", tmp_path / "none.txt", bare_site, {}),
+        (f"an ONNX bundle needs onnxruntime, {missing}", bundle.weights, poor_site, {}),
+        (f"a TFLite bundle needs ai-edge-litert, {missing}", tmp_path / "model.tflite", poor_site, {}),
+        (f"numpy is not installed for {sys.executable}; python3 -m pip install numpy", torn, empty, {}),
+    ):
+        with pytest.raises(PocketQAError, match=re.escape(said)) as caught:
+            start_bare(weights, site, **more)
+        assert "\n" not in str(caught.value)
 
 
 def test_what_is_copied_to_a_board_is_python_3_9_and_imports_numpy_and_itself_alone():

@@ -10,6 +10,7 @@ import pytest
 import torch
 import tyro
 from ai_edge_litert.interpreter import Interpreter
+from comparisons import question, write_data
 
 from benchmarks.search import candidates, widths
 from benchmarks.search.candidates import Candidate, Form, Trial
@@ -38,7 +39,7 @@ UNTRAINED = ("--min-equal-spans", "0.3")  # its near ties change
 pytestmark = pytest.mark.usefixtures("fresh_accelerate")
 
 
-@pytest.mark.parametrize(("precision", "form"), [("int8", "int8"), ("int8", "pq4"), ("int4", "int4")])
+@pytest.mark.parametrize(("precision", "form"), [("int8", "pq4"), ("int4", "int4")])
 def test_a_simulation_is_nearer_to_the_file_than_floats(make_bundle, precision, form):
     """Not equal: where floats differ in their last digit, rounding goes either way, and the next layers make
     more of it."""
@@ -115,12 +116,23 @@ def test_the_best_within_the_target_is_written(make_bundle, tmp_path, capsys, mo
     assert open_bundle(out).manifest.pruning["heads_per_layer"]
 
 
-def test_widths_learn_from_other_passages_than_they_are_scored_on(make_bundle, capsys):
-    on = read_questions(SearchConfig(make_bundle(), 1.15, questions=30), open_bundle(make_bundle()))
+@pytest.fixture
+def asked(make_bundle, capsys):
+    """A function: the questions of a search for so many, and what it says of --questions."""
+
+    def read(n):
+        on = read_questions(SearchConfig(make_bundle(), 1.15, questions=n), open_bundle(make_bundle()))
+        return on, [line for line in capsys.readouterr().err.splitlines() if "--questions" in line]
+
+    return read
+
+
+def test_widths_learn_from_other_passages_than_they_are_scored_on(asked):
+    on, said = asked(30)
     parts = on.train, on.choice.windows, on.check.windows
     trained, choosing, checking = ({w.input_ids.tobytes() for w in windows} for windows in parts)
     assert len(on.choice.examples) + len(on.check.examples) == 30
-    assert "--questions" not in capsys.readouterr().err
+    assert said == []
     assert len(trained) > 1000
     assert choosing
     assert checking
@@ -129,47 +141,34 @@ def test_widths_learn_from_other_passages_than_they_are_scored_on(make_bundle, c
     assert contexts[0].isdisjoint(contexts[1])
 
 
-def test_fewer_questions_than_asked_for_are_said(make_bundle, capsys):
-    on = read_questions(SearchConfig(make_bundle(), 1.15, questions=300), open_bundle(make_bundle()))
+def test_fewer_questions_than_asked_for_are_said(asked):
+    on, (line,) = asked(300)
     n_choice = len(on.choice.examples)
     n_check = len(on.check.examples)
-    (line,) = [line for line in capsys.readouterr().err.splitlines() if "--questions" in line]
     assert f"--questions 300: only {n_choice + n_check} can be held out of --data embedded" in line
     assert f"{n_choice} choose the best model, {n_check} check it" in line
 
 
 def test_halves_are_of_whole_passages_or_of_single_questions():
-    def asked(*passages):
+    def of(*passages):
         return [Example(f"{i}", "T", passage, "Who?", (), True) for i, passage in enumerate(passages)]
 
-    first, second = halves(asked("A", "A", "A", "B", "C", "C", "D"))
+    first, second = halves(of("A", "A", "A", "B", "C", "C", "D"))
     assert [e.context for e in first] == ["A", "A", "A", "D"]
     assert [e.context for e in second] == ["B", "C", "C"]
-    assert [[e.id for e in half] for half in halves(asked("A", "A", "A"))] == [["0", "2"], ["1"]]
+    assert [[e.id for e in half] for half in halves(of("A", "A", "A"))] == [["0", "2"], ["1"]]
 
 
-def test_data_of_one_passage_is_refused_at_once(make_bundle, tmp_path):
+def test_what_no_search_can_do_is_refused_at_once(make_bundle, tmp_path):
+    passage = {"context": "Rain fell.", "qas": [question(str(i), "Rain", 0) for i in range(4)]}
+    data = str(write_data(tmp_path / "one.json", [passage]))
     with pytest.raises(OptionError, match="0 of its questions can be held out to score on"):
-        main(SearchConfig(make_bundle(), 1.15, out=tmp_path / "found", data=str(one_passage(tmp_path))))
+        main(SearchConfig(make_bundle(), 1.15, out=tmp_path / "found", data=data))
+    dev = SearchConfig(make_bundle(), 1.15, out=tmp_path / "found", data=str(resolve(EMBEDDED, "dev")))
+    with pytest.raises(OptionError, match=r"--data .*on which models are scored"):
+        main(dev)
     with pytest.raises(OptionError, match="--seed must be at least 0, got -1"):
         SearchConfig(make_bundle(), 1.15, seed=-1)
-
-
-def test_questions_to_score_on_are_refused_before_the_search(make_bundle):
-    config = SearchConfig(make_bundle(), 1.15, data=str(resolve(EMBEDDED, "dev")))
-    with pytest.raises(OptionError, match=r"--data .*on which models are scored"):
-        read_questions(config, open_bundle(make_bundle()))
-
-
-def one_passage(folder):
-    answers = [{"text": "Rain", "answer_start": 0}]
-    asked = [
-        {"id": str(i), "question": "What fell?", "answers": answers, "is_impossible": False} for i in range(4)
-    ]
-    path = folder / "one.json"
-    data = [{"title": "T", "paragraphs": [{"context": "Rain fell.", "qas": asked}]}]
-    path.write_text(json.dumps({"version": "2", "data": data}))
-    return path
 
 
 def test_a_target_that_nothing_meets_is_refused_with_the_least(make_bundle, tmp_path):

@@ -2,20 +2,18 @@
 
 import importlib
 import json
-import sys
 from contextlib import closing
-from pathlib import Path
 
 import numpy as np
 import pytest
 from places import ROOT
 
-from benchmarks.measure.conditions import cores_for
+from benchmarks.measure.conditions import this_host
 from benchmarks.measure.hosts import on_this_machine
 from benchmarks.measure.process import Worker
 from benchmarks.toolchains import build as building
 from benchmarks.toolchains.build import ToolchainError, build
-from benchmarks.toolchains.registry import ENTRIES, PLAIN_ONNX, TOOLCHAINS, Toolchain
+from benchmarks.toolchains.registry import PLAIN_ONNX, TOOLCHAINS, Toolchain
 from export.parity import real_windows
 from qa.bundles.bundle import open_bundle
 from qa.formats.precision import PRECISIONS
@@ -44,8 +42,15 @@ def calibration(tmp_path, windows):
     return path
 
 
-def test_names_are_unique():
-    assert len(TOOLCHAINS) == len(ENTRIES)
+@pytest.fixture
+def folder(tmp_path):
+    return tmp_path / "built"
+
+
+@pytest.fixture
+def make(bundle, calibration, folder):
+    """A function: what a toolchain, by name or itself, builds of a bundle."""
+    return lambda toolchain, of=bundle: build(TOOLCHAINS.get(toolchain, toolchain), of, calibration, folder)
 
 
 @pytest.mark.parametrize("toolchain", ALL, ids=lambda toolchain: toolchain.name)
@@ -72,57 +77,50 @@ def test_every_adapters_packages_are_those_its_environment_pins():
             assert set(importlib.import_module(toolchain.module).PACKAGES) <= pinned
 
 
-def test_a_toolchain_that_takes_too_long_is_ended(bundle, calibration, tmp_path, monkeypatch):
+def test_a_toolchain_that_takes_too_long_is_ended(make, monkeypatch):
     monkeypatch.setattr(building, "TIMEOUT_S", 0.01)
     with pytest.raises(ToolchainError, match=r"^torch-compile: took more than .* minutes and was ended$"):
-        build(TOOLCHAINS["torch-compile"], bundle, calibration, tmp_path / "built")
+        make("torch-compile")
 
 
-def test_a_toolchain_that_is_not_installed_is_named(bundle, calibration, tmp_path):
-    toolchain = Toolchain("elsewhere-fp32", "openvino", "fp32", "elsewhere")
-    with pytest.raises(ToolchainError) as caught:
-        build(toolchain, bundle, calibration, tmp_path / "built")
-    message = "elsewhere-fp32: .venv-toolchains/elsewhere does not exist; run make toolchains"
-    assert str(caught.value) == message
-    assert not (tmp_path / "built").exists()
+@pytest.mark.parametrize(
+    ("toolchain", "message"),
+    [
+        (
+            Toolchain("elsewhere-fp32", "openvino", "fp32", "elsewhere"),
+            r"\.venv-toolchains/elsewhere does not exist; run make toolchains",
+        ),
+        # OpenVINO's adapter in this environment, which has no OpenVINO.
+        (
+            Toolchain("openvino-here", "openvino", "fp32"),
+            ".*openvino is not installed for .*; run make toolchains",
+        ),
+    ],
+)
+def test_what_is_not_installed_is_named(toolchain, message, make, folder):
+    with pytest.raises(ToolchainError, match=f"^{toolchain.name}: {message}$"):
+        make(toolchain)
+    assert not folder.exists()
 
 
-def test_a_missing_package_is_named(bundle, calibration, tmp_path):
-    """OpenVINO's adapter in this environment, which has no OpenVINO."""
-    toolchain = Toolchain("openvino-here", "openvino", "fp32")
-    with pytest.raises(
-        ToolchainError, match=r"^openvino-here: .*openvino is not installed for .*run make toolchains$"
-    ):
-        build(toolchain, bundle, calibration, tmp_path / "built")
-
-
-def test_without_a_compiler_nothing_half_made_stays(bundle, calibration, tmp_path, monkeypatch):
+def test_without_a_compiler_nothing_half_made_stays(make, folder, tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(ToolchainError) as caught:
-        build(TOOLCHAINS["torch-compile"], bundle, calibration, tmp_path / "built")
-    assert (
-        str(caught.value)
-        == "torch-compile: torch.compile needs a C++ compiler, and there is none; install g++"
-    )
-    assert list((tmp_path / "built").iterdir()) == []
+    message = r"^torch-compile: torch\.compile needs a C\+\+ compiler, and there is none; install g\+\+$"
+    with pytest.raises(ToolchainError, match=message):
+        make("torch-compile")
+    assert list(folder.iterdir()) == []
 
 
-def test_an_artefact_is_kept_for_its_bundle_and_made_again_for_another(
-    make_bundle, bundle, calibration, tmp_path
-):
-    toolchain = TOOLCHAINS["torch-compile"]
-    folder = tmp_path / "built"
-    first = build(toolchain, bundle, calibration, folder)
+def test_an_artefact_is_kept_for_its_bundle_and_made_again_for_another(make_bundle, bundle, make, folder):
+    first = make("torch-compile")
     made = (first.path / "model.safetensors").stat()
     assert first.size_bytes == bundle.weights.stat().st_size
-    again = build(toolchain, bundle, calibration, folder)
-    assert again == first
+    assert make("torch-compile") == first
     assert (first.path / "model.safetensors").stat().st_ino == made.st_ino
-
     other = open_bundle(make_bundle(seed=1))
-    build(toolchain, other, calibration, folder)
+    make("torch-compile", other)
     assert (first.path / "model.safetensors").read_bytes() == other.weights.read_bytes()
-    assert [path.name for path in folder.iterdir()] == [toolchain.name]
+    assert [path.name for path in folder.iterdir()] == ["torch-compile"]
 
 
 def largest_difference(wanted, found):
@@ -133,72 +131,44 @@ def largest_difference(wanted, found):
     return max(relative_difference(reference, seen) for reference, seen in sides)
 
 
-@pytest.mark.system
-@pytest.mark.parametrize("head", ["4l-gelu-skip", "linear"])
-def test_ort_documented_from_bundle_to_served_logits(head, make_bundle, calibration, windows, tmp_path):
-    bundle = open_bundle(make_bundle(head=head))
-    toolchain = TOOLCHAINS["ort-documented-int8"]
-    prepared = build(toolchain, bundle, calibration, tmp_path / "built")
-    assert prepared.python == Path(sys.executable)
-    assert {"onnxruntime", "torch"} <= prepared.versions.keys()
-    assert prepared.size_bytes < 0.35 * bundle.weights.stat().st_size
-    with closing(
-        Worker(on_this_machine(prepared.path, toolchain.module, prepared.python), 1, cores_for(1))
-    ) as worker:
-        found = run_windows(worker, windows)
-        three = [(ids, begin) for ids, begin in json.loads(calibration.read_text())[:3]]
-        assert np.shape(worker.time(three, 1, 2, 0)["times_ms"]) == (1, 2)
-    assert str(worker.runtime) == f"onnxruntime {prepared.versions['onnxruntime']} as documented"
-    wanted = run_windows(TorchRuntime(bundle.weights, 1), windows)
-    assert largest_difference(wanted, found) <= PRECISIONS["int8"].probe_tolerance
+INT8 = (1e-3, PRECISIONS["int8"].probe_tolerance)
 
 
 @pytest.mark.system
 @pytest.mark.parametrize(
-    ("precision", "least", "most"), [("fp32", 0, 1e-5), ("int8", 1e-3, PRECISIONS["int8"].probe_tolerance)]
+    ("name", "model", "differs", "share", "runtime"),
+    [
+        ("ort-documented-int8", {}, INT8, (0.0, 0.35), "onnxruntime {onnxruntime} as documented"),
+        # Pruned, so that layers differ.
+        ("executorch-fp32", {"pruned": True}, (0, 1e-5), (0.5, 2), "executorch {executorch} XNNPACK"),
+        ("executorch-int8", {"pruned": True}, INT8, (0.1, 2), "executorch {executorch} XNNPACK"),
+        ("litert-torch-fp32", {}, (0, 1e-5), (0.95, 1.3), "ai-edge-litert {ai-edge-litert}"),
+        ("litert-torch-int8", {}, INT8, (0.2, 0.5), "ai-edge-litert {ai-edge-litert}"),
+    ],
 )
-def test_executorch_from_bundle_to_served_logits(precision, least, most, make_bundle, calibration, tmp_path):
-    """Pruned, so that layers differ; windows of several lengths, unpadded, through one program."""
-    bundle = open_bundle(make_bundle(pruned=True))
-    windows = real_windows(bundle, 6)
+def test_from_bundle_to_served_logits(name, model, differs, share, runtime, make_bundle, make, windows):
+    """Windows of several lengths: unpadded, or padded to the one length that a file of LiteRT has."""
+    bundle = open_bundle(make_bundle(**model))
     assert len({len(window.input_ids) for window in windows}) > 1
-    toolchain = TOOLCHAINS[f"executorch-{precision}"]
-    prepared = build(toolchain, bundle, calibration, tmp_path / "built")
-    with closing(
-        Worker(on_this_machine(prepared.path, toolchain.module, prepared.python), 1, cores_for(1))
-    ) as worker:
-        found = run_windows(worker, windows)
-    assert str(worker.runtime) == f"executorch {prepared.versions['executorch']} XNNPACK"
-    assert worker.lengths is None
-    assert least <= largest_difference(run_windows(TorchRuntime(bundle.weights, 1), windows), found) <= most
-
-
-@pytest.mark.system
-@pytest.mark.parametrize(
-    ("precision", "least", "most", "share"),
-    [("fp32", 0, 1e-5, (0.95, 1.3)), ("int8", 1e-3, PRECISIONS["int8"].probe_tolerance, (0.2, 0.5))],
-)
-def test_litert_torch_from_bundle_to_served_logits(
-    precision, least, most, share, bundle, calibration, windows, tmp_path
-):
-    """Windows are padded to the one length of the file; int8 takes about a quarter of the bytes."""
-    toolchain = TOOLCHAINS[f"litert-torch-{precision}"]
-    prepared = build(toolchain, bundle, calibration, tmp_path / "built")
-    assert {"litert-torch", "ai-edge-quantizer", "ai-edge-litert"} <= prepared.versions.keys()
+    toolchain = TOOLCHAINS[name]
+    prepared = make(name, bundle)
+    assert importlib.import_module(toolchain.module).PACKAGES[0] in prepared.versions
     smallest, largest = (part * bundle.weights.stat().st_size for part in share)
     assert smallest < prepared.size_bytes < largest
-    with closing(
-        Worker(on_this_machine(prepared.path, toolchain.module, prepared.python), 1, cores_for(1))
-    ) as worker:
+    deployment = on_this_machine(prepared.path, toolchain.module, prepared.python)
+    with closing(Worker(deployment, 1, this_host().cores_for(1))) as worker:
         found = run_windows(worker, windows)
-    assert worker.lengths == (bundle.settings.max_length,)
-    assert least <= largest_difference(run_windows(TorchRuntime(bundle.weights, 1), windows), found) <= most
+        three = [(window.input_ids.tolist(), window.context_begin) for window in windows[:3]]
+        assert np.shape(worker.time(three, 1, 2, 0)["times_ms"]) == (1, 2)
+    assert str(worker.runtime) == runtime.format(**prepared.versions)
+    assert worker.lengths == ((bundle.settings.max_length,) if "litert" in name else None)
+    wanted = run_windows(TorchRuntime(bundle.weights, 1), windows)
+    least, most = differs
+    assert least <= largest_difference(wanted, found) <= most
 
 
-def test_a_model_that_is_no_bert_is_refused_in_one_line(make_bundle, calibration, tmp_path):
-    bundle = open_bundle(make_bundle("distilbert"))
-    with pytest.raises(
-        ToolchainError, match=r"^ort-documented-int8: .*recipe for BERT.*distilbert.*leave it out$"
-    ):
-        build(TOOLCHAINS["ort-documented-int8"], bundle, calibration, tmp_path / "built")
-    assert [path.name for path in (tmp_path / "built").iterdir()] == [PLAIN_ONNX.name]
+def test_a_model_that_is_no_bert_is_refused_in_one_line(make_bundle, make, folder):
+    message = r"^ort-documented-int8: .*recipe for BERT.*distilbert.*leave it out$"
+    with pytest.raises(ToolchainError, match=message):
+        make("ort-documented-int8", open_bundle(make_bundle("distilbert")))
+    assert [path.name for path in folder.iterdir()] == [PLAIN_ONNX.name]

@@ -202,7 +202,6 @@ class Manifest(Struct, frozen=True):
     training_precision: str | None = None
     embeddings: str | None = None
     """Form of the embedding table: a key of `qa.formats.precision.ROW_BITS` or `GROUP_SIZES`."""
-    head_parameters: int | None = None
     width: dict[str, Any] | None = None
     """Heads and neurons that distillation kept."""
     pruning: dict[str, Any] | None = None

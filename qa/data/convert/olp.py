@@ -37,9 +37,8 @@ ANNOTATION_COLUMNS = {
     "Text": (),
 }
 
-MAX_BLANK = (
-    1000  # characters without a token; more is a mistyped offset, and would fill the memory with spaces
-)
+# Characters without a token; more is a mistyped offset, and would fill the memory with spaces.
+MAX_BLANK = 1000
 
 # A match is a whole word, and a number is not part of a larger score, date or decimal.
 _BEFORE = r"(?<!\w)(?<!\d[-–:.,])"
@@ -211,11 +210,9 @@ def locate(answer: str, text: str, spans: list[tuple[int, int]]) -> tuple[str, i
         return "answer stands in several places, none annotated", -1, -1
     if "," in answer:
         return "answer has several parts and no place of its own", -1, -1
-    return (
-        "answer is not in its annotations" if spans else "answer is not in the text, nothing annotated",
-        -1,
-        -1,
-    )
+    if spans:
+        return "answer is not in its annotations", -1, -1
+    return "answer is not in the text, nothing annotated", -1, -1
 
 
 def convert_article(title: str, tables: tuple[Path, Path, Path], report: Report) -> dict[str, Any]:
@@ -254,5 +251,5 @@ def main(config: OLPConfig) -> Report:
     """Convert every article, write the file and its log, and print the counts."""
     report = Report()
     articles = [convert_article(title, tables, report) for title, tables in match_files(config).items()]
-    finish(config.out, [a for a in articles if a["paragraphs"][0]["qas"]], "OLP as SQuAD 2.0", report)
-    return report
+    asked = [a for a in articles if a["paragraphs"][0]["qas"]]
+    return finish(config.out, asked, "OLP as SQuAD 2.0", report)

@@ -87,9 +87,8 @@ def _read_lines(path: Path) -> list[str]:
     except UnicodeDecodeError as error:
         row = raw.count(b"\n", 0, error.start) + 1
         raise SquadFormatError(f"{path}: row {row}: not UTF-8 text; save the table as UTF-8") from None
-    return [
-        line.removesuffix("\r") for line in text.split("\n")
-    ]  # not splitlines: a text may hold other line separators
+    # Not splitlines: a text may hold other line separators.
+    return [line.removesuffix("\r") for line in text.split("\n")]
 
 
 def _split(line: str) -> list[str] | None:

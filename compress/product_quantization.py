@@ -40,10 +40,8 @@ def compress_words(model: QAModel, form: str, counts: np.ndarray | None) -> None
         if words.form == form:
             return
         if GROUP_SIZES[words.form] > GROUP_SIZES[form]:
-            raise OptionError(
-                f"the embedding table is {words.form} already, which is smaller; make {form} from the model "
-                "that it was made of"
-            )
+            smaller = f"the embedding table is {words.form} already, which is smaller"
+            raise OptionError(f"{smaller}; make {form} from the model that it was made of")
     model.encoder.set_words(product_quantized(words, form, counts))
 
 

@@ -212,14 +212,8 @@ def without_autocast(model: QAModel) -> QAModel:
 
 def summary(bundle: Bundle) -> str:
     """Return one line about a finished bundle: parameters, and scores where it has some."""
-    parameters = bundle.manifest.parameters
-    scores = bundle.manifest.scores
-    line = (
-        f"{bundle.path}: {parameters.total:,} parameters ({parameters.without_embeddings:,} without "
-        "embeddings)"
-    )
-    if scores:
-        line += (
-            f", EM {scores.exact:.2f}, F1 {scores.f1:.2f} on {scores.total} questions of {scores.data.name}"
-        )
+    line = f"{bundle.path}: {bundle.manifest.parameters}"
+    if scores := bundle.manifest.scores:
+        on = f"{scores.total} questions of {scores.data.name}"
+        line += f", EM {scores.exact:.2f}, F1 {scores.f1:.2f} on {on}"
     return line

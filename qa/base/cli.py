@@ -32,10 +32,8 @@ def one_line(error: BaseException) -> str:
     """Return the message of an error on one line; a full disk and a missing permission are put in words."""
     if isinstance(error, OSError) and error.errno == errno.ENOSPC:
         where = f" while writing {error.filename}" if error.filename else ""
-        return (
-            f"the disk is full{where}; free some space and run the command again (nothing half-written was "
-            "kept)"
-        )
+        again = "free some space and run the command again (nothing half-written was kept)"
+        return f"the disk is full{where}; {again}"
     if isinstance(error, OSError) and error.filename and error.strerror:
         return f"{error.filename}: {error.strerror}"
     return " ".join(str(error).split()) or type(error).__name__

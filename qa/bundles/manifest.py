@@ -70,6 +70,10 @@ class Parameters(Struct, frozen=True):
     total: int
     without_embeddings: int
 
+    def __str__(self) -> str:
+        """Return both in words."""
+        return f"{self.total:,} parameters ({self.without_embeddings:,} without embeddings)"
+
 
 class QAT(Struct, frozen=True):
     """Quantization-aware training."""
@@ -134,9 +138,8 @@ class Parity(Struct, frozen=True):
         """Describe the comparison in a line."""
         return (
             f"parity of {self.name} with PyTorch on {self.n_windows} real windows: "
-            f"logits differ by {self.max_difference:.3g} at most, by {self.relative_difference:.3g} of "
-            "their deviation "
-            f"(tolerance {self.relative_tolerance:g}); "
+            f"logits differ by {self.max_difference:.3g} at most, by {self.relative_difference:.3g} of their "
+            f"deviation (tolerance {self.relative_tolerance:g}); "
             f"equal spans {self.equal_spans:.1%} (at least {self.equal_spans_wanted:.1%})"
         )
 

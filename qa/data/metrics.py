@@ -64,10 +64,9 @@ def evaluate_predictions(examples: Sequence[Example], predictions: Mapping[str, 
     """
     rows = []
     for example in examples:
-        predicted = predictions.get(example.id)
-        rows.append(
-            (has_answer(example), *((0.0, 0.0) if predicted is None else question_scores(example, predicted)))
-        )
+        given = example.id in predictions
+        scores = question_scores(example, predictions[example.id]) if given else (0.0, 0.0)
+        rows.append((has_answer(example), *scores))
     result: dict[str, float] = _summary(rows, "")
     for prefix, wanted in (("HasAns_", True), ("NoAns_", False)):
         part = [row for row in rows if row[0] == wanted]

@@ -129,8 +129,8 @@ def _build_albert(config: Any) -> PreTrainedModel:
     if (config.num_hidden_groups, config.inner_group_num) != (1, 1):
         raise OptionError(
             f"encoder config: num_hidden_groups {config.num_hidden_groups} and inner_group_num "
-            f"{config.inner_group_num}; only an "
-            "ALBERT that runs one layer again and again (1 and 1, as every published one) is supported"
+            f"{config.inner_group_num}; only an ALBERT that runs one layer again and again (1 and 1, as "
+            "every published one) is supported"
         )
     return AlbertModel(config, add_pooling_layer=False)
 

@@ -61,11 +61,9 @@ class Encoder(nn.Module):
         """Return the parts of `layers` (by default all), in order, a shared layer once; empty for layers
         without them."""
         parts = self.architecture.parts
-        return (
-            []
-            if parts is None
-            else [parts(layer) for layer in dict.fromkeys(self.layers if layers is None else layers)]
-        )
+        if parts is None:
+            return []
+        return [parts(layer) for layer in dict.fromkeys(self.layers if layers is None else layers)]
 
     def check_prunable(self, instead: str) -> None:
         """Raise OptionError with the reason and `instead` when its layers have no heads and neurons to
@@ -73,8 +71,7 @@ class Encoder(nn.Module):
         if self.architecture.parts is None:
             raise OptionError(
                 f"a {self.config.model_type} encoder cannot be pruned by heads and neurons: "
-                f"{self.architecture.unprunable}; "
-                f"{instead}"
+                f"{self.architecture.unprunable}; {instead}"
             )
 
     def check_tflite(self) -> None:

@@ -77,9 +77,7 @@ def checkpoint_folder(name: str, what: str = "model") -> Path:
 
     try:
         return Path(snapshot_download(name, allow_patterns=list(CHECKPOINT_FILES)))
-    except (
-        Exception
-    ) as error:  # the hub client has a dozen types for "cannot be reached" and "does not exist"
+    except Exception as error:  # the hub client has a dozen types for "cannot be reached" and "is none"
         raise DownloadError(
             f"{what} {name!r}: no such folder here, and the hub did not give it ({first_line(error)}); "
             "offline, give a folder with config.json, model.safetensors and tokenizer.json"
@@ -172,8 +170,7 @@ def load_question_answering(name: str, folder: Path) -> tuple[Encoder, dict[str,
     if labels is None:
         raise OptionError(
             f"{what}: no question-answering head ({HEAD}) among its weights, transformers would fill in "
-            "random ones; "
-            f"train one with python -m distill.finetune --model {name}"
+            f"random ones; train one with python -m distill.finetune --model {name}"
         )
     if labels != 2:
         raise OptionError(
@@ -199,9 +196,8 @@ def import_tokenizer(source: Path, target: Path, max_length: int, inputs: Sequen
     if (source / "tokenizer.json").is_file():
         copy_tokenizer(source, target, max_length, inputs)
         return
-    if not any(
-        (source / name).is_file() for name in VOCABULARIES
-    ):  # transformers would make one that knows no word
+    # Of no vocabulary transformers would make one that knows no word.
+    if not any((source / name).is_file() for name in VOCABULARIES):
         raise OptionError(f"{source}: no tokenizer.json, and no {', '.join(VOCABULARIES)} to make one of")
     with TemporaryDirectory() as made:
         try:

@@ -48,10 +48,8 @@ def shrink_to(layers: Sequence[LayerParts], n_heads: Sequence[int], n_neurons: S
         )
     for number, (parts, heads, neurons) in enumerate(zip(layers, n_heads, n_neurons, strict=True)):
         if not (0 < heads <= parts.n_heads and 0 < neurons <= parts.n_neurons):
-            raise ValueError(
-                f"layer {number}: {heads} heads and {neurons} neurons do not fit in {parts.n_heads} and "
-                f"{parts.n_neurons}"
-            )
+            sizes = f"{parts.n_heads} and {parts.n_neurons}"
+            raise ValueError(f"layer {number}: {heads} heads and {neurons} neurons do not fit in {sizes}")
         if heads < parts.n_heads:
             keep_heads(parts, torch.arange(heads))
         if neurons < parts.n_neurons:

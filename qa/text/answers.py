@@ -106,9 +106,8 @@ class Prediction:
         options: list[tuple[Candidate | None, float]] = [(c, c.score - top) for c in self.candidates]
         if null_threshold is not None:
             options.append((None, self.null_difference - null_threshold))
-        options.sort(
-            key=lambda option: -option[1]
-        )  # stable: no answer stands behind a candidate it equals, as in `best`
+        # Stable: no answer stands behind a candidate it equals, as in `best`.
+        options.sort(key=lambda option: -option[1])
         weights = np.exp([difference - options[0][1] for _, difference in options])
         return [
             (option, float(weight))

@@ -63,9 +63,7 @@ class PointerHead(nn.Module):
         first = self.cell(states[:, :1], None)
         start = self._scores(tokens, first)
         allowed = mask_states(start, answer_tokens(states, attention_mask, token_type_ids)).squeeze(-1)
-        weights = allowed.softmax(dim=-1)[
-            ..., None
-        ]  # (B, T, 1); TFLite's SOFTMAX runs over the last axis alone
+        weights = allowed.softmax(dim=-1)[..., None]  # (B, T, 1); TFLite's runs over the last axis alone
         second = self.cell((weights * states).sum(dim=1, keepdim=True), first)
         end = self._scores(tokens, second)
         return mask_states(torch.cat([start, end], dim=-1), attention_mask.to(states.dtype))

@@ -20,6 +20,7 @@ from qa.data.datasets import resolve
 from qa.data.squad import read_squad
 from qa.models.model import QAModel
 from qa.models.pretrained import copy_tokenizer, embedded_folder
+from qa.text.features import make_windows
 from qa.text.settings import QASettings
 from qa.text.tokenization import load_tokenizer
 
@@ -119,6 +120,19 @@ def converted_once():
             stage, "available_cores", lambda: 1
         )  # threads only wait for each other on models this small
         yield convert_once
+
+
+@pytest.fixture(scope="session")
+def windows(make_bundle):
+    """The first 16 windows of the shipped training questions, as the tiny BERT cuts them."""
+    bundle = open_bundle(make_bundle())
+    return make_windows(read_squad(resolve("embedded", "train"))[:16], bundle.tokenizer, bundle.settings)[:16]
+
+
+@pytest.fixture
+def few(small_squad):
+    """Options of a short training."""
+    return {"data": str(small_squad), "epochs": 0.1, "batch_size": 4, "precision": "fp32"}
 
 
 @pytest.fixture

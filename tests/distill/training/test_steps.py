@@ -19,21 +19,16 @@ from distill.training.options import DistillationWeights, TrainingOptions
 from distill.training.teacher_logits import Teacher, TeacherLogits
 from distill.training.trainer import Trainer, learning_rate_at, make_accelerator
 from qa.base.errors import OptionError
-from qa.bundles.bundle import open_bundle
-from qa.data.datasets import resolve
-from qa.data.squad import read_squad
 from qa.models.heads.segments import answer_tokens
 from qa.models.model import QAModel
-from qa.text.features import make_windows
 
 pytestmark = pytest.mark.usefixtures("fresh_accelerate")
 OPTIONS = TrainingOptions(1e-3, 4, 2, precision="fp32")
 
 
 @pytest.fixture(scope="module")
-def windows(make_bundle):
-    bundle = open_bundle(make_bundle())
-    return make_windows(read_squad(resolve("embedded", "train"))[:12], bundle.tokenizer, bundle.settings)[:12]
+def windows(windows):
+    return windows[:12]
 
 
 def tiny(make_bundle, seed=0):

@@ -68,8 +68,7 @@ def product_quantized(
 
 
 def k_means(points: np.ndarray, weights: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Cluster points (V, W) with weights (V,): return each point's centre number (V,) and at most 256
-    centres."""
+    """Cluster points (V, W) with weights (V,): return each one's centre number (V,), and the centres."""
     random = np.random.default_rng(seed)
     share = weights / weights.sum()
     n_centres = min(CODEBOOK_SIZE, len(points))

@@ -35,8 +35,7 @@ INSTEAD_OF_WIDTH = "--student-layers takes some of its layers whole"
 
 
 def check_plan(config: DistillConfig) -> None:
-    """Build the student of an untrained teacher and drop it, so that errors come before the teacher is
-    fine-tuned."""
+    """Build the student of an untrained teacher and drop it: errors come before the teacher is fine-tuned."""
     encoder = config.teacher_config().model
     folder = find_encoder(encoder)
     teacher = QAModel(load_encoder(encoder, folder), config.teacher_head, config.activation)

@@ -53,8 +53,7 @@ class WindowFlags:
     """Longest question in tokens, the rest is truncated; by default likewise, 64."""
 
     def window_settings(self, base: QASettings) -> QASettings:
-        """Return `base` with the given lengths, without thresholds and calibration, tuned for another
-        model."""
+        """Return `base` with the given lengths, without what was tuned for another model."""
         names = ("max_length", "doc_stride", "max_question_length")
         given = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
         return replace(base, null_threshold=None, strict_threshold=None, calibration=None, **given)

@@ -109,8 +109,7 @@ class DistillConfig(DistillationFlags, WindowFlags, PruningFlags):
             self.teacher_config()
 
     def check_teacher(self) -> None:
-        """Raise OptionError for a teacher that is both given and new, and for options of a new one without
-        one."""
+        """Raise OptionError for a teacher both given and new, and for options of a new one without it."""
         encoder = self.teacher_encoder
         both = self.teacher is not None and self.teacher_encoder is not None
         check_exclusive(both, "--teacher-encoder", "--teacher")

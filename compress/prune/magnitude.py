@@ -32,8 +32,7 @@ class Magnitude(PruningMethod[MagnitudeFlags]):
 
 
 def magnitude_masks(model: QAModel, sparsity: float) -> dict[str, Tensor]:
-    """Return masks, True where a weight stays: all but the `sparsity` share of smallest magnitude in the
-    model."""
+    """Return masks, True where a weight stays: all but the model's `sparsity` share of smallest magnitude."""
     weights = linear_weights(model)
     magnitudes = torch.cat([w.detach().abs().flatten() for w in weights.values()])
     n_zero = round(sparsity * len(magnitudes))

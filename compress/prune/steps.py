@@ -33,8 +33,7 @@ def method_of(config: PruneConfig) -> PruningMethod[Any]:
 
 
 def speed_ratio(before: QAModel, after: QAModel, windows: Sequence[Window]) -> float:
-    """Return the time of `before` over the time of `after` in PyTorch, window by window in turn; above 1 is
-    faster."""
+    """Return the time of `before` over that of `after` in PyTorch, window by window; above 1 is faster."""
     totals = [0.0, 0.0]
     batches = [model_inputs(to_tensors([w], most=before.encoder.max_length)) for w in windows]
     with torch.inference_mode():

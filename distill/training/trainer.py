@@ -237,8 +237,7 @@ class Trainer:
         self._unlock()
 
     def _stop(self) -> None:
-        """Save a checkpoint when the run is stopped or another process ends, unless weights were being
-        updated."""
+        """Save a checkpoint at a stop or when another process ends, unless weights were being updated."""
         if self.accelerator.is_main_process and self._done > 0 and not self._updating:
             self._save(self._done)
             print(

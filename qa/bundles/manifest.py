@@ -60,8 +60,7 @@ class TeacherReference(BundleReference, frozen=True):
     """Name and hashes of a teacher."""
 
     lineage: "list[Ancestor]" = []
-    """The teacher, its parent and so on, nearest first; empty for a teacher that is an ancestor of the model.
-    """
+    """The teacher, its parent and so on, nearest first; empty for one that is an ancestor of the model."""
 
 
 class Parameters(Struct, frozen=True):

@@ -27,8 +27,7 @@ def exact_match(gold: str, predicted: str) -> float:
 
 
 def token_f1(gold: str, predicted: str) -> float:
-    """Return the harmonic mean of precision and recall over normalized tokens; two empty sides give 1.0, one
-    gives 0.0."""
+    """Return F1 over normalized tokens; two empty sides give 1.0, one gives 0.0."""
     gold_tokens = normalize_answer(gold).split()
     predicted_tokens = normalize_answer(predicted).split()
     if not gold_tokens or not predicted_tokens:

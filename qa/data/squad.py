@@ -1,5 +1,4 @@
-"""SQuAD 1.1 and 2.0 JSON, plain or gzip, read into examples; a faulty file is refused with the place of the
-fault."""
+"""SQuAD 1.1 and 2.0 JSON, plain or gzip, read into examples; errors name the place of the fault."""
 
 import gzip
 import json

@@ -238,8 +238,7 @@ ENCODERS: dict[str, EncoderType] = {
 
 
 def encoder_type(name: str, where: str = "encoder") -> EncoderType:
-    """Return the entry of a transformers `model_type` or a standalone model; OptionError lists the known
-    names."""
+    """Return the entry of a transformers `model_type` or standalone model; OptionError lists known names."""
     if name in STANDALONE_MODELS:
         entry: EncoderType = resolve_name(STANDALONE_MODELS[name])
         return entry

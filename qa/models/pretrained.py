@@ -86,8 +86,7 @@ def checkpoint_folder(name: str, what: str = "model") -> Path:
 
 
 def _fresh_encoder(what: str, folder: Path) -> Encoder:
-    """Return the untrained encoder of a folder's config.json. OptionError for an unknown type, or no
-    safetensors."""
+    """Return the untrained encoder of a config.json. OptionError for an unknown type, or no safetensors."""
     if not (folder / "config.json").is_file():
         raise OptionError(f"{what}: {folder} has no config.json")
     if not (folder / "model.safetensors").is_file():
@@ -134,8 +133,7 @@ def _load(
 
 
 def load_encoder(name: str, folder: Path | None = None) -> Encoder:
-    """Return an encoder with its pre-trained weights. OptionError for a folder without them or an unknown
-    type."""
+    """Return an encoder with its pre-trained weights. OptionError without them, or for an unknown type."""
     folder = folder or find_encoder(name)
     what = f"encoder {name!r}"
     encoder = _fresh_encoder(what, folder)
@@ -186,8 +184,7 @@ def load_question_answering(name: str, folder: Path) -> tuple[Encoder, dict[str,
 def copy_tokenizer(
     source: Path, target: Path, max_length: int = QASettings.max_length, inputs: Sequence[str] = INPUTS
 ) -> None:
-    """Write a model's tokenizer into a bundle draft, for windows of `max_length` tokens and these model
-    inputs."""
+    """Write a model's tokenizer into a bundle draft, for windows of `max_length` tokens and these inputs."""
     save_tokenizer(load_tokenizer(source), target, max_length, inputs)
 
 

@@ -59,8 +59,7 @@ class Passage:
 
 
 def window_spans(n_tokens: int, budget: int, doc_stride: int) -> list[tuple[int, int]]:
-    """Return (first token, number of tokens) of every window over a passage; an empty one has one empty
-    window."""
+    """Return (first token, number of tokens) of each window of a passage; one even of an empty passage."""
     spans = [(0, min(n_tokens, budget))]
     start = 0
     while spans[-1][0] + spans[-1][1] < n_tokens:

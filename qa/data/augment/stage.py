@@ -71,8 +71,7 @@ def holds_answer(context: str, example: Example) -> bool:
 
 
 def swap(example: Example, passages: list[tuple[str, str]], rng: random.Random) -> Added | None:
-    """Ask the question of a passage, (title, context), of another article; None when 20 drawn ones do not
-    suit."""
+    """Ask the question of another article's passage, (title, context); None when none of 20 suits."""
     for title, context in rng.sample(passages, min(N_PASSAGES, len(passages))):
         if title != example.title and not holds_answer(context, example):
             return Added(
@@ -86,8 +85,7 @@ def _words(text: str) -> set[str]:
 
 
 def alike(one: str, other: str) -> bool:
-    """Return True where two nouns may mean the same: a word of one begins or ends one of the other, or
-    abbreviates it."""
+    """Return True where two nouns may mean the same: words that begin or end alike, or an abbreviation."""
     pairs = product(_words(one), _words(other))
     # bridge and bridges, Slavs and Slavic, way and railway
     if any(a[:4] == b[:4] or a.endswith(b) or b.endswith(a) for a, b in pairs):
@@ -115,8 +113,7 @@ def replaceable(question: str, context_words: set[str]) -> list[Noun]:
 
 
 def replacements(old: Noun, example: Example, candidates: Iterable[Noun]) -> list[str]:
-    """Return nouns that can replace `old`: same kind, not in question and answers, from sentences without an
-    answer."""
+    """Return nouns to replace `old`: of its kind, not in question and answers, nor near an answer."""
     golds = [(a.start, a.start + len(a.text)) for a in example.answers]
     taken = _words(example.question).union(*(_words(a.text) for a in example.answers))
     holding = [

@@ -65,8 +65,7 @@ class OLPConfig:
 
 
 def match_files(config: OLPConfig) -> dict[str, tuple[Path, Path, Path]]:
-    """Return {article: (tokens, questions, annotations)}. OptionError names a file without partner or unique
-    name."""
+    """Return {article: (tokens, questions, annotations)}. OptionError names a file that fits no others."""
     if len(config.tokens) == len(config.questions) == len(config.annotations) == 1:
         return {config.tokens[0].stem: (config.tokens[0], config.questions[0], config.annotations[0])}
     tables: dict[str, dict[str, Path]] = {}
@@ -130,8 +129,7 @@ def read_text(path: Path, report: Report) -> str:
 
 
 def read_questions(path: Path, report: Report) -> dict[str, Row]:
-    """Read question rows by Q_ID. A repeated row is dropped; a Q_ID with two contents raises
-    SquadFormatError."""
+    """Read question rows by Q_ID; drop repeated rows. SquadFormatError for a Q_ID with two contents."""
     questions: dict[str, Row] = {}
     for row in read_table(path, QUESTION_COLUMNS):
         qid = row["Q_ID"]

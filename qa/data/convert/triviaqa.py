@@ -73,8 +73,7 @@ def first_words(text: str, n: int) -> str:
 
 
 def first_mention(aliases: Iterable[str], context: str, words: list[tuple[str, int, int]]) -> Place | None:
-    """Return (start, end) in characters of the first alias in the context, whose words are `words`; else
-    None."""
+    """Return (start, end) of the first alias in the context, whose words are `words`; None without one."""
     wanted: dict[str, set[tuple[str, ...]]] = {}
     for alias in aliases:
         if parts := tuple(word for word, _, _ in words_of(alias)):

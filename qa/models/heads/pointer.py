@@ -19,8 +19,7 @@ class LSTMCell(nn.Module):
         self.hidden_gates = nn.Linear(width, 4 * width, bias=False)
 
     def forward(self, inputs: Tensor, state: tuple[Tensor, Tensor] | None) -> tuple[Tensor, Tensor]:
-        """Map inputs (B, 1, input size) and hidden and cell state (B, 1, L), None for zeros, to the next two
-        states."""
+        """Map inputs (B, 1, input size) and hidden and cell state (B, 1, L), None for zeros, to the next."""
         gates = self.input_gates(inputs)  # (B, 1, 4 L)
         if state is not None:
             gates = gates + self.hidden_gates(state[0])

@@ -58,8 +58,7 @@ class BiLSTM(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, states: Tensor, mask: Tensor) -> Tensor:
-        """Map states (B, T, input size) and mask (B, T), zeros only at the end, to (B, T, 2 D); padding is
-        undefined."""
+        """Map states (B, T, input size) to (B, T, 2 D), undefined where `mask` (B, T) ends in zeros."""
         tokens = mask[..., None]
         return self.lstm(torch.cat([self.dropout(states) * tokens, tokens], dim=-1))[0]
 

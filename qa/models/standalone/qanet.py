@@ -66,8 +66,7 @@ class Embedding(TokenEmbedding):
 
 
 class SeparableConvolution(nn.Module):
-    """Depthwise separable convolution over tokens (Chollet 2017): per channel, then across a token's
-    channels."""
+    """Depthwise separable convolution over tokens (Chollet 2017): per channel, then across channels."""
 
     def __init__(self, width: int, kernel: int) -> None:
         super().__init__()

@@ -67,10 +67,8 @@ def test_an_answer_may_stand_in_the_passage_or_nowhere(windows):
         batch["valid"], answer_tokens(states, batch["attention_mask"], batch["token_type_ids"]).bool()
     )
     for row, window in zip(batch["valid"], windows, strict=True):
-        assert row.nonzero().flatten().tolist() == [
-            0,
-            *range(window.context_begin, len(window.input_ids) - 1),
-        ]
+        passage = range(window.context_begin, len(window.input_ids) - 1)
+        assert row.nonzero().flatten().tolist() == [0, *passage]
     for name in ("start_positions", "end_positions"):
         assert batch["valid"].gather(1, batch[name][:, None]).all()
 

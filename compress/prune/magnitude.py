@@ -42,13 +42,6 @@ def magnitude_masks(model: QAModel, sparsity: float) -> dict[str, Tensor]:
     return {name: w.detach().abs() > threshold for name, w in weights.items()}
 
 
-def apply_masks(model: QAModel, masks: dict[str, Tensor]) -> None:
-    """Set the masked weights to zero, in place."""
-    with torch.no_grad():
-        for name, weight in linear_weights(model).items():
-            weight.mul_(masks[name])
-
-
 def sparsity_at(step: int, n_steps: int, final: float, iterations: int) -> float:
     """Return the share of zeros from training step `step` on, reached in `iterations` stages.
 
@@ -76,4 +69,6 @@ class IterativePruning:
             # Zeros are the smallest magnitudes there are, so what was pruned stays pruned.
             self.sparsity = sparsity
             self.masks = magnitude_masks(self.model, sparsity)
-        apply_masks(self.model, self.masks)
+        with torch.no_grad():
+            for name, weight in linear_weights(self.model).items():
+                weight.mul_(self.masks[name])

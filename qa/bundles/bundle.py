@@ -10,8 +10,8 @@ import importlib.metadata
 import os
 import platform
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -310,12 +310,10 @@ def new_bundle(out: Path, facts: Mapping[str, Any]) -> Iterator[Draft]:
     draft.bundle = bundle
 
 
-def package_versions(names: Sequence[str] = RECORDED_PACKAGES) -> dict[str, str]:
+def package_versions() -> dict[str, str]:
     """Return the versions of Python and of the installed packages that decide what a model computes."""
     versions = {"python": platform.python_version()}
-    for name in names:
-        try:
+    for name in RECORDED_PACKAGES:
+        with suppress(importlib.metadata.PackageNotFoundError):
             versions[name] = importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
-            continue
     return versions

@@ -21,21 +21,10 @@ from qa.base.errors import OptionError
 from qa.data.convert.report import Report, check_out, finish
 from qa.data.convert.tables import Row, read_table
 
-TOKEN_COLUMNS = {
-    "DocID": (),
-    "SentenceNr": (),
-    "DocCharOnset(incl)": (),
-    "DocCharOffset(excl)": (),
-    "Text": (),
-}
-QUESTION_COLUMNS = {"Q_ID": (), "Answerable": (), "Question": ("Question text",), "Answer": ()}
-ANNOTATION_COLUMNS = {
-    "AnnotationID": (),
-    "ClassType": (),
-    "DocCharOnset(incl)": (),
-    "DocCharOffset(excl)": (),
-    "Text": (),
-}
+_SPAN = ("DocCharOnset(incl)", "DocCharOffset(excl)", "Text")
+TOKEN_COLUMNS = ("DocID", "SentenceNr", *_SPAN)
+QUESTION_COLUMNS = ("Q_ID", "Answerable", "Question|Question text", "Answer")
+ANNOTATION_COLUMNS = ("AnnotationID", "ClassType", *_SPAN)
 
 # Characters without a token; more is a mistyped offset, and would fill the memory with spaces.
 MAX_BLANK = 1000

@@ -66,6 +66,7 @@ def tsv(rows: list[tuple[object, ...]]) -> str:
 
 def check_out(out: Path, inputs: list[Path], suffix: str = LOG_SUFFIX) -> None:
     """Raise OptionError unless the result and its log can be written, and neither is an input."""
+    check_writable(out, "--out")  # first: a folder's root has no name to add to
     for path in (out, log_path(out, suffix)):
         check_writable(path, "--out")
         check_not_an_input(path, "--out", inputs)

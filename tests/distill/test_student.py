@@ -27,8 +27,9 @@ pytestmark = pytest.mark.usefixtures("fresh_accelerate")
 @pytest.fixture
 def config(make_bundle, few, tmp_path):
     def make(**options):
-        given = {"teacher": make_bundle("roberta"), "student": make_bundle(pruned=True), "hidden_weight": 0}
-        return DistillConfig(**few | given | options, out=tmp_path / "run", cache=tmp_path / "cache")
+        models = {"teacher": make_bundle("roberta"), "student": make_bundle(pruned=True)}
+        given = few | models | {"hidden_weight": 0, "epochs": 0.5}
+        return DistillConfig(**given | options, out=tmp_path / "run", cache=tmp_path / "cache")
 
     return make
 

@@ -24,7 +24,7 @@ class RunInputs:
     """Options and files that decide what a stage makes."""
 
     options: dict[str, Any]
-    """Values by option, as a manifest records them; of a path only the name, since files count by content."""
+    """Values by option, as a manifest records them."""
     defaults: dict[str, Any]
     """Values of options that a bundle does not record, because it is older than they are."""
     data: str
@@ -45,7 +45,7 @@ class RunInputs:
         """Raise BundleError, naming the first difference, unless `bundle` was made of the same inputs."""
         made_with = self.defaults | _recorded(bundle.manifest.config or {})
         for name, value in self.options.items():
-            if made_with[name] != value:
+            if not _same(made_with[name], value):
                 raise BundleError(
                     f"{bundle.path}: made with {flag_of(name)} {made_with[name]}, not {value}; choose "
                     "another --out"
@@ -67,12 +67,16 @@ class RunInputs:
 
 
 def _recorded(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return options as JSON has them, of paths only the name."""
-    values = json.loads(json.dumps(options, default=str))
-    return {
-        name: Path(value).name if isinstance(value, str) and "/" in value else value
-        for name, value in values.items()
-    }
+    """Return options as JSON has them."""
+    recorded: dict[str, Any] = json.loads(json.dumps(options, default=str))
+    return recorded
+
+
+def _same(recorded: Any, given: Any) -> bool:
+    """Test if an option has its recorded value; of a path only the name, as files count by content."""
+    if isinstance(recorded, str) and isinstance(given, str) and Path(given).exists():
+        return Path(recorded).name == Path(given).name
+    return bool(recorded == given)
 
 
 def finished(out: Path, inputs: RunInputs) -> Bundle:

@@ -187,7 +187,7 @@ class Exporter:
 
 def recorded_window(runtime: Runtime, window: Window) -> ProbeWindow:
     """Return a window of the probe with a runtime's logits."""
-    return ProbeWindow(window.input_ids, window.context_begin, *window_logits(runtime, window, 0))
+    return ProbeWindow(window.input_ids, window.context_begin, *window_logits(runtime, window))
 
 
 def summary(bundle: Bundle) -> str:

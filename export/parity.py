@@ -18,7 +18,7 @@ from qa.formats.precision import PRECISIONS, Precision
 from qa.formats.tensors import Logits
 from qa.runtime.engines import run_length
 from qa.runtime.probe import relative_difference
-from qa.runtime.runtimes import Runtime
+from qa.runtime.runtimes import Runtime, TorchRuntime
 from qa.text.answers import decode
 from qa.text.features import Window, collate, make_windows
 from qa.text.settings import QASettings
@@ -88,21 +88,21 @@ def best_span(window: Window, logits: Logits, settings: QASettings) -> tuple[int
     return (best.start, best.end) if best else None
 
 
-def window_logits(runtime: Runtime, window: Window, padding: int) -> Logits:
-    """Return one window's logits, (T,) each, padded with up to `padding` tokens.
+def window_logits(runtime: Runtime, window: Window, length: int | None = None) -> Logits:
+    """Return one window's logits, (T,) each, padded to `length` tokens; unpadded without it.
 
-    A runtime with fixed lengths pads to its longest at most.
+    A runtime with fixed lengths pads to its next length, and to its longest at most.
     """
     n = len(window.input_ids)
-    length = (
-        n + padding if runtime.lengths is None else run_length(runtime, min(n + padding, runtime.lengths[-1]))
-    )
+    length = length or n
+    if runtime.lengths is not None:
+        length = run_length(runtime, min(length, runtime.lengths[-1]))
     start, end = runtime(collate([window], length))
     return start[0, :n], end[0, :n]
 
 
 def check_parity(
-    reference: Runtime,
+    reference: TorchRuntime,
     exported: Runtime,
     windows: Sequence[Window],
     settings: QASettings,
@@ -116,12 +116,13 @@ def check_parity(
     `tolerance` limits the difference of logits, in standard deviations; `min_equal_spans` is the least share
     of runs with the same best span. ParityError, with the figures, when one is not met.
     """
+    n_positions = reference.model.encoder.max_length
     equal = []
     max_difference = relative = 0.0
     for window in windows:
-        expected = window_logits(reference, window, 0)
-        for padding in (0, PADDING):
-            actual = window_logits(exported, window, padding)
+        expected = window_logits(reference, window)
+        for length in (None, min(len(window.input_ids) + PADDING, n_positions)):
+            actual = window_logits(exported, window, length)
             for a, b in zip(expected, actual, strict=True):
                 max_difference = max(max_difference, float(np.abs(a - b).max()))
                 relative = max(relative, relative_difference(a, b))

@@ -60,7 +60,7 @@ class AskConfig:
         check_option(len(self.question) >= 1, "--question", "none", "given")
         for question in self.question:
             check_text(question, "--question")
-            check_option(bool(question.strip()), "--question", ascii(question), "a question")
+            check_option(bool(question.strip()), "--question", ascii(question), "more than spaces")
         cores = available_cores()
         wanted = f"between 1 and {cores}, the cores there are"
         check_exclusive(

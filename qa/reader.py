@@ -170,8 +170,9 @@ def _examples(pairs: Iterable[tuple[str, str]]) -> list[Example]:
         if not isinstance(pair, tuple | list) or len(pair) != 2:
             raise OptionError(f"pair {number} must be (question, context), got {ascii(pair)[:80]}")
         question, context = pair
-        check_text(question, f"the question of pair {number}")
-        check_option(bool(question.strip()), f"the question of pair {number}", ascii(question), "a question")
+        name = f"the question of pair {number}"
+        check_text(question, name)
+        check_option(bool(question.strip()), name, ascii(question), "more than spaces")
         check_text(context, f"the context of pair {number}")
         examples.append(Example(str(number), "", context, question, (), False))
     return examples

@@ -30,7 +30,6 @@ FLOORS = [
     "export",
     "benchmarks",
 ]
-# The list of commands names modules of every floor, and imports the one that is run.
 
 
 def sources():

@@ -4,6 +4,9 @@ Weights that are not yet rounded make up for the error of each rounded one. Line
 in which the model computes them, each for the inputs that rounded Linears before it give. The aim is the
 output of the model before rounding: least squares also make up for the error of those inputs, and the mean
 error that remains goes into the bias.
+
+ai-edge-quantizer 0.10 has GPTQ, too. It rounds the Linears of a .tflite, each for the inputs that the model
+has before rounding. Here QAT goes on from the rounded PyTorch model.
 """
 
 from collections.abc import Sequence

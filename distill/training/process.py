@@ -1,4 +1,7 @@
-"""State of the whole process that training changes, and puts back afterwards; its lock against others."""
+"""State of the whole process that training changes, and puts back afterwards; its lock against others.
+
+Only Accelerate keeps its state: a process trains in one precision.
+"""
 
 import contextlib
 import ctypes

@@ -157,7 +157,7 @@ def open_bundle(path: Path, format: str | None = None) -> Bundle:
                 "bundle again"
             )
     if format not in (None, manifest.format):
-        raise BundleError(f"{path}: holds a {manifest.format} model, but this stage needs a {format} bundle")
+        raise BundleError(f"{path}: is a bundle in {manifest.format}; give one in {format}")
     settings = QASettings.from_json((path / SETTINGS).read_bytes(), str(path / SETTINGS))
     sha256 = hashlib.sha256(raw).hexdigest()
     return Bundle(path, manifest.format, manifest.precision, settings, manifest, sha256)

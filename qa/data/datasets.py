@@ -59,7 +59,7 @@ def resolve(data: str, split: str) -> Path:
     if not path.is_file():
         known = ", ".join([EMBEDDED, *SQUAD_FILES])
         raise SquadFormatError(
-            f"{path}: no such file; give a SQuAD JSON file (plain or gzip) or one of: {known}"
+            f"{path}: no such file; give SQuAD JSON, JSON lines, CSV, TSV or Parquet, or one of: {known}"
         )
     return path
 

@@ -208,8 +208,8 @@ def too_few(examples: Sequence[Example]) -> str:
     if len(examples) >= ENOUGH_QUESTIONS and n_unanswerable >= ENOUGH_UNANSWERABLE:
         return ""
     return (
-        f"{len(examples)} held-out questions, {n_unanswerable} without an answer, are too few to tune "
-        f"the no-answer threshold (it takes {ENOUGH_QUESTIONS} and {ENOUGH_UNANSWERABLE})"
+        f"{len(examples)} questions, {n_unanswerable} of them without an answer; to tune a no-answer "
+        f"threshold takes {ENOUGH_QUESTIONS}, {ENOUGH_UNANSWERABLE} of them without an answer"
     )
 
 

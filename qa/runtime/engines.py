@@ -10,6 +10,7 @@ import contextlib
 import importlib
 import os
 import sys
+import threading
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -149,18 +150,22 @@ def installed_version(package: str) -> str:
         return "unknown version"
 
 
+_STDERR = threading.Lock()  # of two threads at once, the later would put back what the earlier had changed
+
+
 @contextlib.contextmanager
 def _stderr_to_null() -> Iterator[None]:
     """Hide the start-up messages of LiteRT's C++ code; its errors are exceptions."""
-    saved = os.dup(2)
-    null = os.open(os.devnull, os.O_WRONLY)
-    try:
-        os.dup2(null, 2)
-        yield
-    finally:
-        os.dup2(saved, 2)
-        os.close(saved)
-        os.close(null)
+    with _STDERR:
+        saved = os.dup(2)
+        null = os.open(os.devnull, os.O_WRONLY)
+        try:
+            os.dup2(null, 2)
+            yield
+        finally:
+            os.dup2(saved, 2)
+            os.close(saved)
+            os.close(null)
 
 
 def run_length(runtime: Any, n_tokens: int) -> int:

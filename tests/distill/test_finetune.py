@@ -102,6 +102,9 @@ def test_a_finished_run_is_taken_on_resume_and_only_with_its_own_options(
     data.write_bytes(data.read_bytes() + b"\n")
     with pytest.raises(BundleError, match=r"t: made of another --data than .* is now; choose another --out"):
         main(config(resume=True, data=str(data)))
+    elsewhere = f"organisation/{make_bundle().name}"  # a name on the Hub
+    with pytest.raises(BundleError, match=rf"made with --model .*, not {elsewhere}; choose another --out"):
+        main(config(resume=True, model=elsewhere))
 
 
 def test_what_a_stopped_run_had_learnt_is_not_overwritten(make_bundle, few, tmp_path):

@@ -100,9 +100,7 @@ def test_questions_must_be_there_and_enough(tiny_export, small_squad, tmp_path):
     model = tiny_export("onnx").path
     with pytest.raises(OptionError, match=r"--data .*: no such file"):
         main(TuneConfig(model, tmp_path / "tuned"))
-    with pytest.raises(
-        OptionError, match=r"--data .*24 held-out questions, 0 without an answer, are too few"
-    ):
+    with pytest.raises(OptionError, match=r"--data .*24 questions, 0 of them without an answer; .* takes"):
         main(TuneConfig(model, tmp_path / "tuned", small_squad))
     assert list(tmp_path.iterdir()) == []
 

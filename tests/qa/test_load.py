@@ -1,8 +1,10 @@
 """`qa.load`: the answers of evaluation, one by one or many at once, from every runtime; cheap to import;
 clear about misuse."""
 
+import os
 import subprocess
 import sys
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import get_args
@@ -16,6 +18,7 @@ from qa.data.datasets import resolve
 from qa.data.squad import read_squad
 from qa.evaluation.predict import answer_text, predict
 from qa.reader import Answer, Reader
+from qa.runtime.engines import _stderr_to_null
 from qa.runtime.runtimes import load_runtime, run_windows
 from qa.text.features import make_windows
 from qa.text.settings import Calibration, Mode
@@ -63,6 +66,28 @@ def test_threads_share_a_model(bundle, examples):
     with ThreadPoolExecutor(8) as pool:
         together = list(pool.map(lambda pair: model.answer(*pair), pairs))
     assert [(a.text, a.start, a.score) for a in together] == [(a.text, a.start, a.score) for a in alone]
+
+
+def test_two_threads_that_load_at_once_leave_stderr_as_it_was():
+    before = os.fstat(2)
+    first_is_inside, second_is_inside = threading.Event(), threading.Event()
+
+    def second():
+        with _stderr_to_null():
+            second_is_inside.set()
+            first.join()
+
+    def hide():
+        with _stderr_to_null():
+            first_is_inside.set()
+            second_is_inside.wait(0.2)
+
+    first, later = threading.Thread(target=hide), threading.Thread(target=second)
+    first.start()
+    first_is_inside.wait()
+    later.start()
+    later.join()
+    assert os.path.samestat(os.fstat(2), before)
 
 
 def differences_of(reading):

@@ -343,6 +343,10 @@ def test_parity_is_of_every_window_padded_or_not_and_of_its_best_span(exported):
         check(lambda side, n, length: side * (1.01 if n == first else 1))
 
 
+def test_windows_that_take_all_positions_are_not_padded_beyond_them(make_bundle, tmp_path):
+    main(OnnxConfig(model=make_bundle("bert-128-positions", "linear"), out=tmp_path / "out"))
+
+
 def test_equal_spans_below_the_flag_leave_nothing(make_bundle, tmp_path):
     """A random model in int8 with an embedding table of pq4 keeps less than 90 % of its best spans."""
     bundle = make_bundle()
@@ -369,7 +373,7 @@ def test_an_existing_out_is_refused_and_the_parent_untouched(exported, tmp_path)
 
 
 def test_only_a_pytorch_bundle_can_be_exported(exported, tmp_path):
-    with pytest.raises(BundleError, match="holds a onnx model"):
+    with pytest.raises(BundleError, match="is a bundle in onnx; give one in pytorch"):
         main(OnnxConfig(model=exported("bert")[1].path, out=tmp_path / "out"))
 
 

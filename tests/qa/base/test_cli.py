@@ -43,7 +43,7 @@ WRONG = [
     ("qa.evaluate --data absent.json --predictions p.json", "absent.json: no such file"),
     ("qa.evaluate --data embedded", "give either --model or --predictions"),
     ("qa.ask --model absent --question ? --context absent.txt", "absent.txt: no such file"),
-    ("qa.ask --question ' ' --context absent.txt", "--question must be a question, got ' '"),
+    ("qa.ask --question ' ' --context absent.txt", "--question must be more than spaces, got ' '"),
     ("qa.ask --model m --question ? --threads 100000", "the cores there are, got 100000"),
     ("qa.data.convert olp --tokens t.csv --questions q.csv --annotations a.csv --out o", "t.csv: no"),
     ("qa.data.convert triviaqa --questions q.json --evidence e --out o", "--evidence must be a folder"),

@@ -109,7 +109,7 @@ def test_a_file_that_the_manifest_does_not_list_is_not_read(bundle, name):
 
 
 def test_a_bundle_of_another_format_is_refused(bundle):
-    with pytest.raises(BundleError, match="holds a pytorch model, but this stage needs a onnx bundle"):
+    with pytest.raises(BundleError, match="is a bundle in pytorch; give one in onnx"):
         open_bundle(bundle, format="onnx")
 
 

@@ -6,7 +6,7 @@ import android.widget.ListView;
 import android.widget.TextView;
 
 /** Screen with the n best answers; tapping one shows it in the passage. */
-public final class AnswersActivity extends Screen implements Listeners.Listener {
+public final class AnswersActivity extends Screen {
     private Result result;
 
     @Override
@@ -37,16 +37,8 @@ public final class AnswersActivity extends Screen implements Listeners.Listener 
     }
 
     @Override
-    protected void onStart() {
-        super.onStart();
-        app().workspace.listeners.add(this);
-        changed();
-    }
-
-    @Override
-    protected void onStop() {
-        app().workspace.listeners.remove(this);
-        super.onStop();
+    Listeners[] sources() {
+        return new Listeners[] {app().workspace.listeners};
     }
 
     /** Closes the screen when another app shared a new text, because these answers are not about it. */

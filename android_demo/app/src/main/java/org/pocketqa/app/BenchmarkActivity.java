@@ -7,7 +7,7 @@ import android.view.WindowManager;
 import android.widget.TextView;
 
 /** Screen that times the model in use and shares the results. Shows Benchmarks. */
-public final class BenchmarkActivity extends Screen implements Listeners.Listener {
+public final class BenchmarkActivity extends Screen {
     @Override
     protected void onCreate(Bundle saved) {
         super.onCreate(saved);
@@ -19,11 +19,8 @@ public final class BenchmarkActivity extends Screen implements Listeners.Listene
     }
 
     @Override
-    protected void onStart() {
-        super.onStart();
-        app().engine.listeners.add(this);
-        app().benchmarks.listeners.add(this);
-        changed();
+    Listeners[] sources() {
+        return new Listeners[] {app().engine.listeners, app().benchmarks.listeners};
     }
 
     @Override
@@ -31,8 +28,6 @@ public final class BenchmarkActivity extends Screen implements Listeners.Listene
         if (!isChangingConfigurations() && app().benchmarks.job() != null) {
             app().engine.cancel(); // the system slows down or stops an app in the background, so its times would be wrong
         }
-        app().engine.listeners.remove(this);
-        app().benchmarks.listeners.remove(this);
         super.onStop();
     }
 

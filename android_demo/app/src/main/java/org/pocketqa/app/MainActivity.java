@@ -19,7 +19,7 @@ import org.pocketqa.core.Candidate;
 import org.pocketqa.core.Mode;
 
 /** Main screen: passage, question and answer. Shows workspace and engine; its only own state is the typed question. */
-public final class MainActivity extends Screen implements Listeners.Listener {
+public final class MainActivity extends Screen {
     private static final int MOST_QUESTION_LINES = 4;
     private static final String PROCESS = "process";
     private static final String ANSWER = "answer";
@@ -118,19 +118,19 @@ public final class MainActivity extends Screen implements Listeners.Listener {
     }
 
     @Override
+    Listeners[] sources() {
+        return new Listeners[] {app().engine.listeners, app().workspace.listeners};
+    }
+
+    @Override
     protected void onStart() {
         super.onStart();
-        app().engine.listeners.add(this);
-        app().workspace.listeners.add(this);
         app().shelf.watch();
-        changed();
     }
 
     @Override
     protected void onStop() {
         app().shelf.unwatch();
-        app().engine.listeners.remove(this);
-        app().workspace.listeners.remove(this);
         super.onStop();
     }
 

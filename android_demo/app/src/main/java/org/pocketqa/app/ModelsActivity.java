@@ -16,7 +16,7 @@ import java.util.List;
 import org.pocketqa.core.StoredModel;
 
 /** Screen with the model files: selection, import and problems. Shows shelf, copier and engine. */
-public final class ModelsActivity extends Screen implements Listeners.Listener {
+public final class ModelsActivity extends Screen {
     private static final int PER_MILLE = 1000; // the size of a large file exceeds an int
 
     private final List<ModelRow> rows = new ArrayList<ModelRow>();
@@ -58,21 +58,19 @@ public final class ModelsActivity extends Screen implements Listeners.Listener {
     }
 
     @Override
+    Listeners[] sources() {
+        return new Listeners[] {app().engine.listeners, app().shelf.listeners, app().copier.listeners};
+    }
+
+    @Override
     protected void onStart() {
         super.onStart();
-        app().engine.listeners.add(this);
-        app().shelf.listeners.add(this);
-        app().copier.listeners.add(this);
         app().shelf.watch();
-        changed();
     }
 
     @Override
     protected void onStop() {
         app().shelf.unwatch();
-        app().engine.listeners.remove(this);
-        app().shelf.listeners.remove(this);
-        app().copier.listeners.remove(this);
         super.onStop();
     }
 

@@ -13,7 +13,7 @@ import android.widget.Toast;
 import java.util.concurrent.Callable;
 
 /** Screen to choose a passage: clipboard, file, or a bundled one. Closes when the chosen passage is read. */
-public final class PassagesActivity extends Screen implements Listeners.Listener {
+public final class PassagesActivity extends Screen {
     private static final String WAITING = "waiting";
     private boolean waiting; // waits for a passage chosen here; its problems are shown here
 
@@ -85,16 +85,8 @@ public final class PassagesActivity extends Screen implements Listeners.Listener
     }
 
     @Override
-    protected void onStart() {
-        super.onStart();
-        app().workspace.listeners.add(this);
-        changed();
-    }
-
-    @Override
-    protected void onStop() {
-        app().workspace.listeners.remove(this);
-        super.onStop();
+    Listeners[] sources() {
+        return new Listeners[] {app().workspace.listeners};
     }
 
     @Override

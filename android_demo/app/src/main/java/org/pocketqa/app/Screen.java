@@ -11,8 +11,8 @@ import android.widget.TextView;
 import android.widget.Toast;
 import android.widget.Toolbar;
 
-/** Base of all screens: a toolbar, and system bars that are readable on the app's background. */
-abstract class Screen extends Activity {
+/** Base of all screens: a toolbar, readable system bars, and `changed` while the screen is visible. */
+abstract class Screen extends Activity implements Listeners.Listener {
     private static final int LAST_SILENT_SDK = 32; // Android 12L
     private static final int DARK_ICONS_SDK = 26; // the first version with dark icons in the navigation bar
     private static final int LIGHT_NAVIGATION_BAR = 0x10; // View.SYSTEM_UI_FLAG_LIGHT_NAVIGATION_BAR
@@ -30,6 +30,26 @@ abstract class Screen extends Activity {
             View decor = getWindow().getDecorView();
             decor.setSystemUiVisibility(decor.getSystemUiVisibility() | LIGHT_NAVIGATION_BAR);
         }
+    }
+
+    /** Returns what the screen shows: it is told of changes there while it is visible. */
+    abstract Listeners[] sources();
+
+    @Override
+    protected void onStart() {
+        super.onStart();
+        for (Listeners source : sources()) {
+            source.add(this);
+        }
+        changed();
+    }
+
+    @Override
+    protected void onStop() {
+        for (Listeners source : sources()) {
+            source.remove(this);
+        }
+        super.onStop();
     }
 
     /** Adds the arrow that leads back to the main screen. */

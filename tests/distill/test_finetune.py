@@ -96,8 +96,9 @@ def test_a_finished_run_is_taken_on_resume_and_only_with_its_own_options(
     shutil.copytree(make_bundle(seed=1), other)
     with pytest.raises(BundleError, match=r"t: made of another --model than .* is now; choose another --out"):
         main(config(resume=True, model=str(other)))
-    (tmp_path / "data").mkdir()
-    data = shutil.copy(small_squad, tmp_path / "data")
+    data = tmp_path / "data" / small_squad.name
+    data.parent.mkdir()
+    shutil.copy(small_squad, data)
     assert main(config(resume=True, data=str(data))).sha256 == first.sha256
     data.write_bytes(data.read_bytes() + b"\n")
     with pytest.raises(BundleError, match=r"t: made of another --data than .* is now; choose another --out"):

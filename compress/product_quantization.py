@@ -40,10 +40,8 @@ def compress_words(model: QAModel, form: str, counts: np.ndarray | None) -> None
         if words.form == form:
             return
         if GROUP_SIZES[words.form] > GROUP_SIZES[form]:
-            raise OptionError(
-                f"the embedding table is {words.form} already, which is smaller; make {form} from the model "
-                "that it was made of"
-            )
+            smaller = f"the embedding table is {words.form} already, which is smaller"
+            raise OptionError(f"{smaller}; make {form} from the model that it was made of")
     model.encoder.set_words(product_quantized(words, form, counts))
 
 
@@ -70,8 +68,7 @@ def product_quantized(
 
 
 def k_means(points: np.ndarray, weights: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Cluster points (V, W) with weights (V,): return each point's centre number (V,) and at most 256
-    centres."""
+    """Cluster points (V, W) with weights (V,): return each one's centre number (V,), and the centres."""
     random = np.random.default_rng(seed)
     share = weights / weights.sum()
     n_centres = min(CODEBOOK_SIZE, len(points))

@@ -6,11 +6,19 @@ The result costs one model's time and often answers better than each of them (mo
 2022).
 """
 
+import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from qa.base.cli import check_option, run_command
-from qa.bundles.bundle import Bundle
+from qa.base.errors import OptionError
+from qa.base.next_step import say_next
+from qa.bundles.bundle import HELD_OUT, Bundle, refuse_existing
+from qa.bundles.hf_import import open_model
+
+if TYPE_CHECKING:
+    from qa.models.model import QAModel
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,11 +35,62 @@ class AverageConfig:
         check_option(several, "--models", len(self.models), "two models or more, each once")
 
 
+def mean_model(bundles: list[Bundle]) -> "QAModel":
+    """Return a model with the mean of the bundles' weights. OptionError names the first of another shape."""
+    import torch
+
+    from qa.models.model import QAModel
+
+    models = [QAModel.from_pretrained(bundle.path) for bundle in bundles]
+    first = models[0]
+    tensors = [model.state_dict() for model in models]
+    for bundle, model, state in zip(bundles[1:], models[1:], tensors[1:], strict=True):
+        if model.config() != first.config() or any(
+            not t.is_floating_point() and not torch.equal(t, tensors[0][name]) for name, t in state.items()
+        ):
+            raise OptionError(
+                f"--models {bundle.path}: is not of the shape of {bundles[0].path}, so their weights have "
+                "no mean"
+            )
+    means = {
+        name: torch.stack([state[name] for state in tensors]).mean(0)
+        if tensor.is_floating_point()
+        else tensor
+        for name, tensor in tensors[0].items()
+    }
+    first.load_state_dict(means)
+    return first
+
+
 def main(config: AverageConfig) -> Bundle:
     """Open the models, save their mean and print where."""
-    from distill.averaging import average
+    from distill.derive import derive
+    from distill.student import same_tokens
 
-    return average(config)
+    refuse_existing(config.out)
+    bundles = [open_model(path, format="pytorch") for path in config.models]
+    for bundle in bundles[1:]:
+        if not same_tokens(bundle.tokenizer, bundles[0].tokenizer):
+            raise OptionError(f"--models {bundle.path}: its tokenizer differs from that of {bundles[0].path}")
+    if len({bundle.manifest.files.get(HELD_OUT) for bundle in bundles}) > 1:
+        print(
+            f"--models: they hold out different questions; the thresholds are tuned on those of "
+            f"{bundles[0].path}, which others may have learnt",
+            file=sys.stderr,
+        )
+    ancestors = {ancestor.sha256: ancestor for bundle in bundles for ancestor in bundle.lineage()}
+    facts = {
+        "precision": "fp32",
+        "stage": "average",
+        "config": {"models": [path.name for path in config.models]},
+        "averaged": [bundle.reference() for bundle in bundles],
+        "ancestors": list(ancestors.values()),
+        "parameters": bundles[0].manifest.parameters,
+    }
+    model = derive(mean_model(bundles), config.out, bundles[0], facts)
+    print(f"{model.path}: the mean of {len(bundles)} models")
+    say_next("export.tflite", "--model", model.path, "--quantize", "int8")
+    return model
 
 
 if __name__ == "__main__":

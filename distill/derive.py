@@ -1,7 +1,7 @@
-"""Save a model made of a bundle without training: same tokenizer and held-out questions, its own no-answer
-threshold."""
+"""Save a model as a bundle: with a threshold tuned for it, and scores."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,39 @@ from qa.evaluation.threshold import copy_held_out, tune_for_bundle
 from qa.models.model import QAModel
 from qa.models.pretrained import copy_tokenizer
 from qa.runtime.runtimes import load_runtime
+from qa.text.settings import QASettings
+
+
+def save_bundle(
+    model: QAModel,
+    out: Path,
+    facts: Mapping[str, Any],
+    *,
+    tokenizer: Path,
+    settings: QASettings,
+    add_files: Callable[[Path], None],
+    columns: Mapping[str, Tensor] | None = None,
+    eval_data: EvalData | None = None,
+) -> Bundle:
+    """Save the model as the bundle `out`; `facts` for the manifest hold at least precision and stage.
+
+    `tokenizer` is the folder of the tokenizer. `add_files` writes held-out questions, if there are any, and
+    other files into the folder. `columns` are factors of matrices whose integers are to be kept
+    (qa.models.storage). The model is scored on `eval_data`.
+    """
+    with new_bundle(out, {"kind": "pytorch", **facts}) as draft:
+        model.save_pretrained(draft.path, facts["precision"], columns)
+        copy_tokenizer(tokenizer, draft.path, settings.max_length, model.encoder.architecture.inputs)
+        add_files(draft.path)
+        untuned = draft.model(settings)
+        runtime = load_runtime(untuned)
+        settings, tuning = tune_for_bundle(runtime, untuned.tokenizer, settings, draft.path)
+        draft.record(tuning=tuning)
+        settings.save(draft.path / SETTINGS)
+        if eval_data is not None:
+            draft.record(scores=scores_of(runtime, draft.model(settings), eval_data))
+    say_that_it_always_answers(settings, draft.bundle.manifest)
+    return draft.bundle
 
 
 def derive(
@@ -24,21 +57,14 @@ def derive(
     columns: Mapping[str, Tensor] | None = None,
     eval_data: EvalData | None = None,
 ) -> Bundle:
-    """Save the model as the bundle `out`; `facts` for the manifest hold at least precision and stage.
-
-    `columns` are factors of matrices whose integers are to be kept (qa.models.storage). It is scored on
-    `eval_data`.
-    """
-    facts = {"kind": "pytorch", "parent": parent.reference(), "ancestors": parent.lineage(), **facts}
-    with new_bundle(out, facts) as draft:
-        model.save_pretrained(draft.path, facts["precision"], columns)
-        copy_tokenizer(parent.path, draft.path, parent.settings.max_length, model.encoder.architecture.inputs)
-        copy_held_out(parent.path, draft.path)
-        runtime = load_runtime(draft.model(parent.settings))
-        settings, tuning = tune_for_bundle(runtime, parent.tokenizer, parent.settings, draft.path)
-        say_that_it_always_answers(settings, parent.manifest)
-        draft.record(tuning=tuning)
-        settings.save(draft.path / SETTINGS)
-        if eval_data is not None:
-            draft.record(scores=scores_of(runtime, draft.model(settings), eval_data))
-    return draft.bundle
+    """Save a model made of `parent` without training: with its tokenizer and held-out questions."""
+    return save_bundle(
+        model,
+        out,
+        {"parent": parent.reference(), "ancestors": parent.lineage(), **facts},
+        tokenizer=parent.path,
+        settings=parent.settings,
+        add_files=partial(copy_held_out, parent.path),
+        columns=columns,
+        eval_data=eval_data,
+    )

@@ -1,7 +1,6 @@
 """Steps of `python -m distill.run`."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,7 @@ from distill.prune_plan.importance import sample_labelled
 from distill.prune_plan.plan import check_pruning, prune_by_importance
 from distill.resume import RunInputs, finished, refuse_unless_resumed, work_folder
 from distill.run import DistillConfig
-from distill.stage import distil, load_splits, save_model, summary
+from distill.stage import Start, distil, load_splits, save_model, summary
 from distill.student import (
     check_hidden_states,
     copy_head,
@@ -36,8 +35,7 @@ INSTEAD_OF_WIDTH = "--student-layers takes some of its layers whole"
 
 
 def check_plan(config: DistillConfig) -> None:
-    """Build the student of an untrained teacher and drop it, so that errors come before the teacher is
-    fine-tuned."""
+    """Build the student of an untrained teacher and drop it: errors come before the teacher is fine-tuned."""
     encoder = config.teacher_config().model
     folder = find_encoder(encoder)
     teacher = QAModel(load_encoder(encoder, folder), config.teacher_head, config.activation)
@@ -63,14 +61,12 @@ def student_for(config: DistillConfig, teacher_model: QAModel, teacher_folder: P
         return student_from_layers(teacher_model, n_layers, config.student_head, config.seed), teacher_folder
     if config.student_encoder in STANDALONE_MODELS:
         tokenizer = load_tokenizer(teacher_folder)
-        return standalone_student(
-            config.student_encoder, teacher_model, tokenizer, config.seed
-        ), teacher_folder
+        student = standalone_student(config.student_encoder, teacher_model, tokenizer, config.seed)
+        return student, teacher_folder
     folder = find_encoder(config.student_encoder)
     encoder = load_encoder(config.student_encoder, folder)
-    student = QAModel(
-        encoder, config.student_head or teacher_model.head_name, teacher_model.activation, config.seed
-    )
+    head = config.student_head or teacher_model.head_name
+    student = QAModel(encoder, head, teacher_model.activation, config.seed)
     copy_head(teacher_model, student)
     return student, folder
 
@@ -85,57 +81,46 @@ def given_teacher(config: DistillConfig) -> Path | None:
     return None if config.teacher_encoder else config.teacher or shipped(TEACHER, "--teacher")
 
 
-@dataclass(frozen=True)
-class StudentStart:
-    """A student before it is pruned and trained."""
+def student_start(
+    config: DistillConfig, teacher: Bundle, parent: Bundle | None
+) -> tuple[Start, QAModel | None]:
+    """Return `parent`, or a new student and the teacher's model, which it was made from.
 
-    model: QAModel
-    tokenizer: Path
-    """Folder of its tokenizer."""
-    settings: QASettings
-    """Settings of its windows."""
-    parent: Bundle | None
-    """The bundle that is trained further; None for a new student, which its teacher is the parent of."""
-    teacher_model: QAModel | None
-    """The teacher's model, where the student was made from it."""
-    encoder_sha256: str | None
-    """Hash of the weights of --student-encoder, if it has any."""
-
-
-def student_start(config: DistillConfig, teacher: Bundle, parent: Bundle | None) -> StudentStart:
-    """Return `parent`, or a new student made from the teacher; raise OptionError where none can be made."""
+    OptionError where none can be made.
+    """
+    teacher_model = None
     if parent is not None:
         model = QAModel.from_pretrained(parent.path)
-        settings = config.window_settings(parent.settings)
-        start = StudentStart(model, parent.path, settings, parent, None, None)
+        start = Start(model, parent.path, config.window_settings(parent.settings), parent, parent.sha256)
     else:
         teacher_model = QAModel.from_pretrained(teacher.path)
         model, tokenizer = student_for(config, teacher_model, teacher.path)
-        settings = config.window_settings(teacher.settings)
         is_encoder = config.student_encoder is not None and config.student_encoder not in STANDALONE_MODELS
         sha256 = file_sha256(tokenizer / "model.safetensors") if is_encoder else None
-        start = StudentStart(model, tokenizer, settings, None, teacher_model, sha256)
-    model.check_windows(settings)
+        start = Start(model, tokenizer, config.window_settings(teacher.settings), None, sha256)
+    model.check_windows(start.settings)
     if config.prunes:
-        check_pruning(model, settings.max_length, config, INSTEAD_OF_WIDTH)
-    return start
+        check_pruning(model, start.settings.max_length, config, INSTEAD_OF_WIDTH)
+    return start, teacher_model
 
 
-def prepare(config: DistillConfig, start: StudentStart, windows: Sequence[Window]) -> dict[str, Any]:
+def prepare(
+    config: DistillConfig, start: Start, teacher_model: QAModel | None, windows: Sequence[Window]
+) -> dict[str, Any]:
     """Prune the student where the options say so; return what the manifest records of its making."""
     if config.prunes:
-        assert start.teacher_model is not None
+        assert teacher_model is not None
         pruned = prune_by_importance(
             start.model,
-            start.teacher_model,
+            teacher_model,
             sample_labelled(windows, config.importance_windows, config.seed),
             config,
             max_length=start.settings.max_length,
             work=work_folder(config.out / "student"),
         )
         return {"width": pruned}
-    if start.encoder_sha256 is not None:
-        return {"encoder": {"name": config.student_encoder, "sha256": start.encoder_sha256}}
+    if start.parent is None and start.sha256 is not None:
+        return {"encoder": {"name": config.student_encoder, "sha256": start.sha256}}
     return {}
 
 
@@ -159,13 +144,13 @@ def run(config: DistillConfig) -> Bundle:
     copied = None if config.teacher_encoder or config.teacher else config.out / "teacher"
     if copied and copied.exists():
         copy_bundle(teacher.path, copied)  # another model there is said before minutes of work
-    start = student_start(config, teacher, parent)
+    start, teacher_model = student_start(config, teacher, parent)
     tokenizer = load_tokenizer(start.tokenizer)
-    reader = TeacherBundle(teacher, tokenizer, splits.train, start.teacher_model)
+    reader = TeacherBundle(teacher, tokenizer, splits.train, teacher_model)
     reader.check_windows(start.settings)
     reader.check_hidden_states(start.model, config.hidden_weight)
     windows = make_windows(splits.train, tokenizer, start.settings, progress=True)
-    facts = prepare(config, start, windows)
+    facts = prepare(config, start, teacher_model, windows)
     trainer = distil(
         start.model,
         reader,
@@ -176,7 +161,7 @@ def run(config: DistillConfig) -> Bundle:
         cache=config.cache,
         work=work_folder(out),
         name="student",
-        depends_on={"student": start.parent.sha256 if start.parent else start.encoder_sha256},
+        depends_on={"student": start.sha256},
     )
     main_process = trainer.accelerator.is_main_process
     if main_process:

@@ -1,17 +1,11 @@
 """Steps of `python -m distill.finetune`."""
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from distill.finetune import FinetuneConfig
 from distill.resume import RunInputs, finished, refuse_unless_resumed, work_folder
-from distill.stage import (
-    disable_attention_dropout,
-    disable_dropout,
-    load_splits,
-    save_model,
-)
+from distill.stage import Start, disable_attention_dropout, disable_dropout, load_splits, save_model
 from distill.student import standalone_student, student_from_layers
 from distill.training.objectives import supervised
 from distill.training.trainer import Trainer
@@ -26,19 +20,6 @@ from qa.models.pretrained import checkpoint_folder, find_encoder, head_labels, l
 from qa.text.features import make_windows
 from qa.text.settings import QASettings
 from qa.text.tokenization import load_tokenizer
-
-
-@dataclass(frozen=True)
-class Start:
-    """Starting point of fine-tuning: a model, the folder of its tokenizer, its bundle if any, its window
-    settings."""
-
-    model: QAModel
-    tokenizer: Path
-    parent: Bundle | None
-    settings: QASettings
-    sha256: str
-    """Hash of the bundle, or of the encoder's weights."""
 
 
 def starting_point(config: FinetuneConfig) -> Start:
@@ -72,7 +53,7 @@ def starting_point(config: FinetuneConfig) -> Start:
     if config.head is not None and config.standalone:
         model = standalone_student(config.head, model, load_tokenizer(folder), config.seed)
     model.check_windows(settings)
-    return Start(model, folder, parent, settings, sha256)
+    return Start(model, folder, settings, parent, sha256)
 
 
 def open_parent(name: str) -> Bundle | None:
@@ -102,9 +83,9 @@ def finetune(config: FinetuneConfig) -> Bundle:
     trainer = Trainer(start.model, windows, supervised, config.options(), work, name, depends_on)
     trainer.train(config.resume)
     if trainer.accelerator.is_main_process:
-        more: dict[str, Any] = (
-            {"encoder": {"name": config.model, "sha256": start.sha256}} if start.parent is None else {}
-        )
+        facts: dict[str, Any] = {}
+        if start.parent is None:
+            facts["encoder"] = {"name": config.model, "sha256": start.sha256}
         save_model(
             start.model,
             config.out,
@@ -116,7 +97,7 @@ def finetune(config: FinetuneConfig) -> Bundle:
             settings=start.settings,
             adapter=trainer.adapter if start.parent is None else None,
             training_precision=trainer.options.precision,
-            **more,
+            **facts,
         )
         trainer.finish()
     trainer.wait_for_everyone()

@@ -2,11 +2,18 @@
 
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
+from typing import Any
 
 from distill.training.options import DistillationWeights, TrainingOptions
 from qa.base.files import check_new_folder
 from qa.base.help import Expert
 from qa.text.settings import QASettings
+
+
+def same_named(kind: Any, values: object) -> dict[str, Any]:
+    """Return the attributes of `values` that the dataclass `kind` has fields for, by name."""
+    names = [field.name for field in fields(kind)]
+    return {name: getattr(values, name) for name in names if hasattr(values, name)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,10 +36,9 @@ class TrainingFlags:
     resume: bool = False
     """Continue an interrupted run of the same --out."""
 
-    def options(self) -> TrainingOptions:
-        """Return the options of the training loop: the flags with their names."""
-        names = [field.name for field in fields(TrainingOptions) if hasattr(self, field.name)]
-        return TrainingOptions(**{name: getattr(self, name) for name in names})
+    def options(self, **others: float) -> TrainingOptions:
+        """Return the options of the training loop: the flags with their names; `others` replace some."""
+        return TrainingOptions(**(same_named(TrainingOptions, self) | others))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,8 +53,7 @@ class WindowFlags:
     """Longest question in tokens, the rest is truncated; by default likewise, 64."""
 
     def window_settings(self, base: QASettings) -> QASettings:
-        """Return `base` with the given lengths, without thresholds and calibration, tuned for another
-        model."""
+        """Return `base` with the given lengths, without what was tuned for another model."""
         names = ("max_length", "doc_stride", "max_question_length")
         given = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
         return replace(base, null_threshold=None, strict_threshold=None, calibration=None, **given)

@@ -37,7 +37,8 @@ class RunInputs:
         """Collect them from a stage's options and the models that it starts from."""
         options = {name: value for name, value in asdict(config).items() if name not in FREE_OPTIONS}
         defaults = {name: getattr(type(config), name, None) for name in options}
-        bundles = {name: Path(path) for name, path in models.items() if path and _is_bundle(Path(path))}
+        given = {name: Path(path) for name, path in models.items() if path}
+        bundles = {name: path for name, path in given.items() if (path / MANIFEST).is_file()}
         return cls(_recorded(options), _recorded(defaults), config.data, bundles)
 
     def check(self, bundle: Bundle) -> None:
@@ -63,10 +64,6 @@ class RunInputs:
                 raise BundleError(
                     f"{bundle.path}: made of another --{name} than {path} is now; choose another --out"
                 )
-
-
-def _is_bundle(path: Path) -> bool:
-    return (path / MANIFEST).is_file()
 
 
 def _recorded(options: Mapping[str, Any]) -> dict[str, Any]:

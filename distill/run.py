@@ -7,14 +7,14 @@
 The teacher is given, fine-tuned first, or the shipped one.
 """
 
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated
 
 from tyro.conf import arg
 
 from distill.finetune import FinetuneConfig
-from distill.options import DistillationFlags, TrainingFlags, WindowFlags
+from distill.options import DistillationFlags, WindowFlags, same_named
 from distill.prune_plan.options import PruningFlags
 from distill.recipes import RECIPES, find_recipe
 from distill.training.options import TrainingOptions, flag_of
@@ -109,8 +109,7 @@ class DistillConfig(DistillationFlags, WindowFlags, PruningFlags):
             self.teacher_config()
 
     def check_teacher(self) -> None:
-        """Raise OptionError for a teacher that is both given and new, and for options of a new one without
-        one."""
+        """Raise OptionError for a teacher both given and new, and for options of a new one without it."""
         encoder = self.teacher_encoder
         both = self.teacher is not None and self.teacher_encoder is not None
         check_exclusive(both, "--teacher-encoder", "--teacher")
@@ -129,37 +128,22 @@ class DistillConfig(DistillationFlags, WindowFlags, PruningFlags):
         recipe = RECIPES[self.recipe]
         given = {key: getattr(self, key) for key in asdict(recipe)}
         merged = {key: value if value is not None else getattr(recipe, key) for key, value in given.items()}
-        return TrainingOptions(
-            **merged,
-            accumulation=self.accumulation,
-            precision=self.precision,
-            seed=self.seed,
-            optimizer=self.optimizer,
-            freeze_encoder=self.freeze_encoder,
-        )
+        return self.options(**merged)
 
     def teacher_config(self) -> FinetuneConfig:
         """Return the options that fine-tune a new teacher."""
         assert self.teacher_encoder is not None
         student = self.student_options()
-        shared = {
-            field.name: getattr(self, field.name)
-            for kind in (TrainingFlags, WindowFlags)
-            for field in fields(kind)
+        its_own = {
+            "out": self.out / "teacher",
+            "model": self.teacher_encoder,
+            "head": self.teacher_head,
+            "learning_rate": self.teacher_learning_rate,
+            "batch_size": student.batch_size,
+            "epochs": self.teacher_epochs,
+            "warmup": student.warmup,
         }
-        return FinetuneConfig(
-            **shared,
-            out=self.out / "teacher",
-            model=self.teacher_encoder,
-            head=self.teacher_head,
-            activation=self.activation,
-            learning_rate=self.teacher_learning_rate,
-            batch_size=student.batch_size,
-            epochs=self.teacher_epochs,
-            warmup=student.warmup,
-            accumulation=self.accumulation,
-            freeze_encoder=self.freeze_encoder,
-        )
+        return FinetuneConfig(**(same_named(FinetuneConfig, self) | its_own))
 
 
 def main(config: DistillConfig) -> Bundle:

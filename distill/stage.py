@@ -9,24 +9,21 @@ from typing import Any
 from safetensors.torch import save
 from torch import Tensor, nn
 
+from distill.derive import save_bundle
 from distill.teacher import TeacherBundle
 from distill.training.objectives import Distillation
 from distill.training.options import DistillationWeights, TrainingOptions
 from distill.training.trainer import AfterStep, Trainer, make_accelerator
 from qa.base.files import file_sha256, write_whole
-from qa.bundles.bundle import SETTINGS, Bundle, new_bundle
-from qa.bundles.hf_import import say_that_it_always_answers
+from qa.bundles.bundle import Bundle
 from qa.data.datasets import EMBEDDED, SQUAD_FILES, check_not_dev, data_reference, resolve
 from qa.data.squad import Example, read_squad
-from qa.evaluation.scores import EvalData, load_eval, scores_of
-from qa.evaluation.threshold import hold_out, read_held_out, save_held_out, too_few, tune_for_bundle
+from qa.evaluation.scores import EvalData, load_eval
+from qa.evaluation.threshold import hold_out, read_held_out, save_held_out, too_few
 from qa.formats.registry import ADAPTER
 from qa.models.model import QAModel
-from qa.models.pretrained import copy_tokenizer
-from qa.runtime.runtimes import load_runtime
 from qa.text.features import Window
 from qa.text.settings import QASettings
-from qa.text.tokenization import load_tokenizer
 
 
 @dataclass(frozen=True)
@@ -54,6 +51,21 @@ def load_splits(
     before = read_held_out(parent.path) if parent else []
     train, held_out = hold_out(read_squad(train_file, unlabelled=unlabelled), before)
     return DataSplits(train, held_out, load_eval(eval_data), train_file)
+
+
+@dataclass(frozen=True)
+class Start:
+    """A model before it is trained."""
+
+    model: QAModel
+    tokenizer: Path
+    """Folder of its tokenizer."""
+    settings: QASettings
+    """Settings of its windows."""
+    parent: Bundle | None
+    """The bundle that is trained further, if any."""
+    sha256: str | None
+    """Hash of the parent, or of the encoder's weights; None for a student made from its teacher."""
 
 
 def disable_attention_dropout(model: QAModel) -> None:
@@ -136,9 +148,14 @@ def save_model(
     `settings` are those of the training windows; their threshold stays where there is nothing to tune one on.
     Where the held-out questions are too few, the parent's threshold stays, and a line on stderr says so.
     """
-    settings = keep_threshold(settings, parent, splits.held_out)
+
+    def add_files(folder: Path) -> None:
+        save_held_out(splits.held_out, folder)
+        if adapter:
+            tensors = {name: tensor.cpu().contiguous() for name, tensor in adapter.items()}
+            write_whole(folder / ADAPTER, save(tensors, {"format": "pt"}))
+
     facts = {
-        "kind": "pytorch",
         "precision": "fp32",
         "stage": stage,
         "config": asdict(config),
@@ -148,21 +165,15 @@ def save_model(
         "parameters": asdict(model.count_parameters()),
         **facts,
     }
-    with new_bundle(out, facts) as draft:
-        model.save_pretrained(draft.path)
-        copy_tokenizer(tokenizer, draft.path, settings.max_length, model.encoder.architecture.inputs)
-        save_held_out(splits.held_out, draft.path)
-        if adapter:
-            tensors = {name: tensor.cpu().contiguous() for name, tensor in adapter.items()}
-            write_whole(draft.path / ADAPTER, save(tensors, {"format": "pt"}))
-        runtime = load_runtime(draft.model(settings))
-        settings, tuning = tune_for_bundle(runtime, load_tokenizer(draft.path), settings, draft.path)
-        draft.record(tuning=tuning)
-        settings.save(draft.path / SETTINGS)
-        if splits.eval is not None:
-            draft.record(scores=scores_of(runtime, draft.model(settings), splits.eval))
-    say_that_it_always_answers(settings, draft.bundle.manifest)
-    return draft.bundle
+    return save_bundle(
+        model,
+        out,
+        facts,
+        tokenizer=tokenizer,
+        settings=keep_threshold(settings, parent, splits.held_out),
+        add_files=add_files,
+        eval_data=splits.eval,
+    )
 
 
 def keep_threshold(settings: QASettings, parent: Bundle | None, held_out: list[Example]) -> QASettings:
@@ -201,14 +212,8 @@ def without_autocast(model: QAModel) -> QAModel:
 
 def summary(bundle: Bundle) -> str:
     """Return one line about a finished bundle: parameters, and scores where it has some."""
-    parameters = bundle.manifest.parameters
-    scores = bundle.manifest.scores
-    line = (
-        f"{bundle.path}: {parameters.total:,} parameters ({parameters.without_embeddings:,} without "
-        "embeddings)"
-    )
-    if scores:
-        line += (
-            f", EM {scores.exact:.2f}, F1 {scores.f1:.2f} on {scores.total} questions of {scores.data.name}"
-        )
+    line = f"{bundle.path}: {bundle.manifest.parameters}"
+    if scores := bundle.manifest.scores:
+        on = f"{scores.total} questions of {scores.data.name}"
+        line += f", EM {scores.exact:.2f}, F1 {scores.f1:.2f} on {on}"
     return line

@@ -68,8 +68,7 @@ def copy_outside_layers(teacher: Encoder, student: Encoder) -> None:
 
 
 def standalone_student(name: str, teacher: QAModel, tokenizer: Tokenizer, seed: int, **sizes: int) -> QAModel:
-    """Return a fresh standalone model for the teacher's tokens, with its word vectors; `sizes` override its
-    config."""
+    """Return a fresh standalone model with the teacher's word vectors; `sizes` override its config."""
     words = teacher.encoder.model.get_input_embeddings().weight
     config = encoder_type(name).config_class(vocab_size=words.shape[0], word_size=words.shape[1], **sizes)
     with torch.random.fork_rng(devices=[]):

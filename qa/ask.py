@@ -155,10 +155,8 @@ def left_out_note(reading: Reading, number: int, max_question_length: int) -> st
     if n_tokens > max_question_length:
         note += f"\n  question truncated to {max_question_length} of {n_tokens} tokens; shorten it"
     if n_read < n_in_text:
-        note += (
-            f"\n  read the {n_read} of {n_in_text} windows that share most with the question; --read-all "
-            "reads all"
-        )
+        read = f"read the {n_read} of {n_in_text} windows that share most with the question"
+        note += f"\n  {read}; --read-all reads all"
     return note
 
 
@@ -200,18 +198,16 @@ def main(config: AskConfig) -> list[Answer]:
     reading = model.read(pairs, read_all=config.read_all, progress=True)
     if config.json:
         shared = _shared(model, reading, load_ms)
-        results = [
-            as_json(reading, number, question) | shared for number, question in enumerate(config.question)
-        ]
+        results = [as_json(reading, n, question) | shared for n, question in enumerate(config.question)]
         print(json.dumps(results if len(results) > 1 else results[0], indent=1, ensure_ascii=False))
     else:
         source = "(standard input)" if config.context == STDIN else str(config.context)
-        texts = [
-            as_text(q, a, passage, source) for q, a in zip(config.question, reading.answers, strict=True)
-        ]
         most = model.settings.max_question_length
-        notes = [left_out_note(reading, number, most) for number in range(len(texts))]
-        print("\n\n".join(text + note for text, note in zip(texts, notes, strict=True)))
+        texts = [
+            as_text(question, reading.answers[n], passage, source) + left_out_note(reading, n, most)
+            for n, question in enumerate(config.question)
+        ]
+        print("\n\n".join(texts))
     return reading.answers
 
 

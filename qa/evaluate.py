@@ -50,20 +50,17 @@ class EvaluateConfig:
     it."""
 
     def __post_init__(self) -> None:
-        given = (self.model is not None) + (self.predictions is not None)
-        if given != 1:
+        if (self.model is None) == (self.predictions is None):
             raise OptionError("give either --model or --predictions")
-        for flag, value in (("--out", self.out), ("--null-threshold", self.null_threshold)):
-            if value is not None and self.model is None:
-                raise OptionError(f"{flag} cannot be combined with --predictions")
-        check_exclusive(
-            self.mode != DEFAULT_MODE and self.predictions is not None, f"--mode {self.mode}", "--predictions"
-        )
-        check_exclusive(
-            self.mode != DEFAULT_MODE and self.null_threshold is not None,
-            f"--mode {self.mode}",
-            "--null-threshold",
-        )
+        mode = self.mode != DEFAULT_MODE
+        own_threshold = self.null_threshold is not None
+        for flag, given in (
+            ("--out", self.out is not None),
+            ("--null-threshold", own_threshold),
+            (f"--mode {self.mode}", mode),
+        ):
+            check_exclusive(given and self.model is None, flag, "--predictions")
+        check_exclusive(mode and own_threshold, f"--mode {self.mode}", "--null-threshold")
         if self.out is not None:
             check_writable(self.out, "--out")
 
@@ -102,9 +99,7 @@ def main(config: EvaluateConfig) -> dict[str, Any]:
     else:
         assert config.model is not None  # checked by __post_init__
         bundle = open_model(config.model)
-        settings = bundle.settings.in_mode(config.mode)
-        if config.null_threshold is not None:
-            settings = replace(settings, null_threshold=config.null_threshold)
+        settings = bundle.settings.deciding(config.mode, config.null_threshold)
         result = evaluate_bundle(config, replace(bundle, settings=settings), data, examples)
         result["null_threshold"] = settings.null_threshold
         if config.null_threshold is None:

@@ -4,7 +4,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from qa.base.cli import check_exclusive, check_option
 from qa.base.errors import OptionError
@@ -89,9 +89,7 @@ class Reader:
         self.threads = threads or 1  # waiting threads cost more than they bring in one window
         self._computing = threading.Lock()
         check_exclusive(mode is not None and null_threshold is not None, "mode", "null_threshold")
-        self.settings = bundle.settings.in_mode(mode or DEFAULT_MODE)
-        if null_threshold is not None:
-            self.settings = replace(bundle.settings, null_threshold=null_threshold)
+        self.settings = bundle.settings.deciding(mode or DEFAULT_MODE, null_threshold)
         self.runtime: Runtime = (
             IsolatedRuntime(bundle, self.threads) if isolated else load_runtime(bundle, self.threads)
         )

@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 from dataclasses import asdict, replace
+from functools import cache
 from pathlib import Path
 
 os.environ["HF_HUB_OFFLINE"] = "1"  # before its client is imported: no test asks the network
@@ -20,8 +21,23 @@ from qa.data.datasets import resolve
 from qa.data.squad import read_squad
 from qa.models.model import QAModel
 from qa.models.pretrained import copy_tokenizer, embedded_folder
+from qa.text.features import make_windows
 from qa.text.settings import QASettings
 from qa.text.tokenization import load_tokenizer
+
+
+def save_bundle(model, path, write_tokenizer=None):
+    """Save a model for windows of at most 128 tokens, with MiniLM's tokenizer or the one written."""
+    facts = {"kind": "pytorch", "precision": "fp32", "stage": "distill", "parent": None}
+    with new_bundle(path, facts | {"parameters": asdict(model.count_parameters())}) as draft:
+        model.save_pretrained(draft.path)
+        settings = QASettings(max_length=128, doc_stride=48, max_question_length=32)
+        settings.save(draft.path / SETTINGS)
+        if write_tokenizer is not None:
+            write_tokenizer(draft.path)
+        tokenizer = draft.path if write_tokenizer else embedded_folder()
+        copy_tokenizer(tokenizer, draft.path, settings.max_length, model.encoder.architecture.inputs)
+    return draft.bundle
 
 
 @pytest.fixture(scope="session")
@@ -32,26 +48,9 @@ def make_bundle(tmp_path_factory):
     def make(encoder="bert", head="4l-gelu-skip", pruned=False, seed=0):
         key = (encoder, head, pruned, seed)
         if key not in made:
-            model = tiny_model(*key)
-            counts = model.count_parameters()
-            manifest = {
-                "kind": "pytorch",
-                "precision": "fp32",
-                "stage": "distill",
-                "parent": None,
-                "parameters": {"total": counts.total, "without_embeddings": counts.without_embeddings},
-            }
             name = "-".join(["tiny", encoder, head, *(["pruned"] if pruned else []), str(seed)])
             path = tmp_path_factory.mktemp("bundles") / name
-            with new_bundle(path, manifest) as draft:
-                model.save_pretrained(draft.path)
-                settings = QASettings(max_length=128, doc_stride=48, max_question_length=32)
-                settings.save(draft.path / SETTINGS)
-                if encoder in WRITE_TOKENIZER:
-                    WRITE_TOKENIZER[encoder](draft.path)
-                tokenizer = draft.path if encoder in WRITE_TOKENIZER else embedded_folder()
-                copy_tokenizer(tokenizer, draft.path, settings.max_length, model.encoder.architecture.inputs)
-            made[key] = path
+            made[key] = save_bundle(tiny_model(*key), path, WRITE_TOKENIZER.get(encoder)).path
         return made[key]
 
     return make
@@ -69,29 +68,9 @@ def make_whole(make_bundle):
 
 
 @pytest.fixture(scope="session")
-def make_whole_bundle(make_bundle, make_whole, tmp_path_factory):
+def make_whole_bundle(make_whole, tmp_path_factory):
     """A function that makes (once) the bundle of a small whole model: windows of at most 128 tokens."""
-    made = {}
-
-    def make(name):
-        if name not in made:
-            model = make_whole(name)
-            path = tmp_path_factory.mktemp("whole") / name
-            manifest = {
-                "kind": "pytorch",
-                "precision": "fp32",
-                "stage": "distill",
-                "parent": None,
-                "parameters": asdict(model.count_parameters()),
-            }
-            with new_bundle(path, manifest) as draft:
-                model.save_pretrained(draft.path)
-                copy_tokenizer(embedded_folder(), draft.path)
-                open_bundle(make_bundle()).settings.save(draft.path / SETTINGS)
-            made[name] = open_bundle(path)
-        return made[name]
-
-    return make
+    return cache(lambda name: save_bundle(make_whole(name), tmp_path_factory.mktemp("whole") / name))
 
 
 @pytest.fixture(scope="session")
@@ -119,6 +98,19 @@ def converted_once():
             stage, "available_cores", lambda: 1
         )  # threads only wait for each other on models this small
         yield convert_once
+
+
+@pytest.fixture(scope="session")
+def windows(make_bundle):
+    """The first 16 windows of the shipped training questions, as the tiny BERT cuts them."""
+    bundle = open_bundle(make_bundle())
+    return make_windows(read_squad(resolve("embedded", "train"))[:16], bundle.tokenizer, bundle.settings)[:16]
+
+
+@pytest.fixture
+def few(small_squad):
+    """Options of a short training."""
+    return {"data": str(small_squad), "epochs": 0.1, "batch_size": 4, "precision": "fp32"}
 
 
 @pytest.fixture

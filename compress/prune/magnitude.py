@@ -32,8 +32,7 @@ class Magnitude(PruningMethod[MagnitudeFlags]):
 
 
 def magnitude_masks(model: QAModel, sparsity: float) -> dict[str, Tensor]:
-    """Return masks, True where a weight stays: all but the `sparsity` share of smallest magnitude in the
-    model."""
+    """Return masks, True where a weight stays: all but the model's `sparsity` share of smallest magnitude."""
     weights = linear_weights(model)
     magnitudes = torch.cat([w.detach().abs().flatten() for w in weights.values()])
     n_zero = round(sparsity * len(magnitudes))
@@ -41,13 +40,6 @@ def magnitude_masks(model: QAModel, sparsity: float) -> dict[str, Tensor]:
         return {name: torch.ones_like(w, dtype=torch.bool) for name, w in weights.items()}
     threshold = magnitudes.kthvalue(n_zero).values
     return {name: w.detach().abs() > threshold for name, w in weights.items()}
-
-
-def apply_masks(model: QAModel, masks: dict[str, Tensor]) -> None:
-    """Set the masked weights to zero, in place."""
-    with torch.no_grad():
-        for name, weight in linear_weights(model).items():
-            weight.mul_(masks[name])
 
 
 def sparsity_at(step: int, n_steps: int, final: float, iterations: int) -> float:
@@ -77,4 +69,6 @@ class IterativePruning:
             # Zeros are the smallest magnitudes there are, so what was pruned stays pruned.
             self.sparsity = sparsity
             self.masks = magnitude_masks(self.model, sparsity)
-        apply_masks(self.model, self.masks)
+        with torch.no_grad():
+            for name, weight in linear_weights(self.model).items():
+                weight.mul_(self.masks[name])

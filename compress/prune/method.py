@@ -20,8 +20,7 @@ class PruningMethod(Generic[Flags]):
         self.flags = flags
 
     def depends_on(self) -> tuple[Any, ...]:
-        """Return the options that decide which weights are pruned: a checkpoint is continued only with the
-        same."""
+        """Return the options that decide which weights are pruned: a resumed run needs the same."""
         raise NotImplementedError
 
     def check(self, model: QAModel, max_length: int) -> None:

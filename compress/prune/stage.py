@@ -34,11 +34,6 @@ class MagnitudeFlags:
     iterations: int = 1
     """Magnitude: stages in which that share is reached during recovery; 1 is one-shot."""
 
-    def check_magnitude(self) -> None:
-        """Raise OptionError for values that cannot work."""
-        check_option(0 < self.sparsity < 1, "--sparsity", self.sparsity, "in (0, 1)")
-        check_option(self.iterations >= 1, "--iterations", self.iterations, "at least 1")
-
 
 METHODS = {
     "structured": Method(
@@ -64,7 +59,8 @@ class PruneConfig(RecoveryFlags, PruningFlags, MagnitudeFlags):
     def __post_init__(self) -> None:
         check_option(self.method in METHODS, "--method", self.method, f"one of {', '.join(METHODS)}")
         self.check_pruning_flags()
-        self.check_magnitude()
+        check_option(0 < self.sparsity < 1, "--sparsity", self.sparsity, "in (0, 1)")
+        check_option(self.iterations >= 1, "--iterations", self.iterations, "at least 1")
         self.check_method()
         self.options()
         self.weights()

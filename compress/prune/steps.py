@@ -25,16 +25,8 @@ from qa.text.features import Window
 SPEED_WINDOWS = 24
 
 
-def method_of(config: PruneConfig) -> PruningMethod[Any]:
-    """Return the pruning method with its options."""
-    steps = METHODS[config.method].steps
-    method: PruningMethod[Any] = (resolve_name(steps) if isinstance(steps, str) else steps)(config)
-    return method
-
-
 def speed_ratio(before: QAModel, after: QAModel, windows: Sequence[Window]) -> float:
-    """Return the time of `before` over the time of `after` in PyTorch, window by window in turn; above 1 is
-    faster."""
+    """Return the time of `before` over that of `after` in PyTorch, window by window; above 1 is faster."""
     totals = [0.0, 0.0]
     batches = [model_inputs(to_tensors([w], most=before.encoder.max_length)) for w in windows]
     with torch.inference_mode():
@@ -62,7 +54,8 @@ def prune(config: PruneConfig) -> Bundle:
     done = finished_before(config, "compress.prune.stage")
     if done is not None:
         return done
-    method = method_of(config)
+    steps = METHODS[config.method].steps
+    method: PruningMethod[Any] = (resolve_name(steps) if isinstance(steps, str) else steps)(config)
     recovery = Recovery(config)
     model = recovery.model
     max_length = recovery.parent.settings.max_length

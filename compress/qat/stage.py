@@ -1,7 +1,8 @@
-"""Options of `python -m compress.qat`."""
+"""Options and steps of `python -m compress.qat`."""
 
+import sys
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 from tyro.conf import arg
 
@@ -9,6 +10,7 @@ from compress.options import RecoveryFlags
 from distill.training.options import check_seed
 from qa.base.cli import check_option
 from qa.base.help import Expert
+from qa.base.next_step import say_next
 from qa.bundles.bundle import Bundle
 from qa.formats.precision import INTEGER_BITS
 
@@ -39,10 +41,6 @@ class QuantizeAwareConfig(RecoveryFlags):
             self.options()
         self.weights()
 
-    def depends_on(self) -> dict[str, Any]:
-        """Return the options that decide how a model is rounded before it is trained."""
-        return {"grid": self.quantize, "calibration_windows": self.calibration_windows}
-
     @property
     def suffix(self) -> str:
         """Name ending of the result."""
@@ -51,6 +49,33 @@ class QuantizeAwareConfig(RecoveryFlags):
 
 def main(config: QuantizeAwareConfig) -> Bundle:
     """Open the parent, round, train, save, and print the result's summary."""
-    from compress.qat.steps import train
+    from compress.qat.fake_quant import FakeQuantizer, float_modules, norms_before
+    from compress.qat.gptq import round_with_feedback
+    from compress.recovery import Recovery, finished_before
+    from distill.prune_plan.importance import sample_windows
+    from distill.resume import work_folder
+    from distill.training.checkpoint import CHECKPOINT
 
-    return train(config)
+    done = finished_before(config, "compress.qat.stage")
+    if done is not None:
+        return done
+    recovery = Recovery(config)
+    model = recovery.model
+    model.encoder.check_tflite()
+    for name in float_modules(model):
+        print(
+            f"{name} modules train in float: only Linears and embedding tables are rounded", file=sys.stderr
+        )
+    windows = recovery.windows
+    quantizer = FakeQuantizer(model, config.quantize, norms_before(model))
+    is_resumed = config.resume and config.epochs > 0 and (work_folder(config.target) / CHECKPOINT).is_file()
+    if config.calibration_windows and not is_resumed:
+        sample = sample_windows(windows, config.calibration_windows, config.seed)
+        round_with_feedback(model, quantizer, recovery.before, sample)
+    # The options that decide how a model is rounded before it is trained.
+    rounding = {"grid": config.quantize, "calibration_windows": config.calibration_windows}
+    trainer = recovery.train("quantization", rounding) if config.epochs > 0 else None
+    quantizer.convert()
+    bundle = recovery.save("quantize", trainer, grid={"precision": config.quantize})
+    say_next("export.tflite", "--model", bundle.path, "--quantize", config.quantize)
+    return bundle

@@ -1,5 +1,4 @@
-"""Select the heads and neurons to keep: the best shares of all layers together, or the most importance within
-a size or a time."""
+"""Select heads and neurons: the best shares of all layers, or the most importance within a size or a time."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

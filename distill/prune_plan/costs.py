@@ -61,9 +61,8 @@ def words_bytes(rows: int, width: int, form: str) -> float:
     if form in ROW_BITS:
         return rows * (width * ROW_BITS[form] / 8 + SCALE_BYTES)
     groups = -(-width // GROUP_SIZES[form])
-    return (
-        rows * groups + CODEBOOK_SIZE * groups * GROUP_SIZES[form] + 4 * width
-    )  # codes, int8 codebooks, a scale for each place
+    # Codes, int8 codebooks, a scale for each place.
+    return rows * groups + CODEBOOK_SIZE * groups * GROUP_SIZES[form] + 4 * width
 
 
 def file_bytes(model: QAModel, quantize: str, embeddings: str) -> float:
@@ -107,8 +106,8 @@ def time_costs(model: QAModel, times: Path, max_length: int) -> UnitCosts:
     if measured != (width, head_size):
         raise OptionError(
             f"--times {times}: measured on models {measured[0]} wide with heads of {measured[1]}, this one "
-            f"is {width} wide with "
-            f"heads of {head_size}; measure its like: python -m export.tflite.times --model BUNDLE --out FILE"
+            f"is {width} wide with heads of {head_size}; measure its like: python -m export.tflite.times "
+            "--model BUNDLE --out FILE"
         )
     lengths = sorted(int(length) for length in table["ms"] if int(length) >= max_length)
     if not lengths:

@@ -129,8 +129,7 @@ def cached_importance(model: QAModel, windows: Sequence[Window], path: Path) -> 
 
 
 def measure_importance(model: QAModel, windows: Sequence[Window]) -> Importance:
-    """Return Fisher scores of every head and neuron on training windows with gold answers; the model stays
-    the same."""
+    """Return Fisher scores of heads and neurons on windows with gold answers; the model stays the same."""
     parts = model.encoder.layer_parts()
     heads = [_InputSquares(p.attention_output, p.head_size) for p in parts]
     neurons = [_InputSquares(p.down, 1) for p in parts]

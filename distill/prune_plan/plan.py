@@ -72,13 +72,10 @@ def select_units(importance: Importance, targets: Sequence[Target], flags: Pruni
     comparable = between_layers(importance)
     if targets:
         return best_within(comparable, targets)
-    heads = keep_best(comparable.heads, KEEP_HEADS if flags.keep_heads is None else flags.keep_heads, 1)
-    return PruningPlan(
-        heads,
-        keep_best(
-            comparable.neurons, KEEP_FFN if flags.keep_ffn is None else flags.keep_ffn, NEURON_MULTIPLE
-        ),
-    )
+    share_of_heads = KEEP_HEADS if flags.keep_heads is None else flags.keep_heads
+    share_of_neurons = KEEP_FFN if flags.keep_ffn is None else flags.keep_ffn
+    heads = keep_best(comparable.heads, share_of_heads, 1)
+    return PruningPlan(heads, keep_best(comparable.neurons, share_of_neurons, NEURON_MULTIPLE))
 
 
 def prune_to(model: QAModel, width: PruningPlan) -> None:

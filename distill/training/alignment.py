@@ -73,10 +73,9 @@ class Alignment:
                 first = span[0]
                 part = slice(first, min(span[1] + 1, first + self.max_length - len(head) - 1))
                 ids = passage.ids[part]
+                last = np.maximum(passage.ends[part] - 1, passage.starts[part])
                 starts = window.context_begin + _holder(window, passage.starts[part])
-                ends = window.context_begin + _holder(
-                    window, np.maximum(passage.ends[part] - 1, passage.starts[part])
-                )
+                ends = window.context_begin + _holder(window, last)
         return AlignedWindow(np.array([*head, *ids, self.separator], np.int32), len(head), starts, ends)
 
     def batch(

@@ -16,8 +16,7 @@ LENGTH_MULTIPLE = 32
 
 
 def bucketed_batches(lengths: np.ndarray, batch_size: int, seed: int, epoch: int) -> list[np.ndarray]:
-    """Return the batches of one epoch as arrays of indices, every index once; the same for the same seed and
-    epoch."""
+    """Return the batches of one epoch, every index once; the same for the same seed and epoch."""
     rng = np.random.default_rng((seed, epoch))
     order = rng.permutation(len(lengths))
     batches: list[np.ndarray] = []

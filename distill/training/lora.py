@@ -96,8 +96,7 @@ def merge_lora(model: QAModel) -> dict[str, Tensor]:
 
 @torch.no_grad()
 def add_adapter(model: QAModel, adapter: Mapping[str, Tensor]) -> None:
-    """Add what `merge_lora` returned to a model of the same shape, with the encoder that training started
-    from."""
+    """Add what `merge_lora` returned to a model with the encoder that training started from."""
     for name, tensor in adapter.items():
         module, _, kind = name.rpartition(".")
         if kind == "up":

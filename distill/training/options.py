@@ -43,7 +43,8 @@ class TrainingOptions:
         both = self.lora_rank > 0 and self.freeze_encoder
         check_option(not both, "--lora-rank", self.lora_rank, "0 with --freeze-encoder")
         check_precision(self.precision)
-        check_optimizer(self.optimizer)
+        known = f"one of {', '.join(OPTIMIZERS)}"
+        check_option(self.optimizer in OPTIMIZERS, "--optimizer", self.optimizer, known)
 
 
 @dataclass(frozen=True)
@@ -75,8 +76,3 @@ def check_seed(seed: int) -> None:
 def check_precision(name: str) -> None:
     """Raise OptionError unless `name` is in PRECISIONS."""
     check_option(name in PRECISIONS, "--precision", name, f"one of {', '.join(PRECISIONS)}")
-
-
-def check_optimizer(name: str) -> None:
-    """Raise OptionError unless `name` is in OPTIMIZERS."""
-    check_option(name in OPTIMIZERS, "--optimizer", name, f"one of {', '.join(OPTIMIZERS)}")

@@ -123,8 +123,7 @@ class TeacherLogits:
     def __call__(
         self, batch: dict[str, Tensor], indices: np.ndarray, hidden_states: bool = False
     ) -> tuple[Tensor, Tensor, Sequence[Tensor]]:
-        """Return start and end logits (B, T), 0 on padding, and hidden states on request; compute only
-        unknown ones."""
+        """Return start and end logits (B, T), cached ones with 0 on padding, and hidden states on request."""
         if self.folder and not hidden_states and self.known[indices].all():
             return *self._read(batch["input_ids"].shape, indices), ()
         with torch.no_grad(), self.accelerator.autocast():

@@ -133,11 +133,9 @@ class Trainer:
 
         OptionError while another process trains in the same folder.
         """
-        # Checkpoint (weights and at most two moments of each), the next one beside it, the trained model,
-        # curves.
-        check_free_space(
-            self.work, 8 * sum(4 * p.numel() for p in self.model.parameters()), f"training {self.name}"
-        )
+        n_bytes = sum(4 * p.numel() for p in self.model.parameters())
+        # Checkpoint (weights and at most two moments of each), the next one, the trained model, curves.
+        check_free_space(self.work, 8 * n_bytes, f"training {self.name}")
         self.work.mkdir(parents=True, exist_ok=True)
         if self.accelerator.is_main_process:
             self._unlock = weakref.finalize(self, os.close, lock_folder(self.work))
@@ -197,6 +195,7 @@ class Trainer:
         main = self.accelerator.is_main_process
         saved_at = time.monotonic()
         what = f"{self.name} in {self.options.precision}"
+        n_windows = self.options.batch_size * self.options.accumulation
         with Progress[None](
             total=self.n_steps, initial=first, desc=what, unit="step", disable=not main
         ) as bar:
@@ -206,14 +205,9 @@ class Trainer:
                 if writer is not None:
                     for key, value in terms.items():
                         writer.add_scalar(f"{self.name}/{key}", value, step)
-                    writer.add_scalar(
-                        f"{self.name}/learning_rate", learning_rate_at(step, self.n_steps, self.options), step
-                    )
-                    speed = (
-                        self.options.batch_size
-                        * self.options.accumulation
-                        / max(time.monotonic() - began, 1e-9)
-                    )
+                    rate = learning_rate_at(step, self.n_steps, self.options)
+                    writer.add_scalar(f"{self.name}/learning_rate", rate, step)
+                    speed = n_windows / max(time.monotonic() - began, 1e-9)
                     writer.add_scalar(f"{self.name}/windows_per_second", speed, step)
                 bar.update()
                 bar.set_postfix({k: f"{v:.3f}" for k, v in terms.items()})
@@ -243,8 +237,7 @@ class Trainer:
         self._unlock()
 
     def _stop(self) -> None:
-        """Save a checkpoint when the run is stopped or another process ends, unless weights were being
-        updated."""
+        """Save a checkpoint at a stop or when another process ends, unless weights were being updated."""
         if self.accelerator.is_main_process and self._done > 0 and not self._updating:
             self._save(self._done)
             print(

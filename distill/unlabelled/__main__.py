@@ -7,12 +7,21 @@ article (`ID-passage1`), and with its own passage, some of whose words are repla
 (`ID-reworded1`; after TinyBERT, Jiao et al. 2020). Only distillation takes such a file.
 """
 
+import random
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from qa.base.cli import check_option, run_command
 from qa.base.files import check_not_an_input, check_writable
+from qa.base.next_step import say_next
+from qa.bundles.hf_import import open_model
+from qa.bundles.shipped import TEACHER, shipped
+from qa.data.datasets import data_reference, resolve
+from qa.data.squad import Example, read_json, read_squad, write_squad
+
+if TYPE_CHECKING:
+    from distill.unlabelled.words import SimilarWords
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,11 +55,60 @@ class UnlabelledConfig:
         check_not_an_input(self.out, "--out", [Path(self.data)])
 
 
-def main(config: UnlabelledConfig) -> Any:
+def main(config: UnlabelledConfig) -> list[Example]:
     """Write the file and print how many questions of each sort it has."""
-    from distill.unlabelled.stage import add_unlabelled
+    path = resolve(config.data, "train")
+    read_squad(path)  # checks the whole file, and that all of it is labelled
+    data = read_json(path)
+    similar = similar_words(config.model) if config.reworded else None
+    added = [
+        article
+        | {"paragraphs": paragraphs(article["paragraphs"], config, similar, f"{config.seed} {number}")}
+        for number, article in enumerate(data["data"])
+    ]
+    examples = write_squad(config.out, added, data.get("version", ""), data_reference(path))
+    n_other = sum("-passage" in example.id for example in examples if example.unlabelled)
+    n_all = sum(example.unlabelled for example in examples)
+    print(
+        f"{config.out}: {len(examples):,} questions; {n_other:,} with another passage and "
+        f"{n_all - n_other:,} with a reworded one are unlabelled"
+    )
+    say_next("distill.run", "--data", config.out, "--out", "RUN")
+    return examples
 
-    return add_unlabelled(config)
+
+def similar_words(model: Path | None) -> "SimilarWords":
+    """Return the similar words of a model, by default of the shipped teacher."""
+    from distill.unlabelled.words import SimilarWords
+    from qa.models.model import QAModel
+
+    bundle = open_model(model or shipped(TEACHER, "--model"), format="pytorch")
+    return SimilarWords.of(QAModel.from_pretrained(bundle.path), bundle.tokenizer)
+
+
+def paragraphs(
+    given: list[dict[str, Any]], config: UnlabelledConfig, similar: "SimilarWords | None", seed: str
+) -> list[dict[str, Any]]:
+    """Return an article's paragraphs with the added questions, then its reworded paragraphs."""
+    rng = random.Random(seed)
+    questions = [list(paragraph["qas"]) for paragraph in given]
+    reworded = []
+    for place, paragraph in enumerate(given):
+        others = [other for other in range(len(given)) if other != place]
+        for entry in paragraph["qas"]:
+            for number, other in enumerate(rng.sample(others, min(config.passages, len(others))), start=1):
+                questions[other].append(unlabelled(entry, f"passage{number}"))
+        for number in range(1, config.reworded + 1):
+            assert similar is not None
+            context = similar.replace(paragraph["context"], config.share, rng)
+            qas = [unlabelled(entry, f"reworded{number}") for entry in paragraph["qas"]]
+            reworded.append({"context": context, "qas": qas})
+    return [{**one, "qas": qas} for one, qas in zip(given, questions, strict=True)] + reworded
+
+
+def unlabelled(entry: dict[str, Any], suffix: str) -> dict[str, Any]:
+    """Return a question without its answers, under an id of its own."""
+    return {"id": f"{entry['id']}-{suffix}", "question": entry["question"], "answers": [], "unlabelled": True}
 
 
 if __name__ == "__main__":

@@ -5,7 +5,8 @@ import io
 import os
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from inspect import signature
 from typing import Any, NoReturn
 
@@ -31,10 +32,8 @@ def one_line(error: BaseException) -> str:
     """Return the message of an error on one line; a full disk and a missing permission are put in words."""
     if isinstance(error, OSError) and error.errno == errno.ENOSPC:
         where = f" while writing {error.filename}" if error.filename else ""
-        return (
-            f"the disk is full{where}; free some space and run the command again (nothing half-written was "
-            "kept)"
-        )
+        again = "free some space and run the command again (nothing half-written was kept)"
+        return f"the disk is full{where}; {again}"
     if isinstance(error, OSError) and error.filename and error.strerror:
         return f"{error.filename}: {error.strerror}"
     return " ".join(str(error).split()) or type(error).__name__
@@ -52,15 +51,21 @@ def fail(error: BaseException) -> NoReturn:
     sys.exit(EXIT_USER_ERROR)
 
 
-def not_installed(error: ModuleNotFoundError) -> OptionError:
-    """Return the error for a package that a command needs and that is missing."""
-    return OptionError(f"{error.name} is not installed; pip install 'pocketqa[all]'")
-
-
-def end_unread() -> NoReturn:
-    """Exit because the reader of the output (such as `head`) has closed the pipe."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    sys.exit(EXIT_BROKEN_PIPE)
+@contextmanager
+def errors_on_one_line() -> Iterator[None]:
+    """Exit with one line for a user's error, a missing package or a stop; silently once nobody reads."""
+    try:
+        yield
+    except BrokenPipeError:  # the reader of the output (such as `head`) has closed the pipe
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(EXIT_BROKEN_PIPE)
+    except (PocketQAError, OSError) as error:
+        fail(error)
+    except ModuleNotFoundError as error:
+        fail(OptionError(f"{error.name} is not installed; pip install 'pocketqa[all]'"))
+    except KeyboardInterrupt as stop:
+        print("interrupted", file=sys.stderr)
+        sys.exit(EXIT_TERMINATED if isinstance(stop, Terminated) else EXIT_INTERRUPTED)
 
 
 def run_command(
@@ -81,20 +86,12 @@ def run_command(
 
     before = signal.signal(signal.SIGTERM, _terminate)
     try:
-        _check_arguments(arguments)
-        if set(HELP) & set(arguments):
-            print(help_of(options_of(main), program or _program(), arguments), end="", flush=True)
-            sys.exit(0)
-        main(tyro.cli(options_of(main), prog=program or _program(), args=arguments))
-    except BrokenPipeError:
-        end_unread()
-    except (PocketQAError, OSError) as error:
-        fail(error)
-    except ModuleNotFoundError as error:
-        fail(not_installed(error))
-    except KeyboardInterrupt as stop:
-        print("interrupted", file=sys.stderr)
-        sys.exit(EXIT_TERMINATED if isinstance(stop, Terminated) else EXIT_INTERRUPTED)
+        with errors_on_one_line():
+            _check_arguments(arguments)
+            if set(HELP) & set(arguments):
+                print(help_of(options_of(main), program or _program(), arguments), end="", flush=True)
+                sys.exit(0)
+            main(tyro.cli(options_of(main), prog=program or _program(), args=arguments))
     finally:
         signal.signal(signal.SIGTERM, before)
 

@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from pkgutil import resolve_name
 
-from qa.base.cli import end_unread, fail, not_installed, run_command
+from qa.base.cli import errors_on_one_line, run_command
 from qa.base.errors import OptionError
 from qa.base.help import HELP
 
@@ -119,7 +119,7 @@ def main() -> None:
         words = [*words[1:], "--help"]
     group = f"{words[0]} " if len(words) == 2 and words[1] in HELP else "no group"
     is_group = any(name.startswith(group) for name in COMMANDS)
-    try:
+    with errors_on_one_line():
         if not words or words[0] in HELP or is_group:
             print(overview(group if is_group else ""), flush=True)
             return
@@ -128,12 +128,6 @@ def main() -> None:
             return
         name, arguments = split_command(words)
         command = resolve_name(COMMANDS[name])
-    except BrokenPipeError:
-        end_unread()
-    except OptionError as error:
-        fail(error)
-    except ModuleNotFoundError as error:
-        fail(not_installed(error))
     run_command(command, arguments, f"pocketqa {name}")
 
 

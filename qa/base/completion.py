@@ -30,10 +30,8 @@ def parser() -> ArgumentParser:
     groups = {"": root.add_subparsers()}
     for name, target in COMMANDS.items():
         group, _, last = name.rpartition(" ")
-        if group not in groups:
-            groups[group] = (
-                groups[""].add_parser(group, help=group).add_subparsers()
-            )  # one without help is not completed
+        if group not in groups:  # one without help is not completed
+            groups[group] = groups[""].add_parser(group, help=group).add_subparsers()
         flags: list[Any] = []  # tyro's parser is of a copy of argparse
         with suppress(ModuleNotFoundError):
             flags = [tyro.extras.get_parser(options_of(resolve_name(target)))]

@@ -18,12 +18,6 @@ INDENT = 6
 NO_VALUE = re.compile(r" ?\(default: (None|False|)\)| ?\(required\)")
 
 
-def experts_of(options: Any) -> set[str]:
-    """Return the names of the expert options of a dataclass."""
-    hints = get_type_hints(options, include_extras=True)
-    return {name for name, hint in hints.items() if EXPERT in get_args(hint)}
-
-
 def help_of(options: Any, program: str, arguments: Sequence[str]) -> str:
     """Return the help of a command; `options` is the type of its options, or a union of subcommands.
 
@@ -50,7 +44,8 @@ def _name_of(subcommand: Any) -> str | None:
 
 def _format(parser: Any, program: str, options: Any) -> str:
     """Format the options of a parser by group."""
-    experts = experts_of(options)
+    hints = get_type_hints(options, include_extras=True)
+    experts = {name for name, hint in hints.items() if EXPERT in get_args(hint)}
     required = {f.name for f in fields(options) if f.default is MISSING and f.default_factory is MISSING}
     groups: dict[str, list[str]] = {name: [] for name in GROUPS}
     for action in sorted(parser._actions, key=lambda action: _place(options, action)):

@@ -10,8 +10,8 @@ import importlib.metadata
 import os
 import platform
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -246,13 +246,9 @@ def copy_bundle(path: Path, out: Path) -> Bundle:
     """
     bundle = open_bundle(path)
     if not out.exists():
-        draft = _draft_folder(out)
-        try:
+        with _whole_or_not(out) as draft:
             for name in (*bundle.manifest.files, MANIFEST):
                 shutil.copyfile(path / name, draft / name)
-            draft.rename(out)
-        finally:
-            shutil.rmtree(draft, ignore_errors=True)
     copy = open_bundle(out)
     if copy.sha256 != bundle.sha256:
         raise BundleError(f"{out}: is another model than {path}; choose another --out, or remove it")
@@ -272,25 +268,29 @@ def restored_bundle(path: Path, out: Path) -> Iterator[Path]:
     others = manifest.files.keys() - {weights}
     for name in others:
         _verify(path / name, manifest.files[name])
-    draft = _draft_folder(out)
-    try:
+    with _whole_or_not(out) as draft:
         for name in (*others, MANIFEST):
             shutil.copyfile(path / name, draft / name)
         yield draft
         if file_sha256(draft / weights) != manifest.files.get(weights):
             raise BundleError(f"{out}: the weights made are not those of {path}; nothing was written")
-        draft.rename(out)
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
 
 
-def _draft_folder(out: Path) -> Path:
-    """Make a hidden folder beside `out`; remove the drafts of killed processes."""
+@contextmanager
+def _whole_or_not(out: Path) -> Iterator[Path]:
+    """Yield a hidden folder beside `out`, which becomes `out` at the end; it is removed when the body fails.
+
+    Removes the drafts of killed processes.
+    """
     for stale in stale_temporaries(out.with_name(f".{out.name}"), "unfinished"):
         shutil.rmtree(stale, ignore_errors=True)
     path = out.parent / f".{out.name}.unfinished-{os.getpid()}"
     path.mkdir(parents=True)
-    return path
+    try:
+        yield path
+        path.rename(out)
+    finally:
+        shutil.rmtree(path, ignore_errors=True)
 
 
 @contextmanager
@@ -302,24 +302,18 @@ def new_bundle(out: Path, facts: Mapping[str, Any]) -> Iterator[Draft]:
     fails or the disk is full, nothing stays behind.
     """
     refuse_existing(out)
-    path = _draft_folder(out)
-    try:
+    with _whole_or_not(out) as path:
         draft = Draft(path, facts)
         yield draft
         bundle = draft.seal(out)
         refuse_existing(out)
-        draft.path.rename(out)
-        draft.bundle = bundle
-    finally:
-        shutil.rmtree(path, ignore_errors=True)
+    draft.bundle = bundle
 
 
-def package_versions(names: Sequence[str] = RECORDED_PACKAGES) -> dict[str, str]:
+def package_versions() -> dict[str, str]:
     """Return the versions of Python and of the installed packages that decide what a model computes."""
     versions = {"python": platform.python_version()}
-    for name in names:
-        try:
+    for name in RECORDED_PACKAGES:
+        with suppress(importlib.metadata.PackageNotFoundError):
             versions[name] = importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
-            continue
     return versions

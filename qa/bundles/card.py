@@ -106,11 +106,7 @@ def _model_index(scores: Scores | None, name: str) -> list[dict[str, Any]]:
     if scores is None:
         return []
     data = scores.data
-    dataset = {
-        "type": data.dataset or "file",
-        "name": _data_title(data),
-        "args": {"sha256": data.sha256},
-    }
+    dataset = {"type": data.dataset or "file", "name": _data_title(data), "args": {"sha256": data.sha256}}
     metrics = [
         {"type": "exact_match", "name": "EM", "value": round(scores.exact, 2)},
         {"type": "f1", "name": "F1", "value": round(scores.f1, 2)},
@@ -219,9 +215,8 @@ def _figures(chain: Sequence[Ancestor], parity: Parity | None) -> str:
     if parity:
         lines += [
             f"On {parity.n_windows} real windows its logits differed from those of its PyTorch parent by "
-            "at most "
-            f"{parity.relative_difference:.2g} of their deviation; {parity.equal_spans:.1%} of the "
-            "best spans were equal.",
+            f"at most {parity.relative_difference:.2g} of their deviation; "
+            f"{parity.equal_spans:.1%} of the best spans were equal.",
             "",
         ]
     scored = [(stage.name, stage.scores) for stage in chain if stage.scores]

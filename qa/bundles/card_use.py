@@ -86,16 +86,13 @@ def how_to_use(format: str, folder: Path, name: str) -> str:
     if format == "tflite":
         texts.append(ANDROID)
     elif format == "onnx":
-        byte_pairs = (
-            _read(folder / "tokenizer_config.json").get("tokenizer_class") == "PreTrainedTokenizerFast"
-        )
-        javascript = JAVASCRIPT_BYTE_PAIRS if byte_pairs else JAVASCRIPT
+        tokenizer = _read(folder / "tokenizer_config.json").get("tokenizer_class")
+        javascript = JAVASCRIPT_BYTE_PAIRS if tokenizer == "PreTrainedTokenizerFast" else JAVASCRIPT
         texts += [OPTIMUM, javascript] if (folder / CONFIG).is_file() else [STANDALONE_ONNX]
     elif format == "pytorch":
         texts.append(TRANSFORMERS if in_transformers(format, folder) else NOT_TRANSFORMERS)
-    reason = _read(folder / CONFIG).get(
-        WHY_NOT_IN_TRANSFORMERS, "its config.json names no class of transformers"
-    )
+    unnamed = "its config.json names no class of transformers"
+    reason = _read(folder / CONFIG).get(WHY_NOT_IN_TRANSFORMERS, unnamed)
     return "## Use\n\n" + "\n\n".join(text.format(name=name, reason=reason) for text in texts)
 
 

@@ -79,9 +79,8 @@ def is_checkpoint(name: str | Path) -> bool:
     """
     path = Path(name)
     if path.exists():
-        return (path / "config.json").is_file() and not any(
-            (path / name).is_file() for name in (MANIFEST, SETTINGS)
-        )
+        of_a_bundle = any((path / name).is_file() for name in (MANIFEST, SETTINGS))
+        return (path / "config.json").is_file() and not of_a_bundle
     return HUB_NAME.fullmatch(str(name)) is not None and not in_a_folder_here(path)
 
 
@@ -103,12 +102,8 @@ def cached_bundle(name: str) -> Bundle:
 
     folder = checkpoint_folder(name)
     key = [CACHE_VERSION, sorted(source_files(folder).items())]
-    cached = (
-        cache_folder()
-        / "checkpoints"
-        / hashlib.sha256(repr(key).encode()).hexdigest()[:16]
-        / Path(name).resolve().name
-    )
+    digest = hashlib.sha256(repr(key).encode()).hexdigest()[:16]
+    cached = cache_folder() / "checkpoints" / digest / Path(name).resolve().name
     if cached.exists():
         with suppress(BundleError):
             return open_bundle(cached)
@@ -125,9 +120,8 @@ def source_files(folder: Path) -> dict[str, str]:
     """Return the SHA-256, by name, of the files that decide what a checkpoint computes."""
     from qa.models.pretrained import CHECKPOINT_FILES
 
-    return {
-        path.name: file_sha256(path) for path in sorted(folder.iterdir()) if path.name in CHECKPOINT_FILES
-    }
+    files = [path for path in sorted(folder.iterdir()) if path.name in CHECKPOINT_FILES]
+    return {path.name: file_sha256(path) for path in files}
 
 
 def import_checkpoint(name: str, folder: Path, out: Path, settings: dict[str, Any]) -> Bundle:
@@ -188,10 +182,7 @@ def main(config: CheckpointConfig) -> Bundle:
     refuse_existing(config.out)
     bundle = import_checkpoint(config.model, checkpoint_folder(config.model), config.out, config.given())
     parameters = bundle.manifest.parameters
-    print(
-        f"{bundle.path}: {parameters.total:,} parameters ({parameters.without_embeddings:,} without "
-        "embeddings)"
-    )
+    print(f"{bundle.path}: {parameters}")
     say_that_it_always_answers(bundle.settings, bundle.manifest)
     say_next("distill.run", "--teacher", config.out, "--out", "RUN")
     return bundle

@@ -60,8 +60,7 @@ class TeacherReference(BundleReference, frozen=True):
     """Name and hashes of a teacher."""
 
     lineage: "list[Ancestor]" = []
-    """The teacher, its parent and so on, nearest first; empty for a teacher that is an ancestor of the model.
-    """
+    """The teacher, its parent and so on, nearest first; empty for one that is an ancestor of the model."""
 
 
 class Parameters(Struct, frozen=True):
@@ -69,6 +68,10 @@ class Parameters(Struct, frozen=True):
 
     total: int
     without_embeddings: int
+
+    def __str__(self) -> str:
+        """Return both in words."""
+        return f"{self.total:,} parameters ({self.without_embeddings:,} without embeddings)"
 
 
 class QAT(Struct, frozen=True):
@@ -134,9 +137,8 @@ class Parity(Struct, frozen=True):
         """Describe the comparison in a line."""
         return (
             f"parity of {self.name} with PyTorch on {self.n_windows} real windows: "
-            f"logits differ by {self.max_difference:.3g} at most, by {self.relative_difference:.3g} of "
-            "their deviation "
-            f"(tolerance {self.relative_tolerance:g}); "
+            f"logits differ by {self.max_difference:.3g} at most, by {self.relative_difference:.3g} of their "
+            f"deviation (tolerance {self.relative_tolerance:g}); "
             f"equal spans {self.equal_spans:.1%} (at least {self.equal_spans_wanted:.1%})"
         )
 
@@ -202,7 +204,6 @@ class Manifest(Struct, frozen=True):
     training_precision: str | None = None
     embeddings: str | None = None
     """Form of the embedding table: a key of `qa.formats.precision.ROW_BITS` or `GROUP_SIZES`."""
-    head_parameters: int | None = None
     width: dict[str, Any] | None = None
     """Heads and neurons that distillation kept."""
     pruning: dict[str, Any] | None = None

@@ -1,5 +1,4 @@
-"""Where questions come from: the excerpt that ships with the project, SQuAD by name (downloaded and checked),
-or a file."""
+"""Where questions come from: the shipped excerpt, SQuAD by name (downloaded and checked), or a file."""
 
 import hashlib
 import http.client

@@ -27,8 +27,7 @@ def exact_match(gold: str, predicted: str) -> float:
 
 
 def token_f1(gold: str, predicted: str) -> float:
-    """Return the harmonic mean of precision and recall over normalized tokens; two empty sides give 1.0, one
-    gives 0.0."""
+    """Return F1 over normalized tokens; two empty sides give 1.0, one gives 0.0."""
     gold_tokens = normalize_answer(gold).split()
     predicted_tokens = normalize_answer(predicted).split()
     if not gold_tokens or not predicted_tokens:
@@ -64,10 +63,9 @@ def evaluate_predictions(examples: Sequence[Example], predictions: Mapping[str, 
     """
     rows = []
     for example in examples:
-        predicted = predictions.get(example.id)
-        rows.append(
-            (has_answer(example), *((0.0, 0.0) if predicted is None else question_scores(example, predicted)))
-        )
+        given = example.id in predictions
+        scores = question_scores(example, predictions[example.id]) if given else (0.0, 0.0)
+        rows.append((has_answer(example), *scores))
     result: dict[str, float] = _summary(rows, "")
     for prefix, wanted in (("HasAns_", True), ("NoAns_", False)):
         part = [row for row in rows if row[0] == wanted]

@@ -9,7 +9,8 @@ import io
 import json
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -37,13 +38,19 @@ def read_records(name: str, split: str = "train") -> list[Record]:
 
     Raises SquadFormatError when it is in no known format, or has no column `question` or `context`.
     """
+    path = Path(name)
     if name.startswith(HUB):
-        records = list(_from_datasets(name, split))
+        records = _numbered(_from_datasets(name, split))
+    elif not path.exists():
+        raise SquadFormatError(f"{path}: no such file; give {FORMATS}")
+    elif path.is_dir():
+        records = _numbered(_from_folder(path, split))
+    elif _suffix(path) == ".parquet":
+        records = _numbered(_from_parquet(path))
+    elif _suffix(path) in DELIMITERS:
+        records = list(_from_table(path, DELIMITERS[_suffix(path)]))
     else:
-        path = Path(name)
-        if not path.exists():
-            raise SquadFormatError(f"{path}: no such file; give {FORMATS}")
-        records = list(_from_folder(path, split) if path.is_dir() else _from_file(path))
+        records = list(_from_json(path))
     if not records:
         raise SquadFormatError(f"{name}: no records; give {FORMATS}")
     columns = {column for record in records for column in record.fields}
@@ -88,16 +95,6 @@ def _text(path: Path) -> str:
         return unpacked(path).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise SquadFormatError(f"{path}: not UTF-8 at byte {error.start}; save it as UTF-8") from None
-
-
-def _from_file(path: Path) -> Iterator[Record]:
-    suffix = _suffix(path)
-    if suffix == ".parquet":
-        yield from _from_parquet(path)
-    elif suffix in DELIMITERS:
-        yield from _from_table(path, DELIMITERS[suffix])
-    else:
-        yield from _from_json(path)
 
 
 def _from_json(path: Path) -> Iterator[Record]:
@@ -172,59 +169,56 @@ def _from_table(path: Path, delimiters: str) -> Iterator[Record]:
 
 def _cell(cell: str) -> Any:
     """Return a cell's list or object where it is written in JSON, else its text."""
-    if cell[:1] in "[{" and cell:
-        try:
+    if cell.startswith(("[", "{")):
+        with suppress(ValueError, RecursionError):
             return json.loads(cell)
-        except (ValueError, RecursionError):
-            return cell
     return cell
 
 
-def _from_parquet(path: Path) -> Iterator[Record]:
+def _numbered(rows: Iterable[dict[str, Any]]) -> list[Record]:
+    return [Record(f"row {number}", fields) for number, fields in enumerate(rows)]
+
+
+def _pyarrow(path: Path) -> Any:
     try:
-        from pyarrow import ArrowException, parquet
+        import pyarrow.parquet
     except ModuleNotFoundError:
         raise OptionError(f"{path}: {NO_PYARROW}") from None
+    return pyarrow
+
+
+def _from_parquet(path: Path) -> Iterable[dict[str, Any]]:
+    pyarrow = _pyarrow(path)
     try:
-        rows = parquet.read_table(path).to_pylist()
-    except ArrowException as error:
+        return pyarrow.parquet.read_table(path).to_pylist()
+    except pyarrow.ArrowException as error:
         raise SquadFormatError(f"{path}: not a Parquet file ({error})") from None
-    for number, fields in enumerate(rows):
-        yield Record(f"row {number}", fields)
 
 
-def _from_folder(path: Path, split: str) -> Iterator[Record]:
+def _from_folder(path: Path, split: str) -> Iterator[dict[str, Any]]:
     """Read the Arrow files of a Dataset, or of a DatasetDict's split."""
-    try:
-        import pyarrow
-    except ModuleNotFoundError:
-        raise OptionError(f"{path}: {NO_PYARROW}") from None
+    pyarrow = _pyarrow(path)
     folder = path / split if (path / "dataset_dict.json").is_file() else path
     files = sorted(folder.glob("*.arrow"))
     if not files:
         raise SquadFormatError(
             f"{folder}: no .arrow files; expected what datasets.Dataset.save_to_disk writes"
         )
-    number = 0
     for file in files:
         try:
             with pyarrow.OSFile(str(file), "rb") as stream:
-                rows = pyarrow.ipc.open_stream(stream).read_all().to_pylist()
+                yield from pyarrow.ipc.open_stream(stream).read_all().to_pylist()
         except pyarrow.ArrowException as error:
             raise SquadFormatError(f"{file}: not an Arrow file ({error})") from None
-        for fields in rows:
-            yield Record(f"row {number}", fields)
-            number += 1
 
 
-def _from_datasets(name: str, split: str) -> Iterator[Record]:
+def _from_datasets(name: str, split: str) -> Iterable[dict[str, Any]]:
     try:
         from datasets import load_dataset
     except ModuleNotFoundError:
         raise OptionError(f"{name}: datasets is not installed; pip install datasets") from None
     try:
-        rows = load_dataset(name.removeprefix(HUB), split=split)
+        rows: Iterable[dict[str, Any]] = load_dataset(name.removeprefix(HUB), split=split)
     except Exception as error:  # its own types, and those of the network
         raise OptionError(f"{name}: the hub did not give its split {split!r} ({first_line(error)})") from None
-    for number, fields in enumerate(rows):
-        yield Record(f"row {number}", fields)
+    return rows

@@ -37,8 +37,7 @@ class SampleConfig:
 
 
 def sample(articles: list[dict[str, Any]], n_all: int, n: int) -> list[dict[str, Any]]:
-    """Return the articles with `n` of their `n_all` questions, evenly spaced; empty passages and articles are
-    left out."""
+    """Return the articles with `n` of their `n_all` questions, evenly spaced, without empty passages."""
     chosen = set(evenly(n_all, n))
     number = 0
     kept = []

@@ -1,5 +1,4 @@
-"""SQuAD 1.1 and 2.0 JSON, plain or gzip, read into examples; a faulty file is refused with the place of the
-fault."""
+"""SQuAD 1.1 and 2.0 JSON, plain or gzip, read into examples; errors name the place of the fault."""
 
 import gzip
 import json
@@ -69,10 +68,7 @@ def read_json(path: Path, kind: str = "SQuAD") -> Any:
             f"{path}: not valid JSON at line {error.lineno}, column {error.colno} ({error.msg}); give a "
             f"{kind} JSON file, whole"
         ) from None
-    except (
-        ValueError,
-        RecursionError,
-    ) as error:  # half a surrogate pair; a number or a depth beyond Python's limits
+    except (ValueError, RecursionError) as error:  # half a surrogate pair; more than Python can hold
         raise SquadFormatError(f"{path}: not valid JSON ({error}); correct it") from None
 
 
@@ -87,11 +83,8 @@ def read_squad(path: Path, *, unlabelled: bool = False) -> list[Example]:
     seen: set[str] = set()
     root = read_json(path)
     for a, article in enumerate(_list(root, "data", str(path))):
-        title = (
-            _text(article, "title", f"{path}: article {a}")
-            if isinstance(article, dict) and "title" in article
-            else ""
-        )
+        titled = isinstance(article, dict) and "title" in article
+        title = _text(article, "title", f"{path}: article {a}") if titled else ""
         where_article = f"{path}: article {a} {title!r}"
         for p, paragraph in enumerate(_list(article, "paragraphs", where_article)):
             where = f"{where_article}, paragraph {p}"

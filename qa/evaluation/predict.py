@@ -91,9 +91,7 @@ def evaluate_runtime(
             predictions += [prediction.shortened() for prediction in predicted]
             n_windows += len(windows)
             if journal is not None:
-                journal.add(
-                    {"predictions": [_row(prediction) for prediction in predicted], "n_windows": len(windows)}
-                )
+                journal.add({"predictions": [_row(p) for p in predicted], "n_windows": len(windows)})
             bar.update(len(part))
     scores = score(examples, predictions, model.settings.null_threshold) | {"n_windows": n_windows}
     return scores, predictions
@@ -101,14 +99,10 @@ def evaluate_runtime(
 
 def _row(prediction: Prediction) -> list[float]:
     """Return a journal entry: null score, then share, score, start and end of the best candidate."""
-    return [
-        prediction.null_score,
-        *(
-            value
-            for best in prediction.candidates[:1]
-            for value in (prediction.share, best.score, best.start, best.end)
-        ),
-    ]
+    if not prediction.candidates:
+        return [prediction.null_score]
+    best = prediction.candidates[0]
+    return [prediction.null_score, prediction.share, best.score, best.start, best.end]
 
 
 def _prediction(row: Sequence[Any]) -> Prediction:

@@ -30,8 +30,7 @@ class Precision:
     """Largest root-mean-square difference from the logits of PyTorch, in their standard deviations within a
     window."""
     equal_spans: Mapping[str, float]
-    """Smallest share of real windows whose best span stays the same, by format; --min-equal-spans sets
-    another."""
+    """Smallest share of real windows with the same best span, by format; --min-equal-spans sets another."""
     mark: str
     """Marker in plots, in matplotlib's notation."""
 

@@ -68,69 +68,40 @@ class LayerParts:
         return self.up.out_features
 
 
-def _parts(attention: str, *linears: str, dropout: str = "dropout") -> Callable[[Any], LayerParts]:
-    """Return a function that finds the parts of a layer, whose names are relative to it.
+def _parts(
+    attention: str, inputs: str, *linears: str, dropout: str = "dropout"
+) -> Callable[[Any], LayerParts]:
+    """Return a function that finds the parts of a layer by their names in it.
 
-    `linears` are query, key, value, attention output, up and down.
+    `inputs` are query, key and value, by their names in the attention. `linears` are its output, up and down.
     """
 
     def parts(layer: Any) -> LayerParts:
         module = layer.get_submodule(attention)
-        query, key, value, output, up, down = (layer.get_submodule(name) for name in linears)
-        head_size = module.attention_head_size
-        keep_heads = getattr(module, "keep_heads", None)
-        return LayerParts(
-            query, key, value, output, up, down, head_size, getattr(module, dropout), keep_heads
-        )
+        query, key, value = map(module.get_submodule, inputs.split())
+        output, up, down = map(layer.get_submodule, linears)
+        kept = module.attention_head_size, getattr(module, dropout), getattr(module, "keep_heads", None)
+        return LayerParts(query, key, value, output, up, down, *kept)
 
     return parts
 
 
-_bert_parts = _parts(
-    "attention.self",
-    "attention.self.query",
-    "attention.self.key",
-    "attention.self.value",
-    "attention.output.dense",
-    "intermediate.dense",
-    "output.dense",
-)
-_distilbert_parts = _parts(
-    "attention",
-    "attention.q_lin",
-    "attention.k_lin",
-    "attention.v_lin",
-    "attention.out_lin",
-    "ffn.lin1",
-    "ffn.lin2",
-)
+_QUERY_KEY_VALUE = "query key value"
+_FEED_FORWARD = ("intermediate.dense", "output.dense")
+_bert_parts = _parts("attention.self", _QUERY_KEY_VALUE, "attention.output.dense", *_FEED_FORWARD)
+_distilbert_parts = _parts("attention", "q_lin k_lin v_lin", "attention.out_lin", "ffn.lin1", "ffn.lin2")
 _albert_parts = _parts(
-    "attention",
-    "attention.query",
-    "attention.key",
-    "attention.value",
-    "attention.dense",
-    "ffn",
-    "ffn_output",
-    dropout="attention_dropout",
+    "attention", _QUERY_KEY_VALUE, "attention.dense", "ffn", "ffn_output", dropout="attention_dropout"
 )
-_mpnet_parts = _parts(
-    "attention.attn",
-    "attention.attn.q",
-    "attention.attn.k",
-    "attention.attn.v",
-    "attention.attn.o",
-    "intermediate.dense",
-    "output.dense",
-)
+_mpnet_parts = _parts("attention.attn", "q k v", "attention.attn.o", *_FEED_FORWARD)
 
 
 def _build_albert(config: Any) -> PreTrainedModel:
     if (config.num_hidden_groups, config.inner_group_num) != (1, 1):
         raise OptionError(
             f"encoder config: num_hidden_groups {config.num_hidden_groups} and inner_group_num "
-            f"{config.inner_group_num}; only an "
-            "ALBERT that runs one layer again and again (1 and 1, as every published one) is supported"
+            f"{config.inner_group_num}; only an ALBERT that runs one layer again and again (1 and 1, as "
+            "every published one) is supported"
         )
     return AlbertModel(config, add_pooling_layer=False)
 
@@ -267,8 +238,7 @@ ENCODERS: dict[str, EncoderType] = {
 
 
 def encoder_type(name: str, where: str = "encoder") -> EncoderType:
-    """Return the entry of a transformers `model_type` or a standalone model; OptionError lists the known
-    names."""
+    """Return the entry of a transformers `model_type` or standalone model; OptionError lists known names."""
     if name in STANDALONE_MODELS:
         entry: EncoderType = resolve_name(STANDALONE_MODELS[name])
         return entry

@@ -14,8 +14,7 @@ from qa.models.quantized_embedding import ProductQuantizedEmbedding
 
 
 class Encoder(nn.Module):
-    """Encoder behind one call, whatever the names of its inputs; of a standalone model all but the output
-    layer."""
+    """Encoder behind one call, whatever its inputs' names; of a standalone model all but the output layer."""
 
     positions: Tensor
 
@@ -58,23 +57,18 @@ class Encoder(nn.Module):
         return self.architecture.layers(self.model)
 
     def layer_parts(self, layers: Sequence[nn.Module] | None = None) -> list[LayerParts]:
-        """Return the parts of `layers` (by default all), in order, a shared layer once; empty for layers
-        without them."""
+        """Return the parts of `layers` (by default all), in order, a shared layer once; empty without any."""
         parts = self.architecture.parts
-        return (
-            []
-            if parts is None
-            else [parts(layer) for layer in dict.fromkeys(self.layers if layers is None else layers)]
-        )
+        if parts is None:
+            return []
+        return [parts(layer) for layer in dict.fromkeys(self.layers if layers is None else layers)]
 
     def check_prunable(self, instead: str) -> None:
-        """Raise OptionError with the reason and `instead` when its layers have no heads and neurons to
-        remove."""
+        """Raise OptionError with the reason and `instead` when layers have no heads and neurons to remove."""
         if self.architecture.parts is None:
             raise OptionError(
                 f"a {self.config.model_type} encoder cannot be pruned by heads and neurons: "
-                f"{self.architecture.unprunable}; "
-                f"{instead}"
+                f"{self.architecture.unprunable}; {instead}"
             )
 
     def check_tflite(self) -> None:

@@ -81,8 +81,7 @@ class QAModel(nn.Module):
     def forward(
         self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor, hidden_states: bool = False
     ) -> dict[str, Any]:
-        """Return logits by name; with `hidden_states` also the states (B, T, H) after the embeddings and each
-        layer."""
+        """Return logits by name; with `hidden_states` also the states (B, T, H) of embeddings and layers."""
         states, all_states = self.encoder(input_ids, attention_mask, token_type_ids, hidden_states)
         start, end = self.head(states, attention_mask, token_type_ids).float().unbind(-1)  # each (B, T)
         output: dict[str, Any] = {"start_logits": start, "end_logits": end}
@@ -117,8 +116,7 @@ class QAModel(nn.Module):
         }
 
     def not_in_transformers(self, precision: str = "fp32") -> str:
-        """Return why transformers has no class for this model; empty where AutoModelForQuestionAnswering
-        opens it."""
+        """Return why transformers has no class for this model; empty where it has one."""
         if precision == "int8-weights":
             return "its weights are stored in int8"
         if not self.encoder.architecture.question_answering:

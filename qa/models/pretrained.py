@@ -77,9 +77,7 @@ def checkpoint_folder(name: str, what: str = "model") -> Path:
 
     try:
         return Path(snapshot_download(name, allow_patterns=list(CHECKPOINT_FILES)))
-    except (
-        Exception
-    ) as error:  # the hub client has a dozen types for "cannot be reached" and "does not exist"
+    except Exception as error:  # the hub client has a dozen types for "cannot be reached" and "is none"
         raise DownloadError(
             f"{what} {name!r}: no such folder here, and the hub did not give it ({first_line(error)}); "
             "offline, give a folder with config.json, model.safetensors and tokenizer.json"
@@ -88,8 +86,7 @@ def checkpoint_folder(name: str, what: str = "model") -> Path:
 
 
 def _fresh_encoder(what: str, folder: Path) -> Encoder:
-    """Return the untrained encoder of a folder's config.json. OptionError for an unknown type, or no
-    safetensors."""
+    """Return the untrained encoder of a config.json. OptionError for an unknown type, or no safetensors."""
     if not (folder / "config.json").is_file():
         raise OptionError(f"{what}: {folder} has no config.json")
     if not (folder / "model.safetensors").is_file():
@@ -136,8 +133,7 @@ def _load(
 
 
 def load_encoder(name: str, folder: Path | None = None) -> Encoder:
-    """Return an encoder with its pre-trained weights. OptionError for a folder without them or an unknown
-    type."""
+    """Return an encoder with its pre-trained weights. OptionError without them, or for an unknown type."""
     folder = folder or find_encoder(name)
     what = f"encoder {name!r}"
     encoder = _fresh_encoder(what, folder)
@@ -172,8 +168,7 @@ def load_question_answering(name: str, folder: Path) -> tuple[Encoder, dict[str,
     if labels is None:
         raise OptionError(
             f"{what}: no question-answering head ({HEAD}) among its weights, transformers would fill in "
-            "random ones; "
-            f"train one with python -m distill.finetune --model {name}"
+            f"random ones; train one with python -m distill.finetune --model {name}"
         )
     if labels != 2:
         raise OptionError(
@@ -189,8 +184,7 @@ def load_question_answering(name: str, folder: Path) -> tuple[Encoder, dict[str,
 def copy_tokenizer(
     source: Path, target: Path, max_length: int = QASettings.max_length, inputs: Sequence[str] = INPUTS
 ) -> None:
-    """Write a model's tokenizer into a bundle draft, for windows of `max_length` tokens and these model
-    inputs."""
+    """Write a model's tokenizer into a bundle draft, for windows of `max_length` tokens and these inputs."""
     save_tokenizer(load_tokenizer(source), target, max_length, inputs)
 
 
@@ -199,9 +193,8 @@ def import_tokenizer(source: Path, target: Path, max_length: int, inputs: Sequen
     if (source / "tokenizer.json").is_file():
         copy_tokenizer(source, target, max_length, inputs)
         return
-    if not any(
-        (source / name).is_file() for name in VOCABULARIES
-    ):  # transformers would make one that knows no word
+    # Of no vocabulary transformers would make one that knows no word.
+    if not any((source / name).is_file() for name in VOCABULARIES):
         raise OptionError(f"{source}: no tokenizer.json, and no {', '.join(VOCABULARIES)} to make one of")
     with TemporaryDirectory() as made:
         try:

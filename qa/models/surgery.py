@@ -29,8 +29,7 @@ def keep_neurons(parts: LayerParts, kept: Tensor) -> None:
 
 
 def keep_heads(parts: LayerParts, kept: Tensor) -> None:
-    """Keep only these attention heads of a layer: their rows of query, key and value, their columns of the
-    output."""
+    """Keep only these attention heads: their rows of query, key and value, their columns of the output."""
     rows = (kept[:, None] * parts.head_size + torch.arange(parts.head_size)).flatten()
     for linear in (parts.query, parts.key, parts.value):
         keep_outputs(linear, rows)
@@ -40,18 +39,15 @@ def keep_heads(parts: LayerParts, kept: Tensor) -> None:
 
 
 def shrink_to(layers: Sequence[LayerParts], n_heads: Sequence[int], n_neurons: Sequence[int]) -> None:
-    """Give every layer the stated sizes (weights are arbitrary until loaded). ValueError when they do not
-    fit."""
+    """Give every layer these sizes (weights are arbitrary until loaded). ValueError when they do not fit."""
     if len(n_heads) != len(layers) or len(n_neurons) != len(layers):
         raise ValueError(
             f"sizes given for {len(n_heads)} and {len(n_neurons)} layers, the encoder has {len(layers)}"
         )
     for number, (parts, heads, neurons) in enumerate(zip(layers, n_heads, n_neurons, strict=True)):
         if not (0 < heads <= parts.n_heads and 0 < neurons <= parts.n_neurons):
-            raise ValueError(
-                f"layer {number}: {heads} heads and {neurons} neurons do not fit in {parts.n_heads} and "
-                f"{parts.n_neurons}"
-            )
+            sizes = f"{parts.n_heads} and {parts.n_neurons}"
+            raise ValueError(f"layer {number}: {heads} heads and {neurons} neurons do not fit in {sizes}")
         if heads < parts.n_heads:
             keep_heads(parts, torch.arange(heads))
         if neurons < parts.n_neurons:

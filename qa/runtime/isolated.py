@@ -28,11 +28,8 @@ class IsolatedRuntime(RemoteRuntime):
 
     def __init__(self, bundle: Bundle, threads: int) -> None:
         self._weights = bundle.weights
-        deployment = Deployment(
-            start=(sys.executable, "-m", __name__),
-            load={"path": str(bundle.path.absolute())},
-        )
-        super().__init__(deployment, threads)
+        command = (sys.executable, "-m", __name__)
+        super().__init__(Deployment(command, {"path": str(bundle.path.absolute())}), threads)
 
     def ended(self, code: int, line: str) -> PocketQAError:
         """Blame the file, whatever the process wrote."""

@@ -69,9 +69,8 @@ def read_probe(text: str | bytes, where: str) -> Probe:
             for row in probe["windows"]
         ]
         tolerance = {name: float(value) for name, value in probe.get("tolerance", {}).items()}
-        if not windows or any(
-            not (w.input_ids.shape == w.start_logits.shape == w.end_logits.shape) for w in windows
-        ):
+        alike = [w.input_ids.shape == w.start_logits.shape == w.end_logits.shape for w in windows]
+        if not windows or not all(alike):
             raise ValueError("no windows, or lengths that differ")
         if not all(value > 0 for value in tolerance.values()):
             raise ValueError("a tolerance that is not above 0")
@@ -82,15 +81,13 @@ def read_probe(text: str | bytes, where: str) -> Probe:
 
 def check_covers(windows: Sequence[ProbeWindow], lengths: Sequence[int], where: str) -> None:
     """Raise BundleError unless each length of a model is the smallest that fits one of the windows."""
-    fitting = {
-        min((length for length in lengths if length >= len(w.input_ids)), default=None) for w in windows
-    }
+    sizes = [len(w.input_ids) for w in windows]
+    fitting = {min((length for length in lengths if length >= size), default=None) for size in sizes}
     missing = [length for length in lengths if length not in fitting]
     if missing:
         raise BundleError(
             f"{where}: has no window for the signature of {missing[0]} tokens, so nothing shows that it is "
-            "computed rightly; "
-            "export the model again"
+            "computed rightly; export the model again"
         )
 
 

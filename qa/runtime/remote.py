@@ -82,9 +82,7 @@ def serve(answers: Mapping[str, Callable[..., Mapping[str, Any]]]) -> None:
 
     Whatever libraries print goes to stderr.
     """
-    signal.signal(
-        signal.SIGINT, signal.SIG_IGN
-    )  # Ctrl-C reaches the client too, which then ends this process
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the client too, which ends this process
     replies = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     try:

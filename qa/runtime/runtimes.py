@@ -76,9 +76,8 @@ class TorchRuntime:
         """Compute the logits of a batch, (B, T) each."""
         torch = self._torch
         with self._own_threads(), torch.inference_mode():
-            output = self.model(
-                **{name: torch.from_numpy(array).to(self.device) for name, array in inputs.items()}
-            )
+            tensors = {name: torch.from_numpy(array).to(self.device) for name, array in inputs.items()}
+            output = self.model(**tensors)
         return output["start_logits"].cpu().numpy(), output["end_logits"].cpu().numpy()
 
     @contextlib.contextmanager
@@ -149,8 +148,8 @@ def check_probe(runtime: Runtime, probe: Probe, precision: str) -> float:
     if not worst <= tolerance:
         raise ProbeError(
             f"{runtime.name} computes this {precision} model wrongly: its logits differ from PyTorch's by "
-            f"{worst:.3g} of their "
-            f"deviation, at most {tolerance:.3g} is allowed; use another runtime or version"
+            f"{worst:.3g} of their deviation, at most {tolerance:.3g} is allowed; use another runtime or "
+            "version"
         )
     return worst
 

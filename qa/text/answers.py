@@ -31,8 +31,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """N-best answers of a question, best first, and its null score (start[CLS] + end[CLS], least over
-    windows)."""
+    """N-best answers, best first, and the null score: start[CLS] + end[CLS], least over windows."""
 
     candidates: tuple[Candidate, ...]
     null_score: float
@@ -106,9 +105,8 @@ class Prediction:
         options: list[tuple[Candidate | None, float]] = [(c, c.score - top) for c in self.candidates]
         if null_threshold is not None:
             options.append((None, self.null_difference - null_threshold))
-        options.sort(
-            key=lambda option: -option[1]
-        )  # stable: no answer stands behind a candidate it equals, as in `best`
+        # Stable: no answer stands behind a candidate it equals, as in `best`.
+        options.sort(key=lambda option: -option[1])
         weights = np.exp([difference - options[0][1] for _, difference in options])
         return [
             (option, float(weight))
@@ -137,8 +135,7 @@ def _top(values: np.ndarray, n: int) -> np.ndarray:
 def window_candidates(
     window: Window, start_logits: np.ndarray, end_logits: np.ndarray, settings: QASettings
 ) -> list[Candidate]:
-    """Return the best spans of one window, unsorted; logits are (T,) over the window's tokens, padding
-    allowed."""
+    """Return the best spans of one window, unsorted; logits are (T,) over its tokens, padding allowed."""
     n = len(window.char_starts)
     begin = window.context_begin
     start = np.asarray(start_logits[begin : begin + n], np.float64)

@@ -59,8 +59,7 @@ class Passage:
 
 
 def window_spans(n_tokens: int, budget: int, doc_stride: int) -> list[tuple[int, int]]:
-    """Return (first token, number of tokens) of every window over a passage; an empty one has one empty
-    window."""
+    """Return (first token, number of tokens) of each window of a passage; one even of an empty passage."""
     spans = [(0, min(n_tokens, budget))]
     start = 0
     while spans[-1][0] + spans[-1][1] < n_tokens:
@@ -133,17 +132,14 @@ def question_head(question: list[int], tokenizer: Tokenizer, max_length: int) ->
 def tokenize_passages(texts: list[str], tokenizer: Tokenizer, progress: bool = False) -> list[Passage]:
     """Tokenize each passage whole, without special tokens."""
     passages = []
-    bare = special_tokens(
-        tokenizer
-    ).wordpiece  # such tokens have no white space; a tenth of the time is in looking
+    bare = special_tokens(tokenizer).wordpiece  # without white space; a tenth of the time is in looking
     with Progress[None](
         total=len(texts), desc="tokenizing passages", unit="passage", disable=not progress, delay=1.0
     ) as bar:
         for first in range(0, len(texts), TOKENIZER_BATCH):
-            encodings = tokenizer.encode_batch(
-                texts[first : first + TOKENIZER_BATCH], add_special_tokens=False
-            )
-            for text, encoding in zip(texts[first : first + TOKENIZER_BATCH], encodings, strict=True):
+            part = texts[first : first + TOKENIZER_BATCH]
+            encodings = tokenizer.encode_batch(part, add_special_tokens=False)
+            for text, encoding in zip(part, encodings, strict=True):
                 pairs = encoding.offsets if bare else [_trimmed(text, *pair) for pair in encoding.offsets]
                 offsets = np.array(pairs, np.int32).reshape(-1, 2)
                 ends = offsets[:, 1].copy()
@@ -181,11 +177,8 @@ def _example_windows(
             end = answer[1] - first + begin
         part = slice(first, first + n)
         ids = np.concatenate([head, passage.ids[part], tail])
-        windows.append(
-            Window(
-                number, ids, begin, passage.starts[part], passage.answer_ends[part], max_context, start, end
-            )
-        )
+        characters = passage.starts[part], passage.answer_ends[part]
+        windows.append(Window(number, ids, begin, *characters, max_context, start, end))
     return windows
 
 

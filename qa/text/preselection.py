@@ -51,8 +51,7 @@ def _parts(window: Window) -> tuple[np.ndarray, np.ndarray]:
 
 
 def best_windows(documents: Sequence[np.ndarray], question: np.ndarray, most: int) -> list[int]:
-    """Return indices of the `most` windows with the best scores, ascending; of equal scores the earlier
-    windows."""
+    """Return indices of the `most` windows with the best scores, ascending; of equals the earlier ones."""
     scores = np.zeros(len(documents))
     for term in dict.fromkeys(question.tolist()):  # in the question's order: sums of doubles depend on it
         counts = np.array([np.count_nonzero(document == term) for document in documents], float)

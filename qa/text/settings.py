@@ -88,6 +88,12 @@ class QASettings:
             )
         return replace(self, null_threshold=self.strict_threshold)
 
+    def deciding(self, mode: Mode, null_threshold: float | None) -> "QASettings":
+        """Return the settings with `null_threshold` where one is given, else with that of the mode."""
+        if null_threshold is None:
+            return self.in_mode(mode)
+        return replace(self, null_threshold=null_threshold)
+
     def save(self, path: Path) -> None:
         """Write as JSON."""
         path.write_text(self.to_json(), encoding="utf-8")

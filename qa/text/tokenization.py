@@ -42,15 +42,10 @@ class SpecialTokens:
 BERT = SpecialTokens("[CLS]", "[SEP]", "[PAD]", "[UNK]", wordpiece=True, tokenizer_class="BertTokenizer")
 ALBERT = SpecialTokens("[CLS]", "[SEP]", "<pad>", "<unk>", tokenizer_class="AlbertTokenizer")  # SentencePiece
 ROBERTA = SpecialTokens("<s>", "</s>", "<pad>", "<unk>", n_separators=2)  # byte pairs
-MPNET = SpecialTokens(
-    "<s>", "</s>", "<pad>", "[UNK]", n_separators=2, wordpiece=True
-)  # RoBERTa's, over BERT's words
-FAMILIES = (
-    MPNET,
-    BERT,
-    ALBERT,
-    ROBERTA,
-)  # the first that fits: MPNet's vocabulary has the names of BERT's and RoBERTa's, too
+# RoBERTa's, over BERT's words
+MPNET = SpecialTokens("<s>", "</s>", "<pad>", "[UNK]", n_separators=2, wordpiece=True)
+# The first that fits counts: MPNet's vocabulary has the names of BERT's and RoBERTa's, too.
+FAMILIES = (MPNET, BERT, ALBERT, ROBERTA)
 
 
 def load_tokenizer(folder: Path) -> Tokenizer:
@@ -111,13 +106,10 @@ def save_tokenizer(
     if family is ROBERTA:  # its tokens begin with a space, which is no part of an answer
         joined = processors.Sequence([processors.ByteLevel(trim_offsets=True), joined])
     tokenizer.post_processor = joined
-    (folder / "tokenizer.json").write_text(
-        tokenizer.to_str(pretty=False), encoding="utf-8"
-    )  # not pretty: a third smaller
-    config = _hub_config(tokenizer, family) | {
-        "model_max_length": max_length,
-        "model_input_names": list(inputs),
-    }
+    text = tokenizer.to_str(pretty=False)  # a third smaller
+    (folder / "tokenizer.json").write_text(text, encoding="utf-8")
+    config = _hub_config(tokenizer, family)
+    config |= {"model_max_length": max_length, "model_input_names": list(inputs)}
     (folder / "tokenizer_config.json").write_text(json.dumps(config, indent=1) + "\n", encoding="utf-8")
 
 
@@ -135,12 +127,8 @@ def _hub_config(tokenizer: Tokenizer, family: SpecialTokens) -> dict[str, Any]:
             config |= {name: settings[ours] for name, ours in names.items()}
         else:
             config["tokenizer_class"] = SpecialTokens.tokenizer_class
-    config |= {
-        "cls_token": family.cls,
-        "sep_token": family.sep,
-        "pad_token": family.pad,
-        "unk_token": family.unk,
-    }
+    kinds = ("cls_token", "sep_token", "pad_token", "unk_token")
+    config |= dict(zip(kinds, family.names, strict=True))
     return config | {"split_special_tokens": True}  # a "[SEP]" that somebody wrote is text
 
 

@@ -8,6 +8,7 @@ import pytest
 import torch
 from ai_edge_litert.interpreter import Interpreter
 from comparisons import UNTRAINED_SPANS
+from stops import stopped_at
 from torch import nn
 
 from compress.cast import CastConfig
@@ -26,7 +27,6 @@ from compress.qat.stage import QuantizeAwareConfig, main
 from distill.resume import work_folder
 from distill.training.batches import model_inputs, to_tensors
 from distill.training.checkpoint import CHECKPOINT
-from distill.training.trainer import Trainer
 from export.tflite.compact import compact
 from export.tflite.file import TFLiteFile
 from export.tflite.integers import stored_integers
@@ -34,19 +34,9 @@ from export.tflite.quiet import quietly
 from export.tflite.stage import TFLiteConfig
 from export.tflite.stage import main as export
 from qa.base.errors import OptionError, ParityError, UnsupportedExport
-from qa.bundles.bundle import open_bundle
-from qa.data.datasets import resolve
-from qa.data.squad import read_squad
 from qa.models.model import QAModel
-from qa.text.features import make_windows
 
 pytestmark = pytest.mark.usefixtures("fresh_accelerate")
-
-
-@pytest.fixture(scope="module")
-def windows(make_bundle):
-    bundle = open_bundle(make_bundle())
-    return make_windows(read_squad(resolve("embedded", "train"))[:16], bundle.tokenizer, bundle.settings)[:16]
 
 
 @pytest.fixture
@@ -64,12 +54,8 @@ def test_a_token_is_rounded_over_a_range_with_zero():
     """[0, 255] and [-255, 0] have scale 1; [-1, 254] too, and its zero point is an integer; the others have
     none."""
     states = torch.tensor([[0.4, 255, 100.6], [-255, -0.6, -3.2], [-1, 254, 0.5], [0, 0, 0], [10, 10, 5]])
-    assert fake_quantize_per_token(states)[:4].tolist() == [
-        [0, 255, 101],
-        [-255, -1, -3],
-        [-1, 254, 0],
-        [0, 0, 0],
-    ]
+    wanted = [[0, 255, 101], [-255, -1, -3], [-1, 254, 0], [0, 0, 0]]
+    assert fake_quantize_per_token(states)[:4].tolist() == wanted
     assert torch.allclose(fake_quantize_per_token(states)[4], torch.tensor([10, 10, 128 * 10 / 255]))
 
 
@@ -120,10 +106,8 @@ def test_int4_is_for_linears_and_the_word_table(model):
     assert "encoder.model.embeddings.token_type_embeddings" not in names, "two of them are floats in a file"
     assert set(bits_of(model, "int8").values()) == {8}
     assert float_modules(model) == []
-    assert float_modules(nn.Sequential(nn.Conv1d(2, 2, 3), nn.LSTM(2, 2), nn.Linear(2, 2))) == [
-        "Conv1d",
-        "LSTM",
-    ]
+    others = nn.Sequential(nn.Conv1d(2, 2, 3), nn.LSTM(2, 2), nn.Linear(2, 2))
+    assert float_modules(others) == ["Conv1d", "LSTM"]
 
 
 @pytest.mark.parametrize("precision", ["int8", "int4"])
@@ -134,18 +118,13 @@ def test_gradients_pass_rounding_and_those_of_clipped_weights_stop(precision):
     states = torch.randn(5, 16, requires_grad=True)
     assert (part.quantizer.clip is None) == (precision == "int8")
     largest = part.original.detach().abs().amax(1, keepdim=True)
-    clipped = (
-        part.original.detach().abs() == largest
-        if precision == "int4"
-        else torch.zeros(4, 16, dtype=torch.bool)
-    )
+    clipped = (part.original.detach().abs() == largest) & (precision == "int4")
     if part.quantizer.clip is not None:
         part.quantizer.clip.data = 0.999 * largest
     pair[1](states).sum().backward()
     assert torch.allclose(states.grad, pair[1].weight.detach().sum(0).expand(5, -1), atol=1e-5)
-    assert torch.allclose(
-        part.original.grad, fake_quantize_per_token(states.detach()).sum(0) * ~clipped, atol=1e-5
-    )
+    rounded = fake_quantize_per_token(states.detach()).sum(0)
+    assert torch.allclose(part.original.grad, rounded * ~clipped, atol=1e-5)
 
 
 def test_the_gradient_of_a_clip_is_its_derivative_where_nothing_rounds_anew():
@@ -216,38 +195,42 @@ def test_linears_that_share_an_input_are_taken_together(model, windows):
     )
 
 
+def copy_of(model):
+    copy = QAModel.from_config(model.config()).eval()
+    copy.load_state_dict(model.state_dict())
+    return copy
+
+
 def test_rounding_with_feedback_comes_nearer_to_the_model(model, windows):
-    reference = QAModel.from_config(model.config()).eval()
-    reference.load_state_dict(model.state_dict())
+    reference = copy_of(model)
     quantizer = FakeQuantizer(model, "int4", norms_before(model))
     wanted = logits(reference, windows)
     plain = logits(model, windows)
-    scales = {
-        name: part.quantizer.scaled(part.linear.weight).abs().amax(1)
-        for name, part in quantizer.linears.items()
-    }
+
+    def largest():
+        parts = quantizer.linears.values()
+        return torch.cat([part.quantizer.scaled(part.linear.weight).abs().amax(1) for part in parts])
+
+    scales = largest()
     round_with_feedback(model, quantizer, reference, windows)
     assert (logits(model, windows) - wanted).square().mean() < 0.5 * (plain - wanted).square().mean()
-    for name, part in quantizer.linears.items():
-        assert torch.allclose(
-            part.quantizer.scaled(part.linear.weight).abs().amax(1), scales[name], rtol=1e-5
-        )
+    assert torch.allclose(largest(), scales, rtol=1e-5)
 
 
 def test_error_feedback_leaves_rows_of_zeros_and_counts_no_padding(model, windows, monkeypatch):
-    reference = QAModel.from_config(model.config()).eval()
     pruned = model.encoder.layer_parts()[0].down
     with torch.no_grad():
         pruned.weight[3] = 0
-    reference.load_state_dict(model.state_dict())
+    reference = copy_of(model)
     quantizer = FakeQuantizer(model, "int8", norms_before(model))
     seen = []
     forward = QAModel.forward
-    monkeypatch.setattr(
-        QAModel,
-        "forward",
-        lambda self, *args, **inputs: seen.append(inputs) or forward(self, *args, **inputs),
-    )
+
+    def watched(self, *args, **inputs):
+        seen.append(inputs)
+        return forward(self, *args, **inputs)
+
+    monkeypatch.setattr(QAModel, "forward", watched)
     round_with_feedback(model, quantizer, reference, windows[:2])
     assert all(inputs["attention_mask"].all() for inputs in seen)
     assert not pruned.weight[3].any()
@@ -257,8 +240,7 @@ def test_a_linear_with_constant_inputs_keeps_plain_rounding(model, windows):
     parts = model.encoder.layer_parts()[0]
     with torch.no_grad():
         model.encoder.layers[0].attention.output.LayerNorm.weight.zero_()
-    reference = QAModel.from_config(model.config()).eval()
-    reference.load_state_dict(model.state_dict())
+    reference = copy_of(model)
     quantizer = FakeQuantizer(model, "int8", norms_before(model))
     plain = parts.up.weight.detach().clone()
     round_with_feedback(model, quantizer, reference, windows[:2])
@@ -282,15 +264,18 @@ def config(make_bundle, small_squad, tmp_path):
     )
 
 
+def to_tflite(bundle, out, quantize, spans=UNTRAINED_SPANS):
+    most = None if spans is None else spans[quantize]
+    config = TFLiteConfig(bundle.path, out, quantize=quantize, lengths=(96, 128), min_equal_spans=most)
+    return export(config)
+
+
 @pytest.mark.parametrize(("precision", "other"), [("int4", "int8"), ("int8", "fp16")])
 def test_the_export_stores_the_integers_that_were_trained(config, precision, other, tmp_path, capsys):
     parent = QAModel.from_pretrained(config.model)
     bundle = main(replace(config, quantize=precision))
-    assert (bundle.manifest.stage, bundle.manifest.qat.precision, bundle.precision) == (
-        "quantize",
-        precision,
-        "fp32",
-    )
+    made = bundle.manifest
+    assert (made.stage, made.qat.precision, made.precision) == ("quantize", precision, "fp32")
     model = QAModel.from_pretrained(bundle.path)
     linears, words, others = trained_integers(model, precision)
     steps = 7 if precision == "int4" else 127
@@ -298,19 +283,11 @@ def test_the_export_stores_the_integers_that_were_trained(config, precision, oth
     assert all((matrix.abs().amax(1) == 127).all() for matrix in others)
     biases = [m.encoder.layer_parts()[0].query.bias for m in (model, parent)]
     assert not torch.equal(*biases), "it learnt"
-    exported = export(
-        TFLiteConfig(
-            model=bundle.path,
-            out=tmp_path / "tflite",
-            quantize=precision,
-            lengths=(96, 128),
-            min_equal_spans=UNTRAINED_SPANS[precision],
-        )
-    )
+    exported = to_tflite(bundle, tmp_path / "tflite", precision)
     assert exported.manifest.ancestors[0].qat.precision == precision
     assert exported.manifest.parity.relative_difference < 0.05, "nothing but activations is rounded"
     assert f"quantization-aware training in {precision}" in (bundle.path / "README.md").read_text()
-    export(TFLiteConfig(model=bundle.path, out=tmp_path / "other", quantize=other, lengths=(96, 128)))
+    to_tflite(bundle, tmp_path / "other", other, None)
 
 
 def test_what_is_stored_in_int8_exports_to_the_same_file(config, tmp_path):
@@ -318,19 +295,8 @@ def test_what_is_stored_in_int8_exports_to_the_same_file(config, tmp_path):
     stored = store(CastConfig(bundle.path, tmp_path / "stored"))
     assert stored.manifest.qat.precision == "int8"
     assert stored.weights.stat().st_size < 0.3 * bundle.weights.stat().st_size
-    files = [
-        export(
-            TFLiteConfig(
-                model=one.path,
-                out=tmp_path / name,
-                quantize="int8",
-                lengths=(96, 128),
-                min_equal_spans=UNTRAINED_SPANS["int8"],
-            )
-        ).weights
-        for name, one in (("a", bundle), ("b", stored))
-    ]
-    a, b = (stored_integers(TFLiteFile(file.read_bytes())) for file in files)
+    files = [to_tflite(one, tmp_path / f"{one.path.name}.tflite", "int8") for one in (bundle, stored)]
+    a, b = (stored_integers(TFLiteFile(file.weights.read_bytes())) for file in files)
     assert all(np.array_equal(*pair) for pair in zip(a, b, strict=True))
     assert store(CastConfig(bundle.path, tmp_path / "half", "fp16")).manifest.qat is None
 
@@ -345,17 +311,9 @@ def test_a_checkpoint_that_is_not_gone_on_with_leaves_rounding_as_it_is(config, 
     assert main(again).manifest.files["model.safetensors"] == straight.manifest.files["model.safetensors"]
 
 
-def test_a_checkpoint_of_another_model_is_refused(config, make_bundle, tmp_path, monkeypatch):
-    def stop(self, number):
-        if number == 1:
-            raise KeyboardInterrupt
-        return step(self, number)
-
-    step = Trainer._step
-    with monkeypatch.context() as patch:
-        patch.setattr(Trainer, "_step", stop)
-        with pytest.raises(KeyboardInterrupt):
-            main(replace(config, teacher=make_bundle()))
+def test_a_checkpoint_of_another_model_is_refused(config, make_bundle):
+    with stopped_at(1):
+        main(replace(config, teacher=make_bundle()))
     with pytest.raises(OptionError, match="made with other options, data or model"):
         main(replace(config, teacher=make_bundle(), model=make_bundle(seed=1), resume=True))
 
@@ -370,24 +328,15 @@ def test_an_export_with_other_integers_is_not_kept(config, monkeypatch, tmp_path
 
     monkeypatch.setattr("export.tflite.convert.compact", spoilt)
     with pytest.raises(ParityError, match=r"was trained for int4, but .* it has 1 others"):
-        export(TFLiteConfig(model=bundle.path, out=tmp_path / "tflite", quantize="int4", lengths=(96, 128)))
+        to_tflite(bundle, tmp_path / "tflite", "int4", None)
     assert not (tmp_path / "tflite").exists()
 
 
-def test_a_stopped_run_goes_on_to_the_same_weights(config, tmp_path, monkeypatch):
+def test_a_stopped_run_goes_on_to_the_same_weights(config, tmp_path):
     straight = main(config)
-    step = Trainer._step
-
-    def stop(self, number):
-        if number == 2:
-            raise KeyboardInterrupt
-        return step(self, number)
-
     again = replace(config, out=tmp_path / "again")
-    with monkeypatch.context() as patch:
-        patch.setattr(Trainer, "_step", stop)
-        with pytest.raises(KeyboardInterrupt):
-            main(again)
+    with stopped_at(2):
+        main(again)
     assert not again.out.exists()
     resumed = main(replace(again, resume=True))
     assert resumed.manifest.files["model.safetensors"] == straight.manifest.files["model.safetensors"]

@@ -28,22 +28,12 @@ def as_stage(folder, stage):
 
 
 @pytest.fixture
-def models(make_bundle, small_squad, tmp_path):
+def models(make_bundle, few, tmp_path):
     """One trained from the other."""
     first = shutil.copytree(make_bundle(), tmp_path / "first")
     as_stage(first, "finetune")
-    further = finetune(
-        FinetuneConfig(
-            model=str(first),
-            data=str(small_squad),
-            out=tmp_path / "further",
-            epochs=0.5,
-            batch_size=4,
-            precision="fp32",
-            learning_rate=1e-3,
-        )
-    )
-    return first, further.path
+    config = FinetuneConfig(model=str(first), out=tmp_path / "further", learning_rate=1e-3, **few)
+    return first, finetune(config).path
 
 
 def test_weights_are_the_mean_and_both_are_named(models, tmp_path):

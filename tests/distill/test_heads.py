@@ -59,9 +59,8 @@ def test_the_encoder_under_a_head_can_be_pruned(make_bundle, questions, tmp_path
             parts.down.weight[:, 64:] = 0  # half of the 128 neurons
     batch = model_inputs(to_tensors(questions[1]))
     before = model(**batch)["end_logits"]
-    facts = prune_by_importance(
-        model, model, questions[1], PruningFlags(keep_ffn=0.5, keep_heads=1.0), max_length=128, work=tmp_path
-    )
+    flags = PruningFlags(keep_ffn=0.5, keep_heads=1.0)
+    facts = prune_by_importance(model, model, questions[1], flags, max_length=128, work=tmp_path)
     assert facts["neurons_per_layer"] == [64, 64]
     assert (model(**batch)["end_logits"] - before).abs().max() < 1e-4
 

@@ -1,5 +1,7 @@
 """distill.logits fills the cache that training reads, alone or in several processes, and continues."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -7,7 +9,11 @@ import torch
 from compress.prune.stage import PruneConfig
 from compress.prune.stage import main as prune
 from distill.logits import LogitsConfig, main
+from distill.training.batches import model_inputs, to_tensors
+from qa.bundles.bundle import open_bundle
+from qa.data.squad import read_squad
 from qa.models.model import QAModel
+from qa.text.features import make_windows
 
 pytestmark = pytest.mark.usefixtures("fresh_accelerate")
 
@@ -24,7 +30,7 @@ def config(make_bundle, small_squad, tmp_path):
     )
 
 
-def test_training_after_it_loads_no_teacher(config, small_squad, tmp_path, monkeypatch, capsys):
+def test_training_after_it_loads_no_teacher(config, few, tmp_path, monkeypatch, capsys):
     main(config)
     assert "windows" in capsys.readouterr().out
     load = QAModel.from_pretrained.__func__
@@ -34,17 +40,8 @@ def test_training_after_it_loads_no_teacher(config, small_squad, tmp_path, monke
         return load(cls, folder)
 
     monkeypatch.setattr(QAModel, "from_pretrained", classmethod(only_the_student))
-    prune(
-        PruneConfig(
-            model=config.model,
-            teacher=config.teacher,
-            hidden_weight=0,
-            precision="fp32",
-            data=str(small_squad),
-            out=tmp_path / "o",
-            cache=config.cache,
-        )
-    )
+    models = {"model": config.model, "teacher": config.teacher, "cache": config.cache}
+    prune(PruneConfig(hidden_weight=0, out=tmp_path / "o", **models, **few))
     assert len(list(config.cache.iterdir())) == 1
 
 
@@ -73,17 +70,10 @@ def test_a_stopped_run_computes_only_what_is_missing(config, monkeypatch):
 
 
 def test_a_teacher_of_the_same_tokenizer_gives_its_own_logits(make_bundle, small_squad, config):
-    from dataclasses import replace
-
-    from distill.stage import load_splits
-    from distill.training.batches import model_inputs, to_tensors
-    from qa.bundles.bundle import open_bundle
-    from qa.text.features import make_windows
-
     main(replace(config, teacher=config.model))
     (folder,) = config.cache.iterdir()
     bundle = open_bundle(config.model)
-    windows = make_windows(load_splits(str(small_squad), None, None).train, bundle.tokenizer, bundle.settings)
+    windows = make_windows(read_squad(small_squad), bundle.tokenizer, bundle.settings)
     with torch.no_grad():
         output = QAModel.from_pretrained(bundle.path)(**model_inputs(to_tensors(windows[:1])))
     n = len(windows[0].input_ids)

@@ -2,10 +2,12 @@
 the run's folder."""
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
 from safetensors import safe_open
+from stops import killed_at
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from compress.prune.stage import PruneConfig
@@ -19,30 +21,18 @@ from distill.training.optimizers import build_optimizer
 from distill.training.options import TrainingOptions
 from distill.training.trainer import Trainer
 from qa.base.errors import OptionError
-from qa.bundles.bundle import open_bundle
-from qa.data.datasets import resolve
-from qa.data.squad import read_squad
 from qa.models.model import QAModel
-from qa.text.features import make_windows
 
 pytestmark = pytest.mark.usefixtures("fresh_accelerate")
 
 
 @pytest.fixture(scope="module")
-def windows(make_bundle):
-    bundle = open_bundle(make_bundle())
-    return make_windows(read_squad(resolve("embedded", "train"))[:12], bundle.tokenizer, bundle.settings)[:12]
+def windows(windows):
+    return windows[:12]
 
 
 def options(**changes):
-    given = {
-        "precision": "fp32",
-        "checkpoint_minutes": 0,
-        "learning_rate": 1e-3,
-        "batch_size": 4,
-        "epochs": 2,
-    }
-    return TrainingOptions(**(given | changes))
+    return replace(TrainingOptions(1e-3, 4, 2, precision="fp32", checkpoint_minutes=0), **changes)
 
 
 @pytest.mark.parametrize(
@@ -53,16 +43,8 @@ def test_stop_and_resume_equals_straight_through(make_bundle, windows, tmp_path,
     chosen = options(optimizer=optimizer, **trained)
     straight, stopped, resumed = (QAModel.from_pretrained(make_bundle()) for _ in range(3))
     Trainer(straight, windows, supervised, chosen, tmp_path / "a", "t").train()
-    calls = []
-
-    def fails_at_fourth(*arguments):
-        calls.append(1)
-        if len(calls) == 4:
-            raise RuntimeError("killed")
-        return supervised(*arguments)
-
     with pytest.raises(RuntimeError, match="killed"):
-        Trainer(stopped, windows, fails_at_fourth, chosen, tmp_path / "b", "t").train()
+        Trainer(stopped, windows, killed_at(4), chosen, tmp_path / "b", "t").train()
     trainer = Trainer(resumed, windows, supervised, chosen, tmp_path / "b", "t")
     trainer.train(resume=True)
     assert (tmp_path / "b" / CHECKPOINT).is_file()
@@ -142,9 +124,8 @@ def test_adafactor_learns_and_keeps_less_than_adamw(make_bundle, windows, tmp_pa
     sizes = {}
     for optimizer in ("adamw", "adafactor"):
         model = QAModel.from_pretrained(make_bundle())
-        chosen = options(
-            optimizer=optimizer, learning_rate=3e-3, batch_size=12, epochs=60, checkpoint_minutes=5
-        )
+        long = {"learning_rate": 3e-3, "batch_size": 12, "epochs": 60, "checkpoint_minutes": 5}
+        chosen = options(optimizer=optimizer, **long)
         losses = []
 
         def recording(*arguments, kept=losses):
@@ -197,21 +178,10 @@ def test_an_encoder_whose_layers_lora_does_not_know_is_named(make_bundle):
         add_lora(encoder, 2, seed=0)
 
 
-def test_the_stage_leaves_a_frozen_students_encoder_bit_identical(make_bundle, small_squad, tmp_path):
+def test_the_stage_leaves_a_frozen_students_encoder_bit_identical(make_bundle, few, tmp_path):
     teacher = make_bundle()
-    student = main(
-        DistillConfig(
-            out=tmp_path / "r",
-            data=str(small_squad),
-            teacher=teacher,
-            student_layers=2,
-            epochs=1,
-            batch_size=8,
-            cache=tmp_path / "c",
-            freeze_encoder=True,
-            optimizer="adafactor",
-        )
-    )
+    few |= {"epochs": 1, "student_layers": 2, "freeze_encoder": True, "optimizer": "adafactor"}
+    student = main(DistillConfig(out=tmp_path / "r", teacher=teacher, **few))
     ours, theirs = (QAModel.from_pretrained(path).state_dict() for path in (student.path, teacher))
     same = {name for name in ours if torch.equal(ours[name], theirs[name])}
     assert {name for name in ours if name.startswith("encoder.")} <= same

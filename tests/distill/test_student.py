@@ -1,12 +1,10 @@
 """A bundle trained further as the student of a teacher, which may have another tokenizer."""
 
 import os
-import shutil
-from dataclasses import replace
 
 import pytest
 import torch
-from comparisons import facts_of
+from comparisons import copied
 from tiny_models import SIZES
 from transformers import BertConfig
 
@@ -19,7 +17,7 @@ from distill.run import DistillConfig, main
 from distill.training.checkpoint import CHECKPOINT
 from distill.training.process import lock_folder
 from qa.base.errors import BundleError, OptionError
-from qa.bundles.bundle import SETTINGS, new_bundle, open_bundle
+from qa.bundles.bundle import open_bundle
 from qa.models.encoders import Encoder
 from qa.models.model import QAModel
 
@@ -27,18 +25,11 @@ pytestmark = pytest.mark.usefixtures("fresh_accelerate")
 
 
 @pytest.fixture
-def config(make_bundle, small_squad, tmp_path):
+def config(make_bundle, few, tmp_path):
     def make(**options):
-        given = {"teacher": make_bundle("roberta"), "student": make_bundle(pruned=True), "hidden_weight": 0}
-        return DistillConfig(
-            **given | options,
-            data=str(small_squad),
-            out=tmp_path / "run",
-            cache=tmp_path / "cache",
-            epochs=0.5,
-            batch_size=4,
-            precision="fp32",
-        )
+        models = {"teacher": make_bundle("roberta"), "student": make_bundle(pruned=True)}
+        given = few | models | {"hidden_weight": 0, "epochs": 0.5}
+        return DistillConfig(**given | options, out=tmp_path / "run", cache=tmp_path / "cache")
 
     return make
 
@@ -76,12 +67,7 @@ def short_teacher(make_bundle, tmp_path_factory):
     """A bundle for windows of at most 90 tokens, of a model that has positions for no more."""
     source = open_bundle(make_bundle())
     model = QAModel(Encoder(BertConfig(**SIZES, num_hidden_layers=2, max_position_embeddings=90)), "linear")
-    with new_bundle(tmp_path_factory.mktemp("short") / "short", facts_of(source)) as draft:
-        for name in source.manifest.files:
-            shutil.copy(source.path / name, draft.path)
-        model.save_pretrained(draft.path)
-        replace(source.settings, max_length=90).save(draft.path / SETTINGS)
-    return draft.bundle.path
+    return copied(source, tmp_path_factory.mktemp("short") / "short", model, max_length=90).path
 
 
 @pytest.mark.parametrize("stage", ["run", "prune", "logits"])

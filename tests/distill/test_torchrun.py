@@ -17,6 +17,7 @@ from qa.models.pretrained import copy_tokenizer, embedded_folder
 
 pytestmark = pytest.mark.usefixtures("fresh_accelerate")
 
+ONE_EPOCH = {"epochs": 1, "batch_size": 7, "precision": "fp32"}
 KILLED_STEP = 3
 KILLED = f"""
 import os, signal
@@ -39,20 +40,11 @@ WITHOUT_EFFECT = ("key.bias", "head.output.bias")
 
 
 def torchrun(folder, *words):
-    command = [
-        sys.executable,
-        "-m",
-        "torch.distributed.run",
-        "--standalone",
-        "--nproc-per-node",
-        "2",
-        *map(str, words),
-    ]
+    launcher = "-m torch.distributed.run --standalone --nproc-per-node 2"
+    command = [sys.executable, *launcher.split(), *map(str, words)]
     root = str(ROOT)
     environment = os.environ | {"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": "", "PYTHONPATH": root}
-    return subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=600, check=False
-    )
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
 
 def words_of(options):
@@ -72,14 +64,7 @@ def assert_same(one, two):
 def test_distillation_in_two_processes_is_that_in_one_and_goes_on_when_one_was_killed(
     make_bundle, small_squad, tmp_path
 ):
-    options = {
-        "teacher": make_bundle(head="linear"),
-        "data": small_squad,
-        "student_layers": 1,
-        "epochs": 1,
-        "batch_size": 7,
-        "precision": "fp32",
-    }
+    options = {"teacher": make_bundle(head="linear"), "data": small_squad, "student_layers": 1, **ONE_EPOCH}
     script = tmp_path / "killed.py"
     script.write_text(KILLED)
     words = [*words_of(options), "--out", "two"]
@@ -105,22 +90,13 @@ def test_distillation_in_two_processes_is_that_in_one_and_goes_on_when_one_was_k
 def test_fine_tuning_in_two_processes_is_that_in_one(small_squad, tmp_path):
     """Without dropout, which each process draws for its own windows."""
     torch.manual_seed(0)
-    encoder = BertModel(
-        BertConfig(**SIZES, num_hidden_layers=1, hidden_dropout_prob=0.0), add_pooling_layer=False
-    )
+    config = BertConfig(**SIZES, num_hidden_layers=1, hidden_dropout_prob=0.0)
+    encoder = BertModel(config, add_pooling_layer=False)
     encoder.save_pretrained(tmp_path / "encoder")
     copy_tokenizer(embedded_folder(), tmp_path / "encoder")
-    options = {
-        "model": tmp_path / "encoder",
-        "head": "linear",
-        "data": small_squad,
-        "epochs": 1,
-        "batch_size": 7,
-        "max_length": 96,
-        "doc_stride": 32,
-        "max_question_length": 24,
-        "precision": "fp32",
-    }
+    lengths = {"max_length": 96, "doc_stride": 32, "max_question_length": 24}
+    given = {"model": tmp_path / "encoder", "head": "linear", "data": small_squad}
+    options = given | lengths | ONE_EPOCH
     done = torchrun(tmp_path, "-m", "distill.finetune", *words_of(options), "--out", "two")
     assert done.returncode == 0, done.stderr
     texts = {"model": str(options["model"]), "data": str(small_squad)}

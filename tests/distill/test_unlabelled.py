@@ -79,19 +79,11 @@ def test_nothing_unlabelled_is_held_out_and_nothing_of_the_held_out_is_trained_o
     def question(number):
         return {"id": number, "question": "Which?", "answers": [], "is_impossible": True}
 
-    articles = [
-        {
-            "title": f"t{a}",
-            "paragraphs": [
-                {
-                    "context": f"Passage {p} of article {a}.",
-                    "qas": [question(f"{a}-{p}-{q}") for q in range(3)],
-                }
-                for p in range(2)
-            ],
-        }
-        for a in range(30)
-    ]
+    def passage(a, p):
+        questions = [question(f"{a}-{p}-{q}") for q in range(3)]
+        return {"context": f"Passage {p} of article {a}.", "qas": questions}
+
+    articles = [{"title": f"t{a}", "paragraphs": [passage(a, 0), passage(a, 1)]} for a in range(30)]
     source = tmp_path / "v2.json"
     source.write_text(json.dumps({"version": "t", "data": articles}))
     main(UnlabelledConfig(data=str(source), out=tmp_path / "more.json"))

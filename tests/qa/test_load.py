@@ -50,10 +50,8 @@ def test_answers_are_those_of_evaluation(bundle, examples):
 def test_one_by_one_equals_many(bundle, examples):
     model = load(str(bundle.path), threads=1)
     long = examples[0].context + " " + examples[-1].context
-    pairs = [(e.question, e.context) for e in examples[:6]] + [
-        (examples[0].question, long),
-        (examples[1].question, ""),
-    ]
+    pairs = [(e.question, e.context) for e in examples[:6]]
+    pairs += [(examples[0].question, long), (examples[1].question, "")]
     assert [model.read([pair]).n_windows[0] for pair in pairs] == model.read(pairs).n_windows
     for pair, answer in zip(pairs, model.answer_all(pair for pair in pairs), strict=True):
         alone = model.answer(*pair)
@@ -92,12 +90,13 @@ def test_two_threads_that_load_at_once_leave_stderr_as_it_was():
     assert os.path.samestat(os.fstat(2), before)
 
 
+def differences_of(reading):
+    return [null - answer.score for null, answer in zip(reading.null_scores, reading.answers, strict=True)]
+
+
 def test_a_threshold_of_ones_own_stands_for_the_models(bundle, examples):
     pairs = [(e.question, e.context) for e in examples]
-    always = load(bundle.path, threads=1).read(pairs)
-    differences = sorted(
-        null - answer.score for null, answer in zip(always.null_scores, always.answers, strict=True)
-    )
+    differences = sorted(differences_of(load(bundle.path, threads=1).read(pairs)))
     model = load(bundle.path, threads=1, null_threshold=differences[9])
     assert sum(answer.start is not None for answer in model.answer_all(pairs)) == pytest.approx(10, abs=1)
     with pytest.raises(OptionError, match="null_threshold must be a finite number or null, got nan"):
@@ -108,9 +107,7 @@ def test_a_threshold_leaves_questions_unanswered(make_bundle, examples):
     bundle = open_bundle(make_bundle())
     pairs = [(e.question, e.context) for e in examples]
     always = Reader(bundle, 1).read(pairs)
-    differences = [
-        null - answer.score for null, answer in zip(always.null_scores, always.answers, strict=True)
-    ]
+    differences = differences_of(always)
     threshold = sorted(differences)[len(differences) // 2]
     model = Reader(replace(bundle, settings=replace(bundle.settings, null_threshold=threshold)), 1)
     for answer, before, difference, null in zip(
@@ -119,10 +116,8 @@ def test_a_threshold_leaves_questions_unanswered(make_bundle, examples):
         options = (answer, *answer.alternatives)
         assert (answer.start is None) == (difference > threshold)
         assert [o.start for o in options].count(None) == 1
-        assert [o.text for o in options if o.start is not None] == [
-            before.text,
-            *[a.text for a in before.alternatives],
-        ]
+        given = [o.text for o in options if o.start is not None]
+        assert given == [before.text, *[a.text for a in before.alternatives]]
         assert [o.probability for o in options] == sorted((o.probability for o in options), reverse=True)
         assert sum(o.probability for o in options) == pytest.approx(1)
         if answer.start is None:
@@ -181,25 +176,15 @@ def test_what_is_no_bundle_is_refused(tmp_path):
 def test_importing_load_imports_no_library():
     heavy = {"torch", "transformers", "onnxruntime", "ai_edge_litert", "numpy", "tokenizers", "tyro", "tqdm"}
     program = f"import sys; from qa import load; print(sorted({heavy} & sys.modules.keys()))"
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True
-    )
-    assert done.stdout.strip() == "[]"
+    assert subprocess.check_output([sys.executable, "-c", program], text=True).strip() == "[]"
 
 
 def test_a_mode_says_when_to_decline(make_bundle, examples):
     bundle = open_bundle(make_bundle())
     pairs = [(e.question, e.context) for e in examples]
-    always = Reader(bundle, 1).read(pairs)
-    differences = sorted(
-        null - answer.score for null, answer in zip(always.null_scores, always.answers, strict=True)
-    )
-    settings = replace(
-        bundle.settings,
-        null_threshold=differences[11],
-        strict_threshold=differences[2],
-        calibration=Calibration(4.0, 1.0),
-    )
+    differences = sorted(differences_of(Reader(bundle, 1).read(pairs)))
+    thresholds = {"null_threshold": differences[11], "strict_threshold": differences[2]}
+    settings = replace(bundle.settings, **thresholds, calibration=Calibration(4.0, 1.0))
     bundle = replace(bundle, settings=settings)
     read = {mode: Reader(bundle, 1, mode=mode).answer_all(pairs) for mode in get_args(Mode)}
     answered = {mode: sum(a.start is not None for a in answers) for mode, answers in read.items()}

@@ -2,8 +2,10 @@
 
 import json
 import shutil
+from dataclasses import replace
 
-from qa.bundles.bundle import MANIFEST, new_bundle
+from qa.bundles.bundle import MANIFEST, SETTINGS, new_bundle
+from qa.evaluation.threshold import save_held_out
 
 # Shares of best spans for --min-equal-spans: a random model has near ties, which rounding changes.
 UNTRAINED_SPANS = {"int8": 0.7, "int8-weights": 0.7, "int4": 0.3}
@@ -28,6 +30,18 @@ def facts_of(bundle):
         "parent": manifest.parent,
         "parameters": manifest.parameters,
     }
+
+
+def copied(bundle, out, model=None, held_out=(), **settings):
+    """The same bundle with other settings, and with this model and these held-out questions if any."""
+    with new_bundle(out, facts_of(bundle)) as draft:
+        for name in bundle.manifest.files:
+            shutil.copy(bundle.path / name, draft.path)
+        if model is not None:
+            model.save_pretrained(draft.path)
+        save_held_out(held_out, draft.path)
+        replace(bundle.settings, **settings).save(draft.path / SETTINGS)
+    return draft.bundle
 
 
 def rebundle(source, out, **manifest):

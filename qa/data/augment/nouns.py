@@ -51,8 +51,7 @@ class _Token:
 
 
 def sentences(text: str) -> list[tuple[int, int]]:
-    """Return (start, end) of each sentence: split after . ! ? and white space, not after a known
-    abbreviation."""
+    """Return (start, end) of each sentence: split after . ! ? and space, not after known abbreviations."""
     spans = []
     start = 0
     abbreviations = {m.end() - 1 for m in _TOKEN.finditer(text) if len(m[0]) > 1 and m[0].endswith(".")}

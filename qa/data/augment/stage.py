@@ -11,10 +11,9 @@ from typing import Any
 
 from qa.base.cli import check_option
 from qa.base.errors import SquadFormatError
-from qa.base.files import check_not_an_input, check_writable
 from qa.base.next_step import say_next
 from qa.data.augment.nouns import Noun, nouns, sentences
-from qa.data.convert.report import tsv
+from qa.data.convert.report import check_out, log_path, tsv
 from qa.data.datasets import data_reference, resolve
 from qa.data.metrics import normalize_answer
 from qa.data.squad import Example, read_json, read_squad, write_squad
@@ -49,10 +48,7 @@ class AugmentConfig:
     def __post_init__(self) -> None:
         check_option(0 < self.share <= 1, "--share", self.share, "in (0, 1]")
         check_option(self.seed >= 0, "--seed", self.seed, "at least 0")
-        check_writable(self.out, "--out")
-        check_writable(log_path(self.out), "--out")
-        for path in (self.out, log_path(self.out)):
-            check_not_an_input(path, "--out", [Path(self.data)])
+        check_out(self.out, [Path(self.data)], LOG_SUFFIX)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +64,6 @@ class Added:
     new: str
 
 
-def log_path(out: Path) -> Path:
-    """Return the path of the list of added questions."""
-    return out.with_name(out.name + LOG_SUFFIX)
-
-
 def holds_answer(context: str, example: Example) -> bool:
     """Return True where a passage contains a gold answer, compared as the metrics compare words."""
     words = f" {normalize_answer(context)} "
@@ -80,8 +71,7 @@ def holds_answer(context: str, example: Example) -> bool:
 
 
 def swap(example: Example, passages: list[tuple[str, str]], rng: random.Random) -> Added | None:
-    """Ask the question of a passage, (title, context), of another article; None when 20 drawn ones do not
-    suit."""
+    """Ask the question of another article's passage, (title, context); None when none of 20 suits."""
     for title, context in rng.sample(passages, min(N_PASSAGES, len(passages))):
         if title != example.title and not holds_answer(context, example):
             return Added(
@@ -95,13 +85,11 @@ def _words(text: str) -> set[str]:
 
 
 def alike(one: str, other: str) -> bool:
-    """Return True where two nouns may mean the same: a word of one begins or ends one of the other, or
-    abbreviates it."""
-    for a, b in product(_words(one), _words(other)):
-        if (
-            a[:4] == b[:4] or a.endswith(b) or b.endswith(a)
-        ):  # bridge and bridges, Slavs and Slavic, way and railway
-            return True
+    """Return True where two nouns may mean the same: words that begin or end alike, or an abbreviation."""
+    pairs = product(_words(one), _words(other))
+    # bridge and bridges, Slavs and Slavic, way and railway
+    if any(a[:4] == b[:4] or a.endswith(b) or b.endswith(a) for a, b in pairs):
+        return True
     return one[0] == other[0] and (one.isupper() or other.isupper())  # Washington University and WUSTL
 
 
@@ -125,8 +113,7 @@ def replaceable(question: str, context_words: set[str]) -> list[Noun]:
 
 
 def replacements(old: Noun, example: Example, candidates: Iterable[Noun]) -> list[str]:
-    """Return nouns that can replace `old`: same kind, not in question and answers, from sentences without an
-    answer."""
+    """Return nouns to replace `old`: of its kind, not in question and answers, nor near an answer."""
     golds = [(a.start, a.start + len(a.text)) for a in example.answers]
     taken = _words(example.question).union(*(_words(a.text) for a in example.answers))
     holding = [
@@ -148,9 +135,7 @@ def replacements(old: Noun, example: Example, candidates: Iterable[Noun]) -> lis
 def replace_noun(example: Example, candidates: list[Noun], rng: random.Random) -> Added | None:
     """Replace one noun of the question by one of the passage's, `candidates`; None when none fits."""
     olds = replaceable(example.question, _words(example.context))
-    for old in sorted(
-        rng.sample(olds, len(olds)), key=lambda n: n.tag != "NNP"
-    ):  # names first, see the docstring on top
+    for old in sorted(rng.sample(olds, len(olds)), key=lambda n: n.tag != "NNP"):  # names first
         if fit := replacements(old, example, candidates):
             new = rng.choice(fit)
             before = example.question[: old.start]
@@ -225,7 +210,7 @@ def main(config: AugmentConfig) -> list[Added]:
     columns = ("id", "kind", "source", "old", "new", "question")
     rows = tsv([columns, *((a.id, a.kind, a.source.id, a.old, a.new, a.question) for a in added)])
     articles = with_added(read_json(path)["data"], added)
-    log = log_path(config.out)
+    log = log_path(config.out, LOG_SUFFIX)
     write_squad(config.out, articles, "augmented SQuAD 2.0", data_reference(path), (log, rows))
     kinds = Counter(a.kind for a in added)
     print(f"{config.out}: {len(examples):,} questions and {len(added):,} added, see {log}")

@@ -21,25 +21,13 @@ from qa.base.errors import OptionError
 from qa.data.convert.report import Report, check_out, finish
 from qa.data.convert.tables import Row, read_table
 
-TOKEN_COLUMNS = {
-    "DocID": (),
-    "SentenceNr": (),
-    "DocCharOnset(incl)": (),
-    "DocCharOffset(excl)": (),
-    "Text": (),
-}
-QUESTION_COLUMNS = {"Q_ID": (), "Answerable": (), "Question": ("Question text",), "Answer": ()}
-ANNOTATION_COLUMNS = {
-    "AnnotationID": (),
-    "ClassType": (),
-    "DocCharOnset(incl)": (),
-    "DocCharOffset(excl)": (),
-    "Text": (),
-}
+_SPAN = ("DocCharOnset(incl)", "DocCharOffset(excl)", "Text")
+TOKEN_COLUMNS = ("DocID", "SentenceNr", *_SPAN)
+QUESTION_COLUMNS = ("Q_ID", "Answerable", "Question|Question text", "Answer")
+ANNOTATION_COLUMNS = ("AnnotationID", "ClassType", *_SPAN)
 
-MAX_BLANK = (
-    1000  # characters without a token; more is a mistyped offset, and would fill the memory with spaces
-)
+# Characters without a token; more is a mistyped offset, and would fill the memory with spaces.
+MAX_BLANK = 1000
 
 # A match is a whole word, and a number is not part of a larger score, date or decimal.
 _BEFORE = r"(?<!\w)(?<!\d[-–:.,])"
@@ -66,8 +54,7 @@ class OLPConfig:
 
 
 def match_files(config: OLPConfig) -> dict[str, tuple[Path, Path, Path]]:
-    """Return {article: (tokens, questions, annotations)}. OptionError names a file without partner or unique
-    name."""
+    """Return {article: (tokens, questions, annotations)}. OptionError names a file that fits no others."""
     if len(config.tokens) == len(config.questions) == len(config.annotations) == 1:
         return {config.tokens[0].stem: (config.tokens[0], config.questions[0], config.annotations[0])}
     tables: dict[str, dict[str, Path]] = {}
@@ -131,8 +118,7 @@ def read_text(path: Path, report: Report) -> str:
 
 
 def read_questions(path: Path, report: Report) -> dict[str, Row]:
-    """Read question rows by Q_ID. A repeated row is dropped; a Q_ID with two contents raises
-    SquadFormatError."""
+    """Read question rows by Q_ID; drop repeated rows. SquadFormatError for a Q_ID with two contents."""
     questions: dict[str, Row] = {}
     for row in read_table(path, QUESTION_COLUMNS):
         qid = row["Q_ID"]
@@ -211,11 +197,9 @@ def locate(answer: str, text: str, spans: list[tuple[int, int]]) -> tuple[str, i
         return "answer stands in several places, none annotated", -1, -1
     if "," in answer:
         return "answer has several parts and no place of its own", -1, -1
-    return (
-        "answer is not in its annotations" if spans else "answer is not in the text, nothing annotated",
-        -1,
-        -1,
-    )
+    if spans:
+        return "answer is not in its annotations", -1, -1
+    return "answer is not in the text, nothing annotated", -1, -1
 
 
 def convert_article(title: str, tables: tuple[Path, Path, Path], report: Report) -> dict[str, Any]:
@@ -254,5 +238,5 @@ def main(config: OLPConfig) -> Report:
     """Convert every article, write the file and its log, and print the counts."""
     report = Report()
     articles = [convert_article(title, tables, report) for title, tables in match_files(config).items()]
-    finish(config.out, [a for a in articles if a["paragraphs"][0]["qas"]], "OLP as SQuAD 2.0", report)
-    return report
+    asked = [a for a in articles if a["paragraphs"][0]["qas"]]
+    return finish(config.out, asked, "OLP as SQuAD 2.0", report)

@@ -54,9 +54,9 @@ class Report:
         return "\n".join(lines)
 
 
-def log_path(out: Path) -> Path:
-    """Return the path of the list of dropped items."""
-    return out.with_name(out.name + LOG_SUFFIX)
+def log_path(out: Path, suffix: str = LOG_SUFFIX) -> Path:
+    """Return the path of a list beside the result: by default of the dropped items."""
+    return out.with_name(out.name + suffix)
 
 
 def tsv(rows: list[tuple[object, ...]]) -> str:
@@ -64,9 +64,10 @@ def tsv(rows: list[tuple[object, ...]]) -> str:
     return "".join("\t".join(" ".join(str(cell).split()) for cell in row) + "\n" for row in rows)
 
 
-def check_out(out: Path, inputs: list[Path]) -> None:
+def check_out(out: Path, inputs: list[Path], suffix: str = LOG_SUFFIX) -> None:
     """Raise OptionError unless the result and its log can be written, and neither is an input."""
-    for path in (out, log_path(out)):
+    check_writable(out, "--out")  # first: a folder's root has no name to add to
+    for path in (out, log_path(out, suffix)):
         check_writable(path, "--out")
         check_not_an_input(path, "--out", inputs)
 
@@ -74,18 +75,19 @@ def check_out(out: Path, inputs: list[Path]) -> None:
 def write(out: Path, articles: list[dict[str, Any]], version: str, report: Report) -> None:
     """Write the data and the log. Raises SquadFormatError when no question is left."""
     if not report.converted:
-        reasons = (
-            ", ".join(f"{reason} ({n})" for reason, n in report.dropped_by_reason().most_common())
-            or "no questions given"
+        reasons = [f"{reason} ({n})" for reason, n in report.dropped_by_reason().most_common()]
+        raise SquadFormatError(
+            f"{out}: not written, because no question could be converted: "
+            f"{', '.join(reasons) or 'no questions given'}"
         )
-        raise SquadFormatError(f"{out}: not written, because no question could be converted: {reasons}")
     columns = ("file", "row", "item", "reason", "detail")
     rows = tsv([columns, *((d.file, d.row, d.item, d.reason, d.detail) for d in report.dropped)])
     write_squad(out, articles, version, log=(log_path(out), rows))
 
 
-def finish(out: Path, articles: list[dict[str, Any]], version: str, report: Report) -> None:
-    """Write the data and the log as `write` does, and print the table and the next command."""
+def finish(out: Path, articles: list[dict[str, Any]], version: str, report: Report) -> Report:
+    """Write the data and the log as `write` does, print the table and the next command, return the report."""
     write(out, articles, version, report)
     print(report.table(out))
     say_next("distill.finetune", "--data", out, "--out", "BUNDLE")
+    return report

@@ -117,8 +117,7 @@ def main(config: RowsConfig) -> Report:
     """Read, convert, write and print the counts."""
     report = Report()
     articles = convert(config.file, read_records(config.file, config.split), report)
-    finish(config.out, articles, VERSION, report)
-    return report
+    return finish(config.out, articles, VERSION, report)
 
 
 def convert_silently(path: Path, out: Path, split: str) -> None:

@@ -40,24 +40,23 @@ class Row:
         return int(text)
 
 
-def read_table(path: Path, columns: Mapping[str, Sequence[str]], *, may_be_empty: bool = False) -> list[Row]:
-    """Read the wanted columns, given as {name: other spellings}; upper and lower case and further columns do
-    not matter.
+def read_table(path: Path, columns: Sequence[str], *, may_be_empty: bool = False) -> list[Row]:
+    """Read the wanted columns, each "name" or "name|other spelling", in any case; others are passed over.
 
     Rows are counted from 1, the header included. Raises SquadFormatError with file and row for a file that is
     absent, empty, not UTF-8, without a wanted column, or (unless `may_be_empty`) without a record, and for a
     record that does not fit the header.
     """
     lines = [(n, line) for n, line in enumerate(_read_lines(path), 1) if line.strip()]
+    wanted = ", ".join(column.partition("|")[0] for column in columns)
     if not lines:
-        raise SquadFormatError(f"{path}: the file is empty; expected the columns {', '.join(columns)}")
+        raise SquadFormatError(f"{path}: the file is empty; expected the columns {wanted}")
     first, header = lines[0]
     names = [field.strip().lstrip("#").strip().lower() for field in _split(header) or []]
     places = {}
-    for column, others in columns.items():
+    for column, *others in (spellings.split("|") for spellings in columns):
         place = next((names.index(n.lower()) for n in (column, *others) if n.lower() in names), None)
         if place is None:
-            wanted = ", ".join(columns)
             seen = ", ".join(names)
             raise SquadFormatError(
                 f"{path}: row {first}: no column {column!r}; expected {wanted} (commas between), found {seen}"
@@ -87,9 +86,8 @@ def _read_lines(path: Path) -> list[str]:
     except UnicodeDecodeError as error:
         row = raw.count(b"\n", 0, error.start) + 1
         raise SquadFormatError(f"{path}: row {row}: not UTF-8 text; save the table as UTF-8") from None
-    return [
-        line.removesuffix("\r") for line in text.split("\n")
-    ]  # not splitlines: a text may hold other line separators
+    # Not splitlines: a text may hold other line separators.
+    return [line.removesuffix("\r") for line in text.split("\n")]
 
 
 def _split(line: str) -> list[str] | None:

@@ -73,8 +73,7 @@ def first_words(text: str, n: int) -> str:
 
 
 def first_mention(aliases: Iterable[str], context: str, words: list[tuple[str, int, int]]) -> Place | None:
-    """Return (start, end) in characters of the first alias in the context, whose words are `words`; else
-    None."""
+    """Return (start, end) of the first alias in the context, whose words are `words`; None without one."""
     wanted: dict[str, set[tuple[str, ...]]] = {}
     for alias in aliases:
         if parts := tuple(word for word, _, _ in words_of(alias)):
@@ -146,11 +145,8 @@ def read_pairs(path: Path, report: Report) -> Iterator[Pair]:
             report.drop(path, row, qid, "question has no document")
         for key, page in pages:
             filename = _field(page, "Filename", str, path, f"{row} {key}")
-            if (
-                PurePosixPath(filename).is_absolute()
-                or ".." in PurePosixPath(filename).parts
-                or "\0" in filename
-            ):
+            named = PurePosixPath(filename)
+            if named.is_absolute() or ".." in named.parts or "\0" in filename:
                 raise SquadFormatError(
                     f"{path}: {row}: 'Filename' {filename!r} leads out of the evidence folder"
                 )
@@ -196,13 +192,12 @@ def convert(config: TriviaQAConfig, report: Report) -> list[dict[str, Any]]:
             detail = f"byte {error.start}"
             report.drop(config.questions, pair.row, pair.filename, "document is not UTF-8", detail)
             continue
-        place = first_mention(pair.aliases, context, words_of(context)) if context is not None else None
-        if context is None or place is None:
-            reason = (
-                "document is missing"
-                if context is None
-                else f"no alias in the document's first {config.max_words:,} words"
-            )
+        if context is None:
+            report.drop(config.questions, pair.row, pair.filename, "document is missing", pair.question)
+            continue
+        place = first_mention(pair.aliases, context, words_of(context))
+        if place is None:
+            reason = f"no alias in the document's first {config.max_words:,} words"
             report.drop(config.questions, pair.row, pair.filename, reason, pair.question)
             continue
         start, end = place
@@ -220,5 +215,4 @@ def convert(config: TriviaQAConfig, report: Report) -> list[dict[str, Any]]:
 def main(config: TriviaQAConfig) -> Report:
     """Convert every pair, write the file and its log, and print the counts."""
     report = Report()
-    finish(config.out, convert(config, report), "TriviaQA as SQuAD 2.0", report)
-    return report
+    return finish(config.out, convert(config, report), "TriviaQA as SQuAD 2.0", report)

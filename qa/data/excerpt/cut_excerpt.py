@@ -31,8 +31,7 @@ class ExcerptConfig:
 
 
 def cut(source: Path, n_articles: int, n_questions: int, seed: int) -> dict[str, Any]:
-    """Return whole paragraphs of `n_articles` articles, drawn in turn until `n_questions` questions are
-    reached."""
+    """Return whole paragraphs of `n_articles` articles, drawn in turn until there are `n_questions`."""
     read_squad(source)  # refuses a faulty file with the place of the fault
     rng = random.Random(seed)
     articles = rng.sample(read_json(source)["data"], n_articles)

@@ -19,8 +19,7 @@ class LSTMCell(nn.Module):
         self.hidden_gates = nn.Linear(width, 4 * width, bias=False)
 
     def forward(self, inputs: Tensor, state: tuple[Tensor, Tensor] | None) -> tuple[Tensor, Tensor]:
-        """Map inputs (B, 1, input size) and hidden and cell state (B, 1, L), None for zeros, to the next two
-        states."""
+        """Map inputs (B, 1, input size) and hidden and cell state (B, 1, L), None for zeros, to the next."""
         gates = self.input_gates(inputs)  # (B, 1, 4 L)
         if state is not None:
             gates = gates + self.hidden_gates(state[0])
@@ -63,9 +62,7 @@ class PointerHead(nn.Module):
         first = self.cell(states[:, :1], None)
         start = self._scores(tokens, first)
         allowed = mask_states(start, answer_tokens(states, attention_mask, token_type_ids)).squeeze(-1)
-        weights = allowed.softmax(dim=-1)[
-            ..., None
-        ]  # (B, T, 1); TFLite's SOFTMAX runs over the last axis alone
+        weights = allowed.softmax(dim=-1)[..., None]  # (B, T, 1); TFLite's runs over the last axis alone
         second = self.cell((weights * states).sum(dim=1, keepdim=True), first)
         end = self._scores(tokens, second)
         return mask_states(torch.cat([start, end], dim=-1), attention_mask.to(states.dtype))

@@ -7,6 +7,9 @@ answer" included, and the logits of the question's own tokens are read by nobody
 parts, table 2 the variants that were trained.
 """
 
+from collections.abc import Callable
+from functools import partial
+
 import torch
 from torch import Tensor, nn
 
@@ -95,9 +98,8 @@ class ConvolutionQuestion(nn.Module):
     def forward(self, states: Tensor, attention_mask: Tensor, token_type_ids: Tensor) -> Tensor:
         """Map (B, T, H) to (B, 1, H)."""
         question, tokens = cut_question(states, attention_mask, token_type_ids)
-        return self.highway(
-            pool(self.convolution(question), tokens).relu()
-        )  # the maximum of ReLUs is the ReLU of the maximum
+        # The maximum of ReLUs is the ReLU of the maximum.
+        return self.highway(pool(self.convolution(question), tokens).relu())
 
 
 class MultiConvolutionQuestion(nn.Module):
@@ -115,20 +117,17 @@ class MultiConvolutionQuestion(nn.Module):
     def __init__(self, hidden_size: int, highway: bool) -> None:
         super().__init__()
         if hidden_size % POOL:
-            raise OptionError(
-                f"a qermit-cnn-multi head needs a hidden size that {POOL} divides, the encoder's is "
-                f"{hidden_size}"
-            )
+            wanted = f"a hidden size that {POOL} divides, the encoder's is {hidden_size}"
+            raise OptionError(f"a qermit-cnn-multi head needs {wanted}")
         self.convolutions = nn.ModuleList(Convolution(hidden_size, kernel) for kernel in KERNELS)
         self.highway = Highway(hidden_size) if highway else nn.Identity()
 
     def forward(self, states: Tensor, attention_mask: Tensor, token_type_ids: Tensor) -> Tensor:
         """Map (B, T, H) to (B, 1, H)."""
         question, tokens = cut_question(states, attention_mask, token_type_ids)
-        pooled = [
-            pool(convolution(question), tokens).relu() for convolution in self.convolutions
-        ]  # each (B, 1, H)
-        narrow = [values.unflatten(-1, (-1, POOL)).amax(dim=-1) for values in pooled]  # each (B, 1, H / 4)
+        # Each (B, 1, H), then (B, 1, H / 4).
+        pooled = [pool(convolution(question), tokens).relu() for convolution in self.convolutions]
+        narrow = [values.unflatten(-1, (-1, POOL)).amax(dim=-1) for values in pooled]
         return self.highway(torch.cat(narrow, dim=-1))
 
 
@@ -180,26 +179,13 @@ def pool(states: Tensor, mask: Tensor) -> Tensor:
     return mask_states(states, mask).amax(dim=1, keepdim=True)
 
 
-def cls_head(hidden_size: int, activation: str) -> nn.Module:
-    """Return a fresh `qermit-cls` head."""
-    return QuestionSkipHead(hidden_size, ClsQuestion())
+def skip_head(question: Callable[[int], nn.Module]) -> Callable[[int, str], nn.Module]:
+    """Return an entry of HEADS: a fresh QuestionSkipHead whose `question` is made for a hidden size."""
+    return lambda hidden_size, activation: QuestionSkipHead(hidden_size, question(hidden_size))
 
 
-def maxpool_head(hidden_size: int, activation: str) -> nn.Module:
-    """Return a fresh `qermit-maxpool` head."""
-    return QuestionSkipHead(hidden_size, MaxPoolQuestion())
-
-
-def cnn_head(hidden_size: int, activation: str) -> nn.Module:
-    """Return a fresh `qermit-cnn` head."""
-    return QuestionSkipHead(hidden_size, ConvolutionQuestion(hidden_size))
-
-
-def cnn_multi_head(hidden_size: int, activation: str) -> nn.Module:
-    """Return a fresh `qermit-cnn-multi` head."""
-    return QuestionSkipHead(hidden_size, MultiConvolutionQuestion(hidden_size, highway=False))
-
-
-def cnn_multi_highway_head(hidden_size: int, activation: str) -> nn.Module:
-    """Return a fresh `qermit-cnn-multi-highway` head."""
-    return QuestionSkipHead(hidden_size, MultiConvolutionQuestion(hidden_size, highway=True))
+cls_head = skip_head(lambda hidden_size: ClsQuestion())
+maxpool_head = skip_head(lambda hidden_size: MaxPoolQuestion())
+cnn_head = skip_head(ConvolutionQuestion)
+cnn_multi_head = skip_head(partial(MultiConvolutionQuestion, highway=False))
+cnn_multi_highway_head = skip_head(partial(MultiConvolutionQuestion, highway=True))

@@ -58,8 +58,7 @@ class BiLSTM(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, states: Tensor, mask: Tensor) -> Tensor:
-        """Map states (B, T, input size) and mask (B, T), zeros only at the end, to (B, T, 2 D); padding is
-        undefined."""
+        """Map states (B, T, input size) to (B, T, 2 D), undefined where `mask` (B, T) ends in zeros."""
         tokens = mask[..., None]
         return self.lstm(torch.cat([self.dropout(states) * tokens, tokens], dim=-1))[0]
 
@@ -119,9 +118,8 @@ class BiDAF(StandaloneModel):
         window_mask = answer_tokens(states, attention_mask, token_type_ids)[..., None]  # (B, T, 1)
         there, back = passage_order(attention_mask, token_type_ids, position_ids)
         passage_mask = reordered(window_mask, there)[..., 0]  # (B, T)
-        question_mask = first_segment(states, attention_mask, token_type_ids)[
-            :, :FIRST_SEGMENT_TOKENS
-        ]  # (B, Q)
+        segment = first_segment(states, attention_mask, token_type_ids)
+        question_mask = segment[:, :FIRST_SEGMENT_TOKENS]  # (B, Q)
         passage = self.contextual(reordered(states, there), passage_mask)
         question = self.contextual(states[:, :FIRST_SEGMENT_TOKENS], question_mask)
         flow = self.attend(passage, question, passage_mask, question_mask)  # G
@@ -143,9 +141,8 @@ class BiDAFOutput(nn.Module):
     def forward(self, states: Tensor, attention_mask: Tensor, token_type_ids: Tensor) -> Tensor:
         """Map (B, T, 12 D) to (B, T, 2)."""
         flow, model, end = self.dropout(states).split(self.sizes, dim=-1)
-        return torch.cat(
-            [self.start(torch.cat([flow, model], -1)), self.end(torch.cat([flow, end], -1))], dim=-1
-        )
+        start = self.start(torch.cat([flow, model], dim=-1))
+        return torch.cat([start, self.end(torch.cat([flow, end], dim=-1))], dim=-1)
 
 
 ENTRY = EncoderType(

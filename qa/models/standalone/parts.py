@@ -88,8 +88,7 @@ class TrilinearScores(nn.Module):
 
 
 class StandaloneModel(nn.Module):
-    """Standalone model without its output layer; called like transformers' encoders, with the plain
-    mask."""
+    """Standalone model without output layer; called like transformers' encoders, with the plain mask."""
 
     truncates_question = True
 

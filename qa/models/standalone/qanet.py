@@ -66,8 +66,7 @@ class Embedding(TokenEmbedding):
 
 
 class SeparableConvolution(nn.Module):
-    """Depthwise separable convolution over tokens (Chollet 2017): per channel, then across a token's
-    channels."""
+    """Depthwise separable convolution over tokens (Chollet 2017): per channel, then across channels."""
 
     def __init__(self, width: int, kernel: int) -> None:
         super().__init__()
@@ -134,9 +133,8 @@ class ContextQueryAttention(TrilinearScores):
         """Map context (B, T, D), question (B, Q, D), their masks (B, T) and (B, Q) to (B, T, 4 D)."""
         scores = self.scores(context, question)  # (B, T, Q)
         rows = (scores + (1 - question_mask[:, None, :]) * MASKED).softmax(dim=-1)
-        columns = (scores.transpose(1, 2) + (1 - context_mask[:, None, :]) * MASKED).softmax(
-            dim=-1
-        )  # (B, Q, T)
+        scores = scores.transpose(1, 2) + (1 - context_mask[:, None, :]) * MASKED  # (B, Q, T)
+        columns = scores.softmax(dim=-1)
         to_question = rows @ question
         to_context = rows @ (columns @ context)
         return torch.cat([context, to_question, context * to_question, context * to_context], dim=-1)
@@ -162,9 +160,8 @@ class QANet(StandaloneModel):
         states = self.embedding(input_ids)  # (B, T, D)
         positions = functional.embedding(position_ids, self.get_buffer("positions"))  # (1, T, D)
         passage_mask = answer_tokens(states, attention_mask, token_type_ids)  # (B, T)
-        question_mask = first_segment(states, attention_mask, token_type_ids)[
-            :, :FIRST_SEGMENT_TOKENS
-        ]  # (B, Q)
+        segment = first_segment(states, attention_mask, token_type_ids)
+        question_mask = segment[:, :FIRST_SEGMENT_TOKENS]  # (B, Q)
         passage = self.encode(states, passage_mask, positions)
         question = states[:, :FIRST_SEGMENT_TOKENS]
         question = self.encode(question, question_mask, positions[:, :FIRST_SEGMENT_TOKENS])

@@ -14,19 +14,14 @@ from distill.training.options import TrainingOptions
 from distill.training.precision import resolve_precision
 from distill.training.trainer import Trainer
 from qa.base.errors import OptionError
-from qa.bundles.bundle import open_bundle
-from qa.data.datasets import resolve
-from qa.data.squad import read_squad
 from qa.models.model import QAModel
-from qa.text.features import make_windows
 
 pytestmark = pytest.mark.usefixtures("fresh_accelerate")
 
 
 @pytest.fixture
-def windows(make_bundle):
-    bundle = open_bundle(make_bundle())
-    return make_windows(read_squad(resolve("embedded", "train"))[:8], bundle.tokenizer, bundle.settings)[:8]
+def windows(windows):
+    return windows[:8]
 
 
 @pytest.fixture

@@ -19,21 +19,16 @@ from distill.training.options import DistillationWeights, TrainingOptions
 from distill.training.teacher_logits import Teacher, TeacherLogits
 from distill.training.trainer import Trainer, learning_rate_at, make_accelerator
 from qa.base.errors import OptionError
-from qa.bundles.bundle import open_bundle
-from qa.data.datasets import resolve
-from qa.data.squad import read_squad
 from qa.models.heads.segments import answer_tokens
 from qa.models.model import QAModel
-from qa.text.features import make_windows
 
 pytestmark = pytest.mark.usefixtures("fresh_accelerate")
 OPTIONS = TrainingOptions(1e-3, 4, 2, precision="fp32")
 
 
 @pytest.fixture(scope="module")
-def windows(make_bundle):
-    bundle = open_bundle(make_bundle())
-    return make_windows(read_squad(resolve("embedded", "train"))[:12], bundle.tokenizer, bundle.settings)[:12]
+def windows(windows):
+    return windows[:12]
 
 
 def tiny(make_bundle, seed=0):
@@ -72,10 +67,8 @@ def test_an_answer_may_stand_in_the_passage_or_nowhere(windows):
         batch["valid"], answer_tokens(states, batch["attention_mask"], batch["token_type_ids"]).bool()
     )
     for row, window in zip(batch["valid"], windows, strict=True):
-        assert row.nonzero().flatten().tolist() == [
-            0,
-            *range(window.context_begin, len(window.input_ids) - 1),
-        ]
+        passage = range(window.context_begin, len(window.input_ids) - 1)
+        assert row.nonzero().flatten().tolist() == [0, *passage]
     for name in ("start_positions", "end_positions"):
         assert batch["valid"].gather(1, batch[name][:, None]).all()
 

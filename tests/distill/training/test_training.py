@@ -10,7 +10,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
-from comparisons import facts_of
+from comparisons import copied
+from stops import killed_at, stopped_at
 
 from compress.prune.magnitude import IterativePruning
 from compress.prune.stage import PruneConfig
@@ -18,16 +19,14 @@ from compress.prune.stage import main as prune
 from compress.qat.stage import QuantizeAwareConfig
 from compress.qat.stage import main as on_grid
 from distill.run import DistillConfig, main
-from distill.student import student_from_layers
 from distill.training.batches import to_tensors
 from distill.training.checkpoint import CHECKPOINT
-from distill.training.objectives import Distillation, supervised
-from distill.training.options import DistillationWeights, TrainingOptions
+from distill.training.objectives import supervised
+from distill.training.options import TrainingOptions
 from distill.training.teacher_logits import Teacher, TeacherLogits, cache_key
 from distill.training.trainer import Trainer, learning_rate_at, make_accelerator
-from qa.base.errors import BundleError, OptionError
-from qa.bundles.bundle import SETTINGS, new_bundle, open_bundle
-from qa.data.datasets import resolve
+from qa.base.errors import OptionError
+from qa.bundles.bundle import open_bundle
 from qa.data.squad import read_squad
 from qa.models.model import QAModel
 from qa.text.features import make_windows
@@ -40,9 +39,8 @@ pytestmark = pytest.mark.usefixtures("fresh_accelerate")
 
 
 @pytest.fixture(scope="module")
-def windows(make_bundle):
-    bundle = open_bundle(make_bundle())
-    return make_windows(read_squad(resolve("embedded", "train"))[:12], bundle.tokenizer, bundle.settings)[:12]
+def windows(windows):
+    return windows[:12]
 
 
 def tiny(make_bundle):
@@ -53,9 +51,8 @@ def test_training_learns_real_questions(make_bundle, windows, tmp_path):
     model = tiny(make_bundle)
     batch = to_tensors(windows)
     before = supervised(model, batch, np.arange(12))["loss"].item()
-    Trainer(
-        model, windows, supervised, TrainingOptions(3e-3, 12, 60, precision="fp32"), tmp_path, "t"
-    ).train()
+    options = TrainingOptions(3e-3, 12, 60, precision="fp32")
+    Trainer(model, windows, supervised, options, tmp_path, "t").train()
     assert supervised(model, batch, np.arange(12))["loss"].item() < 0.1 * before
 
 
@@ -77,30 +74,20 @@ def test_resuming_pruning_keeps_the_same_zeros(make_bundle, windows, tmp_path):
 
     straight, stopped, resumed = (tiny(make_bundle) for _ in range(3))
     trainer(straight, tmp_path / "a").train()
-    calls = []
-
-    def fails_at_fifth(*arguments):
-        calls.append(1)
-        if len(calls) == 5:
-            raise RuntimeError("killed")
-        return supervised(*arguments)
-
     with pytest.raises(RuntimeError, match="killed"):
-        trainer(stopped, tmp_path / "b", fails_at_fifth).train()
+        trainer(stopped, tmp_path / "b", killed_at(5)).train()
     trainer(resumed, tmp_path / "b").train(resume=True)
     for name, tensor in straight.state_dict().items():
         assert torch.equal(tensor, resumed.state_dict()[name]), name
 
 
 def test_weights_that_are_not_masked_yet_are_not_kept(make_bundle, windows, tmp_path):
-    def stops_at_third(step, n_steps):
+    def stops(step, n_steps):
         if step == 3:
             raise KeyboardInterrupt
 
-    options = TrainingOptions(1e-3, 4, 2, precision="fp32", checkpoint_minutes=60)
-    trainer = Trainer(
-        tiny(make_bundle), windows, supervised, options, tmp_path, "t", after_step=stops_at_third
-    )
+    options = replace(OPTIONS, checkpoint_minutes=60)
+    trainer = Trainer(tiny(make_bundle), windows, supervised, options, tmp_path, "t", after_step=stops)
     assert trainer.n_steps > 3
     with pytest.raises(KeyboardInterrupt):
         trainer.train()
@@ -149,9 +136,10 @@ def test_a_teacher_without_a_folder_keeps_nothing(make_bundle, windows, tmp_path
     )
     indices = np.arange(3)
     batch = to_tensors([windows[i] for i in indices])
+    tokens = batch["attention_mask"].bool()
     for _ in range(2):
         for ours, theirs in zip(alone(batch, indices)[:2], kept(batch, indices)[:2], strict=True):
-            assert torch.equal(ours[batch["attention_mask"].bool()], theirs[batch["attention_mask"].bool()])
+            assert torch.equal(ours[tokens], theirs[tokens])
 
 
 def test_cache_key_follows_teacher_windows_and_precision(make_bundle, small_squad):
@@ -185,123 +173,40 @@ def test_cache_key_follows_the_longest_question_of_a_teacher_that_reads_text(
     assert len({cache_key(one, windows, "fp32", examples) for one in teachers}) == n_keys
 
 
-def test_student_keeps_layers_embeddings_and_head(make_bundle):
-    teacher = tiny(make_bundle)
-    student = student_from_layers(teacher, 1)
-    ours = student.state_dict()
-    theirs = teacher.state_dict()
-    for name, tensor in ours.items():
-        assert torch.equal(
-            tensor, theirs[name.replace("encoder.model.encoder.layer.0.", "encoder.model.encoder.layer.1.")]
-        ), name
-    full = student_from_layers(teacher, 2).eval()
-    ids = torch.randint(1, 999, (1, 20))
-    batch = {
-        "input_ids": ids,
-        "attention_mask": torch.ones_like(ids),
-        "token_type_ids": torch.zeros_like(ids),
-    }
-    assert torch.equal(full(**batch)["end_logits"], teacher(**batch)["end_logits"])
-    with pytest.raises(OptionError, match="--student-layers must be between 1 and the teacher's 2, got 3"):
-        student_from_layers(teacher, 3)
-
-
-def test_identical_student_starts_at_zero_soft_and_hidden_loss(make_bundle, windows, tmp_path):
-    teacher = tiny(make_bundle)
-    student = tiny(make_bundle)
-    distillation = Distillation(
-        TeacherLogits(lambda: Teacher(teacher), windows, tmp_path, make_accelerator("fp32")),
-        DistillationWeights(0.1, 2.0, 1.0),
-    )
-    terms = distillation(student, to_tensors(windows), np.arange(12))
-    assert terms["soft"].item() == pytest.approx(0, abs=1e-5)
-    assert terms["hidden"].item() == pytest.approx(0, abs=1e-9)
-    assert terms["loss"].item() == pytest.approx(0.1 * terms["hard"].item(), abs=1e-5)
-
-
-def stopped_at(monkeypatch, number):
-    step = Trainer._step
-
-    def stops(trainer, at):
-        if at == number:
-            raise KeyboardInterrupt
-        return step(trainer, at)
-
-    monkeypatch.setattr(Trainer, "_step", stops)
-    return lambda: monkeypatch.setattr(Trainer, "_step", step)
-
-
 @pytest.mark.parametrize("stage", ["distill", "magnitude", "grid"])
-def test_a_stopped_run_goes_on_with_its_own_teacher_and_loss_alone(
-    make_bundle, small_squad, tmp_path, monkeypatch, stage
-):
+def test_a_stopped_run_goes_on_with_its_own_teacher_and_loss_alone(make_bundle, small_squad, tmp_path, stage):
     shutil.copytree(make_bundle(seed=1), tmp_path / "other")
-    config, run = {
-        "distill": (DistillConfig(out=tmp_path / "r", teacher=make_bundle(), student_layers=1), main),
+    out = tmp_path / "r"
+    config, run, own_change = {
+        "distill": (
+            DistillConfig(out=out, teacher=make_bundle(), student_layers=1),
+            main,
+            {"temperature": 9},
+        ),
         "magnitude": (
-            PruneConfig(model=make_bundle(), out=tmp_path / "r", method="magnitude", iterations=2),
+            PruneConfig(model=make_bundle(), out=out, method="magnitude", iterations=2),
             prune,
+            {"sparsity": 0.31},
         ),
         "grid": (
-            QuantizeAwareConfig(model=make_bundle(), out=tmp_path / "r", calibration_windows=0),
+            QuantizeAwareConfig(model=make_bundle(), out=out, calibration_windows=0),
             on_grid,
+            {"quantize": "int4"},
         ),
     }[stage]
-    config = replace(
-        config, data=str(small_squad), epochs=1, batch_size=8, cache=tmp_path / "c", precision="fp32"
-    )
-    begin_again = stopped_at(monkeypatch, 2)
-    with pytest.raises(KeyboardInterrupt):
+    config = replace(config, data=str(small_squad), epochs=1, batch_size=8, precision="fp32")
+    with stopped_at(2):
         run(config)
-    begin_again()
-    changes = {"distill": {}, "magnitude": {"sparsity": 0.31}, "grid": {"quantize": "int4"}}[stage]
-    for change in ({"alpha": 0.5}, {"teacher": tmp_path / "other"}, *([changes] if changes else [])):
-        with pytest.raises(
-            OptionError, match="made with other options, data or model; use the same ones, or remove it"
-        ):
+    for change in ({"alpha": 0.5}, {"teacher": tmp_path / "other"}, own_change):
+        with pytest.raises(OptionError, match="made with other options, data or model; use the same ones"):
             run(replace(config, resume=True, **change))
-    assert run(replace(config, resume=True)).path == (
-        tmp_path / "r" / "student" if stage == "distill" else tmp_path / "r"
-    )
+    assert run(replace(config, resume=True)).path == (out / "student" if stage == "distill" else out)
 
 
-def test_stage_makes_a_student_beside_its_untouched_teacher(make_bundle, small_squad, tmp_path):
-    teacher = make_bundle()
-    before = open_bundle(teacher).sha256
-    config = DistillConfig(
-        out=tmp_path / "r",
-        data=str(small_squad),
-        teacher=teacher,
-        student_layers=1,
-        epochs=1,
-        batch_size=8,
-        cache=tmp_path / "c",
-    )
-    student = main(config)
-    assert open_bundle(teacher).sha256 == before
-    assert student.manifest.parent.sha256 == before
-    assert student.manifest.parameters.total < open_bundle(teacher).manifest.parameters.total
-    assert student.settings == open_bundle(teacher).settings
-    with pytest.raises(BundleError, match="exists already"):
-        main(config)
-
-
-def test_a_threshold_of_other_data_is_not_the_students(make_bundle, small_squad, tmp_path):
-    source = open_bundle(make_bundle())
-    with new_bundle(tmp_path / "teacher", facts_of(source)) as draft:
-        for name in source.manifest.files:
-            shutil.copy(source.path / name, draft.path)
-        replace(source.settings, null_threshold=-1.5).save(draft.path / SETTINGS)
-    config = DistillConfig(
-        out=tmp_path / "r",
-        data=str(small_squad),
-        teacher=tmp_path / "teacher",
-        student_layers=1,
-        epochs=0.01,
-        batch_size=4,
-        cache=tmp_path / "c",
-    )
-    assert main(config).settings.null_threshold is None
+def test_a_threshold_of_other_data_is_not_the_students(make_bundle, few, tmp_path):
+    teacher = copied(open_bundle(make_bundle()), tmp_path / "teacher", null_threshold=-1.5)
+    given = {"teacher": teacher.path, "student_layers": 1, "cache": tmp_path / "c"}
+    assert main(DistillConfig(out=tmp_path / "r", **given, **few)).settings.null_threshold is None
     assert not (tmp_path / "c").exists()  # with hidden states to compare no logits are kept
 
 
@@ -350,24 +255,6 @@ def test_a_folder_is_locked_until_its_run_is_finished(make_bundle, windows, tmp_
     second.train()
 
 
-def test_a_run_stopped_between_steps_keeps_them(make_bundle, windows, tmp_path):
-    def stopped(step, n_steps):
-        if step == 3:
-            raise KeyboardInterrupt
-
-    options = replace(OPTIONS, checkpoint_minutes=60)
-    with pytest.raises(KeyboardInterrupt):
-        Trainer(
-            tiny(make_bundle), windows, supervised, options, tmp_path / "b", "t", after_step=stopped
-        ).train()
-    resumed = tiny(make_bundle)
-    straight = tiny(make_bundle)
-    Trainer(resumed, windows, supervised, options, tmp_path / "b", "t").train(resume=True)
-    Trainer(straight, windows, supervised, options, tmp_path / "a", "t").train()
-    for name, tensor in straight.state_dict().items():
-        assert torch.equal(tensor, resumed.state_dict()[name]), name
-
-
 def test_a_full_gpu_is_said_in_words(make_bundle, windows, tmp_path):
     def too_large(model, batch, indices):
         raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB")
@@ -376,18 +263,10 @@ def test_a_full_gpu_is_said_in_words(make_bundle, windows, tmp_path):
         Trainer(tiny(make_bundle), windows, too_large, OPTIONS, tmp_path, "t").train()
 
 
-def test_unanswerable_training_questions_give_a_threshold(make_bundle, small_squad_v2, tmp_path):
-    config = DistillConfig(
-        out=tmp_path / "r",
-        data=str(small_squad_v2),
-        teacher=make_bundle(),
-        student_layers=1,
-        epochs=1,
-        batch_size=8,
-        cache=tmp_path / "c",
-        eval_data=str(small_squad_v2),
-    )
-    student = main(config)
+def test_unanswerable_training_questions_give_a_threshold(make_bundle, few, small_squad_v2, tmp_path):
+    data = {"data": str(small_squad_v2), "eval_data": str(small_squad_v2)}
+    given = {"teacher": make_bundle(), "student_layers": 1, **few, **data}
+    student = main(DistillConfig(out=tmp_path / "r", **given))
     assert student.settings.null_threshold is not None
     assert "held_out.json.gz" in student.manifest.files
     assert student.manifest.scores.no_answer_total > 0

@@ -12,12 +12,13 @@ import sys
 import sysconfig
 
 import pytest
-from places import ROOT
+from places import ROOT, sources
 
 from qa.ask import main as ask
 from qa.base.cli import run_command
 from qa.base.commands import COMMANDS, main
 from qa.base.next_step import say_next
+from qa.models.heads import HEADS
 
 
 def help_of(run, capsys):
@@ -52,9 +53,8 @@ print(sorted({"torch", "numpy", "tyro", "distill.run", "export.exporter"} & set(
 
 def test_all_commands_are_listed_with_a_line_each_and_nothing_is_loaded_for_it():
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "300"}
-    done = subprocess.run(
-        [sys.executable, "-c", LISTED], capture_output=True, text=True, check=True, env=environment
-    )
+    words = [sys.executable, "-c", LISTED]
+    done = subprocess.run(words, capture_output=True, text=True, check=True, env=environment)
     lines = done.stdout.splitlines()
     assert [line[:25].strip() for line in lines[2:-1]] == list(COMMANDS)
     assert "  prune                  Prune a model, then let it recover against its teacher." in lines
@@ -77,10 +77,9 @@ for module in sys.argv[1:]:
 def command_modules():
     """All modules with a command line: those in COMMANDS, and the ones that only `python -m` runs."""
     modules = {target.partition(":")[0] for target in COMMANDS.values()} - {"qa.base.completion"}
-    for package in ("qa", "distill", "compress", "export", "benchmarks"):
-        for path in (ROOT / package).rglob("*.py"):
-            if re.search(r"^    run_command\(", path.read_text(encoding="utf-8"), re.MULTILINE):
-                modules.add(".".join(path.relative_to(ROOT).with_suffix("").parts))
+    for path in sources():
+        if re.search(r"^    run_command\(", path.read_text(encoding="utf-8"), re.MULTILINE):
+            modules.add(".".join(path.relative_to(ROOT).with_suffix("").parts))
     return modules - {"qa.base.commands"}
 
 
@@ -131,8 +130,9 @@ def test_every_option_tells_its_default(name, monkeypatch, capsys):
     assert "False)" not in text
 
 
-def test_the_defaults_of_the_recipe_are_in_the_help(monkeypatch, capsys):
+def test_heads_and_the_defaults_of_the_recipe_are_in_the_help(monkeypatch, capsys):
     text = " ".join(shown("distill --help", monkeypatch, capsys).split())
+    assert f"Head of a new teacher: {', '.join(HEADS)}." in text
     assert "Peak learning rate of the student. By default that of --recipe; in embedded 0.0004." in text
 
 
@@ -147,12 +147,11 @@ def test_version_and_help_as_words(monkeypatch, capsys):
 
 def next_calls():
     """(module, flags) of every call of say_next in the sources."""
-    for package in ("qa", "distill", "compress", "export", "benchmarks"):
-        for path in (ROOT / package).rglob("*.py"):
-            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-                if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "say_next":
-                    words = [a.value for a in node.args if isinstance(a, ast.Constant)]
-                    yield words[0], [w for w in words[1:] if str(w).startswith("--")]
+    for path in sources():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "say_next":
+                words = [a.value for a in node.args if isinstance(a, ast.Constant)]
+                yield words[0], [w for w in words[1:] if str(w).startswith("--")]
 
 
 @pytest.mark.parametrize(("module", "flags"), sorted({(m, tuple(f)) for m, f in next_calls()}))
@@ -175,10 +174,7 @@ def test_a_stage_names_a_next_command_that_exists(module, flags, monkeypatch, ca
         ("aks", "pocketqa aks: no such command; did you mean ask?"),
         ("quantize", "pocketqa quantize: no such command; did you mean quantize-embeddings?"),
         ("export tflight", "pocketqa export: no such command; there are export onnx, export tflite, "),
-        (
-            "export",
-            "pocketqa export: no such command; there are export onnx, export tflite, export android, ",
-        ),
+        ("export", "pocketqa export: no such command; there are export onnx, export tflite, "),
         ("sample --questions 0 --out x.json", "--questions must be at least 1, got 0"),
     ],
 )
@@ -207,14 +203,7 @@ def test_a_package_that_is_not_installed_is_named(monkeypatch, capsys):
 def test_a_package_that_a_command_imports_late_is_named_too(make_bundle, monkeypatch, capsys, tmp_path):
     monkeypatch.setitem(sys.modules, "qa.models.model", None)
     (tmp_path / "passage.txt").write_text("Rain fell.")
-    words = [
-        "--model",
-        str(make_bundle()),
-        "--question",
-        "What fell?",
-        "--context",
-        str(tmp_path / "passage.txt"),
-    ]
+    words = ["--model", str(make_bundle()), "--question", "?", "--context", str(tmp_path / "passage.txt")]
     with pytest.raises(SystemExit) as caught:
         run_command(ask, words)
     assert caught.value.code == 2
@@ -248,37 +237,19 @@ def test_bash_completes_commands_and_their_flags(completion, words, offered):
 def test_an_installed_wheel_has_the_command(tmp_path):
     source = tmp_path / "source"
     venv = tmp_path / "venv"
-    ignored = shutil.ignore_patterns(
-        ".*",
-        "runs",
-        "build",
-        "*.egg-info",
-        "tests",
-        "android_demo",
-        "docs",
-        "*.jsonl",
-        "__pycache__",
-        "model.[ost]*",
-    )
-    shutil.copytree(ROOT, source, ignore=ignored)
-    environment = {
-        name: value for name, value in os.environ.items() if name != "PYTHONPATH"
-    }  # which may name the source
+    patterns = ".* runs build *.egg-info tests android_demo docs *.jsonl __pycache__ model.[ost]*"
+    shutil.copytree(ROOT, source, ignore=shutil.ignore_patterns(*patterns.split()))
+    environment = {**os.environ, "PYTHONPATH": ""}  # which may name the source
     pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
     subprocess.run([*pip, "wheel", "--no-deps", "--no-build-isolation", "-w", tmp_path, source], check=True)
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", venv], check=True)
     (wheel,) = tmp_path.glob("pocketqa-*.whl")
-    subprocess.run(
-        [*pip, "--python", venv / "bin" / "python", "install", "--no-deps", wheel],
-        check=True,
-        env=environment,
-    )
+    install = [*pip, "--python", venv / "bin" / "python", "install", "--no-deps", wheel]
+    subprocess.run(install, check=True, env=environment)
 
     def say(*words):
         command = [venv / "bin" / "pocketqa", *words]
-        return subprocess.run(
-            command, capture_output=True, text=True, check=True, cwd=tmp_path, env=environment
-        ).stdout
+        return subprocess.check_output(command, text=True, cwd=tmp_path, env=environment)
 
     assert "distill" in say()  # without any other package
     (site_packages,) = (venv / "lib").glob("python3*/site-packages")

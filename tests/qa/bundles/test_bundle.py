@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from qa.base.errors import BundleError, OptionError
+from qa.base.errors import BundleError
 from qa.bundles.bundle import MANIFEST, new_bundle, open_bundle
 from qa.text.settings import QASettings
 
@@ -30,12 +30,6 @@ def bundle(tmp_path):
     return tmp_path / "b"
 
 
-@pytest.mark.parametrize("threshold", [float("nan"), float("inf"), True, "-2"])
-def test_a_threshold_that_is_no_number_is_refused(threshold):
-    with pytest.raises(OptionError, match="null_threshold must be a finite number or null"):
-        QASettings(null_threshold=threshold)
-
-
 def leftovers(folder):
     return sorted(p.name for p in folder.iterdir())
 
@@ -49,16 +43,11 @@ def test_written_bundle_opens_with_its_settings_and_a_hash(bundle):
 
 
 def test_a_manifest_does_not_tell_where_files_lay(tmp_path):
-    config = {
-        "out": tmp_path / "b",
-        "data": str(tmp_path / "train.json"),
-        "model": "runs/teacher",
-        "seed": 3,
-        "cache": None,
-    }
+    given = {"model": "runs/teacher", "seed": 3, "cache": None}
+    config = {"out": tmp_path / "b", "data": str(tmp_path / "train.json"), **given}
     with new_bundle(tmp_path / "b", FACTS | {"config": config}) as draft:
         fill(draft)
-    kept = {"out": "b", "data": "train.json", "model": "runs/teacher", "seed": 3, "cache": None}
+    kept = {"out": "b", "data": "train.json", **given}
     (told,) = open_bundle(tmp_path / "b").lineage()
     assert json.loads((tmp_path / "b" / MANIFEST).read_text())["config"] == told.config == kept
 
@@ -70,33 +59,27 @@ def test_any_changed_byte_is_found(bundle):
         open_bundle(bundle)
 
 
-def test_lost_file_is_named(bundle):
+def test_lost_files_and_an_unfinished_folder_are_named(bundle, tmp_path):
     (bundle / "qa.json").unlink()
     with pytest.raises(BundleError, match=r"qa\.json: the manifest lists this file, but it is missing"):
         open_bundle(bundle)
-
-
-def test_folder_without_manifest_is_unfinished(bundle):
     (bundle / MANIFEST).unlink()
     with pytest.raises(BundleError, match="not a finished bundle"):
         open_bundle(bundle)
+    with pytest.raises(BundleError, match="no such bundle folder"):
+        open_bundle(tmp_path / "absent")
 
 
 def test_what_a_killed_process_left_is_cleared_and_a_running_ones_is_not(tmp_path):
-    dead = tmp_path / ".b.unfinished-999999999"
-    alive = tmp_path / f".b.unfinished-{os.getppid()}"
-    for draft in (dead, alive):
+    """One with the number of this very process is of another container."""
+    dead, alive, ours = (
+        tmp_path / f".b.unfinished-{number}" for number in (999999999, os.getppid(), os.getpid())
+    )
+    for draft in (dead, alive, ours):
         draft.mkdir()
     with new_bundle(tmp_path / "b", FACTS) as draft:
         fill(draft)
     assert leftovers(tmp_path) == [alive.name, "b"]
-
-
-def test_a_left_over_with_the_number_of_this_very_process_is_of_another_container(tmp_path):
-    (tmp_path / f".b.unfinished-{os.getpid()}").mkdir()
-    with new_bundle(tmp_path / "b", FACTS) as draft:
-        fill(draft)
-    assert leftovers(tmp_path) == ["b"]
 
 
 def test_names_that_are_no_utf8_do_not_lose_a_bundle(tmp_path):
@@ -106,50 +89,11 @@ def test_names_that_are_no_utf8_do_not_lose_a_bundle(tmp_path):
     assert open_bundle(tmp_path / "b").manifest.training_data.name == odd
 
 
-BROKEN = [
-    "{",
-    "[]",
-    "[" * 100_000,
-    '{"files": {}}',
-    '{"files": {}, "kind": "pickle"}',
-    '{"files": 3, "kind": "onnx"}',
-]
-
-
-@pytest.mark.parametrize("content", BROKEN)
-def test_broken_manifest_is_refused(bundle, content):
-    (bundle / MANIFEST).write_text(content)
-    with pytest.raises(BundleError, match="not a valid manifest"):
-        open_bundle(bundle)
-
-
-def test_manifest_of_another_format_is_refused(bundle):
+def test_a_manifest_without_the_settings_is_refused(bundle):
     manifest = json.loads((bundle / MANIFEST).read_text())
-    (bundle / MANIFEST).write_text(json.dumps(manifest | {"format": 99}))
-    with pytest.raises(BundleError, match="format 99"):
-        open_bundle(bundle)
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"parameters": None},
-        {"parameters": {"total": 7}},
-        {"parent": "x"},
-        {"config": "x"},
-        {"scores": {"exact": 1.0}},
-        {"stage": 3},
-        {"precision": ["fp32"]},
-        {"kind": {}},
-        {"files": {"model.safetensors": "0" * 64}},
-        {"files": {"model.safetensors": "0" * 64, "qa.json": 3}},
-        {"files": {"model.safetensors": "0" * 64, "qa.json": "0" * 64, "../outside": "0" * 64}},
-    ],
-)
-def test_a_manifest_without_what_stages_rely_on_is_refused(bundle, wrong):
-    manifest = json.loads((bundle / MANIFEST).read_text())
-    (bundle / MANIFEST).write_text(json.dumps(manifest | wrong))
-    with pytest.raises(BundleError, match=r"manifest\.json: not a valid manifest"):
+    del manifest["files"]["qa.json"]
+    (bundle / MANIFEST).write_text(json.dumps(manifest))
+    with pytest.raises(BundleError, match=r"manifest\.json: not a valid manifest \(files lacks qa\.json\)"):
         open_bundle(bundle)
 
 
@@ -164,17 +108,9 @@ def test_a_file_that_the_manifest_does_not_list_is_not_read(bundle, name):
         open_bundle(bundle)
 
 
-@pytest.mark.parametrize("text", ["[" * 100_000, b"\xff\xfe{}", "{}", "3"])
-def test_settings_that_are_none_are_refused(text):
-    with pytest.raises(BundleError, match="here: not valid QA settings"):
-        QASettings.from_json(text, "here")
-
-
-def test_wrong_kind_and_missing_folder(bundle, tmp_path):
+def test_a_bundle_of_another_format_is_refused(bundle):
     with pytest.raises(BundleError, match="is a bundle in pytorch; give one in onnx"):
         open_bundle(bundle, format="onnx")
-    with pytest.raises(BundleError, match="no such bundle folder"):
-        open_bundle(tmp_path / "absent")
 
 
 def test_existing_folder_is_never_overwritten(bundle):

@@ -77,9 +77,8 @@ def largest_difference(theirs, bundle):
     """Of our logits from theirs, over real windows, the padded ones of a batch among them."""
     windows = real_windows(bundle)
     ours = QAModel.from_pretrained(bundle.path)
-    pad_id = (
-        theirs.config.pad_token_id if theirs.config.model_type == "mobilebert" else 0
-    )  # it blanks its padding itself
+    # It blanks its padding itself.
+    pad_id = theirs.config.pad_token_id if theirs.config.model_type == "mobilebert" else 0
     inputs = {name: torch.from_numpy(array) for name, array in collate(windows, pad_id=pad_id).items()}
     untyped = theirs.config.model_type in ("roberta", "distilbert", "mpnet")
     taken = {key: tensor for key, tensor in inputs.items() if not (untyped and key == "token_type_ids")}
@@ -115,32 +114,11 @@ def test_a_bundle_opens_in_transformers_and_comes_back_the_same(tmp_path, family
     assert all(torch.equal(states[0][name], states[1][name]) for name in states[0])
 
 
-def test_a_fine_tuned_model_goes_out_and_comes_in_again(small_squad, tmp_path):
-    tuned = finetune(
-        FinetuneConfig(
-            head="linear",
-            data=str(small_squad),
-            out=tmp_path / "tuned",
-            epochs=0.5,
-            batch_size=4,
-            precision="fp32",
-        )
-    )
-    theirs = AutoModelForQuestionAnswering.from_pretrained(tuned.path)
-    theirs.save_pretrained(tmp_path / "outside")
-    copy_tokenizer(tuned.path, tmp_path / "outside")
-    assert largest_difference(theirs, tuned) < 1e-5
-    assert largest_difference(theirs, open_model(tmp_path / "outside")) < 1e-5
-
-
 def test_the_same_files_are_one_bundle_in_the_cache(checkpoint, cache, tmp_path):
     first = open_model(checkpoint)
     assert first.path.is_relative_to(cache)
-    assert (first.path.name, first.manifest.stage, first.manifest.is_teacher) == (
-        "bert-qa",
-        "checkpoint",
-        True,
-    )
+    assert (first.path.name, first.manifest.stage) == ("bert-qa", "checkpoint")
+    assert first.manifest.is_teacher
     assert set(first.manifest.source.files) == {"config.json", "model.safetensors", *TOKENIZER_FILES}
     assert open_model(checkpoint).sha256 == first.sha256
     (first.path / "config.json").write_text("{}")  # damaged: made again
@@ -151,8 +129,7 @@ def test_the_same_files_are_one_bundle_in_the_cache(checkpoint, cache, tmp_path)
     assert open_model(checkpoint).path != first.path
 
 
-def test_every_stage_takes_a_checkpoint(checkpoint, small_squad, tmp_path, capsys):
-    few = {"epochs": 0.1, "batch_size": 4, "precision": "fp32", "data": str(small_squad)}
+def test_every_stage_takes_a_checkpoint(checkpoint, few, small_squad, tmp_path, capsys):
     imported = open_model(checkpoint)
     tuned = finetune(FinetuneConfig(model=str(checkpoint), out=tmp_path / "tuned", **few))
     assert tuned.manifest.parent == imported.reference()
@@ -160,9 +137,8 @@ def test_every_stage_takes_a_checkpoint(checkpoint, small_squad, tmp_path, capsy
     pruned = prune(PruneConfig(model=checkpoint, cache=tmp_path / "c", **few))
     assert_told_how_to_decline(capsys.readouterr().err)
     assert pruned.path == tmp_path / "given" / "bert-qa-pruned"
-    exported = export_onnx(
-        OnnxConfig(model=checkpoint, quantize="int8", min_equal_spans=UNTRAINED_SPANS["int8"])
-    )
+    spans = UNTRAINED_SPANS["int8"]
+    exported = export_onnx(OnnxConfig(model=checkpoint, quantize="int8", min_equal_spans=spans))
     assert exported.path == tmp_path / "given" / "bert-qa-onnx-int8"
     assert exported.manifest.parent == imported.reference()
     assert evaluate(EvaluateConfig(data=str(small_squad), model=checkpoint))["total"] == 24
@@ -175,15 +151,9 @@ def assert_told_how_to_decline(printed):
     assert "python -m export.tune" in line
 
 
-def test_a_fresh_head_can_be_had_on_a_checkpoint(checkpoint, small_squad, tmp_path):
-    given = {
-        "data": str(small_squad),
-        "epochs": 0.1,
-        "batch_size": 4,
-        "precision": "fp32",
-        "freeze_encoder": True,
-    }
-    tuned = finetune(FinetuneConfig(model=str(checkpoint), head="2l-tanh", out=tmp_path / "tuned", **given))
+def test_a_fresh_head_can_be_had_on_a_checkpoint(checkpoint, few, tmp_path):
+    given = few | {"head": "2l-tanh", "freeze_encoder": True}
+    tuned = finetune(FinetuneConfig(model=str(checkpoint), out=tmp_path / "tuned", **given))
     model, start = (QAModel.from_pretrained(path) for path in (tuned.path, open_model(checkpoint).path))
     assert model.head_name == "2l-tanh"
     assert torch.equal(next(model.encoder.parameters()), next(start.encoder.parameters()))
@@ -223,10 +193,9 @@ def test_few_positions_shorten_the_windows(tmp_path):
 
 def drop(*prefixes):
     def spoil(folder):
-        tensors = {
-            k: v for k, v in load_file(folder / "model.safetensors").items() if not k.startswith(prefixes)
-        }
-        save_file(tensors, folder / "model.safetensors", {"format": "pt"})
+        tensors = load_file(folder / "model.safetensors")
+        kept = {name: tensor for name, tensor in tensors.items() if not name.startswith(prefixes)}
+        save_file(kept, folder / "model.safetensors", {"format": "pt"})
 
     return spoil
 
@@ -297,9 +266,8 @@ def test_what_is_no_such_checkpoint_is_refused_in_one_line(checkpoint, cache, tm
 
 def test_a_hub_that_cannot_be_reached_says_what_to_put_where(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(
-        DownloadError, match=r"'no-such/model-at-all': no such folder here.*model\.safetensors and tok"
-    ):
+    told = r"'no-such/model-at-all': no such folder here.*model\.safetensors and tok"
+    with pytest.raises(DownloadError, match=told):
         open_model("no-such/model-at-all")
 
 

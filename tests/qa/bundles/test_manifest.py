@@ -40,6 +40,14 @@ def test_every_key_of_a_shipped_manifest_has_a_field_and_keeps_its_value(path):
     [
         ({"parameters": {"total": "7", "without_embeddings": 7}}, "parameters.total"),
         ({"parameters": {"total": 7}}, "without_embeddings"),
+        ({"parameters": None}, "parameters"),
+        ({"parent": "x"}, "parent"),
+        ({"config": "x"}, "config"),
+        ({"stage": 3}, "stage"),
+        ({"precision": ["fp32"]}, "precision"),
+        ({"kind": {}}, "kind"),
+        ({"files": 3}, "files"),
+        ({"files": {"qa.json": 3}}, "files"),
         ({"ancestors": [{"name": "x", "sha256": "0"}, {"name": "y"}]}, r"ancestors\[1"),
         ({"scores": {"exact": 1.0}}, "scores"),
         ({"precision": "int5"}, "precision 'int5'"),
@@ -54,14 +62,19 @@ def test_an_error_names_the_file_and_the_field(changes, field):
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.parametrize("content", ["{", "[]", "[" * 100_000, '{"files": {}}'])
+def test_what_is_no_manifest_is_refused(content):
+    with pytest.raises(BundleError, match="here: not a valid manifest"):
+        Manifest.from_json(content, "here")
+
+
 def test_keys_of_a_later_version_are_ignored_on_reading_and_misspelt_ones_refused_on_writing(tmp_path):
-    assert (
-        Manifest.from_json(json.dumps({"format": 1, "files": {}, "later": 1, **FACTS}), "here").parent is None
-    )
-    with (
-        pytest.raises(TypeError, match="trainig_data"),
-        new_bundle(tmp_path / "b", FACTS | {"trainig_data": {}}),
-    ):
+    values = {"files": {}, "later": 1, **FACTS}
+    assert Manifest.from_json(json.dumps({"format": 1, **values}), "here").parent is None
+    with pytest.raises(BundleError, match="here: format 99, this version reads 1"):
+        Manifest.from_json(json.dumps({"format": 99, **values}), "here")
+    misspelt = FACTS | {"trainig_data": {}}
+    with pytest.raises(TypeError, match="trainig_data"), new_bundle(tmp_path / "b", misspelt):
         pytest.fail("the body must not run")
     assert list(tmp_path.iterdir()) == []
 

@@ -71,9 +71,8 @@ def test_the_adapter_makes_the_large_teacher_of_what_is_downloaded(tmp_path):
     script = ROOT / "recipes" / "fetch_mpnet.py"
     subprocess.run([sys.executable, str(script), str(tmp_path / "mpnet")], check=True, cwd=tmp_path)
     (folder,) = ADAPTERS
-    teacher = add_adapter(
-        AdapterConfig(adapter=folder, encoder=str(tmp_path / "mpnet"), out=tmp_path / "teacher")
-    )
+    config = AdapterConfig(adapter=folder, encoder=str(tmp_path / "mpnet"), out=tmp_path / "teacher")
+    teacher = add_adapter(config)
     assert teacher.manifest.parameters.total > 100e6
     answers = load(teacher.path).answer("Who stayed in orbit around the Moon?", PASSAGE)
     assert "Collins" in answers.text
@@ -94,15 +93,13 @@ def test_the_files_answer_as_the_student_and_all_answer_most_questions(tmp_path)
     questions = read_squad(resolve("embedded", "dev"))[::20]
     answers = {}
     f1 = {}
-    export_onnx(
-        OnnxConfig(model=shipped.FOLDER / "student", quantize="int8", out=tmp_path / "student-onnx-int8")
-    )
-    for path in (*BUNDLES, tmp_path / "student-onnx-int8"):
+    out = tmp_path / "student-onnx-int8"
+    export_onnx(OnnxConfig(model=shipped.FOLDER / "student", quantize="int8", out=out))
+    for path in (*BUNDLES, out):
         found = Reader(open_bundle(path), 1).answer_all([(e.question, e.context) for e in questions])
         answers[path.name] = [answer.text for answer in found]
-        f1[path.name] = evaluate_predictions(
-            questions, {e.id: a.text for e, a in zip(questions, found, strict=True)}
-        )["f1"]
+        by_id = {e.id: a.text for e, a in zip(questions, found, strict=True)}
+        f1[path.name] = evaluate_predictions(questions, by_id)["f1"]
     assert min(f1.values()) > 60
     for name in ("student-tflite-int8", "student-onnx-int8"):
         same = sum(a == b for a, b in zip(answers[name], answers["student"], strict=True))
@@ -111,9 +108,8 @@ def test_the_files_answer_as_the_student_and_all_answer_most_questions(tmp_path)
 
 def test_it_is_what_is_asked_where_no_model_is_named(tmp_path, capsys):
     (tmp_path / "passage.txt").write_text(PASSAGE)
-    (answer,) = ask(
-        AskConfig(question=("Who stayed in orbit?",), context=tmp_path / "passage.txt", threads=1)
-    )
+    config = AskConfig(question=("Who stayed in orbit?",), context=tmp_path / "passage.txt", threads=1)
+    (answer,) = ask(config)
     assert "Michael Collins" in capsys.readouterr().out
     model = load(threads=1)
     assert model.bundle.path == shipped.FOLDER / "student-tflite-int8"
@@ -128,23 +124,11 @@ def test_make_ask_takes_a_question_and_a_path_as_they_stand(tmp_path):
     python.chmod(0o755)
     question = """How much is "$5" of Anna's `$HOME` in $(pwd)?"""
     text = "a b.txt"
-    words = [
-        "make",
-        "-s",
-        "-C",
-        str(tmp_path),
-        "-f",
-        str(ROOT / "Makefile"),
-        "--old-file",
-        "install",
-        "ask",
-        f"Q={question}",
-    ]
+    make = ["make", "-s", "-C", str(tmp_path), "-f", str(ROOT / "Makefile"), "--old-file", "install"]
+    words = [*make, "ask", f"Q={question}"]
     environment = {key: value for key, value in os.environ.items() if key != "MAKEFLAGS"}
     for given, context in (([f"TEXT={text}"], text), ([], "-")):
-        printed = subprocess.run(
-            [*words, *given], capture_output=True, text=True, check=True, env=environment
-        ).stdout
+        printed = subprocess.check_output([*words, *given], text=True, env=environment)
         assert printed.splitlines() == ["-m", "qa.ask", "--question", question, "--context", context]
     asked_nothing = subprocess.run(words[:-1], capture_output=True, text=True, check=False, env=environment)
     assert (asked_nothing.returncode, asked_nothing.stdout) == (2, "")
@@ -167,17 +151,8 @@ def test_a_threshold_that_is_no_number_is_refused():
         OnnxConfig(null_threshold=float("inf"))
 
 
-def test_a_student_without_a_teacher_of_its_own_learns_from_the_shipped_one(small_squad, tmp_path):
-    config = DistillConfig(
-        out=tmp_path / "r",
-        data=str(small_squad),
-        epochs=0.1,
-        batch_size=4,
-        importance_windows=4,
-        precision="fp32",
-        cache=tmp_path / "c",
-    )
-    student = distil(config)
+def test_a_student_without_a_teacher_of_its_own_learns_from_the_shipped_one(few, tmp_path):
+    student = distil(DistillConfig(out=tmp_path / "r", importance_windows=4, **few))
     teacher = open_bundle(shipped.FOLDER / "teacher")
     assert student.manifest.parent == teacher.reference()
     assert open_bundle(tmp_path / "r" / "teacher").sha256 == teacher.sha256
@@ -187,9 +162,7 @@ def test_a_copy_is_whole_and_never_takes_another_models_place(make_bundle, tmp_p
     copy = copy_bundle(make_bundle(), tmp_path / "copy")
     assert copy.sha256 == open_bundle(make_bundle()).sha256
     assert copy_bundle(make_bundle(), tmp_path / "copy") == copy
-    with pytest.raises(
-        BundleError, match=r"copy: is another model than .*; choose another --out, or remove it"
-    ):
+    with pytest.raises(BundleError, match=r"copy: is another model than .*; choose another --out"):
         copy_bundle(make_bundle(seed=1), tmp_path / "copy")
     damaged = shutil.copytree(make_bundle(), tmp_path / "damaged")
     (damaged / "qa.json").write_text("{}")
@@ -200,21 +173,11 @@ def test_a_copy_is_whole_and_never_takes_another_models_place(make_bundle, tmp_p
 
 def test_without_the_checkout_a_model_must_be_named(tmp_path, monkeypatch):
     monkeypatch.setattr(shipped, "FOLDER", tmp_path / "models")
-    with pytest.raises(
-        OptionError, match=r"--teacher must be given: .*the project's own models are in its checkout"
-    ):
+    told = r"--teacher must be given: .*the project's own models are in its checkout"
+    with pytest.raises(OptionError, match=told):
         shipped.shipped("teacher", "--teacher")
     (tmp_path / "passage.txt").write_text("Michael Collins stayed in orbit.")
     with pytest.raises(OptionError, match="--model must be given: "):
         ask(AskConfig(question=("Who stayed?",), context=tmp_path / "passage.txt"))
-    done = subprocess.run(
-        [
-            sys.executable,
-            "-c",
-            "from qa import load; from qa.bundles import shipped; shipped.FOLDER /= 'absent'; load()",
-        ],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert "OptionError: name_or_path must be given" in done.stderr
+    with pytest.raises(OptionError, match="name_or_path must be given: "):
+        load()

@@ -13,8 +13,7 @@ from qa.data.squad import Answer, Example, read_squad
 
 CASTLE = (
     "The chapel was built by monks in 1190. The castle is above the harbour, and the Duke of Riga lived "
-    "there. "
-    "Its chapels are ruins."
+    "there. Its chapels are ruins."
 )
 RIVER = "The river floods in March. Farmers keep goats on its banks."
 
@@ -64,9 +63,8 @@ def test_real_questions_are_kept_and_added_ones_are_as_told(tmp_path, small_squa
             assert (made.id, made.context) == (f"{source.id}-noun", source.context)
             assert a.old in source.question
             assert a.new in made.context
-            assert made.question.replace(a.new, a.old).replace(" an ", " a ") == source.question.replace(
-                " an ", " a "
-            )
+            asked = made.question.replace(a.new, a.old)
+            assert asked.replace(" an ", " a ") == source.question.replace(" an ", " a ")
     log = (tmp_path / "out.json.added.tsv").read_text(encoding="utf-8").splitlines()
     assert log[0].split("\t") == ["id", "kind", "source", "old", "new", "question"]
     assert [line.split("\t")[0] for line in log[1:]] == [a.id for a in added]
@@ -103,12 +101,8 @@ def test_noun_is_not_replaced_by_one_of_the_question():
 
 def test_article_fits_its_new_noun():
     context = "A guard watches the tower all night. In the yard an oven is lit."
-    found = {
-        replace_noun(
-            example("Who watches a tower?", "A guard", context), nouns(context), random.Random(s)
-        ).question
-        for s in range(9)
-    }
+    asked = example("Who watches a tower?", "A guard", context)
+    found = {replace_noun(asked, nouns(context), random.Random(seed)).question for seed in range(9)}
     assert found == {"Who watches an oven?", "Who watches a yard?"}
 
 
@@ -159,15 +153,13 @@ def test_question_that_several_articles_are_asked_is_not_moved():
         example("Who built it?", "Farmers", RIVER, "River", "q2"),
         example("Who keeps goats?", "Farmers", RIVER, "River", "q3"),
     ]
-    assert {a.id for seed in range(5) for a in augment(data, 1.0, seed) if a.kind == "swapped"} == {
-        "q3-swapped"
-    }
+    swapped = {a.id for seed in range(5) for a in augment(data, 1.0, seed) if a.kind == "swapped"}
+    assert swapped == {"q3-swapped"}
 
 
 def test_fewer_than_wanted_is_said(tmp_path, capsys):
-    path = write(
-        tmp_path / "in.json", [example("Who built the chapel?", "monks"), example("When?", "1190", qid="q2")]
-    )
+    asked = [example("Who built the chapel?", "monks"), example("When?", "1190", qid="q2")]
+    path = write(tmp_path / "in.json", asked)
     run(tmp_path, "out.json", data=str(path), share=1.0)
     assert "0 swapped between passages, 1 with one noun replaced, 2 wanted" in capsys.readouterr().out
 

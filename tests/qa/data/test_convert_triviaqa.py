@@ -45,9 +45,8 @@ def test_sample_becomes_these_questions(folder):
     report, examples = convert(folder)
     assert {qid: e.answers for qid, e in examples.items()} == {
         "tc_1--Lisbon.txt": (Answer("Tejo", 61),),  # before "River Tagus" and "The Tagus"
-        "tc_1--12/12_34.txt": (
-            Answer("RIVER-TAGUS", 0),
-        ),  # the longest alias there, whatever its case and hyphen
+        # the longest alias there, whatever its case and hyphen
+        "tc_1--12/12_34.txt": (Answer("RIVER-TAGUS", 0),),
         "qw_2--Cornwall.txt": (Answer("St. Ives", 88),),  # St Ives in the question file
     }
     assert not any(e.is_impossible for e in examples.values())
@@ -61,11 +60,8 @@ def test_everything_dropped_is_listed_with_row_and_reason(folder):
     assert [(d.row, d.item, d.reason) for d in report.dropped] == [
         ("Data[0] tc_1", "12/12_34.txt", "question and document listed twice"),
         ("Data[0] tc_1", "99/99_1.txt", "document is missing"),
-        (
-            "Data[2] sfq_3",
-            "12/12_34.txt",
-            "no alias in the document's first 800 words",
-        ),  # Ann, but in annual only
+        # Ann, but in annual only
+        ("Data[2] sfq_3", "12/12_34.txt", "no alias in the document's first 800 words"),
         ("Data[3] sfq_4", "sfq_4", "question has no document"),
     ]
     log = (folder.parent / "out.json.dropped.tsv").read_text(encoding="utf-8").splitlines()
@@ -78,9 +74,8 @@ def test_only_the_first_words_of_a_document_count(folder):
     assert list(examples) == ["tc_1--Lisbon.txt", "tc_1--12/12_34.txt"]
     report, examples = convert(folder, max_words=11)
     assert list(examples) == ["tc_1--12/12_34.txt"]
-    assert examples["tc_1--12/12_34.txt"].context.endswith(
-        "\r\n\r\nBoats leave Lisbon every hour. The annual pass is"
-    )
+    end = "\r\n\r\nBoats leave Lisbon every hour. The annual pass is"
+    assert examples["tc_1--12/12_34.txt"].context.endswith(end)
     assert report.dropped_by_reason()["no alias in the document's first 11 words"] == 3
 
 
@@ -143,26 +138,16 @@ def test_verified_files_keep_their_verified_part_only(folder):
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        (lambda root: root.update(Data={}), "expected an object with a list 'Data'"),
-        (lambda root: root["Data"][1].pop("Question"), "Data[1]: expected a text 'Question'"),
-        (
-            lambda root: root["Data"][1].pop("Answer"),
-            "Data[1] qw_2: no 'Answer'; a test file without answers",
-        ),
-        (lambda root: root["Data"][1]["Answer"].pop("Value"), "Data[1] qw_2: expected a text 'Value'"),
-        (
-            lambda root: root["Data"][1]["EntityPages"][0].pop("Filename"),
-            "Data[1] qw_2 EntityPages: expected a text 'Filename'",
-        ),
-        (lambda root: root["Data"][1].update(EntityPages="x"), "Data[1] qw_2: expected a list 'EntityPages'"),
-        (
-            lambda root: root["Data"][1]["EntityPages"][0].update(Filename="../../x"),
-            "'../../x' leads out of the evidence folder",
-        ),
+        (lambda one: one.pop("Question"), "Data[1]: expected a text 'Question'"),
+        (lambda one: one.pop("Answer"), "Data[1] qw_2: no 'Answer'; a test file without answers"),
+        (lambda one: one["Answer"].pop("Value"), "Data[1] qw_2: expected a text 'Value'"),
+        (lambda one: one["EntityPages"][0].pop("Filename"), "Data[1] qw_2 EntityPages: expected a text 'Fil"),
+        (lambda one: one.update(EntityPages="x"), "Data[1] qw_2: expected a list 'EntityPages'"),
+        (lambda one: one["EntityPages"][0].update(Filename="../../x"), "'../../x' leads out of the evidence"),
     ],
 )
 def test_fault_names_file_and_place_and_leaves_nothing(folder, change, says):
-    edit(folder, change)
+    edit(folder, lambda root: change(root["Data"][1]))
     with pytest.raises(SquadFormatError) as caught:
         convert(folder)
     assert str(caught.value).startswith(f"{folder}/qa/web-train.json: ")
@@ -178,12 +163,13 @@ def test_unreadable_question_file_is_refused(folder):
     path.write_bytes(b"")
     with pytest.raises(SquadFormatError, match="the file is empty; give a TriviaQA JSON file"):
         convert(folder)
+    path.write_text('{"Data": {}}')
+    with pytest.raises(SquadFormatError, match="expected an object with a list 'Data'"):
+        convert(folder)
 
 
 def test_wrong_evidence_folder_is_refused(folder):
-    with pytest.raises(
-        OptionError, match="--evidence must be a folder that holds the folders wikipedia or web"
-    ):
+    with pytest.raises(OptionError, match="--evidence must be a folder that holds the folders wikipedia"):
         TriviaQAConfig(folder / "qa" / "web-train.json", folder / "evidence" / "web", folder / "out.json")
 
 

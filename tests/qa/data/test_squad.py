@@ -10,11 +10,8 @@ from qa.data.squad import read_predictions, read_squad, write_squad
 
 
 def squad(context="A red fox.", qas=None):
-    qas = (
-        [{"id": "q1", "question": "What?", "answers": [{"text": "red fox", "answer_start": 2}]}]
-        if qas is None
-        else qas
-    )
+    asked = {"id": "q1", "question": "What?", "answers": [{"text": "red fox", "answer_start": 2}]}
+    qas = [asked] if qas is None else qas
     return {"data": [{"title": "Foxes", "paragraphs": [{"context": context, "qas": qas}]}]}
 
 
@@ -45,10 +42,7 @@ def test_impossible_question_has_no_answers(tmp_path):
 
 
 def test_a_question_may_have_a_category(tmp_path):
-    qas = [
-        {"id": f"q{i}", "question": "?", "answers": []} | more
-        for i, more in enumerate([{}, {"category": "Temporal"}])
-    ]
+    qas = [QUESTION, QUESTION | {"id": "q2", "category": "Temporal"}]
     assert [e.category for e in read_squad(write(tmp_path / "a", squad(qas=qas)))] == [None, "Temporal"]
 
 
@@ -57,8 +51,15 @@ def test_empty_context_and_question_are_ordinary(tmp_path):
     assert read_squad(write(tmp_path / "a", squad(context="", qas=qas)))[0].context == ""
 
 
+QUESTION = {"id": "q1", "question": "?", "answers": []}
+
+
 def answer(text, start):
-    return [{"id": "q1", "question": "?", "answers": [{"text": text, "answer_start": start}]}]
+    return [QUESTION | {"answers": [{"text": text, "answer_start": start}]}]
+
+
+def article(**paragraph):
+    return {"data": [{"title": "T", "paragraphs": [paragraph]}]}
 
 
 @pytest.mark.parametrize(
@@ -70,32 +71,17 @@ def answer(text, start):
         (b"\xff\xfe\x00", "not UTF-8"),
         ([], "expected an object with a list 'data'"),
         ({"data": [3]}, "article 0 '': expected an object with a list 'paragraphs'"),
-        (
-            {"data": [{"title": "T", "paragraphs": [{"qas": []}]}]},
-            "article 0 'T', paragraph 0: expected a text 'context'",
-        ),
-        (
-            {"data": [{"title": "T", "paragraphs": [{"context": "c"}]}]},
-            "paragraph 0: expected an object with a list 'qas'",
-        ),
+        (article(qas=[]), "article 0 'T', paragraph 0: expected a text 'context'"),
+        (article(context="c"), "paragraph 0: expected an object with a list 'qas'"),
         ({"data": [{"title": 3, "paragraphs": []}]}, "article 0: expected a text 'title'"),
         ({"data": []}, "no questions at all"),
         (squad(qas=[{"question": "?"}]), "question 0: expected a text 'id'"),
         (squad(qas=[{"id": "q1", "answers": []}]), "id 'q1': expected a text 'question'"),
         (squad(qas=[{"id": "q1", "question": "?"}]), "id 'q1': expected an object with a list 'answers'"),
-        (
-            squad(qas=[{"id": "q1", "question": "?", "is_impossible": "no"}]),
-            "'is_impossible' must be true or false",
-        ),
-        (
-            squad(qas=[{"id": "q1", "question": "?", "answers": [], "category": 3}]),
-            "'category' must be a text where there is",
-        ),
+        (squad(qas=[QUESTION | {"is_impossible": "no"}]), "'is_impossible' must be true or false"),
+        (squad(qas=[QUESTION | {"category": 3}]), "'category' must be a text where there is"),
         (squad(qas=answer("red fox", "2")), "'answer_start' must be a whole number"),
-        (
-            squad(qas=answer("red fox", 3)),
-            "answer 'red fox' is not at offset 3 of its context (found 'ed fox.')",
-        ),
+        (squad(qas=answer("red fox", 3)), "'red fox' is not at offset 3 of its context (found 'ed fox.')"),
         (squad(qas=answer("x", -1)), "is not at offset -1"),
         (squad(qas=answer("A", 0) + answer("A", 0)), "question id 'q1' occurs twice"),
     ],

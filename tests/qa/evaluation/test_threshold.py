@@ -1,18 +1,17 @@
 """What is held out for the no-answer threshold: whole articles or passages, about a twentieth, never all."""
 
-import shutil
 from dataclasses import replace
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
-from comparisons import UNTRAINED_SPANS, facts_of
+from comparisons import UNTRAINED_SPANS, copied
 
 from compress.cast import CastConfig
 from compress.cast import main as store
 from export.onnx.stage import OnnxConfig
 from export.onnx.stage import main as export
-from qa.bundles.bundle import HELD_OUT, SETTINGS, new_bundle, open_bundle
+from qa.bundles.bundle import HELD_OUT, open_bundle
 from qa.data.squad import Answer, Example, read_squad
 from qa.evaluation.predict import predict, score
 from qa.evaluation.threshold import (
@@ -32,18 +31,11 @@ from qa.text.features import make_windows
 
 def questions(n_articles, n_passages, n_asked, answerable=False):
     """In order; every second without an answer, unless all are answerable."""
+    places = product(range(n_articles), range(n_passages), range(n_asked))
+    answers = [(), (Answer("P", 0),)]
     return [
-        Example(
-            f"{a}-{p}-{q}",
-            f"Title {a}",
-            f"Passage {a}-{p}",
-            "?",
-            (Answer("P", 0),) if answerable or q % 2 else (),
-            False,
-        )
-        for a in range(n_articles)
-        for p in range(n_passages)
-        for q in range(n_asked)
+        Example(f"{a}-{p}-{q}", f"Title {a}", f"Passage {a}-{p}", "?", answers[answerable or q % 2], False)
+        for a, p, q in places
     ]
 
 
@@ -223,27 +215,16 @@ def test_what_is_made_of_a_bundle_searches_again_with_its_own_logits(
     examples, border = as_answered(source, read_squad(small_squad))
     examples = [replace(e, id=f"{e.id}-{copy}") for copy in range(10) for e in examples]
     assert too_few(examples) == ""
-    with new_bundle(tmp_path / "parent", facts_of(source)) as draft:
-        for name in source.manifest.files:
-            shutil.copy(source.path / name, draft.path)
-        save_held_out(examples, draft.path)
-        replace(source.settings, null_threshold=99.0).save(draft.path / SETTINGS)
+    parent = copied(source, tmp_path / "parent", held_out=examples, null_threshold=99.0).path
     if stage == "onnx":
-        made = export(
-            OnnxConfig(
-                model=tmp_path / "parent",
-                out=tmp_path / "made",
-                quantize="int8",
-                min_equal_spans=UNTRAINED_SPANS["int8"],
-            )
-        )
+        int8 = {"quantize": "int8", "min_equal_spans": UNTRAINED_SPANS["int8"]}
+        made = export(OnnxConfig(model=parent, out=tmp_path / "made", **int8))
     else:
-        made = store(CastConfig(tmp_path / "parent", tmp_path / "made"))
-        assert (made.path / HELD_OUT).read_bytes() == (tmp_path / "parent" / HELD_OUT).read_bytes()
+        made = store(CastConfig(parent, tmp_path / "made"))
+        assert (made.path / HELD_OUT).read_bytes() == (parent / HELD_OUT).read_bytes()
     found = made.settings.null_threshold
-    assert found == pytest.approx(
-        tune(load_runtime(made), made.tokenizer, made.settings, examples)[0].null_threshold, abs=1e-5
-    )
+    tuned, _ = tune(load_runtime(made), made.tokenizer, made.settings, examples)
+    assert found == pytest.approx(tuned.null_threshold, abs=1e-5)
     assert 1e-4 < abs(found - border) < 1, "its own, which rounding has moved a little"
 
 

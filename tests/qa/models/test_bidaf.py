@@ -11,9 +11,10 @@ import pytest
 import torch
 from torch import nn
 
-import export.onnx.stage
-import export.tflite.stage
-from compress.prune.magnitude import linear_weights
+from export.onnx.stage import OnnxConfig
+from export.onnx.stage import main as export_onnx
+from export.tflite.stage import TFLiteConfig
+from export.tflite.stage import main as export_tflite
 from qa.base.errors import UnsupportedExport
 from qa.models.encoders import Encoder
 from qa.models.model import QAModel
@@ -43,13 +44,11 @@ def test_attention_flow_by_hand():
     # 2 are left.
     seen = attention(passage, question, ones, first)[0]
     assert torch.allclose(seen[:, 2:4], torch.ones(2, 2))
-    assert torch.allclose(
-        seen.diagonal(6), torch.tensor([1 / (1 + np.exp(-4)), 1 / (1 + np.exp(4))], dtype=torch.float)
-    )
+    shares = torch.tensor([1 / (1 + np.exp(-4)), 1 / (1 + np.exp(4))], dtype=torch.float)
+    assert torch.allclose(seen.diagonal(6), shares)
     # Without the second token of the passage, the question asks for the first.
-    assert torch.allclose(
-        attention(passage, question, first, ones)[0, :, 6:], torch.tensor([[1.0, 0], [0, 0]])
-    )
+    asked = attention(passage, question, first, ones)[0, :, 6:]
+    assert torch.allclose(asked, torch.tensor([[1.0, 0], [0, 0]]))
 
 
 def test_an_lstm_equals_torchs_with_biases_on_each_row_alone():
@@ -110,12 +109,6 @@ def test_parameter_count_of_the_papers_size():
     assert counts.total - counts.without_embeddings == 30522 * 384 + 127 * 8
 
 
-def test_magnitude_pruning_reaches_its_matrices(make_whole):
-    assert {f"encoder.model.end.lstm.weight_{kind}_l0_reverse" for kind in ("ih", "hh")} <= linear_weights(
-        make_whole("bidaf")
-    ).keys()
-
-
 @pytest.mark.usefixtures("converted_once")
 @pytest.mark.parametrize(
     ("flag", "operator"), [("fp32", "LSTM"), ("int8", "DynamicQuantizeLSTM"), ("int8-weights", "LSTM")]
@@ -124,9 +117,7 @@ def test_onnx_has_lstms_of_any_length_and_stores_shared_weights_once(
     make_whole_bundle, tmp_path, flag, operator
 ):
     out = tmp_path / "out"
-    exported = export.onnx.stage.main(
-        export.onnx.stage.OnnxConfig(model=make_whole_bundle("bidaf").path, out=out, quantize=flag)
-    )
+    exported = export_onnx(OnnxConfig(model=make_whole_bundle("bidaf").path, out=out, quantize=flag))
     graph = onnx.load(exported.weights).graph
     operators = Counter(node.op_type for node in graph.node)
     assert operators[operator] == 5
@@ -145,9 +136,7 @@ def test_tflite_is_refused_before_converting_and_leaves_nothing(
     monkeypatch.setattr("export.tflite.convert.convert", None)
     model = make_whole_bundle("bidaf").path
     with pytest.raises(UnsupportedExport, match=r"bidaf.*unrolls an LSTM.*384.*use python -m export\.onnx"):
-        export.tflite.stage.main(
-            export.tflite.stage.TFLiteConfig(model=model, out=tmp_path / "out", lengths=(128,))
-        )
+        export_tflite(TFLiteConfig(model=model, out=tmp_path / "out", lengths=(128,)))
     assert list(tmp_path.iterdir()) == []
     capsys.readouterr()
     monkeypatch.setattr(sys, "argv", ["export.tflite", "--model", str(model), "--out", str(tmp_path / "out")])

@@ -56,9 +56,8 @@ def test_what_stands_in_padding_moves_nothing(head):
     mask, types = layout(4, 9, 5)
     states = random_states(21)
     n = int(mask.sum())
-    assert torch.equal(
-        head(states, mask, types)[:, :n], head(with_other(states, slice(n, None)), mask, types)[:, :n]
-    )
+    other = with_other(states, slice(n, None))
+    assert torch.equal(head(states, mask, types)[:, :n], head(other, mask, types)[:, :n])
 
 
 def test_more_padding_moves_nothing(head):
@@ -178,14 +177,8 @@ def test_gelu_heads_follow_the_activation_chosen():
 
 def test_two_layer_skip_adds_the_encoder_output_after_the_relu():
     head = build_head("2l-relu-skip", 2)
-    weights = {
-        "layers.0.weight": [[1, 0], [0, 1]],
-        "layers.0.bias": [0, 0],
-        "layers.1.weight": [[1, 0], [0, 1]],
-    }
-    head.load_state_dict(
-        {k: torch.tensor(v).float() for k, v in (weights | {"layers.1.bias": [10, 20]}).items()}
-    )
+    for layer, bias in zip(head.layers, ([0, 0], [10, 20]), strict=True):
+        layer.load_state_dict({"weight": torch.eye(2), "bias": torch.tensor(bias).float()})
     # ReLU(3, -4) + (3, -4) = (6, -4)
     assert head(torch.tensor([[[3.0, -4.0]]]), torch.ones(1, 1), torch.zeros(1, 1)).tolist() == [[[16, 16]]]
 
@@ -219,23 +212,16 @@ def test_pointer_equals_a_reference_on_torchs_lstm():
     head = build_head("pointer", H, seed=3)
     lstm = nn.LSTM(H, H // 2, batch_first=True)
     cell = head.cell
-    lstm.load_state_dict(
-        {
-            "weight_ih_l0": cell.input_gates.weight,
-            "weight_hh_l0": cell.hidden_gates.weight,
-            "bias_ih_l0": cell.input_gates.bias,
-            "bias_hh_l0": torch.zeros(2 * H),
-        }
-    )
+    weights = {"weight_ih_l0": cell.input_gates.weight, "weight_hh_l0": cell.hidden_gates.weight}
+    biases = {"bias_ih_l0": cell.input_gates.bias, "bias_hh_l0": torch.zeros(2 * H)}
+    lstm.load_state_dict(weights | biases)
     states = random_states(19)
     mask, types = layout(4, 9, 3)
     allowed = [0, *range(6, 15)]  # [CLS] and the passage without its [SEP]
 
     def scores(hidden):
-        return (
-            torch.tanh(states[0] @ head.token.weight.T + head.query(hidden)) @ head.output.weight[0]
-            + head.output.bias
-        )
+        mixed = torch.tanh(states[0] @ head.token.weight.T + head.query(hidden))
+        return mixed @ head.output.weight[0] + head.output.bias
 
     first = states[:, 0]
     start = scores(lstm(first[:, None])[0][0, -1])

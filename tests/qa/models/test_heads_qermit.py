@@ -69,10 +69,8 @@ def test_convolution_equals_torchs(kernel):
 
 def highway(layer, values):
     gate = torch.sigmoid(functional.linear(values, layer.gate.weight, layer.gate.bias))
-    return (
-        gate * functional.relu(functional.linear(values, layer.transform.weight, layer.transform.bias))
-        + (1 - gate) * values
-    )
+    changed = functional.relu(functional.linear(values, layer.transform.weight, layer.transform.bias))
+    return gate * changed + (1 - gate) * values
 
 
 def test_cnn_question_equals_a_reference_on_the_question_alone():
@@ -124,18 +122,12 @@ def test_convolutions_cut_a_question_at_64_tokens():
 
 @pytest.mark.parametrize("name", HEADS)
 def test_a_longer_question_is_refused_by_the_heads_that_would_cut_it(name):
-    encoder = Encoder(
-        BertConfig(
-            vocab_size=9, hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=8
-        )
-    )
-    model = QAModel(encoder, name)
+    sizes = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 8}
+    model = QAModel(Encoder(BertConfig(vocab_size=9, **sizes)), name)
     model.check_windows(QASettings(max_question_length=64))
     if name in ("qermit-cnn", "qermit-cnn-multi", "qermit-cnn-multi-highway", "qermit-concat"):
-        with pytest.raises(
-            OptionError,
-            match=f"--max-question-length must be at most 64, the longest that {name} reads, got 65",
-        ):
+        told = f"--max-question-length must be at most 64, the longest that {name} reads, got 65"
+        with pytest.raises(OptionError, match=told):
             model.check_windows(QASettings(max_question_length=65))
     else:
         model.check_windows(QASettings(max_question_length=300))
@@ -153,7 +145,6 @@ def test_concat_equals_one_linear_over_both_vectors():
 
 
 def test_a_hidden_size_that_the_pool_does_not_divide_is_refused():
-    with pytest.raises(
-        OptionError, match="qermit-cnn-multi head needs a hidden size that 4 divides, the encoder's is 30"
-    ):
+    told = "qermit-cnn-multi head needs a hidden size that 4 divides, the encoder's is 30"
+    with pytest.raises(OptionError, match=told):
         build_head("qermit-cnn-multi", 30)

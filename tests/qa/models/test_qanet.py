@@ -7,7 +7,6 @@ import torch
 from tflite_exports import ROW_SCALES
 
 import export.tflite.stage
-from compress.prune.magnitude import linear_weights
 from export.parity import real_windows
 from export.tflite.file import TFLiteFile
 from export.tflite.structure import read_structure
@@ -33,10 +32,8 @@ def test_context_query_attention_by_hand():
     # S[2,1] = 0 + 1 + 1 = 2    S[2,2] = 0 + 2 + 2 = 4
     e = np.exp
     rows = [[1 / (1 + e(-1)), 1 / (1 + e(1))], [1 / (1 + e(2)), 1 / (1 + e(-2))]]
-    columns = [
-        [1 / (1 + e(-2)), 1 / (1 + e(2))],
-        [1 / (1 + e(1)), 1 / (1 + e(-1))],
-    ]  # by question token, over the context
+    # By question token, over the context.
+    columns = [[1 / (1 + e(-2)), 1 / (1 + e(2))], [1 / (1 + e(1)), 1 / (1 + e(-1))]]
     a = np.array(rows) @ [[1, 1], [0, 2]]
     b = np.array(rows) @ np.array(columns) @ [[1, 0], [0, 1]]
     c = np.array([[1, 0], [0, 1]])
@@ -51,9 +48,8 @@ def test_context_query_attention_by_hand():
 def test_positions_by_hand():
     table = position_table(3, 4)
     assert torch.allclose(table[0], torch.tensor([0.0, 0, 1, 1]))
-    assert torch.allclose(
-        table[2], torch.tensor([np.sin(2), np.sin(2e-4), np.cos(2), np.cos(2e-4)], dtype=torch.float)
-    )
+    wanted = torch.tensor([np.sin(2), np.sin(2e-4), np.cos(2), np.cos(2e-4)], dtype=torch.float)
+    assert torch.allclose(table[2], wanted)
 
 
 def test_parameter_count_of_the_papers_size():
@@ -61,10 +57,6 @@ def test_parameter_count_of_the_papers_size():
         counts = QAModel(Encoder(QANetConfig()), "qanet").count_parameters()
     assert counts.without_embeddings == 1_563_650
     assert counts.total - counts.without_embeddings == 30522 * 384 + 127 * 64
-
-
-def test_magnitude_pruning_reaches_its_matrices(make_whole):
-    assert "encoder.model.blocks.0.up.weight" in linear_weights(make_whole("qanet"))
 
 
 @pytest.mark.usefixtures("converted_once")
@@ -77,18 +69,9 @@ def test_tflite(make_whole_bundle, tmp_path, flag):
     exported = export.tflite.stage.main(config)
     if flag == "fp32":
         windows = real_windows(bundle)[:5]
-        wanted, seen = (
-            run_windows(runtime, windows)
-            for runtime in (TorchRuntime(bundle.weights, 1), load_runtime(exported, 1))
-        )
-        assert (
-            max(
-                np.abs(a - b).max()
-                for w, s in zip(wanted, seen, strict=True)
-                for a, b in zip(w, s, strict=True)
-            )
-            < 1e-4
-        )
+        runtimes = TorchRuntime(bundle.weights, 1), load_runtime(exported, 1)
+        for wanted, seen in zip(*(run_windows(runtime, windows) for runtime in runtimes), strict=True):
+            assert np.abs(np.array(wanted) - np.array(seen)).max() < 1e-4
     if flag == "int8":
         types = read_structure(TFLiteFile(exported.weights.read_bytes())).weight_types
         assert {key[1:] for key in types if key != ROW_SCALES} == {("INT8", False)}

@@ -7,7 +7,7 @@ from sixteen_questions import f1, sixteen_questions
 from torch import nn
 from transformers import BertConfig
 
-import export.onnx.stage
+from compress.prune.magnitude import linear_weights
 from compress.prune.stage import PruneConfig
 from compress.prune.stage import main as prune
 from distill.run import DistillConfig
@@ -16,6 +16,8 @@ from distill.student import student_from_layers
 from distill.training.objectives import supervised
 from distill.training.options import TrainingOptions
 from distill.training.trainer import Trainer
+from export.onnx.stage import OnnxConfig
+from export.onnx.stage import main as export_onnx
 from export.parity import real_windows
 from qa.base.errors import OptionError
 from qa.bundles.bundle import open_bundle
@@ -64,9 +66,8 @@ def test_characters_of_a_token():
 def test_it_starts_from_its_teachers_words(make_bundle, make_whole, name):
     words = QAModel.from_pretrained(make_bundle()).encoder.model.get_input_embeddings().weight
     assert torch.equal(make_whole(name).encoder.model.embedding.words.weight, words)
-    assert torch.equal(
-        make_whole(name).head.start.weight, make_whole(name).head.start.weight
-    )  # the same seed
+    first, again = (make_whole(name).head.start.weight for _ in range(2))
+    assert torch.equal(first, again), "the same seed"
 
 
 @whole_models
@@ -121,72 +122,52 @@ def test_it_learns_16_real_questions(make_bundle, make_whole, tmp_path, name):
 
 
 @whole_models
+def test_magnitude_pruning_reaches_its_matrices(make_whole, name):
+    matrix = {"qanet": "blocks.0.up.weight", "bidaf": "end.lstm.weight_hh_l0_reverse"}[name]
+    assert f"encoder.model.{matrix}" in linear_weights(make_whole(name))
+
+
+@whole_models
 @pytest.mark.usefixtures("converted_once")
 @pytest.mark.parametrize("flag", ["fp32", "fp16", "int8", "int8-weights"])
 def test_onnx(make_whole_bundle, tmp_path, name, flag):
     """The exporter compares 40 real windows, padded and not, itself."""
     bundle = make_whole_bundle(name)
-    exported = export.onnx.stage.main(
-        export.onnx.stage.OnnxConfig(model=bundle.path, out=tmp_path / "out", quantize=flag)
-    )
+    exported = export_onnx(OnnxConfig(model=bundle.path, out=tmp_path / "out", quantize=flag))
     if flag == "fp32":
         batch = collate(real_windows(bundle)[:3])
-        for wanted, seen in zip(
-            TorchRuntime(bundle.weights, 1)(batch), load_runtime(exported, 1)(batch), strict=True
-        ):
+        runtimes = TorchRuntime(bundle.weights, 1), load_runtime(exported, 1)
+        for wanted, seen in zip(*(runtime(batch) for runtime in runtimes), strict=True):
             assert np.abs(wanted - seen)[batch["attention_mask"] == 1].max() < 1e-4
 
 
 @whole_models
 @pytest.mark.usefixtures("fresh_accelerate")
-def test_a_bert_teaches_it(make_bundle, small_squad, tmp_path, name):
-    config = DistillConfig(
-        out=tmp_path / "run",
-        teacher=make_bundle(),
-        student_encoder=name,
-        hidden_weight=0,
-        data=str(small_squad),
-        epochs=0.5,
-        cache=tmp_path / "cache",
-    )
-    made = distil(config)
+def test_a_bert_teaches_it(make_bundle, few, tmp_path, name):
+    few |= {"teacher": make_bundle(), "student_encoder": name}
+    made = distil(DistillConfig(out=tmp_path / "run", hidden_weight=0, cache=tmp_path / "cache", **few))
     model = QAModel.from_pretrained(made.path)
     assert model.config()["encoder"]["model_type"] == model.config()["head"]["name"] == name
     assert made.manifest.parent.sha256 == open_bundle(make_bundle()).sha256
 
 
 @whole_models
-def test_what_it_cannot_do_is_said(make_bundle, make_whole, make_whole_bundle, small_squad, tmp_path, name):
+def test_what_it_cannot_do_is_said(make_bundle, make_whole, make_whole_bundle, few, tmp_path, name):
+    given = {"out": tmp_path / "r", "teacher": make_bundle(), "student_encoder": name, **few}
     with pytest.raises(OptionError, match="no layers to compare; give --hidden-weight 0"):
-        distil(
-            DistillConfig(
-                out=tmp_path / "r", teacher=make_bundle(), student_encoder=name, data=str(small_squad)
-            )
-        )
-    with pytest.raises(
-        OptionError, match=f"--max-question-length must be at most 64, the longest that {name} reads, got 65"
-    ):
-        distil(
-            DistillConfig(
-                out=tmp_path / "r",
-                teacher=make_bundle(),
-                student_encoder=name,
-                data=str(small_squad),
-                max_question_length=65,
-            )
-        )
+        distil(DistillConfig(**given))
+    longest = f"--max-question-length must be at most 64, the longest that {name} reads, got 65"
+    with pytest.raises(OptionError, match=longest):
+        distil(DistillConfig(**given, max_question_length=65))
     assert not (tmp_path / "r").exists()
     with pytest.raises(OptionError, match="--student-head"):
         DistillConfig(student_encoder=name, student_head="linear")
-    with pytest.raises(
-        OptionError,
-        match=f"{name} is a standalone model with its own output layer; it takes no head 'linear'",
-    ):
+    with pytest.raises(OptionError, match=f"{name} is a standalone model .*; it takes no head 'linear'"):
         QAModel(Encoder(encoder_type(name).config_class()), "linear")
     with pytest.raises(OptionError, match=f"unknown head '{name}'"):
         QAModel(Encoder(BertConfig(hidden_size=8, num_attention_heads=1, num_hidden_layers=1)), name)
     with pytest.raises(OptionError, match=f"{name} encoder cannot be pruned by heads"):
-        prune(PruneConfig(model=make_whole_bundle(name).path, out=tmp_path / "p", data=str(small_squad)))
+        prune(PruneConfig(model=make_whole_bundle(name).path, out=tmp_path / "p", **few))
     assert not (tmp_path / "p").exists()
     with pytest.raises(OptionError, match="--student-encoder"):
         student_from_layers(make_whole(name), 1)

@@ -15,6 +15,7 @@ from export.tflite.exporter import probe_lengths, window_lengths
 from qa.base.errors import BundleError, ProbeError
 from qa.bundles.bundle import PROBE, SETTINGS, new_bundle, open_bundle
 from qa.formats.precision import PRECISIONS
+from qa.formats.tensors import OUTPUTS
 from qa.runtime.probe import Probe, ProbeWindow, check_covers, read_probe, relative_difference, write_probe
 from qa.runtime.runtimes import check_probe, load_runtime, probe_difference
 from qa.text.settings import QASettings
@@ -44,11 +45,8 @@ class Replay:
         length = inputs["input_ids"].shape[1]
         assert length in self.lengths
         recorded = self.logits[tuple(inputs["input_ids"][0, :n].tolist())]
-        padded = [
-            np.pad(np.array(recorded[k], np.float32), (0, length - n))[None]
-            for k in ("start_logits", "end_logits")
-        ]
-        return padded[0], padded[1]
+        logits = (np.array(recorded[name], np.float32) for name in OUTPUTS)
+        return tuple(np.pad(values, (0, length - n))[None] for values in logits)
 
 
 @pytest.fixture(scope="module")
@@ -56,9 +54,8 @@ def bundle(tmp_path_factory):
     """A TFLite bundle with the recorded probe; its weights are never opened."""
     path = tmp_path_factory.mktemp("probe") / "bundle"
     counts = {"total": 1, "without_embeddings": 1}
-    with new_bundle(
-        path, {"kind": "tflite", "precision": "int8", "stage": "export", "parameters": counts}
-    ) as draft:
+    facts = {"kind": "tflite", "precision": "int8", "stage": "export", "parameters": counts}
+    with new_bundle(path, facts) as draft:
         QASettings().save(draft.path / SETTINGS)
         (draft.path / PROBE).write_text(PROBE_TEXT)
         (draft.path / "model.tflite").write_bytes(b"")
@@ -81,9 +78,8 @@ def test_a_runtime_that_computes_rightly_may(bundle, monkeypatch):
 
 def test_a_runtime_that_fails_while_it_computes_the_probe_is_refused_in_one_line(bundle, monkeypatch):
     monkeypatch.setitem(RECORDED["recordings"][RIGHT], "logits", [{}] * len(RECORDED["probe"]["windows"]))
-    with pytest.raises(
-        BundleError, match=r"model\.tflite: ai-edge-litert 2\.3\.0 cannot compute it \('start_logits'\)"
-    ):
+    told = r"model\.tflite: ai-edge-litert 2\.3\.0 cannot compute it \('start_logits'\)"
+    with pytest.raises(BundleError, match=told):
         load_replay(bundle, RIGHT, monkeypatch)
 
 
@@ -91,13 +87,10 @@ def test_right_and_wrong_are_far_apart():
     probe = read_probe(PROBE_TEXT, "recorded")
     tolerance = PRECISIONS["int8"].probe_tolerance
     assert check_probe(Replay(RIGHT), probe, "int8") < tolerance / 3
-    wrong = [
-        relative_difference(
-            window.start_logits, Replay(WRONG).logits[tuple(window.input_ids.tolist())]["start_logits"]
-        )
-        for window in probe.windows
-    ]
-    assert min(wrong) > 3 * tolerance
+    logits = Replay(WRONG).logits
+    for window in probe.windows:
+        wrong = logits[tuple(window.input_ids.tolist())]["start_logits"]
+        assert relative_difference(window.start_logits, wrong) > 3 * tolerance
 
 
 def test_an_int8_runtime_does_not_pass_for_fp32():
@@ -187,9 +180,8 @@ def test_probe_windows_are_questions_on_their_passages(make_bundle):
     assert [len(w.input_ids) for w in windows[1:]] == [40, 128]
     assert len(windows[0].char_starts) == 1, "the question stays whole, with a token of the passage"
     for window in windows:
-        question, passage, rest = tokenizer.decode(
-            window.input_ids.tolist(), skip_special_tokens=False
-        ).split(" [SEP]")
+        text = tokenizer.decode(window.input_ids.tolist(), skip_special_tokens=False)
+        question, passage, rest = text.split(" [SEP]")
         assert question.startswith("[CLS] ")
         assert len(passage) > 1
         assert rest == ""
@@ -221,17 +213,15 @@ def test_a_file_is_held_to_what_was_seen_of_it_and_an_older_one_to_its_precision
     bundle = exported_tflite("bert", "int8")[1]
     own = read_package(bundle.weights).probe
     wrong = rescaled(bare_model(bundle), length, 1.2)
-    assert own.allowed("int8") == 0.1 < PRECISIONS["int8"].probe_tolerance
+    most = PRECISIONS["int8"].probe_tolerance
+    assert own.allowed("int8") == 0.1 < most
     texts = write_older(own.windows), write_probe(own.windows), write_probe(own.windows, {"int8": 9})
     for number, text in enumerate(texts):
         passed = sealed_again(bundle, tmp_path / f"older-{number}", wrong, text)
-        assert read_package(passed.weights).probe.allowed("int8") == PRECISIONS["int8"].probe_tolerance
-        assert (
-            0.1 < probe_difference(load_runtime(passed, 1), own.windows) < PRECISIONS["int8"].probe_tolerance
-        )
-    with pytest.raises(
-        ProbeError, match=r"differ from PyTorch's by 0\.1\d+ of their deviation, at most 0\.1 is allowed"
-    ):
+        assert read_package(passed.weights).probe.allowed("int8") == most
+        assert 0.1 < probe_difference(load_runtime(passed, 1), own.windows) < most
+    told = r"differ from PyTorch's by 0\.1\d+ of their deviation, at most 0\.1 is allowed"
+    with pytest.raises(ProbeError, match=told):
         load_runtime(sealed_again(bundle, tmp_path / "own", wrong), 1)
 
 

@@ -47,9 +47,8 @@ def test_middle_token_belongs_to_the_window_that_centres_it(tokenizer):
     # 12 one-token words, windows of 8 words, step 4: word 5 is third from the left edge of the second window
     # (context 1), and third from the right edge of the first (context 2).
     example = ask(" ".join("abcdefghijkl"), question="")
-    windows = make_windows(
-        [example], tokenizer, QASettings(max_length=11, doc_stride=4, max_question_length=1)
-    )
+    settings = QASettings(max_length=11, doc_stride=4, max_question_length=1)
+    windows = make_windows([example], tokenizer, settings)
     assert [len(w.char_starts) for w in windows] == [8, 8]
     assert windows[0].max_context.tolist() == [True] * 6 + [False] * 2
     assert windows[1].max_context.tolist() == [False] * 2 + [True] * 6
@@ -101,11 +100,8 @@ def test_special_tokens_that_somebody_wrote_are_text(tokenizer, text):
         assert encoding.ids
         assert not special & set(encoding.ids)
     (window,) = make_windows([ask(text, text)], tokenizer, QASettings())
-    assert [k for k, token in enumerate(window.input_ids) if token in special] == [
-        0,
-        window.context_begin - 1,
-        len(window.input_ids) - 1,
-    ]
+    places = [k for k, token in enumerate(window.input_ids) if token in special]
+    assert places == [0, window.context_begin - 1, len(window.input_ids) - 1]
 
 
 def test_a_written_special_token_keeps_its_offsets(tokenizer):

@@ -47,9 +47,8 @@ def test_rare_terms_weigh_more_and_unknown_ones_nothing():
 
 
 def windows_of(texts, tokenizer, settings):
-    return make_windows(
-        [Example(str(n), "", text, QUESTION, (), False) for n, text in enumerate(texts)], tokenizer, settings
-    )
+    examples = [Example(str(n), "", text, QUESTION, (), False) for n, text in enumerate(texts)]
+    return make_windows(examples, tokenizer, settings)
 
 
 @pytest.fixture(scope="module")
@@ -66,10 +65,9 @@ def test_short_texts_are_read_whole_and_each_question_for_itself(tokenizer):
     assert counts[1] > MOST_WINDOWS
     assert counts[3:] == [counts[0], MOST_WINDOWS, counts[2]]
     assert [w for w in read if w.example == 0] == [w for w in windows if w.example == 0]
-    assert any(
-        b"harbour" in texts[1][w.char_starts[0] : w.char_ends[-1]].encode() for w in read if w.example == 1
-    )
-    starts = [int(w.char_starts[0]) for w in read if w.example == 1]
+    of_long = [w for w in read if w.example == 1]
+    assert any("harbour" in texts[1][w.char_starts[0] : w.char_ends[-1]] for w in of_long)
+    starts = [int(w.char_starts[0]) for w in of_long]
     assert starts == sorted(starts)
 
 

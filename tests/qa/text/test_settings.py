@@ -16,6 +16,18 @@ def test_settings_are_read_as_they_were_written(settings):
     assert QASettings.from_json(settings.to_json(), "here") == settings
 
 
+@pytest.mark.parametrize("threshold", [float("nan"), float("inf"), True, "-2"])
+def test_a_threshold_that_is_no_number_is_refused(threshold):
+    with pytest.raises(OptionError, match="null_threshold must be a finite number or null"):
+        QASettings(null_threshold=threshold)
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, b"\xff\xfe{}", "{}", "3"])
+def test_settings_that_are_none_are_refused(text):
+    with pytest.raises(BundleError, match="here: not valid QA settings"):
+        QASettings.from_json(text, "here")
+
+
 def test_settings_that_a_model_lacks_have_no_key():
     assert set(FULL.to_dict()) - set(PLAIN.to_dict()) == {"strict_threshold", "calibration"}
     assert FULL.to_dict()["calibration"] == {"temperature": 4.5, "offset": -2.5}

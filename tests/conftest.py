@@ -1,9 +1,9 @@
 """Fixtures that several test files share: tiny random models with a real tokenizer, as bundles."""
 
-import hashlib
 import json
 import os
 from dataclasses import asdict, replace
+from functools import cache
 from pathlib import Path
 
 os.environ["HF_HUB_OFFLINE"] = "1"  # before its client is imported: no test asks the network
@@ -11,7 +11,7 @@ os.environ["HF_HUB_OFFLINE"] = "1"  # before its client is imported: no test ask
 import numpy as np
 import pytest
 from accelerate.state import AcceleratorState
-from tflite_exports import bare_tflite, exported_tflite  # noqa: F401, fixtures
+from tflite_exports import bare_tflite, converted_once, export_once, exported_tflite, tiny_export  # noqa: F401, fixtures
 from tiny_models import WRITE_TOKENIZER, tiny_model
 
 from distill.student import standalone_student
@@ -24,37 +24,32 @@ from qa.text.settings import QASettings
 from qa.text.tokenization import load_tokenizer
 
 
+def write_bundle(path, model, tokenizer):
+    """The bundle of a tiny model: windows of at most 128 tokens."""
+    settings = QASettings(max_length=128, doc_stride=48, max_question_length=32)
+    manifest = {"kind": "pytorch", "precision": "fp32", "stage": "distill", "parent": None}
+    with new_bundle(path, manifest | {"parameters": asdict(model.count_parameters())}) as draft:
+        model.save_pretrained(draft.path)
+        settings.save(draft.path / SETTINGS)
+        copy_tokenizer(tokenizer, draft.path, settings.max_length, model.encoder.architecture.inputs)
+
+
 @pytest.fixture(scope="session")
 def make_bundle(tmp_path_factory):
-    """A function that makes (once) the bundle of a tiny random model: windows of at most 128 tokens."""
-    made = {}
+    """A function that makes (once) the bundle of a tiny random model, and returns its path."""
 
-    def make(encoder="bert", head="4l-gelu-skip", pruned=False, seed=0):
-        key = (encoder, head, pruned, seed)
-        if key not in made:
-            model = tiny_model(*key)
-            counts = model.count_parameters()
-            manifest = {
-                "kind": "pytorch",
-                "precision": "fp32",
-                "stage": "distill",
-                "parent": None,
-                "parameters": {"total": counts.total, "without_embeddings": counts.without_embeddings},
-            }
-            name = "-".join(["tiny", encoder, head, *(["pruned"] if pruned else []), str(seed)])
-            path = tmp_path_factory.mktemp("bundles") / name
-            with new_bundle(path, manifest) as draft:
-                model.save_pretrained(draft.path)
-                settings = QASettings(max_length=128, doc_stride=48, max_question_length=32)
-                settings.save(draft.path / SETTINGS)
-                if encoder in WRITE_TOKENIZER:
-                    WRITE_TOKENIZER[encoder](draft.path)
-                tokenizer = draft.path if encoder in WRITE_TOKENIZER else embedded_folder()
-                copy_tokenizer(tokenizer, draft.path, settings.max_length, model.encoder.architecture.inputs)
-            made[key] = path
-        return made[key]
+    @cache
+    def make(encoder, head, pruned, seed):
+        folder = tmp_path_factory.mktemp("bundles")
+        tokenizer = embedded_folder()
+        if encoder in WRITE_TOKENIZER:
+            tokenizer = folder
+            WRITE_TOKENIZER[encoder](folder)
+        name = "-".join(["tiny", encoder, head, *(["pruned"] if pruned else []), str(seed)])
+        write_bundle(folder / name, tiny_model(encoder, head, pruned, seed), tokenizer)
+        return folder / name
 
-    return make
+    return lambda encoder="bert", head="4l-gelu-skip", pruned=False, seed=0: make(encoder, head, pruned, seed)
 
 
 WHOLE_SIZES = {"qanet": {"width": 32, "n_heads": 4, "n_blocks": 1}, "bidaf": {"width": 24}}
@@ -69,56 +64,16 @@ def make_whole(make_bundle):
 
 
 @pytest.fixture(scope="session")
-def make_whole_bundle(make_bundle, make_whole, tmp_path_factory):
-    """A function that makes (once) the bundle of a small whole model: windows of at most 128 tokens."""
-    made = {}
+def make_whole_bundle(make_whole, tmp_path_factory):
+    """A function that makes (once) the bundle of a small whole model."""
 
+    @cache
     def make(name):
-        if name not in made:
-            model = make_whole(name)
-            path = tmp_path_factory.mktemp("whole") / name
-            manifest = {
-                "kind": "pytorch",
-                "precision": "fp32",
-                "stage": "distill",
-                "parent": None,
-                "parameters": asdict(model.count_parameters()),
-            }
-            with new_bundle(path, manifest) as draft:
-                model.save_pretrained(draft.path)
-                copy_tokenizer(embedded_folder(), draft.path)
-                open_bundle(make_bundle()).settings.save(draft.path / SETTINGS)
-            made[name] = open_bundle(path)
-        return made[name]
+        path = tmp_path_factory.mktemp("whole") / name
+        write_bundle(path, make_whole(name), embedded_folder())
+        return open_bundle(path)
 
     return make
-
-
-@pytest.fixture(scope="session")
-def converted_once():
-    """The converter to TFLite, remembering what it has converted: it takes seconds, and every precision
-    starts from fp32."""
-    from export import exporter as stage
-    from export.tflite import convert as tflite
-
-    convert = tflite.convert
-    made = {}
-
-    def convert_once(model, signatures):
-        weights = hashlib.sha256()
-        for name, tensor in model.state_dict().items():
-            weights.update(name.encode() + tensor.numpy().tobytes())
-        key = (str(model.config()), weights.digest(), tuple(signatures))
-        if key not in made:
-            made[key] = convert(model, signatures)
-        return made[key]
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tflite, "convert", convert_once)
-        patch.setattr(
-            stage, "available_cores", lambda: 1
-        )  # threads only wait for each other on models this small
-        yield convert_once
 
 
 @pytest.fixture
@@ -171,46 +126,13 @@ def small_squad_v2(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def bare_site(tmp_path_factory):
-    """A folder with numpy, LiteRT and ONNX Runtime and nothing else: PYTHONPATH of a Python started with
-    -S.
-    """
+    """A folder with numpy, LiteRT and ONNX Runtime and nothing else: PYTHONPATH of a Python started with -S."""
     site = tmp_path_factory.mktemp("site")
     installed = Path(np.__file__).parents[1]
-    for pattern in (
-        "numpy",
-        "numpy.libs",
-        "numpy-*",
-        "ai_edge_litert",
-        "ai_edge_litert-*",
-        "onnxruntime",
-        "onnxruntime-*",
-    ):
-        for path in installed.glob(pattern):
+    for name in ("numpy", "ai_edge_litert", "onnxruntime"):
+        for path in (*installed.glob(name), *installed.glob(f"{name}[.-]*")):
             (site / path.name).symlink_to(path)
     return site
-
-
-@pytest.fixture(scope="session")
-def tiny_export(make_bundle, converted_once, tmp_path_factory):
-    """A function: the fp32 export (tflite with lengths 96 and 128, any-length, or onnx) of the tiny BERT."""
-    from export.onnx import stage as onnx
-    from export.tflite import stage as tflite
-
-    made = {}
-
-    def export(kind):
-        if kind not in made:
-            out = tmp_path_factory.mktemp("exports") / f"tiny-{kind}"
-            options = {"model": make_bundle(), "out": out, "quantize": "fp32"}
-            lengths = {"lengths": (96, 128) if kind == "tflite" else None}
-            made[kind] = (
-                onnx.main(onnx.OnnxConfig(**options))
-                if kind == "onnx"
-                else tflite.main(tflite.TFLiteConfig(**options, **lengths))
-            )
-        return made[kind]
-
-    return export
 
 
 @pytest.fixture

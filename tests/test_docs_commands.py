@@ -108,7 +108,7 @@ def place(make_bundle, tiny_export, small_squad, tmp_path, monkeypatch):
         and not any(HUB in a for a in one[2])
     ],
 )
-def test_cheap_examples_run_as_they_stand(page, module, arguments, place, converted_once):
+def test_cheap_examples_run_as_they_stand(page, module, arguments, place):
     demo = place / "runs" / "demo"
     if module == "export.tflite":  # which makes it
         for run in ("demo", "mine"):

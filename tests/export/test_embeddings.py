@@ -13,7 +13,6 @@ from compress.embeddings import EmbeddingsConfig
 from compress.embeddings import main as compress
 from compress.product_quantization import compress_words
 from compress.scales import least_squares_bounds
-from export import exporter as stage
 from export.embeddings import Int4Rows, Int8Codebooks, Int8Rows, stored_words, with_words, word_tables
 from export.onnx.stage import OnnxConfig
 from export.onnx.stage import main as export_onnx
@@ -31,13 +30,6 @@ from qa.models.quantized_embedding import ProductQuantizedEmbedding
 UNTRAINED = 0.3  # share of best spans that few bits leave to a random model
 
 IDS = torch.tensor([[3, 0, 7, 3]])
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _one_thread():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(stage, "available_cores", lambda: 1)
-        yield
 
 
 @pytest.fixture(scope="module")
@@ -150,7 +142,7 @@ def test_a_model_with_other_words_shares_all_other_weights(make_bundle):
 
 
 @pytest.mark.parametrize("form", TABLE_FORMS)
-def test_a_tflite_file_holds_the_table_in_its_form(make_bundle, converted_once, tmp_path, form):
+def test_a_tflite_file_holds_the_table_in_its_form(make_bundle, tmp_path, form):
     bundle = export_tflite(
         TFLiteConfig(
             model=make_bundle(),
@@ -200,7 +192,7 @@ def test_an_onnx_file_holds_the_table_in_its_form(make_bundle, tmp_path, form):
 
 
 @pytest.mark.parametrize("flag", ["fp32", "fp16", "int8-weights", "int8", "int4"])
-def test_a_compressed_model_is_exported_in_every_precision(compressed, converted_once, tmp_path, flag):
+def test_a_compressed_model_is_exported_in_every_precision(compressed, tmp_path, flag):
     options = {"model": compressed.path, "quantize": flag, "min_equal_spans": UNTRAINED}
     bundles = [export_tflite(TFLiteConfig(**options, out=tmp_path / "tflite", lengths=LENGTHS))]
     if flag != "int4":

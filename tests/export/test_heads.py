@@ -5,45 +5,25 @@ import numpy as np
 import onnx
 import pytest
 import torch
-from comparisons import UNTRAINED_SPANS
 from every_head import EVERY_HEAD
 from tflite_exports import ROW_SCALES
 from torch import nn
 
-import export.onnx.stage
-import export.tflite.stage
 from export.onnx.balance import MIN_SIDE
 from export.parity import real_windows
 from export.tflite.file import TFLiteFile
 from export.tflite.structure import read_structure
-from qa.bundles.bundle import open_bundle
 from qa.runtime.runtimes import TorchRuntime, load_runtime
 from qa.text.features import collate
 
 LENGTH = 128
 
-pytestmark = pytest.mark.usefixtures("converted_once")
-
 
 @pytest.fixture(scope="module")
-def exported(make_bundle, tmp_path_factory):
+def exported(export_once):
     """A function: (parent, export) of a head on one layer of BERT. The exporters check parity on 40 real
     windows themselves."""
-
-    def export_head(head, kind, flag):
-        parent = make_bundle(encoder="bert-1-layer", head=head)
-        out = tmp_path_factory.mktemp("exports") / f"{head}-{kind}-{flag}"
-        if kind == "onnx":
-            config = export.onnx.stage.OnnxConfig(
-                model=parent, out=out, quantize=flag, min_equal_spans=UNTRAINED_SPANS.get(flag)
-            )
-            return open_bundle(parent), export.onnx.stage.main(config)
-        config = export.tflite.stage.TFLiteConfig(
-            model=parent, out=out, quantize=flag, min_equal_spans=UNTRAINED_SPANS.get(flag)
-        )
-        return open_bundle(parent), export.tflite.stage.main(config)
-
-    return export_head
+    return lambda head, *how: export_once(*how, encoder="bert-1-layer", head=head)
 
 
 def linear_calls(bundle):
@@ -108,43 +88,38 @@ def test_tflite_int8_stores_every_matrix_as_int8_and_needs_plain_operators(expor
     scales = 4 * parent.tokenizer.get_vocab_size()  # one for each row of the word table
     assert structure.constant_bytes["INT8"] > 0.98 * (structure.constant_bytes.total() - scales)
     plain = {
-        "ADD",
-        "BATCH_MATMUL",
-        "CAST",
-        "CONCATENATION",
-        "CUMSUM",
-        "DEQUANTIZE",
-        "EMBEDDING_LOOKUP",
-        "FULLY_CONNECTED",
-        "GELU",
-        "LOGISTIC",
-        "MEAN",
-        "MINIMUM",
-        "MUL",
-        "PAD",
-        "QUANTIZE",
-        "REDUCE_MAX",
-        "RELU",
-        "RESHAPE",
-        "RSQRT",
-        "SLICE",
-        "SOFTMAX",
-        "SPLIT",
-        "SQUARED_DIFFERENCE",
-        "SUB",
-        "SUM",
-        "TANH",
-        "TRANSPOSE",
+        *(
+            "ADD",
+            "BATCH_MATMUL",
+            "CAST",
+            "CONCATENATION",
+            "CUMSUM",
+            "DEQUANTIZE",
+            "EMBEDDING_LOOKUP",
+            "FULLY_CONNECTED",
+        ),
+        *(
+            "GELU",
+            "LOGISTIC",
+            "MEAN",
+            "MINIMUM",
+            "MUL",
+            "PAD",
+            "QUANTIZE",
+            "REDUCE_MAX",
+            "RELU",
+            "RESHAPE",
+            "RSQRT",
+        ),
+        *("SLICE", "SOFTMAX", "SPLIT", "SQUARED_DIFFERENCE", "SUB", "SUM", "TANH", "TRANSPOSE"),
     }
     assert structure.all_operators <= plain
 
 
-def test_a_question_head_on_an_encoder_without_token_types(make_bundle, tmp_path):
+def test_a_question_head_on_an_encoder_without_token_types(export_once):
     """DistilBERT ignores the input, the head does not: it must stay one in the exported graph, and matter."""
-    parent = make_bundle(encoder="distilbert", head="qermit-maxpool")
-    runtime = load_runtime(
-        export.onnx.stage.main(export.onnx.stage.OnnxConfig(model=parent, out=tmp_path / "out")), 1
-    )
-    batch = collate([real_windows(open_bundle(parent))[0]])
+    parent, bundle = export_once("onnx", encoder="distilbert", head="qermit-maxpool")
+    runtime = load_runtime(bundle, 1)
+    batch = collate([real_windows(parent)[0]])
     moved = batch | {"token_type_ids": np.roll(batch["token_type_ids"], 2, axis=1)}
     assert np.abs(runtime(batch)[0] - runtime(moved)[0]).max() > 1e-3

@@ -12,7 +12,7 @@ from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
-from comparisons import UNTRAINED_SPANS, facts_of
+from comparisons import facts_of
 from tflite_exports import bare_model, sealed_again, spoiled
 from tokenizers import Tokenizer
 
@@ -23,7 +23,6 @@ from export.android.package import MOST_SETTINGS, append_package, describe, read
 from export.android.stage import AndroidConfig, choose_examples
 from export.android.tokens import AndroidTokensConfig
 from export.android.unicode_texts import generated_texts
-from export.tflite.quiet import quietly
 from export.tflite.stage import TFLiteConfig
 from export.tflite.stage import main as export_tflite
 from qa.base.errors import BundleError, OptionError, ParityError, UnsupportedExport
@@ -53,19 +52,9 @@ def with_settings(parent, out, normalizer=None, **settings):
 
 
 @pytest.fixture(scope="module")
-def exported(make_bundle, tmp_path_factory):
+def exported(exported_tflite):
     """A tiny random int8 export with two signatures."""
-    out = tmp_path_factory.mktemp("android") / "tiny-tflite-int8"
-    with quietly():
-        return export_tflite(
-            TFLiteConfig(
-                model=make_bundle(),
-                out=out,
-                quantize="int8",
-                lengths=(96, 128),
-                min_equal_spans=UNTRAINED_SPANS["int8"],
-            )
-        )
+    return exported_tflite("bert", "int8")[1]
 
 
 @pytest.fixture(scope="module")
@@ -75,8 +64,7 @@ def cased(make_bundle, tmp_path_factory):
     parent = with_settings(
         make_bundle(), folder / "cased", CASED, null_threshold=-7.0, n_best=7, max_answer_length=5
     )
-    with quietly():
-        return export_tflite(TFLiteConfig(model=parent, out=folder / "cased-tflite", lengths=(128,)))
+    return export_tflite(TFLiteConfig(model=parent, out=folder / "cased-tflite", lengths=(128,)))
 
 
 @pytest.mark.jvm
@@ -151,7 +139,9 @@ def test_one_wrong_signature_is_enough_for_the_core_to_refuse(exported, tmp_path
 def test_answers_that_differ_are_an_error(exported, monkeypatch, capsys):
     """Python decodes with another length limit than the file says: the command must notice."""
     shorter = replace(exported.settings, max_answer_length=2)
-    monkeypatch.setattr(android, "decode", lambda windows, logits, _: decode(windows, logits, shorter))
+    monkeypatch.setattr(
+        "qa.evaluation.predict.decode", lambda windows, logits, _: decode(windows, logits, shorter)
+    )
     with pytest.raises(ParityError, match=r"\d+ of 55 questions: the app.s core answers otherwise"):
         android.main(AndroidConfig(exported.path))
     assert "differs: " in capsys.readouterr().err

@@ -17,21 +17,19 @@ import pytest
 import torch
 from comparisons import UNTRAINED_SPANS
 from onnx import TensorProto, numpy_helper
+from tflite_exports import MODELS
 
 import export.onnx.stage as onnx_export
-from export import exporter as stage
 from export.onnx.quantize import large_constants
 from export.onnx.stage import OnnxConfig, main
 from export.onnx.trace import clean, trace
 from export.parity import check_parity, real_windows
 from qa.base.errors import BundleError, OptionError, ParityError, UnsupportedExport
-from qa.bundles.bundle import open_bundle
 from qa.formats.precision import PRECISIONS
 from qa.models.model import QAModel
 from qa.runtime.runtimes import TorchRuntime, load_runtime
 from qa.text.features import collate
 
-MODELS = {"bert": {}, "distilbert": {"encoder": "distilbert", "head": "linear"}, "pruned": {"pruned": True}}
 FLAGS = ["fp32", "fp16", "int8", "int8-weights"]
 # The tiny models have 4 projections and 2 feed-forward matrices in each of 2 layers; all but the last of the
 # 4 in the head 4l-gelu-skip are large enough to quantize, the one of the linear head is not. DistilBERT has
@@ -39,30 +37,10 @@ FLAGS = ["fp32", "fp16", "int8", "int8-weights"]
 N_LINEARS = {"bert": 15, "distilbert": 12, "pruned": 15}
 
 
-@pytest.fixture(autouse=True, scope="module")
-def _one_thread():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            stage, "available_cores", lambda: 1
-        )  # threads only wait for each other on models this small
-        yield
-
-
 @pytest.fixture(scope="module")
-def exported(make_bundle, tmp_path_factory):
+def exported(export_once):
     """A function: (parent, export) of a model of MODELS in a precision."""
-    made = {}
-
-    def export(name, flag="fp32"):
-        if (name, flag) not in made:
-            parent = make_bundle(**MODELS[name])
-            out = tmp_path_factory.mktemp("exports") / f"{name}-{flag}"
-            least = UNTRAINED_SPANS.get(flag)
-            config = OnnxConfig(model=parent, out=out, quantize=flag, min_equal_spans=least)
-            made[name, flag] = open_bundle(parent), main(config)
-        return made[name, flag]
-
-    return export
+    return lambda name, flag="fp32": export_once("onnx", flag, **MODELS[name])
 
 
 def graph_of(bundle):

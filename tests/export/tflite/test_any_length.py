@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 import torch
-from comparisons import UNTRAINED_SPANS
 from tflite_exports import LENGTHS, MODELS
 from transformers import BertConfig
 
@@ -13,7 +12,6 @@ from export.tflite.any_length import OneLength, merge_lengths
 from export.tflite.convert import convert
 from export.tflite.file import TFLiteFile
 from export.tflite.stage import TFLiteConfig, main
-from qa.bundles.bundle import open_bundle
 from qa.formats.tflite import any_length_signature, fixed_signatures
 from qa.models.encoders import Encoder
 from qa.models.model import QAModel
@@ -25,20 +23,9 @@ COUNTS = (128, 31, 97, 96, 33, 128, 32)  # tokens, growing and shrinking
 
 
 @pytest.fixture(scope="module")
-def any_length(make_bundle, tmp_path_factory, converted_once):
+def any_length(export_once):
     """A function: (parent, export of any length) of a model of MODELS in a precision."""
-    made = {}
-
-    def export(name, flag):
-        if (name, flag) not in made:
-            parent = make_bundle(**MODELS[name])
-            out = tmp_path_factory.mktemp("any-length") / f"{name}-{flag}"
-            least = UNTRAINED_SPANS.get(flag)
-            config = TFLiteConfig(model=parent, out=out, quantize=flag, min_equal_spans=least)
-            made[name, flag] = (open_bundle(parent), main(config))
-        return made[name, flag]
-
-    return export
+    return lambda name, flag: export_once("tflite", flag, **MODELS[name])
 
 
 def window_of(parent, n):
@@ -121,7 +108,7 @@ def test_heads_are_split_without_a_length(n_heads):
             assert np.abs(logits.numpy() - actual[name]).max() < 1e-4
 
 
-def test_a_constant_of_one_length_is_refused(bare_tflite, make_bundle, converted_once):
+def test_a_constant_of_one_length_is_refused(bare_tflite):
     """The fixed signatures have their positions as constants."""
     with pytest.raises(OneLength, match="ADD has a constant of"):
         merge_lengths(TFLiteFile(bare_tflite), "qa")

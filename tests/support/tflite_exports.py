@@ -2,14 +2,17 @@
 signatures."""
 
 import hashlib
+import os
 import shutil
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
 from ai_edge_litert import schema_py_generated as schema
 from ai_edge_litert.interpreter import Interpreter
 from comparisons import UNTRAINED_SPANS, facts_of
+from filelock import FileLock
 
 from export import exporter
 from export.android.package import append_package, read_package
@@ -29,20 +32,24 @@ MODELS = {"bert": {}, "distilbert": {"encoder": "distilbert", "head": "linear"},
 
 
 @pytest.fixture(autouse=True, scope="session")
-def converted_once():
+def converted_once(tmp_path_factory):
     """The converter to TFLite, remembering what it has converted: it takes seconds, and several precisions
-    start from the same file in fp32."""
+    start from the same file in fp32. All processes of a run share the memory; .ci/run's runs do, too."""
+    run = tmp_path_factory.getbasetemp()
+    run = run.parent if "PYTEST_XDIST_WORKER" in os.environ else run
+    folder = Path(os.environ.get("CONVERTED_FILES") or run / "converted")
+    folder.mkdir(exist_ok=True)
     convert_now = convert.convert
-    made = {}
 
     def convert_once(model, signatures):
-        weights = hashlib.sha256()
+        key = hashlib.sha256(f"{model.config()} {signatures}".encode())
         for name, tensor in model.state_dict().items():
-            weights.update(name.encode() + tensor.numpy().tobytes())
-        key = (str(model.config()), weights.digest(), tuple(signatures))
-        if key not in made:
-            made[key] = convert_now(model, signatures)
-        return made[key]
+            key.update(name.encode() + tensor.numpy().tobytes())
+        file = folder / f"{key.hexdigest()}.tflite"
+        with FileLock(f"{file}.lock"):
+            if not file.exists():
+                file.write_bytes(convert_now(model, signatures))
+        return file.read_bytes()
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(convert, "convert", convert_once)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import msgspec
 import pytest
 from comparisons import UNTRAINED_SPANS
-from package_faults import MODEL
+from package_faults import MODEL, faulty_copies, rewritten
 from tflite_exports import LENGTHS, compute
 from tokenizers import AddedToken, Tokenizer
 
@@ -96,50 +96,22 @@ def test_a_package_that_no_reader_takes_is_not_sealed(make_bundle, converted_onc
     assert list(tmp_path.iterdir()) == []
 
 
-def repackaged(path, data, **members):
-    """Write the packaged file `data` with other members; None leaves a member out."""
-    path.write_bytes(data)
-    package = read_package(path)
-    with zipfile.ZipFile(path) as archive:
-        texts = {name: archive.read(name) for name in MEMBERS}
-    texts |= {name.replace("_", "."): text for name, text in members.items()}
-    path.write_bytes(data[: package.info["model"]["bytes"]])
-    with zipfile.ZipFile(path, "a") as archive:
-        for name, text in texts.items():
-            if text is not None:
-                archive.writestr(name, text)
-    return path
-
-
 @pytest.mark.parametrize(
     ("text", "wanted"),
     [
-        (None, "no characters.json"),
         ("[]", "characters.json must be an object"),
         ('{"removed": ', "characters.json is not valid JSON"),
         ("[" * 100_000, "characters.json is not valid JSON"),
         ({"spaces": [[13, 9]]}, r"characters.json: spaces: \[13, 9\] is malformed"),
         ({"lowercase": None}, "characters.json: lowercase must be a list"),
     ],
-    ids=["missing", "no object", "cut", "deep", "descending", "no table"],
+    ids=["no object", "cut", "deep", "descending", "no table"],
 )
 def test_broken_character_tables_are_refused(exported_tflite, tmp_path, text, wanted):
-    data = exported_tflite("bert", "int8")[1].weights.read_bytes()
+    source = exported_tflite("bert", "int8")[1].weights
     text = json.dumps({**character_tables(), **text}) if isinstance(text, dict) else text
-    path = repackaged(tmp_path / "model.tflite", data, characters_json=text)
+    path = rewritten(source, tmp_path / "model.tflite", {"characters.json": text})
     with pytest.raises(BundleError, match=rf"model\.tflite: .*{wanted}.*export the model again"):
-        read_package(path)
-
-
-def test_a_file_of_format_1_is_named_as_such(exported_tflite, tmp_path):
-    bundle = exported_tflite("bert", "int8")[1]
-    info = json.dumps({**read_package(bundle.weights).info, "format": 1})
-    path = repackaged(
-        tmp_path / "model.tflite", bundle.weights.read_bytes(), qa_json=info, characters_json=None
-    )
-    with pytest.raises(
-        BundleError, match=r"model\.tflite: package format 1, this version reads 2; export the model again"
-    ):
         read_package(path)
 
 
@@ -215,25 +187,14 @@ def test_the_parents_f1_is_told_where_it_was_scored(exported_tflite):
     assert describe(scored, "int8")["f1"] == 74.35
 
 
-def damaged(data, n_model, how):
-    """A packaged file that was copied badly; `n_model` is where its zip begins."""
-    cuts = {"empty": 0, "half": len(data) // 2, "no directory": len(data) - 30}
-    flips = {"model": n_model // 2, "zip": n_model + 200, "vocabulary": n_model + (len(data) - n_model) // 2}
-    if how in cuts:
-        return data[: cuts[how]]
-    flipped = bytearray(data)
-    flipped[flips[how]] ^= 0x10
-    return bytes(flipped)
-
-
-@pytest.mark.parametrize("how", ["empty", "half", "no directory", "model", "zip", "vocabulary"])
-def test_damaged_files_are_refused(exported_tflite, tmp_path, how):
-    bundle = exported_tflite("bert", "int8")[1]
-    data = bundle.weights.read_bytes()
-    path = tmp_path / "model.tflite"
-    path.write_bytes(damaged(data, read_package(bundle.weights).info["model"]["bytes"], how))
-    with pytest.raises(BundleError, match=r"model\.tflite: .*again"):
-        read_package(path)
+def test_faulty_files_are_refused(exported_tflite, tmp_path):
+    refusals = {}
+    for path in faulty_copies(exported_tflite("bert", "int8")[1].weights, tmp_path):
+        with pytest.raises(BundleError, match=rf"{path.name}: .*again") as refusal:
+            read_package(path)
+        refusals[path.stem] = str(refusal.value)
+    assert "package format 1, this version reads 2" in refusals["faulty-format"]
+    assert "no characters.json" in refusals["faulty-no-characters.json"]
 
 
 def test_a_package_that_claims_huge_members_is_refused_unread(tmp_path):

@@ -49,8 +49,9 @@ def test_any_length_equals_pytorch(any_length, name, xnnpack):
             assert np.abs(expected - actual).max() < 1e-4
 
 
-@pytest.mark.parametrize("flag", ["fp16", "int8", "int4"])
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize(
+    ("name", "flag"), [*((name, "int8") for name in MODELS), ("bert", "fp16"), ("bert", "int4")]
+)
 def test_any_length_equals_a_graph_of_that_length(any_length, exported_tflite, name, flag):
     parent, bundle = any_length(name, flag)
     fixed = load_runtime(exported_tflite(name, flag)[1], 1)
@@ -80,7 +81,7 @@ def test_a_file_of_any_length_is_smaller(any_length, exported_tflite):
     assert sizes[0] < sizes[1]
 
 
-@pytest.mark.parametrize("n_heads", [1, 2, 7, 9, 12, 16])
+@pytest.mark.parametrize("n_heads", [1, 7, 9, 16])
 def test_heads_are_split_without_a_length(n_heads):
     """9 heads are three groups of three, so that query, key and value are split into nine parts."""
     config = BertConfig(

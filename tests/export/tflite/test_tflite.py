@@ -1,6 +1,5 @@
 """TFLite export of tiny random models: parity, precision, structure, and the stage."""
 
-import hashlib
 import importlib.util
 import os
 import sys
@@ -40,10 +39,6 @@ SIGNATURES = [f"qa{length}" for length in LENGTHS]
 
 def structure_of(bundle):
     return read_structure(TFLiteFile(bundle.weights.read_bytes()))
-
-
-def folder_hash(path):
-    return {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in path.iterdir()}
 
 
 # What is computed
@@ -174,13 +169,6 @@ def test_a_schema_that_cannot_be_written_is_refused(bare_tflite, monkeypatch):
         TFLiteFile(bare_tflite)
 
 
-def test_no_operator_is_custom_or_new(exported_tflite):
-    for name in MODELS:
-        operators = structure_of(exported_tflite(name)[1]).all_operators
-        assert not operators & {"CUSTOM", "GATHER_ND"}
-        assert not [operator for operator in operators if operator.startswith("STABLEHLO")]
-
-
 def test_a_file_that_is_not_what_it_should_be_is_refused(bare_tflite):
     structure = read_structure(TFLiteFile(bare_tflite))
     words = nn.Embedding(30522, 64)
@@ -212,23 +200,13 @@ def test_a_file_that_is_not_what_it_should_be_is_refused(bare_tflite):
             )
     with pytest.raises(ParityError, match="signatures"):
         check_structure(structure, fp32_bytes, "fp32", ["qa96", "qa112", "qa128"], words)
-    flex = replace(structure, all_operators=structure.all_operators | {"CUSTOM"})
-    with pytest.raises(UnsupportedExport, match="CUSTOM"):
-        check_structure(flex, fp32_bytes, "fp32", SIGNATURES, words)
+    for operator in ("CUSTOM", "GATHER_ND", "STABLEHLO_SORT"):
+        new = replace(structure, all_operators=structure.all_operators | {operator})
+        with pytest.raises(UnsupportedExport, match=operator):
+            check_structure(new, fp32_bytes, "fp32", SIGNATURES, words)
 
 
 # The stage
-
-
-def test_an_existing_out_is_refused_and_the_parent_untouched(exported_tflite, tmp_path):
-    parent = exported_tflite("bert")[0]
-    before = folder_hash(parent.path)
-    out = tmp_path / "out"
-    out.mkdir()
-    with pytest.raises(BundleError, match="never overwritten"):
-        main(TFLiteConfig(model=parent.path, out=out, lengths=LENGTHS))
-    assert folder_hash(parent.path) == before
-    assert list(out.iterdir()) == []
 
 
 @pytest.mark.parametrize("lengths", [(), (128, 96), (96, 96), (0, 128), (-1, 128)])

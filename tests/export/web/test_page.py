@@ -8,7 +8,7 @@ import zipfile
 
 import pytest
 from chromium import chromium
-from web_core import rewritten, with_settings
+from package_faults import rewritten, with_settings
 from web_site import NO_ANSWER, ask, fill, opened, served, text, wait
 
 from export.web.stage import WebConfig

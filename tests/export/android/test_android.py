@@ -223,7 +223,7 @@ def test_without_a_jdk_one_line_says_what_to_install(exported, monkeypatch, tmp_
 
 
 def test_questions_must_be_a_number_above_zero():
-    with pytest.raises(OptionError, match="^--questions must be at least 1, got 0$"):
+    with pytest.raises(OptionError, match=r"^--questions must be at least 1, got 0$"):
         AndroidConfig(Path("x"), questions=0)
 
 

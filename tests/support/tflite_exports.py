@@ -13,6 +13,7 @@ from ai_edge_litert import schema_py_generated as schema
 from ai_edge_litert.interpreter import Interpreter
 from comparisons import UNTRAINED_SPANS, facts_of
 from filelock import FileLock
+from places import shared_folder
 
 from export import exporter
 from export.android.package import append_package, read_package
@@ -35,9 +36,7 @@ MODELS = {"bert": {}, "distilbert": {"encoder": "distilbert", "head": "linear"},
 def converted_once(tmp_path_factory):
     """The converter to TFLite, remembering what it has converted: it takes seconds, and several precisions
     start from the same file in fp32. All processes of a run share the memory; .ci/run's runs do, too."""
-    run = tmp_path_factory.getbasetemp()
-    run = run.parent if "PYTEST_XDIST_WORKER" in os.environ else run
-    folder = Path(os.environ.get("CONVERTED_FILES") or run / "converted")
+    folder = Path(os.environ.get("CONVERTED_FILES") or shared_folder(tmp_path_factory) / "converted")
     folder.mkdir(exist_ok=True)
     convert_now = convert.convert
 

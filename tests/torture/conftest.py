@@ -4,7 +4,9 @@ import os
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 from material import make_material
+from places import shared_folder
 
 import qa
 
@@ -23,8 +25,9 @@ def pytest_collection_modifyitems(items):
 @pytest.fixture(scope="session")
 def material(tmp_path_factory):
     """A folder with an encoder, questions, and a bundle of every format."""
-    folder = tmp_path_factory.mktemp("torture") / "material"
-    make_material(folder)
+    folder = shared_folder(tmp_path_factory) / "material"
+    with FileLock(f"{folder}.lock"):
+        make_material(folder)
     return folder
 
 

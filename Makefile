@@ -37,12 +37,12 @@ $(VENV)/installed: pyproject.toml
 
 toolchains: $(TOOLCHAINS:%=.venv-toolchains/%/installed)
 
-# As above, torch is installed first where a toolchain needs it.
+# As above, torch is installed first where a toolchain needs it. Few of the modules are ever imported, so none is compiled.
 .venv-toolchains/%/installed: benchmarks/toolchains/requirements/%.txt
 	rm -rf $(@D)
 	$(PYTHON) -m venv $(@D)
-	torch=$$(grep -o '^torch==[0-9.]*' $<); [ -z "$$torch" ] || $(@D)/bin/python -m pip install --quiet $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX)) $$torch
-	$(@D)/bin/python -m pip install --quiet -r $<
+	torch=$$(grep -o '^torch==[0-9.]*' $<); [ -z "$$torch" ] || $(@D)/bin/python -m pip install --quiet --no-compile $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX)) $$torch
+	$(@D)/bin/python -m pip install --quiet --no-compile -r $<
 	touch $@
 
 # No install scripts: ONNX Runtime's CPU libraries are in the package, and the script would download GPU libraries.

@@ -1,6 +1,8 @@
 """Where things lie: in the checkout, and what processes of a run share."""
 
+import fcntl
 import os
+from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -14,3 +16,11 @@ def shared_folder(tmp_path_factory):
     """The folder of a run's temporary files that is the same in all its processes."""
     own = tmp_path_factory.getbasetemp()
     return own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
+
+
+@contextmanager
+def alone(path):
+    """Let one process at a time into the block; `path` is a file that only marks it."""
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield

@@ -12,8 +12,7 @@ import pytest
 from ai_edge_litert import schema_py_generated as schema
 from ai_edge_litert.interpreter import Interpreter
 from comparisons import UNTRAINED_SPANS, facts_of
-from filelock import FileLock
-from places import shared_folder
+from places import alone, shared_folder
 
 from export import exporter
 from export.android.package import append_package, read_package
@@ -45,7 +44,7 @@ def converted_once(tmp_path_factory):
         for name, tensor in model.state_dict().items():
             key.update(name.encode() + tensor.numpy().tobytes())
         file = folder / f"{key.hexdigest()}.tflite"
-        with FileLock(f"{file}.lock"):
+        with alone(file.with_suffix(".lock")):
             if not file.exists():
                 file.write_bytes(convert_now(model, signatures))
         return file.read_bytes()

@@ -4,9 +4,8 @@ import os
 from pathlib import Path
 
 import pytest
-from filelock import FileLock
 from material import make_material
-from places import shared_folder
+from places import alone, shared_folder
 
 import qa
 
@@ -26,7 +25,7 @@ def pytest_collection_modifyitems(items):
 def material(tmp_path_factory):
     """A folder with an encoder, questions, and a bundle of every format."""
     folder = shared_folder(tmp_path_factory) / "material"
-    with FileLock(f"{folder}.lock"):
+    with alone(folder.with_suffix(".lock")):
         make_material(folder)
     return folder
 

@@ -1,6 +1,7 @@
 """The package on the end of a TFLite file: what it holds, how it changes, and what is refused."""
 
 import json
+import shutil
 import zipfile
 from dataclasses import replace
 
@@ -18,6 +19,8 @@ from qa.base.errors import BundleError, UnsupportedExport
 from qa.bundles.bundle import open_bundle
 from qa.bundles.manifest import FileReference, Scores
 from qa.text.tokenization import load_tokenizer, normalizer_settings
+
+INT8 = {"quantize": "int8", "lengths": LENGTHS, "min_equal_spans": UNTRAINED_SPANS["int8"]}
 
 
 def test_the_package_holds_all_a_phone_needs(exported_tflite):
@@ -59,37 +62,21 @@ def test_a_packaged_file_computes_what_the_bare_one_does(bare_tflite, tmp_path):
 
 def test_the_same_parent_gives_the_same_bytes(exported_tflite, tmp_path):
     parent, bundle = exported_tflite("bert", "int8")
-    again = main(
-        TFLiteConfig(
-            model=parent.path,
-            out=tmp_path / "again",
-            quantize="int8",
-            lengths=LENGTHS,
-            min_equal_spans=UNTRAINED_SPANS["int8"],
-        )
-    )
+    again = main(TFLiteConfig(parent.path, tmp_path / "again", **INT8))
     assert again.weights.read_bytes() == bundle.weights.read_bytes()
 
 
-def test_a_threshold_tuned_at_export_is_in_the_package(make_bundle, converted_once, tmp_path, monkeypatch):
+def test_a_threshold_tuned_at_export_is_in_the_package(make_bundle, tmp_path, monkeypatch):
     monkeypatch.setattr(
         "export.exporter.tune_for_bundle",
         lambda _, __, settings, ___: (replace(settings, null_threshold=-1.25), None),
     )
-    bundle = main(
-        TFLiteConfig(
-            model=make_bundle(),
-            out=tmp_path / "out",
-            quantize="int8",
-            lengths=LENGTHS,
-            min_equal_spans=UNTRAINED_SPANS["int8"],
-        )
-    )
+    bundle = main(TFLiteConfig(make_bundle(), tmp_path / "out", **INT8))
     assert read_package(bundle.weights).settings == bundle.settings
     assert bundle.settings.null_threshold == -1.25
 
 
-def test_a_package_that_no_reader_takes_is_not_sealed(make_bundle, converted_once, tmp_path, monkeypatch):
+def test_a_package_that_no_reader_takes_is_not_sealed(make_bundle, tmp_path, monkeypatch):
     monkeypatch.setattr("export.tflite.exporter.describe", lambda *_: {"format": 2, "precision": "int9"})
     with pytest.raises(BundleError, match=r"qa\.json"):
         main(TFLiteConfig(model=make_bundle(), out=tmp_path / "out", lengths=LENGTHS))
@@ -146,9 +133,8 @@ def with_model(**changes):
 def renamed(old, new):
     def change(tokenizer):
         parts = json.loads(tokenizer.to_str())
-        parts["model"]["vocab"] = {
-            new if token == old else token: index for token, index in parts["model"]["vocab"].items()
-        }
+        words = parts["model"]["vocab"]
+        parts["model"]["vocab"] = {new if token == old else token: words[token] for token in words}
         return Tokenizer.from_str(json.dumps(parts))
 
     return change
@@ -158,14 +144,10 @@ def renamed(old, new):
     ("change", "wanted"),
     [
         (with_added(AddedToken("New York")), "'New York' was added"),
-        (
-            with_added(AddedToken("the", normalized=False)),
-            "'the' was added",
-        ),  # known, but found inside of words too
-        (
-            with_added(AddedToken("qqq", special=True)),
-            "'qqq' was added",
-        ),  # the vocabulary would have it, WordPiece has not
+        # Known, but found inside of words too.
+        (with_added(AddedToken("the", normalized=False)), "'the' was added"),
+        # The vocabulary would have it, WordPiece has not.
+        (with_added(AddedToken("qqq", special=True)), "'qqq' was added"),
         (with_model(unk_token="[MASK]"), r"unknown words become '\[MASK\]'"),
         (with_model(max_input_chars_per_word=1001), "max_input_chars_per_word is 1001.* may have 1000"),
         (renamed("the", " the"), "' the' has a space"),
@@ -209,10 +191,7 @@ def test_a_package_that_claims_huge_members_is_refused_unread(tmp_path):
 
 def test_a_changed_file_in_the_bundle_is_refused(exported_tflite, tmp_path):
     bundle = exported_tflite("bert", "int8")[1]
-    copy = tmp_path / "copy"
-    copy.mkdir()
-    for file in bundle.path.iterdir():
-        (copy / file.name).write_bytes(file.read_bytes())
+    copy = shutil.copytree(bundle.path, tmp_path / "copy")
     data = bytearray(bundle.weights.read_bytes())
     data[len(data) // 2] ^= 1
     (copy / "model.tflite").write_bytes(data)

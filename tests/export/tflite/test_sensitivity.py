@@ -43,17 +43,8 @@ def test_the_table_and_the_layers_that_a_loss_needs(
     monkeypatch.setattr(
         TFLiteExporter, "with_layers", lambda self, *options: made.append(1) or with_layers(self, *options)
     )
-    config = TFLiteConfig(
-        model=make_bundle(),
-        out=tmp_path / "out",
-        quantize="int4",
-        eval_data=str(small_squad),
-        max_drop=100,
-        sensitivity=True,
-        min_equal_spans=0.1,
-        lengths=LENGTHS,
-    )
-    bundle = main(config)
+    options = {"quantize": "int4", "eval_data": str(small_squad), "min_equal_spans": 0.1, "lengths": LENGTHS}
+    bundle = main(TFLiteConfig(make_bundle(), tmp_path / "out", **options, max_drop=100, sensitivity=True))
     printed = capsys.readouterr().out
     rows = re.findall(r"^(none|head|layer \d) +([\d.]+) +([\d.]+) +([\d.]+)$", printed, re.MULTILINE)
     assert rows[0][0] == "none"

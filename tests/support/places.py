@@ -13,9 +13,11 @@ SUPPORT = TESTS / "support"
 
 
 def shared_folder(tmp_path_factory):
-    """The folder of a run's temporary files that is the same in all its processes."""
+    """A folder that is the same in all processes of a run, and in all runs of .ci/run."""
     own = tmp_path_factory.getbasetemp()
-    return own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
+    return Path(
+        os.environ.get("SHARED_TEST_FILES") or (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own)
+    )
 
 
 @contextmanager

@@ -2,10 +2,8 @@
 signatures."""
 
 import hashlib
-import os
 import shutil
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -34,8 +32,8 @@ MODELS = {"bert": {}, "distilbert": {"encoder": "distilbert", "head": "linear"},
 @pytest.fixture(autouse=True, scope="session")
 def converted_once(tmp_path_factory):
     """The converter to TFLite, remembering what it has converted: it takes seconds, and several precisions
-    start from the same file in fp32. All processes of a run share the memory; .ci/run's runs do, too."""
-    folder = Path(os.environ.get("CONVERTED_FILES") or shared_folder(tmp_path_factory) / "converted")
+    start from the same file in fp32."""
+    folder = shared_folder(tmp_path_factory) / "converted"
     folder.mkdir(exist_ok=True)
     convert_now = convert.convert
 

@@ -303,14 +303,14 @@ def test_the_export_stores_the_integers_that_were_trained(config, precision, oth
             model=bundle.path,
             out=tmp_path / "tflite",
             quantize=precision,
-            lengths=(96, 128),
+            lengths=(128,),
             min_equal_spans=UNTRAINED_SPANS[precision],
         )
     )
     assert exported.manifest.ancestors[0].qat.precision == precision
     assert exported.manifest.parity.relative_difference < 0.05, "nothing but activations is rounded"
     assert f"quantization-aware training in {precision}" in (bundle.path / "README.md").read_text()
-    export(TFLiteConfig(model=bundle.path, out=tmp_path / "other", quantize=other, lengths=(96, 128)))
+    export(TFLiteConfig(model=bundle.path, out=tmp_path / "other", quantize=other, lengths=(128,)))
 
 
 def test_what_is_stored_in_int8_exports_to_the_same_file(config, tmp_path):
@@ -324,7 +324,7 @@ def test_what_is_stored_in_int8_exports_to_the_same_file(config, tmp_path):
                 model=one.path,
                 out=tmp_path / name,
                 quantize="int8",
-                lengths=(96, 128),
+                lengths=(128,),
                 min_equal_spans=UNTRAINED_SPANS["int8"],
             )
         ).weights
@@ -370,7 +370,7 @@ def test_an_export_with_other_integers_is_not_kept(config, monkeypatch, tmp_path
 
     monkeypatch.setattr("export.tflite.convert.compact", spoilt)
     with pytest.raises(ParityError, match=r"was trained for int4, but .* it has 1 others"):
-        export(TFLiteConfig(model=bundle.path, out=tmp_path / "tflite", quantize="int4", lengths=(96, 128)))
+        export(TFLiteConfig(model=bundle.path, out=tmp_path / "tflite", quantize="int4", lengths=(128,)))
     assert not (tmp_path / "tflite").exists()
 
 

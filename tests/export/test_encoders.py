@@ -58,7 +58,7 @@ def test_tflite_fp32_equals_pytorch(exported, encoder):
 
 @pytest.mark.parametrize("encoder", ["albert", "mobilebert"])
 def test_tflite_int8(exported, encoder):
-    parent, bundle = exported(encoder, "tflite", "int8")
+    parent, bundle = exported(encoder, "tflite", "int8", (LENGTH,))
     assert largest_difference(parent, bundle, LENGTH) < 1.0
     types = read_structure(TFLiteFile(bundle.weights.read_bytes())).weight_types
     assert {key[1:] for key in types if key != ROW_SCALES} == {("INT8", False)}
@@ -75,9 +75,11 @@ def test_onnx_stores_alberts_layer_once(exported, flag, stored):
     assert [shapes.count(shape) for shape in ((64, 64), (64, 128), (128, 64))] == [4, 1, 1]
 
 
-@pytest.mark.parametrize(("flag", "stored", "each"), [("fp32", "FLOAT32", 4), ("int8", "INT8", 1)])
-def test_tflite_stores_alberts_layer_once(exported, flag, stored, each):
-    parent, bundle = exported("albert", "tflite", flag)
+@pytest.mark.parametrize(
+    ("how", "stored", "each"), [(("fp32",), "FLOAT32", 4), (("int8", (LENGTH,)), "INT8", 1)]
+)
+def test_tflite_stores_alberts_layer_once(exported, how, stored, each):
+    parent, bundle = exported("albert", "tflite", *how)
     # The converter folds the LayerNorm before query, key and value into them, and the first step has none.
     n_stored = parent.manifest.parameters.total + 3 * 64 * 64
     seen = read_structure(TFLiteFile(bundle.weights.read_bytes())).constant_bytes[stored]

@@ -79,7 +79,7 @@ def test_tflite_fp32_equals_pytorch(exported, head):
 
 @pytest.mark.parametrize("head", EVERY_HEAD)
 def test_tflite_int8_stores_every_matrix_as_int8_and_needs_plain_operators(exported, head):
-    parent, bundle = exported(head, "tflite", "int8")
+    parent, bundle = exported(head, "tflite", "int8", (LENGTH,))
     structure = read_structure(TFLiteFile(bundle.weights.read_bytes()))
     assert (
         structure.weight_types["FULLY_CONNECTED", "INT8", False] == linear_calls(parent)[0] - 2

@@ -73,9 +73,8 @@ def test_an_example_has_all_that_its_command_needs_and_values_that_it_takes(
 ):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "FOLDER" / "wikipedia").mkdir(parents=True)  # which qa.data.convert looks for
-    given = [
-        a for a in arguments if not (a.startswith("[") or a.endswith("]"))
-    ]  # without what may be left out
+    # Without what may be left out.
+    given = [a for a in arguments if not (a.startswith("[") or a.endswith("]"))]
     tyro.cli(options_of(main_of(module)), args=given)
 
 

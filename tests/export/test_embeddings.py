@@ -63,9 +63,8 @@ def test_int4_rows_are_the_integers_of_least_squared_error(table):
 def test_every_pair_of_int4_values_fits_a_byte():
     high, low = np.meshgrid(np.arange(-7, 8), np.arange(-7, 8))
     pairs = np.stack([high.ravel(), low.ravel()], axis=1).astype(np.float32)
-    rows = Int4Rows(
-        np.concatenate([pairs, np.full_like(pairs, 7)], axis=1)[:, [0, 2, 1, 3]]
-    )  # 7 in each row: its scale is 1
+    # 7 in each row: its scale is 1.
+    rows = Int4Rows(np.concatenate([pairs, np.full_like(pairs, 7)], axis=1)[:, [0, 2, 1, 3]])
     assert np.array_equal(rows.integers(rows.get_buffer("table")).numpy()[:, [0, 2]], pairs)
 
 

@@ -1,9 +1,9 @@
 """Encoders through the real exporters, in fp32 and int8: ALBERT's layer is stored once, RoBERTa has no
 vocab.txt."""
 
-import numpy as np
 import onnx
 import pytest
+from comparisons import largest_difference
 from tflite_exports import ROW_SCALES
 
 from export.parity import real_windows
@@ -12,7 +12,6 @@ from export.tflite.stage import TFLiteConfig, main
 from export.tflite.structure import read_structure
 from qa.base.errors import UnsupportedExport
 from qa.runtime.runtimes import TorchRuntime, load_runtime
-from qa.text.features import collate
 
 LENGTH = 128
 
@@ -23,43 +22,36 @@ def exported(export_once):
     return lambda encoder, *how: export_once(*how, encoder=encoder, head="linear")
 
 
-def largest_difference(parent, bundle, length=None):
+def difference(parent, bundle, length=None):
+    """The largest of two windows' logits from PyTorch's."""
     windows = real_windows(parent)
-    worst = 0.0
-    reference = TorchRuntime(parent.weights, 1)
-    runtime = load_runtime(bundle, 1)
-    for window in (windows[0], windows[20]):
-        n = len(window.input_ids)
-        for wanted, seen in zip(
-            reference(collate([window])), runtime(collate([window], length)), strict=True
-        ):
-            worst = max(worst, float(np.abs(wanted[0] - seen[0, :n]).max()))
-    return worst
+    runtimes = TorchRuntime(parent.weights, 1), load_runtime(bundle, 1)
+    return max(largest_difference(*runtimes, [window], length) for window in (windows[0], windows[20]))
 
 
 @pytest.mark.parametrize("encoder", ["albert", "roberta", "mobilebert", "mpnet"])
 def test_onnx_fp32_equals_pytorch(exported, encoder):
     parent, bundle = exported(encoder, "onnx", "fp32")
-    assert max(largest_difference(parent, bundle), largest_difference(parent, bundle, 140)) < 1e-4
+    assert max(difference(parent, bundle), difference(parent, bundle, 140)) < 1e-4
 
 
 @pytest.mark.parametrize("encoder", ["albert", "roberta", "mobilebert", "mpnet"])
 @pytest.mark.parametrize("flag", ["int8", "int8-weights"])
 def test_onnx_int8(exported, encoder, flag):
     parent, bundle = exported(encoder, "onnx", flag)
-    assert largest_difference(parent, bundle) < 1.0  # of logits with a deviation of 1
+    assert difference(parent, bundle) < 1.0  # of logits with a deviation of 1
 
 
 @pytest.mark.parametrize("encoder", ["albert", "mobilebert"])
 def test_tflite_fp32_equals_pytorch(exported, encoder):
     parent, bundle = exported(encoder, "tflite", "fp32")
-    assert largest_difference(parent, bundle, LENGTH) < 1e-4
+    assert difference(parent, bundle, LENGTH) < 1e-4
 
 
 @pytest.mark.parametrize("encoder", ["albert", "mobilebert"])
 def test_tflite_int8(exported, encoder):
     parent, bundle = exported(encoder, "tflite", "int8", (LENGTH,))
-    assert largest_difference(parent, bundle, LENGTH) < 1.0
+    assert difference(parent, bundle, LENGTH) < 1.0
     types = read_structure(TFLiteFile(bundle.weights.read_bytes())).weight_types
     assert {key[1:] for key in types if key != ROW_SCALES} == {("INT8", False)}
 

@@ -1,9 +1,12 @@
-"""Small data files, and bundles under other names, to compare."""
+"""Small data files, bundles under other names, and what runtimes compute, to compare."""
 
 import json
 import shutil
 
+import numpy as np
+
 from qa.bundles.bundle import MANIFEST, new_bundle
+from qa.text.features import collate
 
 # Shares of best spans for --min-equal-spans: a random model has near ties, which rounding changes.
 UNTRAINED_SPANS = {"int8": 0.7, "int8-weights": 0.7, "int4": 0.3}
@@ -39,3 +42,13 @@ def rebundle(source, out, **manifest):
         for name in old["files"]:
             shutil.copy(source / name, draft.path)
     return out
+
+
+def largest_difference(reference, runtime, windows, length=None):
+    """Of the logits of a batch of windows, padded to `length` tokens, from those of another runtime."""
+    inputs = collate(windows)
+    mask = inputs["attention_mask"] == 1
+    wanted, seen = reference(inputs), runtime(collate(windows, length))
+    assert all(logits.shape == (len(windows), length or mask.shape[1]) for logits in seen)
+    assert all(logits.dtype == np.float32 for logits in seen)
+    return max(np.abs(a - b[:, : mask.shape[1]])[mask].max() for a, b in zip(wanted, seen, strict=True))

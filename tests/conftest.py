@@ -1,6 +1,5 @@
 """Fixtures that several test files share: tiny random models with a real tokenizer, as bundles."""
 
-import json
 import os
 from dataclasses import asdict, replace
 from functools import cache
@@ -11,6 +10,7 @@ os.environ["HF_HUB_OFFLINE"] = "1"  # before its client is imported: no test ask
 import numpy as np
 import pytest
 from accelerate.state import AcceleratorState
+from comparisons import write_examples
 from tflite_exports import bare_tflite, converted_once, export_once, exported_tflite, tiny_export  # noqa: F401, fixtures
 from tiny_models import WRITE_TOKENIZER, tiny_model
 
@@ -83,29 +83,11 @@ def fresh_accelerate():
     AcceleratorState._reset_state(reset_partial_state=True)
 
 
-def _write_squad(path, examples):
-    articles = {}
-    for e in examples:
-        qa = {"id": e.id, "question": e.question, "is_impossible": e.is_impossible}
-        qa["answers"] = [{"text": a.text, "answer_start": a.start} for a in e.answers]
-        articles.setdefault(e.title, {}).setdefault(e.context, []).append(qa)
-    data = [
-        {
-            "title": title,
-            "paragraphs": [{"context": context, "qas": qas} for context, qas in paragraphs.items()],
-        }
-        for title, paragraphs in articles.items()
-    ]
-    path.write_text(json.dumps({"version": "test", "data": data}), encoding="utf-8")
-    return path
-
-
 @pytest.fixture(scope="session")
 def small_squad(tmp_path_factory):
     """24 real questions of the shipped excerpt as a file."""
-    return _write_squad(
-        tmp_path_factory.mktemp("data") / "small.json", read_squad(resolve("embedded", "train"))[:24]
-    )
+    path = tmp_path_factory.mktemp("data") / "small.json"
+    return write_examples(path, read_squad(resolve("embedded", "train"))[:24])
 
 
 @pytest.fixture(scope="session")
@@ -121,7 +103,7 @@ def small_squad_v2(tmp_path_factory):
         else e
         for i, (e, other) in enumerate(zip(chosen, chosen[5:] + chosen[:5], strict=True))
     ]
-    return _write_squad(tmp_path_factory.mktemp("data") / "small2.json", moved)
+    return write_examples(tmp_path_factory.mktemp("data") / "small2.json", moved)
 
 
 @pytest.fixture(scope="session")

@@ -21,6 +21,24 @@ def write_data(path, paragraphs):
     return path
 
 
+def write_examples(path, examples):
+    """Write a SQuAD file of examples; return its path."""
+    articles = {}
+    for e in examples:
+        qa = {"id": e.id, "question": e.question, "is_impossible": e.is_impossible}
+        qa["answers"] = [{"text": a.text, "answer_start": a.start} for a in e.answers]
+        articles.setdefault(e.title, {}).setdefault(e.context, []).append(qa)
+    data = [
+        {
+            "title": title,
+            "paragraphs": [{"context": context, "qas": qas} for context, qas in passages.items()],
+        }
+        for title, passages in articles.items()
+    ]
+    path.write_text(json.dumps({"version": "test", "data": data}), encoding="utf-8")
+    return path
+
+
 def facts_of(bundle):
     """What the manifest of a copy of this bundle says, too."""
     manifest = bundle.manifest

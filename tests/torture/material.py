@@ -1,12 +1,15 @@
 """What is tortured: a small encoder with the real vocabulary, real questions, and a bundle of every kind made
 by the stages."""
 
-import json
 import shutil
 from pathlib import Path
 
+from comparisons import write_examples
 from events import command
 from forks import Fork
+
+from qa.data.datasets import EMBEDDED, resolve
+from qa.data.squad import read_squad
 
 SMALL = {
     "vocab_size": 30522,
@@ -28,7 +31,8 @@ def make_material(folder: Path) -> None:
     shutil.rmtree(draft, ignore_errors=True)
     draft.mkdir(parents=True)
     _make_encoder(draft / "encoder")
-    _make_questions(draft / "questions.json")
+    examples = read_squad(resolve(EMBEDDED, "train"))
+    write_examples(draft / "questions.json", examples[:: 1500 // N_QUESTIONS][:N_QUESTIONS])
     questions = ["--data", "questions.json", "--epochs", "3", "--precision", "fp32"]
     teacher = "distill.finetune --model encoder --head linear --out teacher"
     student = "distill.run --teacher teacher --student-layers 1 --out runs"
@@ -63,22 +67,3 @@ def _make_encoder(folder: Path) -> None:
             nn.init.normal_(module.weight)
     model.save_pretrained(folder)
     copy_tokenizer(embedded_folder(), folder)
-
-
-def _make_questions(path: Path) -> None:
-    from qa.data.datasets import resolve
-    from qa.data.squad import read_squad
-
-    articles: dict[str, dict[str, list[object]]] = {}
-    for e in read_squad(resolve("embedded", "train"))[:: 1500 // N_QUESTIONS][:N_QUESTIONS]:
-        answers = [{"text": a.text, "answer_start": a.start} for a in e.answers]
-        entry = {"id": e.id, "question": e.question, "is_impossible": False, "answers": answers}
-        articles.setdefault(e.title, {}).setdefault(e.context, []).append(entry)
-    data = [
-        {
-            "title": title,
-            "paragraphs": [{"context": context, "qas": entries} for context, entries in passages.items()],
-        }
-        for title, passages in articles.items()
-    ]
-    path.write_text(json.dumps({"version": "torture", "data": data}), encoding="utf-8")

@@ -61,7 +61,7 @@ def with_settings(source, out, changes, drop=()):
 
 
 def faulty_copies(source, folder):
-    """Write copies of a packaged file that every reader refuses; return their paths."""
+    """Write copies of a packaged file with several signatures that every reader refuses; return their paths."""
     whole = source.read_bytes()
     package = read_package(source)
     size = package.info["model"]["bytes"]

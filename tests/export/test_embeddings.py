@@ -84,11 +84,11 @@ def test_int8_codebooks_are_within_half_a_step():
 
 
 def test_the_form_is_the_precisions_the_models_or_the_one_that_is_asked_for(make_bundle):
+    models = {form: QAModel.from_pretrained(make_bundle()) for form in (None, "pq4")}
+    compress_words(models["pq4"], "pq4", None)
+
     def stored(precision, form, compressed=None):
-        model = QAModel.from_pretrained(make_bundle())
-        if compressed:
-            compress_words(model, compressed, None)
-        words, stored_form = stored_words(model, precision, form, lambda: np.ones(30522))
+        words, stored_form = stored_words(models[compressed], precision, form, lambda: np.ones(30522))
         return stored_form, type(words)
 
     assert stored("fp32", None) == (None, nn.Embedding)

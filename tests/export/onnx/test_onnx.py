@@ -293,16 +293,15 @@ def test_parity_is_of_every_window_padded_or_not_and_of_its_best_span(exported):
         check(lambda side, n, length: side * (1.01 if n == first else 1))
 
 
-def test_equal_spans_below_the_flag_leave_nothing(make_bundle, tmp_path):
-    """A random model in int8 with an embedding table of pq4 keeps less than 90 % of its best spans."""
-    bundle = make_bundle()
-    out = tmp_path / "out"
-    config = OnnxConfig(model=bundle, out=out, quantize="int8", embeddings="pq4", min_equal_spans=0.9)
-    with pytest.raises(ParityError, match=r"below --min-equal-spans 0\.9; train with compress\.qat"):
+def test_equal_spans_below_the_flag_leave_nothing(exported, tmp_path):
+    """A random model in int8 keeps fewer than 99 % of its best spans."""
+    parent, bundle = exported("bert", "int8")
+    parity = bundle.manifest.parity
+    assert parity.equal_spans_wanted == UNTRAINED_SPANS["int8"] <= parity.equal_spans < 0.99
+    config = OnnxConfig(parent.path, tmp_path / "out", quantize="int8", min_equal_spans=0.99)
+    with pytest.raises(ParityError, match=r"below --min-equal-spans 0\.99; train with compress\.qat"):
         main(config)
     assert list(tmp_path.iterdir()) == []
-    parity = main(replace(config, min_equal_spans=0.1)).manifest.parity
-    assert parity.equal_spans_wanted == 0.1 <= parity.equal_spans < 0.9
     with pytest.raises(OptionError, match="--min-equal-spans must be from 0 to 1, got 90"):
         replace(config, min_equal_spans=90)
 

@@ -8,6 +8,7 @@ import pytest
 import torch
 from ai_edge_litert.interpreter import Interpreter
 from comparisons import UNTRAINED_SPANS
+from every_head import quick
 from torch import nn
 
 from compress.cast import CastConfig
@@ -282,7 +283,7 @@ def config(make_bundle, small_squad, tmp_path):
     )
 
 
-@pytest.mark.parametrize(("precision", "other"), [("int4", "int8"), ("int8", "fp16")])
+@pytest.mark.parametrize(("precision", "other"), quick(("int4", "int8"), rest=[("int8", "fp16")]))
 def test_the_export_stores_the_integers_that_were_trained(config, precision, other, tmp_path, capsys):
     parent = QAModel.from_pretrained(config.model)
     bundle = main(replace(config, quantize=precision))

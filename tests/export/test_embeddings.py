@@ -5,6 +5,7 @@ import numpy as np
 import onnx
 import pytest
 import torch
+from every_head import quick
 from onnx import numpy_helper
 from tflite_exports import LENGTHS
 from torch import nn
@@ -140,7 +141,7 @@ def test_a_model_with_other_words_shares_all_other_weights(make_bundle):
     assert parts[0] is parts[1]
 
 
-@pytest.mark.parametrize("form", TABLE_FORMS)
+@pytest.mark.parametrize("form", quick(*TABLE_FORMS[:-1], rest=TABLE_FORMS[-1:]))  # one product quantization
 def test_a_tflite_file_holds_the_table_in_its_form(make_bundle, tmp_path, form):
     lengths = LENGTHS if form in ROW_BITS else LENGTHS[-1:]
     options = {"quantize": "int8", "embeddings": form, "min_equal_spans": UNTRAINED, "lengths": lengths}
@@ -157,7 +158,7 @@ def test_a_tflite_file_holds_the_table_in_its_form(make_bundle, tmp_path, form):
         )
 
 
-@pytest.mark.parametrize("form", TABLE_FORMS)
+@pytest.mark.parametrize("form", quick(*TABLE_FORMS[:-1], rest=TABLE_FORMS[-1:]))  # one product quantization
 def test_an_onnx_file_holds_the_table_in_its_form(make_bundle, tmp_path, form):
     options = {"quantize": "int8", "embeddings": form, "min_equal_spans": UNTRAINED}
     bundle = export_onnx(OnnxConfig(model=make_bundle(), out=tmp_path / "out", **options))

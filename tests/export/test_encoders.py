@@ -4,6 +4,7 @@ vocab.txt."""
 import onnx
 import pytest
 from comparisons import largest_difference
+from every_head import quick
 from tflite_exports import ROW_SCALES
 
 from export.parity import real_windows
@@ -42,13 +43,13 @@ def test_onnx_int8(exported, encoder, flag):
     assert difference(parent, bundle) < 1.0  # of logits with a deviation of 1
 
 
-@pytest.mark.parametrize("encoder", ["albert", "mobilebert"])
+@pytest.mark.parametrize("encoder", quick("albert", rest=["mobilebert"]))
 def test_tflite_fp32_equals_pytorch(exported, encoder):
     parent, bundle = exported(encoder, "tflite", "fp32")
     assert difference(parent, bundle, LENGTH) < 1e-4
 
 
-@pytest.mark.parametrize("encoder", ["albert", "mobilebert"])
+@pytest.mark.parametrize("encoder", quick("albert", rest=["mobilebert"]))
 def test_tflite_int8(exported, encoder):
     parent, bundle = exported(encoder, "tflite", "int8", (LENGTH,))
     assert difference(parent, bundle, LENGTH) < 1.0

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from every_head import quick
 from tflite_exports import LENGTHS, MODELS
 from transformers import BertConfig
 
@@ -36,7 +37,7 @@ def window_of(parent, n):
 
 
 @pytest.mark.parametrize("xnnpack", [True, False])
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", quick("bert", "pruned", rest=["distilbert"]))
 def test_any_length_equals_pytorch(any_length, name, xnnpack):
     parent, bundle = any_length(name, "fp32")
     reference = TorchRuntime(parent.weights, 1)
@@ -50,7 +51,7 @@ def test_any_length_equals_pytorch(any_length, name, xnnpack):
 
 
 @pytest.mark.parametrize(
-    ("name", "flag"), [("bert", "fp16"), ("bert", "int8"), ("bert", "int4"), ("pruned", "int8")]
+    ("name", "flag"), quick(("bert", "fp16"), ("bert", "int8"), ("pruned", "int8"), rest=[("bert", "int4")])
 )
 def test_any_length_equals_a_graph_of_that_length(any_length, exported_tflite, name, flag):
     parent, bundle = any_length(name, flag)
@@ -81,7 +82,7 @@ def test_a_file_of_any_length_is_smaller(any_length, exported_tflite):
     assert sizes[0] < sizes[1]
 
 
-@pytest.mark.parametrize("n_heads", [1, 7, 9, 16])
+@pytest.mark.parametrize("n_heads", quick(9, rest=[1, 7, 16]))
 def test_heads_are_split_without_a_length(n_heads):
     """9 heads are three groups of three, so that query, key and value are split into nine parts."""
     config = BertConfig(

@@ -66,9 +66,9 @@ class Exporter:
         """Open the parent; nothing is written yet."""
         self.config = config
         self.precision = config.quantize
-        self.min_equal_spans = config.min_equal_spans
-        if self.min_equal_spans is None:
-            self.min_equal_spans = PRECISIONS[self.precision].equal_spans[self.format]
+        least = config.min_equal_spans
+        defaults = PRECISIONS[self.precision].equal_spans
+        self.min_equal_spans = defaults[self.format] if least is None else least
         self.source = config.model or newest_student()
         if config.model is None:
             print(f"exporting {self.source}", file=sys.stderr)

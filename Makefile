@@ -37,12 +37,12 @@ $(VENV)/installed: pyproject.toml
 
 toolchains: $(TOOLCHAINS:%=.venv-toolchains/%/installed)
 
-# As above, torch is installed first where a toolchain needs it.
+# As above, torch is installed first where a toolchain needs it. Few of the modules are ever imported, so none is compiled.
 .venv-toolchains/%/installed: benchmarks/toolchains/requirements/%.txt
 	rm -rf $(@D)
 	$(PYTHON) -m venv $(@D)
-	torch=$$(grep -o '^torch==[0-9.]*' $<); [ -z "$$torch" ] || $(@D)/bin/python -m pip install --quiet $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX)) $$torch
-	$(@D)/bin/python -m pip install --quiet -r $<
+	torch=$$(grep -o '^torch==[0-9.]*' $<); [ -z "$$torch" ] || $(@D)/bin/python -m pip install --quiet --no-compile $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX)) $$torch
+	$(@D)/bin/python -m pip install --quiet --no-compile -r $<
 	touch $@
 
 # No install scripts: ONNX Runtime's CPU libraries are in the package, and the script would download GPU libraries.
@@ -79,11 +79,13 @@ clean-demo:
 	rm -rf $(DEMO)
 
 # One process per core, each with one thread: waiting threads would take time from other processes.
+PYTEST := OMP_NUM_THREADS=1 $(RUN) -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile
+
 test: install
-	OMP_NUM_THREADS=1 $(RUN) -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile
+	$(PYTEST)
 
 system-test: install .venv-toolchains/optimum/installed .venv-toolchains/executorch/installed tests/transformers_js/node_modules/.package-lock.json
-	$(RUN) -m pytest -m system --ignore tests/export/web
+	$(PYTEST) -m system --ignore tests/export/web
 
 # LiteRT.js cannot resize, so the page's model has a signature for each length.
 runs/page/student-tflite-int8/manifest.json: models/student/manifest.json | install
@@ -96,14 +98,14 @@ web: install export/web/node_modules/.package-lock.json runs/page/student-tflite
 
 web-test: install export/web/node_modules/.package-lock.json
 	node --test tests/export/web/*.test.mjs
-	$(RUN) -m pytest -m system tests/export/web
+	$(PYTEST) -m system tests/export/web
 
 android-test: install
 	$(RUN) android_demo/tools/fetch_litert.py android_demo/build/litert
 	android_demo/tools/test_java.sh
 	android_demo/tools/build_core.sh
 	$(RUN) android_demo/tools/check_stubs.py
-	$(RUN) -m pytest -m jvm
+	$(PYTEST) -m jvm
 
 docs-test: install export/web/node_modules/.package-lock.json
 	$(RUN) tests/support/run_docs.py runs/docs-test

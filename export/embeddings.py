@@ -40,9 +40,8 @@ class Int8Rows(nn.Module):
 
     def forward(self, input_ids: Tensor) -> Tensor:
         """Look up words. Shapes: (B, T) -> (B, T, D)."""
-        rows, scales = (
-            functional.embedding(input_ids, self.get_buffer(name)) for name in ("table", "scales")
-        )
+        rows = functional.embedding(input_ids, self.get_buffer("table"))
+        scales = functional.embedding(input_ids, self.get_buffer("scales"))
         return self.integers(rows) * scales
 
 
@@ -81,16 +80,14 @@ class Int8Codebooks(nn.Module):
         self.embedding_dim = words.embedding_dim
         codebooks = words.codebooks.detach()
         scales = row_scales(codebooks.abs().amax(dim=1, keepdim=True).numpy(), 127)  # (G, 1, W)
-        self.register_buffer(
-            "codebooks", torch.from_numpy(np.round(codebooks.numpy() / scales).astype(np.int8)).flatten(0, 1)
-        )
+        integers = np.round(codebooks.numpy() / scales).astype(np.int8)
+        self.register_buffer("codebooks", torch.from_numpy(integers).flatten(0, 1))
         self.register_buffer("scales", torch.from_numpy(scales.reshape(-1)[: words.embedding_dim]))  # (D,)
 
     def forward(self, input_ids: Tensor) -> Tensor:
         """Look up words. Shapes: (B, T) -> (B, T, D)."""
-        groups = functional.embedding(
-            self.words.entries(input_ids), self.get_buffer("codebooks")
-        )  # (B, T, G, W)
+        entries = self.words.entries(input_ids)
+        groups = functional.embedding(entries, self.get_buffer("codebooks"))  # (B, T, G, W)
         return groups.flatten(-2)[..., : self.words.embedding_dim].float() * self.get_buffer("scales")
 
 

@@ -38,7 +38,6 @@ from qa.models.model import QAModel
 from qa.models.pretrained import copy_tokenizer
 from qa.runtime.probe import ProbeWindow, write_probe
 from qa.runtime.runtimes import Runtime, TorchRuntime, available_cores, load_runtime, probe_difference
-from qa.text.features import Window
 from qa.text.settings import QASettings
 
 DEMO = Path("runs/demo")
@@ -121,7 +120,10 @@ class Exporter:
             stored = copy.copy(reference)
             stored.model = with_words(reference.model, words)
             windows = probe_windows(parent, self.probe_lengths())
-            recorded = [recorded_window(stored, window) for window in windows]
+            recorded = [
+                ProbeWindow(window.input_ids, window.context_begin, *window_logits(stored, window))
+                for window in windows
+            ]
             draft.record(structure=self.write(stored.model, draft.path))
             exported = load_runtime(draft.model(parent.settings), threads, probe=False)
             report = check_parity(
@@ -183,11 +185,6 @@ class Exporter:
         strict = settings.strict_threshold
         strict = None if strict is None else min(strict, given)
         return replace(settings, null_threshold=given, strict_threshold=strict), None
-
-
-def recorded_window(runtime: Runtime, window: Window) -> ProbeWindow:
-    """Return a window of the probe with a runtime's logits."""
-    return ProbeWindow(window.input_ids, window.context_begin, *window_logits(runtime, window))
 
 
 def summary(bundle: Bundle) -> str:

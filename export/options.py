@@ -58,9 +58,8 @@ class ExportConfig:
     """Questions to score the file on, for its card: embedded, squad, squad_v2, or a SQuAD JSON file."""
 
     def __post_init__(self) -> None:
-        check_option(
-            self.quantize in PRECISIONS, "--quantize", self.quantize, f"one of {', '.join(PRECISIONS)}"
-        )
+        names = ", ".join(PRECISIONS)
+        check_option(self.quantize in PRECISIONS, "--quantize", self.quantize, f"one of {names}")
         check_form(self.embeddings, self.quantize)
         is_share = self.min_equal_spans is None or 0 <= self.min_equal_spans <= 1
         check_option(is_share, "--min-equal-spans", self.min_equal_spans, "from 0 to 1")
@@ -75,11 +74,8 @@ def check_form(form: str | None, precision: str) -> None:
 
     None is the precision's own form.
     """
-    if form is None:
-        return
-    if form not in TABLE_FORMS:
-        raise OptionError(f"--embeddings must be one of {', '.join(TABLE_FORMS)}, got {form}")
-    if precision not in INTEGER_BITS:
+    check_option(form in (None, *TABLE_FORMS), "--embeddings", form, f"one of {', '.join(TABLE_FORMS)}")
+    if form is not None and precision not in INTEGER_BITS:
         raise OptionError(
             f"--embeddings {form} goes with --quantize {' or '.join(INTEGER_BITS)}, not with {precision}"
         )

@@ -127,20 +127,13 @@ def check_parity(
                 max_difference = max(max_difference, float(np.abs(a - b).max()))
                 relative = max(relative, relative_difference(a, b))
             equal.append(best_span(window, expected, settings) == best_span(window, actual, settings))
-    report = Parity(
-        name,
-        len(windows),
-        max_difference,
-        relative,
-        tolerance,
-        float(np.mean(equal)),
-        min_equal_spans,
-    )
+    equal_spans = float(np.mean(equal))
+    report = Parity(name, len(windows), max_difference, relative, tolerance, equal_spans, min_equal_spans)
     if not relative <= tolerance:
         raise ParityError(f"{report}; the exported file was not kept")
-    if report.equal_spans < min_equal_spans:
+    if equal_spans < min_equal_spans:
         raise ParityError(
-            f"{name}: {report.equal_spans:.1%} of the best spans on {len(windows)} real windows equal "
+            f"{name}: {equal_spans:.1%} of the best spans on {len(windows)} real windows equal "
             f"PyTorch's, below --min-equal-spans {min_equal_spans:g}; train with compress.qat, take a finer "
             "--quantize, or lower --min-equal-spans if the file's F1 suffices; no file was kept"
         )

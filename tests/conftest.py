@@ -1,7 +1,5 @@
 """Fixtures that several test files share: tiny random models with a real tokenizer, as bundles."""
 
-import hashlib
-import json
 import os
 from dataclasses import asdict, replace
 from functools import cache
@@ -12,7 +10,8 @@ os.environ["HF_HUB_OFFLINE"] = "1"  # before its client is imported: no test ask
 import numpy as np
 import pytest
 from accelerate.state import AcceleratorState
-from tflite_exports import bare_tflite, exported_tflite  # noqa: F401, fixtures
+from comparisons import write_examples
+from tflite_exports import bare_tflite, converted_once, export_once, exported_tflite, tiny_export  # noqa: F401, fixtures
 from tiny_models import WRITE_TOKENIZER, tiny_model
 
 from distill.student import standalone_student
@@ -42,18 +41,15 @@ def save_bundle(model, path, write_tokenizer=None):
 
 @pytest.fixture(scope="session")
 def make_bundle(tmp_path_factory):
-    """A function that makes (once) the bundle of a tiny random model: windows of at most 128 tokens."""
-    made = {}
+    """A function that makes (once) the bundle of a tiny random model, and returns its path."""
 
-    def make(encoder="bert", head="4l-gelu-skip", pruned=False, seed=0):
-        key = (encoder, head, pruned, seed)
-        if key not in made:
-            name = "-".join(["tiny", encoder, head, *(["pruned"] if pruned else []), str(seed)])
-            path = tmp_path_factory.mktemp("bundles") / name
-            made[key] = save_bundle(tiny_model(*key), path, WRITE_TOKENIZER.get(encoder)).path
-        return made[key]
+    @cache
+    def make(encoder, head, pruned, seed):
+        name = "-".join(["tiny", encoder, head, *(["pruned"] if pruned else []), str(seed)])
+        path = tmp_path_factory.mktemp("bundles") / name
+        return save_bundle(tiny_model(encoder, head, pruned, seed), path, WRITE_TOKENIZER.get(encoder)).path
 
-    return make
+    return lambda encoder="bert", head="4l-gelu-skip", pruned=False, seed=0: make(encoder, head, pruned, seed)
 
 
 WHOLE_SIZES = {"qanet": {"width": 32, "n_heads": 4, "n_blocks": 1}, "bidaf": {"width": 24}}
@@ -71,33 +67,6 @@ def make_whole(make_bundle):
 def make_whole_bundle(make_whole, tmp_path_factory):
     """A function that makes (once) the bundle of a small whole model: windows of at most 128 tokens."""
     return cache(lambda name: save_bundle(make_whole(name), tmp_path_factory.mktemp("whole") / name))
-
-
-@pytest.fixture(scope="session")
-def converted_once():
-    """The converter to TFLite, remembering what it has converted: it takes seconds, and every precision
-    starts from fp32."""
-    from export import exporter as stage
-    from export.tflite import convert as tflite
-
-    convert = tflite.convert
-    made = {}
-
-    def convert_once(model, signatures):
-        weights = hashlib.sha256()
-        for name, tensor in model.state_dict().items():
-            weights.update(name.encode() + tensor.numpy().tobytes())
-        key = (str(model.config()), weights.digest(), tuple(signatures))
-        if key not in made:
-            made[key] = convert(model, signatures)
-        return made[key]
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tflite, "convert", convert_once)
-        patch.setattr(
-            stage, "available_cores", lambda: 1
-        )  # threads only wait for each other on models this small
-        yield convert_once
 
 
 @pytest.fixture(scope="session")
@@ -120,29 +89,11 @@ def fresh_accelerate():
     AcceleratorState._reset_state(reset_partial_state=True)
 
 
-def _write_squad(path, examples):
-    articles = {}
-    for e in examples:
-        qa = {"id": e.id, "question": e.question, "is_impossible": e.is_impossible}
-        qa["answers"] = [{"text": a.text, "answer_start": a.start} for a in e.answers]
-        articles.setdefault(e.title, {}).setdefault(e.context, []).append(qa)
-    data = [
-        {
-            "title": title,
-            "paragraphs": [{"context": context, "qas": qas} for context, qas in paragraphs.items()],
-        }
-        for title, paragraphs in articles.items()
-    ]
-    path.write_text(json.dumps({"version": "test", "data": data}), encoding="utf-8")
-    return path
-
-
 @pytest.fixture(scope="session")
 def small_squad(tmp_path_factory):
     """24 real questions of the shipped excerpt as a file."""
-    return _write_squad(
-        tmp_path_factory.mktemp("data") / "small.json", read_squad(resolve("embedded", "train"))[:24]
-    )
+    path = tmp_path_factory.mktemp("data") / "small.json"
+    return write_examples(path, read_squad(resolve("embedded", "train"))[:24])
 
 
 @pytest.fixture(scope="session")
@@ -158,51 +109,18 @@ def small_squad_v2(tmp_path_factory):
         else e
         for i, (e, other) in enumerate(zip(chosen, chosen[5:] + chosen[:5], strict=True))
     ]
-    return _write_squad(tmp_path_factory.mktemp("data") / "small2.json", moved)
+    return write_examples(tmp_path_factory.mktemp("data") / "small2.json", moved)
 
 
 @pytest.fixture(scope="session")
 def bare_site(tmp_path_factory):
-    """A folder with numpy, LiteRT and ONNX Runtime and nothing else: PYTHONPATH of a Python started with
-    -S.
-    """
+    """A folder with numpy, LiteRT and ONNX Runtime and nothing else: PYTHONPATH of a Python started with -S."""
     site = tmp_path_factory.mktemp("site")
     installed = Path(np.__file__).parents[1]
-    for pattern in (
-        "numpy",
-        "numpy.libs",
-        "numpy-*",
-        "ai_edge_litert",
-        "ai_edge_litert-*",
-        "onnxruntime",
-        "onnxruntime-*",
-    ):
-        for path in installed.glob(pattern):
+    for name in ("numpy", "ai_edge_litert", "onnxruntime"):
+        for path in (*installed.glob(name), *installed.glob(f"{name}[.-]*")):
             (site / path.name).symlink_to(path)
     return site
-
-
-@pytest.fixture(scope="session")
-def tiny_export(make_bundle, converted_once, tmp_path_factory):
-    """A function: the fp32 export (tflite with lengths 96 and 128, any-length, or onnx) of the tiny BERT."""
-    from export.onnx import stage as onnx
-    from export.tflite import stage as tflite
-
-    made = {}
-
-    def export(kind):
-        if kind not in made:
-            out = tmp_path_factory.mktemp("exports") / f"tiny-{kind}"
-            options = {"model": make_bundle(), "out": out, "quantize": "fp32"}
-            lengths = {"lengths": (96, 128) if kind == "tflite" else None}
-            made[kind] = (
-                onnx.main(onnx.OnnxConfig(**options))
-                if kind == "onnx"
-                else tflite.main(tflite.TFLiteConfig(**options, **lengths))
-            )
-        return made[kind]
-
-    return export
 
 
 @pytest.fixture

@@ -60,6 +60,9 @@ def marked_tables(path, name):
 
 
 COMPRESSION = "compression"
+SMALL_FILES = "docs/results/compression.md"
+RELEASE = "docs/results/flagship.md"
+FIRST_RELEASE = "docs/results/flagship-0.1.md"
 DEV = "dev-v1.1.json.gz"
 QUICK = "dev-v1.1-1000.json"
 FLAGSHIP = "flagship"
@@ -83,46 +86,30 @@ TABLES = [
     (EARLIER, "intel-xeon-amx-2core", {"name": "amx-toolchains", "view": "toolchains"}),
     (EARLIER, "arm64-qemu", {"view": "arm"}),
     ("docs/results/training.md", "training-amd-epyc", {"view": "training"}),
-    ("docs/results/compression.md", COMPRESSION, {"view": "short", "data": DEV, "models": SMALL}),
-    ("docs/results/compression.md", COMPRESSION, {"name": "goals", "view": "accuracy", "data": DEV}),
-    (
-        "docs/results/compression.md",
-        COMPRESSION,
-        {"name": "steps", "view": "accuracy", "data": "dev-v1.1-2000.json"},
-    ),
-    (
-        "docs/results/compression.md",
-        COMPRESSION,
-        {"name": "times", "view": "summary", "data": QUICK, "models": TIMED},
-    ),
-    (
-        "docs/results/compression.md",
-        COMPRESSION,
-        {"name": "tools", "view": "toolchains", "data": QUICK, "models": BESIDE},
-    ),
-    ("docs/results/compression.md", "compression-arm64-qemu", {"view": "arm"}),
+    (SMALL_FILES, COMPRESSION, {"view": "short", "data": DEV, "models": SMALL}),
+    (SMALL_FILES, COMPRESSION, {"name": "goals", "view": "accuracy", "data": DEV}),
+    (SMALL_FILES, COMPRESSION, {"name": "steps", "view": "accuracy", "data": "dev-v1.1-2000.json"}),
+    (SMALL_FILES, COMPRESSION, {"name": "times", "view": "summary", "data": QUICK, "models": TIMED}),
+    (SMALL_FILES, COMPRESSION, {"name": "tools", "view": "toolchains", "data": QUICK, "models": BESIDE}),
+    (SMALL_FILES, "compression-arm64-qemu", {"view": "arm"}),
     ("docs/results/standalone-models.md", STANDALONE, {"view": "accuracy"}),
     ("docs/results/standalone-models.md", STANDALONE, {"view": "latency"}),
     ("README.md", FLAGSHIP, {"view": "short", "data": DEV2, "models": BESIDE_LARGE}),
-    (f"docs/results/{FLAGSHIP}.md", FLAGSHIP, {"view": "short", "data": DEV2, "models": BESIDE_LARGE}),
-    (f"docs/results/{FLAGSHIP}.md", FLAGSHIP, {"view": "short", "name": "forms", "data": DEV2}),
-    (f"docs/results/{FLAGSHIP}.md", FLAGSHIP, {"view": "latency", "data": DEV2}),
-    (f"docs/results/{FLAGSHIP}.md", "flagship-toolchains", {"view": "summary", "name": "beside"}),
-    (f"docs/results/{FLAGSHIP}.md", "flagship-toolchains", {"name": "tools", "view": "toolchains"}),
-    (f"docs/results/{FLAGSHIP}.md", "flagship-toolchains", {"view": "peak", "models": RELEASED[2:]}),
-    (f"docs/results/{FLAGSHIP}.md", "flagship-arm64-qemu", {"view": "arm"}),
-    (f"docs/results/{FIRST}.md", FIRST, {"view": "short", "data": DEV2, "models": RELEASED}),
-    (f"docs/results/{FIRST}.md", FIRST, {"view": "short", "name": "forms", "data": DEV2}),
+    (RELEASE, FLAGSHIP, {"view": "short", "data": DEV2, "models": BESIDE_LARGE}),
+    (RELEASE, FLAGSHIP, {"view": "short", "name": "forms", "data": DEV2}),
+    (RELEASE, FLAGSHIP, {"view": "latency", "data": DEV2}),
+    (RELEASE, "flagship-toolchains", {"view": "summary", "name": "beside"}),
+    (RELEASE, "flagship-toolchains", {"name": "tools", "view": "toolchains"}),
+    (RELEASE, "flagship-toolchains", {"view": "peak", "models": RELEASED[2:]}),
+    (RELEASE, "flagship-arm64-qemu", {"view": "arm"}),
+    (FIRST_RELEASE, FIRST, {"view": "short", "data": DEV2, "models": RELEASED}),
+    (FIRST_RELEASE, FIRST, {"view": "short", "name": "forms", "data": DEV2}),
     *(
         (f"docs/results/{family}.md", family, {"view": "accuracy", "name": n, "data": d})
         for family in (FLAGSHIP, FIRST)
         for n, d in SCORED.items()
     ),
-    (
-        f"docs/results/{FIRST}.md",
-        FIRST,
-        {"view": "accuracy", "name": "football", "data": "biquad-dev-500.json"},
-    ),
+    (FIRST_RELEASE, FIRST, {"view": "accuracy", "name": "football", "data": "biquad-dev-500.json"}),
 ]
 
 

@@ -55,9 +55,7 @@ def character_tables() -> dict[str, Any]:
         "removed": _ranges(c for c, seen in cleaned.items() if seen == ""),
         "spaces": _ranges(c for c, seen in cleaned.items() if seen == " "),
         "ideographs": _ranges(c for c, seen in spaced.items() if seen == f" {c} "),
-        "decompositions": _mapping(
-            {c: seen for c, seen in decomposed.items() if ord(c) not in HANGUL_SYLLABLES}
-        ),
+        "decompositions": _mapping({c: d for c, d in decomposed.items() if ord(c) not in HANGUL_SYLLABLES}),
         "combining": _class_ranges(_combining_classes(whole)),
         "marks": _ranges(c for c, seen in stripped.items() if seen == ""),
         "lowercase": _mapping(_normalized(every, lowercase=True)),

@@ -13,7 +13,6 @@ import tempfile
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
@@ -54,19 +53,8 @@ def compiled_core() -> "tempfile.TemporaryDirectory[str]":
             f"{SOURCES}: no Java sources; run this in a checkout of the project (pip install -e .)"
         )
     folder = tempfile.TemporaryDirectory(prefix="pocketqa-core-")
-    command = [
-        "javac",
-        "-nowarn",
-        "-encoding",
-        "UTF-8",
-        "-source",
-        "8",
-        "-target",
-        "8",
-        "-d",
-        folder.name,
-        *files,
-    ]
+    options = ["-nowarn", "-encoding", "UTF-8", "-source", "8", "-target", "8", "-d", folder.name]
+    command = ["javac", *options, *files]
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=UTF8)
     if done.returncode:
         raise OptionError(f"the Android core does not compile: {done.stderr.strip()[:2000]}")
@@ -80,9 +68,8 @@ class CoreProcess:
     """
 
     def __init__(self, model: Path) -> None:
-        folder = (
-            compiled_core().name
-        )  # as the working folder, because a class path cannot name one with a colon
+        # As the working folder, because a class path cannot name one with a colon.
+        folder = compiled_core().name
         self._start(["java", "-cp", ".", MAIN_CLASS, str(model.resolve())], model, folder)
 
     def _start(self, command: list[str], model: Path, folder: str | None = None) -> None:
@@ -102,9 +89,7 @@ class CoreProcess:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -158,7 +143,7 @@ class CoreProcess:
         letter = self._read(1)
         if letter == b"E":
             raise BundleError(refusal + self._read(self._unpack(">i")[0]).decode())
-        if letter not in (letters[i : i + 1] for i in range(len(letters))):
+        if letter not in letters:
             raise ParityError(f"the core replied {letter!r}, wanted one of {letters!r}")
         return letter
 

@@ -68,43 +68,34 @@ def describe(parent: Bundle, precision: str) -> dict[str, Any]:
     """
     tokenizer = parent.tokenizer
     parts = json.loads(tokenizer.to_str())
-    kinds = (
-        parts["model"]["type"],
-        (parts["normalizer"] or {}).get("type"),
-        (parts["pre_tokenizer"] or {}).get("type"),
-    )
+    model = parts["model"]
+    kinds = (model["type"], *((parts[name] or {}).get("type") for name in ("normalizer", "pre_tokenizer")))
     if kinds != BERT_TOKENIZER:
-        raise UnsupportedExport(
-            f"{parent.path}: a packaged model needs the tokenizer {BERT_TOKENIZER}, not {kinds}; use python "
-            "-m export.onnx"
+        raise _unsupported(
+            parent,
+            f"a packaged model needs the tokenizer {BERT_TOKENIZER}, not {kinds}; use python -m export.onnx",
         )
-    if special_tokens(tokenizer) is not BERT:
-        raise UnsupportedExport(
-            f"{parent.path}: a packaged model joins question and passage by {BERT.cls} and {BERT.sep}, and "
-            f"this one by {special_tokens(tokenizer).cls} and {special_tokens(tokenizer).sep}; "
-            "use python -m export.onnx"
+    special = special_tokens(tokenizer)
+    if special is not BERT:
+        raise _unsupported(
+            parent,
+            f"a packaged model joins question and passage by {BERT.cls} and {BERT.sep}, and this one by "
+            f"{special.cls} and {special.sep}; use python -m export.onnx",
         )
     # Such tokens are found in a text before anything else is done to it.
-    known = parts["model"]["vocab"]
-    added = [
-        t.content
-        for t in tokenizer.get_added_tokens_decoder().values()
-        if not t.special or t.content not in known
-    ]
-    if added:
-        raise UnsupportedExport(
-            f"{parent.path}: token {added[0]!r} was added to the tokenizer, which a {VOCABULARY} cannot say"
-        )
+    for token in tokenizer.get_added_tokens_decoder().values():
+        if not token.special or token.content not in model["vocab"]:
+            raise _unsupported(
+                parent, f"token {token.content!r} was added to the tokenizer, which a {VOCABULARY} cannot say"
+            )
     longest_word = "max_input_chars_per_word"
-    values = parent.settings.to_dict() | {longest_word: parts["model"][longest_word]}
+    values = parent.settings.to_dict() | {longest_word: model[longest_word]}
     for name, most in (MOST_SETTINGS | {longest_word: LONGEST_WORD}).items():
-        value = values[name]
-        if value > most:
-            raise UnsupportedExport(f"{parent.path}: {name} is {value}; a packaged model may have {most}")
-    unknown = parts["model"]["unk_token"]
-    if unknown != BERT.unk:
-        raise UnsupportedExport(
-            f"{parent.path}: unknown words become {unknown!r}; a packaged model needs {BERT.unk}"
+        if values[name] > most:
+            raise _unsupported(parent, f"{name} is {values[name]}; a packaged model may have {most}")
+    if model["unk_token"] != BERT.unk:
+        raise _unsupported(
+            parent, f"unknown words become {model['unk_token']!r}; a packaged model needs {BERT.unk}"
         )
     return {
         "format": PACKAGE_FORMAT,
@@ -117,7 +108,7 @@ def describe(parent: Bundle, precision: str) -> dict[str, Any]:
         "outputs": list(OUTPUTS),
         "special_tokens": {token: tokenizer.token_to_id(token) for token in BERT.names},
         "normalizer": normalizer_settings(tokenizer),
-        "wordpiece": {key: parts["model"][key] for key in ("continuing_subword_prefix", longest_word)},
+        "wordpiece": {key: model[key] for key in ("continuing_subword_prefix", longest_word)},
         "parent": msgspec.to_builtins(parent.reference()),
     }
 
@@ -127,20 +118,19 @@ def vocabulary_lines(parent: Bundle) -> list[str]:
     try:
         tokens = vocabulary(parent.tokenizer)
     except KeyError as missing:
-        raise UnsupportedExport(
-            f"{parent.path}: no token has id {missing}; a vocab.txt needs ids without gaps"
-        ) from None
+        raise _unsupported(parent, f"no token has id {missing}; a vocab.txt needs ids without gaps") from None
     if len(tokens) > MOST_TOKENS:
-        raise UnsupportedExport(
-            f"{parent.path}: has {len(tokens)} tokens; a packaged model may have {MOST_TOKENS}"
-        )
-    # Readers of vocab.txt split at line ends and strip the lines.
-    broken = [token for token in tokens if "\n" in token or "\r" in token or token != token.strip()]
-    if broken:
-        raise UnsupportedExport(
-            f"{parent.path}: token {broken[0]!r} has a space or line break, which a vocab.txt cannot hold"
-        )
+        raise _unsupported(parent, f"has {len(tokens)} tokens; a packaged model may have {MOST_TOKENS}")
+    for token in tokens:  # readers of vocab.txt split at line ends and strip the lines
+        if "\n" in token or "\r" in token or token != token.strip():
+            raise _unsupported(
+                parent, f"token {token!r} has a space or line break, which a vocab.txt cannot hold"
+            )
     return tokens
+
+
+def _unsupported(parent: Bundle, why: str) -> UnsupportedExport:
+    return UnsupportedExport(f"{parent.path}: {why}")
 
 
 def append_package(path: Path, info: Mapping[str, Any], tokens: Sequence[str], probe: str) -> None:
@@ -204,9 +194,11 @@ def read_package(path: Path) -> Package:
         raise BundleError(f"{path}: not a TFLite model; copy the file again or export it again")
     zip_tail = ZipTail(path, data)
     info = _read_fields(path, zip_tail, SETTINGS)
-    if info.value("format") != PACKAGE_FORMAT:  # before anything else: other formats have other members
-        seen = f"package format {info.value('format')}, this version reads {PACKAGE_FORMAT}"
-        raise BundleError(f"{path}: {seen}; export the model again")
+    seen = info.value("format")
+    if seen != PACKAGE_FORMAT:  # before anything else: other formats have other members
+        raise BundleError(
+            f"{path}: package format {seen}, this version reads {PACKAGE_FORMAT}; export the model again"
+        )
     precision = check_facts(info)
     settings = read_settings(info)
     lengths = read_lengths(info, settings)

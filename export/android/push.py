@@ -32,10 +32,8 @@ PICK = "copy the file to the phone and choose it in the app, under Models"
 
 def phone_name(package: Package) -> str:
     """Return the name on the phone, <name>-<precision>.tflite, without special characters of a shell."""
-    return (
-        re.sub(r"[^A-Za-z0-9._-]+", "_", f"{package.info['name']}-{package.info['precision']}").strip("._-")
-        + ".tflite"
-    )
+    name = f"{package.info['name']}-{package.info['precision']}"
+    return re.sub(r"[^A-Za-z0-9._-]+", "_", name).strip("._-") + ".tflite"
 
 
 class Refused(Exception):
@@ -51,13 +49,10 @@ def run_adb(*arguments: str) -> str:
         raise DeviceError("adb not found; install Android's platform tools (on Debian: apt-get install adb)")
     done = subprocess.run(["adb", *arguments], capture_output=True, text=True, errors="replace", check=False)
     if done.returncode:
-        said = (
-            " ".join(f"{done.stdout}\n{done.stderr}".split())
-            or f"{' '.join(arguments)} failed without a word"
-        )
-        if re.search(
-            r"device '.*' not found|device offline|no devices|cannot connect|failed to (start|check)", said
-        ):
+        said = " ".join(f"{done.stdout}\n{done.stderr}".split())
+        said = said or f"{' '.join(arguments)} failed without a word"
+        gone = r"device '.*' not found|device offline|no devices|cannot connect|failed to (start|check)"
+        if re.search(gone, said):
             raise DeviceError(f"adb lost the phone ({said}); plug it in again and repeat the command")
         raise Refused(said)
     return done.stdout
@@ -131,13 +126,13 @@ class Phone:
 
 @dataclass(frozen=True)
 class Route:
-    """One way to the app: where adb writes, and how the file is hashed and handed over."""
+    """One way to the app: where adb writes, and how the file is handed over."""
 
     name: str
     pushed: str
-    sha256: str
     deliver: str
-    clean: str
+    leftover: str = ""
+    """Command that removes what a failed delivery leaves elsewhere."""
 
 
 def routes(name: str) -> tuple[Route, ...]:
@@ -148,25 +143,16 @@ def routes(name: str) -> tuple[Route, ...]:
     private = f"{PRIVATE_INBOX}/{name}"
     copy = f"mkdir -p {PRIVATE_INBOX} && cat > {private}{PARTIAL} && mv {private}{PARTIAL} {private}"
     return (
-        Route(
-            "its folder", partial, f"sha256sum {partial}", f"mv {partial} {INBOX}/{name}", f"rm -f {partial}"
-        ),
+        Route("its folder", partial, f"mv {partial} {INBOX}/{name}"),
         # adbd gives up where it may not change a file's owner; a move does not try.
-        Route(
-            "Download",
-            download,
-            f"sha256sum {download}",
-            f"mv {download} {INBOX}/{name}",
-            f"rm -f {download}",
-        ),
+        Route("Download", download, f"mv {download} {INBOX}/{name}"),
         # For a debug build only. run-as may not read /data/local/tmp, so the file comes through a pipe,
         # inside quotes.
         Route(
             "run-as",
             temporary,
-            f"sha256sum {temporary}",
             f"cat {temporary} | run-as {APP} sh -c '{copy}' && rm -f {temporary}",
-            f"rm -f {temporary}; run-as {APP} rm -f {private}{PARTIAL}",
+            f"; run-as {APP} rm -f {private}{PARTIAL}",
         ),
     )
 
@@ -181,7 +167,7 @@ def send(phone: Phone, file: Path, name: str) -> str:
     for route in routes(name):
         try:
             phone.adb("push", str(file), route.pushed)
-            seen = phone.shell(route.sha256).split(" ")[0]
+            seen = phone.shell(f"sha256sum {route.pushed}").split(" ")[0]
             if seen != wanted:
                 raise DeviceError(
                     f"{name} arrived damaged on {phone.serial}: SHA-256 {seen}, here {wanted}; try another "
@@ -191,7 +177,7 @@ def send(phone: Phone, file: Path, name: str) -> str:
             return route.name
         except (Refused, DeviceError) as failed:
             with suppress(Refused):  # why it failed stands in the error
-                phone.shell(route.clean)
+                phone.shell(f"rm -f {route.pushed}{route.leftover}")
             if isinstance(failed, DeviceError):
                 raise
             if "No space left" in str(failed):

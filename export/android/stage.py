@@ -1,6 +1,7 @@
 """Options and steps of `python -m export.android`."""
 
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,8 +18,9 @@ from qa.base.sampling import evenly
 from qa.bundles.bundle import Bundle, open_bundle
 from qa.data.datasets import EMBEDDED, resolve
 from qa.data.squad import Example, read_squad
+from qa.evaluation.predict import predict
 from qa.runtime.runtimes import Runtime, load_runtime, run_windows
-from qa.text.answers import Prediction, decode
+from qa.text.answers import Prediction
 from qa.text.features import make_windows
 from qa.text.preselection import preselect
 
@@ -53,8 +55,10 @@ def open_tflite(path: Path) -> Bundle:
     bundle = open_bundle(path)
     if bundle.format != "tflite":
         source = path if bundle.format == "pytorch" else "PARENT"
-        wanted = f"the app takes TFLite: python -m export.tflite --model {source}"
-        raise BundleError(f"{path}: a bundle of kind {bundle.format}; {wanted}")
+        raise BundleError(
+            f"{path}: a bundle of kind {bundle.format}; the app takes TFLite: "
+            f"python -m export.tflite --model {source}"
+        )
     read_package(bundle.weights)
     return bundle
 
@@ -79,13 +83,9 @@ def answer_here(
     """Return Python's prediction for each example, and how many windows it read."""
     windows = preselect(make_windows(examples, bundle.tokenizer, bundle.settings), bundle.settings)
     logits = run_windows(runtime, windows, progress=True)
-    rows: list[list[int]] = [[] for _ in examples]
-    for row, window in enumerate(windows):
-        rows[window.example].append(row)
-    return [
-        (decode([windows[i] for i in chosen], [logits[i] for i in chosen], bundle.settings), len(chosen))
-        for chosen in rows
-    ]
+    n_windows = Counter(window.example for window in windows)
+    predictions = predict(examples, windows, logits, bundle.settings)
+    return [(prediction, n_windows[row]) for row, prediction in enumerate(predictions)]
 
 
 def differences(
@@ -124,22 +124,20 @@ def compare(config: AndroidConfig, bundle: Bundle) -> None:
     examples = choose_examples(read_squad(resolve(config.data, "dev")), config.questions)
     runtime = load_runtime(bundle, 1)
     expected = answer_here(examples, bundle, runtime)
-    with CoreProcess(bundle.weights) as core:
-        print(
-            f"{bundle.weights}: {bundle.weights.stat().st_size:,} bytes, SHA-256 "
-            f"{file_sha256(bundle.weights)}"
-        )
+    weights = bundle.weights
+    with CoreProcess(weights) as core:
+        print(f"{weights}: {weights.stat().st_size:,} bytes, SHA-256 {file_sha256(weights)}")
         print("the app's reader accepts the file")
         worst = core.check_probe(runtime)
-        tolerance = read_package(bundle.weights).probe.allowed(bundle.precision)
+        tolerance = read_package(weights).probe.allowed(bundle.precision)
         print(f"probe: logits differ by {worst:.3g} of their deviation (tolerance {tolerance:.3g})")
         threshold = bundle.settings.null_threshold
-        texts = []
+        different = []
         progress = Progress(examples, desc="the app's core", unit="question")
         for example, here in zip(progress, expected, strict=True):
             answer = core.ask(example.context, example.question, runtime)
-            texts.append(differences(example, here, answer, threshold))
-    different = [text for text in texts if text]
+            if text := differences(example, here, answer, threshold):
+                different.append(text)
     for text in different[:SHOWN]:
         print(f"differs: {text}", file=sys.stderr)
     if different:
@@ -147,9 +145,9 @@ def compare(config: AndroidConfig, bundle: Bundle) -> None:
             f"{len(different)} of {len(examples)} questions: the app's core answers otherwise than Python"
         )
     answered = sum(prediction.best(threshold) is not None for prediction, _ in expected)
+    n_windows = sum(n for _, n in expected)
     print(
-        f"{len(examples)} of {len(examples)} real questions ({sum(n for _, n in expected)} windows, "
-        f"{answered} answered): "
+        f"{len(examples)} of {len(examples)} real questions ({n_windows} windows, {answered} answered): "
         "answers, offsets, n-best lists, scores and no-answer decisions are equal"
     )
     say_next("export.android", "--model", bundle.path, "--push")

@@ -54,8 +54,7 @@ def main(config: AndroidTokensConfig) -> None:
     n_different = 0
     with CoreProcess(bundle.weights) as core:
         for name, texts in sources.items():
-            n_tokens = 0
-            n_here = 0
+            n_tokens = n_here = 0
             for text in Progress(texts, desc=name, unit="text"):
                 encoding = tokenizer.encode(text, add_special_tokens=False)
                 tokens = core.encode(text)

@@ -10,12 +10,10 @@ from pathlib import Path
 
 from qa.base.errors import BundleError
 
-END = struct.Struct(
-    "<4s4xHHIIH"
-)  # signature, members here, members, directory bytes, directory start, comment
-ENTRY = struct.Struct(
-    "<4s4xHH4xIIIHHH8xI"
-)  # signature, flags, method, CRC, packed, size, three lengths, start
+# Signature, members here, members, directory bytes, directory start, comment.
+END = struct.Struct("<4s4xHHIIH")
+# Signature, flags, method, CRC, packed, size, three lengths, start.
+ENTRY = struct.Struct("<4s4xHH4xIIIHHH8xI")
 LOCAL = struct.Struct("<4s22xHH")  # signature, lengths of name and extra field
 LONGEST_COMMENT = 0xFFFF
 MOST_DIRECTORY_BYTES = 1 << 16

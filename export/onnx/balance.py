@@ -5,7 +5,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
-from qa.text.features import Window, collate
+from qa.base.sampling import evenly
+from qa.bundles.bundle import Bundle
+from qa.data.datasets import EMBEDDED, resolve
+from qa.data.squad import read_squad
+from qa.text.features import Window, collate, make_windows
 
 # Matrices and tables with a side below this stay float: the two output logits and the two token types weigh
 # nothing and err most.
@@ -35,6 +39,16 @@ def weighted_nodes(model: ModelProto) -> list[NodeProto]:
     """Return the Linears' MatMuls and the LSTMs: nodes that multiply their first input by their second."""
     linears = {node.name for node in linear_nodes(model)}
     return [node for node in model.graph.node if node.name in linears or node.op_type == "LSTM"]
+
+
+def calibration_windows(bundle: Bundle, n: int) -> list[Window]:
+    """Return `n` windows of the shipped training excerpt, cut with the model's settings.
+
+    Ranges of activations are measured on them; they are never those of an evaluation.
+    """
+    examples = read_squad(resolve(EMBEDDED, "train"))
+    chosen = [examples[i] for i in evenly(len(examples), n)]
+    return make_windows(chosen, bundle.tokenizer, bundle.settings)[:n]
 
 
 def channel_ranges(model: ModelProto, windows: Sequence[Window]) -> dict[str, np.ndarray]:
@@ -77,9 +91,8 @@ def balance(model: ModelProto, ranges: Mapping[str, np.ndarray]) -> dict[str, np
     rows = dict[str, np.ndarray]()
     channels = dict[str, np.ndarray]()
     for node in weighted_nodes(model):
-        weight = np.abs(
-            numpy_helper.to_array(constants[node.input[1]])
-        )  # (K, N), of an LSTM (directions, N, K)
+        # (K, N), of an LSTM (directions, N, K).
+        weight = np.abs(numpy_helper.to_array(constants[node.input[1]]))
         name = group[node.input[0]]
         largest = weight.max(axis=(0, 1) if node.op_type == "LSTM" else 1)
         rows[name] = np.maximum(rows.get(name, largest), largest)

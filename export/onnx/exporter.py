@@ -7,9 +7,9 @@ from typing import Any
 import onnx
 import torch
 
-from export.calibration import calibration_windows
 from export.embeddings import bytes_saved, word_tables
 from export.exporter import Exporter
+from export.onnx.balance import calibration_windows
 from export.onnx.quantize import check_structure, quantize
 from export.onnx.trace import trace
 from qa.formats.registry import FORMATS

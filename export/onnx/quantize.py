@@ -70,34 +70,27 @@ def rewrite_as_int8(model: ModelProto, balance_scales: Mapping[str, np.ndarray] 
     """
     constants = large_constants(model)
     linears = {node.name for node in linear_nodes(model)}
-    rewriter = _Rewriter(balance_scales)
+    tables = {name for name, tensor in constants.items() if not is_finished(tensor)}
+    rewriter = _Rewriter(balance_scales or {})
+    if balance_scales is None:
+        matmul, lstm = rewriter.dequantized_matmul, rewriter.dequantized_lstm
+    else:
+        matmul, lstm = rewriter.integer_matmul, rewriter.integer_lstm
     for node in model.graph.node:
-        if node.op_type == "MatMul" and node.name in linears:
-            weight = numpy_helper.to_array(constants[node.input[1]])
-            if balance_scales is None:
-                rewriter.dequantized_matmul(node, weight)
-            else:
-                rewriter.integer_matmul(node, weight)
+        if node.name in linears:
+            matmul(node, numpy_helper.to_array(constants[node.input[1]]))
         elif node.op_type == "LSTM":
-            weights = [numpy_helper.to_array(constants[name]) for name in node.input[1:3]]
-            if balance_scales is None:
-                rewriter.dequantized_lstm(node, weights)
-            else:
-                rewriter.integer_lstm(node, weights)
-        elif (
-            node.op_type == "Gather"
-            and node.input[0] in constants
-            and not is_finished(constants[node.input[0]])
-        ):
+            lstm(node, [numpy_helper.to_array(constants[name]) for name in node.input[1:3]])
+        elif node.op_type == "Gather" and node.input[0] in tables:
             rewriter.gather(node, numpy_helper.to_array(constants[node.input[0]]))
         else:
             rewriter.nodes.append(node)
-    nodes = list(rewriter.nodes)
+    nodes = rewriter.nodes
     used = {name for node in nodes for name in node.input}
     remaining = [tensor for tensor in model.graph.initializer if tensor.name in used]
     del model.graph.node[:], model.graph.initializer[:]
     model.graph.node.extend(nodes)
-    model.graph.initializer.extend([*remaining, *rewriter.constants])
+    model.graph.initializer.extend([*remaining, *rewriter.constants.values()])
     if any(node.domain == RUNTIME_DOMAIN for node in nodes):
         model.opset_import.append(helper.make_opsetid(RUNTIME_DOMAIN, 1))
 
@@ -113,21 +106,16 @@ class _Rewriter:
     A matrix's constants are named after the first Linear that uses it.
     """
 
-    def __init__(self, balance_scales: Mapping[str, np.ndarray] | None) -> None:
+    def __init__(self, balance_scales: Mapping[str, np.ndarray]) -> None:
         self.nodes: list[NodeProto] = []
-        self._constants: dict[str, TensorProto] = {}
+        self.constants: dict[str, TensorProto] = {}
         self._first_use: dict[str, str] = {}
-        self._balance = balance_scales or {}
+        self._balance = balance_scales
         self._quantized_inputs: dict[str, tuple[str, str, str]] = {}
 
-    @property
-    def constants(self) -> list[TensorProto]:
-        """Return all constants, each once."""
-        return list(self._constants.values())
-
     def _constant(self, name: str, values: np.ndarray) -> str:
-        if name not in self._constants:
-            self._constants[name] = numpy_helper.from_array(np.ascontiguousarray(values), name)
+        if name not in self.constants:
+            self.constants[name] = numpy_helper.from_array(np.ascontiguousarray(values), name)
         return name
 
     def _node(self, operator: str, inputs: Sequence[str], outputs: Sequence[str], **attributes: Any) -> None:
@@ -137,9 +125,8 @@ class _Rewriter:
 
     def _balanced_input(self, name: str, owner: str) -> str:
         """Balance the channels of an input of a Linear or LSTM; return the new input."""
-        self._node(
-            "Mul", [name, self._constant(f"{owner}/balance", 1 / self._balance[name])], [f"{name}/balanced"]
-        )
+        scale = self._constant(f"{owner}/balance", 1 / self._balance[name])
+        self._node("Mul", [name, scale], [f"{name}/balanced"])
         return f"{name}/balanced"
 
     def _quantized_input(self, name: str, owner: str) -> tuple[str, str, str]:
@@ -166,9 +153,8 @@ class _Rewriter:
         stored = self._constant(f"{owner}/weight", weight_int8)
         stored_scale = self._constant(f"{owner}/weight_scale", weight_scale.reshape(-1))
         stored_zero = self._constant(f"{owner}/weight_zero_point", np.zeros(weight.shape[1], np.int8))
-        product, product_float, product_scale = (
-            f"{node.name}/{part}" for part in ("product", "product_float", "scale")
-        )
+        names = ("product", "product_float", "scale")
+        product, product_float, product_scale = (f"{node.name}/{part}" for part in names)
         self._node("MatMulInteger", [values, stored, zero_point, stored_zero], [product])
         self._node("Cast", [product], [product_float], to=TensorProto.FLOAT)
         self._node("Mul", [scale, stored_scale], [product_scale])
@@ -193,9 +179,8 @@ class _Rewriter:
         scales = []
         balanced = (weights[0] * self._balance[node.input[0]], weights[1])
         for name, weight in zip(("weight", "state_weight"), balanced, strict=True):
-            weight_int8, scale = int8_for_products(
-                weight.transpose(0, 2, 1)
-            )  # (directions, K, 4 L), (directions, 1, 4 L)
+            # (directions, K, 4 L), (directions, 1, 4 L).
+            weight_int8, scale = int8_for_products(weight.transpose(0, 2, 1))
             stored.append(self._constant(f"{owner}/{name}", weight_int8))
             scales.append(self._constant(f"{owner}/{name}_scale", scale[:, 0]))
             scales.append(self._constant(f"{owner}/{name}_zero_point", np.zeros(scale[:, 0].shape, np.int8)))
@@ -210,17 +195,13 @@ class _Rewriter:
         restored = []
         for name, weight in zip(("weight", "state_weight"), weights, strict=True):
             rows, scale = int8_along(weight.reshape(-1, weight.shape[2]), axis=1)
-            stored = (
-                self._constant(f"{owner}/{name}", rows),
-                self._constant(f"{owner}/{name}_scale", scale.reshape(-1)),
-            )
+            stored = self._constant(f"{owner}/{name}", rows)
+            stored_scale = self._constant(f"{owner}/{name}_scale", scale.reshape(-1))
             flat = f"{node.name}/{name}_rows"
-            stack = f"{node.name}/{name}_restored"
-            self._node("DequantizeLinear", stored, [flat], axis=0)
-            self._node(
-                "Reshape", [flat, self._constant(f"{owner}/{name}_shape", np.array(weight.shape))], [stack]
-            )
-            restored.append(stack)
+            restored.append(f"{node.name}/{name}_restored")
+            self._node("DequantizeLinear", [stored, stored_scale], [flat], axis=0)
+            shape = self._constant(f"{owner}/{name}_shape", np.array(weight.shape))
+            self._node("Reshape", [flat, shape], restored[-1:])
         lstm = NodeProto()
         lstm.CopyFrom(node)
         lstm.input[1:3] = restored
@@ -244,23 +225,25 @@ def check_structure(
     `words` are the matrices of integers of the embedding table, and `saved` the bytes it takes less than in
     fp32.
     """
+
+    def refuse(what: str, seen: object, wanted: object) -> None:
+        raise ParityError(
+            f"not a true {precision} graph: {what}: {seen}, wanted {wanted}; the exported file was not kept"
+        )
+
     promised = PRECISIONS[precision]
     constants = large_constants(model)
-    tables = {
-        node.input[0]
-        for node in model.graph.node
-        if node.op_type == "Gather" and node.input[1] == "input_ids"
-    }
+    gathers = [node for node in model.graph.node if node.op_type == "Gather"]
+    tables = {node.input[0] for node in gathers if node.input[1] == "input_ids"}
     if not any(name in constants for name in tables):
-        _refuse(precision, "the embedding table", "no table gathered by input_ids", "one")
-    gathered = {node.input[0] for node in model.graph.node if node.op_type == "Gather"}
+        refuse("the embedding table", "no table gathered by input_ids", "one")
+    gathered = {node.input[0] for node in gathers}
     integers = [
         numpy_helper.to_array(t) for t in model.graph.initializer if t.name in gathered and is_finished(t)
     ]
     for matrix in words:
         if not any(np.array_equal(matrix, stored) for stored in integers):
-            _refuse(
-                precision,
+            refuse(
                 "the word embeddings",
                 f"no integers {list(matrix.shape)} as they are wanted",
                 "one such table",
@@ -268,15 +251,10 @@ def check_structure(
     type_name = TensorProto.DataType.Name
     wanted_type = TYPE_OF_BITS[promised.bits]
     for tensor in constants.values():
-        if words and tensor.name in tables and is_finished(tensor):
-            continue
-        if tensor.data_type != wanted_type:
-            _refuse(
-                precision,
-                f"{tensor.name} {list(tensor.dims)}",
-                type_name(tensor.data_type),
-                type_name(wanted_type),
-            )
+        is_words = words and tensor.name in tables and is_finished(tensor)
+        if tensor.data_type != wanted_type and not is_words:
+            seen, wanted = map(type_name, (tensor.data_type, wanted_type))
+            refuse(f"{tensor.name} {list(tensor.dims)}", seen, wanted)
     operators, before = (Counter(node.op_type for node in graph.node) for graph in (model.graph, fp32.graph))
     n_linears = len(linear_nodes(fp32))
     n_lstms = before["LSTM"]
@@ -289,20 +267,14 @@ def check_structure(
         n_promised = {"MatMul": before["MatMul"], "LSTM": n_lstms}
     for operator, n in n_promised.items():
         if operators[operator] != n:
-            _refuse(precision, f"{operator} nodes", operators[operator], n)
+            refuse(f"{operator} nodes", operators[operator], n)
     share = model.ByteSize() / (fp32.ByteSize() + saved)
     largest = promised.largest_share["onnx"]
     if share > largest:
-        _refuse(precision, "bytes as a share of fp32's", f"{share:.3f}", f"at most {largest:g}")
+        refuse("bytes as a share of fp32's", f"{share:.3f}", f"at most {largest:g}")
     int8_bytes = sum(int(np.prod(t.dims)) for t in model.graph.initializer if t.data_type == TensorProto.INT8)
     return {
         "opset": {opset.domain or "ai.onnx": opset.version for opset in model.opset_import},
         "operators": dict(sorted(operators.items())),
         "quantized_share_of_bytes": round(int8_bytes / model.ByteSize(), 4),
     }
-
-
-def _refuse(precision: str, what: str, seen: object, wanted: object) -> None:
-    raise ParityError(
-        f"not a true {precision} graph: {what}: {seen}, wanted {wanted}; the exported file was not kept"
-    )

@@ -167,7 +167,7 @@ def split(graph: TFLiteGraph, source: int, axis: int, parts: Sequence[int]) -> N
         return
     shape = list(graph.shape(source))
     shape[axis] //= factor
-    larger = [graph.tensor_like(source, shape) for _ in range(factor)]
+    larger = [graph.new_tensor(shape, like=source) for _ in range(factor)]
     append_split(larger)
     for i, part in enumerate(larger):
         split(graph, part, axis, parts[i * n // factor : (i + 1) * n // factor])

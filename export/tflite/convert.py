@@ -17,6 +17,7 @@ from export.tflite.lookups import look_up_bytes
 from export.tflite.quantize import quantize
 from export.tflite.quiet import quietly
 from qa.base.errors import UnsupportedExport, first_line
+from qa.formats.tensors import INPUTS
 from qa.formats.tflite import Signature, signature_name
 from qa.models.model import QAModel
 
@@ -86,11 +87,7 @@ def _trace(module: ExportModel, lengths: Sequence[int]) -> bytes:
             converter = litert_torch
             for length in lengths:
                 ids = torch.zeros(1, length, dtype=torch.int32)
-                sample = {
-                    "input_ids": ids,
-                    "attention_mask": torch.ones_like(ids),
-                    "token_type_ids": ids.clone(),
-                }
+                sample = dict(zip(INPUTS, (ids, torch.ones_like(ids), ids.clone()), strict=True))
                 converter = converter.signature(signature_name(length), module, sample_kwargs=sample)
             return converter.convert().model_content()
     except ImportError:  # a converter that is not installed says nothing about the model

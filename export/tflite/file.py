@@ -239,12 +239,11 @@ class TFLiteGraph:
                 stored = source.get(read, read)
                 data = self.constant(stored)
                 if data is not None:  # attention with one head multiplies two activations
-                    tensor = self.subgraph.tensors[stored]
                     output = self.subgraph.tensors[operator.outputs[0]].name
                     yield Weight(
                         operator=name,
                         output=(output or b"").decode(),
-                        buffer=int(tensor.buffer),
+                        buffer=self.buffer(stored),
                         type=self.type_name(stored),
                         shape=self.shape(stored),
                         is_dequantized=read in source,
@@ -281,21 +280,15 @@ class TFLiteGraph:
         if operator.builtinOptions is not None:
             operator.builtinOptions.newShape = values
 
-    def tensor_like(self, tensor: int, shape: Sequence[int]) -> int:
-        """Add a tensor of another's type."""
-        new = self.new_tensor(shape)
-        self.subgraph.tensors[new].type = self.subgraph.tensors[tensor].type
-        return new
-
-    def new_tensor(self, shape: Sequence[int], buffer: int = 0, integer: bool = False) -> int:
-        """Add a float tensor, or an int32 one."""
-        types = self._file.schema.TensorType
+    def new_tensor(self, shape: Sequence[int], buffer: int = 0, like: int | None = None) -> int:
+        """Add a tensor, of floats or of another's type."""
         tensor = self._file.schema.TensorT()
         tensor.shape = np.array(shape, np.int32)
         tensor.hasRank = True
         tensor.name = f"added/{len(self.subgraph.tensors)}".encode()  # ai-edge-quantizer wants a name
         tensor.buffer = buffer
-        tensor.type = types.INT32 if integer else types.FLOAT32
+        types = self._file.schema.TensorType
+        tensor.type = types.FLOAT32 if like is None else self.subgraph.tensors[like].type
         self.subgraph.tensors.append(tensor)
         return len(self.subgraph.tensors) - 1
 
@@ -305,7 +298,9 @@ class TFLiteGraph:
         buffer = self._file.schema.BufferT()
         buffer.data = np.frombuffer(np.ascontiguousarray(values).tobytes(), np.uint8)
         buffers.append(buffer)
-        return self.new_tensor(values.shape, len(buffers) - 1, integer=values.dtype == np.int32)
+        tensor = self.new_tensor(values.shape, len(buffers) - 1)
+        self.subgraph.tensors[tensor].type = getattr(self._file.schema.TensorType, values.dtype.name.upper())
+        return tensor
 
     def new_operator(self, name: str, inputs: Sequence[int], *outputs: int, **options: Any) -> int:
         """Append an operator with the schema's options; return its first output.

@@ -91,18 +91,15 @@ class Sensitivity:
         """Score the file with these layers in fp32; each file is made and scored once."""
         key = frozenset(fp32_layers)
         if key not in self._scored:
-            self._scored[key] = self._score(fp32_layers)
+            content = self.make(fp32_layers).to_bytes()
+            self.path.write_bytes(content)
+            logits = run_windows(LiteRTRuntime(self.path, available_cores()), self.windows)
+            differences = [
+                relative_difference(np.stack(expected), np.stack(actual))
+                for expected, actual in zip(self.expected, logits, strict=True)
+            ]
+            self._scored[key] = Scored(self._f1(logits), float(np.mean(differences)), len(content) / 1e6)
         return self._scored[key]
-
-    def _score(self, fp32_layers: Collection[str]) -> Scored:
-        content = self.make(fp32_layers).to_bytes()
-        self.path.write_bytes(content)
-        logits = run_windows(LiteRTRuntime(self.path, available_cores()), self.windows)
-        differences = [
-            relative_difference(np.stack(expected), np.stack(actual))
-            for expected, actual in zip(self.expected, logits, strict=True)
-        ]
-        return Scored(self._f1(logits), float(np.mean(differences)), len(content) / 1e6)
 
     def table(self) -> tuple[str, list[str]]:
         """Score the file with each layer alone in fp32.

@@ -30,12 +30,11 @@ class TFLiteConfig(ExportConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.max_drop is not None or self.sensitivity:
+        can_score = self.eval_data is not None and self.quantize in INTEGER_BITS
+        if (self.max_drop is not None or self.sensitivity) and not can_score:
             flag = "--sensitivity" if self.max_drop is None else "--max-drop"
-            if self.eval_data is None or self.quantize not in INTEGER_BITS:
-                raise OptionError(
-                    f"{flag} needs --quantize {' or '.join(INTEGER_BITS)}, and questions in --eval-data"
-                )
+            precisions = " or ".join(INTEGER_BITS)
+            raise OptionError(f"{flag} needs --quantize {precisions}, and questions in --eval-data")
         is_loss = self.max_drop is None or 0 <= self.max_drop < float("inf")
         check_option(is_loss, "--max-drop", self.max_drop, "at least 0 and finite")
         if self.lengths is not None:

@@ -52,18 +52,17 @@ def read_structure(file: TFLiteFile) -> Structure:
     constant_bytes: Counter[str] = Counter()
     for type_name, n_bytes in file.constant_bytes().values():
         constant_bytes[type_name] += n_bytes
+    tables = {
+        weight.buffer: (weight.shape, weight.type, weight.is_dequantized)
+        for weight in weights
+        if weight.operator != "FULLY_CONNECTED"
+    }
     return Structure(
         operators=dict(largest),
         all_operators=frozenset(name for counts in operators for name in counts),
         signatures=file.signatures,
         weight_types=Counter((weight.operator, weight.type, weight.is_dequantized) for weight in weights),
-        tables=list(
-            {
-                weight.buffer: (weight.shape, weight.type, weight.is_dequantized)
-                for weight in weights
-                if weight.operator != "FULLY_CONNECTED"
-            }.values()
-        ),
+        tables=list(tables.values()),
         constant_bytes=constant_bytes,
     )
 
@@ -108,11 +107,8 @@ def check_structure(
 
 def check_operators(structure: Structure) -> None:
     """Raise UnsupportedExport when the file has an operator that old runtimes refuse."""
-    refused = [
-        name
-        for name in sorted(structure.all_operators)
-        if name in REFUSED_OPERATORS or name.startswith("STABLEHLO")
-    ]
+    names = sorted(structure.all_operators)
+    refused = [name for name in names if name in REFUSED_OPERATORS or name.startswith("STABLEHLO")]
     if refused:
         raise UnsupportedExport(
             f"the model needs the operators {', '.join(refused)}, which plain TFLite runtimes do not have"

@@ -3,7 +3,7 @@ head can be pruned."""
 
 import pytest
 import torch
-from every_head import EVERY_HEAD
+from every_head import EVERY_HEAD, quick
 from sixteen_questions import f1, sixteen_questions
 
 from compress.prune.magnitude import linear_weights
@@ -33,7 +33,7 @@ def test_every_head_learns_16_real_questions(make_bundle, questions, tmp_path, h
     assert f1(model, questions) == 100
 
 
-@pytest.mark.parametrize("encoder", ["distilbert", "albert", "roberta", "mobilebert"])
+@pytest.mark.parametrize("encoder", quick("roberta", rest=["distilbert", "albert", "mobilebert"]))
 def test_every_encoder_learns_them_by_its_own_tokens(make_bundle, tmp_path, encoder):
     model = QAModel.from_pretrained(make_bundle(encoder=encoder, head="linear"))
     theirs = sixteen_questions(make_bundle(encoder=encoder, head="linear"))

@@ -120,6 +120,7 @@ def test_adafactors_first_step_is_the_learning_rate_in_the_sign_of_the_gradient(
     assert parameter.tolist() == pytest.approx([2.75, -4.75, 1.75])
 
 
+@pytest.mark.system  # two models are trained
 def test_adafactor_learns_and_keeps_less_than_adamw(make_bundle, windows, tmp_path):
     sizes = {}
     for optimizer in ("adamw", "adafactor"):

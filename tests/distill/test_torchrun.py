@@ -15,7 +15,7 @@ from distill.training.checkpoint import CHECKPOINT
 from qa.models.model import QAModel
 from qa.models.pretrained import copy_tokenizer, embedded_folder
 
-pytestmark = pytest.mark.usefixtures("fresh_accelerate")
+pytestmark = [pytest.mark.system, pytest.mark.usefixtures("fresh_accelerate")]
 
 ONE_EPOCH = {"epochs": 1, "batch_size": 7, "precision": "fp32"}
 KILLED_STEP = 3

@@ -52,6 +52,7 @@ def test_every_question_meets_another_passage_of_its_article_and_reworded_words(
     assert 0.1 < n_changed / n_words < 0.3
 
 
+@pytest.mark.system  # two more files of the whole excerpt are made
 def test_the_same_seed_gives_the_same_file_and_another_seed_another(made, tmp_path):
     main(UnlabelledConfig(out=tmp_path / "again.json", passages=1, reworded=1, share=0.3))
     assert (tmp_path / "again.json").read_bytes() == made.read_bytes()

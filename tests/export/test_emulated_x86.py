@@ -8,13 +8,11 @@ import sys
 
 import numpy as np
 import pytest
-from comparisons import UNTRAINED_SPANS
 from onnx import TensorProto, helper, numpy_helper
 from places import ROOT
+from tflite_exports import LENGTHS
 
 from export.onnx.quantize import int8_along, int8_for_products
-from export.onnx.stage import OnnxConfig
-from export.onnx.stage import main as export_onnx
 from export.onnx.trace import OPSET
 from qa.bundles.bundle import PROBE
 from qa.runtime.probe import read_probe
@@ -72,18 +70,8 @@ def test_products_are_exact_where_those_of_plain_int8_saturate(n_rows, width, tm
 
 
 @pytest.mark.parametrize("kind", ["onnx", "tflite"])
-def test_an_int8_export_computes_what_it_does_here(kind, make_bundle, exported_tflite, tmp_path):
-    if kind == "onnx":
-        bundle = export_onnx(
-            OnnxConfig(
-                model=make_bundle(),
-                out=tmp_path / "out",
-                quantize="int8",
-                min_equal_spans=UNTRAINED_SPANS["int8"],
-            )
-        )
-    else:
-        bundle = exported_tflite("bert", "int8")[1]
+def test_an_int8_export_computes_what_it_does_here(kind, export_once):
+    bundle = export_once(kind, "int8", LENGTHS)[1]
     probe = read_probe((bundle.path / PROBE).read_text(), "probe")
     here = check_probe(load_runtime(bundle, 1), probe, "int8")
     there = json.loads(on_haswell(PROBE_IT, bundle.path))

@@ -1,102 +1,65 @@
 """Encoders through the real exporters, in fp32 and int8: ALBERT's layer is stored once, RoBERTa has no
 vocab.txt."""
 
-import numpy as np
 import onnx
 import pytest
-from comparisons import UNTRAINED_SPANS
+from comparisons import largest_difference
+from every_head import quick
 from tflite_exports import ROW_SCALES
 
-import export.onnx.stage
-import export.tflite.stage
 from export.parity import real_windows
 from export.tflite.file import TFLiteFile
+from export.tflite.stage import TFLiteConfig, main
 from export.tflite.structure import read_structure
 from qa.base.errors import UnsupportedExport
-from qa.bundles.bundle import open_bundle
 from qa.runtime.runtimes import TorchRuntime, load_runtime
-from qa.text.features import collate
 
 LENGTH = 128
 
-pytestmark = pytest.mark.usefixtures("converted_once")
-
 
 @pytest.fixture(scope="module")
-def to_onnx(make_bundle, tmp_path_factory):
-    """A function: (parent, export). The exporter checks parity on 40 real windows, padded and not, itself."""
-
-    def export_encoder(encoder, flag):
-        parent = make_bundle(encoder=encoder, head="linear")
-        out = tmp_path_factory.mktemp("exports") / "out"
-        return open_bundle(parent), export.onnx.stage.main(
-            export.onnx.stage.OnnxConfig(
-                model=parent, out=out, quantize=flag, min_equal_spans=UNTRAINED_SPANS.get(flag)
-            )
-        )
-
-    return export_encoder
+def exported(export_once):
+    """A function: (parent, export) of an encoder. The exporters check parity on 40 real windows themselves."""
+    return lambda encoder, *how: export_once(*how, encoder=encoder, head="linear")
 
 
-@pytest.fixture(scope="module")
-def to_tflite(make_bundle, tmp_path_factory):
-    """As `to_onnx`, to TFLite with one signature."""
-
-    def export_encoder(encoder, flag):
-        parent = make_bundle(encoder=encoder, head="linear")
-        out = tmp_path_factory.mktemp("exports") / "out"
-        config = export.tflite.stage.TFLiteConfig(
-            model=parent, out=out, quantize=flag, min_equal_spans=UNTRAINED_SPANS.get(flag)
-        )
-        return open_bundle(parent), export.tflite.stage.main(config)
-
-    return export_encoder
-
-
-def largest_difference(parent, bundle, length=None):
+def difference(parent, bundle, length=None):
+    """The largest of two windows' logits from PyTorch's."""
     windows = real_windows(parent)
-    worst = 0.0
-    reference = TorchRuntime(parent.weights, 1)
-    runtime = load_runtime(bundle, 1)
-    for window in (windows[0], windows[20]):
-        n = len(window.input_ids)
-        for wanted, seen in zip(
-            reference(collate([window])), runtime(collate([window], length)), strict=True
-        ):
-            worst = max(worst, float(np.abs(wanted[0] - seen[0, :n]).max()))
-    return worst
+    runtimes = TorchRuntime(parent.weights, 1), load_runtime(bundle, 1)
+    return max(largest_difference(*runtimes, [window], length) for window in (windows[0], windows[20]))
 
 
 @pytest.mark.parametrize("encoder", ["albert", "roberta", "mobilebert", "mpnet"])
-def test_onnx_fp32_equals_pytorch(to_onnx, encoder):
-    parent, bundle = to_onnx(encoder, "fp32")
-    assert max(largest_difference(parent, bundle), largest_difference(parent, bundle, 140)) < 1e-4
+def test_onnx_fp32_equals_pytorch(exported, encoder):
+    parent, bundle = exported(encoder, "onnx", "fp32")
+    assert max(difference(parent, bundle), difference(parent, bundle, 140)) < 1e-4
 
 
 @pytest.mark.parametrize("encoder", ["albert", "roberta", "mobilebert", "mpnet"])
 @pytest.mark.parametrize("flag", ["int8", "int8-weights"])
-def test_onnx_int8(to_onnx, encoder, flag):
-    parent, bundle = to_onnx(encoder, flag)
-    assert largest_difference(parent, bundle) < 1.0  # of logits with a deviation of 1
+def test_onnx_int8(exported, encoder, flag):
+    parent, bundle = exported(encoder, "onnx", flag)
+    assert difference(parent, bundle) < 1.0  # of logits with a deviation of 1
 
 
-@pytest.mark.parametrize("encoder", ["albert", "mobilebert"])
-def test_tflite_fp32_equals_pytorch(to_tflite, encoder):
-    parent, bundle = to_tflite(encoder, "fp32")
-    assert largest_difference(parent, bundle, LENGTH) < 1e-4
+@pytest.mark.parametrize("encoder", quick("albert", rest=["mobilebert"]))
+def test_tflite_fp32_equals_pytorch(exported, encoder):
+    parent, bundle = exported(encoder, "tflite", "fp32")
+    assert difference(parent, bundle, LENGTH) < 1e-4
 
 
-@pytest.mark.parametrize("encoder", ["albert", "mobilebert"])
-def test_tflite_int8(to_tflite, encoder):
-    parent, bundle = to_tflite(encoder, "int8")
-    assert largest_difference(parent, bundle, LENGTH) < 1.0
+@pytest.mark.parametrize("encoder", quick("albert", rest=["mobilebert"]))
+def test_tflite_int8(exported, encoder):
+    parent, bundle = exported(encoder, "tflite", "int8", (LENGTH,))
+    assert difference(parent, bundle, LENGTH) < 1.0
     types = read_structure(TFLiteFile(bundle.weights.read_bytes())).weight_types
     assert {key[1:] for key in types if key != ROW_SCALES} == {("INT8", False)}
 
 
 @pytest.mark.parametrize(("flag", "stored"), [("fp32", "FLOAT"), ("int8", "INT8"), ("int8-weights", "INT8")])
-def test_onnx_stores_alberts_layer_once(to_onnx, flag, stored):
-    graph = onnx.load(to_onnx("albert", flag)[1].weights).graph
+def test_onnx_stores_alberts_layer_once(exported, flag, stored):
+    graph = onnx.load(exported("albert", "onnx", flag)[1].weights).graph
     shapes = [
         tuple(t.dims)
         for t in graph.initializer
@@ -105,28 +68,28 @@ def test_onnx_stores_alberts_layer_once(to_onnx, flag, stored):
     assert [shapes.count(shape) for shape in ((64, 64), (64, 128), (128, 64))] == [4, 1, 1]
 
 
-@pytest.mark.parametrize(("flag", "stored", "each"), [("fp32", "FLOAT32", 4), ("int8", "INT8", 1)])
-def test_tflite_stores_alberts_layer_once(to_tflite, flag, stored, each):
-    parent, bundle = to_tflite("albert", flag)
+@pytest.mark.parametrize(
+    ("how", "stored", "each"), [(("fp32",), "FLOAT32", 4), (("int8", (LENGTH,)), "INT8", 1)]
+)
+def test_tflite_stores_alberts_layer_once(exported, how, stored, each):
+    parent, bundle = exported("albert", "tflite", *how)
     # The converter folds the LayerNorm before query, key and value into them, and the first step has none.
     n_stored = parent.manifest.parameters.total + 3 * 64 * 64
     seen = read_structure(TFLiteFile(bundle.weights.read_bytes())).constant_bytes[stored]
     assert 0.99 * each * n_stored < seen < 1.01 * each * n_stored
 
 
-def test_a_byte_pair_tokenizer_is_refused_before_converting(make_bundle, tmp_path, monkeypatch):
-    monkeypatch.setattr("export.tflite.convert.convert", None)
-    config = export.tflite.stage.TFLiteConfig(model=make_bundle(encoder="roberta"), out=tmp_path / "out")
-    with pytest.raises(UnsupportedExport, match=r"needs the tokenizer.*WordPiece.*not.*BPE.*export\.onnx"):
-        export.tflite.stage.main(config)
-    assert not (tmp_path / "out").exists()
-
-
-def test_windows_that_a_phone_would_join_otherwise_are_refused_before_converting(
-    make_bundle, tmp_path, monkeypatch
+@pytest.mark.parametrize(
+    ("encoder", "says"),
+    [
+        ("roberta", r"needs the tokenizer.*WordPiece.*not.*BPE.*export\.onnx"),
+        ("mpnet", r"\[CLS\] and \[SEP\].*<s> and </s>.*export\.onnx"),
+    ],
+)
+def test_what_a_phone_cannot_tokenize_is_refused_before_converting(
+    make_bundle, tmp_path, monkeypatch, encoder, says
 ):
     monkeypatch.setattr("export.tflite.convert.convert", None)
-    config = export.tflite.stage.TFLiteConfig(model=make_bundle(encoder="mpnet"), out=tmp_path / "out")
-    with pytest.raises(UnsupportedExport, match=r"\[CLS\] and \[SEP\].*<s> and </s>.*export\.onnx"):
-        export.tflite.stage.main(config)
+    with pytest.raises(UnsupportedExport, match=says):
+        main(TFLiteConfig(model=make_bundle(encoder=encoder), out=tmp_path / "out"))
     assert not (tmp_path / "out").exists()

@@ -10,7 +10,6 @@ import pytest
 from open_elsewhere import COMMANDS, open_elsewhere
 from places import ROOT
 
-from export.onnx.stage import OnnxConfig, main
 from export.parity import real_windows
 from qa.data.datasets import resolve
 from qa.data.squad import read_squad
@@ -54,14 +53,11 @@ def as_json(task):
 
 
 @pytest.fixture(scope="module")
-def tasks(make_bundle, tmp_path_factory):
-    made = {}
-    for name, (encoder, head, pruned, quantize) in MODELS.items():
-        out = tmp_path_factory.mktemp("elsewhere") / name
-        made[name] = task(
-            main(OnnxConfig(model=make_bundle(encoder, head, pruned), out=out, quantize=quantize))
-        )
-    return made
+def tasks(export_once):
+    return {
+        name: task(export_once("onnx", quantize, encoder=encoder, head=head, pruned=pruned)[1])
+        for name, (encoder, head, pruned, quantize) in MODELS.items()
+    }
 
 
 @pytest.fixture(scope="module")

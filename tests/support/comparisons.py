@@ -1,11 +1,14 @@
-"""Small data files, and bundles under other names, to compare."""
+"""Small data files, bundles under other names, and what runtimes compute, to compare."""
 
 import json
 import shutil
 from dataclasses import replace
 
+import numpy as np
+
 from qa.bundles.bundle import MANIFEST, SETTINGS, new_bundle
 from qa.evaluation.threshold import save_held_out
+from qa.text.features import collate
 
 # Shares of best spans for --min-equal-spans: a random model has near ties, which rounding changes.
 UNTRAINED_SPANS = {"int8": 0.7, "int8-weights": 0.7, "int4": 0.3}
@@ -17,6 +20,24 @@ def question(qid, text, start):
 
 def write_data(path, paragraphs):
     path.write_text(json.dumps({"version": "1.1", "data": [{"title": "t", "paragraphs": paragraphs}]}))
+    return path
+
+
+def write_examples(path, examples):
+    """Write a SQuAD file of examples; return its path."""
+    articles = {}
+    for e in examples:
+        qa = {"id": e.id, "question": e.question, "is_impossible": e.is_impossible}
+        qa["answers"] = [{"text": a.text, "answer_start": a.start} for a in e.answers]
+        articles.setdefault(e.title, {}).setdefault(e.context, []).append(qa)
+    data = [
+        {
+            "title": title,
+            "paragraphs": [{"context": context, "qas": qas} for context, qas in passages.items()],
+        }
+        for title, passages in articles.items()
+    ]
+    path.write_text(json.dumps({"version": "test", "data": data}), encoding="utf-8")
     return path
 
 
@@ -53,3 +74,13 @@ def rebundle(source, out, **manifest):
         for name in old["files"]:
             shutil.copy(source / name, draft.path)
     return out
+
+
+def largest_difference(reference, runtime, windows, length=None):
+    """Of the logits of a batch of windows, padded to `length` tokens, from those of another runtime."""
+    inputs = collate(windows)
+    mask = inputs["attention_mask"] == 1
+    wanted, seen = reference(inputs), runtime(collate(windows, length))
+    assert all(logits.shape == (len(windows), length or mask.shape[1]) for logits in seen)
+    assert all(logits.dtype == np.float32 for logits in seen)
+    return max(np.abs(a - b[:, : mask.shape[1]])[mask].max() for a, b in zip(wanted, seen, strict=True))

@@ -12,6 +12,7 @@ from places import GOLDEN
 
 from export.android.package import MEMBERS, read_package
 from qa.base.errors import BundleError
+from qa.runtime.probe import write_probe
 
 MODEL = b"\0\0\0\0TFL3" + bytes(range(100))
 SEAL = {"bytes": len(MODEL), "sha256": hashlib.sha256(MODEL).hexdigest()}
@@ -33,6 +34,64 @@ def packaged(path, members, method=zipfile.ZIP_STORED):
         for name, content in members.items():
             archive.writestr(name, content)
     return path
+
+
+def rewritten(source, out, changes):
+    """Write a packaged file with other members; None leaves a member out."""
+    with zipfile.ZipFile(source) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()} | changes
+    out.write_bytes(source.read_bytes()[: read_package(source).info["model"]["bytes"]])
+    with zipfile.ZipFile(out, "a", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            if content is not None:
+                archive.writestr(name, content)
+    return out
+
+
+def with_info(source, out, **values):
+    """Write a packaged file with other values in its qa.json."""
+    return rewritten(source, out, {"qa.json": json.dumps(read_package(source).info | values)})
+
+
+def with_settings(source, out, changes, drop=()):
+    """Write a packaged file with other settings, without those in `drop`."""
+    settings = read_package(source).info["settings"]
+    kept = {key: value for key, value in settings.items() if key not in drop}
+    return with_info(source, out, settings=kept | changes)
+
+
+def faulty_copies(source, folder):
+    """Write copies of a packaged file with several signatures that every reader refuses; return their paths."""
+    whole = source.read_bytes()
+    package = read_package(source)
+    size = package.info["model"]["bytes"]
+
+    def flipped(at):
+        return whole[:at] + bytes([whole[at] ^ 0x40]) + whole[at + 1 :]
+
+    contents = {
+        "note": b"This is a note.\n" * 20,
+        "empty": b"",
+        "half": whole[: len(whole) // 2],
+        "cut": whole[:-2000],
+        "no-directory": whole[:-30],
+        "bare": whole[:size],
+        "weight": flipped(200_000),
+        "zip": flipped(size + 200),
+        "vocabulary": flipped((size + len(whole)) // 2),
+    }
+    members = {
+        **{f"no-{name}": {name: None} for name in ("vocab.txt", "characters.json", "probe.json")},
+        "unprobed": {"probe.json": write_probe(package.probe.windows[:1])},
+        "short": {"vocab.txt": "[PAD]\n[UNK]\n"},
+        "format": {"qa.json": json.dumps(package.info | {"format": 1}), "characters.json": None},
+        "settings": {"qa.json": json.dumps(package.info | {"settings": {"n_best": "x"}})},
+    }
+    for name, content in contents.items():
+        (folder / f"faulty-{name}.tflite").write_bytes(content)
+    for name, changes in members.items():
+        rewritten(source, folder / f"faulty-{name}.tflite", changes)
+    return sorted(folder.glob("faulty-*.tflite"))
 
 
 def changed(value, path, new=None, *, remove=False):

@@ -1,18 +1,24 @@
-"""Tiny TFLite exports that several test files share, how to run one by hand, and how to spoil one of its
+"""Tiny exports that several test files share, how to run one by hand, and how to spoil one of its
 signatures."""
 
+import hashlib
 import shutil
+from functools import cache
 
 import numpy as np
 import pytest
 from ai_edge_litert import schema_py_generated as schema
 from ai_edge_litert.interpreter import Interpreter
 from comparisons import UNTRAINED_SPANS, facts_of
+from places import alone, shared_folder
 
+from export import exporter
 from export.android.package import append_package, read_package
+from export.onnx import stage as onnx
+from export.tflite import convert
+from export.tflite import stage as tflite
 from export.tflite.compact import compact
 from export.tflite.file import TFLiteFile
-from export.tflite.stage import TFLiteConfig, main
 from qa.bundles.bundle import PROBE, new_bundle, open_bundle
 from qa.formats.tflite import fixed_signatures
 from qa.models.model import QAModel
@@ -23,26 +29,60 @@ ROW_SCALES = ("EMBEDDING_LOOKUP", "FLOAT32", False)  # of an int8 word table, am
 MODELS = {"bert": {}, "distilbert": {"encoder": "distilbert", "head": "linear"}, "pruned": {"pruned": True}}
 
 
+@pytest.fixture(autouse=True, scope="session")
+def converted_once(tmp_path_factory):
+    """The converter to TFLite, remembering what it has converted: it takes seconds, and several precisions
+    start from the same file in fp32."""
+    folder = shared_folder(tmp_path_factory) / "converted"
+    folder.mkdir(exist_ok=True)
+    convert_now = convert.convert
+
+    def convert_once(model, signatures):
+        key = hashlib.sha256(f"{model.config()} {signatures}".encode())
+        for name, tensor in model.state_dict().items():
+            key.update(name.encode() + tensor.numpy().tobytes())
+        file = folder / f"{key.hexdigest()}.tflite"
+        with alone(file.with_suffix(".lock")):
+            if not file.exists():
+                file.write_bytes(convert_now(model, signatures))
+        return file.read_bytes()
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(convert, "convert", convert_once)
+        # Threads only wait for each other on models this small.
+        patch.setattr(exporter, "available_cores", lambda: 1)
+        yield convert_once
+
+
 @pytest.fixture(scope="session")
-def exported_tflite(make_bundle, tmp_path_factory, converted_once):
-    """A function: (parent, export) of a model of MODELS in a precision."""
-    made = {}
+def export_once(make_bundle, tmp_path_factory):
+    """A function that exports a tiny model, by the arguments of make_bundle, once: (parent, export)."""
 
-    def export(name, flag="fp32"):
-        if (name, flag) not in made:
-            parent = make_bundle(**MODELS[name])
-            out = tmp_path_factory.mktemp("exports") / f"{name}-{flag}"
-            config = TFLiteConfig(
-                model=parent,
-                out=out,
-                quantize=flag,
-                min_equal_spans=UNTRAINED_SPANS.get(flag),
-                lengths=LENGTHS,
-            )
-            made[name, flag] = (open_bundle(parent), main(config))
-        return made[name, flag]
+    @cache
+    def export(kind, quantize, lengths, parent):
+        out = tmp_path_factory.mktemp("exports") / f"tiny-{kind}"
+        options = {"model": parent, "out": out, "quantize": quantize}
+        options["min_equal_spans"] = UNTRAINED_SPANS.get(quantize)
+        if kind == "onnx":
+            return open_bundle(parent), onnx.main(onnx.OnnxConfig(**options))
+        return open_bundle(parent), tflite.main(tflite.TFLiteConfig(**options, lengths=lengths))
 
-    return export
+    return lambda kind, quantize="fp32", lengths=None, **model: export(
+        kind, quantize, lengths, make_bundle(**model)
+    )
+
+
+@pytest.fixture(scope="session")
+def exported_tflite(export_once):
+    """A function: (parent, export) of a model of MODELS in a precision, with signatures of LENGTHS."""
+    return lambda name, flag="fp32": export_once("tflite", flag, LENGTHS, **MODELS[name])
+
+
+@pytest.fixture(scope="session")
+def tiny_export(export_once):
+    """A function: the fp32 export (tflite with lengths 96 and 128, any-length, or onnx) of the tiny BERT."""
+    arguments = {"tflite": ("tflite", "fp32", LENGTHS), "any-length": ("tflite",), "onnx": ("onnx",)}
+    return lambda kind: export_once(*arguments[kind])[1]
 
 
 @pytest.fixture(scope="session")

@@ -5,16 +5,15 @@
 The numbers are questions, texts and the seed.
 """
 
-import json
 import random
 import sys
 import tempfile
-import zipfile
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
 
 import numpy as np
+from package_faults import with_settings
 
 from export.android.core_process import CoreProcess
 from export.android.package import read_package
@@ -136,25 +135,6 @@ class Generator:
             "max_question_length": rng.choice([1, 5, 64, 200]),
             "null_threshold": rng.choice([None, 0, -3.5, 2.25, 100]),
         }
-
-
-def rewritten(source, out, changes):
-    """Write the packaged file with other members."""
-    size = read_package(source).info["model"]["bytes"]
-    with zipfile.ZipFile(source) as archive:
-        members = {name: archive.read(name) for name in archive.namelist()} | changes
-    out.write_bytes(source.read_bytes()[:size])
-    with zipfile.ZipFile(out, "a", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in members.items():
-            archive.writestr(name, content)
-    return out
-
-
-def with_settings(source, out, changes, drop=()):
-    """Write the packaged file with other settings, without those in `drop`."""
-    info = read_package(source).info
-    settings = {key: value for key, value in info["settings"].items() if key not in drop} | changes
-    return rewritten(source, out, {"qa.json": json.dumps(info | {"settings": settings})})
 
 
 def whole(text):

@@ -57,9 +57,20 @@ def fill(page, passage, question):
         )
 
 
-def ask(page):
-    """Press Ask; the answer, or None where there is none in the text."""
-    page.run("document.querySelector('#ask').click()")
+def ask(page, suggestion=None):
+    """Press Ask, or a suggested question; the answer, or None where there is none in the text."""
+    button = "'#ask'" if suggestion is None else f"'#suggestions button:nth-of-type({suggestion + 1})'"
+    page.run(f"document.querySelector({button}).click()")
     wait(page, "document.querySelector('#times').textContent")
     best = page.run("document.querySelector('#best').firstChild.textContent")
     return None if best == NO_ANSWER else best
+
+
+def choose_model(page, path=None):
+    """Open a packaged file, or the page's own again, and wait until it is in use."""
+    if path is None:
+        page.run("document.querySelector('#shipped').click()")
+    else:
+        page.choose_file("#model-file", path)
+    name = "the page's own" if path is None else path.name
+    wait(page, f"document.querySelector('#facts').textContent.includes({json.dumps(name)})")

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from material import make_material
+from places import alone, shared_folder
 
 import qa
 
@@ -23,8 +24,9 @@ def pytest_collection_modifyitems(items):
 @pytest.fixture(scope="session")
 def material(tmp_path_factory):
     """A folder with an encoder, questions, and a bundle of every format."""
-    folder = tmp_path_factory.mktemp("torture") / "material"
-    make_material(folder)
+    folder = shared_folder(tmp_path_factory) / "material"
+    with alone(folder.with_suffix(".lock")):
+        make_material(folder)
     return folder
 
 

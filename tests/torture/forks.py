@@ -8,7 +8,7 @@ from multiprocessing import forkserver
 from pathlib import Path
 from unittest import mock
 
-from material import environment
+from places import ROOT
 
 LIBRARIES = (
     *("torch", "torch.onnx", "torch.utils.tensorboard", "transformers", "accelerate", "litert_torch"),
@@ -17,6 +17,13 @@ LIBRARIES = (
     *("export.onnx.exporter", "export.tflite.exporter", "benchmarks.comparison", "events", "bundle_use"),
 )
 HUNG = 124  # exit code of a process that had to be killed, as of timeout(1); no command ends with it
+# One thread, so that results repeat to the bit; this checkout's packages; nothing from the hub.
+ENVIRONMENT = {
+    "OMP_NUM_THREADS": "1",
+    "PYTHONPATH": str(ROOT),
+    "HF_HUB_OFFLINE": "1",
+    "CUDA_VISIBLE_DEVICES": "",
+}
 CONTEXT = multiprocessing.get_context("forkserver")
 
 
@@ -38,7 +45,7 @@ class Fork:
         self.log = Path(scratch) / f"stderr-{os.getpid()}-{Fork.number}"
         self.log.touch()
         CONTEXT.set_forkserver_preload(list(LIBRARIES))
-        with mock.patch.dict(os.environ, environment()):
+        with mock.patch.dict(os.environ, ENVIRONMENT):
             forkserver.ensure_running()
         self.process = CONTEXT.Process(target=_in_folder, args=(target, arguments, folder, self.log))
         self.process.start()
@@ -63,8 +70,5 @@ class Fork:
         return (
             (HUNG, f"{said}\nerror: still running after {seconds} s")
             if hung
-            else (
-                self.process.exitcode,
-                said,
-            )
+            else (self.process.exitcode, said)
         )

@@ -1,14 +1,16 @@
 """What is tortured: a small encoder with the real vocabulary, real questions, and a bundle of every kind made
 by the stages."""
 
-import json
-import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+from comparisons import write_examples
+from events import command
+from forks import Fork
+
+from qa.data.datasets import EMBEDDED, resolve
+from qa.data.squad import read_squad
+
 SMALL = {
     "vocab_size": 30522,
     "hidden_size": 64,
@@ -21,32 +23,6 @@ N_QUESTIONS = 24
 BUNDLES = ("teacher", "student", "onnx-fp32", "onnx-int8", "tflite-fp32", "tflite-int8")
 
 
-def environment() -> dict[str, str]:
-    """One thread, so that results repeat to the bit; this checkout's packages; nothing from the hub."""
-    return {
-        **os.environ,
-        "OMP_NUM_THREADS": "1",
-        "PYTHONPATH": str(ROOT),
-        "HF_HUB_OFFLINE": "1",
-        "CUDA_VISIBLE_DEVICES": "",
-    }
-
-
-def run(words: list[str], folder: Path, timeout: float = 600) -> subprocess.CompletedProcess[str]:
-    """`python -m WORDS` in a folder."""
-    return subprocess.run(
-        [sys.executable, "-m", *words],
-        cwd=folder,
-        env=environment(),
-        capture_output=True,
-        text=True,
-        errors="replace",
-        timeout=timeout,
-        stdin=subprocess.DEVNULL,
-        check=False,
-    )
-
-
 def make_material(folder: Path) -> None:
     """Fill `folder` unless it is there: encoder/, questions.json, BUNDLES."""
     if folder.exists():
@@ -55,31 +31,21 @@ def make_material(folder: Path) -> None:
     shutil.rmtree(draft, ignore_errors=True)
     draft.mkdir(parents=True)
     _make_encoder(draft / "encoder")
-    _make_questions(draft / "questions.json")
+    examples = read_squad(resolve(EMBEDDED, "train"))
+    write_examples(draft / "questions.json", examples[:: 1500 // N_QUESTIONS][:N_QUESTIONS])
     questions = ["--data", "questions.json", "--epochs", "3", "--precision", "fp32"]
-    commands = [
-        [
-            "distill.finetune",
-            "--model",
-            "encoder",
-            "--head",
-            "linear",
-            "--out",
-            "teacher",
-            *questions,
-            *WINDOWS,
-        ],
-        ["distill.run", "--teacher", "teacher", "--student-layers", "1", "--out", "runs", *questions],
-        *(
-            [f"export.{kind}", "--model", "runs/student", "--quantize", name, "--out", f"{kind}-{name}"]
-            for kind in ("onnx", "tflite")
-            for name in ("fp32", "int8")
-        ),
+    teacher = "distill.finetune --model encoder --head linear --out teacher"
+    student = "distill.run --teacher teacher --student-layers 1 --out runs"
+    exports = [
+        f"export.{kind} --model runs/student --quantize {name} --out {kind}-{name}"
+        for kind in ("onnx", "tflite")
+        for name in ("fp32", "int8")
     ]
-    for words in commands:
-        done = run(words, draft)
-        if done.returncode != 0:
-            raise SystemExit(f"the material could not be made: {' '.join(words)}\n{done.stderr}")
+    commands = [[*teacher.split(), *questions, *WINDOWS], [*student.split(), *questions]]
+    for words in (*commands, *map(str.split, exports)):
+        code, said = Fork(command, words, folder=draft, scratch=draft).finish()
+        if code != 0:
+            raise SystemExit(f"the material could not be made: {' '.join(words)}\n{said}")
     (draft / "runs" / "student").rename(draft / "student")
     draft.rename(folder)
 
@@ -94,30 +60,10 @@ def _make_encoder(folder: Path) -> None:
     torch.manual_seed(0)
     model = BertModel(BertConfig(**SMALL), add_pooling_layer=False)
     for module in model.modules():
-        if isinstance(
-            module, nn.Linear
-        ):  # logits of a trained model's size: those of the usual tiny weights hide differences
+        if isinstance(module, nn.Linear):
+            # Logits of a trained model's size: those of the usual tiny weights hide differences.
             nn.init.normal_(module.weight, std=module.in_features**-0.5)
         elif isinstance(module, nn.Embedding):
             nn.init.normal_(module.weight)
     model.save_pretrained(folder)
     copy_tokenizer(embedded_folder(), folder)
-
-
-def _make_questions(path: Path) -> None:
-    from qa.data.datasets import resolve
-    from qa.data.squad import read_squad
-
-    articles: dict[str, dict[str, list[object]]] = {}
-    for e in read_squad(resolve("embedded", "train"))[:: 1500 // N_QUESTIONS][:N_QUESTIONS]:
-        answers = [{"text": a.text, "answer_start": a.start} for a in e.answers]
-        entry = {"id": e.id, "question": e.question, "is_impossible": False, "answers": answers}
-        articles.setdefault(e.title, {}).setdefault(e.context, []).append(entry)
-    data = [
-        {
-            "title": title,
-            "paragraphs": [{"context": context, "qas": entries} for context, entries in passages.items()],
-        }
-        for title, passages in articles.items()
-    ]
-    path.write_text(json.dumps({"version": "torture", "data": data}), encoding="utf-8")

@@ -22,19 +22,10 @@ TRAINED = ["--data", "questions.json", "--epochs", "2", "--batch-size", "4", "--
 # Files that tell dates or times, of which only that they are there repeats.
 UNREPEATED = ("README.md", "report.html", "search.json", "search.svg")
 # What repeats of a row of results.
-REPEATED_KEYS = (
-    "kind",
-    "model",
-    "bundle_sha256",
-    "threads",
-    "lengths",
-    "batch",
-    "n",
-    "n_windows",
-    "exact",
-    "f1",
-    "error",
-)
+REPEATED_KEYS = {
+    *("kind", "model", "bundle_sha256", "threads", "lengths", "batch"),
+    *("n", "n_windows", "exact", "f1", "error"),
+}
 
 
 @dataclass(frozen=True)
@@ -128,14 +119,9 @@ def written(folder: Path) -> dict[str, str]:
     found = {}
     for path in sorted(folder.rglob("*")):
         name = str(path.relative_to(folder))
-        if (
-            path.is_symlink()
-            or path.is_dir()
-            or "events.out" in name
-            or any(p.is_symlink() for p in path.parents)
-        ):
-            continue
-        found[name] = hashlib.sha256(_repeated(path)).hexdigest()
+        linked = path.is_symlink() or any(parent.is_symlink() for parent in path.parents)
+        if not linked and path.is_file() and "events.out" not in name:
+            found[name] = hashlib.sha256(_repeated(path)).hexdigest()
     return found
 
 
@@ -143,15 +129,12 @@ def _repeated(path: Path) -> bytes:
     """What of a file must be the same whenever it is made."""
     raw = b"" if path.name in UNREPEATED else path.read_bytes()
     if path.name == "manifest.json":
-        raw = json.dumps(
-            {name: sha256 for name, sha256 in json.loads(raw)["files"].items() if name not in UNREPEATED}
-        ).encode()
+        files = json.loads(raw)["files"].items()
+        raw = json.dumps({name: sha256 for name, sha256 in files if name not in UNREPEATED}).encode()
     elif path.suffix == ".jsonl":  # two at once may each append a row
-        rows = (
-            {key: row[key] for key in REPEATED_KEYS if key in row}
-            for row in map(json.loads, raw.splitlines())
-        )
-        raw = "\n".join(sorted({json.dumps(row) for row in rows})).encode()
+        rows = [json.loads(line) for line in raw.splitlines()]
+        kept = {json.dumps({key: row[key] for key in row if key in REPEATED_KEYS}) for row in rows}
+        raw = "\n".join(sorted(kept)).encode()
     return raw
 
 
@@ -191,12 +174,8 @@ def half_finished(stage: Stage, folder: Path) -> str:
 
 def drafts(folder: Path) -> list[str]:
     """What a command that was not killed should have cleaned up."""
-    marks = (".unfinished", ".partial")
-    return [
-        str(path.relative_to(folder))
-        for path in folder.rglob("*")
-        if any(mark in path.name for mark in marks)
-    ]
+    found = [path for mark in (".unfinished", ".partial") for path in folder.rglob(f"*{mark}*")]
+    return [str(path.relative_to(folder)) for path in found]
 
 
 def goes_on(stage: Stage, folder: Path, scratch: Path, expected: Reference) -> str:
@@ -205,8 +184,5 @@ def goes_on(stage: Stage, folder: Path, scratch: Path, expected: Reference) -> s
         code, said = start(stage, folder, scratch, again=True).finish()
         if code != 0:
             return f"could not go on: {wrong_exit(code, said, (0,)) or said}"
-    found = written(folder)
-    wrong = sorted(
-        key for key in found.keys() | expected.files.keys() if found.get(key) != expected.files.get(key)
-    )
+    wrong = sorted({key for key, _ in written(folder).items() ^ expected.files.items()})
     return f"other than undisturbed: {', '.join(wrong)}" if wrong else ""

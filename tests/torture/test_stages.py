@@ -71,15 +71,8 @@ class Disk:
         self.mounts = os.geteuid() == 0 and self.mount(ROOMY) == 0
 
     def mount(self, size, *options):
-        words = [
-            "mount",
-            "-t",
-            "tmpfs",
-            "-o",
-            ",".join([f"size={size}", *options]),
-            "tmpfs",
-            str(self.folder),
-        ]
+        options = ",".join([f"size={size}", *options])
+        words = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(self.folder)]
         return subprocess.run(words, capture_output=True, check=False).returncode
 
     def remount(self, size, *options):

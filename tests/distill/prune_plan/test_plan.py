@@ -178,6 +178,7 @@ def test_a_compressed_table_costs_what_it_takes(make_bundle):
     assert whole - targets_of(flags, model, 128)[0].costs.of(model) == pytest.approx(saved / 1e6)
 
 
+@pytest.mark.system  # six models are converted
 def test_a_measured_table_serves_as_a_target(make_bundle, tmp_path, monkeypatch):
     """The exports are real and run; the times are made up, for those of models so small are noise."""
     model = model_of(make_bundle)

@@ -6,13 +6,14 @@ import os
 import shutil
 import subprocess
 import sys
-import zipfile
 from contextlib import nullcontext
-from dataclasses import asdict, replace
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
-from comparisons import UNTRAINED_SPANS, facts_of
+from comparisons import facts_of
+from package_faults import faulty_copies, with_info, with_settings
 from tflite_exports import bare_model, sealed_again, spoiled
 from tokenizers import Tokenizer
 
@@ -23,7 +24,6 @@ from export.android.package import MOST_SETTINGS, append_package, describe, read
 from export.android.stage import AndroidConfig, choose_examples
 from export.android.tokens import AndroidTokensConfig
 from export.android.unicode_texts import generated_texts
-from export.tflite.quiet import quietly
 from export.tflite.stage import TFLiteConfig
 from export.tflite.stage import main as export_tflite
 from qa.base.errors import BundleError, OptionError, ParityError, UnsupportedExport
@@ -31,14 +31,13 @@ from qa.bundles.bundle import SETTINGS, new_bundle, open_bundle
 from qa.data.datasets import resolve
 from qa.data.squad import read_squad
 from qa.models.model import QAModel
-from qa.runtime.probe import write_probe
 from qa.runtime.runtimes import load_runtime
 from qa.text.answers import decode
 
 CASED = {"lowercase": False, "strip_accents": None}
 
 
-def with_settings(parent, out, normalizer=None, **settings):
+def other_parent(parent, out, normalizer=None, **settings):
     """A copy of a PyTorch bundle with other settings, and other switches of its tokenizer's normalizer."""
     bundle = open_bundle(parent)
     with new_bundle(out, facts_of(bundle)) as draft:
@@ -53,30 +52,19 @@ def with_settings(parent, out, normalizer=None, **settings):
 
 
 @pytest.fixture(scope="module")
-def exported(make_bundle, tmp_path_factory):
+def exported(exported_tflite):
     """A tiny random int8 export with two signatures."""
-    out = tmp_path_factory.mktemp("android") / "tiny-tflite-int8"
-    with quietly():
-        return export_tflite(
-            TFLiteConfig(
-                model=make_bundle(),
-                out=out,
-                quantize="int8",
-                lengths=(96, 128),
-                min_equal_spans=UNTRAINED_SPANS["int8"],
-            )
-        )
+    return exported_tflite("bert", "int8")[1]
 
 
 @pytest.fixture(scope="module")
 def cased(make_bundle, tmp_path_factory):
     """The same, cased, and with a no-answer threshold that splits its answers."""
     folder = tmp_path_factory.mktemp("android")
-    parent = with_settings(
+    parent = other_parent(
         make_bundle(), folder / "cased", CASED, null_threshold=-7.0, n_best=7, max_answer_length=5
     )
-    with quietly():
-        return export_tflite(TFLiteConfig(model=parent, out=folder / "cased-tflite", lengths=(128,)))
+    return export_tflite(TFLiteConfig(model=parent, out=folder / "cased-tflite", lengths=(128,)))
 
 
 @pytest.mark.jvm
@@ -151,73 +139,25 @@ def test_one_wrong_signature_is_enough_for_the_core_to_refuse(exported, tmp_path
 def test_answers_that_differ_are_an_error(exported, monkeypatch, capsys):
     """Python decodes with another length limit than the file says: the command must notice."""
     shorter = replace(exported.settings, max_answer_length=2)
-    monkeypatch.setattr(android, "decode", lambda windows, logits, _: decode(windows, logits, shorter))
+    monkeypatch.setattr(
+        "qa.evaluation.predict.decode", lambda windows, logits, _: decode(windows, logits, shorter)
+    )
     with pytest.raises(ParityError, match=r"\d+ of 55 questions: the app.s core answers otherwise"):
         android.main(AndroidConfig(exported.path))
     assert "differs: " in capsys.readouterr().err
 
 
-def rewritten(source, out, **changes):
-    """The packaged file with other members (None: left out)."""
-    size = read_package(source).info["model"]["bytes"]
-    with zipfile.ZipFile(source) as archive:
-        members = {name: archive.read(name) for name in archive.namelist()} | changes
-    out.write_bytes(source.read_bytes()[:size])
-    with zipfile.ZipFile(out, "a", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in members.items():
-            if content is not None:
-                archive.writestr(name, content)
-    return out
-
-
-def edited(source, **values):
-    """qa.json of the packaged file with other values."""
-    return {"qa.json": json.dumps(read_package(source).info | values)}
-
-
-def half_a_probe(source):
-    """Without the windows of all signatures but the first."""
-    return write_probe(read_package(source).probe.windows[:1])
-
-
-FAULTS = {
-    "not a model": lambda source, out: out.write_text("This is a note.\n" * 20),
-    "empty": lambda source, out: out.write_bytes(b""),
-    "cut off": lambda source, out: out.write_bytes(source.read_bytes()[:-2000]),
-    "bare model": lambda source, out: out.write_bytes(
-        source.read_bytes()[: read_package(source).info["model"]["bytes"]]
-    ),
-    "changed weight": lambda source, out: out.write_bytes(flipped(source.read_bytes(), 200_000)),
-    "no vocabulary": lambda source, out: rewritten(source, out, **{"vocab.txt": None}),
-    "no tables": lambda source, out: rewritten(source, out, **{"characters.json": None}),
-    "unprobed signature": lambda source, out: rewritten(source, out, **{"probe.json": half_a_probe(source)}),
-    "no probe": lambda source, out: rewritten(source, out, **{"probe.json": None}),
-    "other format": lambda source, out: rewritten(source, out, **edited(source, format=1)),
-    "broken settings": lambda source, out: rewritten(source, out, **edited(source, settings={"n_best": "x"})),
-    "short vocabulary": lambda source, out: rewritten(source, out, **{"vocab.txt": "[PAD]\n[UNK]\n"}),
-}
-
-
-def flipped(data, at):
-    return data[:at] + bytes([data[at] ^ 0x40]) + data[at + 1 :]
-
-
 @pytest.mark.jvm
 def test_what_python_refuses_the_app_refuses(exported, tmp_path):
-    for name, make in FAULTS.items():
-        path = tmp_path / f"{name}.tflite"
-        make(exported.weights, path)
-        with pytest.raises(BundleError):
-            read_package(path)
+    for path in faulty_copies(exported.weights, tmp_path):
         with pytest.raises(BundleError, match="the app refuses it: ") as refusal:
             CoreProcess(path)
-        assert len(str(refusal.value).splitlines()) == 1, name
+        assert len(str(refusal.value).splitlines()) == 1, path.name
 
 
 @pytest.mark.jvm
 def test_other_inputs_are_refused_by_name(exported, tmp_path):
-    path = tmp_path / "model.tflite"
-    rewritten(exported.weights, path, **edited(exported.weights, inputs=["input_ids", "pixel_values"]))
+    path = with_info(exported.weights, tmp_path / "m.tflite", inputs=["input_ids", "pixel_values"])
     with pytest.raises(BundleError, match="pixel_values"):
         CoreProcess(path)
 
@@ -225,9 +165,7 @@ def test_other_inputs_are_refused_by_name(exported, tmp_path):
 @pytest.mark.jvm
 def test_settings_come_from_the_file(exported, tmp_path):
     """A copy of the file with a shorter window and another stride: the core cuts more windows."""
-    path = tmp_path / "model.tflite"
-    settings = asdict(replace(exported.settings, doc_stride=5))
-    rewritten(exported.weights, path, **edited(exported.weights, settings=settings))
+    path = with_settings(exported.weights, tmp_path / "model.tflite", {"doc_stride": 5})
     runtime = load_runtime(exported, 1)
     long = next(
         e for e in choose_examples(read_squad(resolve("embedded", "dev")), 1) if e.id.startswith("joined")
@@ -243,9 +181,8 @@ def test_settings_come_from_the_file(exported, tmp_path):
 def test_app_and_exporter_have_the_same_bounds(exported, tmp_path):
     for name in ("n_best", "doc_stride", "max_answer_length"):
         for more, accepted in ((0, True), (1, False)):
-            path = tmp_path / "model.tflite"
-            settings = read_package(exported.weights).info["settings"] | {name: MOST_SETTINGS[name] + more}
-            rewritten(exported.weights, path, **edited(exported.weights, settings=settings))
+            changes = {name: MOST_SETTINGS[name] + more}
+            path = with_settings(exported.weights, tmp_path / "model.tflite", changes)
             with nullcontext() if accepted else pytest.raises(BundleError, match=name):
                 CoreProcess(path).close()
 
@@ -286,14 +223,8 @@ def test_without_a_jdk_one_line_says_what_to_install(exported, monkeypatch, tmp_
 
 
 def test_questions_must_be_a_number_above_zero():
-    done = subprocess.run(
-        [sys.executable, "-m", "export.android", "--model", "x", "--questions", "0"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 2
-    assert done.stderr == "error: --questions must be at least 1, got 0\n"
+    with pytest.raises(OptionError, match=r"^--questions must be at least 1, got 0$"):
+        AndroidConfig(Path("x"), questions=0)
 
 
 def test_append_refuses_a_file_that_has_a_package(exported):
@@ -303,7 +234,7 @@ def test_append_refuses_a_file_that_has_a_package(exported):
 
 
 def test_what_the_app_would_not_read_is_not_packaged(make_bundle, exported, tmp_path):
-    greedy = open_bundle(with_settings(make_bundle(), tmp_path / "greedy", n_best=1000))
+    greedy = open_bundle(other_parent(make_bundle(), tmp_path / "greedy", n_best=1000))
     with pytest.raises(UnsupportedExport, match="n_best is 1000; a packaged model may have 256"):
         describe(greedy, "int8")
     package = read_package(exported.weights)

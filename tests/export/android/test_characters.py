@@ -15,27 +15,13 @@ from export.android.unicode_texts import MARKS, generated_texts
 from qa.base.errors import BundleError
 
 N_TEXTS = 24_000
+NAMES = ("clean_text", "handle_chinese_chars", "strip_accents", "lowercase")
 SWITCHES = {  # as BERT's tokenizers are made, and every switch alone
-    "uncased": {"clean_text": True, "handle_chinese_chars": True, "strip_accents": None, "lowercase": True},
-    "cased": {"clean_text": True, "handle_chinese_chars": True, "strip_accents": None, "lowercase": False},
-    "cased without accents": {
-        "clean_text": True,
-        "handle_chinese_chars": True,
-        "strip_accents": True,
-        "lowercase": False,
-    },
-    "lowercase with accents": {
-        "clean_text": True,
-        "handle_chinese_chars": True,
-        "strip_accents": False,
-        "lowercase": True,
-    },
-    "accents only": {
-        "clean_text": False,
-        "handle_chinese_chars": False,
-        "strip_accents": True,
-        "lowercase": False,
-    },
+    "uncased": dict(zip(NAMES, (True, True, None, True), strict=True)),
+    "cased": dict(zip(NAMES, (True, True, None, False), strict=True)),
+    "cased without accents": dict(zip(NAMES, (True, True, True, False), strict=True)),
+    "lowercase with accents": dict(zip(NAMES, (True, True, False, True), strict=True)),
+    "accents only": dict(zip(NAMES, (False, False, True, False), strict=True)),
 }
 
 

@@ -1,13 +1,14 @@
 """The package on the end of a TFLite file: what it holds, how it changes, and what is refused."""
 
 import json
+import shutil
 import zipfile
 from dataclasses import replace
 
 import msgspec
 import pytest
 from comparisons import UNTRAINED_SPANS
-from package_faults import MODEL
+from package_faults import MODEL, faulty_copies, rewritten
 from tflite_exports import LENGTHS, compute
 from tokenizers import AddedToken, Tokenizer
 
@@ -18,6 +19,8 @@ from qa.base.errors import BundleError, UnsupportedExport
 from qa.bundles.bundle import open_bundle
 from qa.bundles.manifest import FileReference, Scores
 from qa.text.tokenization import load_tokenizer, normalizer_settings
+
+INT8 = {"quantize": "int8", "lengths": LENGTHS, "min_equal_spans": UNTRAINED_SPANS["int8"]}
 
 
 def test_the_package_holds_all_a_phone_needs(exported_tflite):
@@ -59,87 +62,43 @@ def test_a_packaged_file_computes_what_the_bare_one_does(bare_tflite, tmp_path):
 
 def test_the_same_parent_gives_the_same_bytes(exported_tflite, tmp_path):
     parent, bundle = exported_tflite("bert", "int8")
-    again = main(
-        TFLiteConfig(
-            model=parent.path,
-            out=tmp_path / "again",
-            quantize="int8",
-            lengths=LENGTHS,
-            min_equal_spans=UNTRAINED_SPANS["int8"],
-        )
-    )
+    again = main(TFLiteConfig(parent.path, tmp_path / "again", **INT8))
     assert again.weights.read_bytes() == bundle.weights.read_bytes()
 
 
-def test_a_threshold_tuned_at_export_is_in_the_package(make_bundle, converted_once, tmp_path, monkeypatch):
+def test_a_threshold_tuned_at_export_is_in_the_package(make_bundle, tmp_path, monkeypatch):
     monkeypatch.setattr(
         "export.exporter.tune_for_bundle",
         lambda _, __, settings, ___: (replace(settings, null_threshold=-1.25), None),
     )
-    bundle = main(
-        TFLiteConfig(
-            model=make_bundle(),
-            out=tmp_path / "out",
-            quantize="int8",
-            lengths=LENGTHS,
-            min_equal_spans=UNTRAINED_SPANS["int8"],
-        )
-    )
+    bundle = main(TFLiteConfig(make_bundle(), tmp_path / "out", **INT8))
     assert read_package(bundle.weights).settings == bundle.settings
     assert bundle.settings.null_threshold == -1.25
 
 
-def test_a_package_that_no_reader_takes_is_not_sealed(make_bundle, converted_once, tmp_path, monkeypatch):
+def test_a_package_that_no_reader_takes_is_not_sealed(make_bundle, tmp_path, monkeypatch):
     monkeypatch.setattr("export.tflite.exporter.describe", lambda *_: {"format": 2, "precision": "int9"})
     with pytest.raises(BundleError, match=r"qa\.json"):
         main(TFLiteConfig(model=make_bundle(), out=tmp_path / "out", lengths=LENGTHS))
     assert list(tmp_path.iterdir()) == []
 
 
-def repackaged(path, data, **members):
-    """Write the packaged file `data` with other members; None leaves a member out."""
-    path.write_bytes(data)
-    package = read_package(path)
-    with zipfile.ZipFile(path) as archive:
-        texts = {name: archive.read(name) for name in MEMBERS}
-    texts |= {name.replace("_", "."): text for name, text in members.items()}
-    path.write_bytes(data[: package.info["model"]["bytes"]])
-    with zipfile.ZipFile(path, "a") as archive:
-        for name, text in texts.items():
-            if text is not None:
-                archive.writestr(name, text)
-    return path
-
-
 @pytest.mark.parametrize(
     ("text", "wanted"),
     [
-        (None, "no characters.json"),
         ("[]", "characters.json must be an object"),
         ('{"removed": ', "characters.json is not valid JSON"),
         ("[" * 100_000, "characters.json is not valid JSON"),
         ({"spaces": [[13, 9]]}, r"characters.json: spaces: \[13, 9\] is malformed"),
         ({"lowercase": None}, "characters.json: lowercase must be a list"),
     ],
-    ids=["missing", "no object", "cut", "deep", "descending", "no table"],
+    ids=["no object", "cut", "deep", "descending", "no table"],
 )
 def test_broken_character_tables_are_refused(exported_tflite, tmp_path, text, wanted):
-    data = exported_tflite("bert", "int8")[1].weights.read_bytes()
+    source = exported_tflite("bert", "int8")[1].weights
     text = json.dumps({**character_tables(), **text}) if isinstance(text, dict) else text
-    path = repackaged(tmp_path / "model.tflite", data, characters_json=text)
+    path = rewritten(source, tmp_path / "model.tflite", {"characters.json": text})
     with pytest.raises(BundleError, match=rf"model\.tflite: .*{wanted}.*export the model again"):
-        read_package(path)
-
-
-def test_a_file_of_format_1_is_named_as_such(exported_tflite, tmp_path):
-    bundle = exported_tflite("bert", "int8")[1]
-    info = json.dumps({**read_package(bundle.weights).info, "format": 1})
-    path = repackaged(
-        tmp_path / "model.tflite", bundle.weights.read_bytes(), qa_json=info, characters_json=None
-    )
-    with pytest.raises(
-        BundleError, match=r"model\.tflite: package format 1, this version reads 2; export the model again"
-    ):
         read_package(path)
 
 
@@ -174,9 +133,8 @@ def with_model(**changes):
 def renamed(old, new):
     def change(tokenizer):
         parts = json.loads(tokenizer.to_str())
-        parts["model"]["vocab"] = {
-            new if token == old else token: index for token, index in parts["model"]["vocab"].items()
-        }
+        words = parts["model"]["vocab"]
+        parts["model"]["vocab"] = {new if token == old else token: words[token] for token in words}
         return Tokenizer.from_str(json.dumps(parts))
 
     return change
@@ -186,14 +144,10 @@ def renamed(old, new):
     ("change", "wanted"),
     [
         (with_added(AddedToken("New York")), "'New York' was added"),
-        (
-            with_added(AddedToken("the", normalized=False)),
-            "'the' was added",
-        ),  # known, but found inside of words too
-        (
-            with_added(AddedToken("qqq", special=True)),
-            "'qqq' was added",
-        ),  # the vocabulary would have it, WordPiece has not
+        # Known, but found inside of words too.
+        (with_added(AddedToken("the", normalized=False)), "'the' was added"),
+        # The vocabulary would have it, WordPiece has not.
+        (with_added(AddedToken("qqq", special=True)), "'qqq' was added"),
         (with_model(unk_token="[MASK]"), r"unknown words become '\[MASK\]'"),
         (with_model(max_input_chars_per_word=1001), "max_input_chars_per_word is 1001.* may have 1000"),
         (renamed("the", " the"), "' the' has a space"),
@@ -215,25 +169,14 @@ def test_the_parents_f1_is_told_where_it_was_scored(exported_tflite):
     assert describe(scored, "int8")["f1"] == 74.35
 
 
-def damaged(data, n_model, how):
-    """A packaged file that was copied badly; `n_model` is where its zip begins."""
-    cuts = {"empty": 0, "half": len(data) // 2, "no directory": len(data) - 30}
-    flips = {"model": n_model // 2, "zip": n_model + 200, "vocabulary": n_model + (len(data) - n_model) // 2}
-    if how in cuts:
-        return data[: cuts[how]]
-    flipped = bytearray(data)
-    flipped[flips[how]] ^= 0x10
-    return bytes(flipped)
-
-
-@pytest.mark.parametrize("how", ["empty", "half", "no directory", "model", "zip", "vocabulary"])
-def test_damaged_files_are_refused(exported_tflite, tmp_path, how):
-    bundle = exported_tflite("bert", "int8")[1]
-    data = bundle.weights.read_bytes()
-    path = tmp_path / "model.tflite"
-    path.write_bytes(damaged(data, read_package(bundle.weights).info["model"]["bytes"], how))
-    with pytest.raises(BundleError, match=r"model\.tflite: .*again"):
-        read_package(path)
+def test_faulty_files_are_refused(exported_tflite, tmp_path):
+    refusals = {}
+    for path in faulty_copies(exported_tflite("bert", "int8")[1].weights, tmp_path):
+        with pytest.raises(BundleError, match=rf"{path.name}: .*again") as refusal:
+            read_package(path)
+        refusals[path.stem] = str(refusal.value)
+    assert "package format 1, this version reads 2" in refusals["faulty-format"]
+    assert "no characters.json" in refusals["faulty-no-characters.json"]
 
 
 def test_a_package_that_claims_huge_members_is_refused_unread(tmp_path):
@@ -248,10 +191,7 @@ def test_a_package_that_claims_huge_members_is_refused_unread(tmp_path):
 
 def test_a_changed_file_in_the_bundle_is_refused(exported_tflite, tmp_path):
     bundle = exported_tflite("bert", "int8")[1]
-    copy = tmp_path / "copy"
-    copy.mkdir()
-    for file in bundle.path.iterdir():
-        (copy / file.name).write_bytes(file.read_bytes())
+    copy = shutil.copytree(bundle.path, tmp_path / "copy")
     data = bytearray(bundle.weights.read_bytes())
     data[len(data) // 2] ^= 1
     (copy / "model.tflite").write_bytes(data)

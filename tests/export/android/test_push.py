@@ -1,12 +1,8 @@
 """Pushing a model to a phone: an adb that replays what real ones print, for success by each way and for each
 failure."""
 
-import subprocess
-import sys
-
 import pytest
 from adb_replay import replayed
-from places import ROOT
 
 from export.android import push as android_push
 from export.android import stage as android
@@ -195,19 +191,10 @@ def test_a_serial_that_is_not_there(replay):
         replay(DEVICES, serial="X")
 
 
-def test_without_adb_one_line_says_what_to_install(bundle, tmp_path):
-    done = subprocess.run(
-        [sys.executable, "-m", "export.android", "--model", str(bundle.path), "--push"],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={"PATH": str(tmp_path), "PYTHONPATH": str(ROOT)},
-    )
-    assert done.returncode == 2
-    assert (
-        done.stderr
-        == "error: adb not found; install Android's platform tools (on Debian: apt-get install adb)\n"
-    )
+def test_without_adb_one_line_says_what_to_install(bundle, tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(DeviceError, match=r"^adb not found; install Android's .*apt-get install adb\)$"):
+        android.main(AndroidConfig(bundle.path, push=True))
 
 
 def test_the_name_has_nothing_that_a_shell_reads(monkeypatch, bundle):

@@ -2,36 +2,30 @@
 wrong.
 """
 
-import ast
 import hashlib
 import importlib.util
 import re
 from collections import Counter
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import onnx
 import onnxruntime
 import pytest
 import torch
-from comparisons import UNTRAINED_SPANS
+from comparisons import UNTRAINED_SPANS, largest_difference
 from onnx import TensorProto, numpy_helper
+from tflite_exports import MODELS
 
-import export.onnx.stage as onnx_export
-from export import exporter as stage
 from export.onnx.quantize import large_constants
 from export.onnx.stage import OnnxConfig, main
 from export.onnx.trace import clean, trace
 from export.parity import check_parity, real_windows
 from qa.base.errors import BundleError, OptionError, ParityError, UnsupportedExport
-from qa.bundles.bundle import open_bundle
 from qa.formats.precision import PRECISIONS
 from qa.models.model import QAModel
 from qa.runtime.runtimes import TorchRuntime, load_runtime
-from qa.text.features import collate
 
-MODELS = {"bert": {}, "distilbert": {"encoder": "distilbert", "head": "linear"}, "pruned": {"pruned": True}}
 FLAGS = ["fp32", "fp16", "int8", "int8-weights"]
 # The tiny models have 4 projections and 2 feed-forward matrices in each of 2 layers; all but the last of the
 # 4 in the head 4l-gelu-skip are large enough to quantize, the one of the linear head is not. DistilBERT has
@@ -39,30 +33,10 @@ FLAGS = ["fp32", "fp16", "int8", "int8-weights"]
 N_LINEARS = {"bert": 15, "distilbert": 12, "pruned": 15}
 
 
-@pytest.fixture(autouse=True, scope="module")
-def _one_thread():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            stage, "available_cores", lambda: 1
-        )  # threads only wait for each other on models this small
-        yield
-
-
 @pytest.fixture(scope="module")
-def exported(make_bundle, tmp_path_factory):
+def exported(export_once):
     """A function: (parent, export) of a model of MODELS in a precision."""
-    made = {}
-
-    def export(name, flag="fp32"):
-        if (name, flag) not in made:
-            parent = make_bundle(**MODELS[name])
-            out = tmp_path_factory.mktemp("exports") / f"{name}-{flag}"
-            least = UNTRAINED_SPANS.get(flag)
-            config = OnnxConfig(model=parent, out=out, quantize=flag, min_equal_spans=least)
-            made[name, flag] = open_bundle(parent), main(config)
-        return made[name, flag]
-
-    return export
+    return lambda name, flag="fp32": export_once("onnx", flag, **MODELS[name])
 
 
 def graph_of(bundle):
@@ -87,14 +61,9 @@ def test_fp32_equals_pytorch_padded_and_not(exported, name):
     runtime = load_runtime(bundle, 1)
     windows = real_windows(parent)
     for window in (windows[0], windows[-1]):
-        n = len(window.input_ids)
-        for length in (n, n + 1, n + 40):
-            for wanted, seen in zip(
-                reference(collate([window])), runtime(collate([window], length)), strict=True
-            ):
-                assert seen.shape == (1, length)
-                assert seen.dtype == np.float32
-                assert np.abs(wanted[0] - seen[0, :n]).max() < 1e-4
+        for more in (0, 1, 40):
+            length = len(window.input_ids) + more
+            assert largest_difference(reference, runtime, [window], length) < 1e-4
 
 
 @pytest.mark.parametrize(
@@ -103,16 +72,10 @@ def test_fp32_equals_pytorch_padded_and_not(exported, name):
 def test_a_batch_of_three_works_and_stays_near_pytorch(exported, name, flag):
     parent, bundle = exported(name, flag)
     windows = real_windows(parent)
-    batch = collate([windows[0], windows[20], windows[-1]])
-    largest = {"fp32": 1e-4, "fp16": 0.05, "int8": 1.0, "int8-weights": 0.3}[
-        flag
-    ]  # of logits with a deviation of 1
-    for wanted, seen in zip(
-        TorchRuntime(parent.weights, 1)(batch), load_runtime(bundle, 1)(batch), strict=True
-    ):
-        mask = batch["attention_mask"] == 1
-        assert seen.shape == wanted.shape
-        assert np.abs(wanted - seen)[mask].max() < largest
+    batch = [windows[0], windows[20], windows[-1]]
+    # Of logits with a deviation of 1.
+    largest = {"fp32": 1e-4, "fp16": 0.05, "int8": 1.0, "int8-weights": 0.3}[flag]
+    assert largest_difference(TorchRuntime(parent.weights, 1), load_runtime(bundle, 1), batch) < largest
 
 
 def test_an_encoder_without_token_types_takes_and_ignores_them(exported):
@@ -148,9 +111,8 @@ def test_int8_is_int8(exported, name):
     counts = operators(graph)
     assert counts["MatMulInteger"] == N_LINEARS[name]
     assert counts["DequantizeLinear"] == 0
-    assert (
-        counts["DynamicQuantizeLinear"] == N_LINEARS[name] - 4
-    )  # of two layers: query, key and value share theirs
+    # Of two layers: query, key and value share theirs.
+    assert counts["DynamicQuantizeLinear"] == N_LINEARS[name] - 4
     assert [
         n for n in graph.graph.node if n.op_type == "MatMul" and types.get(n.input[1]) == TensorProto.FLOAT
     ] == [n for n in graph.graph.node if n.op_type == "MatMul" and n.input[1] in types]
@@ -254,14 +216,8 @@ def test_descriptions_with_source_paths_are_dropped(make_bundle):
 
 def test_the_same_parent_gives_the_same_bytes(exported, tmp_path):
     parent, bundle = exported("bert", "int8")
-    again = main(
-        OnnxConfig(
-            model=parent.path,
-            out=tmp_path / "again",
-            quantize="int8",
-            min_equal_spans=UNTRAINED_SPANS["int8"],
-        )
-    )
+    least = UNTRAINED_SPANS["int8"]
+    again = main(OnnxConfig(parent.path, tmp_path / "again", quantize="int8", min_equal_spans=least))
     assert again.weights.read_bytes() == bundle.weights.read_bytes()
 
 
@@ -284,16 +240,10 @@ def test_a_wrong_export_is_refused_and_leaves_nothing(make_bundle, tmp_path, mon
 
 
 def test_a_tolerance_that_is_not_met_is_an_error(make_bundle, tmp_path, monkeypatch):
-    monkeypatch.setitem(PRECISIONS, "int8-weights", replace(PRECISIONS["int8-weights"], probe_tolerance=1e-4))
+    precision = "int8-weights"
+    monkeypatch.setitem(PRECISIONS, precision, replace(PRECISIONS[precision], probe_tolerance=1e-4))
     with pytest.raises(ParityError, match=r"tolerance 0\.0001"):
-        main(
-            OnnxConfig(
-                model=make_bundle(),
-                out=tmp_path / "out",
-                quantize="int8-weights",
-                min_equal_spans=UNTRAINED_SPANS["int8"],
-            )
-        )
+        main(OnnxConfig(make_bundle(), tmp_path / "out", quantize=precision, min_equal_spans=0))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -347,16 +297,15 @@ def test_windows_that_take_all_positions_are_not_padded_beyond_them(make_bundle,
     main(OnnxConfig(model=make_bundle("bert-128-positions", "linear"), out=tmp_path / "out"))
 
 
-def test_equal_spans_below_the_flag_leave_nothing(make_bundle, tmp_path):
-    """A random model in int8 with an embedding table of pq4 keeps less than 90 % of its best spans."""
-    bundle = make_bundle()
-    out = tmp_path / "out"
-    config = OnnxConfig(model=bundle, out=out, quantize="int8", embeddings="pq4", min_equal_spans=0.9)
-    with pytest.raises(ParityError, match=r"below --min-equal-spans 0\.9; train with compress\.qat"):
+def test_equal_spans_below_the_flag_leave_nothing(exported, tmp_path):
+    """A random model in int8 keeps fewer than 99 % of its best spans."""
+    parent, bundle = exported("bert", "int8")
+    parity = bundle.manifest.parity
+    assert parity.equal_spans_wanted == UNTRAINED_SPANS["int8"] <= parity.equal_spans < 0.99
+    config = OnnxConfig(parent.path, tmp_path / "out", quantize="int8", min_equal_spans=0.99)
+    with pytest.raises(ParityError, match=r"below --min-equal-spans 0\.99; train with compress\.qat"):
         main(config)
     assert list(tmp_path.iterdir()) == []
-    parity = main(replace(config, min_equal_spans=0.1)).manifest.parity
-    assert parity.equal_spans_wanted == 0.1 <= parity.equal_spans < 0.9
     with pytest.raises(OptionError, match="--min-equal-spans must be from 0 to 1, got 90"):
         replace(config, min_equal_spans=90)
 
@@ -377,16 +326,16 @@ def test_only_a_pytorch_bundle_can_be_exported(exported, tmp_path):
         main(OnnxConfig(model=exported("bert")[1].path, out=tmp_path / "out"))
 
 
-def test_an_unknown_precision_is_refused_with_the_known_ones():
-    with pytest.raises(
-        OptionError, match=r"--quantize must be one of fp32, fp16, int8, int8-weights, int4, got int9"
-    ):
-        OnnxConfig(quantize="int9")
-
-
-def test_int4_is_refused():
-    with pytest.raises(OptionError, match=r"--quantize int4 is for TFLite only"):
-        OnnxConfig(quantize="int4")
+@pytest.mark.parametrize(
+    ("quantize", "says"),
+    [
+        ("int9", "--quantize must be one of fp32, fp16, int8, int8-weights, int4, got int9"),
+        ("int4", "--quantize int4 is for TFLite only"),
+    ],
+)
+def test_another_precision_is_refused(quantize, says):
+    with pytest.raises(OptionError, match=says):
+        OnnxConfig(quantize=quantize)
 
 
 def test_a_model_that_cannot_be_traced_gives_one_clear_line(make_bundle, monkeypatch):
@@ -415,10 +364,3 @@ def test_a_missing_package_names_the_extra(monkeypatch, tmp_path, missing):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == missing else found(name))
     with pytest.raises(OptionError, match=rf"needs {missing}: pip install 'pocketqa\[export\]'"):
         main(OnnxConfig(model=tmp_path, out=tmp_path / "out"))
-
-
-def test_importing_the_stage_loads_no_onnx():
-    top = ast.parse(Path(onnx_export.__file__).read_text(encoding="utf-8")).body
-    names = {alias.name for node in top if isinstance(node, ast.Import) for alias in node.names}
-    names |= {node.module for node in top if isinstance(node, ast.ImportFrom)}
-    assert not {name for name in names if "onnx" in name}

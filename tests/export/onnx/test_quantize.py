@@ -8,8 +8,7 @@ import torch
 from onnx import numpy_helper
 from torch import nn
 
-from export.calibration import calibration_windows
-from export.onnx.balance import channel_ranges
+from export.onnx.balance import calibration_windows, channel_ranges
 from export.onnx.quantize import (
     balance,
     check_structure,

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from comparisons import UNTRAINED_SPANS
+from every_head import quick
 from tflite_exports import LENGTHS, MODELS
 from transformers import BertConfig
 
@@ -13,7 +13,6 @@ from export.tflite.any_length import OneLength, merge_lengths
 from export.tflite.convert import convert
 from export.tflite.file import TFLiteFile
 from export.tflite.stage import TFLiteConfig, main
-from qa.bundles.bundle import open_bundle
 from qa.formats.tflite import any_length_signature, fixed_signatures
 from qa.models.encoders import Encoder
 from qa.models.model import QAModel
@@ -25,20 +24,9 @@ COUNTS = (128, 31, 97, 96, 33, 128, 32)  # tokens, growing and shrinking
 
 
 @pytest.fixture(scope="module")
-def any_length(make_bundle, tmp_path_factory, converted_once):
+def any_length(export_once):
     """A function: (parent, export of any length) of a model of MODELS in a precision."""
-    made = {}
-
-    def export(name, flag):
-        if (name, flag) not in made:
-            parent = make_bundle(**MODELS[name])
-            out = tmp_path_factory.mktemp("any-length") / f"{name}-{flag}"
-            least = UNTRAINED_SPANS.get(flag)
-            config = TFLiteConfig(model=parent, out=out, quantize=flag, min_equal_spans=least)
-            made[name, flag] = (open_bundle(parent), main(config))
-        return made[name, flag]
-
-    return export
+    return lambda name, flag: export_once("tflite", flag, **MODELS[name])
 
 
 def window_of(parent, n):
@@ -49,7 +37,7 @@ def window_of(parent, n):
 
 
 @pytest.mark.parametrize("xnnpack", [True, False])
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", quick("bert", "pruned", rest=["distilbert"]))
 def test_any_length_equals_pytorch(any_length, name, xnnpack):
     parent, bundle = any_length(name, "fp32")
     reference = TorchRuntime(parent.weights, 1)
@@ -62,8 +50,9 @@ def test_any_length_equals_pytorch(any_length, name, xnnpack):
             assert np.abs(expected - actual).max() < 1e-4
 
 
-@pytest.mark.parametrize("flag", ["fp16", "int8", "int4"])
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize(
+    ("name", "flag"), quick(("bert", "fp16"), ("bert", "int8"), ("pruned", "int8"), rest=[("bert", "int4")])
+)
 def test_any_length_equals_a_graph_of_that_length(any_length, exported_tflite, name, flag):
     parent, bundle = any_length(name, flag)
     fixed = load_runtime(exported_tflite(name, flag)[1], 1)
@@ -93,7 +82,7 @@ def test_a_file_of_any_length_is_smaller(any_length, exported_tflite):
     assert sizes[0] < sizes[1]
 
 
-@pytest.mark.parametrize("n_heads", [1, 2, 7, 9, 12, 16])
+@pytest.mark.parametrize("n_heads", quick(9, rest=[1, 7, 16]))
 def test_heads_are_split_without_a_length(n_heads):
     """9 heads are three groups of three, so that query, key and value are split into nine parts."""
     config = BertConfig(
@@ -121,7 +110,7 @@ def test_heads_are_split_without_a_length(n_heads):
             assert np.abs(logits.numpy() - actual[name]).max() < 1e-4
 
 
-def test_a_constant_of_one_length_is_refused(bare_tflite, make_bundle, converted_once):
+def test_a_constant_of_one_length_is_refused(bare_tflite):
     """The fixed signatures have their positions as constants."""
     with pytest.raises(OneLength, match="ADD has a constant of"):
         merge_lengths(TFLiteFile(bare_tflite), "qa")

@@ -85,9 +85,8 @@ def test_int4_holds_the_integers_of_least_squared_error(bare_tflite):
         if stored.type != schema.TensorType.INT8:
             assert stored.type == schema.TensorType.INT4
             weight = data.view(np.float32).reshape(tensor.shape)
-            integers = (
-                np.stack([packed & 15, packed >> 4], axis=1).reshape(weight.shape).astype(np.int8)
-            )  # low bits first
+            pairs = np.stack([packed & 15, packed >> 4], axis=1)  # low bits first
+            integers = pairs.reshape(weight.shape).astype(np.int8)
             integers -= 16 * (integers > 7)
             bounds = least_squares_bounds(weight, 4)
             assert (stored.quantization.scale == bounds[:, 0] / 7).all()

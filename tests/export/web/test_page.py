@@ -8,8 +8,8 @@ import zipfile
 
 import pytest
 from chromium import chromium
-from web_core import rewritten, with_settings
-from web_site import NO_ANSWER, ask, fill, opened, served, text, wait
+from package_faults import rewritten, with_settings
+from web_site import ask, choose_model, fill, opened, served, text, wait
 
 from export.web.stage import WebConfig
 from export.web.stage import main as publish
@@ -111,9 +111,7 @@ def test_runners_up_are_marked_on_request(page):
 
 
 def test_no_answer_is_said(page):
-    page.run("document.querySelectorAll('#suggestions button')[2].click()")
-    wait(page, "document.querySelector('#times').textContent")
-    assert text(page, "#best").startswith(NO_ANSWER)
+    assert ask(page, suggestion=2) is None
 
 
 def spoiled_probe(source, out):
@@ -149,14 +147,11 @@ def test_wrong_files_are_refused_in_words_and_the_model_in_use_stays(page, page_
 
 
 def test_another_packaged_file_brings_its_settings(page, page_model, tmp_path):
-    path = with_settings(page_model.weights, tmp_path / "always.tflite", {"null_threshold": None})
-    page.choose_file("#model-file", path)
-    wait(page, "document.querySelector('#facts').textContent.includes('always.tflite')")
-    page.run("document.querySelectorAll('#suggestions button')[2].click()")
-    wait(page, "document.querySelector('#times').textContent")
-    assert not text(page, "#best").startswith("No answer")
-    page.run("document.querySelector('#shipped').click()")
-    wait(page, "document.querySelector('#facts').textContent.includes('the page\\'s own')")
+    choose_model(
+        page, with_settings(page_model.weights, tmp_path / "always.tflite", {"null_threshold": None})
+    )
+    assert ask(page, suggestion=2) is not None
+    choose_model(page)
 
 
 TUNED = ("strict_threshold", "calibration")
@@ -169,41 +164,32 @@ def choose_mode(page, mode):
 def test_a_mode_says_when_to_decline_and_a_calibrated_file_gives_probabilities(page, page_model, tmp_path):
     strict = "document.querySelector('#mode [value=strict]').disabled"
     plain = with_settings(page_model.weights, tmp_path / "plain.tflite", {}, drop=TUNED)
-    page.choose_file("#model-file", plain)
-    wait(page, "document.querySelector('#facts').textContent.includes('plain.tflite')")
+    choose_model(page, plain)
     assert page.run(strict) is True
     choose_mode(page, "answering")
     assert ask(page) == "Michael Collins"
     assert "softmax" in text(page, "#best small")
-    page.run("document.querySelectorAll('#suggestions button')[2].click()")
-    wait(page, "document.querySelector('#times').textContent")
-    always = page.run("document.querySelector('#best').firstChild.textContent")
+    always = ask(page, suggestion=2)
     choose_mode(page, "balanced")
     assert ask(page) is None
     assert f"Not sure: {always}" in text(page, "#best")
     changes = {"strict_threshold": -1e6, "calibration": {"temperature": 4.0, "offset": 1.0}}
-    path = with_settings(page_model.weights, tmp_path / "tuned.tflite", changes)
-    page.choose_file("#model-file", path)
-    wait(page, "document.querySelector('#facts').textContent.includes('tuned.tflite')")
+    choose_model(page, with_settings(page_model.weights, tmp_path / "tuned.tflite", changes))
     assert page.run(strict) is False
-    page.run("document.querySelectorAll('#suggestions button')[0].click()")
-    wait(page, "document.querySelector('#times').textContent")
+    ask(page, suggestion=0)
     assert "right with a probability of" in text(page, "#best small")
     choose_mode(page, "strict")
     assert ask(page) is None
-    page.choose_file("#model-file", plain)
-    wait(page, "document.querySelector('#facts').textContent.includes('plain.tflite')")
+    choose_model(page, plain)
     assert page.run("document.querySelector('#mode').value") == "balanced"
-    page.run("document.querySelector('#shipped').click()")
-    wait(page, "document.querySelector('#facts').textContent.includes('the page\\'s own')")
+    choose_model(page)
 
 
 def test_an_fp32_model_is_checked_to_its_own_tolerance(page, tiny_export):
     page.choose_file("#model-file", tiny_export("tflite").weights)
     wait(page, "document.querySelector('#status').textContent.includes('fp32')")
     assert "checked in this browser" in text(page, "#status")
-    page.run("document.querySelector('#ask').click()")
-    wait(page, "document.querySelector('#times').textContent")
+    ask(page)
 
 
 def test_the_build_for_browsers_without_relaxed_simd_computes_rightly(browser, folder, tmp_path):

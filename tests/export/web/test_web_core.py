@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from package_faults import differing, mutated_files, verdicts
+from package_faults import differing, faulty_copies, mutated_files, verdicts, with_settings
 from places import ROOT
-from web_core import NodeCore, Tally, compare_questions, compare_tokens, with_settings
+from web_core import NodeCore, Tally, compare_questions, compare_tokens
 
 from export.android.package import MOST_SETTINGS, read_package
 from qa.base.errors import BundleError
@@ -14,22 +14,21 @@ from qa.formats.precision import PRECISIONS
 from qa.runtime.runtimes import load_runtime
 from qa.text.answers import decode
 
+pytestmark = pytest.mark.system
 
-@pytest.mark.system
+
 def test_questions_over_made_up_logits_are_answered_as_in_python(page_model, tmp_path):
     tally = Tally()
     assert compare_questions(page_model, 150, 3, tmp_path, tally) == []
     assert (tally.questions, tally.preselected > 5, 20 < tally.declined < 130) == (150, True, True)
 
 
-@pytest.mark.system
 def test_texts_over_all_of_unicode_have_the_training_tokenizers_tokens(page_model):
     tally = Tally()
     assert compare_tokens(page_model, 500, 4, tally) == []
     assert tally.texts == 500
 
 
-@pytest.mark.system
 def test_the_comparison_can_fail(page_model, tmp_path, monkeypatch):
     """Python decodes with another length limit than the file says."""
 
@@ -40,7 +39,6 @@ def test_the_comparison_can_fail(page_model, tmp_path, monkeypatch):
     assert compare_questions(page_model, 10, 3, tmp_path, Tally()) != []
 
 
-@pytest.mark.system
 def test_the_probe_runs_and_refuses_a_runtime_that_computes_wrongly(page_model):
     runtime = load_runtime(page_model, 1)
 
@@ -56,7 +54,6 @@ def test_the_probe_runs_and_refuses_a_runtime_that_computes_wrongly(page_model):
         assert core.check_probe(runtime) == difference  # and the process goes on
 
 
-@pytest.mark.system
 def test_page_and_exporter_have_the_same_bounds(page_model, tmp_path):
     settings = read_package(page_model.weights).info["settings"]
     most = {name: MOST_SETTINGS[name] for name in ("n_best", "doc_stride", "max_answer_length")}
@@ -69,28 +66,13 @@ def test_page_and_exporter_have_the_same_bounds(page_model, tmp_path):
             NodeCore(path)
 
 
-@pytest.mark.system
 def test_what_python_refuses_the_page_refuses(page_model, tmp_path):
-    whole = page_model.weights.read_bytes()
-    size = read_package(page_model.weights).info["model"]["bytes"]
-    faults = {
-        "note": b"This is a note.\n" * 20,
-        "empty": b"",
-        "cut": whole[:-2000],
-        "bare": whole[:size],
-        "changed": whole[:200_000] + bytes([whole[200_000] ^ 0x40]) + whole[200_001:],
-    }
-    for name, content in faults.items():
-        path = tmp_path / f"{name}.tflite"
-        path.write_bytes(content)
-        with pytest.raises(BundleError):
-            read_package(path)
+    for path in faulty_copies(page_model.weights, tmp_path):
         with pytest.raises(BundleError) as refusal:
             NodeCore(path)
-        assert len(str(refusal.value).splitlines()) == 1, name
+        assert len(str(refusal.value).splitlines()) == 1, path.name
 
 
-@pytest.mark.system
 def test_python_and_the_page_agree_on_mutated_files(tmp_path, padded):
     files = mutated_files(tmp_path, 300, seed=3) | {padded(n): f"{n} bytes more" for n in (60, 100)}
     page = verdicts(["node", str(ROOT / "tests/export/web/package_check.mjs")], files)

@@ -69,7 +69,7 @@ for module in sys.argv[1:]:
         runpy.run_module(module, run_name="__main__", alter_sys=True)
     except SystemExit as end:
         assert end.code == 0, module
-    loaded = {"torch", "transformers"} & set(sys.modules)
+    loaded = {"torch", "transformers", "onnx"} & set(sys.modules)
     assert not loaded, f"{module} --help imports {loaded}"
 """
 

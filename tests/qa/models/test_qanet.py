@@ -16,7 +16,7 @@ from qa.models.standalone.qanet import ContextQueryAttention, QANetConfig, posit
 from qa.runtime.runtimes import TorchRuntime, load_runtime, run_windows
 
 LENGTH = 128
-SLOW = pytest.mark.system  # the two others show the way of every Linear and convolution
+SLOW = pytest.mark.system  # int8 shows the way of every Linear and convolution
 
 
 def test_context_query_attention_by_hand():
@@ -61,12 +61,16 @@ def test_parameter_count_of_the_papers_size():
 
 @pytest.mark.usefixtures("converted_once")
 @pytest.mark.parametrize(
-    "flag", ["fp32", "int8", *(pytest.param(flag, marks=SLOW) for flag in ("fp16", "int8-weights", "int4"))]
+    "flag", ["int8", *(pytest.param(flag, marks=SLOW) for flag in ("fp32", "fp16", "int8-weights", "int4"))]
 )
 def test_tflite(make_whole_bundle, tmp_path, flag):
     bundle = make_whole_bundle("qanet")
-    config = export.tflite.stage.TFLiteConfig(model=bundle.path, out=tmp_path / "out", quantize=flag)
-    exported = export.tflite.stage.main(config)
+    lengths = (128,) if flag == "int8" else None
+    exported = export.tflite.stage.main(
+        export.tflite.stage.TFLiteConfig(
+            model=bundle.path, out=tmp_path / "out", quantize=flag, lengths=lengths
+        )
+    )
     if flag == "fp32":
         windows = real_windows(bundle)[:5]
         runtimes = TorchRuntime(bundle.weights, 1), load_runtime(exported, 1)

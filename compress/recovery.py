@@ -6,7 +6,7 @@ from typing import Any
 
 from compress.options import RecoveryFlags
 from distill.resume import RunInputs, finished, refuse_unless_resumed, work_folder
-from distill.stage import distil, load_splits, save_model, summary
+from distill.stage import distillation_trainer, load_splits, save_model, summary
 from distill.teacher import TeacherBundle
 from distill.training.trainer import AfterStep, Trainer
 from qa.base.errors import OptionError
@@ -60,7 +60,7 @@ class Recovery:
 
     def train(self, name: str, depends_on: dict[str, Any], after_step: AfterStep | None = None) -> Trainer:
         """Train the changed model, which depends on the parent and on `depends_on`; return its trainer."""
-        trainer = distil(
+        trainer = distillation_trainer(
             self.model,
             self.teacher,
             self.windows,

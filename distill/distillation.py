@@ -9,7 +9,7 @@ from distill.prune_plan.importance import sample_labelled
 from distill.prune_plan.plan import check_pruning, prune_by_importance
 from distill.resume import RunInputs, finished, refuse_unless_resumed, work_folder
 from distill.run import DistillConfig
-from distill.stage import Start, distil, load_splits, save_model, summary
+from distill.stage import Start, distillation_trainer, load_splits, save_model, summary
 from distill.student import (
     check_hidden_states,
     copy_head,
@@ -151,7 +151,7 @@ def run(config: DistillConfig) -> Bundle:
     reader.check_hidden_states(start.model, config.hidden_weight)
     windows = make_windows(splits.train, tokenizer, start.settings, progress=True)
     facts = prepare(config, start, teacher_model, windows)
-    trainer = distil(
+    trainer = distillation_trainer(
         start.model,
         reader,
         windows,

@@ -84,7 +84,7 @@ def disable_dropout(model: QAModel) -> None:
             module.p = 0.0
 
 
-def distil(
+def distillation_trainer(
     student: QAModel,
     teacher: TeacherBundle,
     windows: Sequence[Window],

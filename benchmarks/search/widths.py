@@ -17,7 +17,7 @@ from benchmarks.search.simulate import Scores, f1_scores, simulated
 from benchmarks.search.stage import SearchConfig
 from distill.prune_plan.importance import sample_windows
 from distill.prune_plan.plan import prune_to
-from distill.stage import distil, without_autocast
+from distill.stage import distillation_trainer, without_autocast
 from distill.teacher import TeacherBundle
 from distill.training.options import DistillationWeights, TrainingOptions
 from export.tflite.convert import convert_to
@@ -109,7 +109,7 @@ class Widths:
             return narrow
         narrow.encoder.words.requires_grad_(False)
         work = self.curves / f"width-{number}"
-        trainer = distil(
+        trainer = distillation_trainer(
             narrow,
             TeacherBundle(self.parent, self.parent.tokenizer, []),
             windows,

@@ -191,10 +191,12 @@ def keep_threshold(settings: QASettings, parent: Bundle | None, held_out: list[E
     if not why_not:
         return settings
     if parent is None or not had_threshold:
-        print(f"{why_not}, but there is no other; check it with python -m qa.evaluate", file=sys.stderr)
+        check = "it was tuned on these all the same, so check it with python -m qa.evaluate"
+        print(f"held out: {why_not}; {check}", file=sys.stderr)
         return settings
     inherited = parent.settings
-    print(f"{why_not}; that of {parent.path} stays: {inherited.null_threshold:.4g}", file=sys.stderr)
+    stays = f"that of {parent.path} stays: {inherited.null_threshold:.4g}"
+    print(f"held out: {why_not}; {stays}", file=sys.stderr)
     return replace(
         settings,
         null_threshold=inherited.null_threshold,

@@ -67,7 +67,7 @@ class RunInputs:
 
 
 def _recorded(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return options as JSON has them."""
+    """Return options as a manifest's JSON has them."""
     recorded: dict[str, Any] = json.loads(json.dumps(options, default=str))
     return recorded
 

@@ -32,13 +32,27 @@ from qa.runtime.runtimes import available_cores, load_runtime
 
 Answers = dict[str, str]
 ANSWERABLE = (
-    *("n", "n_windows", "exact", "f1", "by_category", "calibration_error", "uncalibrated_calibration_error"),
-    *("reliability", "uncalibrated_reliability"),
+    "n",
+    "n_windows",
+    "exact",
+    "f1",
+    "by_category",
+    "calibration_error",
+    "uncalibrated_calibration_error",
+    "reliability",
+    "uncalibrated_reliability",
 )
 SCORES = (
     *ANSWERABLE,
-    *("HasAns_exact", "HasAns_f1", "HasAns_total", "NoAns_exact", "NoAns_f1", "NoAns_total"),
-    *("best_f1", "best_f1_thresh", "null_threshold"),
+    "HasAns_exact",
+    "HasAns_f1",
+    "HasAns_total",
+    "NoAns_exact",
+    "NoAns_f1",
+    "NoAns_total",
+    "best_f1",
+    "best_f1_thresh",
+    "null_threshold",
 )
 
 

@@ -36,7 +36,7 @@ class Timing:
     """load_ms, memory_before_load_mb, latency_ms_first and peak_memory_mb of its process."""
 
     worker: Worker | None = None
-    """Its process; None before the start, and where the start failed."""
+    """Process of the model; None before the start, and where the start failed."""
 
     def start(self, threads: int, cores: Sequence[int], processes: ExitStack) -> None:
         """Start the model's process, or give the model an error."""

@@ -1,4 +1,4 @@
-"""Where questions come from: the shipped excerpt, SQuAD by name (downloaded and checked), or a file."""
+"""Sources of questions: the shipped excerpt, SQuAD by name (downloaded and checked), or a file."""
 
 import hashlib
 import http.client

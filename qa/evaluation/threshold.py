@@ -208,7 +208,7 @@ def too_few(examples: Sequence[Example]) -> str:
     if len(examples) >= ENOUGH_QUESTIONS and n_unanswerable >= ENOUGH_UNANSWERABLE:
         return ""
     return (
-        f"{len(examples)} questions, {n_unanswerable} of them without an answer; to tune a no-answer "
+        f"{len(examples)} questions, {n_unanswerable} of them without an answer; tuning a no-answer "
         f"threshold takes {ENOUGH_QUESTIONS}, {ENOUGH_UNANSWERABLE} of them without an answer"
     )
 

@@ -69,7 +69,7 @@ class LayerParts:
 
 
 def _parts(
-    attention: str, inputs: str, *linears: str, dropout: str = "dropout"
+    attention: str, inputs: tuple[str, str, str], *linears: str, dropout: str = "dropout"
 ) -> Callable[[Any], LayerParts]:
     """Return a function that finds the parts of a layer by their names in it.
 
@@ -78,7 +78,7 @@ def _parts(
 
     def parts(layer: Any) -> LayerParts:
         module = layer.get_submodule(attention)
-        query, key, value = map(module.get_submodule, inputs.split())
+        query, key, value = map(module.get_submodule, inputs)
         output, up, down = map(layer.get_submodule, linears)
         kept = module.attention_head_size, getattr(module, dropout), getattr(module, "keep_heads", None)
         return LayerParts(query, key, value, output, up, down, *kept)
@@ -86,14 +86,16 @@ def _parts(
     return parts
 
 
-_QUERY_KEY_VALUE = "query key value"
+_QUERY_KEY_VALUE = ("query", "key", "value")
 _FEED_FORWARD = ("intermediate.dense", "output.dense")
 _bert_parts = _parts("attention.self", _QUERY_KEY_VALUE, "attention.output.dense", *_FEED_FORWARD)
-_distilbert_parts = _parts("attention", "q_lin k_lin v_lin", "attention.out_lin", "ffn.lin1", "ffn.lin2")
+_distilbert_parts = _parts(
+    "attention", ("q_lin", "k_lin", "v_lin"), "attention.out_lin", "ffn.lin1", "ffn.lin2"
+)
 _albert_parts = _parts(
     "attention", _QUERY_KEY_VALUE, "attention.dense", "ffn", "ffn_output", dropout="attention_dropout"
 )
-_mpnet_parts = _parts("attention.attn", "q k v", "attention.attn.o", *_FEED_FORWARD)
+_mpnet_parts = _parts("attention.attn", ("q", "k", "v"), "attention.attn.o", *_FEED_FORWARD)
 
 
 def _build_albert(config: Any) -> PreTrainedModel:

@@ -81,7 +81,7 @@ def test_the_teacher_of_distill_run_is_made_by_this_stage(few, tmp_path):
 def test_a_finished_run_is_taken_on_resume_and_only_with_its_own_options(
     make_bundle, few, small_squad, tmp_path
 ):
-    """Its data may lie anywhere."""
+    """The data may lie in any folder."""
 
     def config(**changes):
         return FinetuneConfig(**({"model": str(make_bundle()), "out": tmp_path / "t"} | few | changes))

@@ -77,7 +77,7 @@ def rebundle(source, out, **manifest):
 
 
 def largest_difference(reference, runtime, windows, length=None):
-    """Of the logits of a batch of windows, padded to `length` tokens, from those of another runtime."""
+    """Largest difference between two runtimes' logits of a batch; the second pads to `length` tokens."""
     inputs = collate(windows)
     mask = inputs["attention_mask"] == 1
     wanted, seen = reference(inputs), runtime(collate(windows, length))

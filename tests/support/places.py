@@ -1,4 +1,4 @@
-"""Where things lie: in the checkout, and what processes of a run share."""
+"""Paths in the checkout, and files that the processes of a test run share."""
 
 import fcntl
 import os

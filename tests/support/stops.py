@@ -9,7 +9,7 @@ from distill.training.trainer import Trainer
 
 
 class Stopped(KeyboardInterrupt):
-    """Of the test's own: the interrupt of another process, at some other moment, does not pass for it."""
+    """Interrupt of the test itself, which no other interrupt passes for."""
 
 
 @contextmanager

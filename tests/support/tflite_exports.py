@@ -19,6 +19,7 @@ from export.tflite import convert
 from export.tflite import stage as tflite
 from export.tflite.compact import compact
 from export.tflite.file import TFLiteFile
+from qa.base.files import write_whole
 from qa.bundles.bundle import PROBE, new_bundle, open_bundle
 from qa.formats.tflite import fixed_signatures
 from qa.models.model import QAModel
@@ -44,7 +45,7 @@ def converted_once(tmp_path_factory):
         file = folder / f"{key.hexdigest()}.tflite"
         with alone(file.with_suffix(".lock")):
             if not file.exists():
-                file.write_bytes(convert_now(model, signatures))
+                write_whole(file, convert_now(model, signatures))
         return file.read_bytes()
 
     with pytest.MonkeyPatch.context() as patch:

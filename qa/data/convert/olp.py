@@ -23,7 +23,8 @@ from qa.data.convert.tables import Row, read_table
 
 _SPAN = ("DocCharOnset(incl)", "DocCharOffset(excl)", "Text")
 TOKEN_COLUMNS = ("DocID", "SentenceNr", *_SPAN)
-QUESTION_COLUMNS = ("Q_ID", "Answerable", "Question|Question text", "Answer")
+QUESTION_COLUMNS = ("Q_ID", "Answerable", "Question", "Answer")
+OTHER_NAMES = {"Question": "Question text"}
 ANNOTATION_COLUMNS = ("AnnotationID", "ClassType", *_SPAN)
 
 # Characters without a token; more is a mistyped offset, and would fill the memory with spaces.
@@ -120,7 +121,7 @@ def read_text(path: Path, report: Report) -> str:
 def read_questions(path: Path, report: Report) -> dict[str, Row]:
     """Read question rows by Q_ID; drop repeated rows. SquadFormatError for a Q_ID with two contents."""
     questions: dict[str, Row] = {}
-    for row in read_table(path, QUESTION_COLUMNS):
+    for row in read_table(path, QUESTION_COLUMNS, OTHER_NAMES):
         qid = row["Q_ID"]
         if not qid or row["Answerable"].strip().lower() not in ("true", "false"):
             raise row.fault(

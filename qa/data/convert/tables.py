@@ -40,22 +40,31 @@ class Row:
         return int(text)
 
 
-def read_table(path: Path, columns: Sequence[str], *, may_be_empty: bool = False) -> list[Row]:
-    """Read the wanted columns, each "name" or "name|other spelling", in any case; others are passed over.
+def read_table(
+    path: Path,
+    columns: Sequence[str],
+    other_names: Mapping[str, str] | None = None,
+    *,
+    may_be_empty: bool = False,
+) -> list[Row]:
+    """Read the wanted columns, by names in any case; further columns are passed over.
+
+    `other_names` has a second name for some columns.
 
     Rows are counted from 1, the header included. Raises SquadFormatError with file and row for a file that is
     absent, empty, not UTF-8, without a wanted column, or (unless `may_be_empty`) without a record, and for a
     record that does not fit the header.
     """
     lines = [(n, line) for n, line in enumerate(_read_lines(path), 1) if line.strip()]
-    wanted = ", ".join(column.partition("|")[0] for column in columns)
+    wanted = ", ".join(columns)
     if not lines:
         raise SquadFormatError(f"{path}: the file is empty; expected the columns {wanted}")
     first, header = lines[0]
     names = [field.strip().lstrip("#").strip().lower() for field in _split(header) or []]
     places = {}
-    for column, *others in (spellings.split("|") for spellings in columns):
-        place = next((names.index(n.lower()) for n in (column, *others) if n.lower() in names), None)
+    for column in columns:
+        spellings = (column, (other_names or {}).get(column, column))
+        place = next((names.index(n.lower()) for n in spellings if n.lower() in names), None)
         if place is None:
             seen = ", ".join(names)
             raise SquadFormatError(

@@ -1,4 +1,4 @@
-"""What a board lacks."""
+"""A folder of packages as on a board that lacks a runtime."""
 
 import pytest
 

@@ -10,8 +10,8 @@
 #   precisions, one of them int4, and measures all (`scores`, then `times`); `arm` runs the files on emulated phone CPUs;
 #   `large-teacher` trains MPNet, which `models` includes; `settings` adds thresholds and calibrated probabilities to the
 #   phone's file in $(OUT)/models (copy models/ there), in minutes.
-# Takes: six and a half hours on two cores for the first student, in bf16. What needs the large teacher took ten minutes
-#   of an H200 (PROCESSES=1); on two cores it takes an estimated fifteen hours. A stopped run continues.
+# Takes: six and a half hours on two cores for the first student, in bf16. What needs the large teacher took fifteen
+#   minutes of a GPU (PROCESSES=1); on two cores it takes an estimated fifteen hours. A stopped run continues.
 # Needs: make install and SQuAD 2.0 as files; for `times` make toolchains and an idle machine; for `arm`
 #   benchmarks/measure/arm64_python.sh.
 
@@ -57,22 +57,29 @@ $(OUT)/teacher-third: | $(OUT)/teacher-further
 $(OUT)/teacher-mean: | $(OUT)/teacher-third
 	$(RUN) -m distill.average --models $(OUT)/teacher-third $(OUT)/teacher-further $(OUT)/teacher --out $(OUT)/teacher-mean
 
-# Cast first: the student learns from the same teacher that is released.
-$(RELEASED)/teacher: | $(OUT)/teacher-mean
-	$(RUN) -m compress.cast --model $(OUT)/teacher-mean --weights int8-weights --out $(RELEASED)/teacher
+# The small teacher of version 0.1.0. Cast first: the student learns from the same teacher that was released.
+$(OUT)/first-teacher: | $(OUT)/teacher-mean
+	$(RUN) -m compress.cast --model $(OUT)/teacher-mean --weights int8-weights --out $(OUT)/first-teacher
 
-$(OUT)/student: | $(RELEASED)/teacher
-	$(EACH) -m distill.run --teacher $(RELEASED)/teacher --data $(TRAIN) --learning-rate 2e-4 --batch-size 32 --epochs 1.5 --out $(OUT) --resume
+$(OUT)/student: | $(OUT)/first-teacher
+	$(EACH) -m distill.run --teacher $(OUT)/first-teacher --data $(TRAIN) --learning-rate 2e-4 --batch-size 32 --epochs 1.5 --out $(OUT) --resume
 
 $(OUT)/student-pq3: | $(OUT)/student
 	$(RUN) -m compress.embeddings --model $(OUT)/student --embeddings pq3 --data $(TRAIN)
 
 $(OUT)/student-pq3-qat-int8: | $(OUT)/student-pq3
-	$(RUN) -m compress.qat --model $(OUT)/student-pq3 --teacher $(RELEASED)/teacher --quantize int8 --data $(TRAIN) --eval-data $(DEV) --learning-rate 1e-4 --batch-size 32 --epochs 1.5 --resume
+	$(RUN) -m compress.qat --model $(OUT)/student-pq3 --teacher $(OUT)/first-teacher --quantize int8 --data $(TRAIN) --eval-data $(DEV) --learning-rate 1e-4 --batch-size 32 --epochs 1.5 --resume
 
-# The student of the small teacher, in the form of version 0.1.0.
+# The student of the first teacher, in the form of version 0.1.0.
 $(OUT)/first-student: | $(OUT)/student-pq3-qat-int8
 	$(RUN) -m compress.cast --model $(OUT)/student-pq3-qat-int8 --weights int8-weights --out $(OUT)/first-student
+
+# The small teacher of today: the first one, taught by the large one.
+$(OUT)/retaught/student: | $(OUT)/first-teacher $(OUT)/teacher-mpnet
+	$(EACH) -m distill.run --student $(OUT)/first-teacher --teacher $(OUT)/teacher-mpnet --data $(TRAIN) --hidden-weight 0 --temperature 2 --batch-size 128 --learning-rate 3e-4 --epochs 2 --cache $(OUT)/cache --out $(OUT)/retaught --resume
+
+$(RELEASED)/teacher: | $(OUT)/retaught/student
+	$(RUN) -m compress.cast --model $(OUT)/retaught/student --weights int8-weights --eval-data $(DEV) --out $(RELEASED)/teacher
 
 # The student first learns from two fifths of the questions, with int8 QAT. The large teacher's logits are computed once
 # and lie in a cache; training loads no teacher.
@@ -144,7 +151,7 @@ $(OUT)/small-qat-int4: | $(OUT)/small
 
 # The released models in other precisions, and the large teacher's export: MPNet has no TFLite form, and in int8 its logits
 # differ too much from PyTorch's.
-FORMS := teacher-mpnet-onnx-fp32 teacher-tflite-fp32 teacher-tflite-int8 student-tflite-fp32 student-tflite-int4 student-onnx-fp32
+FORMS := teacher-mpnet-onnx-fp32 teacher-tflite-fp32 teacher-tflite-int8 student-tflite-fp32 student-tflite-fp16 student-tflite-int4 student-onnx-fp32
 forms: $(FORMS:%=$(OUT)/forms/%)
 
 $(OUT)/forms/student-tflite-int4: | $(OUT)/small-qat-int4
@@ -158,6 +165,9 @@ $(OUT)/forms/%-onnx-fp32: | $(RELEASED)/%
 
 $(OUT)/forms/%-tflite-fp32: | $(RELEASED)/%
 	$(RUN) -m export.tflite --model $(RELEASED)/$* --out $@
+
+$(OUT)/forms/%-tflite-fp16: | $(RELEASED)/%
+	$(RUN) -m export.tflite --model $(RELEASED)/$* --quantize fp16 --out $@
 
 $(OUT)/forms/%-tflite-int8: | $(RELEASED)/%
 	$(RUN) -m export.tflite --model $(RELEASED)/$* --quantize int8 --out $@

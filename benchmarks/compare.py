@@ -54,7 +54,7 @@ class CompareConfig:
     """File of questions (SQuAD JSON, JSON lines, CSV, TSV or Parquet), or embedded, squad, squad_v2 (their
     dev part)."""
     baseline: Expert[Path | None] = None
-    """Bundle that F1 and speed are compared with. Default: the only teacher that was made of no other bundle.
+    """Bundle that F1 and speed are compared with. Default: the only teacher that comes from no other one.
     """
     rows: Path | None = None
     """File the results are appended to. Default: rows.jsonl beside the first bundle."""

@@ -29,7 +29,7 @@ from qa.bundles.bundle import (
 )
 from qa.bundles.hf_import import open_model, output_beside, say_that_it_always_answers
 from qa.bundles.manifest import Tuning
-from qa.bundles.shipped import STUDENT, shipped
+from qa.bundles.shipped import STUDENT, TEACHER, shipped
 from qa.data.squad import read_squad
 from qa.evaluation.scores import load_eval, scores_of
 from qa.evaluation.threshold import too_few, tune_for_bundle, tune_on_file
@@ -51,7 +51,8 @@ def newest_student(folder: Path = DEMO) -> Path:
             is_student = read_manifest(manifest.parent).is_student
         except BundleError:
             continue
-        if is_student:
+        # A run's copy of its teacher may have been distilled too.
+        if is_student and manifest.parent.name != TEACHER:
             students.append((manifest.stat().st_mtime_ns, manifest.parent))
     return max(students)[1] if students else shipped(STUDENT)
 

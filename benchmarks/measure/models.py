@@ -20,6 +20,7 @@ from qa.base.files import file_sha256
 from qa.bundles.bundle import MANIFEST, Bundle, open_bundle
 from qa.bundles.card_use import embedding_form
 from qa.bundles.hf_import import open_model
+from qa.bundles.manifest import Manifest
 from qa.data.datasets import EMBEDDED, resolve
 from qa.data.squad import read_squad
 from qa.text.features import make_windows
@@ -93,21 +94,28 @@ def find_models(named: Sequence[Path], also: Sequence[Path] = ()) -> list[ModelU
 
 
 def choose_baseline(models: Sequence[ModelUnderTest], named: Path | None) -> ModelUnderTest | None:
-    """Return the model of --baseline, else the only teacher that was made of no other, else None.
+    """Return the model of --baseline, else the only teacher that comes from no other, else None.
 
-    OptionError when there are several such teachers.
+    A teacher learnt from gold answers only, or taught one of these. OptionError when there are several.
     """
     if named is not None:
         sha256 = open_model(named).sha256
         return next(model for model in models if model.sha256 == sha256)
-    teachers = [m for m in models if m.bundle.manifest.is_teacher]
+    manifests = {m.sha256: m.bundle.manifest for m in models}
+    taught = {sha256 for manifest in manifests.values() for sha256 in manifest.taught_by}
+    teachers = [m for m in models if m.bundle.manifest.is_teacher or m.sha256 in taught]
     hashes = {m.sha256 for m in teachers}
-    # A teacher that was made of another one, by casting or fine-tuning it, is no baseline of itself.
-    originals = [m for m in teachers if not hashes & {a.sha256 for a in m.bundle.manifest.ancestors}]
+    # A teacher that was cast, fine-tuned or distilled from another one is no baseline of itself.
+    originals = [m for m in teachers if not hashes & _comes_from(m.bundle.manifest)]
     if len(originals) > 1:
         names = ", ".join(m.name for m in originals)
         raise OptionError(f"several possible baselines ({names}); choose one with --baseline BUNDLE")
     return originals[0] if originals else None
+
+
+def _comes_from(manifest: Manifest) -> set[str]:
+    """Return the hashes of what a model was made of, and of its teachers."""
+    return {ancestor.sha256 for ancestor in manifest.ancestors} | manifest.taught_by
 
 
 def n_ancestors(model: ModelUnderTest, models: Sequence[ModelUnderTest]) -> int:

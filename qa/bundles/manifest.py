@@ -235,6 +235,15 @@ class Manifest(Struct, frozen=True):
         return stages <= TEACHER_STAGES
 
     @property
+    def taught_by(self) -> set[str]:
+        """SHA-256 of the teachers that it, and what it was made of, learnt from."""
+        made_of: list[Manifest | Ancestor] = [self, *self.ancestors]
+        teachers = {stage.teacher.sha256 for stage in made_of if stage.teacher is not None}
+        # A new student is made of its teacher, which nothing else names.
+        pairs = zip(made_of, self.ancestors, strict=False)
+        return teachers | {parent.sha256 for made, parent in pairs if made.stage == "distill"}
+
+    @property
     def is_student(self) -> bool:
         """True for a PyTorch model that was distilled, pruned, searched, or compressed."""
         return self.format == "pytorch" and not self.is_teacher

@@ -367,6 +367,24 @@ def test_a_teacher_stored_in_fewer_bytes_is_no_second_baseline(teacher, data, tm
     assert run.baseline.bundle.path == teacher
 
 
+def test_of_teachers_that_taught_each_other_the_first_is_the_baseline(teacher, make_bundle, data, tmp_path):
+    def taught(seed, name, by):
+        model = make_bundle(seed=seed)
+        reference = open_bundle(by).as_teacher(open_bundle(model))
+        return rebundle(model, tmp_path / name, stage="prune", recovered_against=reference)
+
+    small = taught(1, "small", by=teacher)
+    student = taught(2, "student", by=small)
+
+    def baseline(*paths):
+        chosen = comparison.prepare(CompareConfig(paths, str(data))).baseline
+        return chosen and chosen.bundle.path
+
+    assert baseline(student, small, teacher) == teacher
+    assert baseline(student, small) == small
+    assert baseline(student) is None
+
+
 def test_names_are_as_long_as_it_takes(tmp_path):
     paths = [tmp_path / part for part in ("a/x/student", "b/x/student", "a/teacher")]
     assert display_names(paths) == ["a/x/student", "b/x/student", "teacher"]

@@ -11,10 +11,13 @@ from pathlib import Path
 import pytest
 from places import ROOT
 
+from benchmarks.compare import CompareConfig
+from benchmarks.comparison import prepare
 from distill.adapter import AdapterConfig
 from distill.adapter import main as add_adapter
 from distill.run import DistillConfig
 from distill.run import main as distil
+from export.exporter import newest_student
 from export.onnx.stage import OnnxConfig
 from export.onnx.stage import main as export_onnx
 from qa import load
@@ -153,7 +156,14 @@ def test_a_student_without_a_teacher_of_its_own_learns_from_the_shipped_one(few,
     student = distil(DistillConfig(out=tmp_path / "r", importance_windows=4, **few))
     teacher = open_bundle(shipped.FOLDER / "teacher")
     assert student.manifest.parent == teacher.reference()
-    assert open_bundle(tmp_path / "r" / "teacher").sha256 == teacher.sha256
+    copied = tmp_path / "r" / "teacher"
+    assert open_bundle(copied).sha256 == teacher.sha256
+    # The shipped teacher was distilled itself, but in this run it is the teacher.
+    run = prepare(CompareConfig((student.path, copied)))
+    assert run.baseline.bundle.path == copied
+    assert newest_student(tmp_path / "r") == student.path
+    shutil.rmtree(student.path)
+    assert newest_student(tmp_path / "r") == shipped.FOLDER / "student"
 
 
 def test_a_copy_is_whole_and_never_takes_another_models_place(make_bundle, tmp_path):

@@ -10,7 +10,7 @@
 #   precisions, one of them int4, and measures all (`scores`, then `times`); `arm` runs the files on emulated phone CPUs;
 #   `large-teacher` trains MPNet, which `models` includes; `settings` adds thresholds and calibrated probabilities to the
 #   phone's file in $(OUT)/models (copy models/ there), in minutes.
-# Takes: six and a half hours on two cores for the first student, in bf16. What needs the large teacher took fifteen
+# Takes: six and a half hours on two cores for the first student, in bf16. What needs the large teacher took thirteen
 #   minutes of a GPU (PROCESSES=1); on two cores it takes an estimated fifteen hours. A stopped run continues.
 # Needs: make install and SQuAD 2.0 as files; for `times` make toolchains and an idle machine; for `arm`
 #   benchmarks/measure/arm64_python.sh.

@@ -101,8 +101,7 @@ def choose_baseline(models: Sequence[ModelUnderTest], named: Path | None) -> Mod
     if named is not None:
         sha256 = open_model(named).sha256
         return next(model for model in models if model.sha256 == sha256)
-    manifests = {m.sha256: m.bundle.manifest for m in models}
-    taught = {sha256 for manifest in manifests.values() for sha256 in manifest.taught_by}
+    taught = {sha256 for m in models for sha256 in m.bundle.manifest.taught_by}
     teachers = [m for m in models if m.bundle.manifest.is_teacher or m.sha256 in taught]
     hashes = {m.sha256 for m in teachers}
     # A teacher that was cast, fine-tuned or distilled from another one is no baseline of itself.

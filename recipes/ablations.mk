@@ -1,16 +1,16 @@
 # What a student learns from: gold answers, a teacher, and questions that only the teacher labels.
 #
-#   make -f recipes/ablations.mk rows TRAIN=train-v2.0.json DEV=dev-v2.0.json TEACHER=runs/flagship/teacher-mpnet
+#   make -f recipes/ablations.mk rows TRAIN=train-v2.0.json DEV=dev-v2.0.json
 #
 # Makes: in $(OUT) a student for each of ARMS, results in rows.jsonl, and a table of differences. All students start
 #   from the same encoder and train on the same number of windows.
 # Takes: an estimated two hours on two cores. A stopped run continues.
-# Needs: make install, SQuAD 2.0 as files, and a teacher; docs/train.md says how to make the large one.
+# Needs: make install, and SQuAD 2.0 as files. TEACHER can be another teacher; docs/train.md says how to make the large one.
 
 OUT ?= runs/ablations
 TRAIN ?=
 DEV ?=
-TEACHER ?=
+TEACHER ?= models/teacher
 # The students see so many labelled questions, and are scored on at most so many.
 QUESTIONS ?= 4000
 DEV_QUESTIONS ?= 3000
@@ -24,7 +24,7 @@ SEEDS ?= 0
 PROCESSES ?= 2
 
 VARIABLES := OUT TRAIN DEV TEACHER QUESTIONS DEV_QUESTIONS ENCODER HEAD PASSES LEARNING_RATE BATCH_SIZE SEEDS PROCESSES
-REQUIRED := TRAIN DEV TEACHER
+REQUIRED := TRAIN DEV
 DATA := TRAIN DEV
 DECIDING := TRAIN DEV TEACHER QUESTIONS DEV_QUESTIONS ENCODER HEAD PASSES LEARNING_RATE BATCH_SIZE
 include $(dir $(lastword $(MAKEFILE_LIST)))checks.mk

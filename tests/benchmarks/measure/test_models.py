@@ -1,0 +1,58 @@
+"""Finding the models to compare, their names, and which of them is the baseline."""
+
+import pytest
+from comparisons import rebundle
+
+from benchmarks.measure.models import choose_baseline, display_names, find_models
+from compress.cast import CastConfig
+from compress.cast import main as store
+from qa.base.errors import BundleError, OptionError
+from qa.bundles.bundle import open_bundle
+
+
+@pytest.fixture
+def teacher(make_bundle, tmp_path):
+    return rebundle(make_bundle(), tmp_path / "run" / "teacher", stage="finetune")
+
+
+def baseline(*paths, named=None):
+    """The folder of the baseline among these bundles, or None."""
+    chosen = choose_baseline(find_models(paths), named)
+    return chosen and chosen.bundle.path
+
+
+def test_an_unfinished_bundle_is_refused(teacher, tmp_path):
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    with pytest.raises(BundleError, match="not a finished bundle"):
+        find_models((teacher, empty))
+
+
+def test_names_are_as_long_as_it_takes(tmp_path):
+    paths = [tmp_path / part for part in ("a/x/student", "b/x/student", "a/teacher")]
+    assert display_names(paths) == ["a/x/student", "b/x/student", "teacher"]
+
+
+def test_two_teachers_need_a_choice(teacher, make_bundle, tmp_path):
+    other = rebundle(make_bundle(seed=2), tmp_path / "other" / "teacher", stage="finetune")
+    with pytest.raises(OptionError, match=r"run/teacher, other/teacher.*--baseline"):
+        baseline(teacher, other)
+    assert baseline(teacher, other, named=other) == other
+
+
+def test_a_teacher_stored_in_fewer_bytes_is_no_second_baseline(teacher, tmp_path):
+    stored = store(CastConfig(teacher, tmp_path / "stored")).path
+    assert baseline(stored, teacher) == teacher
+
+
+def test_of_teachers_that_taught_each_other_the_first_is_the_baseline(teacher, make_bundle, tmp_path):
+    def taught(seed, name, by):
+        model = make_bundle(seed=seed)
+        reference = open_bundle(by).as_teacher(open_bundle(model))
+        return rebundle(model, tmp_path / name, stage="prune", recovered_against=reference)
+
+    small = taught(1, "small", by=teacher)
+    student = taught(2, "student", by=small)
+    assert baseline(student, small, teacher) == teacher
+    assert baseline(student, small) == small
+    assert baseline(student) is None

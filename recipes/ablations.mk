@@ -17,7 +17,7 @@ DEV_QUESTIONS ?= 3000
 ENCODER ?= minilm-l6
 HEAD ?= 4l-gelu-skip
 # Passes over the labelled questions alone; over data of twice or three times as many, a half or a third of them.
-PASSES ?= 6
+PASSES ?= 4
 LEARNING_RATE ?= 2e-4
 BATCH_SIZE ?= 32
 SEEDS ?= 0

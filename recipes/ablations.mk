@@ -4,7 +4,7 @@
 #
 # Makes: in $(OUT) a student for each of ARMS, results in rows.jsonl, and a table of differences. All students start
 #   from the same encoder and train on the same number of windows.
-# Takes: an estimated two hours on two cores. A stopped run continues.
+# Takes: an estimated hour and a half on two cores. A stopped run continues.
 # Needs: make install, and SQuAD 2.0 as files. TEACHER can be another teacher; docs/train.md says how to make the large one.
 
 OUT ?= runs/ablations

@@ -22,7 +22,7 @@ LEARNING_RATE ?= 1e-4
 VARIABLES := OUT TRAIN DEV COUNTS DEV_QUESTIONS MODEL QUANTIZE EPOCHS LEARNING_RATE
 REQUIRED := TRAIN DEV
 DATA := TRAIN DEV
-DECIDING := TRAIN DEV DEV_QUESTIONS MODEL EPOCHS LEARNING_RATE
+DECIDING := TRAIN DEV DEV_QUESTIONS MODEL QUANTIZE EPOCHS LEARNING_RATE
 include $(dir $(lastword $(MAKEFILE_LIST)))checks.mk
 
 RUN := .venv/bin/python
@@ -47,6 +47,7 @@ $(OUT)/student-%: | $(OUT)/train-%.json
 	$(RUN) -m compress.qat --model $(MODEL) --data $(OUT)/train-$*.json --quantize $(QUANTIZE) --epochs $(EPOCHS) --learning-rate $(LEARNING_RATE) --alpha 1 --hidden-weight 0 --cache $(OUT)/cache --out $(OUT)/student-$* --resume
 
 $(OUT)/student-0-tflite-$(QUANTIZE):
+	$(STORE)
 	$(RUN) -m export.tflite --model $(MODEL) --quantize $(QUANTIZE) --out $@
 
 $(OUT)/student-%-tflite-$(QUANTIZE): | $(OUT)/student-%

@@ -10,8 +10,8 @@
 #   precisions, one of them int4, and measures all (`scores`, then `times`); `arm` runs the files on emulated phone CPUs;
 #   `large-teacher` trains MPNet, which `models` includes; `settings` adds thresholds and calibrated probabilities to the
 #   phone's file in $(OUT)/models (copy models/ there), in minutes.
-# Takes: six and a half hours on two cores for the first student, in bf16. What needs the large teacher took thirteen
-#   minutes of a GPU (PROCESSES=1); on two cores it takes an estimated fifteen hours. A stopped run continues.
+# Takes: six and a half hours on two cores for the first student, in bf16. What needs the large teacher takes an
+#   estimated fifteen hours there, and took thirteen minutes of a GPU (PROCESSES=1 for one). A stopped run continues.
 # Needs: make install and SQuAD 2.0 as files; for `times` make toolchains and an idle machine; for `arm`
 #   benchmarks/measure/arm64_python.sh.
 
@@ -27,6 +27,7 @@ PROCESSES ?= 2
 VARIABLES := OUT TRAIN DEV DEV1 MORE PROCESSES
 REQUIRED := TRAIN DEV
 DATA := TRAIN DEV DEV1 MORE
+DECIDING := TRAIN
 include $(dir $(lastword $(MAKEFILE_LIST)))checks.mk
 
 RUN := .venv/bin/python
@@ -45,6 +46,7 @@ $(RELEASED)/SHA256SUMS: $(RELEASED)/teacher $(RELEASED)/student $(RELEASED)/stud
 
 # A prerequisite after "|" must exist, whatever its time: a finished bundle is never made again.
 $(OUT)/teacher:
+	$(STORE)
 	$(EACH) -m distill.finetune --data $(TRAIN) --epochs 1.25 --out $(OUT)/teacher --resume
 
 $(OUT)/teacher-further: | $(OUT)/teacher
@@ -84,7 +86,7 @@ $(RELEASED)/teacher: | $(OUT)/retaught/student
 # The student first learns from two fifths of the questions, with int8 QAT. The large teacher's logits are computed once
 # and lie in a cache; training loads no teacher.
 $(OUT)/part.json:
-	@mkdir -p $(OUT)
+	$(STORE)
 	$(RUN) -m qa.data.sample --data $(TRAIN) --split train --questions 52000 --out $(OUT)/part.json
 
 $(OUT)/student-further: | $(OUT)/part.json $(OUT)/teacher-mpnet $(OUT)/first-student
@@ -132,6 +134,7 @@ $(OUT)/tuned/student-tflite-int8:
 large-teacher: $(RELEASED)/teacher-mpnet-adapter
 
 $(OUT)/mpnet-base:
+	$(STORE)
 	$(RUN) recipes/fetch_mpnet.py $(OUT)/mpnet-base
 
 $(OUT)/teacher-mpnet: | $(OUT)/mpnet-base

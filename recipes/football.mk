@@ -60,6 +60,7 @@ $(OUT)/dev.json:
 	$(RUN) -m qa.data.sample --data $(DEV) --questions $(DEV_QUESTIONS) --out $@
 
 $(AS_IS:%=$(OUT)/%): $(OUT)/squad-%:
+	$(STORE)
 	$(RUN) recipes/with_windows.py $(SQUAD) $* $(OUT)/squad-$*
 
 $(FOOTBALL:%=$(OUT)/%): $(OUT)/football-%: | $(OUT)/train.json

@@ -18,6 +18,7 @@ QANET_EPOCHS ?= 1
 VARIABLES := OUT TRAIN DEV BIDAF_EPOCHS QANET_EPOCHS
 REQUIRED := TRAIN DEV
 DATA := TRAIN DEV
+DECIDING := TRAIN BIDAF_EPOCHS QANET_EPOCHS
 include $(dir $(lastword $(MAKEFILE_LIST)))checks.mk
 
 RUN := .venv/bin/python
@@ -31,9 +32,11 @@ models: $(MODELS)
 
 # A prerequisite after "|" must exist, whatever its time: a finished bundle is never made again.
 $(OUT)/bidaf/student:
+	$(STORE)
 	$(TEACH) --student-encoder bidaf --data $(TRAIN) --eval-data $(DEV) --epochs $(BIDAF_EPOCHS) --out $(OUT)/bidaf
 
 $(OUT)/qanet/student:
+	$(STORE)
 	$(TEACH) --student-encoder qanet --data $(TRAIN) --eval-data $(DEV) --epochs $(QANET_EPOCHS) --out $(OUT)/qanet
 
 $(OUT)/%-onnx-int8: | $(OUT)/%/student

@@ -118,18 +118,30 @@ def test_a_wrong_variable_or_a_missing_file_is_said_in_one_line(tmp_path, recipe
     assert (done.returncode, done.stdout) == (2, "")
 
 
-def test_a_run_continues_only_with_the_settings_that_it_began_with(tmp_path):
-    variables = {**FILES, "TEACHER": "runs/teacher"}
-    assert make(tmp_path, "ablations", "rows", **variables).returncode == 0
+@pytest.mark.parametrize(
+    ("recipe", "changed", "before"),
+    [
+        ("ablations", {"PASSES": "3"}, "PASSES=4"),
+        ("domain", {"QUANTIZE": "int4"}, "QUANTIZE=int8"),
+        ("flagship", {"TRAIN": "a.json"}, "TRAIN=train.json"),
+        ("football", {"EPOCHS": "3"}, "EPOCHS=1"),
+        ("heads", {"ENCODER": "other"}, "ENCODER=minilm-l6"),
+        ("standalone-models", {"BIDAF_EPOCHS": "1"}, "BIDAF_EPOCHS=4"),
+        ("thesis", {"SHARE": "1"}, "SHARE=0.5"),
+    ],
+)
+def test_a_run_continues_only_with_the_settings_that_it_began_with(tmp_path, recipe, changed, before):
+    variables = RECIPES[recipe][1]
+    assert make(tmp_path, recipe, "models", **variables).returncode == 0
     python = tmp_path / ".venv" / "bin" / "python"
     python.write_text("#!/bin/sh\nexit 3\n")
     python.chmod(0o755)
-    words = ["make", "-f", "recipes/ablations.mk", "models", *(f"{n}={v}" for n, v in variables.items())]
+    words = ["make", "-f", f"recipes/{recipe}.mk", "models", *(f"{n}={v}" for n, v in variables.items())]
     assert run_make(tmp_path, words).returncode == 2  # the first command failed
-    assert make(tmp_path, "ablations", "rows", **variables).returncode == 0
-    other = make(tmp_path, "ablations", "rows", **variables, PASSES="3")
-    assert "runs/ablations was made with TRAIN=train.json" in other.stderr
-    assert "PASSES=4" in other.stderr
+    assert make(tmp_path, recipe, "models", **variables).returncode == 0
+    other = make(tmp_path, recipe, "models", **variables | changed)
+    assert f"runs/{recipe.removesuffix('-models')} was made with" in other.stderr
+    assert before in other.stderr
     assert (other.returncode, other.stdout) == (2, "")
 
 

@@ -89,10 +89,12 @@ def _scores(group: Group, view: str) -> Iterator[str]:
         yield "every question has an answer here, so every model answers always"
     compared = [e for e in group.entries if e.accuracy and e.accuracy.same_answers is not None]
     if compared and view in ("summary", "accuracy"):
-        lost = view == "summary" and any(e.agreement is None for e in compared)
-        not_kept = f" ({UNKNOWN} where the parent's were not kept)" if lost else ""
-        share = "share of answers identical to the parent's (for an export: the PyTorch model's)"
-        yield f"agreement: {share}{not_kept}"
+        than = "the parent's (for an export: the PyTorch model's)"
+        if view == "accuracy":
+            than += " or, if not measured, the baseline's; the next column names that model"
+        elif any(e.agreement is None for e in compared):
+            than += f" ({UNKNOWN} where the parent's were not kept)"
+        yield f"agreement: share of answers identical to {than}"
     if view == "accuracy":
         yield from (text for key, text in SCORES.items() if any(getattr(a, key) is not None for a in scores))
 

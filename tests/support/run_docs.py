@@ -67,8 +67,6 @@ ADDED = {
     # A student of so few questions keeps fewer of its best spans.
     "export.tflite": ["--min-equal-spans", "0"],
     "export.onnx": ["--min-equal-spans", "0"],
-    # The same export stands on the page before.
-    "--quantize int8 --null-threshold": ["--out", "made/null-threshold"],
 }
 HELD_OUT = "models/student/held_out.json.gz"  # the excerpt has no unanswerable questions
 TRAINING = ("distill.run", "distill.finetune", "compress.prune", "compress.qat")

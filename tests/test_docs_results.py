@@ -92,6 +92,7 @@ TABLES = [
     (SMALL_FILES, COMPRESSION, {"name": "times", "view": "summary", "data": QUICK, "models": TIMED}),
     (SMALL_FILES, COMPRESSION, {"name": "tools", "view": "toolchains", "data": QUICK, "models": BESIDE}),
     (SMALL_FILES, "compression-arm64-qemu", {"view": "arm"}),
+    ("docs/results/ablations.md", "ablations", {"view": "accuracy"}),
     ("docs/results/standalone-models.md", STANDALONE, {"view": "accuracy"}),
     ("docs/results/standalone-models.md", STANDALONE, {"view": "latency"}),
     ("README.md", FLAGSHIP, {"view": "short", "data": DEV2, "models": BESIDE_LARGE}),
@@ -183,6 +184,15 @@ def test_the_zoos_figures_are_those_of_its_rows():
         seeds = [seed for head, seed in by_seed if head == line["head"] and ("linear", seed) in by_seed]
         wanted = [by_seed[line["head"], seed] - by_seed["linear", seed] for seed in seeds]
         assert found == pytest.approx(wanted, abs=0.006)
+
+
+def test_the_differences_of_the_ablations_are_those_of_its_rows():
+    rows = {row.model.removesuffix("-seed0"): row for row in read_results(RESULTS / "ablations.jsonl")}
+    (lines,) = marked_tables(DOCS / "ablations.md", "differences")
+    assert {line["model"] for line in lines} == rows.keys() - {"teacher"}
+    for line in lines:
+        difference = rows[line["model"]].f1 - rows["teacher"].f1
+        assert float(line["F1 - teacher"]) == pytest.approx(difference, abs=0.006)
 
 
 def test_the_football_figures_are_those_of_its_rows():

@@ -265,10 +265,9 @@ def config(make_bundle, small_squad, tmp_path):
     )
 
 
-def to_tflite(bundle, out, quantize, spans=UNTRAINED_SPANS):
-    most = None if spans is None else spans[quantize]
-    config = TFLiteConfig(bundle.path, out, quantize=quantize, lengths=(128,), min_equal_spans=most)
-    return export(config)
+def to_tflite(bundle, out, quantize):
+    least = UNTRAINED_SPANS.get(quantize)
+    return export(TFLiteConfig(bundle.path, out, quantize=quantize, lengths=(128,), min_equal_spans=least))
 
 
 @pytest.mark.parametrize(("precision", "other"), quick(("int4", "int8"), rest=[("int8", "fp16")]))
@@ -288,7 +287,7 @@ def test_the_export_stores_the_integers_that_were_trained(config, precision, oth
     assert exported.manifest.ancestors[0].qat.precision == precision
     assert exported.manifest.parity.relative_difference < 0.05, "nothing but activations is rounded"
     assert f"quantization-aware training in {precision}" in (bundle.path / "README.md").read_text()
-    to_tflite(bundle, tmp_path / "other", other, None)
+    to_tflite(bundle, tmp_path / "other", other)
 
 
 def test_what_is_stored_in_int8_exports_to_the_same_file(config, tmp_path):
@@ -329,7 +328,7 @@ def test_an_export_with_other_integers_is_not_kept(config, monkeypatch, tmp_path
 
     monkeypatch.setattr("export.tflite.convert.compact", spoilt)
     with pytest.raises(ParityError, match=r"was trained for int4, but .* it has 1 others"):
-        to_tflite(bundle, tmp_path / "tflite", "int4", None)
+        to_tflite(bundle, tmp_path / "tflite", "int4")
     assert not (tmp_path / "tflite").exists()
 
 

@@ -11,7 +11,7 @@
 #   `large-teacher` trains MPNet, which `models` includes; `settings` adds thresholds and calibrated probabilities to the
 #   phone's file in $(OUT)/models (copy models/ there), in minutes.
 # Takes: six and a half hours on two cores for the first student, in bf16. What needs the large teacher takes an
-#   estimated fifteen hours there, and took thirteen minutes of a GPU (PROCESSES=1 for one). A stopped run continues.
+#   estimated fifteen hours there. It took thirteen minutes of one GPU, which needs PROCESSES=1. A stopped run continues.
 # Needs: make install and SQuAD 2.0 as files; for `times` make toolchains and an idle machine; for `arm`
 #   benchmarks/measure/arm64_python.sh.
 

@@ -10,13 +10,18 @@ manifest has the hash of the weights.
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from qa.base.cli import check_option, run_command
-from qa.base.errors import OptionError
 from qa.base.files import file_sha256
 from qa.base.next_step import say_next
-from qa.bundles.bundle import Bundle, open_bundle, read_manifest, restored_bundle
+from qa.bundles.bundle import Bundle, open_adapter, open_bundle, restored_bundle
 from qa.formats.registry import ADAPTER
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from qa.models.model import QAModel
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,33 +38,45 @@ class AdapterConfig:
 
 def main(config: AdapterConfig) -> Bundle:
     """Check the encoder, add the adapter to it, save the model and print where."""
-    manifest = read_manifest(config.adapter)
-    trained_on = manifest.encoder if ADAPTER in manifest.files else None
-    if trained_on is None:
-        raise OptionError(
-            f"--adapter {config.adapter}: must be a bundle of distill.finetune --lora-rank on an encoder"
-        )
+    adapter = open_adapter(config.adapter)
 
-    from safetensors.torch import load_file
-
-    from distill.student import student_from_layers
     from distill.training.lora import add_adapter
+
+    with restored_bundle(config.adapter, config.out) as draft:
+        model = untrained(adapter, config.encoder, "--encoder")
+        add_adapter(model, load_adapter(adapter))
+        model.save_pretrained(draft)
+    n_parameters = adapter.manifest.parameters.total
+    print(f"{config.out}: {n_parameters:,} parameters, bit for bit those that were trained")
+    say_next("distill.logits", "--teacher", config.out, "--model", "STUDENT", "--data", "SQUAD_FILE")
+    return open_bundle(config.out)
+
+
+def untrained(adapter: Bundle, encoder: str, flag: str) -> "QAModel":
+    """Return the model that the adapter was trained on: its encoder under a head with fresh weights.
+
+    OptionError, naming `flag`, where `encoder` has other weights than the adapter's.
+    """
+    from distill.student import student_from_layers
     from qa.models.model import QAModel, read_config
     from qa.models.pretrained import find_encoder, load_encoder
 
-    folder = find_encoder(config.encoder)
+    trained_on = adapter.manifest.encoder
+    assert trained_on is not None  # open_adapter has seen to it
+    folder = find_encoder(encoder)
     same = file_sha256(folder / "model.safetensors") == trained_on.sha256
     wanted = f"{Path(trained_on.name).name}, whose weights have the SHA-256 {trained_on.sha256}"
-    check_option(same, "--encoder", config.encoder, wanted)
-    with restored_bundle(config.adapter, config.out) as draft:
-        trained = QAModel.from_config(read_config(draft), str(draft / "config.json"))
-        model = QAModel(load_encoder(config.encoder, folder), trained.head_name, trained.activation)
-        model = student_from_layers(model, len(trained.encoder.layers))
-        add_adapter(model, load_file(draft / ADAPTER))
-        model.save_pretrained(draft)
-    print(f"{config.out}: {manifest.parameters.total:,} parameters, bit for bit those that were trained")
-    say_next("distill.logits", "--teacher", config.out, "--model", "STUDENT", "--data", "SQUAD_FILE")
-    return open_bundle(config.out)
+    check_option(same, flag, encoder, wanted)
+    trained = QAModel.from_config(read_config(adapter.path), str(adapter.path / "config.json"))
+    model = QAModel(load_encoder(encoder, folder), trained.head_name, trained.activation)
+    return student_from_layers(model, len(trained.encoder.layers))
+
+
+def load_adapter(adapter: Bundle) -> "dict[str, Tensor]":
+    """Return the trained tensors of an adapter by name, in fp16."""
+    from safetensors.torch import load_file
+
+    return load_file(adapter.path / ADAPTER)
 
 
 if __name__ == "__main__":

@@ -32,6 +32,9 @@ class FinetuneConfig(TrainingFlags, WindowFlags):
     """Fresh head on the encoder of --model, or a standalone model (bidaf, qanet) that starts from the
     encoder's word vectors. Without it a bundle or checkpoint keeps its head, and an encoder gets
     4l-gelu-skip."""
+    adapter: Path | None = None
+    """Adapter to train further, on the encoder of --model that it was trained on: a bundle that --lora-rank
+    made, with or without its weights."""
     layers: Expert[int | None] = None
     """Keep this many of the encoder's layers, evenly chosen; all when not given."""
     activation: Expert[str] = "gelu"
@@ -60,6 +63,10 @@ class FinetuneConfig(TrainingFlags, WindowFlags):
             check_exclusive(self.layers is not None, "--layers", f"--head {self.head}, a standalone model")
         else:
             check_head(self.head or DEFAULT_HEAD, self.activation)
+        if self.adapter is not None:
+            for name in ("head", "layers"):
+                check_exclusive(getattr(self, name) is not None, f"--{name}", "--adapter, which has its own")
+            check_option(self.lora_rank > 0, "--lora-rank", self.lora_rank, "the rank of --adapter")
         check_option(self.layers is None or self.layers >= 1, "--layers", self.layers, "at least 1")
         self.window_settings(QASettings())
         self.options()

@@ -16,6 +16,7 @@ from distill.training.options import DistillationWeights, TrainingOptions
 from distill.training.trainer import AfterStep, Trainer, make_accelerator
 from qa.base.files import file_sha256, write_whole
 from qa.bundles.bundle import Bundle
+from qa.bundles.manifest import FileReference
 from qa.data.datasets import EMBEDDED, SQUAD_FILES, check_not_dev, data_reference, resolve
 from qa.data.squad import Example, read_squad
 from qa.evaluation.scores import EvalData, load_eval
@@ -66,6 +67,10 @@ class Start:
     """The bundle that is trained further, if any."""
     sha256: str | None
     """Hash of the parent, or of the encoder's weights; None for a student made from its teacher."""
+    encoder: FileReference | None = None
+    """The pre-trained encoder, where all that training changes of it can be an adapter."""
+    adapter: Mapping[str, Tensor] | None = None
+    """Values that LoRA starts from."""
 
 
 def disable_attention_dropout(model: QAModel) -> None:

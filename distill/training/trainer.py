@@ -12,7 +12,7 @@ import signal
 import sys
 import time
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import timedelta
 from pathlib import Path
@@ -27,7 +27,7 @@ from torch.utils.tensorboard import SummaryWriter
 
 from distill.training.batches import bucketed_batches, to_tensors
 from distill.training.checkpoint import CHECKPOINT, load_checkpoint, save_checkpoint
-from distill.training.lora import add_lora, merge_lora
+from distill.training.lora import add_lora, continue_lora, merge_lora
 from distill.training.optimizers import CLIPS_GRADIENTS, build_optimizer
 from distill.training.options import TrainingOptions
 from distill.training.precision import resolve_precision
@@ -87,8 +87,9 @@ class Trainer:
         *,
         accelerator: Accelerator | None = None,
         after_step: AfterStep | None = None,
+        adapter: Mapping[str, Tensor] | None = None,
     ) -> None:
-        """Prepare model and optimizer.
+        """Prepare model and optimizer; with LoRA, start from the values of `adapter` where one is given.
 
         `depends_on` are more facts that decide the result (teacher, data, weights of the loss): a checkpoint
         is continued only with the same. `accelerator` comes from `make_accelerator` where the loss needs it
@@ -114,6 +115,8 @@ class Trainer:
             model.encoder.requires_grad_(False)
         if options.lora_rank:
             add_lora(model.encoder, options.lora_rank, options.seed)
+        if adapter is not None:
+            continue_lora(model, adapter)
         optimizer = build_optimizer(
             options.optimizer,
             [p for p in model.parameters() if p.requires_grad],

@@ -137,27 +137,45 @@ def open_bundle(path: Path, format: str | None = None) -> Bundle:
 
     Raises BundleError, naming the file, when the folder is missing, unfinished, changed, or not of `format`.
     """
+    bundle = _open(path, with_weights=True)
+    if format not in (None, bundle.format):
+        raise BundleError(f"{path}: is a bundle in {bundle.format}; give one in {format}")
+    return bundle
+
+
+def open_adapter(path: Path) -> Bundle:
+    """Open a bundle whose weights may be missing, because its adapter and an encoder make them again.
+
+    Raises BundleError as `open_bundle` does, and for a bundle without an adapter.
+    """
+    bundle = _open(path, with_weights=False)
+    if ADAPTER not in bundle.manifest.files or bundle.manifest.encoder is None:
+        raise BundleError(f"--adapter {path}: must be a bundle of distill.finetune --lora-rank on an encoder")
+    return bundle
+
+
+def _open(path: Path, *, with_weights: bool) -> Bundle:
     raw = _manifest_bytes(path)
     where = path / MANIFEST
     manifest = Manifest.from_json(raw, str(where))
-    for name in (FORMATS[manifest.format].weights, SETTINGS):
+    weights = FORMATS[manifest.format].weights
+    for name in (weights, SETTINGS):
         if name not in manifest.files:
             raise BundleError(f"{where}: not a valid manifest (files lacks {name}); make the bundle again")
-    if ADAPTER in manifest.files and not (path / FORMATS[manifest.format].weights).exists():
+    if with_weights and ADAPTER in manifest.files and not (path / weights).exists():
         raise BundleError(
-            f"{path}: has an adapter and no {FORMATS[manifest.format].weights}; make the model with "
+            f"{path}: has an adapter and no {weights}; make the model with "
             f"python -m distill.adapter --adapter {path} --encoder FOLDER --out BUNDLE"
         )
     for name, sha256 in manifest.files.items():
-        _verify(path / name, sha256)
+        if with_weights or name != weights:
+            _verify(path / name, sha256)
     for name in sorted(READ_FILES - manifest.files.keys()):
         if (path / name).exists():
             raise BundleError(
                 f"{path / name}: the manifest does not list this file, so it is not the model's; copy the "
                 "bundle again"
             )
-    if format not in (None, manifest.format):
-        raise BundleError(f"{path}: is a bundle in {manifest.format}; give one in {format}")
     settings = QASettings.from_json((path / SETTINGS).read_bytes(), str(path / SETTINGS))
     sha256 = hashlib.sha256(raw).hexdigest()
     return Bundle(path, manifest.format, manifest.precision, settings, manifest, sha256)

@@ -106,3 +106,26 @@ def test_a_merged_weight_is_rounded_once():
     up = torch.tensor([[0.5, 2.0**-11]])
     down = torch.tensor([[0.25, 0.0], [1.0, 0.0]])
     assert merged_weight(weight, up, down).tolist() == [[1.25 + 2.0**-10, -1.0]]
+
+
+def test_training_continues_an_adapter(trained, adapter, small_squad_v2, tmp_path):
+    """With a rate of almost nothing the weights stay; the new adapter makes the new model from the encoder."""
+    options = {"epochs": 0.1, "batch_size": 4, "lora_rank": 2, "dropout": False}
+    config = FinetuneConfig(
+        data=str(small_squad_v2), adapter=adapter, learning_rate=1e-12, out=tmp_path / "on", **options
+    )
+    further = finetune.main(config)
+    assert further.settings.max_length == trained.settings.max_length
+    assert further.manifest.parent.sha256 == trained.sha256
+    before, after = load_file(trained.weights), load_file(further.weights)
+    for name, tensor in before.items():
+        torch.testing.assert_close(after[name], tensor, rtol=0, atol=1e-6)
+    shutil.copytree(further.path, tmp_path / "small", ignore=shutil.ignore_patterns(WEIGHTS))
+    made = main(AdapterConfig(adapter=tmp_path / "small", encoder="minilm-l6", out=tmp_path / "made"))
+    assert made.sha256 == further.sha256
+
+
+def test_an_adapter_is_continued_at_its_own_rank(adapter, small_squad_v2, tmp_path):
+    config = FinetuneConfig(data=str(small_squad_v2), adapter=adapter, lora_rank=4, out=tmp_path / "on")
+    with pytest.raises(OptionError, match=r"--lora-rank.*2"):
+        finetune.main(config)

@@ -22,7 +22,8 @@ import tyro
 
 from benchmarks.measure.command_line import flag_name
 from benchmarks.results.rows import CPU, CUDA, PADDED, UNPADDED
-from qa.base.cli import check_option, run_command
+from qa.base.cli import check_option
+from qa.base.commands import run_command
 from qa.base.errors import OptionError
 from qa.base.help import Expert
 from qa.data.datasets import EMBEDDED
@@ -142,4 +143,4 @@ def command(config: CompareConfig) -> None:
 
 
 if __name__ == "__main__":
-    run_command(command)
+    run_command("compare")

@@ -11,7 +11,8 @@ import numpy as np
 import tyro
 
 from benchmarks.show.plots import Panel, panels_svg
-from qa.base.cli import check_option, run_command
+from qa.base.cli import check_option
+from qa.base.commands import run_command
 from qa.base.errors import OptionError
 from qa.base.files import check_new_file, write_whole
 
@@ -80,4 +81,4 @@ def main(config: CurvesConfig) -> None:
 
 
 if __name__ == "__main__":
-    run_command(main)
+    run_command("curves")

@@ -18,7 +18,8 @@ from benchmarks.results.files import read_results
 from benchmarks.results.rows import Accuracy
 from benchmarks.show.differences import Scores, by_seed, difference_table
 from benchmarks.show.tables import check_markers, show
-from qa.base.cli import check_option, run_command
+from qa.base.cli import check_option
+from qa.base.commands import run_command
 from qa.base.errors import OptionError
 from qa.base.files import file_sha256
 from qa.data.datasets import EMBEDDED, resolve
@@ -92,4 +93,4 @@ def main(config: DifferencesConfig) -> str:
 
 
 if __name__ == "__main__":
-    run_command(main)
+    run_command("differences")

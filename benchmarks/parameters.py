@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.show.tables import check_markers, show
-from qa.base.cli import run_command
+from qa.base.commands import run_command
 
 MARKERS_NAME = "parameters"
 
@@ -33,4 +33,4 @@ def main(config: ParametersConfig) -> str:
 
 
 if __name__ == "__main__":
-    run_command(main)
+    run_command("parameters")

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from qa.base.cli import check_option, run_command
+from qa.base.cli import check_option
+from qa.base.commands import run_command
 
 if TYPE_CHECKING:
     from benchmarks.results.rows import AnyResult
@@ -55,4 +56,4 @@ def main(config: PhoneConfig) -> "list[AnyResult]":
 
 
 if __name__ == "__main__":
-    run_command(main)
+    run_command("phone")

@@ -11,7 +11,8 @@ import msgspec
 import tyro
 
 from benchmarks.show.plots import Bins, panels_svg, reliability_panel
-from qa.base.cli import check_option, run_command
+from qa.base.cli import check_option
+from qa.base.commands import run_command
 from qa.base.errors import OptionError
 from qa.base.files import check_new_file, check_not_an_input, write_whole
 
@@ -68,4 +69,4 @@ def main(config: ReliabilityConfig) -> None:
 
 
 if __name__ == "__main__":
-    run_command(main)
+    run_command("reliability")

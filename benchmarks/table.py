@@ -19,7 +19,8 @@ from benchmarks.results.rows import AnyResult
 from benchmarks.show.groups import collect, newest_order
 from benchmarks.show.tables import check_markers, show
 from benchmarks.show.views import VIEWS, view_tables
-from qa.base.cli import check_option, run_command
+from qa.base.cli import check_option
+from qa.base.commands import run_command
 from qa.base.errors import OptionError
 from qa.base.files import check_not_an_input, check_writable
 
@@ -101,4 +102,4 @@ def chosen_results(config: TableConfig) -> list[AnyResult]:
 
 
 if __name__ == "__main__":
-    run_command(main)
+    run_command("table")

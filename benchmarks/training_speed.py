@@ -25,7 +25,8 @@ from benchmarks.results.rows import CPU, CUDA, UNPADDED, Data, Failure, Runtime,
 from benchmarks.show.groups import collect
 from benchmarks.show.tables import as_text
 from benchmarks.show.training_views import training_tables
-from qa.base.cli import check_option, one_line, run_command
+from qa.base.cli import check_option, one_line
+from qa.base.commands import run_command
 from qa.base.files import file_sha256
 from qa.bundles.hf_import import open_model
 from qa.data.datasets import EMBEDDED, resolve
@@ -214,4 +215,4 @@ def command(config: TrainingConfig) -> None:
 
 
 if __name__ == "__main__":
-    run_command(command)
+    run_command("training-speed")

@@ -12,7 +12,8 @@ from typing import Annotated
 
 from tyro.conf import arg
 
-from qa.base.cli import check_option, run_command
+from qa.base.cli import check_option
+from qa.base.commands import run_command
 from qa.base.next_step import say_next
 from qa.bundles.bundle import Bundle, refuse_existing
 from qa.bundles.hf_import import open_model, output_beside
@@ -62,9 +63,9 @@ def main(config: CastConfig) -> Bundle:
     bundle = derive(model, out, parent, facts, columns, eval_data)
     sizes = [b.weights.stat().st_size / 1e6 for b in (parent, bundle)]
     print(f"{out}: weights stored as {config.weights}, {sizes[0]:.1f} -> {sizes[1]:.1f} MB")
-    say_next("qa.ask", "--model", out, "--question", "QUESTION", "--context", "TEXT_FILE")
+    say_next("ask", "--model", out, "--question", "QUESTION", "--context", "TEXT_FILE")
     return bundle
 
 
 if __name__ == "__main__":
-    run_command(main)
+    run_command("cast")

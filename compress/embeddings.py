@@ -9,7 +9,8 @@ Tokens stay the same. The codebooks of the new bundle train like other weights (
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from qa.base.cli import check_option, run_command
+from qa.base.cli import check_option
+from qa.base.commands import run_command
 from qa.base.next_step import say_next
 from qa.bundles.bundle import Bundle, refuse_existing
 from qa.bundles.hf_import import open_model, output_beside
@@ -66,9 +67,9 @@ def main(config: EmbeddingsConfig) -> Bundle:
     after = sum(tensor.nbytes for tensor in model.state_dict().values())
     sizes = f"{before / 1e6:.1f} -> {after / 1e6:.1f} MB, other weights in fp32"
     print(f"{out}: embedding table as {config.embeddings}, {sizes}")
-    say_next("export.tflite", "--model", out, "--quantize", "int8")
+    say_next("export tflite", "--model", out, "--quantize", "int8")
     return bundle
 
 
 if __name__ == "__main__":
-    run_command(main)
+    run_command("quantize-embeddings")

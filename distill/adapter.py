@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from qa.base.cli import check_option, run_command
+from qa.base.cli import check_option
+from qa.base.commands import run_command
 from qa.base.files import file_sha256
 from qa.base.next_step import say_next
 from qa.bundles.bundle import Bundle, open_adapter, open_bundle, restored_bundle
@@ -48,7 +49,7 @@ def main(config: AdapterConfig) -> Bundle:
         model.save_pretrained(draft)
     n_parameters = adapter.manifest.parameters.total
     print(f"{config.out}: {n_parameters:,} parameters, bit for bit those that were trained")
-    say_next("distill.logits", "--teacher", config.out, "--model", "STUDENT", "--data", "SQUAD_FILE")
+    say_next("logits", "--teacher", config.out, "--model", "STUDENT", "--data", "SQUAD_FILE")
     return open_bundle(config.out)
 
 
@@ -80,4 +81,4 @@ def load_adapter(adapter: Bundle) -> "dict[str, Tensor]":
 
 
 if __name__ == "__main__":
-    run_command(main)
+    run_command("adapter")

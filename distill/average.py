@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from qa.base.cli import check_option, run_command
+from qa.base.cli import check_option
+from qa.base.commands import run_command
 from qa.base.errors import OptionError
 from qa.base.next_step import say_next
 from qa.bundles.bundle import HELD_OUT, Bundle, refuse_existing
@@ -89,9 +90,9 @@ def main(config: AverageConfig) -> Bundle:
     }
     model = derive(mean_model(bundles), config.out, bundles[0], facts)
     print(f"{model.path}: the mean of {len(bundles)} models")
-    say_next("export.tflite", "--model", model.path, "--quantize", "int8")
+    say_next("export tflite", "--model", model.path, "--quantize", "int8")
     return model
 
 
 if __name__ == "__main__":
-    run_command(main)
+    run_command("average")

@@ -131,7 +131,7 @@ def run(config: DistillConfig) -> Bundle:
     if out.exists():
         bundle = finished(out, RunInputs.of(config, teacher=given_teacher(config), student=config.student))
         print(summary(bundle))
-        say_next("export.tflite", "--model", out, "--quantize", "int8")
+        say_next("export tflite", "--model", out, "--quantize", "int8")
         return bundle
     config.check_cache()
     path = given_teacher(config)
@@ -192,5 +192,5 @@ def run(config: DistillConfig) -> Bundle:
     bundle = open_bundle(out)
     if main_process:
         print(summary(bundle))
-        say_next("export.tflite", "--model", out, "--quantize", "int8")
+        say_next("export tflite", "--model", out, "--quantize", "int8")
     return bundle

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from distill.options import TrainingFlags, WindowFlags
-from qa.base.cli import check_exclusive, check_option, run_command
+from qa.base.cli import check_exclusive, check_option
+from qa.base.commands import run_command
 from qa.base.help import Expert
 from qa.base.next_step import say_next
 from qa.bundles.bundle import Bundle
@@ -86,9 +87,9 @@ def main(config: FinetuneConfig) -> Bundle:
     bundle = finetune(config)
     if is_first_process():
         print(summary(bundle), flush=True)
-        say_next("distill.run", "--teacher", bundle.path, "--data", config.data, "--out", "RUN")
+        say_next("distill", "--teacher", bundle.path, "--data", config.data, "--out", "RUN")
     return bundle
 
 
 if __name__ == "__main__":
-    run_command(main)
+    run_command("finetune")

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from distill.training.options import check_precision
-from qa.base.cli import check_option, run_command
+from qa.base.cli import check_option
+from qa.base.commands import run_command
 from qa.base.errors import OptionError
 from qa.base.files import check_new_folder
 from qa.base.next_step import say_next
@@ -81,7 +82,7 @@ def main(config: LogitsConfig) -> None:
         size = (logits.known.nbytes + logits.logits.nbytes) / 1e6
         print(f"{logits.folder}: logits of {n_known:,} of {len(windows):,} windows, {size:.1f} MB")
         say_next(
-            "distill.run",
+            "distill",
             "--teacher",
             config.teacher,
             "--student",
@@ -96,4 +97,4 @@ def main(config: LogitsConfig) -> None:
 
 
 if __name__ == "__main__":
-    run_command(main)
+    run_command("logits")

@@ -18,7 +18,8 @@ from distill.options import DistillationFlags, WindowFlags, same_named
 from distill.prune_plan.options import PruningFlags
 from distill.recipes import RECIPES, find_recipe
 from distill.training.options import TrainingOptions, flag_of
-from qa.base.cli import check_exclusive, check_option, run_command
+from qa.base.cli import check_exclusive, check_option
+from qa.base.commands import run_command
 from qa.base.errors import OptionError
 from qa.base.help import EXPERT, Expert
 from qa.bundles.bundle import Bundle
@@ -154,4 +155,4 @@ def main(config: DistillConfig) -> Bundle:
 
 
 if __name__ == "__main__":
-    run_command(main)
+    run_command("distill")

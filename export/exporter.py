@@ -151,7 +151,7 @@ class Exporter:
                 draft.record(scores=scores_of(exported, draft.model(settings), self.eval_data))
             self.package(draft.path, settings)
         print(summary(draft.bundle))
-        say_next("benchmarks.compare", self.source, self.out)
+        say_next("compare", self.source, self.out)
         return draft.bundle
 
     def facts(self) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 
 from export.android.package import package_again
-from qa.base.cli import run_command
+from qa.base.commands import run_command
 from qa.base.errors import OptionError
 from qa.base.files import file_sha256
 from qa.bundles.bundle import CARD, HELD_OUT, SETTINGS, Bundle, new_bundle, open_bundle, refuse_existing
@@ -94,4 +94,4 @@ def summary(bundle: Bundle) -> str:
 
 
 if __name__ == "__main__":
-    run_command(main)
+    run_command("tune")

@@ -16,7 +16,8 @@ import tyro
 from tyro.conf import arg
 
 from qa import load
-from qa.base.cli import check_exclusive, check_option, run_command
+from qa.base.cli import check_exclusive, check_option
+from qa.base.commands import run_command
 from qa.base.errors import OptionError
 from qa.base.help import Expert
 from qa.bundles.shipped import ASKED, shipped
@@ -225,4 +226,4 @@ def _shared(model: Reader, reading: Reading, load_ms: float) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    run_command(main)
+    run_command("ask")

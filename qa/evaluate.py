@@ -15,7 +15,8 @@ from typing import Annotated, Any
 import msgspec
 from tyro.conf import arg
 
-from qa.base.cli import check_exclusive, run_command
+from qa.base.cli import check_exclusive
+from qa.base.commands import run_command
 from qa.base.errors import OptionError
 from qa.base.files import check_not_an_input, check_writable, file_sha256, write_whole
 from qa.base.journal import Journal
@@ -111,4 +112,4 @@ def main(config: EvaluateConfig) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    run_command(main)
+    run_command("evaluate")

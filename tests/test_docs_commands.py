@@ -9,10 +9,10 @@ import shutil
 
 import pytest
 import tyro
-from documented import main_of
+from documented import command_of, options_of
 from places import ROOT
 
-from qa.base.cli import options_of, run_command
+from qa.base.commands import run_command
 
 PAGES = [
     *(ROOT / name for name in ("README.md", "SECURITY.md", "benchmarks/results/README.md")),
@@ -51,7 +51,7 @@ def flags_of(module, subcommand):
     """The options of a command, as its --help has them."""
     shown = io.StringIO()
     with contextlib.redirect_stdout(shown), pytest.raises(SystemExit):
-        tyro.cli(options_of(main_of(module)), args=[*subcommand, "--help"])
+        tyro.cli(options_of(module), args=[*subcommand, "--help"])
     return set(re.findall(r"--[a-z][a-z0-9-]*", shown.getvalue()))
 
 
@@ -75,7 +75,7 @@ def test_an_example_has_all_that_its_command_needs_and_values_that_it_takes(
     (tmp_path / "FOLDER" / "wikipedia").mkdir(parents=True)  # which qa.data.convert looks for
     # Without what may be left out.
     given = [a for a in arguments if not (a.startswith("[") or a.endswith("]"))]
-    tyro.cli(options_of(main_of(module)), args=given)
+    tyro.cli(options_of(module), args=given)
 
 
 @pytest.fixture
@@ -117,7 +117,7 @@ def test_cheap_examples_run_as_they_stand(page, module, arguments, place):
     bundle = demo / ("student-pruned-tflite-int8" if module == "export.android" else "student")
     # A random model keeps fewer of its best spans than a trained one.
     any_spans = ["--min-equal-spans", "0"] if module in ("export.onnx", "export.tflite") else []
-    run_command(main_of(module), [*(str(bundle) if a == "BUNDLE" else a for a in arguments), *any_spans])
+    run_command(command_of(module), [*(str(bundle) if a == "BUNDLE" else a for a in arguments), *any_spans])
 
 
 def test_links_lead_somewhere():

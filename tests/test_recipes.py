@@ -16,10 +16,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tyro
-from documented import main_of
+from documented import options_of
 from places import ROOT
 
-from qa.base.cli import options_of
 from qa.base.errors import OptionError
 from qa.bundles.bundle import open_bundle
 
@@ -167,7 +166,7 @@ def test_every_step_has_all_that_its_command_needs_and_values_that_it_takes(step
         folder.mkdir(parents=True, exist_ok=True)  # which a recipe makes
     for module, arguments in steps:
         if module != MOVE and not module.startswith("recipes."):
-            tyro.cli(options_of(main_of(module)), args=arguments)
+            tyro.cli(options_of(module), args=arguments)
 
 
 def test_a_step_starts_from_what_an_earlier_one_made(steps):

@@ -59,6 +59,68 @@ def test_imports_run_one_way():
     assert wrong == []
 
 
+def tree_of_imports():
+    """{module: modules of the project that it imports anywhere, itself left out}"""
+    modules = {
+        ".".join(p.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): p for p in sources()
+    }
+    tree = {}
+    for module, path in modules.items():
+        names = set(imported_modules(path))
+        names |= {name.rpartition(".")[0] for name in names}
+        tree[module] = (names & modules.keys()) - {module}
+    return tree
+
+
+def circles(tree):
+    """Groups of modules each of which leads to all others (Tarjan 1972)."""
+    found, index, low, path = [], {}, {}, []
+
+    def visit(module):
+        index[module] = low[module] = len(index)
+        path.append(module)
+        for other in tree[module]:
+            if other not in index:
+                visit(other)
+            if other in path:
+                low[module] = min(low[module], low[other])
+        if low[module] == index[module]:
+            group = path[path.index(module) :]
+            del path[path.index(module) :]
+            found.append(sorted(group))
+
+    for module in tree:
+        if module not in index:
+            visit(module)
+    return [group for group in found if len(group) > 1]
+
+
+def test_a_circle_is_found():
+    assert circles({"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": {"a"}}) == [["b", "c"]]
+
+
+KNOWN_CIRCLES = [
+    ["benchmarks.compare", "benchmarks.comparison"],
+    [
+        "benchmarks.search.questions",
+        "benchmarks.search.simulate",
+        "benchmarks.search.stage",
+        "benchmarks.search.steps",
+        "benchmarks.search.widths",
+    ],
+    ["benchmarks.training_case", "benchmarks.training_speed"],
+    ["compress.prune.stage", "compress.prune.steps"],
+    ["distill.distillation", "distill.run"],
+    ["distill.fine_tuning", "distill.finetune"],
+    ["export.tflite.exporter", "export.tflite.stage"],
+    ["export.tflite.times", "export.tflite.timing"],
+]
+
+
+def test_no_imports_form_a_circle():
+    assert sorted(circles(tree_of_imports())) == KNOWN_CIRCLES
+
+
 UNSAFE = re.compile(
     r"torch\.load\(|import c?[Pp]ickle|pickle\.load|allow_pickle=True|joblib|trust_remote_code=True|[^.]\beval\(|\bexec\("
 )

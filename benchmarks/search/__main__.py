@@ -7,8 +7,7 @@ can be trained further or exported.
     python -m benchmarks.search --model runs/demo/teacher --target-mb 8
 """
 
-from benchmarks.search.stage import main
-from qa.base.cli import run_command
+from qa.base.commands import run_command
 
 if __name__ == "__main__":
-    run_command(main)
+    run_command("search")

@@ -119,7 +119,7 @@ def best_of(widths: Widths, importance: Importance, out: Path) -> Bundle:
     )
     print(f"the best again: {check}")
     print(summary(bundle))
-    say_next("export.tflite", "--model", out, *best.form.flags.split())
+    say_next("export tflite", "--model", out, *best.form.flags.split())
     return bundle
 
 

@@ -9,8 +9,7 @@ compresses better, and nothing gets faster.
     python -m compress.prune --model runs/demo/student --method magnitude --sparsity 0.8 --iterations 5
 """
 
-from compress.prune.stage import main
-from qa.base.cli import run_command
+from qa.base.commands import run_command
 
 if __name__ == "__main__":
-    run_command(main)
+    run_command("prune")

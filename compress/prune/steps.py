@@ -70,5 +70,5 @@ def prune(config: PruneConfig) -> Bundle:
     bundle = recovery.save("prune", trainer, pruning=pruning)
     print(method.report(recovery.before, model))
     print(gains(recovery.before, model, ratio))
-    say_next("export.tflite", "--model", bundle.path, "--quantize", "int8")
+    say_next("export tflite", "--model", bundle.path, "--quantize", "int8")
     return bundle

@@ -9,8 +9,7 @@ that precision stores exactly these integers, or fails.
     python -m export.tflite --model runs/demo/student-pruned-qat-int4 --quantize int4
 """
 
-from compress.qat.stage import main
-from qa.base.cli import run_command
+from qa.base.commands import run_command
 
 if __name__ == "__main__":
-    run_command(main)
+    run_command("qat")

@@ -77,5 +77,5 @@ def main(config: QuantizeAwareConfig) -> Bundle:
     trainer = recovery.train("quantization", rounding) if config.epochs > 0 else None
     quantizer.convert()
     bundle = recovery.save("quantize", trainer, grid={"precision": config.quantize})
-    say_next("export.tflite", "--model", bundle.path, "--quantize", config.quantize)
+    say_next("export tflite", "--model", bundle.path, "--quantize", config.quantize)
     return bundle

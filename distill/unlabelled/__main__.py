@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from qa.base.cli import check_option, run_command
+from qa.base.cli import check_option
+from qa.base.commands import run_command
 from qa.base.files import check_not_an_input, check_writable
 from qa.base.next_step import say_next
 from qa.bundles.hf_import import open_model
@@ -73,7 +74,7 @@ def main(config: UnlabelledConfig) -> list[Example]:
         f"{config.out}: {len(examples):,} questions; {n_other:,} with another passage and "
         f"{n_all - n_other:,} with a reworded one are unlabelled"
     )
-    say_next("distill.run", "--data", config.out, "--out", "RUN")
+    say_next("distill", "--data", config.out, "--out", "RUN")
     return examples
 
 
@@ -112,4 +113,4 @@ def unlabelled(entry: dict[str, Any], suffix: str) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    run_command(main)
+    run_command("unlabelled")

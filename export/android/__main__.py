@@ -10,8 +10,7 @@ phone; only the logits come from this machine's LiteRT. Python answers the same 
 be equal.
 """
 
-from export.android.stage import main
-from qa.base.cli import run_command
+from qa.base.commands import run_command
 
 if __name__ == "__main__":
-    run_command(main)
+    run_command("export android")

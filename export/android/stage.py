@@ -150,4 +150,4 @@ def compare(config: AndroidConfig, bundle: Bundle) -> None:
         f"{len(examples)} of {len(examples)} real questions ({n_windows} windows, {answered} answered): "
         "answers, offsets, n-best lists, scores and no-answer decisions are equal"
     )
-    say_next("export.android", "--model", bundle.path, "--push")
+    say_next("export android", "--model", bundle.path, "--push")

@@ -13,7 +13,8 @@ from pathlib import Path
 from export.android.core_process import CoreProcess
 from export.android.stage import open_tflite
 from export.android.unicode_texts import generated_texts
-from qa.base.cli import check_option, run_command
+from qa.base.cli import check_option
+from qa.base.commands import run_command
 from qa.base.errors import ParityError
 from qa.base.progress import Progress
 from qa.data.datasets import EMBEDDED, resolve
@@ -75,4 +76,4 @@ def main(config: AndroidTokensConfig) -> None:
 
 
 if __name__ == "__main__":
-    run_command(main)
+    run_command("export android-tokens")

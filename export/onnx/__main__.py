@@ -7,8 +7,7 @@ python -m export.onnx --model runs/demo/student --quantize int8
 Run it with -m only: started as a file, this module would import itself as the package `onnx`.
 """
 
-from export.onnx.stage import main
-from qa.base.cli import run_command
+from qa.base.commands import run_command
 
 if __name__ == "__main__":
-    run_command(main)
+    run_command("export onnx")

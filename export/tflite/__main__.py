@@ -5,8 +5,7 @@ It takes windows of any length, and is compared with PyTorch on real windows.
 python -m export.tflite --model runs/demo/student --quantize int8
 """
 
-from export.tflite.stage import main
-from qa.base.cli import run_command
+from qa.base.commands import run_command
 
 if __name__ == "__main__":
-    run_command(main)
+    run_command("export tflite")

@@ -14,7 +14,8 @@ from typing import Annotated, Any
 from tyro.conf import arg
 
 from export.tflite.stage import check_converter
-from qa.base.cli import check_option, run_command
+from qa.base.cli import check_option
+from qa.base.commands import run_command
 from qa.base.files import check_writable
 from qa.formats.precision import INTEGER_BITS
 
@@ -46,4 +47,4 @@ def main(config: TimesConfig) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    run_command(main)
+    run_command("export times")

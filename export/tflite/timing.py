@@ -128,5 +128,5 @@ def measure_times(config: TimesConfig) -> dict[str, Any]:
             f"{largest_error:.1%}"
         )
     write_whole(config.out, json.dumps(table, indent=1) + "\n")
-    say_next("compress.prune", "--model", config.model, "--target-ms", "MS", "--times", config.out)
+    say_next("prune", "--model", config.model, "--target-ms", "MS", "--times", config.out)
     return table

@@ -5,8 +5,7 @@
 The runtime, LiteRT.js, comes from npm; `make web` installs it.
 """
 
-from export.web.stage import main
-from qa.base.cli import run_command
+from qa.base.commands import run_command
 
 if __name__ == "__main__":
-    run_command(main)
+    run_command("export web")

@@ -7,7 +7,6 @@ import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from inspect import signature
 from typing import Any, NoReturn
 
 from qa.base.errors import OptionError, PocketQAError
@@ -39,12 +38,6 @@ def one_line(error: BaseException) -> str:
     return " ".join(str(error).split()) or type(error).__name__
 
 
-def options_of(main: Callable[[Any], Any]) -> Any:
-    """Return the type of the only parameter of `main`: a dataclass of options, or a union of subcommands."""
-    (parameter,) = signature(main).parameters.values()
-    return parameter.annotation
-
-
 def fail(error: BaseException) -> NoReturn:
     """Print the error on one line and exit with EXIT_USER_ERROR."""
     print(f"error: {one_line(error)}", file=sys.stderr)
@@ -68,14 +61,18 @@ def errors_on_one_line() -> Iterator[None]:
         sys.exit(EXIT_TERMINATED if isinstance(stop, Terminated) else EXIT_INTERRUPTED)
 
 
-def run_command(
-    main: Callable[[Any], Any], arguments: Sequence[str] | None = None, program: str | None = None
+def run_with(
+    options: Any,
+    work: Callable[[], Callable[[Any], Any]],
+    arguments: Sequence[str] | None = None,
+    program: str | None = None,
 ) -> None:
-    """Parse the options of `main` from the command line and call it.
+    """Parse `options`, a dataclass or a union of subcommands, from the command line and call the work.
 
-    A user's error ends the process with one line and exit code 2. `arguments` default to those of the
-    process. `program` is the name in usage lines, by default how the process was started. Libraries stay
-    quiet in the whole process from here on.
+    `work` returns the function to call: it is only asked for one once the options are sound. A user's error
+    ends the process with one line and exit code 2. `arguments` default to those of the process. `program` is
+    the name in usage lines, by default how the process was started. Libraries stay quiet in the whole process
+    from here on.
     """
     arguments = sys.argv[1:] if arguments is None else arguments
     quiet_libraries()
@@ -89,9 +86,10 @@ def run_command(
         with errors_on_one_line():
             _check_arguments(arguments)
             if set(HELP) & set(arguments):
-                print(help_of(options_of(main), program or _program(), arguments), end="", flush=True)
+                print(help_of(options, program or _program(), arguments), end="", flush=True)
                 sys.exit(0)
-            main(tyro.cli(options_of(main), prog=program or _program(), args=arguments))
+            given = tyro.cli(options, prog=program or _program(), args=arguments)
+            work()(given)
     finally:
         signal.signal(signal.SIGTERM, before)
 

@@ -1,4 +1,4 @@
-"""Commands by name: each is the `main` of a module that `python -m` runs too.
+"""The whole command line: each command is a row that names its options and its work.
 
 pocketqa distill --student-layers 3
 """
@@ -8,61 +8,128 @@ import difflib
 import shutil
 import sys
 import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
 from pkgutil import resolve_name
 
-from qa.base.cli import errors_on_one_line, run_command
+from qa.base.cli import errors_on_one_line, run_with
 from qa.base.errors import OptionError
 from qa.base.help import HELP
 
-# A module is imported when its command is called: asking loads no training code, listing loads no command.
+
+@dataclass(frozen=True)
+class Command:
+    """Where a command is started, and what it takes and does, as names that load nothing.
+
+    Importing `options` loads no library that takes long; `work` is only imported once the options are sound.
+    """
+
+    typed: str
+    """What a user types after `python`: -m and a module, or a file."""
+    options: str
+    """Dataclass of the options, or a union of subcommands, as module:name."""
+    work: str
+    """Function of the options, as module:name."""
+
+    @property
+    def module(self) -> str:
+        """Module whose docstring explains the command."""
+        if self.typed.startswith("-m "):
+            return self.typed.removeprefix("-m ")
+        return self.typed.removesuffix(".py").replace("/", ".")
+
+
 COMMANDS = {
-    "ask": "qa.ask:main",
-    "evaluate": "qa.evaluate:main",
-    "sample": "qa.data.sample:main",
-    "convert": "qa.data.convert.__main__:main",
-    "augment": "qa.data.augment.__main__:main",
-    "checkpoint": "qa.bundles.hf_import:main",
-    "finetune": "distill.finetune:main",
-    "average": "distill.average:main",
-    "adapter": "distill.adapter:main",
-    "logits": "distill.logits:main",
-    "unlabelled": "distill.unlabelled.__main__:main",
-    "distill": "distill.run:main",
-    "prune": "compress.prune.__main__:main",
-    "qat": "compress.qat.__main__:main",
-    "quantize-embeddings": "compress.embeddings:main",
-    "cast": "compress.cast:main",
-    "search": "benchmarks.search.__main__:main",
-    "export onnx": "export.onnx.__main__:main",
-    "export tflite": "export.tflite.__main__:main",
-    "export android": "export.android.__main__:main",
-    "export android-tokens": "export.android.tokens:main",
-    "export web": "export.web.__main__:main",
-    "tune": "export.tune:main",
-    "push": "qa.bundles.push:main",
-    "export times": "export.tflite.times:main",
-    "compare": "benchmarks.compare:command",
-    "phone": "benchmarks.phone:main",
-    "table": "benchmarks.table:main",
-    "differences": "benchmarks.differences:main",
-    "curves": "benchmarks.curves:main",
-    "reliability": "benchmarks.reliability:main",
-    "parameters": "benchmarks.parameters:main",
-    "training-speed": "benchmarks.training_speed:command",
-    "completion": "qa.base.completion:main",
+    "ask": Command("-m qa.ask", "qa.ask:AskConfig", "qa.ask:main"),
+    "evaluate": Command("-m qa.evaluate", "qa.evaluate:EvaluateConfig", "qa.evaluate:main"),
+    "sample": Command("-m qa.data.sample", "qa.data.sample:SampleConfig", "qa.data.sample:main"),
+    "convert": Command(
+        "-m qa.data.convert", "qa.data.convert.__main__:Command", "qa.data.convert.__main__:main"
+    ),
+    "augment": Command(
+        "-m qa.data.augment", "qa.data.augment.stage:AugmentConfig", "qa.data.augment.stage:main"
+    ),
+    "checkpoint": Command(
+        "-m qa.bundles.hf_import", "qa.bundles.hf_import:CheckpointConfig", "qa.bundles.hf_import:main"
+    ),
+    "finetune": Command("-m distill.finetune", "distill.finetune:FinetuneConfig", "distill.finetune:main"),
+    "average": Command("-m distill.average", "distill.average:AverageConfig", "distill.average:main"),
+    "adapter": Command("-m distill.adapter", "distill.adapter:AdapterConfig", "distill.adapter:main"),
+    "logits": Command("-m distill.logits", "distill.logits:LogitsConfig", "distill.logits:main"),
+    "unlabelled": Command(
+        "-m distill.unlabelled",
+        "distill.unlabelled.__main__:UnlabelledConfig",
+        "distill.unlabelled.__main__:main",
+    ),
+    "distill": Command("-m distill.run", "distill.run:DistillConfig", "distill.run:main"),
+    "prune": Command("-m compress.prune", "compress.prune.stage:PruneConfig", "compress.prune.stage:main"),
+    "qat": Command("-m compress.qat", "compress.qat.stage:QuantizeAwareConfig", "compress.qat.stage:main"),
+    "quantize-embeddings": Command(
+        "-m compress.embeddings", "compress.embeddings:EmbeddingsConfig", "compress.embeddings:main"
+    ),
+    "cast": Command("-m compress.cast", "compress.cast:CastConfig", "compress.cast:main"),
+    "search": Command(
+        "-m benchmarks.search", "benchmarks.search.stage:SearchConfig", "benchmarks.search.stage:main"
+    ),
+    "export onnx": Command("-m export.onnx", "export.onnx.stage:OnnxConfig", "export.onnx.stage:main"),
+    "export tflite": Command(
+        "-m export.tflite", "export.tflite.stage:TFLiteConfig", "export.tflite.stage:main"
+    ),
+    "export android": Command(
+        "-m export.android", "export.android.stage:AndroidConfig", "export.android.stage:main"
+    ),
+    "export android-tokens": Command(
+        "-m export.android.tokens", "export.android.tokens:AndroidTokensConfig", "export.android.tokens:main"
+    ),
+    "export web": Command("-m export.web", "export.web.stage:WebConfig", "export.web.stage:main"),
+    "tune": Command("-m export.tune", "export.tune:TuneConfig", "export.tune:main"),
+    "push": Command("-m qa.bundles.push", "qa.bundles.push:PushConfig", "qa.bundles.push:main"),
+    "export times": Command(
+        "-m export.tflite.times", "export.tflite.times:TimesConfig", "export.tflite.times:main"
+    ),
+    "compare": Command(
+        "benchmarks/compare.py", "benchmarks.compare:CompareConfig", "benchmarks.compare:command"
+    ),
+    "phone": Command("-m benchmarks.phone", "benchmarks.phone:PhoneConfig", "benchmarks.phone:main"),
+    "table": Command("-m benchmarks.table", "benchmarks.table:TableConfig", "benchmarks.table:main"),
+    "differences": Command(
+        "-m benchmarks.differences", "benchmarks.differences:DifferencesConfig", "benchmarks.differences:main"
+    ),
+    "curves": Command("-m benchmarks.curves", "benchmarks.curves:CurvesConfig", "benchmarks.curves:main"),
+    "reliability": Command(
+        "-m benchmarks.reliability", "benchmarks.reliability:ReliabilityConfig", "benchmarks.reliability:main"
+    ),
+    "parameters": Command(
+        "-m benchmarks.parameters", "benchmarks.parameters:ParametersConfig", "benchmarks.parameters:main"
+    ),
+    "training-speed": Command(
+        "-m benchmarks.training_speed",
+        "benchmarks.training_speed:TrainingConfig",
+        "benchmarks.training_speed:command",
+    ),
+    "completion": Command(
+        "-m qa.base.completion", "qa.base.completion:CompletionConfig", "qa.base.completion:main"
+    ),
 }
 USAGE = "usage: pocketqa COMMAND [OPTIONS]; pocketqa COMMAND --help explains the options"
 
 
-def summary(name: str) -> str:
-    """Return the first paragraph of the docstring of a command's module without importing it."""
-    spec = find_spec(COMMANDS[name].partition(":")[0])
+def source_of(module: str) -> Path:
+    """Return the file of a module, or of a package that `python -m` runs, without importing it."""
+    spec = find_spec(module)
+    if spec is not None and spec.submodule_search_locations:
+        spec = find_spec(f"{module}.__main__")
     assert spec is not None
     assert spec.origin is not None
-    source = Path(spec.origin).read_text(encoding="utf-8")
+    return Path(spec.origin)
+
+
+def summary(name: str) -> str:
+    """Return the first paragraph of the docstring of a command's module without importing it."""
+    source = source_of(COMMANDS[name].module).read_text(encoding="utf-8")
     paragraph = (ast.get_docstring(ast.parse(source)) or "").partition("\n\n")[0]
     return " ".join(paragraph.split())
 
@@ -112,6 +179,14 @@ def version() -> str:
         raise OptionError("pocketqa is not installed, so it has no version; run make install") from None
 
 
+def run_command(name: str, arguments: Sequence[str] | None = None, program: str | None = None) -> None:
+    """Parse the options of a command from the command line and do its work; see `qa.base.cli.run_with`."""
+    command = COMMANDS[name]
+    with errors_on_one_line():
+        options = resolve_name(command.options)
+    run_with(options, lambda: resolve_name(command.work), arguments, program)
+
+
 def main() -> None:
     """Run the command that the command line names, or list all."""
     words = sys.argv[1:]
@@ -127,8 +202,7 @@ def main() -> None:
             print(version())
             return
         name, arguments = split_command(words)
-        command = resolve_name(COMMANDS[name])
-    run_command(command, arguments, f"pocketqa {name}")
+    run_command(name, arguments, f"pocketqa {name}")
 
 
 if __name__ == "__main__":

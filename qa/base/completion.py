@@ -12,7 +12,6 @@ from typing import Any, Literal
 import shtab
 import tyro
 
-from qa.base.cli import options_of
 from qa.base.commands import COMMANDS, summary
 
 
@@ -28,13 +27,13 @@ def parser() -> ArgumentParser:
     """Build a parser of all commands with their flags; a command whose packages are missing has no flags."""
     root = ArgumentParser("pocketqa")
     groups = {"": root.add_subparsers()}
-    for name, target in COMMANDS.items():
+    for name, command in COMMANDS.items():
         group, _, last = name.rpartition(" ")
         if group not in groups:  # one without help is not completed
             groups[group] = groups[""].add_parser(group, help=group).add_subparsers()
         flags: list[Any] = []  # tyro's parser is of a copy of argparse
         with suppress(ModuleNotFoundError):
-            flags = [tyro.extras.get_parser(options_of(resolve_name(target)))]
+            flags = [tyro.extras.get_parser(resolve_name(command.options))]
         groups[group].add_parser(last, help=summary(name), parents=flags, add_help=not flags)
     return root
 

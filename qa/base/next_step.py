@@ -7,13 +7,12 @@ from pathlib import Path
 from qa.base.commands import COMMANDS
 
 
-def typed(module: str) -> str:
-    """Return how a command is started: as `pocketqa NAME` where this process was, else with `python -m`."""
-    names = {target.partition(":")[0].removesuffix(".__main__"): name for name, target in COMMANDS.items()}
+def typed(name: str) -> str:
+    """Return how a command is started: as `pocketqa NAME` where this process was, else with `python`."""
     by_name = Path(sys.argv[0]).stem == "pocketqa"
-    return f"pocketqa {names[module]}" if by_name else f"python -m {module}"
+    return f"pocketqa {name}" if by_name else f"python {COMMANDS[name].typed}"
 
 
-def say_next(module: str, *arguments: object) -> None:
+def say_next(name: str, *arguments: object) -> None:
     """Print the next command with its arguments."""
-    print(f"next: {typed(module)} {shlex.join(map(str, arguments))}", flush=True)
+    print(f"next: {typed(name)} {shlex.join(map(str, arguments))}", flush=True)

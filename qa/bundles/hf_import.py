@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from qa.base.cli import run_command
+from qa.base.commands import run_command
 from qa.base.errors import BundleError, OptionError
 from qa.base.files import file_sha256, in_a_folder_here
 from qa.base.next_step import say_next
@@ -184,9 +184,9 @@ def main(config: CheckpointConfig) -> Bundle:
     parameters = bundle.manifest.parameters
     print(f"{bundle.path}: {parameters}")
     say_that_it_always_answers(bundle.settings, bundle.manifest)
-    say_next("distill.run", "--teacher", config.out, "--out", "RUN")
+    say_next("distill", "--teacher", config.out, "--out", "RUN")
     return bundle
 
 
 if __name__ == "__main__":
-    run_command(main)
+    run_command("checkpoint")

@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from qa.base.cli import run_command
+from qa.base.commands import run_command
 from qa.base.errors import OptionError, UploadError, first_line
 from qa.bundles.bundle import Bundle, open_bundle
 from qa.bundles.manifest import MANIFEST
@@ -73,4 +73,4 @@ def main(config: PushConfig) -> str:
 
 
 if __name__ == "__main__":
-    run_command(main)
+    run_command("push")

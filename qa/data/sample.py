@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from qa.base.cli import check_option, run_command
+from qa.base.cli import check_option
+from qa.base.commands import run_command
 from qa.base.files import check_not_an_input, check_writable
 from qa.base.next_step import say_next
 from qa.base.sampling import evenly
@@ -63,10 +64,10 @@ def main(config: SampleConfig) -> None:
     found = write_squad(config.out, articles, data.get("version", ""), data_reference(path))
     print(f"{config.out}: {len(found):,} of {n_all:,} questions")
     if config.split == "dev":
-        say_next("qa.evaluate", "--data", config.out, "--model", "BUNDLE")
+        say_next("evaluate", "--data", config.out, "--model", "BUNDLE")
     else:
-        say_next("distill.finetune", "--data", config.out, "--out", "BUNDLE")
+        say_next("finetune", "--data", config.out, "--out", "BUNDLE")
 
 
 if __name__ == "__main__":
-    run_command(main)
+    run_command("sample")

@@ -21,9 +21,8 @@ ONE_EPOCH = {"epochs": 1, "batch_size": 7, "precision": "fp32"}
 KILLED_STEP = 3
 KILLED = f"""
 import os, signal
-from distill.run import main
 from distill.training.trainer import Trainer
-from qa.base.cli import run_command
+from qa.base.commands import run_command
 
 step = Trainer._step
 
@@ -33,7 +32,7 @@ def killed(trainer, number):
     return step(trainer, number)
 
 Trainer._step = killed
-run_command(main)
+run_command("distill")
 """
 # What softmax takes no notice of moves by rounding alone, which Adam makes steps of.
 WITHOUT_EFFECT = ("key.bias", "head.output.bias")

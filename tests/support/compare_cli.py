@@ -2,15 +2,14 @@
 
 import sys
 
-from benchmarks.compare import command
-from qa.base.cli import run_command
+from qa.base.commands import run_command
 
 
 def run_cli(monkeypatch, *words):
     """Exit code of the command."""
     monkeypatch.setattr(sys, "argv", ["compare", *map(str, words)])
     try:
-        run_command(command)
+        run_command("compare")
     except SystemExit as stop:
         return stop.code
     return 0

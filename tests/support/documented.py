@@ -1,12 +1,16 @@
-"""The function behind a command that docs or recipes type."""
+"""The command that docs or recipes type, by its module."""
 
 from pkgutil import resolve_name
 
 from qa.base.commands import COMMANDS
 
 
-def main_of(module):
-    (target,) = {
-        target for target in COMMANDS.values() if target.partition(":")[0].removesuffix(".__main__") == module
-    }
-    return resolve_name(target)
+def command_of(module):
+    """Name of the command."""
+    (name,) = [name for name, command in COMMANDS.items() if command.module == module]
+    return name
+
+
+def options_of(module):
+    """Its options: a dataclass, or a union of subcommands."""
+    return resolve_name(COMMANDS[command_of(module)].options)

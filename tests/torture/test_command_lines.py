@@ -6,13 +6,12 @@ from dataclasses import fields
 
 import pytest
 from amounts import cases, rng, wrong_exit
-from documented import main_of
+from documented import options_of
 from forks import Fork
 from material import WINDOWS
 from places import ROOT
 from stages import TRAINED, drafts, lay_out
 
-from qa.base.cli import options_of
 from qa.bundles import shipped
 
 # Arguments that work, by module.
@@ -52,7 +51,7 @@ LEFT_OUT = ("resume", "toolchains")
 
 def flags_of(module):
     """The options of a command that take a value."""
-    return [field.name for field in fields(options_of(main_of(module))) if field.name not in LEFT_OUT]
+    return [field.name for field in fields(options_of(module)) if field.name not in LEFT_OUT]
 
 
 def command(module, arguments, folder):

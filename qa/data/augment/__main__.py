@@ -17,8 +17,7 @@ noun replaced, which is why a name goes first where there is one. Of 50 swapped 
 answered. OUT.added.tsv lists every added question with its source, its kind and its change.
 """
 
-from qa.base.cli import run_command
-from qa.data.augment.stage import main
+from qa.base.commands import run_command
 
 if __name__ == "__main__":
-    run_command(main)
+    run_command("augment")

@@ -218,5 +218,5 @@ def main(config: AugmentConfig) -> list[Added]:
         f"{kinds['swapped']:,} swapped between passages, {kinds['noun']:,} with one noun replaced, "
         f"{wanted:,} wanted"
     )
-    say_next("distill.finetune", "--data", config.out, "--out", "BUNDLE")
+    say_next("finetune", "--data", config.out, "--out", "BUNDLE")
     return added

@@ -14,7 +14,7 @@ from typing import Annotated
 
 import tyro
 
-from qa.base.cli import run_command
+from qa.base.commands import run_command
 from qa.data.convert import olp, rows, triviaqa
 from qa.data.convert.olp import OLPConfig
 from qa.data.convert.report import Report
@@ -38,4 +38,4 @@ def main(config: Command) -> Report:
 
 
 if __name__ == "__main__":
-    run_command(main)
+    run_command("convert")

@@ -89,5 +89,5 @@ def finish(out: Path, articles: list[dict[str, Any]], version: str, report: Repo
     """Write the data and the log as `write` does, print the table and the next command, return the report."""
     write(out, articles, version, report)
     print(report.table(out))
-    say_next("distill.finetune", "--data", out, "--out", "BUNDLE")
+    say_next("finetune", "--data", out, "--out", "BUNDLE")
     return report

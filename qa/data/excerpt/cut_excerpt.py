@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from qa.base.cli import run_command
+from qa.base.cli import run_with
 from qa.base.files import write_whole
 from qa.data.datasets import EXCERPT
 from qa.data.squad import read_json, read_squad
@@ -67,4 +67,4 @@ def main(config: ExcerptConfig) -> None:
 
 
 if __name__ == "__main__":
-    run_command(main)
+    run_with(ExcerptConfig, lambda: main)

@@ -137,7 +137,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from qa.bundles.bundle import new_bundle
-from qa.base.cli import run_command
+from qa.base.cli import run_with
 
 @dataclass
 class Config:
@@ -149,7 +149,7 @@ def main(config: Config):
         subprocess.run([sys.executable, "-c", "import time; print('busy', flush=True); time.sleep(60)"])
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it, and all below
-run_command(main)
+run_with(Config, lambda: main)
 """
 
 

@@ -14,9 +14,7 @@ import sysconfig
 import pytest
 from places import ROOT, sources
 
-from qa.ask import main as ask
-from qa.base.cli import run_command
-from qa.base.commands import COMMANDS, main
+from qa.base.commands import COMMANDS, main, run_command
 from qa.base.next_step import say_next
 from qa.models.heads import HEADS
 
@@ -30,16 +28,17 @@ def help_of(run, capsys):
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_command_explains_itself_as_its_module_does(name, monkeypatch, capsys):
-    module = COMMANDS[name].partition(":")[0]
+    module = COMMANDS[name].module
     monkeypatch.setattr(sys, "argv", ["pocketqa", *name.split(), "--help"])
     usage, ours = help_of(main, capsys)
     assert usage == f"usage: pocketqa {name} [-h]"
     if name == "completion":  # a part of pocketqa itself
         return
-    monkeypatch.delitem(sys.modules, module, raising=False)
+    for loaded in (module, f"{module}.__main__"):
+        monkeypatch.delitem(sys.modules, loaded, raising=False)
     monkeypatch.setattr(sys, "argv", [module, "--help"])
     usage, theirs = help_of(lambda: runpy.run_module(module, run_name="__main__", alter_sys=True), capsys)
-    assert usage == f"usage: python -m {module.removesuffix('.__main__')} [-h]"
+    assert usage == f"usage: python -m {module} [-h]"
     assert theirs == ours
 
 
@@ -75,12 +74,7 @@ for module in sys.argv[1:]:
 
 
 def command_modules():
-    """All modules with a command line: those in COMMANDS, and the ones that only `python -m` runs."""
-    modules = {target.partition(":")[0] for target in COMMANDS.values()} - {"qa.base.completion"}
-    for path in sources():
-        if re.search(r"^    run_command\(", path.read_text(encoding="utf-8"), re.MULTILINE):
-            modules.add(".".join(path.relative_to(ROOT).with_suffix("").parts))
-    return modules - {"qa.base.commands"}
+    return {command.module for command in COMMANDS.values()} - {"qa.base.completion"}
 
 
 def test_help_is_printed_without_torch():
@@ -146,7 +140,7 @@ def test_version_and_help_as_words(monkeypatch, capsys):
 
 
 def next_calls():
-    """(module, flags) of every call of say_next in the sources."""
+    """(command, flags) of every call of say_next in the sources."""
     for path in sources():
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "say_next":
@@ -154,16 +148,16 @@ def next_calls():
                 yield words[0], [w for w in words[1:] if str(w).startswith("--")]
 
 
-@pytest.mark.parametrize(("module", "flags"), sorted({(m, tuple(f)) for m, f in next_calls()}))
-def test_a_stage_names_a_next_command_that_exists(module, flags, monkeypatch, capsys):
+@pytest.mark.parametrize(("name", "flags"), sorted({(n, tuple(f)) for n, f in next_calls()}))
+def test_a_stage_names_a_next_command_that_exists(name, flags, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["pocketqa"])
-    say_next(module, *flags)
-    name = re.fullmatch(r"next: pocketqa ([a-z -]*?)((?: --.*)?)\n", capsys.readouterr().out)[1].strip()
+    say_next(name, *flags)
+    assert capsys.readouterr().out.startswith(f"next: pocketqa {name} ")
     text = shown(f"{name} --help", monkeypatch, capsys)
     assert set(flags) <= set(re.findall(r"--[a-z-]+", text))
     monkeypatch.setattr(sys, "argv", ["x/run.py"])
-    say_next(module, *flags)
-    assert capsys.readouterr().out.startswith(f"next: python -m {module} ")
+    say_next(name, *flags)
+    assert capsys.readouterr().out.startswith(f"next: python {COMMANDS[name].typed} ")
 
 
 @pytest.mark.parametrize(
@@ -205,7 +199,7 @@ def test_a_package_that_a_command_imports_late_is_named_too(make_bundle, monkeyp
     (tmp_path / "passage.txt").write_text("Rain fell.")
     words = ["--model", str(make_bundle()), "--question", "?", "--context", str(tmp_path / "passage.txt")]
     with pytest.raises(SystemExit) as caught:
-        run_command(ask, words)
+        run_command("ask", words)
     assert caught.value.code == 2
     assert capsys.readouterr().err == "error: qa.models.model is not installed; pip install 'pocketqa[all]'\n"
 

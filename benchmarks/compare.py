@@ -52,8 +52,8 @@ class CompareConfig:
     """Bundles or transformers checkpoints (folders or hub names) to compare. Default: all finished bundles in
     runs/demo."""
     data: str = EMBEDDED
-    """File of questions (SQuAD JSON, JSON lines, CSV, TSV or Parquet), or embedded, squad, squad_v2 (their
-    dev part)."""
+    """File of questions (SQuAD JSON, JSON lines, CSV, TSV or Parquet), or the dev part of embedded, everyday,
+    squad or squad_v2."""
     baseline: Expert[Path | None] = None
     """Bundle that F1 and speed are compared with. Default: the only teacher that comes from no other one.
     """

@@ -37,7 +37,8 @@ class DifferencesConfig:
     baseline: str
     """Model to compare with, by its name in the results without -seedN."""
     data: str = EMBEDDED
-    """Data file of the answers: SQuAD JSON (plain or gzip), or embedded, squad, squad_v2 (their dev part)."""
+    """Data file of the answers: SQuAD JSON (plain or gzip), or the dev part of embedded, everyday, squad or
+    squad_v2."""
     models: tuple[str, ...] | None = None
     """Models to compare, by names without -seedN; all when not given."""
     write: Path | None = None

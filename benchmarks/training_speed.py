@@ -88,7 +88,7 @@ class TrainingConfig:
     student_layers: int = 3
     """Layers of the student, and of the model that is fine-tuned."""
     data: str = EMBEDDED
-    """Questions to train on: embedded, squad, squad_v2, or a SQuAD JSON file."""
+    """Questions to train on: embedded, everyday, squad, squad_v2, or a SQuAD JSON file."""
     cases: tuple[str, ...] = tuple(CASES)
     """Cases to measure; all by default."""
     batch_size: int = 16

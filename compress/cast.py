@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
+import msgspec
 from tyro.conf import arg
 
 from qa.base.cli import check_option
@@ -27,7 +28,7 @@ CAST_PRECISIONS = tuple(
 
 
 @dataclass(frozen=True)
-class CastConfig:
+class CastOptions:
     """Cast a PyTorch bundle to fewer bytes."""
 
     model: Path
@@ -36,7 +37,8 @@ class CastConfig:
     """Bundle to create; by default beside the model, named <model>-<weights>."""
     weights: Annotated[str, arg(help=f"{' or '.join(CAST_PRECISIONS)}.")] = "int8-weights"
     eval_data: str | None = None
-    """Questions to score the result on, for its card: embedded, squad, squad_v2, or a SQuAD JSON file."""
+    """Questions to score the result on, for its card: embedded, everyday, squad, squad_v2, or a SQuAD JSON
+    file."""
 
     def __post_init__(self) -> None:
         check_option(
@@ -44,25 +46,24 @@ class CastConfig:
         )
 
 
-def main(config: CastConfig) -> Bundle:
+def cast(options: CastOptions) -> Bundle:
     """Open the parent, save it again and print both sizes."""
     from compress.qat.fake_quant import column_factors
-    from distill.derive import derive
+    from distill.save import derive
     from qa.models.model import QAModel
 
-    out = config.out or output_beside(config.model, config.weights)
+    out = options.out or output_beside(options.model, options.weights)
     refuse_existing(out)
-    eval_data = load_eval(config.eval_data)
-    parent = open_model(config.model, format="pytorch")
+    eval_data = load_eval(options.eval_data)
+    parent = open_model(options.model, format="pytorch")
     model = QAModel.from_pretrained(parent.path)
-    is_qat = config.weights == "int8-weights" and parent.manifest.qat == QAT(precision="int8")
-    facts = parent.manifest.facts_of_model() | {"precision": config.weights}
-    if is_qat:
-        facts["grid"] = parent.manifest.qat
+    is_qat = options.weights == "int8-weights" and parent.manifest.qat == QAT(precision="int8")
+    qat = parent.manifest.qat if is_qat else None
+    record = msgspec.structs.replace(parent.manifest.of_model(), precision=options.weights, qat=qat)
     columns = column_factors(model) if is_qat else None
-    bundle = derive(model, out, parent, facts, columns, eval_data)
+    bundle = derive(model, out, parent, record, columns, eval_data)
     sizes = [b.weights.stat().st_size / 1e6 for b in (parent, bundle)]
-    print(f"{out}: weights stored as {config.weights}, {sizes[0]:.1f} -> {sizes[1]:.1f} MB")
+    print(f"{out}: weights stored as {options.weights}, {sizes[0]:.1f} -> {sizes[1]:.1f} MB")
     say_next("ask", "--model", out, "--question", "QUESTION", "--context", "TEXT_FILE")
     return bundle
 

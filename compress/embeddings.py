@@ -6,20 +6,23 @@ Tokens stay the same. The codebooks of the new bundle train like other weights (
 --model ...); the codes stay fixed.
 """
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from qa.base.cli import check_option
 from qa.base.commands import run_command
 from qa.base.next_step import say_next
 from qa.bundles.bundle import Bundle, refuse_existing
 from qa.bundles.hf_import import open_model, output_beside
+from qa.bundles.manifest import FileReference, StageRecord, recorded_options
 from qa.data.datasets import EMBEDDED, data_reference, resolve
 from qa.formats.precision import GROUP_SIZES
 
 
 @dataclass(frozen=True)
-class EmbeddingsConfig:
+class EmbeddingsOptions:
     """Quantize a model's word embeddings by product quantization."""
 
     model: Path
@@ -30,7 +33,7 @@ class EmbeddingsConfig:
     """pq3 or pq4: a byte for each 3 or 4 values of a word vector."""
     data: str = EMBEDDED
     """Text whose tokens are counted, so that frequent ones are stored more exactly: a SQuAD JSON file, or
-    embedded, squad, squad_v2."""
+    embedded, everyday, squad, squad_v2."""
 
     def __post_init__(self) -> None:
         check_option(
@@ -41,32 +44,33 @@ class EmbeddingsConfig:
         )
 
 
-def main(config: EmbeddingsConfig) -> Bundle:
+def quantize_embeddings(options: EmbeddingsOptions) -> Bundle:
     """Open the parent, quantize its word embeddings, save, and print both sizes."""
     from compress.product_quantization import compress_words, token_counts
-    from distill.derive import derive
+    from distill.save import derive
     from qa.models.model import QAModel
 
-    out = config.out or output_beside(config.model, config.embeddings)
+    out = options.out or output_beside(options.model, options.embeddings)
     refuse_existing(out)
-    parent = open_model(config.model, format="pytorch")
+    parent = open_model(options.model, format="pytorch")
     model = QAModel.from_pretrained(parent.path)
     before = sum(tensor.nbytes for tensor in model.state_dict().values())
     compress_words(
-        model, config.embeddings, token_counts(parent, model.encoder.words.num_embeddings, config.data)
+        model, options.embeddings, token_counts(parent, model.encoder.words.num_embeddings, options.data)
     )
-    facts = {
-        "precision": "fp32",
-        "stage": "compress",
-        "config": asdict(config),
-        "embeddings": config.embeddings,
-        "parameters": asdict(model.count_parameters()),
-        "counted_data": data_reference(resolve(config.data, "train")),
-    }
-    bundle = derive(model, out, parent, facts)
+    record = StageRecord(
+        format="pytorch",
+        precision="fp32",
+        stage="compress",
+        config=recorded_options(options),
+        embeddings=options.embeddings,
+        parameters=model.count_parameters(),
+        counted_data=msgspec.convert(data_reference(resolve(options.data, "train")), FileReference),
+    )
+    bundle = derive(model, out, parent, record)
     after = sum(tensor.nbytes for tensor in model.state_dict().values())
     sizes = f"{before / 1e6:.1f} -> {after / 1e6:.1f} MB, other weights in fp32"
-    print(f"{out}: embedding table as {config.embeddings}, {sizes}")
+    print(f"{out}: embedding table as {options.embeddings}, {sizes}")
     say_next("export tflite", "--model", out, "--quantize", "int8")
     return bundle
 

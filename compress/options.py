@@ -1,15 +1,22 @@
-"""Options of every stage that compresses a model and trains it against its teacher."""
+"""Options of pruning and of quantization-aware training, and the registry of pruning methods."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Annotated, NamedTuple
 
-from distill.options import DistillationFlags
+from tyro.conf import arg
+
+from distill.options import DistillationOptions
+from distill.prune_plan.options import PruningOptions
+from distill.training.options import check_seed, flag_of
+from qa.base.cli import check_exclusive, check_option
 from qa.base.help import Expert
 from qa.bundles.hf_import import output_beside
+from qa.formats.precision import INTEGER_BITS
 
 
 @dataclass(frozen=True, kw_only=True)
-class RecoveryFlags(DistillationFlags):
+class RecoveryOptions(DistillationOptions):
     """Options of every stage that compresses a model and lets it recover.
 
     Each stage defines `epochs` and `learning_rate`.
@@ -38,3 +45,103 @@ class RecoveryFlags(DistillationFlags):
     def target(self) -> Path:
         """Bundle to create."""
         return self.out or output_beside(self.model, self.suffix)
+
+
+class Method(NamedTuple):
+    """A pruning method."""
+
+    suffix: str
+    """Name ending of the result."""
+    in_words: str
+    """Description for the help."""
+    steps: str | type
+    """Subclass of compress.prune.method.PruningMethod; or its module:name, imported when it is used."""
+    flags: type | None = None
+    """Dataclass of its options, which PruneOptions extends; None without any."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MagnitudeOptions:
+    """Options of magnitude pruning."""
+
+    sparsity: float = 0.8
+    """Magnitude: share of the weights of Linears and LSTMs set to zero, in (0, 1)."""
+    iterations: int = 1
+    """Magnitude: stages in which that share is reached during recovery; 1 is one-shot."""
+
+
+METHODS = {
+    "structured": Method(
+        "pruned", "heads and neurons removed", "compress.prune.structured:Structured", PruningOptions
+    ),
+    "magnitude": Method(
+        "sparse", "single weights set to zero", "compress.prune.magnitude:Magnitude", MagnitudeOptions
+    ),
+}
+METHOD_HELP = f"{' or '.join(f'{name} ({method.in_words})' for name, method in METHODS.items())}."
+
+
+@dataclass(frozen=True, kw_only=True)
+class PruneOptions(RecoveryOptions, PruningOptions, MagnitudeOptions):
+    """Prune a model and let it recover against its teacher."""
+
+    method: Annotated[str, arg(help=METHOD_HELP)] = "structured"
+    epochs: float = 1
+    """Passes over the data for recovery."""
+    learning_rate: float = 2e-4
+    """Peak learning rate of recovery."""
+
+    def __post_init__(self) -> None:
+        check_option(self.method in METHODS, "--method", self.method, f"one of {', '.join(METHODS)}")
+        self.check_pruning_options()
+        check_option(0 < self.sparsity < 1, "--sparsity", self.sparsity, "in (0, 1)")
+        check_option(self.iterations >= 1, "--iterations", self.iterations, "at least 1")
+        self.check_method()
+        self.training()
+        self.weights()
+
+    def check_method(self) -> None:
+        """Raise OptionError for options of another method, which would be ignored."""
+        for name, method in METHODS.items():
+            for option in fields(method.flags) if method.flags is not None else ():
+                given = getattr(self, option.name) != option.default
+                check_exclusive(
+                    given and name != self.method, flag_of(option.name), f"--method {self.method}"
+                )
+
+    @property
+    def suffix(self) -> str:
+        """Name ending of the result."""
+        return METHODS[self.method].suffix
+
+
+@dataclass(frozen=True, kw_only=True)
+class QATOptions(RecoveryOptions):
+    """Train a model with the rounding of its int8 or int4 TFLite export."""
+
+    quantize: Annotated[str, arg(help=f"{' or '.join(INTEGER_BITS)}, as --quantize of export.tflite.")] = (
+        "int8"
+    )
+    calibration_windows: Expert[int] = 64
+    """Training windows for which Linears are rounded with error feedback; 0 starts from plain rounding."""
+    epochs: float = 0.1
+    """Passes over the data; 0 rounds without training."""
+    learning_rate: float = 2e-5
+    """Peak learning rate."""
+
+    def __post_init__(self) -> None:
+        check_option(
+            self.quantize in INTEGER_BITS, "--quantize", self.quantize, f"one of {', '.join(INTEGER_BITS)}"
+        )
+        check_option(
+            self.calibration_windows >= 0, "--calibration-windows", self.calibration_windows, "at least 0"
+        )
+        check_seed(self.seed)
+        if self.epochs != 0:
+            self.training()
+        self.weights()
+
+    @property
+    def suffix(self) -> str:
+        """Name ending of the result."""
+        return f"qat-{self.quantize}"

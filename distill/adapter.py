@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class AdapterConfig:
+class AdapterOptions:
     """Make a model from its encoder and an adapter."""
 
     adapter: Path
@@ -37,20 +37,20 @@ class AdapterConfig:
     """Bundle to create."""
 
 
-def main(config: AdapterConfig) -> Bundle:
+def apply_adapter(options: AdapterOptions) -> Bundle:
     """Check the encoder, add the adapter to it, save the model and print where."""
-    adapter = open_adapter(config.adapter)
+    adapter = open_adapter(options.adapter)
 
     from distill.training.lora import add_adapter
 
-    with restored_bundle(config.adapter, config.out) as draft:
-        model = untrained(adapter, config.encoder, "--encoder")
+    with restored_bundle(options.adapter, options.out) as draft:
+        model = untrained(adapter, options.encoder, "--encoder")
         add_adapter(model, load_adapter(adapter))
         model.save_pretrained(draft)
     n_parameters = adapter.manifest.parameters.total
-    print(f"{config.out}: {n_parameters:,} parameters, bit for bit those that were trained")
-    say_next("logits", "--teacher", config.out, "--model", "STUDENT", "--data", "SQUAD_FILE")
-    return open_bundle(config.out)
+    print(f"{options.out}: {n_parameters:,} parameters, bit for bit those that were trained")
+    say_next("logits", "--teacher", options.out, "--model", "STUDENT", "--data", "SQUAD_FILE")
+    return open_bundle(options.out)
 
 
 def untrained(adapter: Bundle, encoder: str, flag: str) -> "QAModel":

@@ -17,13 +17,14 @@ from qa.base.errors import OptionError
 from qa.base.next_step import say_next
 from qa.bundles.bundle import HELD_OUT, Bundle, refuse_existing
 from qa.bundles.hf_import import open_model
+from qa.bundles.manifest import StageRecord
 
 if TYPE_CHECKING:
     from qa.models.model import QAModel
 
 
 @dataclass(frozen=True, kw_only=True)
-class AverageConfig:
+class AverageOptions:
     """Average the weights of models of one shape."""
 
     models: tuple[Path, ...]
@@ -63,13 +64,13 @@ def mean_model(bundles: list[Bundle]) -> "QAModel":
     return first
 
 
-def main(config: AverageConfig) -> Bundle:
+def average(options: AverageOptions) -> Bundle:
     """Open the models, save their mean and print where."""
-    from distill.derive import derive
+    from distill.save import derive
     from distill.student import same_tokens
 
-    refuse_existing(config.out)
-    bundles = [open_model(path, format="pytorch") for path in config.models]
+    refuse_existing(options.out)
+    bundles = [open_model(path, format="pytorch") for path in options.models]
     for bundle in bundles[1:]:
         if not same_tokens(bundle.tokenizer, bundles[0].tokenizer):
             raise OptionError(f"--models {bundle.path}: its tokenizer differs from that of {bundles[0].path}")
@@ -80,15 +81,16 @@ def main(config: AverageConfig) -> Bundle:
             file=sys.stderr,
         )
     ancestors = {ancestor.sha256: ancestor for bundle in bundles for ancestor in bundle.lineage()}
-    facts = {
-        "precision": "fp32",
-        "stage": "average",
-        "config": {"models": [path.name for path in config.models]},
-        "averaged": [bundle.reference() for bundle in bundles],
-        "ancestors": list(ancestors.values()),
-        "parameters": bundles[0].manifest.parameters,
-    }
-    model = derive(mean_model(bundles), config.out, bundles[0], facts)
+    record = StageRecord(
+        format="pytorch",
+        precision="fp32",
+        stage="average",
+        config={"models": [path.name for path in options.models]},
+        averaged=[bundle.reference() for bundle in bundles],
+        ancestors=list(ancestors.values()),
+        parameters=bundles[0].manifest.parameters,
+    )
+    model = derive(mean_model(bundles), options.out, bundles[0], record)
     print(f"{model.path}: the mean of {len(bundles)} models")
     say_next("export tflite", "--model", model.path, "--quantize", "int8")
     return model

@@ -21,7 +21,7 @@ from qa.bundles.hf_import import open_model
 
 
 @dataclass(frozen=True, kw_only=True)
-class LogitsConfig:
+class LogitsOptions:
     """Compute a teacher's logits for a student's windows of a data file."""
 
     teacher: Path
@@ -29,8 +29,8 @@ class LogitsConfig:
     model: Path
     """Bundle or checkpoint of the student: its tokenizer and settings cut the windows."""
     data: str = "embedded"
-    """Training questions: embedded (ships with the project), squad or squad_v2 (downloaded), or a file: SQuAD
-    JSON, JSON lines, CSV, TSV or Parquet."""
+    """Training questions: embedded or everyday (ship with the project), squad or squad_v2 (downloaded), or a
+    file: SQuAD JSON, JSON lines, CSV, TSV or Parquet."""
     batch_size: int = 32
     """Windows computed at once."""
     precision: str = "auto"
@@ -44,28 +44,29 @@ class LogitsConfig:
         check_new_folder(self.cache, "--cache")
 
 
-def main(config: LogitsConfig) -> None:
+def compute_logits(options: LogitsOptions) -> None:
     """Compute what the cache lacks, longest windows first; every process takes its share of the batches."""
     import numpy as np
     import torch
 
-    from distill.stage import load_splits
+    from distill.data import load_splits
     from distill.teacher import TeacherBundle
     from distill.training.batches import to_tensors
     from distill.training.trainer import make_accelerator
     from qa.text.features import make_windows
 
-    teacher = open_model(config.teacher, format="pytorch")
-    student = open_model(config.model)
+    teacher = open_model(options.teacher, format="pytorch")
+    student = open_model(options.model)
     tokenizer = student.tokenizer
-    examples = load_splits(config.data, None, student, unlabelled=True).train
-    reader = TeacherBundle(teacher, tokenizer, examples)
+    examples = load_splits(options.data, None, student, unlabelled=True).train
+    reader = TeacherBundle(teacher)
+    reader.read(tokenizer, examples)
     reader.check_windows(student.settings)
     windows = make_windows(examples, tokenizer, student.settings, progress=True)
-    accelerator = make_accelerator(config.precision)
-    logits = reader.logits(windows, config.cache, config.precision, accelerator)
+    accelerator = make_accelerator(options.precision)
+    logits = reader.logits(windows, options.cache, options.precision, accelerator)
     order = np.argsort([-len(window.input_ids) for window in windows], kind="stable")
-    batches = np.array_split(order, -(-len(order) // config.batch_size))
+    batches = np.array_split(order, -(-len(order) // options.batch_size))
     missing = [indices for indices in batches if not logits.known[indices].all()]
     accelerator.wait_for_everyone()  # all see the same list before anyone computes
     share = missing[accelerator.process_index :: accelerator.num_processes]
@@ -84,11 +85,11 @@ def main(config: LogitsConfig) -> None:
         say_next(
             "distill",
             "--teacher",
-            config.teacher,
+            options.teacher,
             "--student",
-            config.model,
+            options.model,
             "--data",
-            config.data,
+            options.data,
             "--hidden-weight",
             0,
             "--out",

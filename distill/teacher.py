@@ -1,8 +1,10 @@
-"""A teacher bundle in distillation: its model, loaded once, for a student's windows."""
+"""A teacher bundle in distillation: its model, loaded once, for a student's windows; training on it."""
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import torch
 from accelerate import Accelerator
@@ -10,9 +12,14 @@ from tokenizers import Tokenizer
 
 from distill.student import check_hidden_states, same_tokens
 from distill.training.alignment import Alignment
+from distill.training.dropout import disable_dropout
+from distill.training.objectives import Distillation
+from distill.training.options import DistillationWeights, TrainingOptions
 from distill.training.precision import resolve_precision
 from distill.training.teacher_logits import Teacher, TeacherLogits, cache_key
+from distill.training.trainer import AfterStep, Trainer, make_accelerator
 from qa.base.errors import OptionError
+from qa.base.files import file_sha256
 from qa.bundles.bundle import Bundle
 from qa.data.squad import Example
 from qa.models.model import QAModel, read_config
@@ -21,17 +28,16 @@ from qa.text.settings import QASettings
 
 
 class TeacherBundle:
-    """A teacher for the windows of a student with `tokenizer`, which were cut from `examples`."""
+    """A teacher, which reads the windows of a student."""
 
-    def __init__(
-        self, bundle: Bundle, tokenizer: Tokenizer, examples: list[Example], model: QAModel | None = None
-    ) -> None:
-        """Take the bundle's model in `model` where it is loaded already."""
+    def __init__(self, bundle: Bundle) -> None:
         self.bundle = bundle
-        self.aligned = [] if same_tokens(bundle.tokenizer, tokenizer) else examples
-        """The examples where the teacher has another tokenizer, else none."""
-        if model is not None:
-            self.model = model
+        self.aligned: list[Example] = []
+        """The examples of the student's windows where the teacher has another tokenizer, else none."""
+
+    def read(self, tokenizer: Tokenizer, examples: list[Example]) -> None:
+        """Prepare for windows that the student's `tokenizer` cuts from `examples`."""
+        self.aligned = [] if same_tokens(self.bundle.tokenizer, tokenizer) else examples
 
     @cached_property
     def model(self) -> QAModel:
@@ -75,3 +81,47 @@ class TeacherBundle:
         if cache is not None:
             folder = cache / cache_key(self.bundle, windows, resolve_precision(precision), self.aligned)
         return TeacherLogits(lambda: self.reader(windows), windows, folder, accelerator)
+
+
+def distillation_trainer(
+    student: QAModel,
+    teacher: TeacherBundle,
+    windows: Sequence[Window],
+    data: Path,
+    *,
+    options: TrainingOptions,
+    weights: DistillationWeights,
+    cache: Path,
+    work: Path,
+    name: str,
+    depends_on: dict[str, Any] | None = None,
+    after_step: AfterStep | None = None,
+) -> Trainer:
+    """Return a trainer that distils `teacher` into `student` on `windows`, cut from the file `data`.
+
+    A checkpoint is continued only with the same teacher, data, loss and `depends_on`. The student learns
+    without dropout, whose noise would bias the logits and states that it is to match. Attention then needs
+    no (B, heads, T, T) array either, which halves the memory of a step.
+    """
+    disable_dropout(student)
+    depends_on = {
+        "teacher": teacher.bundle.sha256,
+        "data": file_sha256(data),
+        "loss": asdict(weights),
+        **(depends_on or {}),
+    }
+    accelerator = make_accelerator(options.precision)
+    # Hidden states are not kept: with them the teacher runs each time, and needs no room for its logits.
+    kept_in = None if weights.hidden_weight > 0 else cache
+    loss = Distillation(teacher.logits(windows, kept_in, options.precision, accelerator), weights)
+    return Trainer(
+        student,
+        windows,
+        loss,
+        options,
+        work,
+        name,
+        depends_on,
+        accelerator=accelerator,
+        after_step=after_step,
+    )

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from distill.stage import DataSplits
+from distill.data import DataSplits
 from qa.base.files import file_sha256
 from qa.base.sampling import evenly
 from qa.bundles.bundle import Bundle

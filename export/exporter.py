@@ -6,10 +6,10 @@ A format is a subclass of `Exporter`: export.onnx.exporter, export.tflite.export
 import copy
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from compress.product_quantization import token_counts
 from export.embeddings import stored_words, with_words
@@ -28,7 +28,7 @@ from qa.bundles.bundle import (
     refuse_existing,
 )
 from qa.bundles.hf_import import open_model, output_beside, say_that_it_always_answers
-from qa.bundles.manifest import Tuning
+from qa.bundles.manifest import StageRecord, Structure, Tuning, recorded_options
 from qa.bundles.shipped import STUDENT, TEACHER, shipped
 from qa.data.squad import read_squad
 from qa.evaluation.scores import load_eval, scores_of
@@ -89,7 +89,7 @@ class Exporter:
         """Return the number of tokens of each window of the probe."""
         raise NotImplementedError
 
-    def write(self, model: QAModel, folder: Path) -> dict[str, Any]:
+    def write(self, model: QAModel, folder: Path) -> Structure:
         """Write the model file; return its structure for the manifest.
 
         `model` has the embedding table as the file stores it. Raises UnsupportedExport or ParityError.
@@ -110,7 +110,7 @@ class Exporter:
         reference = load_runtime(parent, threads)
         assert isinstance(reference, TorchRuntime)
         self.check(reference.model)
-        with new_bundle(self.out, self.facts()) as draft:
+        with new_bundle(self.out, self.record()) as draft:
             copy_tokenizer(parent.path, draft.path, parent.settings.max_length)
             counts = partial(token_counts, parent, reference.model.encoder.words.num_embeddings)
             words, form = stored_words(reference.model, self.precision, self.config.embeddings, counts)
@@ -154,17 +154,17 @@ class Exporter:
         say_next("compare", self.source, self.out)
         return draft.bundle
 
-    def facts(self) -> dict[str, Any]:
+    def record(self) -> StageRecord:
         """Return what the manifest says before anything is computed."""
-        return {
-            "kind": self.format,
-            "precision": self.precision,
-            "stage": "export",
-            "config": {**asdict(self.config), "model": str(self.source), "out": str(self.out)},
-            "parent": self.parent.reference(),
-            "ancestors": self.parent.lineage(),
-            "parameters": self.parent.manifest.parameters,
-        }
+        return StageRecord(
+            format=self.format,
+            precision=self.precision,
+            stage="export",
+            config=recorded_options(replace(self.config, model=Path(self.source), out=self.out)),
+            parent=self.parent.reference(),
+            ancestors=self.parent.lineage(),
+            parameters=self.parent.manifest.parameters,
+        )
 
     def settings(self, exported: Runtime) -> tuple[QASettings, Tuning | None]:
         """Return the parent's settings with the file's own thresholds, and on what they were tuned.

@@ -55,7 +55,8 @@ class ExportConfig:
     the model: a SQuAD JSON file."""
     min_equal_spans: Annotated[float | None, arg(help=SPANS_HELP)] = None
     eval_data: str | None = None
-    """Questions to score the file on, for its card: embedded, squad, squad_v2, or a SQuAD JSON file."""
+    """Questions to score the file on, for its card: embedded, everyday, squad, squad_v2, or a SQuAD JSON
+    file."""
 
     def __post_init__(self) -> None:
         names = ", ".join(PRECISIONS)

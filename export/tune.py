@@ -19,12 +19,10 @@ from qa.base.errors import OptionError
 from qa.base.files import file_sha256
 from qa.bundles.bundle import CARD, HELD_OUT, SETTINGS, Bundle, new_bundle, open_bundle, refuse_existing
 from qa.bundles.hf_import import output_beside
+from qa.bundles.manifest import StageRecord
 from qa.evaluation.scores import load_eval, scores_of
 from qa.evaluation.threshold import tune_on_file
 from qa.runtime.runtimes import load_runtime
-
-# Facts of a manifest that sealing writes anew.
-SEALED = ("format", "files", "inputs", "outputs", "tuning", "scores")
 
 
 @dataclass(frozen=True)
@@ -40,8 +38,8 @@ class TuneConfig:
     of the model has seen. By default the held-out questions of the bundle; an export finds them in its
     parent's held_out.json.gz."""
     eval_data: str | None = None
-    """Questions to score the result on, for its card: embedded, squad, squad_v2, or a SQuAD JSON file.
-    Without it the new bundle has no scores."""
+    """Questions to score the result on, for its card: embedded, everyday, squad, squad_v2, or a SQuAD JSON
+    file. Without it the new bundle has no scores."""
 
 
 def main(config: TuneConfig) -> Bundle:
@@ -60,8 +58,8 @@ def main(config: TuneConfig) -> Bundle:
         )
     runtime = load_runtime(bundle)
     settings, tuning = tune_on_file(runtime, bundle.tokenizer, bundle.settings, data, "--data")
-    facts = msgspec.to_builtins(bundle.manifest)
-    with new_bundle(out, {key: value for key, value in facts.items() if key not in SEALED}) as draft:
+    recorded: StageRecord = msgspec.convert(msgspec.to_builtins(bundle.manifest), StageRecord)
+    with new_bundle(out, msgspec.structs.replace(recorded, tuning=tuning, scores=None)) as draft:
         for name in bundle.manifest.files:
             if name not in (CARD, SETTINGS, bundle.weights.name):
                 shutil.copyfile(bundle.path / name, draft.path / name)
@@ -71,7 +69,6 @@ def main(config: TuneConfig) -> Bundle:
         else:
             shutil.copyfile(bundle.weights, weights)
         settings.save(draft.path / SETTINGS)
-        draft.record(tuning=tuning)
         if eval_data is not None:
             draft.record(scores=scores_of(runtime, draft.model(settings), eval_data))
     print(f"{out}: {summary(draft.bundle)}")

@@ -36,8 +36,8 @@ class EvaluateConfig:
     """Score a bundle or a prediction file on SQuAD data."""
 
     data: str
-    """File of questions (SQuAD JSON, JSON lines, CSV, TSV or Parquet), or the dev part of embedded, squad or
-    squad_v2."""
+    """File of questions (SQuAD JSON, JSON lines, CSV, TSV or Parquet), or the dev part of embedded, everyday,
+    squad or squad_v2."""
     model: Path | None = None
     """Bundle to evaluate, or a transformers checkpoint (folder or hub name)."""
     predictions: Path | None = None

@@ -9,7 +9,9 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from distill.derive import derive
+import msgspec
+
+from distill.save import derive
 from qa.base.cli import fail
 from qa.base.errors import PocketQAError
 from qa.bundles.bundle import Bundle, refuse_existing
@@ -24,7 +26,8 @@ def main(model: Path, max_length: int, out: Path) -> Bundle:
     parent = replace(parent, settings=replace(parent.settings, max_length=max_length))
     weights = QAModel.from_pretrained(parent.path)
     weights.check_windows(parent.settings)
-    return derive(weights, out, parent, parent.manifest.facts_of_model() | {"precision": "fp32"})
+    record = msgspec.structs.replace(parent.manifest.of_model(), precision="fp32")
+    return derive(weights, out, parent, record)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Fixtures that several test files share: tiny random models with a real tokenizer, as bundles."""
 
 import os
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from tiny_models import WRITE_TOKENIZER, tiny_model
 
 from distill.student import standalone_student
 from qa.bundles.bundle import SETTINGS, new_bundle, open_bundle
+from qa.bundles.manifest import StageRecord
 from qa.data.datasets import resolve
 from qa.data.squad import read_squad
 from qa.models.model import QAModel
@@ -27,8 +28,9 @@ from qa.text.tokenization import load_tokenizer
 
 def save_bundle(model, path, write_tokenizer=None):
     """Save a model for windows of at most 128 tokens, with MiniLM's tokenizer or the one written."""
-    facts = {"kind": "pytorch", "precision": "fp32", "stage": "distill", "parent": None}
-    with new_bundle(path, facts | {"parameters": asdict(model.count_parameters())}) as draft:
+    parameters = model.count_parameters()
+    record = StageRecord(format="pytorch", precision="fp32", stage="distill", parameters=parameters)
+    with new_bundle(path, record) as draft:
         model.save_pretrained(draft.path)
         settings = QASettings(max_length=128, doc_stride=48, max_question_length=32)
         settings.save(draft.path / SETTINGS)
@@ -129,13 +131,9 @@ def make_export(make_bundle, tmp_path):
 
     def make(name, n_bytes):
         parent = open_bundle(make_bundle())
-        manifest = {
-            "kind": "tflite",
-            "precision": "int8",
-            "stage": "export",
-            "parameters": parent.manifest.parameters,
-        }
-        with new_bundle(tmp_path / "run" / name, manifest) as draft:
+        parameters = parent.manifest.parameters
+        record = StageRecord(format="tflite", precision="int8", stage="export", parameters=parameters)
+        with new_bundle(tmp_path / "run" / name, record) as draft:
             (draft.path / "qa.json").write_bytes((parent.path / "qa.json").read_bytes())
             (draft.path / "model.tflite").write_bytes(bytes(n_bytes))
         return tmp_path / "run" / name

@@ -8,7 +8,7 @@ import pytest
 from places import ROOT
 
 from benchmarks.toolchains.registry import TOOLCHAINS
-from compress.prune.stage import METHODS
+from compress.options import METHODS
 from qa.formats.precision import PRECISIONS
 from qa.formats.registry import FORMATS
 from qa.models.architectures import ENCODERS

@@ -9,13 +9,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from compress.options import MagnitudeOptions
 from compress.prune.method import PruningMethod, linear_weights, share_of_zeros
-from compress.prune.stage import MagnitudeFlags
 from distill.training.trainer import AfterStep
 from qa.models.model import QAModel
 
 
-class Magnitude(PruningMethod[MagnitudeFlags]):
+class Magnitude(PruningMethod[MagnitudeOptions]):
     """Sets weights to zero while the model recovers."""
 
     def depends_on(self) -> tuple[Any, ...]:

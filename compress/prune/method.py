@@ -14,7 +14,7 @@ Flags = TypeVar("Flags")
 
 
 class PruningMethod(Generic[Flags]):
-    """Pruning method with its `flags`, a dataclass that PruneConfig extends."""
+    """Pruning method with its `flags`, a dataclass that PruneOptions extends."""
 
     def __init__(self, flags: Flags) -> None:
         self.flags = flags

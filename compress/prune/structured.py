@@ -6,13 +6,13 @@ from typing import Any
 
 from compress.prune.method import PruningMethod
 from distill.prune_plan.importance import sample_labelled
-from distill.prune_plan.options import PruningFlags
+from distill.prune_plan.options import PruningOptions
 from distill.prune_plan.plan import check_pruning, prune_by_importance
 from qa.models.model import QAModel
 from qa.text.features import Window
 
 
-class Structured(PruningMethod[PruningFlags]):
+class Structured(PruningMethod[PruningOptions]):
     """Removes the least important heads and neurons before recovery."""
 
     def depends_on(self) -> tuple[Any, ...]:

@@ -23,7 +23,7 @@ TARGET_EMBEDDINGS_HELP = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class PruningFlags:
+class PruningOptions:
     """Options of every stage that prunes heads and neurons."""
 
     keep_heads: float | None = None
@@ -45,7 +45,7 @@ class PruningFlags:
     importance_windows: Expert[int] = 256
     """Training windows on which importance is measured."""
 
-    def check_pruning_flags(self) -> None:
+    def check_pruning_options(self) -> None:
         """Raise OptionError for values that cannot work."""
         for name in ("keep_heads", "keep_ffn"):
             value = getattr(self, name)

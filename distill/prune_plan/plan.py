@@ -20,13 +20,13 @@ from distill.prune_plan.allocation import (
 )
 from distill.prune_plan.costs import file_costs, time_costs
 from distill.prune_plan.importance import IMPORTANCE, Importance, cached_importance, equal_importance
-from distill.prune_plan.options import KEEP_FFN, KEEP_HEADS, PruningFlags
+from distill.prune_plan.options import KEEP_FFN, KEEP_HEADS, PruningOptions
 from qa.models.model import QAModel
 from qa.models.surgery import keep_heads, keep_neurons
 from qa.text.features import Window
 
 
-def targets_of(flags: PruningFlags, model: QAModel, max_length: int) -> list[Target]:
+def targets_of(flags: PruningOptions, model: QAModel, max_length: int) -> list[Target]:
     """Return the limits of size and time that the flags give, with the costs of this model's units."""
     targets = []
     if flags.target_mb is not None:
@@ -42,7 +42,7 @@ def prune_by_importance(
     model: QAModel,
     trained: QAModel,
     windows: Sequence[Window],
-    flags: PruningFlags,
+    flags: PruningOptions,
     *,
     max_length: int,
     work: Path,
@@ -61,13 +61,13 @@ def prune_by_importance(
     }
 
 
-def check_pruning(model: QAModel, max_length: int, flags: PruningFlags, instead: str) -> None:
+def check_pruning(model: QAModel, max_length: int, flags: PruningOptions, instead: str) -> None:
     """Raise OptionError when the model cannot be pruned as the flags say; `instead` names another way."""
     model.encoder.check_prunable(instead)
     select_units(equal_importance(model), targets_of(flags, model, max_length), flags)
 
 
-def select_units(importance: Importance, targets: Sequence[Target], flags: PruningFlags) -> PruningPlan:
+def select_units(importance: Importance, targets: Sequence[Target], flags: PruningOptions) -> PruningPlan:
     """Return the best units within the targets, or without targets the best shares."""
     comparable = between_layers(importance)
     if targets:

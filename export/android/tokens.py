@@ -30,7 +30,7 @@ class AndroidTokensConfig:
     model: Path
     """TFLite bundle whose tokenizer is compared."""
     data: tuple[str, ...] = (EMBEDDED,)
-    """SQuAD JSON files (plain or gzip), or embedded, squad, squad_v2 (their dev parts)."""
+    """SQuAD JSON files (plain or gzip), or embedded, everyday, squad, squad_v2 (their dev parts)."""
     generated: int = 100_000
     """Number of generated strings over all of Unicode, in addition."""
     seed: int = 0

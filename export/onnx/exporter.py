@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import onnx
 import torch
@@ -12,6 +11,7 @@ from export.exporter import Exporter
 from export.onnx.balance import calibration_windows
 from export.onnx.quantize import check_structure, quantize
 from export.onnx.trace import trace
+from qa.bundles.manifest import Structure
 from qa.formats.registry import FORMATS
 from qa.models.hub import hub_config
 from qa.models.model import QAModel, write_config
@@ -29,7 +29,7 @@ class OnnxExporter(Exporter):
         longest = self.parent.settings.max_length
         return [longest // 4, longest // 2, longest]
 
-    def write(self, model: QAModel, folder: Path) -> dict[str, Any]:
+    def write(self, model: QAModel, folder: Path) -> Structure:
         """Write model.onnx, and the config.json by which transformers' relatives choose a class.
 
         A standalone model has no such class.

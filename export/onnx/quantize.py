@@ -15,6 +15,7 @@ from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
 from export.onnx.balance import balance, channel_ranges, large_constants, linear_nodes
 from qa.base.errors import ParityError
+from qa.bundles.manifest import Structure
 from qa.formats.precision import PRECISIONS
 from qa.text.features import Window
 
@@ -219,8 +220,8 @@ class _Rewriter:
 
 def check_structure(
     model: ModelProto, fp32: ModelProto, precision: str, words: Sequence[np.ndarray] = (), saved: int = 0
-) -> dict[str, Any]:
-    """Return the graph's facts for the manifest; ParityError when it is not what its precision promises.
+) -> Structure:
+    """Return the graph's structure for the manifest; ParityError when it is not what its precision promises.
 
     `words` are the matrices of integers of the embedding table, and `saved` the bytes it takes less than in
     fp32.
@@ -273,8 +274,8 @@ def check_structure(
     if share > largest:
         refuse("bytes as a share of fp32's", f"{share:.3f}", f"at most {largest:g}")
     int8_bytes = sum(int(np.prod(t.dims)) for t in model.graph.initializer if t.data_type == TensorProto.INT8)
-    return {
-        "opset": {opset.domain or "ai.onnx": opset.version for opset in model.opset_import},
-        "operators": dict(sorted(operators.items())),
-        "quantized_share_of_bytes": round(int8_bytes / model.ByteSize(), 4),
-    }
+    return Structure(
+        opset={opset.domain or "ai.onnx": opset.version for opset in model.opset_import},
+        operators=dict(sorted(operators.items())),
+        quantized_share_of_bytes=round(int8_bytes / model.ByteSize(), 4),
+    )

@@ -5,7 +5,6 @@ from collections.abc import Collection, Sequence
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 from export.android.package import append_package, describe, read_package, vocabulary_lines
 from export.embeddings import bytes_saved
@@ -17,6 +16,7 @@ from export.tflite.integers import check_integers
 from export.tflite.sensitivity import Sensitivity, linears_by_layer
 from export.tflite.stage import TFLiteConfig, window_lengths
 from export.tflite.structure import check_structure, read_structure
+from qa.bundles import manifest
 from qa.bundles.bundle import PROBE, ModelFolder
 from qa.formats.registry import FORMATS
 from qa.formats.tflite import any_length_signature, fixed_signatures
@@ -55,7 +55,7 @@ class TFLiteExporter(Exporter):
         """Return a number of tokens for each signature; for any length those of the usual signatures."""
         return probe_lengths(self.lengths)
 
-    def write(self, model: QAModel, folder: Path) -> dict[str, Any]:
+    def write(self, model: QAModel, folder: Path) -> manifest.Structure:
         """Write model.tflite without its package."""
         try:
             converted = convert_to(model, self.precision, self.signatures)
@@ -82,7 +82,7 @@ class TFLiteExporter(Exporter):
         )
         check_integers(self.parent, words, file, self.precision, has_fp32_layers=bool(left))
         path.write_bytes(file.to_bytes())
-        return structure.facts() | ({"fp32_layers": left} if left else {})
+        return structure.recorded(list(left))
 
     def layers_to_leave(self, fp32: bytes, path: Path) -> Sequence[str]:
         """Print the table of --sensitivity, and return the layers that --max-drop leaves in fp32."""

@@ -10,6 +10,7 @@ from torch import nn
 from export.embeddings import WordTable, word_tables
 from export.tflite.file import TFLiteFile
 from qa.base.errors import ParityError, UnsupportedExport
+from qa.bundles import manifest
 from qa.formats.precision import PRECISIONS
 
 # Operators that old runtimes refuse, or compute only in a version that this converter does not write.
@@ -34,14 +35,15 @@ class Structure:
     constant_bytes: Counter[str]
     """Bytes of the shared constants by type."""
 
-    def facts(self) -> dict[str, object]:
+    def recorded(self, fp32_layers: list[str]) -> manifest.Structure:
         """Return what the manifest records."""
         quantized_bytes = self.constant_bytes["INT8"] + self.constant_bytes["INT4"]
-        return {
-            "operators": self.operators,
-            "quantized_share_of_bytes": round(quantized_bytes / self.constant_bytes.total(), 3),
-            "signatures": self.signatures,
-        }
+        return manifest.Structure(
+            operators=dict(self.operators),
+            quantized_share_of_bytes=round(quantized_bytes / self.constant_bytes.total(), 3),
+            signatures=self.signatures,
+            fp32_layers=fp32_layers,
+        )
 
 
 def read_structure(file: TFLiteFile) -> Structure:

@@ -55,25 +55,28 @@ COMMANDS = {
     "checkpoint": Command(
         "-m qa.bundles.hf_import", "qa.bundles.hf_import:CheckpointConfig", "qa.bundles.hf_import:main"
     ),
-    "finetune": Command("-m distill.finetune", "distill.finetune:FinetuneConfig", "distill.finetune:main"),
-    "average": Command("-m distill.average", "distill.average:AverageConfig", "distill.average:main"),
-    "adapter": Command("-m distill.adapter", "distill.adapter:AdapterConfig", "distill.adapter:main"),
-    "logits": Command("-m distill.logits", "distill.logits:LogitsConfig", "distill.logits:main"),
+    "finetune": Command(
+        "-m distill.finetune", "distill.options:FinetuneOptions", "distill.train_on_gold:finetune"
+    ),
+    "average": Command("-m distill.average", "distill.average:AverageOptions", "distill.average:average"),
+    "adapter": Command(
+        "-m distill.adapter", "distill.adapter:AdapterOptions", "distill.adapter:apply_adapter"
+    ),
+    "logits": Command("-m distill.logits", "distill.logits:LogitsOptions", "distill.logits:compute_logits"),
     "unlabelled": Command(
         "-m distill.unlabelled",
-        "distill.unlabelled.__main__:UnlabelledConfig",
-        "distill.unlabelled.__main__:main",
+        "distill.unlabelled.make:UnlabelledOptions",
+        "distill.unlabelled.make:add_unlabelled",
     ),
-    "distill": Command("-m distill.run", "distill.run:DistillConfig", "distill.run:main"),
-    "prune": Command("-m compress.prune", "compress.prune.stage:PruneConfig", "compress.prune.stage:main"),
-    "qat": Command("-m compress.qat", "compress.qat.stage:QuantizeAwareConfig", "compress.qat.stage:main"),
+    "distill": Command("-m distill.run", "distill.options:DistillOptions", "distill.train_on_teacher:distil"),
+    "prune": Command("-m compress.prune", "compress.options:PruneOptions", "compress.prune.prune:prune"),
+    "qat": Command("-m compress.qat", "compress.options:QATOptions", "compress.qat.train:train"),
     "quantize-embeddings": Command(
-        "-m compress.embeddings", "compress.embeddings:EmbeddingsConfig", "compress.embeddings:main"
+        "-m compress.embeddings",
+        "compress.embeddings:EmbeddingsOptions",
+        "compress.embeddings:quantize_embeddings",
     ),
-    "cast": Command("-m compress.cast", "compress.cast:CastConfig", "compress.cast:main"),
-    "search": Command(
-        "-m benchmarks.search", "benchmarks.search.stage:SearchConfig", "benchmarks.search.stage:main"
-    ),
+    "cast": Command("-m compress.cast", "compress.cast:CastOptions", "compress.cast:cast"),
     "export onnx": Command("-m export.onnx", "export.onnx.stage:OnnxConfig", "export.onnx.stage:main"),
     "export tflite": Command(
         "-m export.tflite", "export.tflite.stage:TFLiteConfig", "export.tflite.stage:main"

@@ -10,7 +10,7 @@ import importlib.metadata
 import os
 import platform
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -29,8 +29,8 @@ from qa.bundles.manifest import (
     Ancestor,
     BundleReference,
     Manifest,
+    StageRecord,
     TeacherReference,
-    check_keys,
     to_json,
 )
 from qa.formats.registry import ADAPTER, FORMATS
@@ -201,24 +201,22 @@ def refuse_existing(out: Path) -> None:
 
 
 class Draft:
-    """Bundle in the making: a folder to write files into, and the facts for its manifest."""
+    """Bundle in the making: a folder to write files into, and what its manifest will say."""
 
     bundle: Bundle
     """The finished bundle; there once `new_bundle` is left without an error."""
 
-    def __init__(self, path: Path, facts: Mapping[str, Any]) -> None:
+    def __init__(self, path: Path, recorded: StageRecord) -> None:
         self.path = path
-        self._facts: dict[str, Any] = {}
-        self.record(**facts)
+        self.recorded = recorded
 
-    def record(self, **facts: Any) -> None:
-        """Add facts to the manifest, by JSON key."""
-        check_keys(facts)
-        self._facts |= facts
+    def record(self, **fields: Any) -> None:
+        """Record more, by the names of StageRecord."""
+        self.recorded = msgspec.structs.replace(self.recorded, **fields)
 
     def model(self, settings: QASettings) -> ModelFolder:
         """Return what was written so far as runtimes take it, with settings that need not be final."""
-        return ModelFolder(self.path, self._facts["kind"], self._facts["precision"], settings)
+        return ModelFolder(self.path, self.recorded.format, self.recorded.precision, settings)
 
     def seal(self, out: Path) -> Bundle:
         """Write the model card and, last, the manifest with the hashes of all files.
@@ -226,35 +224,26 @@ class Draft:
         Returns the bundle as it is once the folder was moved to `out`.
         """
         settings = QASettings.from_json((self.path / SETTINGS).read_bytes(), str(self.path / SETTINGS))
-        facts = {
-            "format": MANIFEST_VERSION,
-            **self._facts,
-            "inputs": list(INPUTS),
-            "outputs": list(OUTPUTS),
-            "files": {},
-        }
-        if facts.get("config"):
-            facts["config"] = {key: _without_folder(value) for key, value in facts["config"].items()}
-        where = str(out / MANIFEST)
-        manifest = Manifest.from_json(to_json(facts), where)
+        if not self.recorded.versions:
+            self.record(versions=package_versions())
+        manifest = Manifest(
+            **msgspec.structs.asdict(self.recorded),
+            version=MANIFEST_VERSION,
+            files={},
+            inputs=list(INPUTS),
+            outputs=list(OUTPUTS),
+        )
         card = model_card(manifest, settings, self.model(settings).weights, out.name)
         # The name of a file need not be text.
         (self.path / CARD).write_text(card, encoding="utf-8", errors="replace")
-        facts["files"] = {file.name: file_sha256(file) for file in sorted(self.path.iterdir())}
-        facts.setdefault("versions", package_versions())
-        text = to_json(facts)
+        files = {file.name: file_sha256(file) for file in sorted(self.path.iterdir())}
+        text = to_json(msgspec.structs.replace(manifest, files=files))
         partial = self.path / (MANIFEST + ".partial")
         partial.write_text(text, encoding="utf-8")
         partial.rename(self.path / MANIFEST)
         sha256 = hashlib.sha256(text.encode()).hexdigest()
-        manifest = Manifest.from_json(text, where)
+        manifest = Manifest.from_json(text, str(out / MANIFEST))
         return Bundle(out, manifest.format, manifest.precision, settings, manifest, sha256)
-
-
-def _without_folder(value: Any) -> Any:
-    """Return the file name of an absolute path, so that a manifest tells nothing of the machine."""
-    is_absolute = isinstance(value, str | Path) and Path(value).is_absolute()
-    return Path(value).name if is_absolute else value
 
 
 def copy_bundle(path: Path, out: Path) -> Bundle:
@@ -312,16 +301,15 @@ def _whole_or_not(out: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def new_bundle(out: Path, facts: Mapping[str, Any]) -> Iterator[Draft]:
+def new_bundle(out: Path, recorded: StageRecord) -> Iterator[Draft]:
     """Create a bundle: yield a draft, which is sealed and moved to `out` when the body is done.
 
-    `facts` are those of the manifest by JSON key: kind, precision, stage and parameters at least. Files,
-    format and versions are added. Afterwards `bundle` of the draft is the finished bundle. When the body
-    fails or the disk is full, nothing stays behind.
+    Afterwards `bundle` of the draft is the finished bundle. When the body fails or the disk is full, nothing
+    stays behind.
     """
     refuse_existing(out)
     with _whole_or_not(out) as path:
-        draft = Draft(path, facts)
+        draft = Draft(path, recorded)
         yield draft
         bundle = draft.seal(out)
         refuse_existing(out)

@@ -97,8 +97,8 @@ def front_matter(manifest: Manifest, origins: Mapping[str, Origin | None], folde
     return "\n".join(["---", *lines, "---"])
 
 
-def _unique(names: Iterator[str]) -> list[str]:
-    return list(dict.fromkeys(names))
+def _unique(names: Iterator[str | None]) -> list[str]:
+    return list(dict.fromkeys(name for name in names if name))
 
 
 def _model_index(scores: Scores | None, name: str) -> list[dict[str, Any]]:
@@ -275,7 +275,7 @@ def _origins(chain: Sequence[Ancestor]) -> Iterator[tuple[str, Origin | None]]:
 def license_of(origins: Mapping[str, Origin | None]) -> str | None:
     """Return the strictest licence of the parts; None when the licence of any part is unknown."""
     licenses = {origin.license if origin else None for origin in origins.values()}
-    strictest = ("cc-by-sa-4.0", "apache-2.0")
+    strictest = ("cc-by-sa-4.0", "cc-by-4.0", "apache-2.0")
     return None if None in licenses else next(name for name in strictest if name in licenses)
 
 

@@ -12,7 +12,7 @@ import re
 import shutil
 import sys
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from qa.base.errors import BundleError, OptionError
 from qa.base.files import file_sha256, in_a_folder_here
 from qa.base.next_step import say_next
 from qa.bundles.bundle import MANIFEST, SETTINGS, Bundle, new_bundle, open_bundle, refuse_existing
-from qa.bundles.manifest import Manifest
+from qa.bundles.manifest import CheckpointReference, Manifest, StageRecord
 from qa.bundles.shipped import is_shipped
 from qa.data.datasets import cache_folder
 from qa.text.settings import QASettings
@@ -139,15 +139,14 @@ def import_checkpoint(name: str, folder: Path, out: Path, settings: dict[str, An
     defaults = {"max_length": min(QASettings().max_length, encoder.max_length)}
     qa_settings = QASettings(**(defaults | settings))
     encoder.check_length(qa_settings.max_length)
-    manifest = {
-        "kind": "pytorch",
-        "precision": "fp32",
-        "stage": STAGE,
-        "parent": None,
-        "source": {"name": name, "files": source_files(folder)},
-        "parameters": asdict(model.count_parameters()),
-    }
-    with new_bundle(out, manifest) as draft:
+    recorded = StageRecord(
+        format="pytorch",
+        precision="fp32",
+        stage=STAGE,
+        source=CheckpointReference(name=name, files=source_files(folder)),
+        parameters=model.count_parameters(),
+    )
+    with new_bundle(out, recorded) as draft:
         model.save_pretrained(draft.path)
         import_tokenizer(folder, draft.path, qa_settings.max_length, encoder.architecture.inputs)
         n_tokens = load_tokenizer(draft.path).get_vocab_size()

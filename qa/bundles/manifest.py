@@ -5,13 +5,14 @@ Python names differ from the JSON keys where the key is an older word: `kind` is
 """
 
 import json
-from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal, Self
 
 import msgspec
 
 from qa.base.errors import BundleError
+from qa.formats.parameters import Parameters
 from qa.formats.precision import PRECISIONS
 from qa.formats.registry import FORMATS
 
@@ -61,17 +62,6 @@ class TeacherReference(BundleReference, frozen=True):
 
     lineage: "list[Ancestor]" = []
     """The teacher, its parent and so on, nearest first; empty for one that is an ancestor of the model."""
-
-
-class Parameters(Struct, frozen=True):
-    """Number of parameters."""
-
-    total: int
-    without_embeddings: int
-
-    def __str__(self) -> str:
-        """Return both in words."""
-        return f"{self.total:,} parameters ({self.without_embeddings:,} without embeddings)"
 
 
 class QAT(Struct, frozen=True):
@@ -169,27 +159,9 @@ class Ancestor(BundleReference, frozen=True):
     scores: Scores | None = None
 
 
-class Manifest(Struct, frozen=True):
-    """Manifest of a bundle."""
+class Made(Struct, frozen=True, kw_only=True):
+    """Part of a record that differs from stage to stage: what was done to the model, with whom."""
 
-    version: int = msgspec.field(name="format")
-    """Version of the manifest's own layout."""
-    format: str = msgspec.field(name="kind")
-    """Name in `qa.formats.registry`."""
-    precision: str
-    """Name in `qa.formats.precision`."""
-    stage: str
-    """Stage that made the model: finetune, average, distill, prune, search, compress, quantize, export, or
-    checkpoint for an imported one."""
-    parameters: Parameters
-    files: dict[str, str]
-    """SHA-256 of every other file, by name."""
-    config: dict[str, Any] | None = None
-    """Options of the stage."""
-    parent: BundleReference | None = None
-    """Bundle that the stage read."""
-    ancestors: list[Ancestor] = []
-    """The parent, its parent and so on, nearest first."""
     encoder: FileReference | None = None
     """Pre-trained encoder that training started from."""
     source: CheckpointReference | None = None
@@ -209,19 +181,52 @@ class Manifest(Struct, frozen=True):
     pruning: dict[str, Any] | None = None
     """Heads and neurons, or weights, that pruning kept."""
     search: dict[str, Any] | None = None
+    """What a search of version 0.2 and before chose the model by."""
+
+
+class StageRecord(Made, frozen=True, kw_only=True):
+    """What a stage records of the bundle it makes; sealing adds the rest of the manifest."""
+
+    format: str = msgspec.field(name="kind")
+    """Name in `qa.formats.registry`."""
+    precision: str
+    """Name in `qa.formats.precision`."""
+    stage: str
+    """Stage that made the model: finetune, average, distill, prune, search, compress, quantize, export, or
+    checkpoint for an imported one."""
+    parameters: Parameters
+    config: dict[str, Any] | None = None
+    """Options of the stage."""
+    parent: BundleReference | None = None
+    """Bundle that the stage read."""
+    ancestors: list[Ancestor] = []
+    """The parent, its parent and so on, nearest first."""
     structure: Structure | None = None
     parity: Parity | None = None
     tuning: Tuning | None = None
     scores: Scores | None = None
-    inputs: list[str] = []
-    outputs: list[str] = []
     versions: dict[str, str] = {}
+    """Versions of Python and packages, by default those at the sealing."""
 
     def __post_init__(self) -> None:
         if self.format not in FORMATS:
             raise ValueError(f"kind {self.format!r} is not one of {', '.join(FORMATS)}")
         if self.precision not in PRECISIONS:
             raise ValueError(f"precision {self.precision!r} is not one of {', '.join(PRECISIONS)}")
+
+
+class Manifest(StageRecord, frozen=True, kw_only=True):
+    """Manifest of a bundle."""
+
+    version: int = msgspec.field(name="format")
+    """Version of the manifest's own layout."""
+    files: dict[str, str]
+    """SHA-256 of every other file, by name."""
+    inputs: list[str] = []
+    outputs: list[str] = []
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
         for name in self.files:
             if name != Path(name).name:
                 raise ValueError(f"files: {name!r} is not a file of the folder")
@@ -248,22 +253,22 @@ class Manifest(Struct, frozen=True):
         """True for a PyTorch model that was distilled, pruned, searched, or compressed."""
         return self.format == "pytorch" and not self.is_teacher
 
-    def facts_of_model(self) -> dict[str, Any]:
-        """Return the facts, by JSON key, that hold however the model is stored and whatever its settings."""
-        facts = {
-            "stage": self.stage,
-            "config": self.config,
-            "encoder": self.encoder,
-            "source": self.source,
-            "training_data": self.training_data,
-            "parameters": self.parameters,
-            "embeddings": self.embeddings,
-            "width": self.width,
-            "pruning": self.pruning,
-            "recovered_against": self.teacher,
-            "averaged": self.averaged,
-        }
-        return {key: value for key, value in facts.items() if value is not None}
+    def of_model(self) -> StageRecord:
+        """Return what holds however the model is stored, and whatever its settings and parent."""
+        record: StageRecord = msgspec.convert(msgspec.to_builtins(self), StageRecord)
+        return msgspec.structs.replace(
+            record,
+            parent=None,
+            ancestors=[],
+            counted_data=None,
+            qat=None,
+            training_precision=None,
+            search=None,
+            structure=None,
+            parity=None,
+            tuning=None,
+            scores=None,
+        )
 
     def as_ancestor(self, reference: BundleReference) -> Ancestor:
         """Return what the manifest of a child keeps of this one."""
@@ -283,20 +288,20 @@ class Manifest(Struct, frozen=True):
             raise BundleError(f"{where}: not a valid manifest ({reason}); make the bundle again") from None
 
 
-KEYS = frozenset(field.encode_name for field in msgspec.structs.fields(Manifest))
+def to_json(manifest: Struct) -> str:
+    """Return the text of a manifest."""
+    return json.dumps(msgspec.to_builtins(manifest), indent=1) + "\n"
 
 
-def check_keys(facts: Mapping[str, Any]) -> None:
-    """Raise TypeError for a key that the manifest has no field for."""
-    unknown = facts.keys() - KEYS
-    if unknown:
-        raise TypeError(f"no field of a manifest: {', '.join(sorted(unknown))}")
+def recorded_options(options: Any) -> dict[str, Any]:
+    """Return the options of a stage, a dataclass, as a manifest records them.
+
+    Of an absolute path only the file name is kept, so that a manifest tells nothing of the machine.
+    """
+    return {name: _recorded(value) for name, value in asdict(options).items()}
 
 
-def to_json(facts: Mapping[str, Any]) -> str:
-    """Return facts as the text of a manifest, in their own order."""
-    return json.dumps(facts, indent=1, default=_jsonable) + "\n"
-
-
-def _jsonable(value: Any) -> Any:
-    return msgspec.to_builtins(value) if isinstance(value, msgspec.Struct) else str(value)
+def _recorded(value: Any) -> Any:
+    if isinstance(value, str | Path):
+        return Path(value).name if Path(value).is_absolute() else str(value)
+    return [_recorded(item) for item in value] if isinstance(value, list | tuple) else value

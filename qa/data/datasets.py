@@ -1,4 +1,4 @@
-"""Sources of questions: the shipped excerpt, SQuAD by name (downloaded and checked), or a file."""
+"""Sources of questions: data sets that ship, SQuAD by name (downloaded and checked), or a file."""
 
 import hashlib
 import http.client
@@ -14,7 +14,12 @@ from qa.data.records import FORMATS, holds_records
 from qa.data.squad import read_json, unpacked
 
 EMBEDDED = "embedded"
-EXCERPT = Path(__file__).parent / "excerpt"
+EVERYDAY = "everyday"
+# Data sets that ship with the project, by name: their file, with the part in place of {}.
+SHIPPED = {
+    EMBEDDED: str(Path(__file__).parent / "excerpt" / "squad-excerpt-{}.json.gz"),
+    EVERYDAY: str(Path(__file__).parent / "everyday" / "everyday-{}.json.gz"),
+}
 SQUAD_URL = "https://rajpurkar.github.io/SQuAD-explorer/dataset/"
 DOWNLOAD_TIMEOUT_S = 20
 
@@ -35,6 +40,9 @@ SQUAD_FILES = {
 KNOWN_FILES = {"fbabfb09eaea62389b59f726515d0ffdcf37cfac9a8233ba001a35432e0058fa": "squad_v2_reconstructed"}
 
 
+NAMED = (*SHIPPED, *SQUAD_FILES)
+
+
 def cache_folder() -> Path:
     """Return the folder of downloads. OptionError for a user without a home folder."""
     try:
@@ -44,22 +52,22 @@ def cache_folder() -> Path:
 
 
 def resolve(data: str, split: str) -> Path:
-    """Return the SQuAD file for `data` (embedded, squad, squad_v2, or a path) and `split` (train or dev).
+    """Return the SQuAD file for `data` (a name in NAMED, or a path) and `split` (train or dev).
 
     A SQuAD file stands for itself, whatever the split. Named data sets are downloaded once and their hash is
     checked. Flat records (`qa.data.records`) are converted once; what is left out of them is said on stderr.
     """
-    if data == EMBEDDED:
-        return EXCERPT / f"squad-excerpt-{split}.json.gz"
+    if data in SHIPPED:
+        return Path(SHIPPED[data].format(split))
     if data in SQUAD_FILES:
         return _download(*SQUAD_FILES[data][split], data)
     path = Path(data)
     if path.exists() and holds_records(path):
         return _converted(path, split)
     if not path.is_file():
-        known = ", ".join([EMBEDDED, *SQUAD_FILES])
         raise SquadFormatError(
-            f"{path}: no such file; give SQuAD JSON, JSON lines, CSV, TSV or Parquet, or one of: {known}"
+            f"{path}: no such file; give SQuAD JSON, JSON lines, CSV, TSV or Parquet, or one of: "
+            f"{', '.join(NAMED)}"
         )
     return path
 
@@ -96,7 +104,11 @@ def data_reference(path: Path) -> dict[str, Any]:
     names = KNOWN_FILES | {
         sha256: name for name, files in SQUAD_FILES.items() for _, sha256 in files.values()
     }
-    names |= {_content_sha256(excerpt): EMBEDDED for excerpt in EXCERPT.glob("*.json.gz")}
+    names |= {
+        _content_sha256(Path(file.format(split))): name
+        for name, file in SHIPPED.items()
+        for split in ("train", "dev")
+    }
     reference: dict[str, Any] = {"name": path.name, "sha256": file_sha256(path)}
     if dataset := names.get(_content_sha256(path)):
         reference["dataset"] = dataset
@@ -119,9 +131,10 @@ def _made_from(root: Any) -> dict[str, Any] | None:
 
 def check_not_dev(path: Path, flag: str) -> None:
     """Raise OptionError for the dev part of a named data set, or a sample of it: models are scored on it."""
-    excerpt = EXCERPT / "squad-excerpt-dev.json.gz"
     dev = {files["dev"][1]: name for name, files in SQUAD_FILES.items()}
-    dev |= dict.fromkeys((_content_sha256(excerpt), file_sha256(excerpt)), EMBEDDED)
+    for name, file in SHIPPED.items():
+        part = Path(file.format("dev"))
+        dev |= dict.fromkeys((_content_sha256(part), file_sha256(part)), name)
     hashes = [_content_sha256(path)]
     source = _made_from(read_json(path))
     while source is not None:

@@ -11,8 +11,8 @@ class Origin:
     """Published weights or data."""
 
     title: str
-    hub_name: str
-    """Name on the Hugging Face hub."""
+    hub_name: str | None
+    """Name on the Hugging Face hub, where it is there."""
     license: str
     """Abbreviation of the hub."""
     credit: str
@@ -21,6 +21,7 @@ class Origin:
 
 LICENSE_NAMES = {
     "apache-2.0": "[Apache-2.0](https://www.apache.org/licenses/LICENSE-2.0)",
+    "cc-by-4.0": "[CC BY 4.0](https://creativecommons.org/licenses/by/4.0/)",
     "cc-by-sa-4.0": "[CC BY-SA 4.0](https://creativecommons.org/licenses/by-sa/4.0/)",
 }
 
@@ -52,5 +53,6 @@ DATA = {
     "squad_v2_reconstructed": Origin(
         "SQuAD 2.0, training part reconstructed", "rajpurkar/squad_v2", "cc-by-sa-4.0", _SQUAD_2
     ),
+    "everyday": Origin("PocketQA Everyday 1.0", None, "cc-by-4.0", "the PocketQA authors (2026)"),
     "embedded": Origin("PocketQA's excerpt of SQuAD 1.1", "rajpurkar/squad", "cc-by-sa-4.0", _SQUAD_1),
 }

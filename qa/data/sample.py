@@ -28,7 +28,7 @@ class SampleConfig:
     questions: int
     """Number of questions to take; of fewer, all."""
     data: str = "embedded"
-    """SQuAD JSON file (plain or gzip), or embedded, squad, squad_v2."""
+    """SQuAD JSON file (plain or gzip), or embedded, everyday, squad, squad_v2."""
     split: Literal["train", "dev"] = "dev"
     """Part of a named data set: train to train on, dev to score on."""
 

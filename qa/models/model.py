@@ -6,7 +6,6 @@ name.
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from torch import Tensor, nn
 from qa.base.cli import check_option
 from qa.base.errors import BundleError, OptionError, first_line
 from qa.base.files import write_whole
+from qa.formats.parameters import Parameters
 from qa.formats.registry import CONFIG, FORMATS, WHY_NOT_IN_TRANSFORMERS
 from qa.models.architectures import encoder_type
 from qa.models.encoders import Encoder
@@ -42,17 +42,6 @@ def read_config(folder: Path) -> Any:
         return json.loads((folder / CONFIG).read_bytes())
     except (OSError, ValueError, RecursionError) as error:
         raise BundleError(f"{folder / CONFIG}: cannot be read as JSON ({error})") from None
-
-
-@dataclass(frozen=True)
-class ParameterCounts:
-    """Parameters in total, and without embedding tables (word, position and token type).
-
-    A product-quantized table counts as the full table: it is another way to store it, like int8.
-    """
-
-    total: int
-    without_embeddings: int
 
 
 class QAModel(nn.Module):
@@ -95,13 +84,14 @@ class QAModel(nn.Module):
             wanted = f"at most {LONGEST_QUESTION}, the longest that {self.head_name} reads"
             check_option(n <= LONGEST_QUESTION, "--max-question-length", n, wanted)
 
-    def count_parameters(self) -> ParameterCounts:
+    def count_parameters(self) -> Parameters:
         """Count every parameter once."""
         kinds = (nn.Embedding, ProductQuantizedEmbedding)
         tables = [module for module in self.modules() if isinstance(module, kinds)]
         inside = {parameter for table in tables for parameter in table.parameters()}
         without = sum(p.numel() for p in self.parameters() if p not in inside)
-        return ParameterCounts(without + sum(t.num_embeddings * t.embedding_dim for t in tables), without)
+        total = without + sum(t.num_embeddings * t.embedding_dim for t in tables)
+        return Parameters(total=total, without_embeddings=without)
 
     def config(self) -> dict[str, Any]:
         """Return all that is needed to build the model before its weights are loaded."""

@@ -9,9 +9,9 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from compress.cast import CastConfig, main
-from compress.embeddings import EmbeddingsConfig
-from compress.embeddings import main as compress_table
+from compress.cast import CastOptions, cast
+from compress.embeddings import EmbeddingsOptions
+from compress.embeddings import quantize_embeddings as compress_table
 from qa.base.errors import BundleError, OptionError, SquadFormatError
 from qa.bundles.bundle import open_bundle
 from qa.data.datasets import data_reference
@@ -53,7 +53,7 @@ def test_a_stored_bundle_is_small_and_computes_as_its_parent(
     weights, share, largest, head, make_bundle, tmp_path
 ):
     parent = open_bundle(make_bundle(head=head))
-    bundle = main(CastConfig(parent.path, tmp_path / "stored", weights))
+    bundle = cast(CastOptions(parent.path, tmp_path / "stored", weights))
     assert bundle.weights.stat().st_size < share * parent.weights.stat().st_size
     assert (bundle.manifest.stage, bundle.precision) == (parent.manifest.stage, weights)
     assert bundle.manifest.parent.sha256 == parent.sha256
@@ -72,15 +72,15 @@ def test_a_stored_bundle_is_small_and_computes_as_its_parent(
 
 
 def test_codes_of_a_word_table_are_kept(make_bundle, tmp_path):
-    coded = compress_table(EmbeddingsConfig(make_bundle(), tmp_path / "coded", "pq4"))
-    bundle = main(CastConfig(coded.path, tmp_path / "stored"))
+    coded = compress_table(EmbeddingsOptions(make_bundle(), tmp_path / "coded", "pq4"))
+    bundle = cast(CastOptions(coded.path, tmp_path / "stored"))
     codes = "encoder.model.embeddings.word_embeddings.codes"
     assert torch.equal(load_file(bundle.weights)[codes], load_file(coded.weights)[codes])
     assert bundle.manifest.embeddings == "pq4"
 
 
 def test_it_is_scored_with_its_own_threshold_where_questions_are_given(make_bundle, small_squad, tmp_path):
-    bundle = main(CastConfig(make_bundle(), tmp_path / "stored", eval_data=str(small_squad)))
+    bundle = cast(CastOptions(make_bundle(), tmp_path / "stored", eval_data=str(small_squad)))
     found = evaluate(EvaluateConfig(str(small_squad), bundle.path))
     assert (found.pop("mode"), found.pop("null_threshold")) == ("balanced", bundle.settings.null_threshold)
     n_articles = len({e.title for e in read_squad(small_squad)})
@@ -92,10 +92,10 @@ def test_it_is_scored_with_its_own_threshold_where_questions_are_given(make_bund
 
 def test_what_cannot_be_stored_is_refused(make_bundle, tmp_path):
     with pytest.raises(OptionError, match=r"--weights must be one of fp16, int8-weights, got int8$"):
-        CastConfig(make_bundle(), weights="int8")
+        CastOptions(make_bundle(), weights="int8")
     (tmp_path / "there").mkdir()
     with pytest.raises(BundleError, match="exists already"):
-        main(CastConfig(make_bundle(), tmp_path / "there"))
+        cast(CastOptions(make_bundle(), tmp_path / "there"))
     with pytest.raises(SquadFormatError, match=r"missing\.json: no such file"):
-        main(CastConfig(make_bundle(), tmp_path / "stored", eval_data="missing.json"))
+        cast(CastOptions(make_bundle(), tmp_path / "stored", eval_data="missing.json"))
     assert not (tmp_path / "stored").exists()

@@ -11,7 +11,7 @@ from safetensors.torch import load_file, save_file
 from tiny_models import ENCODER_CONFIGS
 from torch import nn
 
-from compress.embeddings import EmbeddingsConfig, main
+from compress.embeddings import EmbeddingsOptions, quantize_embeddings
 from compress.product_quantization import (
     compress_words,
     k_means,
@@ -82,7 +82,7 @@ def test_frequent_tokens_are_kept_more_exactly():
 
 def test_the_stage_counts_the_tokens_of_training_questions(make_bundle, tmp_path, small_squad):
     bundle = open_bundle(make_bundle())
-    made = main(EmbeddingsConfig(bundle.path, tmp_path / "t", "pq4", data=str(small_squad)))
+    made = quantize_embeddings(EmbeddingsOptions(bundle.path, tmp_path / "t", "pq4", data=str(small_squad)))
     text = small_squad.read_text().replace('"is_impossible": false', '"unlabelled": true')
     (tmp_path / "unlabelled.json").write_text(text)
     counts = token_counts(bundle, 30522, str(tmp_path / "unlabelled.json"))

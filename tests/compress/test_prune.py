@@ -13,6 +13,7 @@ from comparisons import copied
 from tiny_models import SIZES
 from transformers import BertConfig
 
+from compress.options import PruneOptions
 from compress.prune.magnitude import (
     IterativePruning,
     linear_weights,
@@ -20,11 +21,10 @@ from compress.prune.magnitude import (
     share_of_zeros,
     sparsity_at,
 )
-from compress.prune.stage import PruneConfig, main
-from compress.prune.steps import speed_ratio
+from compress.prune.prune import prune, speed_ratio
 from distill.prune_plan.allocation import keep_best
 from distill.prune_plan.importance import cached_importance, measure_importance
-from distill.prune_plan.options import PruningFlags
+from distill.prune_plan.options import PruningOptions
 from distill.prune_plan.plan import prune_by_importance
 from distill.training.batches import model_inputs, to_tensors
 from distill.training.checkpoint import CHECKPOINT
@@ -59,7 +59,7 @@ def test_units_that_put_nothing_out_score_zero_and_go_first(model, windows, tmp_
         assert (neurons[64:] == 0).all()
         assert (neurons[:64] > 0).all()
     before = logits(model, windows)
-    flags = PruningFlags(keep_ffn=0.5, keep_heads=0.75)
+    flags = PruningOptions(keep_ffn=0.5, keep_heads=0.75)
     facts = prune_by_importance(model, model, windows, flags, max_length=128, work=tmp_path)
     assert facts["heads_per_layer"] == [3, 3]
     assert facts["neurons_per_layer"] == [64, 64]
@@ -120,7 +120,7 @@ def test_importance_is_measured_once_for_the_same_model_and_windows(
 
 def test_keeping_everything_changes_nothing(model, windows, tmp_path):
     before = logits(model, windows)
-    everything = PruningFlags(keep_ffn=1.0, keep_heads=1.0)
+    everything = PruningOptions(keep_ffn=1.0, keep_heads=1.0)
     prune_by_importance(model, model, windows, everything, max_length=128, work=tmp_path)
     assert torch.equal(logits(model, windows), before)
 
@@ -176,8 +176,8 @@ def test_stage_makes_a_pruned_bundle_beside_its_untouched_parent(
 ):
     parent = open_bundle(make_bundle())
     given = {"data": str(small_squad), "epochs": 2, "batch_size": 8, **METHOD_FLAGS[method]}
-    config = PruneConfig(model=parent.path, out=tmp_path / "p", method=method, **given)
-    bundle = main(config)
+    config = PruneOptions(model=parent.path, out=tmp_path / "p", method=method, **given)
+    bundle = prune(config)
     printed = capsys.readouterr().out
     assert "times as fast" in printed
     assert re.search(r"weights in fp32: \S+ MB \(\S+ compressed\) -> \S+ MB \(\S+ compressed\)", printed)
@@ -194,14 +194,14 @@ def test_stage_makes_a_pruned_bundle_beside_its_untouched_parent(
         compressed = [len(zlib.compress(b.weights.read_bytes())) for b in (bundle, parent)]
         assert compressed[0] < compressed[1]
     with pytest.raises(BundleError, match="exists already"):
-        main(config)
+        prune(config)
     checkpoint = tmp_path / "training" / "p" / CHECKPOINT
     assert not checkpoint.exists()
     checkpoint.write_bytes(b"of a run that was killed once its bundle was there")
-    assert main(replace(config, resume=True)) == bundle
+    assert prune(replace(config, resume=True)) == bundle
     assert not checkpoint.exists()
     with pytest.raises(BundleError, match="made with --seed 0, not 1; choose another --out"):
-        main(replace(config, resume=True, seed=1))
+        prune(replace(config, resume=True, seed=1))
 
 
 def test_windows_longer_than_the_models_positions_are_refused_before_any_work(
@@ -209,7 +209,7 @@ def test_windows_longer_than_the_models_positions_are_refused_before_any_work(
 ):
     long = copied(open_bundle(make_bundle()), tmp_path / "long", max_length=513)
     with pytest.raises(OptionError, match="must be at most 512, the positions of the encoder, got 513"):
-        main(PruneConfig(model=long.path, out=tmp_path / "p", data=str(small_squad)))
+        prune(PruneOptions(model=long.path, out=tmp_path / "p", data=str(small_squad)))
 
 
 def test_speed_is_measured_on_windows_as_long_as_the_models_positions(windows):
@@ -237,7 +237,7 @@ def test_speed_is_compared_in_the_same_precision(make_bundle, few, tmp_path, mon
         return 1.0
 
     monkeypatch.setattr("compress.prune.steps.speed_ratio", record)
-    main(PruneConfig(model=make_bundle(), out=tmp_path / "p", **few | {"precision": "bf16"}))
+    prune(PruneOptions(model=make_bundle(), out=tmp_path / "p", **few | {"precision": "bf16"}))
     assert seen == [torch.float32] * 4
 
 
@@ -255,22 +255,22 @@ def test_speed_is_compared_in_the_same_precision(make_bundle, few, tmp_path, mon
 )
 def test_impossible_options_name_the_flag(tmp_path, wrong):
     with pytest.raises(OptionError, match="--" + next(iter(wrong)).replace("_", "-")):
-        PruneConfig(model=tmp_path, **wrong)
+        PruneOptions(model=tmp_path, **wrong)
 
 
 def test_hidden_states_of_a_teacher_with_another_tokenizer_are_refused(make_bundle, small_squad, tmp_path):
-    config = PruneConfig(
+    config = PruneOptions(
         model=make_bundle(), teacher=make_bundle("roberta"), data=str(small_squad), out=tmp_path / "o"
     )
     with pytest.raises(OptionError, match=r"--hidden-weight 10.0: .*give --hidden-weight 0"):
-        main(config)
+        prune(config)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_model_recovers_against_a_teacher_with_another_tokenizer(make_bundle, small_squad, tmp_path):
     teacher = make_bundle("roberta")
     given = {"hidden_weight": 0, "data": str(small_squad), "cache": tmp_path / "cache"}
-    bundle = main(PruneConfig(model=make_bundle(), teacher=teacher, out=tmp_path / "o", **given))
+    bundle = prune(PruneOptions(model=make_bundle(), teacher=teacher, out=tmp_path / "o", **given))
     assert bundle.manifest.teacher.sha256 == open_bundle(teacher).sha256
     (folder,) = (tmp_path / "cache").iterdir()
     assert np.load(folder / "known.npy").all()
@@ -279,4 +279,4 @@ def test_a_model_recovers_against_a_teacher_with_another_tokenizer(make_bundle, 
 def test_several_processes_are_refused_before_any_work(make_bundle, tmp_path, monkeypatch):
     monkeypatch.setenv("WORLD_SIZE", "2")
     with pytest.raises(OptionError, match="runs as one process, on one GPU where there is one; start it"):
-        main(PruneConfig(model=make_bundle(), out=tmp_path / "o"))
+        prune(PruneOptions(model=make_bundle(), out=tmp_path / "o"))

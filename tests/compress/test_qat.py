@@ -12,8 +12,9 @@ from every_head import quick
 from stops import stopped_at
 from torch import nn
 
-from compress.cast import CastConfig
-from compress.cast import main as store
+from compress.cast import CastOptions
+from compress.cast import cast as store
+from compress.options import QATOptions
 from compress.qat.fake_quant import (
     FakeQuantizer,
     bits_of,
@@ -24,8 +25,8 @@ from compress.qat.fake_quant import (
     trained_integers,
 )
 from compress.qat.gptq import gptq_round, input_groups, round_with_feedback
-from compress.qat.stage import QuantizeAwareConfig, main
-from distill.resume import work_folder
+from compress.qat.train import train
+from distill.making import work_folder
 from distill.training.batches import model_inputs, to_tensors
 from distill.training.checkpoint import CHECKPOINT
 from export.tflite.compact import compact
@@ -251,7 +252,7 @@ def test_a_linear_with_constant_inputs_keeps_plain_rounding(model, windows):
 
 @pytest.fixture
 def config(make_bundle, small_squad, tmp_path):
-    return QuantizeAwareConfig(
+    return QATOptions(
         model=make_bundle(),
         out=tmp_path / "qat",
         quantize="int4",
@@ -273,7 +274,7 @@ def to_tflite(bundle, out, quantize):
 @pytest.mark.parametrize(("precision", "other"), quick(("int4", "int8"), rest=[("int8", "fp16")]))
 def test_the_export_stores_the_integers_that_were_trained(config, precision, other, tmp_path, capsys):
     parent = QAModel.from_pretrained(config.model)
-    bundle = main(replace(config, quantize=precision))
+    bundle = train(replace(config, quantize=precision))
     made = bundle.manifest
     assert (made.stage, made.qat.precision, made.precision) == ("quantize", precision, "fp32")
     model = QAModel.from_pretrained(bundle.path)
@@ -291,35 +292,35 @@ def test_the_export_stores_the_integers_that_were_trained(config, precision, oth
 
 
 def test_what_is_stored_in_int8_exports_to_the_same_file(config, tmp_path):
-    bundle = main(replace(config, quantize="int8", epochs=0))
-    stored = store(CastConfig(bundle.path, tmp_path / "stored"))
+    bundle = train(replace(config, quantize="int8", epochs=0))
+    stored = store(CastOptions(bundle.path, tmp_path / "stored"))
     assert stored.manifest.qat.precision == "int8"
     assert stored.weights.stat().st_size < 0.3 * bundle.weights.stat().st_size
     files = [to_tflite(one, tmp_path / f"{one.path.name}.tflite", "int8") for one in (bundle, stored)]
     a, b = (stored_integers(TFLiteFile(file.weights.read_bytes())) for file in files)
     assert all(np.array_equal(*pair) for pair in zip(a, b, strict=True))
-    assert store(CastConfig(bundle.path, tmp_path / "half", "fp16")).manifest.qat is None
+    assert store(CastOptions(bundle.path, tmp_path / "half", "fp16")).manifest.qat is None
 
 
 def test_a_checkpoint_that_is_not_gone_on_with_leaves_rounding_as_it_is(config, tmp_path):
     """Without epochs there is nothing to go on with, whatever a stopped run of the same name left."""
-    straight = main(replace(config, epochs=0))
+    straight = train(replace(config, epochs=0))
     again = replace(config, out=tmp_path / "again", epochs=0, resume=True)
     checkpoint = work_folder(again.target) / CHECKPOINT
     checkpoint.parent.mkdir(parents=True)
     checkpoint.write_bytes(b"of a run with epochs")
-    assert main(again).manifest.files["model.safetensors"] == straight.manifest.files["model.safetensors"]
+    assert train(again).manifest.files["model.safetensors"] == straight.manifest.files["model.safetensors"]
 
 
 def test_a_checkpoint_of_another_model_is_refused(config, make_bundle):
     with stopped_at(1):
-        main(replace(config, teacher=make_bundle()))
+        train(replace(config, teacher=make_bundle()))
     with pytest.raises(OptionError, match="made with other options, data or model"):
-        main(replace(config, teacher=make_bundle(), model=make_bundle(seed=1), resume=True))
+        train(replace(config, teacher=make_bundle(), model=make_bundle(seed=1), resume=True))
 
 
 def test_an_export_with_other_integers_is_not_kept(config, monkeypatch, tmp_path):
-    bundle = main(replace(config, epochs=0))
+    bundle = train(replace(config, epochs=0))
 
     def spoilt(file):
         compact(file)
@@ -333,14 +334,14 @@ def test_an_export_with_other_integers_is_not_kept(config, monkeypatch, tmp_path
 
 
 def test_a_stopped_run_goes_on_to_the_same_weights(config, tmp_path):
-    straight = main(config)
+    straight = train(config)
     again = replace(config, out=tmp_path / "again")
     with stopped_at(2):
-        main(again)
+        train(again)
     assert not again.out.exists()
-    resumed = main(replace(again, resume=True))
+    resumed = train(replace(again, resume=True))
     assert resumed.manifest.files["model.safetensors"] == straight.manifest.files["model.safetensors"]
-    assert main(replace(again, resume=True)).sha256 == resumed.sha256
+    assert train(replace(again, resume=True)).sha256 == resumed.sha256
 
 
 def test_what_cannot_be_is_said_first(config, make_whole_bundle):
@@ -352,4 +353,4 @@ def test_what_cannot_be_is_said_first(config, make_whole_bundle):
         with pytest.raises(OptionError, match=says):
             replace(config, **change)
     with pytest.raises(UnsupportedExport, match="TFLite cannot express a bidaf model"):
-        main(replace(config, model=make_whole_bundle("bidaf").path))
+        train(replace(config, model=make_whole_bundle("bidaf").path))

@@ -6,9 +6,9 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from distill import finetune
-from distill.adapter import AdapterConfig, main
-from distill.finetune import FinetuneConfig
+from distill.adapter import AdapterOptions, apply_adapter
+from distill.options import FinetuneOptions
+from distill.train_on_gold import finetune
 from distill.training.lora import merged_weight
 from qa.base.errors import BundleError, OptionError
 from qa.bundles.bundle import MANIFEST, open_bundle
@@ -24,10 +24,10 @@ def trained(small_squad_v2, tmp_path_factory):
     """Bundle of a LoRA training: two layers of MiniLM under a linear head."""
     out = tmp_path_factory.mktemp("lora") / "trained"
     options = {"epochs": 0.1, "batch_size": 4, "max_length": 96, "max_question_length": 24}
-    config = FinetuneConfig(
+    config = FinetuneOptions(
         data=str(small_squad_v2), layers=2, head="linear", lora_rank=2, dropout=False, out=out, **options
     )
-    return finetune.main(config)
+    return finetune(config)
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def adapter(trained, tmp_path):
 def test_an_adapter_is_small_and_makes_the_trained_model_again(trained, adapter, tmp_path):
     size = sum(file.stat().st_size for file in adapter.glob("*.safetensors"))
     assert 0 < size < trained.weights.stat().st_size / 100
-    made = main(AdapterConfig(adapter=adapter, encoder="minilm-l6", out=tmp_path / "made"))
+    made = apply_adapter(AdapterOptions(adapter=adapter, encoder="minilm-l6", out=tmp_path / "made"))
     assert made.sha256 == trained.sha256
     assert made.weights.read_bytes() == trained.weights.read_bytes()
     assert made.manifest.config["dropout"] is False
@@ -75,29 +75,29 @@ def test_what_does_not_belong_together_is_refused_and_leaves_nothing(make_bundle
     }
     before = sorted(tmp_path.iterdir())
     with pytest.raises((BundleError, OptionError), match=wanted[fault]):
-        main(AdapterConfig(adapter=source, encoder=encoder, out=out))
+        apply_adapter(AdapterOptions(adapter=source, encoder=encoder, out=out))
     assert sorted(tmp_path.iterdir()) == before
 
 
 def test_training_on_a_model_that_answers_leaves_no_adapter(make_bundle, small_squad_v2, tmp_path):
     """Nothing makes a model of it: distill.adapter takes encoders only."""
-    config = FinetuneConfig(
+    config = FinetuneOptions(
         model=str(make_bundle()), data=str(small_squad_v2), out=tmp_path / "t", lora_rank=2, epochs=0.1
     )
-    assert ADAPTER not in finetune.main(config).manifest.files
+    assert ADAPTER not in finetune(config).manifest.files
 
 
 def test_weights_that_are_not_those_of_the_manifest_are_not_kept(adapter, tmp_path, monkeypatch):
     monkeypatch.setattr("distill.training.lora.SCALE", 1.0)
     with pytest.raises(BundleError, match=r"the weights made are not those of .*adapter"):
-        main(AdapterConfig(adapter=adapter, encoder="minilm-l6", out=tmp_path / "made"))
+        apply_adapter(AdapterOptions(adapter=adapter, encoder="minilm-l6", out=tmp_path / "made"))
     assert [path.name for path in tmp_path.iterdir()] == ["adapter"]
 
 
 def test_a_damaged_manifest_is_named(adapter, tmp_path):
     (adapter / MANIFEST).write_text("{")
     with pytest.raises(BundleError, match=r"manifest\.json: not a valid manifest"):
-        main(AdapterConfig(adapter=adapter, encoder="minilm-l6", out=tmp_path / "made"))
+        apply_adapter(AdapterOptions(adapter=adapter, encoder="minilm-l6", out=tmp_path / "made"))
 
 
 def test_a_merged_weight_is_rounded_once():
@@ -111,21 +111,23 @@ def test_a_merged_weight_is_rounded_once():
 def test_training_continues_an_adapter(trained, adapter, small_squad_v2, tmp_path):
     """With a rate of almost nothing the weights stay; the new adapter makes the new model from the encoder."""
     options = {"epochs": 0.1, "batch_size": 4, "lora_rank": 2, "dropout": False}
-    config = FinetuneConfig(
+    config = FinetuneOptions(
         data=str(small_squad_v2), adapter=adapter, learning_rate=1e-12, out=tmp_path / "on", **options
     )
-    further = finetune.main(config)
+    further = finetune(config)
     assert further.settings.max_length == trained.settings.max_length
     assert further.manifest.parent.sha256 == trained.sha256
     before, after = load_file(trained.weights), load_file(further.weights)
     for name, tensor in before.items():
         torch.testing.assert_close(after[name], tensor, rtol=0, atol=1e-6)
     shutil.copytree(further.path, tmp_path / "small", ignore=shutil.ignore_patterns(WEIGHTS))
-    made = main(AdapterConfig(adapter=tmp_path / "small", encoder="minilm-l6", out=tmp_path / "made"))
+    made = apply_adapter(
+        AdapterOptions(adapter=tmp_path / "small", encoder="minilm-l6", out=tmp_path / "made")
+    )
     assert made.sha256 == further.sha256
 
 
 def test_an_adapter_is_continued_at_its_own_rank(adapter, small_squad_v2, tmp_path):
-    config = FinetuneConfig(data=str(small_squad_v2), adapter=adapter, lora_rank=4, out=tmp_path / "on")
+    config = FinetuneOptions(data=str(small_squad_v2), adapter=adapter, lora_rank=4, out=tmp_path / "on")
     with pytest.raises(OptionError, match=r"--lora-rank.*2"):
-        finetune.main(config)
+        finetune(config)

@@ -8,13 +8,13 @@ import shutil
 import pytest
 import torch
 
-from compress.cast import CastConfig
-from compress.cast import main as store
-from compress.embeddings import EmbeddingsConfig
-from compress.embeddings import main as quantize
-from distill.average import AverageConfig, main
-from distill.finetune import FinetuneConfig
-from distill.finetune import main as finetune
+from compress.cast import CastOptions
+from compress.cast import cast as store
+from compress.embeddings import EmbeddingsOptions
+from compress.embeddings import quantize_embeddings as quantize
+from distill.average import AverageOptions, average
+from distill.options import FinetuneOptions
+from distill.train_on_gold import finetune
 from qa.base.errors import BundleError, OptionError
 from qa.bundles.bundle import open_bundle
 from qa.models.model import QAModel
@@ -32,12 +32,12 @@ def models(make_bundle, few, tmp_path):
     """One trained from the other."""
     first = shutil.copytree(make_bundle(), tmp_path / "first")
     as_stage(first, "finetune")
-    config = FinetuneConfig(model=str(first), out=tmp_path / "further", learning_rate=1e-3, **few)
+    config = FinetuneOptions(model=str(first), out=tmp_path / "further", learning_rate=1e-3, **few)
     return first, finetune(config).path
 
 
 def test_weights_are_the_mean_and_both_are_named(models, tmp_path):
-    made = main(AverageConfig(models=models, out=tmp_path / "mean"))
+    made = average(AverageOptions(models=models, out=tmp_path / "mean"))
     first, second, mean = (QAModel.from_pretrained(path).state_dict() for path in (*models, made.path))
     assert any(not torch.equal(tensor, second[name]) for name, tensor in first.items())
     for name, tensor in mean.items():
@@ -46,25 +46,25 @@ def test_weights_are_the_mean_and_both_are_named(models, tmp_path):
     assert made.manifest.is_teacher
     assert [part.sha256 for part in made.manifest.averaged] == [open_bundle(path).sha256 for path in models]
     assert {ancestor.name for ancestor in made.manifest.ancestors} == {path.name for path in models}
-    card = (store(CastConfig(made.path, tmp_path / "stored")).path / "README.md").read_text()
+    card = (store(CastOptions(made.path, tmp_path / "stored")).path / "README.md").read_text()
     (line,) = (line for line in card.splitlines() if "the mean of" in line)
     assert re.search(r"stage average, .*, the mean of `first` \(.*\) and `further` \([^)]*\)$", line)
 
 
 def test_a_mean_of_students_is_no_teacher(models, tmp_path):
     as_stage(models[1], "distill")
-    assert not main(AverageConfig(models=models, out=tmp_path / "mean")).manifest.is_teacher
+    assert not average(AverageOptions(models=models, out=tmp_path / "mean")).manifest.is_teacher
 
 
 def test_what_has_no_mean_is_refused_by_name(make_bundle, models, small_squad, tmp_path):
     for wrong in ((models[0],), (models[0], models[0])):
         with pytest.raises(OptionError, match="--models must be two models or more, each once"):
-            AverageConfig(models=wrong, out=tmp_path / "mean")
-    quantized = EmbeddingsConfig(models[0], tmp_path / "pq4", "pq4", data=str(small_squad))
+            AverageOptions(models=wrong, out=tmp_path / "mean")
+    quantized = EmbeddingsOptions(models[0], tmp_path / "pq4", "pq4", data=str(small_squad))
     for other in (make_bundle(head="linear"), quantize(quantized).path):
         with pytest.raises(OptionError, match=rf"--models {other}: is not of the shape of {models[0]}"):
-            main(AverageConfig(models=(models[0], other), out=tmp_path / "mean"))
+            average(AverageOptions(models=(models[0], other), out=tmp_path / "mean"))
     assert not (tmp_path / "mean").exists()
     (tmp_path / "there").mkdir()
     with pytest.raises(BundleError, match="exists already"):
-        main(AverageConfig(models=models, out=tmp_path / "there"))
+        average(AverageOptions(models=models, out=tmp_path / "there"))

@@ -9,10 +9,10 @@ import pytest
 import torch
 from comparisons import copied
 
-from distill.finetune import FinetuneConfig, main
-from distill.run import DistillConfig
-from distill.run import main as distil_main
-from distill.stage import load_splits
+from distill.data import load_splits
+from distill.options import DistillOptions, FinetuneOptions
+from distill.train_on_gold import finetune
+from distill.train_on_teacher import distil as distil_main
 from distill.training.checkpoint import CHECKPOINT
 from qa.base.errors import BundleError, OptionError, PocketQAError
 from qa.bundles.bundle import open_bundle
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.usefixtures("fresh_accelerate")
 
 def test_a_bundle_learns_on_and_keeps_its_head_tokenizer_and_windows(make_bundle, few, tmp_path):
     start = open_bundle(make_bundle(head="2l-tanh"))
-    tuned = main(FinetuneConfig(model=str(start.path), out=tmp_path / "tuned", **few))
+    tuned = finetune(FinetuneOptions(model=str(start.path), out=tmp_path / "tuned", **few))
     assert tuned.manifest.stage == "finetune"
     assert tuned.manifest.parent == start.reference()
     assert tuned.settings == start.settings
@@ -43,7 +43,7 @@ def test_a_bundle_learns_on_and_keeps_its_head_tokenizer_and_windows(make_bundle
 def test_a_model_that_declines_says_that_it_no_longer_will(few, tmp_path, capsys):
     """Train on questions that all have an answer: nothing tells when to decline."""
     student = str(FOLDER / STUDENT)
-    tuned = main(FinetuneConfig(model=student, out=tmp_path / "tuned", **few))
+    tuned = finetune(FinetuneOptions(model=student, out=tmp_path / "tuned", **few))
     assert tuned.settings.null_threshold is None
     assert "no-answer threshold: none" in capsys.readouterr().err
 
@@ -51,7 +51,7 @@ def test_a_model_that_declines_says_that_it_no_longer_will(few, tmp_path, capsys
 def test_an_encoder_gets_a_head_and_windows_as_wanted(few, small_squad_v2, tmp_path):
     lengths = {"max_length": 96, "doc_stride": 40, "max_question_length": 24}
     few["data"] = str(small_squad_v2)
-    tuned = main(FinetuneConfig(head="linear", out=tmp_path / "tuned", **lengths, **few))
+    tuned = finetune(FinetuneOptions(head="linear", out=tmp_path / "tuned", **lengths, **few))
     own = {name: getattr(tuned.settings, name) for name in lengths}
     assert own == lengths
     assert tuned.settings.null_threshold is not None  # tuned on passages held out
@@ -63,15 +63,15 @@ def test_an_encoder_gets_a_head_and_windows_as_wanted(few, small_squad_v2, tmp_p
 def test_a_student_inherits_its_teachers_windows_unless_told_otherwise(make_bundle, few, tmp_path):
     few |= {"teacher": make_bundle(), "student_layers": 1}
     settings = open_bundle(make_bundle()).settings
-    assert distil_main(DistillConfig(out=tmp_path / "inherits", **few)).settings == settings
-    shorter = distil_main(DistillConfig(out=tmp_path / "shorter", max_length=80, **few)).settings
+    assert distil_main(DistillOptions(out=tmp_path / "inherits", **few)).settings == settings
+    shorter = distil_main(DistillOptions(out=tmp_path / "shorter", max_length=80, **few)).settings
     assert shorter == replace(settings, max_length=80)
 
 
 def test_the_teacher_of_distill_run_is_made_by_this_stage(few, tmp_path):
     out = tmp_path / "run"
     few |= {"teacher_encoder": "minilm-l6", "teacher_head": "linear", "teacher_epochs": 0.1}
-    distil_main(DistillConfig(out=out, max_length=100, student_layers=1, **few))
+    distil_main(DistillOptions(out=out, max_length=100, student_layers=1, **few))
     teacher = open_bundle(out / "teacher")
     assert (teacher.manifest.stage, teacher.settings.max_length) == ("finetune", 100)
     assert teacher.manifest.config["head"] == "linear"
@@ -84,37 +84,37 @@ def test_a_finished_run_is_taken_on_resume_and_only_with_its_own_options(
     """The data may lie in any folder."""
 
     def config(**changes):
-        return FinetuneConfig(**({"model": str(make_bundle()), "out": tmp_path / "t"} | few | changes))
+        return FinetuneOptions(**({"model": str(make_bundle()), "out": tmp_path / "t"} | few | changes))
 
-    first = main(config())
+    first = finetune(config())
     with pytest.raises(BundleError, match=r"t: exists already.*--resume"):
-        main(config())
-    assert main(config(resume=True)).sha256 == first.sha256
+        finetune(config())
+    assert finetune(config(resume=True)).sha256 == first.sha256
     with pytest.raises(BundleError, match=r"made with --epochs 0\.1, not 0\.2; choose another --out"):
-        main(config(resume=True, epochs=0.2))
+        finetune(config(resume=True, epochs=0.2))
     other = tmp_path / make_bundle().name  # another model in a folder of the same name
     shutil.copytree(make_bundle(seed=1), other)
     with pytest.raises(BundleError, match=r"t: made of another --model than .* is now; choose another --out"):
-        main(config(resume=True, model=str(other)))
+        finetune(config(resume=True, model=str(other)))
     data = tmp_path / "data" / small_squad.name
     data.parent.mkdir()
     shutil.copy(small_squad, data)
-    assert main(config(resume=True, data=str(data))).sha256 == first.sha256
+    assert finetune(config(resume=True, data=str(data))).sha256 == first.sha256
     data.write_bytes(data.read_bytes() + b"\n")
     with pytest.raises(BundleError, match=r"t: made of another --data than .* is now; choose another --out"):
-        main(config(resume=True, data=str(data)))
+        finetune(config(resume=True, data=str(data)))
     elsewhere = f"organisation/{make_bundle().name}"  # a name on the Hub
     with pytest.raises(BundleError, match=rf"made with --model .*, not {elsewhere}; choose another --out"):
-        main(config(resume=True, model=elsewhere))
+        finetune(config(resume=True, model=elsewhere))
 
 
 def test_what_a_stopped_run_had_learnt_is_not_overwritten(make_bundle, few, tmp_path):
-    config = FinetuneConfig(model=str(make_bundle()), out=tmp_path / "t", **few)
+    config = FinetuneOptions(model=str(make_bundle()), out=tmp_path / "t", **few)
     checkpoint = tmp_path / "training" / "t" / CHECKPOINT
     checkpoint.parent.mkdir(parents=True)
     checkpoint.write_bytes(b"a night's work")
     with pytest.raises(BundleError, match=r"training/t/.*: left by a stopped run; continue that run with"):
-        main(config)
+        finetune(config)
     assert checkpoint.read_bytes() == b"a night's work"
 
 
@@ -135,12 +135,12 @@ def test_what_a_stopped_run_had_learnt_is_not_overwritten(make_bundle, few, tmp_
 def test_bad_options_are_refused_before_anything_is_trained(small_squad, tmp_path, options, message):
     given = {"data": str(small_squad), "out": tmp_path / "t", **options}
     with pytest.raises(PocketQAError, match=message):
-        main(FinetuneConfig(**given))
+        finetune(FinetuneOptions(**given))
     assert list(tmp_path.iterdir()) == []
 
 
 def test_the_manifest_says_what_was_done(few, small_squad, tmp_path):
-    tuned = main(FinetuneConfig(model=str(embedded_folder()), out=tmp_path / "t", seed=3, **few))
+    tuned = finetune(FinetuneOptions(model=str(embedded_folder()), out=tmp_path / "t", seed=3, **few))
     config = json.loads((tuned.path / "manifest.json").read_text())["config"]
     assert (config["seed"], config["epochs"], config["max_length"]) == (3, 0.1, None)
     assert tuned.manifest.training_data.name == small_squad.name
@@ -149,7 +149,7 @@ def test_the_manifest_says_what_was_done(few, small_squad, tmp_path):
 def test_some_layers_of_an_encoder_or_a_bundle_are_fine_tuned(make_bundle, few, tmp_path):
     def layers(name, **changes):
         few.update(max_length=96, doc_stride=40, max_question_length=24)
-        bundle = main(FinetuneConfig(out=tmp_path / name, **few, **changes))
+        bundle = finetune(FinetuneOptions(out=tmp_path / name, **few, **changes))
         return len(QAModel.from_pretrained(bundle.path).encoder.layers)
 
     assert layers("encoder", head="linear", layers=1) == 1
@@ -161,11 +161,11 @@ def test_some_layers_of_an_encoder_or_a_bundle_are_fine_tuned(make_bundle, few, 
 def test_a_standalone_model_is_trained_on_gold_answers_from_the_encoders_words(few, tmp_path):
     lengths = {"max_length": 64, "doc_stride": 32, "max_question_length": 16}
     given = {"head": "bidaf", "learning_rate": 1e-3, **lengths, **few}
-    bundle = main(FinetuneConfig(out=tmp_path / "bidaf", **given))
+    bundle = finetune(FinetuneOptions(out=tmp_path / "bidaf", **given))
     assert QAModel.from_pretrained(bundle.path).head_name == "bidaf"
     assert bundle.manifest.encoder.name == "minilm-l6"
     with pytest.raises(PocketQAError, match="--layers cannot be combined with --head"):
-        FinetuneConfig(out=tmp_path / "cut", layers=1, **given)
+        FinetuneOptions(out=tmp_path / "cut", layers=1, **given)
 
 
 @pytest.mark.parametrize("split", ["train", "dev"])
@@ -186,9 +186,9 @@ def test_the_threshold_of_the_parent_stays_where_few_questions_are_held_out(
     source = open_bundle(make_bundle())
     parent = copied(source, tmp_path / "parent", null_threshold=-1.25)
     options = few | {"data": str(small_squad_v2)}
-    tuned = main(FinetuneConfig(model=str(parent.path), out=tmp_path / "tuned", **options))
+    tuned = finetune(FinetuneOptions(model=str(parent.path), out=tmp_path / "tuned", **options))
     assert tuned.settings.null_threshold == -1.25
     assert "stays: -1.25" in capsys.readouterr().err
-    fresh = main(FinetuneConfig(model=str(source.path), out=tmp_path / "fresh", **options))
+    fresh = finetune(FinetuneOptions(model=str(source.path), out=tmp_path / "fresh", **options))
     assert fresh.settings.null_threshold is not None
     assert "tuned on these all the same" in capsys.readouterr().err

@@ -7,7 +7,7 @@ from every_head import EVERY_HEAD, quick
 from sixteen_questions import f1, sixteen_questions
 
 from compress.prune.magnitude import linear_weights
-from distill.prune_plan.options import PruningFlags
+from distill.prune_plan.options import PruningOptions
 from distill.prune_plan.plan import prune_by_importance
 from distill.student import student_from_layers
 from distill.training.batches import model_inputs, to_tensors
@@ -59,7 +59,7 @@ def test_the_encoder_under_a_head_can_be_pruned(make_bundle, questions, tmp_path
             parts.down.weight[:, 64:] = 0  # half of the 128 neurons
     batch = model_inputs(to_tensors(questions[1]))
     before = model(**batch)["end_logits"]
-    flags = PruningFlags(keep_ffn=0.5, keep_heads=1.0)
+    flags = PruningOptions(keep_ffn=0.5, keep_heads=1.0)
     facts = prune_by_importance(model, model, questions[1], flags, max_length=128, work=tmp_path)
     assert facts["neurons_per_layer"] == [64, 64]
     assert (model(**batch)["end_logits"] - before).abs().max() < 1e-4

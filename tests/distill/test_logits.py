@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from compress.prune.stage import PruneConfig
-from compress.prune.stage import main as prune
-from distill.logits import LogitsConfig, main
+from compress.options import PruneOptions
+from compress.prune.prune import prune
+from distill.logits import LogitsOptions, compute_logits
 from distill.training.batches import model_inputs, to_tensors
 from qa.bundles.bundle import open_bundle
 from qa.data.squad import read_squad
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.usefixtures("fresh_accelerate")
 
 @pytest.fixture
 def config(make_bundle, small_squad, tmp_path):
-    return LogitsConfig(
+    return LogitsOptions(
         teacher=make_bundle("roberta"),
         model=make_bundle(),
         data=str(small_squad),
@@ -31,7 +31,7 @@ def config(make_bundle, small_squad, tmp_path):
 
 
 def test_training_after_it_loads_no_teacher(config, few, tmp_path, monkeypatch, capsys):
-    main(config)
+    compute_logits(config)
     assert "windows" in capsys.readouterr().out
     load = QAModel.from_pretrained.__func__
 
@@ -41,7 +41,7 @@ def test_training_after_it_loads_no_teacher(config, few, tmp_path, monkeypatch, 
 
     monkeypatch.setattr(QAModel, "from_pretrained", classmethod(only_the_student))
     models = {"model": config.model, "teacher": config.teacher, "cache": config.cache}
-    prune(PruneConfig(hidden_weight=0, out=tmp_path / "o", **models, **few))
+    prune(PruneOptions(hidden_weight=0, out=tmp_path / "o", **models, **few))
     assert len(list(config.cache.iterdir())) == 1
 
 
@@ -57,20 +57,20 @@ def test_a_stopped_run_computes_only_what_is_missing(config, monkeypatch):
 
     monkeypatch.setattr(QAModel, "forward", stops_at_third)
     with pytest.raises(KeyboardInterrupt):
-        main(config)
+        compute_logits(config)
     (folder,) = config.cache.iterdir()
     known = np.load(folder / "known.npy")
     assert known.sum() == sum(computed[:2])
-    main(config)
+    compute_logits(config)
     assert sum(computed[:2]) + sum(computed[3:]) == len(known)
     assert np.load(folder / "known.npy").all()
     before = len(computed)
-    main(config)
+    compute_logits(config)
     assert len(computed) == before
 
 
 def test_a_teacher_of_the_same_tokenizer_gives_its_own_logits(make_bundle, small_squad, config):
-    main(replace(config, teacher=config.model))
+    compute_logits(replace(config, teacher=config.model))
     (folder,) = config.cache.iterdir()
     bundle = open_bundle(config.model)
     windows = make_windows(read_squad(small_squad), bundle.tokenizer, bundle.settings)

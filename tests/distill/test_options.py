@@ -10,10 +10,9 @@ from safetensors import safe_open
 from stops import killed_at
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from compress.prune.stage import PruneConfig
-from compress.qat.stage import QuantizeAwareConfig
-from distill.finetune import FinetuneConfig
-from distill.run import DistillConfig, main
+from compress.options import PruneOptions, QATOptions
+from distill.options import DistillOptions, FinetuneOptions
+from distill.train_on_teacher import distil
 from distill.training.checkpoint import CHECKPOINT
 from distill.training.lora import LoraLinear, add_lora
 from distill.training.objectives import supervised
@@ -152,8 +151,8 @@ def test_curves_of_loss_rate_and_speed_stand_in_the_runs_folder(make_bundle, win
 
 def test_unknown_optimizer_lists_the_known_ones(tmp_path):
     for config in (
-        lambda: DistillConfig(optimizer="sgd"),
-        lambda: PruneConfig(model=tmp_path, optimizer="sgd"),
+        lambda: DistillOptions(optimizer="sgd"),
+        lambda: PruneOptions(model=tmp_path, optimizer="sgd"),
     ):
         with pytest.raises(OptionError, match="--optimizer must be one of adamw, adafactor, got sgd"):
             config()
@@ -161,8 +160,8 @@ def test_unknown_optimizer_lists_the_known_ones(tmp_path):
 
 @pytest.mark.parametrize("seed", [-1, 2**63])
 def test_a_seed_that_torch_does_not_take_is_refused(tmp_path, seed):
-    for stage in (DistillConfig, FinetuneConfig, PruneConfig, QuantizeAwareConfig):
-        given = {} if stage is DistillConfig else {"out": tmp_path, "model": tmp_path}
+    for stage in (DistillOptions, FinetuneOptions, PruneOptions, QATOptions):
+        given = {} if stage is DistillOptions else {"out": tmp_path, "model": tmp_path}
         with pytest.raises(OptionError, match=f"--seed .* got {seed}"):
             stage(seed=seed, **given)
 
@@ -182,7 +181,7 @@ def test_an_encoder_whose_layers_lora_does_not_know_is_named(make_bundle):
 def test_the_stage_leaves_a_frozen_students_encoder_bit_identical(make_bundle, few, tmp_path):
     teacher = make_bundle()
     few |= {"epochs": 1, "student_layers": 2, "freeze_encoder": True, "optimizer": "adafactor"}
-    student = main(DistillConfig(out=tmp_path / "r", teacher=teacher, **few))
+    student = distil(DistillOptions(out=tmp_path / "r", teacher=teacher, **few))
     ours, theirs = (QAModel.from_pretrained(path).state_dict() for path in (student.path, teacher))
     same = {name for name in ours if torch.equal(ours[name], theirs[name])}
     assert {name for name in ours if name.startswith("encoder.")} <= same

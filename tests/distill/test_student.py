@@ -8,12 +8,13 @@ from comparisons import copied
 from tiny_models import SIZES
 from transformers import BertConfig
 
-from compress.prune.stage import PruneConfig
-from compress.prune.stage import main as prune
-from distill.logits import LogitsConfig
-from distill.logits import main as fill_cache
-from distill.resume import refuse_unless_resumed, work_folder
-from distill.run import DistillConfig, main
+from compress.options import PruneOptions
+from compress.prune.prune import prune
+from distill.logits import LogitsOptions
+from distill.logits import compute_logits as fill_cache
+from distill.making import refuse_unless_resumed, work_folder
+from distill.options import DistillOptions
+from distill.train_on_teacher import distil
 from distill.training.checkpoint import CHECKPOINT
 from distill.training.process import lock_folder
 from qa.base.errors import BundleError, OptionError
@@ -29,14 +30,14 @@ def config(make_bundle, few, tmp_path):
     def make(**options):
         models = {"teacher": make_bundle("roberta"), "student": make_bundle(pruned=True)}
         given = few | models | {"hidden_weight": 0, "epochs": 0.5}
-        return DistillConfig(**given | options, out=tmp_path / "run", cache=tmp_path / "cache")
+        return DistillOptions(**given | options, out=tmp_path / "run", cache=tmp_path / "cache")
 
     return make
 
 
 def test_a_student_keeps_its_shape_and_tokenizer_and_has_both_as_parents(config):
     options = config()
-    bundle = main(options)
+    bundle = distil(options)
     start = open_bundle(options.student)
     assert bundle.manifest.parent == start.reference()
     teacher = open_bundle(options.teacher)
@@ -47,7 +48,7 @@ def test_a_student_keeps_its_shape_and_tokenizer_and_has_both_as_parents(config)
     after = QAModel.from_pretrained(bundle.path)
     assert before.config() == after.config()
     assert not any(torch.equal(a, b) for a, b in zip(before.parameters(), after.parameters(), strict=True))
-    assert main(config(resume=True)).sha256 == bundle.sha256
+    assert distil(config(resume=True)).sha256 == bundle.sha256
 
 
 def test_a_tokenizer_unlike_the_students_is_said_before_a_teacher_is_fine_tuned(
@@ -58,7 +59,7 @@ def test_a_tokenizer_unlike_the_students_is_said_before_a_teacher_is_fine_tuned(
         teacher=None, teacher_encoder=encoder, student=make_bundle("roberta"), hidden_weight=1, max_length=128
     )
     with pytest.raises(OptionError, match=r"--hidden-weight 1: .* another tokenizer"):
-        main(options)
+        distil(options)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -77,9 +78,9 @@ def test_a_teacher_without_positions_for_the_students_windows_is_refused_before_
     models = {"teacher": short_teacher, "data": str(small_squad), "cache": tmp_path / "cache"}
     pruned = make_bundle(pruned=True)
     run = {
-        "run": lambda: main(config(teacher=short_teacher)),
-        "prune": lambda: prune(PruneConfig(model=pruned, out=tmp_path / "o", **models)),
-        "logits": lambda: fill_cache(LogitsConfig(model=pruned, **models)),
+        "run": lambda: distil(config(teacher=short_teacher)),
+        "prune": lambda: prune(PruneOptions(model=pruned, out=tmp_path / "o", **models)),
+        "logits": lambda: fill_cache(LogitsOptions(model=pruned, **models)),
     }[stage]
     with pytest.raises(OptionError, match=r"--teacher .*short: .* 90 .* 128"):
         run()
@@ -89,7 +90,7 @@ def test_a_teacher_without_positions_for_the_students_windows_is_refused_before_
 def test_a_teacher_of_few_positions_teaches_windows_that_have_no_more(config, short_teacher):
     """Batches are not padded beyond its positions: 90 is no multiple of 32."""
     options = config(teacher=short_teacher, hidden_weight=1, max_length=90)
-    assert main(options).settings.max_length == 90
+    assert distil(options).settings.max_length == 90
 
 
 def test_a_run_beside_one_that_has_a_checkpoint_is_not_told_that_it_stopped(config):

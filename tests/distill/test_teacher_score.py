@@ -3,7 +3,7 @@
 import json
 import re
 
-from distill.stage import load_splits
+from distill.data import load_splits
 from distill.teacher_score import teacher_score
 from qa.bundles.bundle import open_bundle
 

@@ -10,7 +10,9 @@ from places import ROOT
 from tiny_models import SIZES
 from transformers import BertConfig, BertModel
 
-from distill import finetune, run
+from distill.options import DistillOptions, FinetuneOptions
+from distill.train_on_gold import finetune
+from distill.train_on_teacher import distil
 from distill.training.checkpoint import CHECKPOINT
 from qa.models.model import QAModel
 from qa.models.pretrained import copy_tokenizer, embedded_folder
@@ -82,7 +84,7 @@ def test_distillation_in_two_processes_is_that_in_one_and_goes_on_when_one_was_k
     done = torchrun(tmp_path, "-m", "distill.run", *words, "--resume")
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("student:") == 1
-    alone = run.main(run.DistillConfig(**options | {"data": str(small_squad)}, out=tmp_path / "one"))
+    alone = distil(DistillOptions(**options | {"data": str(small_squad)}, out=tmp_path / "one"))
     assert_same(alone.path, tmp_path / "two" / "student")
 
 
@@ -99,5 +101,5 @@ def test_fine_tuning_in_two_processes_is_that_in_one(small_squad, tmp_path):
     done = torchrun(tmp_path, "-m", "distill.finetune", *words_of(options), "--out", "two")
     assert done.returncode == 0, done.stderr
     texts = {"model": str(options["model"]), "data": str(small_squad)}
-    alone = finetune.main(finetune.FinetuneConfig(**options | texts, out=tmp_path / "one"))
+    alone = finetune(FinetuneOptions(**options | texts, out=tmp_path / "one"))
     assert_same(alone.path, tmp_path / "two")

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 import torch
 
-from compress.prune.stage import PruneConfig
-from compress.prune.stage import main as prune
-from distill.finetune import FinetuneConfig
-from distill.finetune import main as finetune
+from compress.options import PruneOptions
+from compress.prune.prune import prune
+from distill.options import FinetuneOptions
+from distill.train_on_gold import finetune
 from distill.training.losses import hard_loss
-from distill.unlabelled.__main__ import UnlabelledConfig, main
+from distill.unlabelled.make import UnlabelledOptions, add_unlabelled
 from distill.unlabelled.words import SimilarWords
 from qa.base.errors import OptionError, SquadFormatError
 from qa.data.datasets import resolve
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.usefixtures("fresh_accelerate")
 def made(tmp_path_factory):
     """The excerpt with one other passage a question and one reworded copy a passage."""
     out = tmp_path_factory.mktemp("unlabelled") / "more.json"
-    main(UnlabelledConfig(out=out, passages=1, reworded=1, share=0.3))
+    add_unlabelled(UnlabelledOptions(out=out, passages=1, reworded=1, share=0.3))
     return out
 
 
@@ -54,9 +54,9 @@ def test_every_question_meets_another_passage_of_its_article_and_reworded_words(
 
 @pytest.mark.system  # two more files of the whole excerpt are made
 def test_the_same_seed_gives_the_same_file_and_another_seed_another(made, tmp_path):
-    main(UnlabelledConfig(out=tmp_path / "again.json", passages=1, reworded=1, share=0.3))
+    add_unlabelled(UnlabelledOptions(out=tmp_path / "again.json", passages=1, reworded=1, share=0.3))
     assert (tmp_path / "again.json").read_bytes() == made.read_bytes()
-    main(UnlabelledConfig(out=tmp_path / "other.json", passages=1, reworded=1, share=0.3, seed=1))
+    add_unlabelled(UnlabelledOptions(out=tmp_path / "other.json", passages=1, reworded=1, share=0.3, seed=1))
     assert (tmp_path / "other.json").read_bytes() != made.read_bytes()
 
 
@@ -73,7 +73,7 @@ def test_stages_without_a_teacher_refuse_such_a_file(made, make_bundle, tmp_path
     with pytest.raises(SquadFormatError, match="unlabelled"):
         read_squad(made)
     with pytest.raises(SquadFormatError, match="unlabelled"):
-        finetune(FinetuneConfig(model=str(make_bundle()), data=str(made), out=tmp_path / "o"))
+        finetune(FinetuneOptions(model=str(make_bundle()), data=str(made), out=tmp_path / "o"))
 
 
 def test_nothing_unlabelled_is_held_out_and_nothing_of_the_held_out_is_trained_on(tmp_path):
@@ -87,7 +87,7 @@ def test_nothing_unlabelled_is_held_out_and_nothing_of_the_held_out_is_trained_o
     articles = [{"title": f"t{a}", "paragraphs": [passage(a, 0), passage(a, 1)]} for a in range(30)]
     source = tmp_path / "v2.json"
     source.write_text(json.dumps({"version": "t", "data": articles}))
-    main(UnlabelledConfig(data=str(source), out=tmp_path / "more.json"))
+    add_unlabelled(UnlabelledOptions(data=str(source), out=tmp_path / "more.json"))
     train, held_out = hold_out(read_squad(tmp_path / "more.json", unlabelled=True))
     plain_train, plain_held_out = hold_out(read_squad(source))
     assert [e.id for e in held_out] == [e.id for e in plain_held_out] != []
@@ -113,16 +113,16 @@ def test_distillation_takes_such_a_file(made, make_bundle, tmp_path):
     data["data"][0]["paragraphs"] = data["data"][0]["paragraphs"][:2] + data["data"][0]["paragraphs"][-2:]
     small = tmp_path / "small.json"
     small.write_text(json.dumps(data))
-    bundle = prune(PruneConfig(model=make_bundle(), data=str(small), out=tmp_path / "o"))
+    bundle = prune(PruneOptions(model=make_bundle(), data=str(small), out=tmp_path / "o"))
     assert bundle.path == tmp_path / "o"
 
 
 def test_a_vocabulary_that_does_not_tell_words_from_pieces_is_refused(make_bundle, tmp_path):
     with pytest.raises(OptionError, match="--model"):
-        main(UnlabelledConfig(out=tmp_path / "o.json", reworded=1, model=make_bundle("roberta")))
+        add_unlabelled(UnlabelledOptions(out=tmp_path / "o.json", reworded=1, model=make_bundle("roberta")))
     assert list(tmp_path.iterdir()) == []
 
 
 def test_nothing_to_add_is_refused(tmp_path):
     with pytest.raises(OptionError, match="--passages"):
-        UnlabelledConfig(out=tmp_path / "o.json", passages=0)
+        UnlabelledOptions(out=tmp_path / "o.json", passages=0)

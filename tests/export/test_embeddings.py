@@ -10,8 +10,8 @@ from onnx import numpy_helper
 from tflite_exports import LENGTHS
 from torch import nn
 
-from compress.embeddings import EmbeddingsConfig
-from compress.embeddings import main as compress
+from compress.embeddings import EmbeddingsOptions
+from compress.embeddings import quantize_embeddings as compress
 from compress.product_quantization import compress_words
 from compress.scales import least_squares_bounds
 from export.embeddings import Int4Rows, Int8Codebooks, Int8Rows, stored_words, with_words, word_tables
@@ -122,7 +122,7 @@ def test_a_form_that_cannot_be_is_refused_at_once(quantize, form):
 def compressed(make_bundle, tmp_path_factory):
     """The tiny BERT with a table in pq3."""
     return compress(
-        EmbeddingsConfig(model=make_bundle(), out=tmp_path_factory.mktemp("compressed") / "tiny-pq3")
+        EmbeddingsOptions(model=make_bundle(), out=tmp_path_factory.mktemp("compressed") / "tiny-pq3")
     )
 
 
@@ -211,4 +211,4 @@ def test_the_stage_makes_a_bundle_that_says_what_it_is(compressed, make_bundle):
     assert "product-quantized, a byte for each 3 values" in card
     assert compressed.weights.stat().st_size < 0.5 * parent.weights.stat().st_size
     with pytest.raises(OptionError, match="--embeddings must be one of pq3, pq4, got int8"):
-        EmbeddingsConfig(model=parent.path, embeddings="int8")
+        EmbeddingsOptions(model=parent.path, embeddings="int8")

@@ -4,9 +4,11 @@ import json
 import shutil
 from dataclasses import replace
 
+import msgspec
 import numpy as np
 
 from qa.bundles.bundle import MANIFEST, SETTINGS, new_bundle
+from qa.bundles.manifest import StageRecord
 from qa.evaluation.threshold import save_held_out
 from qa.text.features import collate
 
@@ -41,21 +43,21 @@ def write_examples(path, examples):
     return path
 
 
-def facts_of(bundle):
+def record_of(bundle):
     """What the manifest of a copy of this bundle says, too."""
     manifest = bundle.manifest
-    return {
-        "kind": manifest.format,
-        "precision": manifest.precision,
-        "stage": manifest.stage,
-        "parent": manifest.parent,
-        "parameters": manifest.parameters,
-    }
+    return StageRecord(
+        format=manifest.format,
+        precision=manifest.precision,
+        stage=manifest.stage,
+        parent=manifest.parent,
+        parameters=manifest.parameters,
+    )
 
 
 def copied(bundle, out, model=None, held_out=(), **settings):
     """The same bundle with other settings, and with this model and these held-out questions if any."""
-    with new_bundle(out, facts_of(bundle)) as draft:
+    with new_bundle(out, record_of(bundle)) as draft:
         for name in bundle.manifest.files:
             shutil.copy(bundle.path / name, draft.path)
         if model is not None:
@@ -68,9 +70,8 @@ def copied(bundle, out, model=None, held_out=(), **settings):
 def rebundle(source, out, **manifest):
     """The same model under another name, with other facts in its manifest."""
     old = json.loads((source / MANIFEST).read_text())
-    with new_bundle(
-        out, {key: old[key] for key in ("kind", "precision", "stage", "parent", "parameters")} | manifest
-    ) as draft:
+    kept = {key: old[key] for key in ("kind", "precision", "stage", "parent", "parameters") if key in old}
+    with new_bundle(out, msgspec.convert(kept | manifest, StageRecord)) as draft:
         for name in old["files"]:
             shutil.copy(source / name, draft.path)
     return out

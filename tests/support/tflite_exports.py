@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from ai_edge_litert import schema_py_generated as schema
 from ai_edge_litert.interpreter import Interpreter
-from comparisons import UNTRAINED_SPANS, facts_of
+from comparisons import UNTRAINED_SPANS, record_of
 from places import alone, shared_folder
 
 from export import exporter
@@ -143,7 +143,7 @@ def sealed_again(bundle, out, model, probe=None):
         if isinstance(probe, str)
         else write_probe(probe or package.probe.windows, package.probe.tolerance)
     )
-    with new_bundle(out, facts_of(bundle)) as draft:
+    with new_bundle(out, record_of(bundle)) as draft:
         for name in bundle.manifest.files:
             shutil.copy(bundle.path / name, draft.path / name)
         (draft.path / PROBE).write_text(text, encoding="utf-8")

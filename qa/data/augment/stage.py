@@ -39,7 +39,7 @@ class AugmentConfig:
     """SQuAD 2.0 JSON file to write: all questions of the data and those added; OUT.added.tsv beside it lists
     these."""
     data: str = "embedded"
-    """SQuAD JSON file (plain or gzip), or embedded, squad, squad_v2 (their train part)."""
+    """SQuAD JSON file (plain or gzip), or embedded, everyday, squad, squad_v2 (their train part)."""
     share: float = 0.2
     """Questions to add for each question of the data, half of them of either kind, 0 < share <= 1."""
     seed: int = 0

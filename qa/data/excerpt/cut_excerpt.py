@@ -12,7 +12,6 @@ from typing import Any
 
 from qa.base.cli import run_with
 from qa.base.files import write_whole
-from qa.data.datasets import EXCERPT
 from qa.data.squad import read_json, read_squad
 
 
@@ -24,7 +23,7 @@ class ExcerptConfig:
     """SQuAD 1.1 train file."""
     dev: Path
     """SQuAD 1.1 dev file."""
-    out: Path = EXCERPT
+    out: Path = Path(__file__).parent
     """Folder to write squad-excerpt-train.json.gz and squad-excerpt-dev.json.gz into."""
     seed: int = 0
     """Seed of the choice."""

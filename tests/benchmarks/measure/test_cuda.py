@@ -20,10 +20,10 @@ from benchmarks.measure.models import find_models
 from benchmarks.measure.run import Run
 from benchmarks.results.files import ResultFile
 from benchmarks.results.rows import Accuracy, Data, Machine, Runtime
-from compress.cast import CAST_PRECISIONS, CastConfig
-from compress.cast import main as store
-from compress.embeddings import EmbeddingsConfig
-from compress.embeddings import main as compress_table
+from compress.cast import CAST_PRECISIONS, CastOptions
+from compress.cast import cast as store
+from compress.embeddings import EmbeddingsOptions
+from compress.embeddings import quantize_embeddings as compress_table
 from qa.base.errors import OptionError
 from qa.bundles.bundle import open_bundle
 from qa.data.squad import Answer, Example
@@ -66,7 +66,7 @@ def test_a_pytorch_bundle_is_measured_in_three_precisions(
 def test_a_bundle_stored_in_fewer_bytes_is_itself_in_fp32(make_bundle, tmp_path, weights):
     """As on the CPU: so it can be the baseline of what was made of it."""
     (model,) = find_models(
-        (store(CastConfig(model=make_bundle(), out=tmp_path / "stored", weights=weights)).path,)
+        (store(CastOptions(model=make_bundle(), out=tmp_path / "stored", weights=weights)).path,)
     )
     found = gpu_models([model])
     assert (found[0].name, found[0].sha256) == ("stored", model.sha256)
@@ -135,7 +135,7 @@ def test_half_precision_is_near_and_comes_back_in_fp32(make_bundle):
 
 
 def test_codes_of_a_word_table_count_as_the_bytes_they_are(make_bundle, tmp_path):
-    coded = compress_table(EmbeddingsConfig(make_bundle(), tmp_path / "coded", "pq4"))
+    coded = compress_table(EmbeddingsOptions(make_bundle(), tmp_path / "coded", "pq4"))
     further = rebundle(coded.path, tmp_path / "further", stage="finetune")  # its manifest names no form
     models = find_models((coded.path, further))
     assert [model.metadata["embeddings"] for model in models] == ["pq4"] * 2

@@ -4,8 +4,8 @@ import pytest
 from comparisons import rebundle
 
 from benchmarks.measure.models import choose_baseline, display_names, find_models
-from compress.cast import CastConfig
-from compress.cast import main as store
+from compress.cast import CastOptions
+from compress.cast import cast as store
 from qa.base.errors import BundleError, OptionError
 from qa.bundles.bundle import open_bundle
 
@@ -41,7 +41,7 @@ def test_two_teachers_need_a_choice(teacher, make_bundle, tmp_path):
 
 
 def test_a_teacher_stored_in_fewer_bytes_is_no_second_baseline(teacher, tmp_path):
-    stored = store(CastConfig(teacher, tmp_path / "stored")).path
+    stored = store(CastOptions(teacher, tmp_path / "stored")).path
     assert baseline(stored, teacher) == teacher
 
 

@@ -10,12 +10,13 @@ import torch
 from stops import stopped_at
 
 from compress.product_quantization import compress_words
+from distill.options import DistillOptions
 from distill.prune_plan.allocation import Target, best_within, between_layers
 from distill.prune_plan.costs import UnitCosts, file_bytes, file_costs, time_costs, words_bytes
 from distill.prune_plan.importance import Importance
-from distill.prune_plan.options import PruningFlags
+from distill.prune_plan.options import PruningOptions
 from distill.prune_plan.plan import select_units, targets_of
-from distill.run import DistillConfig, main
+from distill.train_on_teacher import distil
 from distill.training.checkpoint import CHECKPOINT
 from export.tflite.times import TimesConfig
 from export.tflite.times import main as measure_times
@@ -90,7 +91,7 @@ def test_layers_are_compared_by_the_root_of_their_sums():
     assert scaled.neurons[0].tolist() == pytest.approx([0.3])
     # plain scores would keep the best two, both of the first layer
     two_layers = importance([[12.0, 4.0], [2.0, 0.0]], [[1.0], [1.0]])
-    width = select_units(two_layers, [], PruningFlags(keep_heads=0.5, keep_ffn=1.0))
+    width = select_units(two_layers, [], PruningOptions(keep_heads=0.5, keep_ffn=1.0))
     assert [heads.tolist() for heads in width.heads] == [[0], [0]]
 
 
@@ -171,7 +172,7 @@ def test_the_bytes_of_product_quantized_tables():
 
 def test_a_compressed_table_costs_what_it_takes(make_bundle):
     model = model_of(make_bundle)
-    flags = DistillConfig(target_mb=5)
+    flags = DistillOptions(target_mb=5)
     whole = targets_of(flags, model, 128)[0].costs.of(model)
     compress_words(model, "pq3", None)
     saved = words_bytes(30522, 64, "int8") - words_bytes(30522, 64, "pq3")
@@ -197,27 +198,27 @@ def test_a_measured_table_serves_as_a_target(make_bundle, tmp_path, monkeypatch)
 
 def test_the_default_student_is_as_deep_as_its_teacher_and_narrower(make_bundle, few, tmp_path):
     teacher = open_bundle(make_bundle())
-    config = DistillConfig(out=tmp_path / "r", teacher=teacher.path, **few)
-    student = main(config)
+    config = DistillOptions(out=tmp_path / "r", teacher=teacher.path, **few)
+    student = distil(config)
     kept = student.manifest.width
     assert len(kept["heads_per_layer"]) == 2
     assert sum(kept["heads_per_layer"]) == 5
     assert 128 <= sum(kept["neurons_per_layer"]) <= 160  # half, in whole tiles
     assert QAModel.from_pretrained(student.path).config()["neurons_per_layer"] == kept["neurons_per_layer"]
     assert open_bundle(teacher.path).sha256 == teacher.sha256
-    assert main(replace(config, resume=True)) == student
+    assert distil(replace(config, resume=True)) == student
 
 
 def test_a_target_is_kept_and_an_interrupted_run_goes_on(make_bundle, few, tmp_path, capsys):
     limit = file_bytes(model_of(make_bundle), "int8", "pq3") / 1e6 - 0.03
     few |= {"epochs": 1, "target_mb": limit, "target_embeddings": "pq3"}
-    config = DistillConfig(out=tmp_path / "r", teacher=make_bundle(), **few)
-    straight = main(replace(config, out=tmp_path / "straight"))
+    config = DistillOptions(out=tmp_path / "r", teacher=make_bundle(), **few)
+    straight = distil(replace(config, out=tmp_path / "straight"))
     with stopped_at(2):
-        main(config)
+        distil(config)
     assert "student: stopped after 2 steps" in capsys.readouterr().err
     assert (tmp_path / "r" / "training" / "student" / CHECKPOINT).is_file()
-    student = main(replace(config, resume=True))
+    student = distil(replace(config, resume=True))
     ours, theirs = (QAModel.from_pretrained(bundle.path) for bundle in (student, straight))
     assert all(torch.equal(a, b) for a, b in zip(ours.parameters(), theirs.parameters(), strict=True))
     predicted = student.manifest.width["predicted_mb"]

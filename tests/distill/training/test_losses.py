@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from distill.recipes import RECIPES, find_recipe
 from distill.student import kept_layers
+from distill.thesis_settings import RECIPES, find_recipe
 from distill.training.batches import bucketed_batches
 from distill.training.losses import hard_loss, hidden_loss, masked_log_softmax, matching_layer, soft_loss
 from qa.base.errors import OptionError

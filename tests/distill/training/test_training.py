@@ -13,12 +13,12 @@ import torch
 from comparisons import copied
 from stops import killed_at, stopped_at
 
+from compress.options import PruneOptions, QATOptions
 from compress.prune.magnitude import IterativePruning
-from compress.prune.stage import PruneConfig
-from compress.prune.stage import main as prune
-from compress.qat.stage import QuantizeAwareConfig
-from compress.qat.stage import main as on_grid
-from distill.run import DistillConfig, main
+from compress.prune.prune import prune
+from compress.qat.train import train as on_grid
+from distill.options import DistillOptions
+from distill.train_on_teacher import distil
 from distill.training.batches import to_tensors
 from distill.training.checkpoint import CHECKPOINT
 from distill.training.objectives import supervised
@@ -179,17 +179,17 @@ def test_a_stopped_run_goes_on_with_its_own_teacher_and_loss_alone(make_bundle, 
     out = tmp_path / "r"
     config, run, own_change = {
         "distill": (
-            DistillConfig(out=out, teacher=make_bundle(), student_layers=1),
-            main,
+            DistillOptions(out=out, teacher=make_bundle(), student_layers=1),
+            distil,
             {"temperature": 9},
         ),
         "magnitude": (
-            PruneConfig(model=make_bundle(), out=out, method="magnitude", iterations=2),
+            PruneOptions(model=make_bundle(), out=out, method="magnitude", iterations=2),
             prune,
             {"sparsity": 0.31},
         ),
         "grid": (
-            QuantizeAwareConfig(model=make_bundle(), out=out, calibration_windows=0),
+            QATOptions(model=make_bundle(), out=out, calibration_windows=0),
             on_grid,
             {"quantize": "int4"},
         ),
@@ -206,7 +206,7 @@ def test_a_stopped_run_goes_on_with_its_own_teacher_and_loss_alone(make_bundle, 
 def test_a_threshold_of_other_data_is_not_the_students(make_bundle, few, tmp_path):
     teacher = copied(open_bundle(make_bundle()), tmp_path / "teacher", null_threshold=-1.5)
     given = {"teacher": teacher.path, "student_layers": 1, "cache": tmp_path / "c"}
-    assert main(DistillConfig(out=tmp_path / "r", **given, **few)).settings.null_threshold is None
+    assert distil(DistillOptions(out=tmp_path / "r", **given, **few)).settings.null_threshold is None
     assert not (tmp_path / "c").exists()  # with hidden states to compare no logits are kept
 
 
@@ -266,7 +266,7 @@ def test_a_full_gpu_is_said_in_words(make_bundle, windows, tmp_path):
 def test_unanswerable_training_questions_give_a_threshold(make_bundle, few, small_squad_v2, tmp_path):
     data = {"data": str(small_squad_v2), "eval_data": str(small_squad_v2)}
     given = {"teacher": make_bundle(), "student_layers": 1, **few, **data}
-    student = main(DistillConfig(out=tmp_path / "r", **given))
+    student = distil(DistillOptions(out=tmp_path / "r", **given))
     assert student.settings.null_threshold is not None
     assert "held_out.json.gz" in student.manifest.files
     assert student.manifest.scores.no_answer_total > 0

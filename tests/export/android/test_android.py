@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from comparisons import facts_of
+from comparisons import record_of
 from package_faults import faulty_copies, with_info, with_settings
 from tflite_exports import bare_model, sealed_again, spoiled
 from tokenizers import Tokenizer
@@ -40,7 +40,7 @@ CASED = {"lowercase": False, "strip_accents": None}
 def other_parent(parent, out, normalizer=None, **settings):
     """A copy of a PyTorch bundle with other settings, and other switches of its tokenizer's normalizer."""
     bundle = open_bundle(parent)
-    with new_bundle(out, facts_of(bundle)) as draft:
+    with new_bundle(out, record_of(bundle)) as draft:
         QAModel.from_pretrained(parent).save_pretrained(draft.path)
         for name in ("tokenizer.json", "tokenizer_config.json"):
             shutil.copy(parent / name, draft.path / name)

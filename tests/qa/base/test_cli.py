@@ -144,7 +144,7 @@ class Config:
     out: Path
 
 def main(config: Config):
-    with new_bundle(config.out, {}) as draft, tempfile.TemporaryDirectory(dir=config.out.parent):
+    with new_bundle(config.out, None) as draft, tempfile.TemporaryDirectory(dir=config.out.parent):
         (draft.path / "model.onnx").write_bytes(b"half")
         subprocess.run([sys.executable, "-c", "import time; print('busy', flush=True); time.sleep(60)"])
 

@@ -3,19 +3,23 @@
 import errno
 import json
 import os
+from dataclasses import make_dataclass
 
+import msgspec
 import pytest
 
 from qa.base.errors import BundleError
 from qa.bundles.bundle import MANIFEST, new_bundle, open_bundle
+from qa.bundles.manifest import FileReference, StageRecord, recorded_options
+from qa.formats.parameters import Parameters
 from qa.text.settings import QASettings
 
-FACTS = {
-    "kind": "pytorch",
-    "precision": "fp32",
-    "stage": "finetune",
-    "parameters": {"total": 7, "without_embeddings": 7},
-}
+RECORD = StageRecord(
+    format="pytorch",
+    precision="fp32",
+    stage="finetune",
+    parameters=Parameters(total=7, without_embeddings=7),
+)
 
 
 def fill(draft):
@@ -25,7 +29,7 @@ def fill(draft):
 
 @pytest.fixture
 def bundle(tmp_path):
-    with new_bundle(tmp_path / "b", FACTS) as draft:
+    with new_bundle(tmp_path / "b", RECORD) as draft:
         fill(draft)
     return tmp_path / "b"
 
@@ -44,8 +48,9 @@ def test_written_bundle_opens_with_its_settings_and_a_hash(bundle):
 
 def test_a_manifest_does_not_tell_where_files_lay(tmp_path):
     given = {"model": "runs/teacher", "seed": 3, "cache": None}
-    config = {"out": tmp_path / "b", "data": str(tmp_path / "train.json"), **given}
-    with new_bundle(tmp_path / "b", FACTS | {"config": config}) as draft:
+    options = make_dataclass("Options", ["out", "data", *given])
+    config = recorded_options(options(out=tmp_path / "b", data=str(tmp_path / "train.json"), **given))
+    with new_bundle(tmp_path / "b", msgspec.structs.replace(RECORD, config=config)) as draft:
         fill(draft)
     kept = {"out": "b", "data": "train.json", **given}
     (told,) = open_bundle(tmp_path / "b").lineage()
@@ -77,14 +82,15 @@ def test_what_a_killed_process_left_is_cleared_and_a_running_ones_is_not(tmp_pat
     )
     for draft in (dead, alive, ours):
         draft.mkdir()
-    with new_bundle(tmp_path / "b", FACTS) as draft:
+    with new_bundle(tmp_path / "b", RECORD) as draft:
         fill(draft)
     assert leftovers(tmp_path) == [alive.name, "b"]
 
 
 def test_names_that_are_no_utf8_do_not_lose_a_bundle(tmp_path):
     odd = os.fsdecode(b"M\xfcller.json")
-    with new_bundle(tmp_path / "b", FACTS | {"training_data": {"name": odd, "sha256": "0" * 64}}) as draft:
+    data = FileReference(name=odd, sha256="0" * 64)
+    with new_bundle(tmp_path / "b", msgspec.structs.replace(RECORD, training_data=data)) as draft:
         fill(draft)
     assert open_bundle(tmp_path / "b").manifest.training_data.name == odd
 
@@ -115,7 +121,7 @@ def test_a_bundle_of_another_format_is_refused(bundle):
 
 def test_existing_folder_is_never_overwritten(bundle):
     before = {p.name: p.read_bytes() for p in bundle.iterdir()}
-    with pytest.raises(BundleError, match="exists already"), new_bundle(bundle, FACTS):
+    with pytest.raises(BundleError, match="exists already"), new_bundle(bundle, RECORD):
         pytest.fail("the body must not run")
     assert {p.name: p.read_bytes() for p in bundle.iterdir()} == before
 
@@ -125,7 +131,7 @@ def test_existing_folder_is_never_overwritten(bundle):
 )
 def test_nothing_stays_behind_when_writing_fails(tmp_path, error):
     def fails():
-        with new_bundle(tmp_path / "b", FACTS) as draft:
+        with new_bundle(tmp_path / "b", RECORD) as draft:
             fill(draft)
             raise error
 

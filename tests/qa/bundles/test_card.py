@@ -10,14 +10,14 @@ import yaml
 from comparisons import UNTRAINED_SPANS
 from huggingface_hub import ModelCard
 
-from distill.finetune import FinetuneConfig
-from distill.finetune import main as finetune
-from distill.run import DistillConfig
-from distill.run import main as distil
+from distill.options import DistillOptions, FinetuneOptions
+from distill.train_on_gold import finetune
+from distill.train_on_teacher import distil
 from export.onnx.stage import OnnxConfig
 from export.onnx.stage import main as export
 from qa.base.files import file_sha256
 from qa.bundles.bundle import CARD, SETTINGS, new_bundle, open_bundle
+from qa.bundles.manifest import StageRecord
 from qa.data.datasets import data_reference, resolve
 from qa.data.origins import MINILM_SHA256, MPNET_SHA256
 from qa.data.sample import SampleConfig
@@ -50,7 +50,7 @@ def seal(tmp_path):
 
     def make(name="made", kind="pytorch", settings=None, config=None, **facts):
         given = {"kind": kind, "precision": "fp32", "stage": "finetune", "parameters": PARAMETERS, **facts}
-        with new_bundle(tmp_path / name, given) as draft:
+        with new_bundle(tmp_path / name, msgspec.convert(given, StageRecord)) as draft:
             (draft.path / FORMATS[kind].weights).write_bytes(b"12345")
             (settings or QASettings()).save(draft.path / SETTINGS)
             if config is not None:
@@ -63,8 +63,8 @@ def seal(tmp_path):
 @pytest.mark.system
 def test_the_stages_of_a_real_chain_tell_where_each_comes_from(few, small_squad, tmp_path):
     data = str(small_squad)
-    teacher = finetune(FinetuneConfig(head="linear", eval_data=data, out=tmp_path / "t", **few))
-    student = distil(DistillConfig(out=tmp_path / "run", teacher=teacher.path, student_layers=1, **few))
+    teacher = finetune(FinetuneOptions(head="linear", eval_data=data, out=tmp_path / "t", **few))
+    student = distil(DistillOptions(out=tmp_path / "run", teacher=teacher.path, student_layers=1, **few))
     int8 = {"model": student.path, "quantize": "int8", "min_equal_spans": UNTRAINED_SPANS["int8"]}
     exported = export(OnnxConfig(out=tmp_path / "s-onnx", **int8))
 

@@ -16,10 +16,10 @@ from safetensors.torch import load_file, save_file
 from tiny_models import ENCODER_CONFIGS
 from transformers import AutoModelForQuestionAnswering
 
-from compress.prune.stage import PruneConfig
-from compress.prune.stage import main as prune
-from distill.finetune import FinetuneConfig
-from distill.finetune import main as finetune
+from compress.options import PruneOptions
+from compress.prune.prune import prune
+from distill.options import FinetuneOptions
+from distill.train_on_gold import finetune
 from export.onnx.stage import OnnxConfig
 from export.onnx.stage import main as export_onnx
 from qa.base.errors import BundleError, DownloadError, PocketQAError
@@ -131,10 +131,10 @@ def test_the_same_files_are_one_bundle_in_the_cache(checkpoint, cache, tmp_path)
 
 def test_every_stage_takes_a_checkpoint(checkpoint, few, small_squad, tmp_path, capsys):
     imported = open_model(checkpoint)
-    tuned = finetune(FinetuneConfig(model=str(checkpoint), out=tmp_path / "tuned", **few))
+    tuned = finetune(FinetuneOptions(model=str(checkpoint), out=tmp_path / "tuned", **few))
     assert tuned.manifest.parent == imported.reference()
     assert_told_how_to_decline(capsys.readouterr().err)
-    pruned = prune(PruneConfig(model=checkpoint, cache=tmp_path / "c", **few))
+    pruned = prune(PruneOptions(model=checkpoint, cache=tmp_path / "c", **few))
     assert_told_how_to_decline(capsys.readouterr().err)
     assert pruned.path == tmp_path / "given" / "bert-qa-pruned"
     spans = UNTRAINED_SPANS["int8"]
@@ -153,7 +153,7 @@ def assert_told_how_to_decline(printed):
 
 def test_a_fresh_head_can_be_had_on_a_checkpoint(checkpoint, few, tmp_path):
     given = few | {"head": "2l-tanh", "freeze_encoder": True}
-    tuned = finetune(FinetuneConfig(model=str(checkpoint), out=tmp_path / "tuned", **given))
+    tuned = finetune(FinetuneOptions(model=str(checkpoint), out=tmp_path / "tuned", **given))
     model, start = (QAModel.from_pretrained(path) for path in (tuned.path, open_model(checkpoint).path))
     assert model.head_name == "2l-tanh"
     assert torch.equal(next(model.encoder.parameters()), next(start.encoder.parameters()))

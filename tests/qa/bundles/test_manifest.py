@@ -9,7 +9,7 @@ from qa.base.errors import BundleError
 from qa.bundles import bundle as bundle_module
 from qa.bundles import shipped
 from qa.bundles.bundle import MANIFEST, new_bundle, open_bundle, read_manifest
-from qa.bundles.manifest import Manifest, to_json
+from qa.bundles.manifest import Manifest, StageRecord, to_json
 from qa.text.settings import QASettings
 
 FACTS = {
@@ -18,6 +18,7 @@ FACTS = {
     "stage": "finetune",
     "parameters": {"total": 7, "without_embeddings": 7},
 }
+RECORD = msgspec.convert(FACTS, StageRecord)
 SHIPPED = sorted(shipped.FOLDER.glob(f"*/{MANIFEST}"))
 
 
@@ -32,7 +33,7 @@ def test_every_key_of_a_shipped_manifest_has_a_field_and_keeps_its_value(path):
     manifest = read_manifest(path.parent)
     assert json.loads(json.dumps(msgspec.to_builtins(manifest))) == values
     for ancestor, given in zip(manifest.ancestors, values.get("ancestors", []), strict=True):
-        assert to_json(msgspec.to_builtins(ancestor)) == to_json(given), "what descendants copy, in its order"
+        assert json.loads(to_json(ancestor)) == given, "what descendants copy"
 
 
 @pytest.mark.parametrize(
@@ -68,29 +69,25 @@ def test_what_is_no_manifest_is_refused(content):
         Manifest.from_json(content, "here")
 
 
-def test_keys_of_a_later_version_are_ignored_on_reading_and_misspelt_ones_refused_on_writing(tmp_path):
+def test_keys_of_a_later_version_are_ignored_on_reading(tmp_path):
     values = {"files": {}, "later": 1, **FACTS}
     assert Manifest.from_json(json.dumps({"format": 1, **values}), "here").parent is None
     with pytest.raises(BundleError, match="here: format 99, this version reads 1"):
         Manifest.from_json(json.dumps({"format": 99, **values}), "here")
-    misspelt = FACTS | {"trainig_data": {}}
-    with pytest.raises(TypeError, match="trainig_data"), new_bundle(tmp_path / "b", misspelt):
-        pytest.fail("the body must not run")
-    assert list(tmp_path.iterdir()) == []
 
 
-def test_facts_are_written_in_the_order_given_and_the_draft_gives_back_the_opened_bundle(tmp_path):
-    facts = {"parent": None, **dict(reversed(FACTS.items())), "config": {"seed": 3}}
-    with new_bundle(tmp_path / "b", facts) as draft:
+def test_a_draft_gives_back_the_opened_bundle_and_misspelt_fields_are_refused(tmp_path):
+    with new_bundle(tmp_path / "b", RECORD) as draft:
         write(draft)
         draft.record(embeddings="pq3")
-    keys = list(json.loads((tmp_path / "b" / MANIFEST).read_text()))
-    assert keys == ["format", *facts, "embeddings", "inputs", "outputs", "files", "versions"]
+        with pytest.raises(TypeError, match="trainig_data"):
+            draft.record(trainig_data=None)
+    assert json.loads((tmp_path / "b" / MANIFEST).read_text())["embeddings"] == "pq3"
     assert draft.bundle == open_bundle(tmp_path / "b")
 
 
 def test_a_manifest_is_read_without_a_look_at_the_weights(tmp_path, monkeypatch):
-    with new_bundle(tmp_path / "b", FACTS) as draft:
+    with new_bundle(tmp_path / "b", RECORD) as draft:
         write(draft)
     monkeypatch.setattr(bundle_module, "file_sha256", None)
     assert read_manifest(tmp_path / "b") == draft.bundle.manifest

@@ -13,10 +13,10 @@ from places import ROOT
 
 from benchmarks.compare import CompareConfig
 from benchmarks.comparison import prepare
-from distill.adapter import AdapterConfig
-from distill.adapter import main as add_adapter
-from distill.run import DistillConfig
-from distill.run import main as distil
+from distill.adapter import AdapterOptions
+from distill.adapter import apply_adapter as add_adapter
+from distill.options import DistillOptions
+from distill.train_on_teacher import distil
 from export.exporter import newest_student
 from export.onnx.stage import OnnxConfig
 from export.onnx.stage import main as export_onnx
@@ -72,7 +72,7 @@ def test_the_adapter_makes_the_large_teacher_of_what_is_downloaded(tmp_path):
     script = ROOT / "recipes" / "fetch_mpnet.py"
     subprocess.run([sys.executable, str(script), str(tmp_path / "mpnet")], check=True, cwd=tmp_path)
     (folder,) = ADAPTERS
-    config = AdapterConfig(adapter=folder, encoder=str(tmp_path / "mpnet"), out=tmp_path / "teacher")
+    config = AdapterOptions(adapter=folder, encoder=str(tmp_path / "mpnet"), out=tmp_path / "teacher")
     teacher = add_adapter(config)
     assert teacher.manifest.parameters.total > 100e6
     answers = load(teacher.path).answer("Who stayed in orbit around the Moon?", PASSAGE)
@@ -153,7 +153,7 @@ def test_a_threshold_that_is_no_number_is_refused():
 
 
 def test_a_student_without_a_teacher_of_its_own_learns_from_the_shipped_one(few, tmp_path):
-    student = distil(DistillConfig(out=tmp_path / "r", importance_windows=4, **few))
+    student = distil(DistillOptions(out=tmp_path / "r", importance_windows=4, **few))
     teacher = open_bundle(shipped.FOLDER / "teacher")
     assert student.manifest.parent == teacher.reference()
     copied = tmp_path / "r" / "teacher"

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from comparisons import UNTRAINED_SPANS, copied
 
-from compress.cast import CastConfig
-from compress.cast import main as store
+from compress.cast import CastOptions
+from compress.cast import cast as store
 from export.onnx.stage import OnnxConfig
 from export.onnx.stage import main as export
 from qa.bundles.bundle import HELD_OUT, open_bundle
@@ -220,7 +220,7 @@ def test_what_is_made_of_a_bundle_searches_again_with_its_own_logits(
         int8 = {"quantize": "int8", "min_equal_spans": UNTRAINED_SPANS["int8"]}
         made = export(OnnxConfig(model=parent, out=tmp_path / "made", **int8))
     else:
-        made = store(CastConfig(parent, tmp_path / "made"))
+        made = store(CastOptions(parent, tmp_path / "made"))
         assert (made.path / HELD_OUT).read_bytes() == (parent / HELD_OUT).read_bytes()
     found = made.settings.null_threshold
     tuned, _ = tune(load_runtime(made), made.tokenizer, made.settings, examples)

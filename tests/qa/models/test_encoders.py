@@ -21,13 +21,13 @@ from transformers import (
     RobertaConfig,
 )
 
-from compress.prune.stage import PruneConfig
-from compress.prune.stage import main as prune
-from distill.prune_plan.options import PruningFlags
+from compress.options import PruneOptions
+from compress.prune.prune import prune
+from distill.options import DistillOptions
+from distill.prune_plan.options import PruningOptions
 from distill.prune_plan.plan import prune_by_importance
-from distill.run import DistillConfig
-from distill.run import main as distil
 from distill.student import same_tokens, student_from_layers
+from distill.train_on_teacher import distil
 from distill.training.batches import model_inputs, to_tensors
 from qa.base.errors import BundleError, OptionError
 from qa.data.datasets import resolve
@@ -197,7 +197,7 @@ def test_a_head_of_mpnet_takes_its_share_of_the_position_bias_along():
 def test_structured_pruning(make_bundle, windows, tmp_path, kind):
     model = QAModel.from_pretrained(make_bundle(kind))
     n_stored = len(model.encoder.layer_parts())
-    flags = PruningFlags(keep_ffn=0.5, keep_heads=0.75)
+    flags = PruningOptions(keep_ffn=0.5, keep_heads=0.75)
     facts = prune_by_importance(model, model, windows[:4], flags, max_length=128, work=tmp_path)
     assert sum(facts["heads_per_layer"]) == 3 * n_stored
     assert len(facts["neurons_per_layer"]) == n_stored == (1 if kind == "albert" else 2)
@@ -205,7 +205,7 @@ def test_structured_pruning(make_bundle, windows, tmp_path, kind):
 
 
 def test_mobilebert_says_why_it_cannot_be_pruned_and_what_can_be_done(make_bundle, small_squad, tmp_path):
-    config = PruneConfig(model=make_bundle("mobilebert"), out=tmp_path / "out", data=str(small_squad))
+    config = PruneOptions(model=make_bundle("mobilebert"), out=tmp_path / "out", data=str(small_squad))
     with pytest.raises(
         OptionError, match=r"mobilebert encoder cannot be pruned.*bottleneck.*--method magnitude"
     ):
@@ -241,7 +241,7 @@ def test_a_student_of_the_last_layer_starts_from_the_teachers_weights(kind):
 @pytest.mark.usefixtures("fresh_accelerate")
 @pytest.mark.parametrize("kind", ["albert", "electra", "mobilebert", "mpnet", "roberta"])
 def test_distillation_makes_a_student(make_bundle, few, tmp_path, kind):
-    bundle = distil(DistillConfig(out=tmp_path / "run", teacher=make_bundle(kind), student_layers=1, **few))
+    bundle = distil(DistillOptions(out=tmp_path / "run", teacher=make_bundle(kind), student_layers=1, **few))
     assert QAModel.from_pretrained(bundle.path).encoder.config.num_hidden_layers == 1
     assert (bundle.path / "tokenizer.json").read_bytes() == (
         make_bundle(kind) / "tokenizer.json"

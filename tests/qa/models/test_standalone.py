@@ -7,12 +7,12 @@ from sixteen_questions import f1, sixteen_questions
 from torch import nn
 from transformers import BertConfig
 
+from compress.options import PruneOptions
 from compress.prune.magnitude import linear_weights
-from compress.prune.stage import PruneConfig
-from compress.prune.stage import main as prune
-from distill.run import DistillConfig
-from distill.run import main as distil
+from compress.prune.prune import prune
+from distill.options import DistillOptions
 from distill.student import student_from_layers
+from distill.train_on_teacher import distil
 from distill.training.objectives import supervised
 from distill.training.options import TrainingOptions
 from distill.training.trainer import Trainer
@@ -145,7 +145,7 @@ def test_onnx(make_whole_bundle, tmp_path, name, flag):
 @pytest.mark.usefixtures("fresh_accelerate")
 def test_a_bert_teaches_it(make_bundle, few, tmp_path, name):
     few |= {"teacher": make_bundle(), "student_encoder": name}
-    made = distil(DistillConfig(out=tmp_path / "run", hidden_weight=0, cache=tmp_path / "cache", **few))
+    made = distil(DistillOptions(out=tmp_path / "run", hidden_weight=0, cache=tmp_path / "cache", **few))
     model = QAModel.from_pretrained(made.path)
     assert model.config()["encoder"]["model_type"] == model.config()["head"]["name"] == name
     assert made.manifest.parent.sha256 == open_bundle(make_bundle()).sha256
@@ -155,19 +155,19 @@ def test_a_bert_teaches_it(make_bundle, few, tmp_path, name):
 def test_what_it_cannot_do_is_said(make_bundle, make_whole, make_whole_bundle, few, tmp_path, name):
     given = {"out": tmp_path / "r", "teacher": make_bundle(), "student_encoder": name, **few}
     with pytest.raises(OptionError, match="no layers to compare; give --hidden-weight 0"):
-        distil(DistillConfig(**given))
+        distil(DistillOptions(**given))
     longest = f"--max-question-length must be at most 64, the longest that {name} reads, got 65"
     with pytest.raises(OptionError, match=longest):
-        distil(DistillConfig(**given, max_question_length=65))
+        distil(DistillOptions(**given, max_question_length=65))
     assert not (tmp_path / "r").exists()
     with pytest.raises(OptionError, match="--student-head"):
-        DistillConfig(student_encoder=name, student_head="linear")
+        DistillOptions(student_encoder=name, student_head="linear")
     with pytest.raises(OptionError, match=f"{name} is a standalone model .*; it takes no head 'linear'"):
         QAModel(Encoder(encoder_type(name).config_class()), "linear")
     with pytest.raises(OptionError, match=f"unknown head '{name}'"):
         QAModel(Encoder(BertConfig(hidden_size=8, num_attention_heads=1, num_hidden_layers=1)), name)
     with pytest.raises(OptionError, match=f"{name} encoder cannot be pruned by heads"):
-        prune(PruneConfig(model=make_whole_bundle(name).path, out=tmp_path / "p", **few))
+        prune(PruneOptions(model=make_whole_bundle(name).path, out=tmp_path / "p", **few))
     assert not (tmp_path / "p").exists()
     with pytest.raises(OptionError, match="--student-encoder"):
         student_from_layers(make_whole(name), 1)

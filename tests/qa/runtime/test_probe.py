@@ -14,6 +14,8 @@ from export.parity import probe_tolerance, probe_windows
 from export.tflite.exporter import probe_lengths, window_lengths
 from qa.base.errors import BundleError, ProbeError
 from qa.bundles.bundle import PROBE, SETTINGS, new_bundle, open_bundle
+from qa.bundles.manifest import StageRecord
+from qa.formats.parameters import Parameters
 from qa.formats.precision import PRECISIONS
 from qa.formats.tensors import OUTPUTS
 from qa.runtime.probe import Probe, ProbeWindow, check_covers, read_probe, relative_difference, write_probe
@@ -53,9 +55,9 @@ class Replay:
 def bundle(tmp_path_factory):
     """A TFLite bundle with the recorded probe; its weights are never opened."""
     path = tmp_path_factory.mktemp("probe") / "bundle"
-    counts = {"total": 1, "without_embeddings": 1}
-    facts = {"kind": "tflite", "precision": "int8", "stage": "export", "parameters": counts}
-    with new_bundle(path, facts) as draft:
+    counts = Parameters(total=1, without_embeddings=1)
+    record = StageRecord(format="tflite", precision="int8", stage="export", parameters=counts)
+    with new_bundle(path, record) as draft:
         QASettings().save(draft.path / SETTINGS)
         (draft.path / PROBE).write_text(PROBE_TEXT)
         (draft.path / "model.tflite").write_bytes(b"")

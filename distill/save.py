@@ -3,12 +3,13 @@
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
 
+import msgspec
 from torch import Tensor
 
 from qa.bundles.bundle import SETTINGS, Bundle, new_bundle
 from qa.bundles.hf_import import say_that_it_always_answers
+from qa.bundles.manifest import StageRecord
 from qa.evaluation.scores import EvalData, scores_of
 from qa.evaluation.threshold import copy_held_out, tune_for_bundle
 from qa.models.model import QAModel
@@ -20,7 +21,7 @@ from qa.text.settings import QASettings
 def save_bundle(
     model: QAModel,
     out: Path,
-    facts: Mapping[str, Any],
+    record: StageRecord,
     *,
     tokenizer: Path,
     settings: QASettings,
@@ -28,14 +29,14 @@ def save_bundle(
     columns: Mapping[str, Tensor] | None = None,
     eval_data: EvalData | None = None,
 ) -> Bundle:
-    """Save the model as the bundle `out`; `facts` for the manifest hold at least precision and stage.
+    """Save the model as the bundle `out`, with what the stage records.
 
     `tokenizer` is the folder of the tokenizer. `add_files` writes held-out questions, if there are any, and
     other files into the folder. `columns` are factors of matrices whose integers are to be kept
     (qa.models.storage). The model is scored on `eval_data`.
     """
-    with new_bundle(out, {"kind": "pytorch", **facts}) as draft:
-        model.save_pretrained(draft.path, facts["precision"], columns)
+    with new_bundle(out, record) as draft:
+        model.save_pretrained(draft.path, record.precision, columns)
         copy_tokenizer(tokenizer, draft.path, settings.max_length, model.encoder.architecture.inputs)
         add_files(draft.path)
         untuned = draft.model(settings)
@@ -53,15 +54,20 @@ def derive(
     model: QAModel,
     out: Path,
     parent: Bundle,
-    facts: dict[str, Any],
+    record: StageRecord,
     columns: Mapping[str, Tensor] | None = None,
     eval_data: EvalData | None = None,
 ) -> Bundle:
-    """Save a model made of `parent` without training: with its tokenizer and held-out questions."""
+    """Save a model made of `parent` without training: with its tokenizer and held-out questions.
+
+    Its ancestors are those of the record, or the parent's.
+    """
     return save_bundle(
         model,
         out,
-        {"parent": parent.reference(), "ancestors": parent.lineage(), **facts},
+        msgspec.structs.replace(
+            record, parent=parent.reference(), ancestors=record.ancestors or parent.lineage()
+        ),
         tokenizer=parent.path,
         settings=parent.settings,
         add_files=partial(copy_held_out, parent.path),

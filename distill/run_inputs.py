@@ -1,18 +1,15 @@
-"""What --resume may continue: a checkpoint, or a finished bundle of the same options, data and models."""
+"""Inputs of a training run, and whether a finished bundle was made of the same: what --resume may return."""
 
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from distill.training.checkpoint import CHECKPOINT
 from distill.training.options import flag_of
-from distill.training.process import lock_folder
 from qa.base.errors import BundleError
 from qa.base.files import file_sha256
-from qa.bundles.bundle import MANIFEST, Bundle, open_bundle
+from qa.bundles.bundle import MANIFEST, Bundle
 from qa.data.datasets import resolve
 
 # Options that a finished model does not depend on.
@@ -77,43 +74,3 @@ def _same(recorded: Any, given: Any) -> bool:
     if isinstance(recorded, str) and isinstance(given, str) and Path(given).exists():
         return Path(recorded).name == Path(given).name
     return bool(recorded == given)
-
-
-def finished(out: Path, inputs: RunInputs) -> Bundle:
-    """Return the bundle `out` of an interrupted run, after `RunInputs.check`, without its checkpoint."""
-    bundle = open_bundle(out, format="pytorch")
-    inputs.check(bundle)
-    checkpoint = work_folder(out) / CHECKPOINT
-    checkpoint.unlink(missing_ok=True)  # of a run that was killed once the bundle was there
-    return bundle
-
-
-def refuse_unless_resumed(out: Path, resume: bool) -> None:
-    """Raise BundleError when `out` or a checkpoint of it exists and the run is not resumed.
-
-    OptionError where another process has not yet finished the checkpoint's run.
-    """
-    # Only the first process looks: by the time the others do, it may have made the folder itself.
-    if resume or not is_first_process():
-        return
-    if out.exists():
-        raise BundleError(
-            f"{out}: exists already; choose another --out, remove it, or continue with --resume"
-        )
-    checkpoint = work_folder(out) / CHECKPOINT
-    if checkpoint.is_file():
-        os.close(lock_folder(checkpoint.parent))
-        raise BundleError(
-            f"{checkpoint}: left by a stopped run; continue that run with --resume, or remove it to "
-            "begin again"
-        )
-
-
-def work_folder(out: Path) -> Path:
-    """Return the folder of the checkpoint and the curves of the bundle `out`."""
-    return out.parent / "training" / out.name
-
-
-def is_first_process() -> bool:
-    """Return True in torchrun's first process and in a process on its own, before anything is set up."""
-    return os.environ.get("RANK", "0") == "0"

@@ -1,4 +1,4 @@
-"""Steps of `python -m compress.prune`."""
+"""Prune a model and let it recover: what `python -m compress.prune` does."""
 
 import time
 import zlib
@@ -9,13 +9,12 @@ from typing import Any
 import torch
 from safetensors.torch import save
 
+from compress.options import METHODS, PruneOptions
 from compress.prune.method import PruningMethod, share_of_zeros
-from compress.prune.stage import METHODS, PruneConfig
-from compress.recovery import Recovery, finished_before
+from compress.recovery import Recovery, open_making
 from distill.prune_plan.importance import sample_windows
-from distill.resume import work_folder
-from distill.stage import without_autocast
 from distill.training.batches import model_inputs, to_tensors
+from distill.training.dropout import without_autocast
 from qa.base.next_step import say_next
 from qa.bundles.bundle import Bundle
 from qa.models.model import QAModel
@@ -49,25 +48,24 @@ def gains(before: QAModel, after: QAModel, ratio: float) -> str:
     return f"weights in fp32: {' -> '.join(sizes)}; PyTorch runs {ratio:.2f} times as fast on real windows"
 
 
-def prune(config: PruneConfig) -> Bundle:
+def prune(options: PruneOptions) -> Bundle:
     """Open the parent, prune, recover, save, and print what it gained."""
-    done = finished_before(config, "compress.prune.stage")
-    if done is not None:
-        return done
-    steps = METHODS[config.method].steps
-    method: PruningMethod[Any] = (resolve_name(steps) if isinstance(steps, str) else steps)(config)
-    recovery = Recovery(config)
+    making = open_making("prune", "compress.prune", options)
+    if making.done:
+        return making.done
+    steps = METHODS[options.method].steps
+    method: PruningMethod[Any] = (resolve_name(steps) if isinstance(steps, str) else steps)(options)
+    recovery = Recovery(options, making)
     model = recovery.model
     max_length = recovery.parent.settings.max_length
     method.check(model, max_length)
     windows = recovery.windows
-    work = work_folder(config.target)
-    pruned = method.prune(model, recovery.before, windows, max_length, work, config.seed)
+    pruned = method.prune(model, recovery.before, windows, max_length, making.work, options.seed)
     trainer = recovery.train("recovery", {"pruning": method.depends_on()}, method.after_step(model))
-    sample = sample_windows(windows, SPEED_WINDOWS, config.seed)
+    sample = sample_windows(windows, SPEED_WINDOWS, options.seed)
     ratio = speed_ratio(recovery.before, without_autocast(model), sample)
-    pruning = {"method": config.method, **pruned, "zeros": share_of_zeros(model), "torch_speed_ratio": ratio}
-    bundle = recovery.save("prune", trainer, pruning=pruning)
+    pruning = {"method": options.method, **pruned, "zeros": share_of_zeros(model), "torch_speed_ratio": ratio}
+    bundle = recovery.save(trainer, pruning=pruning)
     print(method.report(recovery.before, model))
     print(gains(recovery.before, model, ratio))
     say_next("export tflite", "--model", bundle.path, "--quantize", "int8")

@@ -1,0 +1,40 @@
+"""Train a model with the rounding of its export: what `python -m compress.qat` does."""
+
+import sys
+
+from compress.options import QATOptions
+from compress.qat.fake_quant import FakeQuantizer, float_modules, norms_before
+from compress.qat.gptq import round_with_feedback
+from compress.recovery import Recovery, open_making
+from distill.prune_plan.importance import sample_windows
+from distill.training.checkpoint import CHECKPOINT
+from qa.base.next_step import say_next
+from qa.bundles.bundle import Bundle
+from qa.bundles.manifest import QAT
+
+
+def train(options: QATOptions) -> Bundle:
+    """Open the parent, round, train, save, and print the result's summary."""
+    making = open_making("quantize", "compress.qat", options)
+    if making.done:
+        return making.done
+    recovery = Recovery(options, making)
+    model = recovery.model
+    model.encoder.check_tflite()
+    for name in float_modules(model):
+        print(
+            f"{name} modules train in float: only Linears and embedding tables are rounded", file=sys.stderr
+        )
+    windows = recovery.windows
+    quantizer = FakeQuantizer(model, options.quantize, norms_before(model))
+    is_resumed = options.resume and options.epochs > 0 and (making.work / CHECKPOINT).is_file()
+    if options.calibration_windows and not is_resumed:
+        sample = sample_windows(windows, options.calibration_windows, options.seed)
+        round_with_feedback(model, quantizer, recovery.before, sample)
+    # The options that decide how a model is rounded before it is trained.
+    rounding = {"grid": options.quantize, "calibration_windows": options.calibration_windows}
+    trainer = recovery.train("quantization", rounding) if options.epochs > 0 else None
+    quantizer.convert()
+    bundle = recovery.save(trainer, qat=QAT(precision=options.quantize))
+    say_next("export tflite", "--model", bundle.path, "--quantize", options.quantize)
+    return bundle

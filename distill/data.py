@@ -1,0 +1,37 @@
+"""Questions of a training run: to train on, held out for the threshold, and to score on."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from qa.bundles.bundle import Bundle
+from qa.data.datasets import NAMED, check_not_dev, resolve
+from qa.data.squad import Example, read_squad
+from qa.evaluation.scores import EvalData, load_eval
+from qa.evaluation.threshold import hold_out, read_held_out
+
+
+@dataclass(frozen=True)
+class DataSplits:
+    """Questions to train on, questions held out of them for the threshold, and questions to score on."""
+
+    train: list[Example]
+    held_out: list[Example]
+    eval: EvalData | None
+    train_file: Path
+
+
+def load_splits(
+    data: str, eval_data: str | None, parent: Bundle | None, *, unlabelled: bool = False
+) -> DataSplits:
+    """Read and check all data before anything is trained.
+
+    A named data set is scored on its own dev part by default. What `parent`, the model that is trained
+    further, holds out is held out again. `unlabelled` allows questions without a label.
+    """
+    if eval_data is None and data in NAMED:
+        eval_data = data
+    train_file = resolve(data, "train")
+    check_not_dev(train_file, "--data")
+    before = read_held_out(parent.path) if parent else []
+    train, held_out = hold_out(read_squad(train_file, unlabelled=unlabelled), before)
+    return DataSplits(train, held_out, load_eval(eval_data), train_file)

@@ -1,0 +1,202 @@
+"""One bundle that training makes: from refusing an existing --out to removing the checkpoint."""
+
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import msgspec
+from safetensors.torch import save
+from torch import Tensor
+
+from distill.data import DataSplits
+from distill.options import StageOptions
+from distill.run_inputs import RunInputs
+from distill.save import save_bundle
+from distill.training.checkpoint import CHECKPOINT
+from distill.training.process import lock_folder
+from distill.training.trainer import Trainer
+from qa.base.errors import BundleError
+from qa.base.files import write_whole
+from qa.bundles.bundle import Bundle, open_bundle
+from qa.bundles.manifest import FileReference, Made, StageRecord, recorded_options
+from qa.data.datasets import data_reference
+from qa.data.squad import Example
+from qa.evaluation.threshold import save_held_out, too_few
+from qa.formats.registry import ADAPTER
+from qa.models.model import QAModel
+from qa.text.settings import QASettings
+
+
+@dataclass(frozen=True)
+class Start:
+    """A model before it is trained."""
+
+    model: QAModel
+    tokenizer: Path
+    """Folder of its tokenizer."""
+    settings: QASettings
+    """Settings of its windows."""
+    parent: Bundle | None
+    """The bundle that is trained further, if any."""
+    sha256: str | None
+    """Hash of the parent, or of the encoder's weights; None for a student made from its teacher."""
+    made: Made = field(default_factory=Made)
+    """What was done to it so far."""
+    adapter: Mapping[str, Tensor] | None = None
+    """Values that LoRA starts from."""
+
+
+@dataclass(frozen=True)
+class Making:
+    """A bundle in the making: its place, and what an interrupted run has finished."""
+
+    out: Path
+    options: StageOptions
+    stage: str
+    done: Bundle | None
+    """The bundle, where a run of the same inputs had finished it."""
+
+    @classmethod
+    def open(
+        cls,
+        stage: str,
+        options: StageOptions,
+        out: Path,
+        *,
+        folder: Path | None = None,
+        **models: Path | str | None,
+    ) -> "Making":
+        """Begin, or continue with --resume. `models` are the bundles that the options name, by option.
+
+        BundleError when `folder`, by default `out`, or a checkpoint exists and the run is not resumed, or was
+        made of other inputs. OptionError where another process has not yet finished the checkpoint's run.
+        """
+        refuse_unless_resumed(folder or out, options.resume)
+        if not out.exists():
+            return cls(out, options, stage, None)
+        bundle = open_bundle(out, format="pytorch")
+        RunInputs.of(options, **models).check(bundle)
+        checkpoint = work_folder(out) / CHECKPOINT
+        checkpoint.unlink(missing_ok=True)  # of a run that was killed once the bundle was there
+        return cls(out, options, stage, bundle)
+
+    @property
+    def work(self) -> Path:
+        """Folder of the checkpoint and the curves."""
+        return work_folder(self.out)
+
+    def save(self, start: Start, splits: DataSplits, made: Made, trainer: Trainer | None) -> Bundle:
+        """Save the trained model of `start`, remove the checkpoint, and return the bundle.
+
+        The first process saves; the others wait for it. What LoRA trained on an encoder is also stored alone.
+        """
+        if trainer is None or trainer.accelerator.is_main_process:
+            precision = trainer.options.precision if trainer else None
+            self._write(start, splits, msgspec.structs.replace(made, training_precision=precision), trainer)
+            if trainer:
+                trainer.finish()
+        if trainer:
+            trainer.wait_for_everyone()
+        return open_bundle(self.out, format="pytorch")
+
+    def _write(self, start: Start, splits: DataSplits, made: Made, trainer: Trainer | None) -> None:
+        adapter = trainer.adapter if trainer and made.encoder else {}
+
+        def add_files(folder: Path) -> None:
+            save_held_out(splits.held_out, folder)
+            if adapter:
+                tensors = {name: tensor.cpu().contiguous() for name, tensor in adapter.items()}
+                write_whole(folder / ADAPTER, save(tensors, {"format": "pt"}))
+
+        data = msgspec.convert(data_reference(splits.train_file), FileReference)
+        made = msgspec.structs.replace(made, training_data=data)
+        record = StageRecord(
+            **msgspec.structs.asdict(made),
+            format="pytorch",
+            precision="fp32",
+            stage=self.stage,
+            config=recorded_options(self.options),
+            parent=start.parent.reference() if start.parent else None,
+            ancestors=start.parent.lineage() if start.parent else [],
+            parameters=start.model.count_parameters(),
+        )
+        save_bundle(
+            start.model,
+            self.out,
+            record,
+            tokenizer=start.tokenizer,
+            settings=keep_threshold(start.settings, start.parent, splits.held_out),
+            add_files=add_files,
+            eval_data=splits.eval,
+        )
+
+
+def keep_threshold(settings: QASettings, parent: Bundle | None, held_out: list[Example]) -> QASettings:
+    """Return settings with the parent's threshold where `held_out` cannot give one; say so on stderr."""
+    had_threshold = parent is not None and parent.settings.null_threshold is not None
+    if not held_out:
+        if had_threshold and settings.null_threshold is None:
+            print(
+                "no-answer threshold: none, as no questions were held out to tune it on; tune one with "
+                "python -m export.tune",
+                file=sys.stderr,
+            )
+        return settings
+    why_not = too_few(held_out)
+    if not why_not:
+        return settings
+    if parent is None or not had_threshold:
+        check = "it was tuned on these all the same, so check it with python -m qa.evaluate"
+        print(f"held out: {why_not}; {check}", file=sys.stderr)
+        return settings
+    inherited = parent.settings
+    stays = f"that of {parent.path} stays: {inherited.null_threshold:.4g}"
+    print(f"held out: {why_not}; {stays}", file=sys.stderr)
+    return replace(
+        settings,
+        null_threshold=inherited.null_threshold,
+        strict_threshold=inherited.strict_threshold,
+        calibration=inherited.calibration,
+    )
+
+
+def refuse_unless_resumed(out: Path, resume: bool) -> None:
+    """Raise BundleError when `out` or a checkpoint of it exists and the run is not resumed.
+
+    OptionError where another process has not yet finished the checkpoint's run.
+    """
+    # Only the first process looks: by the time the others do, it may have made the folder itself.
+    if resume or not is_first_process():
+        return
+    if out.exists():
+        raise BundleError(
+            f"{out}: exists already; choose another --out, remove it, or continue with --resume"
+        )
+    checkpoint = work_folder(out) / CHECKPOINT
+    if checkpoint.is_file():
+        os.close(lock_folder(checkpoint.parent))
+        raise BundleError(
+            f"{checkpoint}: left by a stopped run; continue that run with --resume, or remove it to "
+            "begin again"
+        )
+
+
+def work_folder(out: Path) -> Path:
+    """Return the folder of the checkpoint and the curves of the bundle `out`."""
+    return out.parent / "training" / out.name
+
+
+def is_first_process() -> bool:
+    """Return True in torchrun's first process and in a process on its own, before anything is set up."""
+    return os.environ.get("RANK", "0") == "0"
+
+
+def summary(bundle: Bundle) -> str:
+    """Return one line about a finished bundle: parameters, and scores where it has some."""
+    line = f"{bundle.path}: {bundle.manifest.parameters}"
+    if scores := bundle.manifest.scores:
+        on = f"{scores.total} questions of {scores.data.name}"
+        line += f", EM {scores.exact:.2f}, F1 {scores.f1:.2f} on {on}"
+    return line

@@ -1,0 +1,126 @@
+"""Fine-tune a model on questions with gold answers: what `python -m distill.finetune` does."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from distill.adapter import load_adapter, untrained
+from distill.data import load_splits
+from distill.making import Making, Start, is_first_process, summary
+from distill.options import FinetuneOptions
+from distill.student import standalone_student, student_from_layers
+from distill.training.dropout import disable_attention_dropout, disable_dropout
+from distill.training.objectives import supervised
+from distill.training.trainer import Trainer
+from qa.base.cli import check_option
+from qa.base.files import file_sha256
+from qa.base.next_step import say_next
+from qa.bundles.bundle import MANIFEST, Bundle, open_adapter, open_bundle
+from qa.bundles.hf_import import open_model
+from qa.bundles.manifest import FileReference, Made
+from qa.data.origins import MINILM
+from qa.models.heads import DEFAULT_HEAD
+from qa.models.model import QAModel
+from qa.models.pretrained import checkpoint_folder, find_encoder, head_labels, load_encoder
+from qa.text.features import make_windows
+from qa.text.settings import QASettings
+from qa.text.tokenization import load_tokenizer
+
+
+def finetune(options: FinetuneOptions) -> Bundle:
+    """Fine-tune, print a line about the result and return its bundle."""
+    bundle = finetuned(options)
+    if is_first_process():
+        print(summary(bundle), flush=True)
+        say_next("distill", "--teacher", bundle.path, "--data", options.data, "--out", "RUN")
+    return bundle
+
+
+def finetuned(options: FinetuneOptions) -> Bundle:
+    """Fine-tune and save, or return the bundle that an interrupted run has finished."""
+    making = Making.open("finetune", options, options.out, model=options.model, adapter=options.adapter)
+    if making.done:
+        return making.done
+    start = starting_point(options)
+    splits = load_splits(options.data, options.eval_data, start.parent)
+    windows = make_windows(splits.train, load_tokenizer(start.tokenizer), start.settings, progress=True)
+    trainer = Trainer(
+        start.model,
+        windows,
+        supervised,
+        options.training(),
+        making.work,
+        options.out.name,
+        {"start": start.sha256, "data": file_sha256(splits.train_file), "dropout": options.dropout},
+        adapter=start.adapter,
+    )
+    trainer.train(options.resume)
+    return making.save(start, splits, start.made, trainer)
+
+
+def starting_point(options: FinetuneOptions) -> Start:
+    """Return the model to start from, with windows that it has positions for.
+
+    OptionError, BundleError or DownloadError without one.
+    """
+    start = adapter_start(options) if options.adapter else bundle_start(options) or encoder_start(options)
+    model = start.model
+    if options.layers is not None:
+        n_layers = len(model.encoder.layers)
+        check_option(
+            options.layers <= n_layers, "--layers", options.layers, f"at most the {n_layers} of --model"
+        )
+        model = student_from_layers(model, options.layers, seed=options.seed)
+    disable_attention_dropout(model)
+    if not options.dropout:
+        disable_dropout(model)
+    if options.head is not None and options.standalone:
+        model = standalone_student(options.head, model, load_tokenizer(start.tokenizer), options.seed)
+    model.check_windows(start.settings)
+    return replace(start, model=model)
+
+
+def encoder_start(options: FinetuneOptions) -> Start:
+    """Return an encoder under a fresh head."""
+    folder = find_encoder(options.model)
+    head = DEFAULT_HEAD if options.head is None or options.standalone else options.head
+    model = QAModel(load_encoder(options.model, folder), head, options.activation, options.seed)
+    encoder = FileReference(name=options.model, sha256=file_sha256(folder / "model.safetensors"))
+    return Start(
+        model, folder, options.window_settings(QASettings()), None, encoder.sha256, Made(encoder=encoder)
+    )
+
+
+def bundle_start(options: FinetuneOptions) -> Start | None:
+    """Return a model that answers already, with a fresh head if one is named; None for an encoder."""
+    parent = open_parent(options.model)
+    if parent is None:
+        return None
+    model = QAModel.from_pretrained(parent.path)
+    if options.head is not None and not options.standalone:
+        model = QAModel(model.encoder, options.head, options.activation, options.seed)
+    return Start(model, parent.path, options.window_settings(parent.settings), parent, parent.sha256)
+
+
+def adapter_start(options: FinetuneOptions) -> Start:
+    """Return an encoder and the adapter that training goes on with."""
+    assert options.adapter is not None
+    parent = open_adapter(options.adapter)
+    adapter = load_adapter(parent)
+    rank = next(len(tensor) for name, tensor in adapter.items() if name.endswith(".down"))
+    check_option(
+        options.lora_rank == rank, "--lora-rank", options.lora_rank, f"{rank}, the rank of --adapter"
+    )
+    model = untrained(parent, options.model, "--model")
+    settings = options.window_settings(parent.settings)
+    return Start(
+        model, parent.path, settings, parent, parent.sha256, Made(encoder=parent.manifest.encoder), adapter
+    )
+
+
+def open_parent(name: str) -> Bundle | None:
+    """Open the bundle to train on, or that of a checkpoint with a head; return None for an encoder."""
+    if (Path(name) / MANIFEST).is_file():
+        return open_bundle(Path(name), format="pytorch")
+    if name == MINILM or head_labels(checkpoint_folder(name)) is None:
+        return None
+    return open_model(name)

@@ -48,7 +48,7 @@ def check_plan(config: DistillConfig) -> None:
     else:
         student, tokenizer = student_for(config, teacher, folder)
     if config.prunes:
-        check_pruning(student, settings.max_length, config, INSTEAD_OF_WIDTH)
+        check_pruning(student, config, INSTEAD_OF_WIDTH)
     student.check_windows(settings)
     one_tokenizer = same_tokens(load_tokenizer(folder), load_tokenizer(tokenizer))
     check_hidden_states(teacher, student, one_tokenizer, config.hidden_weight)
@@ -100,7 +100,7 @@ def student_start(
         start = Start(model, tokenizer, config.window_settings(teacher.settings), None, sha256)
     model.check_windows(start.settings)
     if config.prunes:
-        check_pruning(model, start.settings.max_length, config, INSTEAD_OF_WIDTH)
+        check_pruning(model, config, INSTEAD_OF_WIDTH)
     return start, teacher_model
 
 
@@ -115,7 +115,6 @@ def prepare(
             teacher_model,
             sample_labelled(windows, config.importance_windows, config.seed),
             config,
-            max_length=start.settings.max_length,
             work=work_folder(config.out / "student"),
         )
         return {"width": pruned}

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from benchmarks.show.plots import Point, Scatter
-from distill.prune_plan.allocation import PruningPlan, Target, best_within, between_layers
+from distill.prune_plan.allocation import PruningPlan, best_within, between_layers
 from distill.prune_plan.costs import UnitCosts, file_costs
 from distill.prune_plan.importance import Importance
 from qa.base.cli import check_option
@@ -120,7 +120,7 @@ def trials(
     near_target = []
     least = float("inf")
     for share in SHARES:
-        width = best_within(comparable, [Target("mb", any_int8.rest + share * cuttable + 1e-6, any_int8)])
+        width = best_within(comparable, any_int8.rest + share * cuttable + 1e-6, any_int8)
         sizes = {form: cost_of(width, of) for form, of in costs.items()}
         least = min(least, *sizes.values())
         near = {form: mb for form, mb in sizes.items() if mb <= NEAR * target_mb}

@@ -3,6 +3,7 @@
 import copy
 import gc
 import shutil
+import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +22,7 @@ from distill.stage import distillation_trainer, without_autocast
 from distill.teacher import TeacherBundle
 from distill.training.options import DistillationWeights, TrainingOptions
 from export.tflite.convert import convert_to
-from export.tflite.timing import measure
+from export.tflite.quiet import quietly
 from qa.base.files import file_sha256
 from qa.base.journal import Journal
 from qa.base.progress import Progress
@@ -38,6 +39,24 @@ def run_of(config: SearchConfig, parent: Bundle, data: Path) -> dict[str, Any]:
     names = ("target_mb", "target_ms", "questions", "recovery_windows", "seed")
     options = {name: getattr(config, name) for name in names}
     return {"model": parent.sha256, "data": file_sha256(data), **options}
+
+
+def measure(files: list[bytes], length: int, rounds: int) -> np.ndarray:
+    """Return the median milliseconds of a window of `length` tokens on one thread, by file."""
+    from ai_edge_litert.interpreter import Interpreter
+
+    with quietly():
+        models = [Interpreter(model_content=file, num_threads=1) for file in files]
+        runners = [model.get_signature_runner() for model in models]
+    ones = np.ones((1, length), np.int32)
+    inputs = {"input_ids": ones, "attention_mask": ones, "token_type_ids": 0 * ones}
+    times = np.zeros((rounds + 1, len(runners)))
+    for row in Progress(times, desc=f"{length} tokens", unit="round"):
+        for which, runner in enumerate(runners):
+            began = time.perf_counter()
+            runner(**inputs)
+            row[which] = 1000 * (time.perf_counter() - began)
+    return np.median(times[1:], axis=0)  # the first round warms up
 
 
 @dataclass(frozen=True, eq=False)

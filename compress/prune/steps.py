@@ -58,11 +58,10 @@ def prune(config: PruneConfig) -> Bundle:
     method: PruningMethod[Any] = (resolve_name(steps) if isinstance(steps, str) else steps)(config)
     recovery = Recovery(config)
     model = recovery.model
-    max_length = recovery.parent.settings.max_length
-    method.check(model, max_length)
+    method.check(model)
     windows = recovery.windows
     work = work_folder(config.target)
-    pruned = method.prune(model, recovery.before, windows, max_length, work, config.seed)
+    pruned = method.prune(model, recovery.before, windows, work, config.seed)
     trainer = recovery.train("recovery", {"pruning": method.depends_on()}, method.after_step(model))
     sample = sample_windows(windows, SPEED_WINDOWS, config.seed)
     ratio = speed_ratio(recovery.before, without_autocast(model), sample)

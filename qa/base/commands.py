@@ -43,7 +43,6 @@ COMMANDS = {
     "export web": "export.web.__main__:main",
     "tune": "export.tune:main",
     "push": "qa.bundles.push:main",
-    "export times": "export.tflite.times:main",
     "compare": "benchmarks.compare:command",
     "phone": "benchmarks.phone:main",
     "table": "benchmarks.table:main",

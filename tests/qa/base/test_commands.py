@@ -222,7 +222,7 @@ def completion(tmp_path_factory):
     ("words", "offered"),
     [
         ("pocketqa dis", ["distill"]),
-        ("pocketqa export t", ["tflite", "times"]),
+        ("pocketqa export t", ["tflite"]),
         ("pocketqa distill --student-", ["--student-encoder", "--student-layers", "--student-head"]),
         ("pocketqa export onnx --q", ["--quantize"]),
     ],

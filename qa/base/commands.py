@@ -42,7 +42,6 @@ COMMANDS = {
     "export android-tokens": "export.android.tokens:main",
     "export web": "export.web.__main__:main",
     "tune": "export.tune:main",
-    "push": "qa.bundles.push:main",
     "compare": "benchmarks.compare:command",
     "phone": "benchmarks.phone:main",
     "table": "benchmarks.table:main",

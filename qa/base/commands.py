@@ -39,7 +39,6 @@ COMMANDS = {
     "export onnx": "export.onnx.__main__:main",
     "export tflite": "export.tflite.__main__:main",
     "export android": "export.android.__main__:main",
-    "export android-tokens": "export.android.tokens:main",
     "export web": "export.web.__main__:main",
     "tune": "export.tune:main",
     "compare": "benchmarks.compare:command",

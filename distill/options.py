@@ -213,11 +213,11 @@ class DistillOptions(DistillationOptions, WindowOptions, PruningOptions):
             ("--student-layers", self.student_layers),
         ):
             both = value is not None and self.names_width
-            check_exclusive(both, flag, "--keep-... or --target-...")
+            check_exclusive(both, flag, "--keep-... or --target-mb")
         if self.student is not None:
             for name in ("student_encoder", "student_layers", "student_head"):
                 check_exclusive(getattr(self, name) is not None, flag_of(name), "--student")
-            check_exclusive(self.names_width, "--student", "--keep-... or --target-...")
+            check_exclusive(self.names_width, "--student", "--keep-... or --target-mb")
         layers = self.student_layers
         check_option(layers is None or layers >= 1, "--student-layers", layers, "at least 1")
         both = self.student_encoder in STANDALONE_MODELS and self.student_head is not None

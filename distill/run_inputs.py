@@ -47,6 +47,12 @@ class RunInputs:
                     f"{bundle.path}: made with {flag_of(name)} {made_with[name]}, not {value}; choose "
                     "another --out"
                 )
+        for name, value in made_with.items():
+            if value is not None and name not in (*self.options, *FREE_OPTIONS):
+                raise BundleError(
+                    f"{bundle.path}: made with {flag_of(name)} {value}, an option that the command no longer "
+                    "has; choose another --out"
+                )
         data_sha256 = file_sha256(resolve(self.data, "train"))
         training_data = bundle.manifest.training_data
         if training_data is None or training_data.sha256 != data_sha256:

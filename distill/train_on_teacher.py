@@ -125,7 +125,7 @@ def check_plan(options: DistillOptions) -> None:
     else:
         student, tokenizer = student_for(options, teacher, folder)
     if options.prunes:
-        check_pruning(student, settings.max_length, options, INSTEAD_OF_WIDTH)
+        check_pruning(student, options, INSTEAD_OF_WIDTH)
     student.check_windows(settings)
     one_tokenizer = same_tokens(load_tokenizer(folder), load_tokenizer(tokenizer))
     check_hidden_states(teacher, student, one_tokenizer, options.hidden_weight)
@@ -181,7 +181,7 @@ def student_start(options: DistillOptions, teacher: TeacherBundle, parent: Bundl
     settings = options.window_settings(made_of.settings)
     model.check_windows(settings)
     if options.prunes:
-        check_pruning(model, settings.max_length, options, INSTEAD_OF_WIDTH)
+        check_pruning(model, options, INSTEAD_OF_WIDTH)
     return Start(model, tokenizer, settings, made_of, sha256, made)
 
 
@@ -194,7 +194,6 @@ def prune(
         teacher.model,
         sample_labelled(windows, options.importance_windows, options.seed),
         options,
-        max_length=start.settings.max_length,
         work=work,
     )
     return msgspec.structs.replace(start.made, width=width)

@@ -23,17 +23,11 @@ class PruningMethod(Generic[Flags]):
         """Return the options that decide which weights are pruned: a resumed run needs the same."""
         raise NotImplementedError
 
-    def check(self, model: QAModel, max_length: int) -> None:
+    def check(self, model: QAModel) -> None:
         """Raise OptionError when the model cannot be pruned by this method, before any work is done."""
 
     def prune(
-        self,
-        model: QAModel,
-        before: QAModel,
-        windows: Sequence[Window],
-        max_length: int,
-        work: Path,
-        seed: int,
+        self, model: QAModel, before: QAModel, windows: Sequence[Window], work: Path, seed: int
     ) -> dict[str, Any]:
         """Prune `model`, a copy of `before`, in place before it recovers; return facts for the manifest."""
         return {}

@@ -57,10 +57,9 @@ def prune(options: PruneOptions) -> Bundle:
     method: PruningMethod[Any] = (resolve_name(steps) if isinstance(steps, str) else steps)(options)
     recovery = Recovery(options, making)
     model = recovery.model
-    max_length = recovery.parent.settings.max_length
-    method.check(model, max_length)
+    method.check(model)
     windows = recovery.windows
-    pruned = method.prune(model, recovery.before, windows, max_length, making.work, options.seed)
+    pruned = method.prune(model, recovery.before, windows, making.work, options.seed)
     trainer = recovery.train("recovery", {"pruning": method.depends_on()}, method.after_step(model))
     sample = sample_windows(windows, SPEED_WINDOWS, options.seed)
     ratio = speed_ratio(recovery.before, without_autocast(model), sample)

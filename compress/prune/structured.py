@@ -18,24 +18,19 @@ class Structured(PruningMethod[PruningOptions]):
     def depends_on(self) -> tuple[Any, ...]:
         """Return its options."""
         flags = self.flags
-        return flags.keep_ffn, flags.keep_heads, flags.target_mb, flags.target_ms, flags.importance_windows
+        # The fourth was a limit in milliseconds: checkpoints of stopped runs have it, and go on.
+        return flags.keep_ffn, flags.keep_heads, flags.target_mb, None, flags.importance_windows
 
-    def check(self, model: QAModel, max_length: int) -> None:
+    def check(self, model: QAModel) -> None:
         """Raise OptionError for a model without such heads and neurons, or with none to spare."""
-        check_pruning(model, max_length, self.flags, "--method magnitude works")
+        check_pruning(model, self.flags, "--method magnitude works")
 
     def prune(
-        self,
-        model: QAModel,
-        before: QAModel,
-        windows: Sequence[Window],
-        max_length: int,
-        work: Path,
-        seed: int,
+        self, model: QAModel, before: QAModel, windows: Sequence[Window], work: Path, seed: int
     ) -> dict[str, Any]:
         """Prune by importance, which is measured on some of the windows."""
         sample = sample_labelled(windows, self.flags.importance_windows, seed)
-        return prune_by_importance(model, before, sample, self.flags, max_length=max_length, work=work)
+        return prune_by_importance(model, before, sample, self.flags, work=work)
 
     def report(self, before: QAModel, after: QAModel) -> str:
         """Return the number of parameters before and after."""

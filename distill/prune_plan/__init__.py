@@ -1,1 +1,1 @@
-"""Pruning plan: importance and costs of heads and neurons, and the best selection within a target."""
+"""Pruning plan: importance and costs of heads and neurons, and the best selection within a size."""

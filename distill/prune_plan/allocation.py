@@ -1,4 +1,4 @@
-"""Select heads and neurons: the best shares of all layers, or the most importance within a size or a time."""
+"""Select heads and neurons: the best shares of all layers, or the most importance within a size."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,20 +20,6 @@ class PruningPlan:
 
     heads: list[Tensor]
     neurons: list[Tensor]
-
-
-@dataclass(frozen=True)
-class Target:
-    """Limit of a model's cost in `unit`: "mb" or "ms"."""
-
-    unit: str
-    limit: float
-    costs: UnitCosts
-
-    @property
-    def flag(self) -> str:
-        """Option of this target."""
-        return f"--target-{self.unit}"
 
 
 def between_layers(importance: Importance) -> Importance:
@@ -76,33 +62,23 @@ class _Unit:
     layer: int
     indices: Tensor
     importance: float
-    costs: tuple[float, ...]
-    """By target."""
+    mb: float
 
 
-def best_within(importance: Importance, targets: Sequence[Target]) -> PruningPlan:
-    """Return the units with the most importance within all targets.
+def best_within(importance: Importance, limit: float, costs: UnitCosts) -> PruningPlan:
+    """Return the units with the most importance in at most `limit` MB.
 
-    Greedy: the most important unit for its cost first, while it fits. Every layer keeps a head and a tile of
-    neurons; OptionError when these cost more than a target.
+    Greedy: the most important unit for its size first, while it fits. Every layer keeps a head and a tile of
+    neurons; OptionError when these take more than the limit.
     """
-    needed, others = _units(importance, targets)
-    spent = [t.costs.rest + sum(unit.costs[i] for unit in needed) for i, t in enumerate(targets)]
-    for target, least in zip(targets, spent, strict=True):
-        wanted = (
-            f"at least {least:.2f}, the cost of the model with a head and {NEURON_MULTIPLE} neurons a layer"
-        )
-        check_option(least <= target.limit, target.flag, target.limit, wanted)
-    room = [t.limit - t.costs.rest for t in targets]
-
-    def worth(unit: _Unit) -> float:
-        return unit.importance / sum(cost / left for cost, left in zip(unit.costs, room, strict=True))
-
+    needed, others = _units(importance, costs)
+    mb = costs.rest + sum(unit.mb for unit in needed)
+    least = f"at least {mb:.2f}, the size of the model with a head and {NEURON_MULTIPLE} neurons a layer"
+    check_option(mb <= limit, "--target-mb", limit, least)
     kept = list(needed)
-    for unit in sorted(others, key=worth, reverse=True):
-        after = [total + cost for total, cost in zip(spent, unit.costs, strict=True)]
-        if all(total <= t.limit for total, t in zip(after, targets, strict=True)):
-            spent = after
+    for unit in sorted(others, key=lambda unit: unit.importance / unit.mb, reverse=True):
+        if mb + unit.mb <= limit:
+            mb += unit.mb
             kept.append(unit)
 
     def by_layer(kind: str, n_layers: int) -> list[Tensor]:
@@ -114,22 +90,19 @@ def best_within(importance: Importance, targets: Sequence[Target]) -> PruningPla
     return PruningPlan(by_layer("heads", len(importance.heads)), by_layer("neurons", len(importance.neurons)))
 
 
-def _units(importance: Importance, targets: Sequence[Target]) -> tuple[list[_Unit], list[_Unit]]:
+def _units(importance: Importance, costs: UnitCosts) -> tuple[list[_Unit], list[_Unit]]:
     """Return the best head and the best tile of every layer, and all other units."""
     best = []
     others = []
 
-    def add(kind: str, layer: int, scores: Tensor, size: int, costs: list[float]) -> None:
+    def add(kind: str, layer: int, scores: Tensor, size: int, mb: float) -> None:
         tiles = scores.sort(descending=True, stable=True).indices.split(size)
-        units = [
-            _Unit(kind, layer, t, float(scores[t].sum()), tuple(len(t) * cost for cost in costs))
-            for t in tiles
-        ]
+        units = [_Unit(kind, layer, tile, float(scores[tile].sum()), len(tile) * mb) for tile in tiles]
         best.append(units[0])
         others.extend(units[1:])
 
     for layer, scores in enumerate(importance.heads):
-        add("heads", layer, scores, 1, [t.costs.head for t in targets])
+        add("heads", layer, scores, 1, costs.head)
     for layer, scores in enumerate(importance.neurons):
-        add("neurons", layer, scores, NEURON_MULTIPLE, [t.costs.neuron for t in targets])
+        add("neurons", layer, scores, NEURON_MULTIPLE, costs.neuron)
     return best, others

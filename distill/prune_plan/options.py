@@ -1,7 +1,6 @@
 """Options of every stage that prunes heads and neurons."""
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated
 
 from tyro.conf import arg
@@ -12,8 +11,7 @@ from qa.base.errors import OptionError
 from qa.base.help import EXPERT, Expert
 from qa.formats.precision import INTEGER_BITS, TABLE_FORMS
 
-# Without a target: shares, not a size or a time, since these suit any teacher. They leave half of a MiniLM's
-# layers.
+# Without a target: shares, not a size, since these suit any teacher. They leave half of a MiniLM's layers.
 KEEP_HEADS = 0.67
 KEEP_FFN = 0.5
 TARGET_EMBEDDINGS_HELP = (
@@ -27,21 +25,16 @@ class PruningOptions:
     """Options of every stage that prunes heads and neurons."""
 
     keep_heads: float | None = None
-    """Share of attention heads to keep, in (0, 1]. By default 0.67, or what a target allows."""
+    """Share of attention heads to keep, in (0, 1]. By default 0.67, or what --target-mb allows."""
     keep_ffn: float | None = None
-    """Share of feed-forward neurons to keep, in (0, 1]. By default 0.5, or what the target
-    allows."""
+    """Share of feed-forward neurons to keep, in (0, 1]. By default 0.5, or what
+    --target-mb allows."""
     target_mb: float | None = None
     """Largest exported TFLite file, with its package, in MB (millions of bytes). By default no limit."""
-    target_ms: float | None = None
-    """Longest time for the longest window, in milliseconds by --times; with --target-mb both limits hold. By
-    default no limit."""
     target_quantize: Annotated[
         str, EXPERT, arg(help=f"Precision of the export for --target-mb: {' or '.join(INTEGER_BITS)}.")
     ] = "int8"
     target_embeddings: Annotated[str | None, EXPERT, arg(help=TARGET_EMBEDDINGS_HELP)] = None
-    times: Path | None = None
-    """Table of measured times, needed for --target-ms only; python -m export.tflite.times makes it."""
     importance_windows: Expert[int] = 256
     """Training windows on which importance is measured."""
 
@@ -51,15 +44,9 @@ class PruningOptions:
             value = getattr(self, name)
             flag = flag_of(name)
             check_option(value is None or 0 < value <= 1, flag, value, "in (0, 1]")
-            both = value is not None and self.has_target
-            check_exclusive(both, flag, "--target-mb or --target-ms")
-        for name in ("target_mb", "target_ms"):
-            value = getattr(self, name)
-            flag = flag_of(name)
-            check_option(value is None or 0 < value < float("inf"), flag, value, "above 0 and finite")
-        both = (self.target_ms is None) == (self.times is None)
-        wanted = "given together with --times FILE, which python -m export.tflite.times makes"
-        check_option(both, "--target-ms", self.target_ms, wanted)
+            check_exclusive(value is not None and self.target_mb is not None, flag, "--target-mb")
+        limit = self.target_mb
+        check_option(limit is None or 0 < limit < float("inf"), "--target-mb", limit, "above 0 and finite")
         precision = self.target_quantize
         check_option(precision in INTEGER_BITS, "--target-quantize", precision, " or ".join(INTEGER_BITS))
         form = self.target_embeddings
@@ -72,11 +59,6 @@ class PruningOptions:
         check_option(n_windows >= 1, "--importance-windows", n_windows, "at least 1")
 
     @property
-    def has_target(self) -> bool:
-        """True where a size or a time decides what is pruned."""
-        return self.target_mb is not None or self.target_ms is not None
-
-    @property
     def names_width(self) -> bool:
         """True where any option decides how much is pruned."""
-        return self.has_target or self.keep_heads is not None or self.keep_ffn is not None
+        return any(value is not None for value in (self.target_mb, self.keep_heads, self.keep_ffn))

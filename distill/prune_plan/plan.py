@@ -13,12 +13,11 @@ from torch import Tensor
 from distill.prune_plan.allocation import (
     NEURON_MULTIPLE,
     PruningPlan,
-    Target,
     best_within,
     between_layers,
     keep_best,
 )
-from distill.prune_plan.costs import file_costs, time_costs
+from distill.prune_plan.costs import UnitCosts, file_costs
 from distill.prune_plan.importance import IMPORTANCE, Importance, cached_importance, equal_importance
 from distill.prune_plan.options import KEEP_FFN, KEEP_HEADS, PruningOptions
 from qa.models.model import QAModel
@@ -26,16 +25,12 @@ from qa.models.surgery import keep_heads, keep_neurons
 from qa.text.features import Window
 
 
-def targets_of(flags: PruningOptions, model: QAModel, max_length: int) -> list[Target]:
-    """Return the limits of size and time that the flags give, with the costs of this model's units."""
-    targets = []
-    if flags.target_mb is not None:
-        form = flags.target_embeddings or getattr(model.encoder.words, "form", None) or flags.target_quantize
-        costs = file_costs(model, flags.target_quantize, form)
-        targets.append(Target("mb", flags.target_mb, costs))
-    if flags.target_ms is not None and flags.times is not None:
-        targets.append(Target("ms", flags.target_ms, time_costs(model, flags.times, max_length)))
-    return targets
+def target_costs(flags: PruningOptions, model: QAModel) -> UnitCosts | None:
+    """Return the costs of this model's units in the file that --target-mb limits; None without a limit."""
+    if flags.target_mb is None:
+        return None
+    form = flags.target_embeddings or getattr(model.encoder.words, "form", None) or flags.target_quantize
+    return file_costs(model, flags.target_quantize, form)
 
 
 def prune_by_importance(
@@ -44,7 +39,6 @@ def prune_by_importance(
     windows: Sequence[Window],
     flags: PruningOptions,
     *,
-    max_length: int,
     work: Path,
 ) -> dict[str, Any]:
     """Remove the least important heads and neurons in place; return facts for the manifest.
@@ -53,25 +47,24 @@ def prune_by_importance(
     stores it.
     """
     importance = cached_importance(trained, windows, work / IMPORTANCE)
-    targets = targets_of(flags, model, max_length)
-    width = select_units(importance, targets, flags)
+    costs = target_costs(flags, model)
+    width = select_units(importance, costs, flags)
     prune_to(model, width)
-    return plan_facts(importance, width, len(windows)) | {
-        f"predicted_{t.unit}": t.costs.of(model) for t in targets
-    }
+    predicted = {} if costs is None else {"predicted_mb": costs.of(model)}
+    return plan_facts(importance, width, len(windows)) | predicted
 
 
-def check_pruning(model: QAModel, max_length: int, flags: PruningOptions, instead: str) -> None:
+def check_pruning(model: QAModel, flags: PruningOptions, instead: str) -> None:
     """Raise OptionError when the model cannot be pruned as the flags say; `instead` names another way."""
     model.encoder.check_prunable(instead)
-    select_units(equal_importance(model), targets_of(flags, model, max_length), flags)
+    select_units(equal_importance(model), target_costs(flags, model), flags)
 
 
-def select_units(importance: Importance, targets: Sequence[Target], flags: PruningOptions) -> PruningPlan:
-    """Return the best units within the targets, or without targets the best shares."""
+def select_units(importance: Importance, costs: UnitCosts | None, flags: PruningOptions) -> PruningPlan:
+    """Return the best units within --target-mb, or without it the best shares."""
     comparable = between_layers(importance)
-    if targets:
-        return best_within(comparable, targets)
+    if flags.target_mb is not None and costs is not None:
+        return best_within(comparable, flags.target_mb, costs)
     share_of_heads = KEEP_HEADS if flags.keep_heads is None else flags.keep_heads
     share_of_neurons = KEEP_FFN if flags.keep_ffn is None else flags.keep_ffn
     heads = keep_best(comparable.heads, share_of_heads, 1)

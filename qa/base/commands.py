@@ -84,15 +84,8 @@ COMMANDS = {
     "export android": Command(
         "-m export.android", "export.android.stage:AndroidConfig", "export.android.stage:main"
     ),
-    "export android-tokens": Command(
-        "-m export.android.tokens", "export.android.tokens:AndroidTokensConfig", "export.android.tokens:main"
-    ),
     "export web": Command("-m export.web", "export.web.stage:WebConfig", "export.web.stage:main"),
     "tune": Command("-m export.tune", "export.tune:TuneConfig", "export.tune:main"),
-    "push": Command("-m qa.bundles.push", "qa.bundles.push:PushConfig", "qa.bundles.push:main"),
-    "export times": Command(
-        "-m export.tflite.times", "export.tflite.times:TimesConfig", "export.tflite.times:main"
-    ),
     "compare": Command(
         "benchmarks/compare.py", "benchmarks.compare:CompareConfig", "benchmarks.compare:command"
     ),

@@ -25,10 +25,6 @@ class DownloadError(PocketQAError):
     """Failed download from a hub; the message names the offline way."""
 
 
-class UploadError(PocketQAError):
-    """Failed upload to a hub; the message says why and what to check."""
-
-
 class ProbeError(PocketQAError):
     """Runtime that computes a model otherwise than PyTorch, or no numbers; its answers cannot be trusted."""
 

@@ -60,7 +60,7 @@ def test_units_that_put_nothing_out_score_zero_and_go_first(model, windows, tmp_
         assert (neurons[:64] > 0).all()
     before = logits(model, windows)
     flags = PruningOptions(keep_ffn=0.5, keep_heads=0.75)
-    facts = prune_by_importance(model, model, windows, flags, max_length=128, work=tmp_path)
+    facts = prune_by_importance(model, model, windows, flags, work=tmp_path)
     assert facts["heads_per_layer"] == [3, 3]
     assert facts["neurons_per_layer"] == [64, 64]
     assert (logits(model, windows) - before).abs().max() < 1e-5
@@ -121,7 +121,7 @@ def test_importance_is_measured_once_for_the_same_model_and_windows(
 def test_keeping_everything_changes_nothing(model, windows, tmp_path):
     before = logits(model, windows)
     everything = PruningOptions(keep_ffn=1.0, keep_heads=1.0)
-    prune_by_importance(model, model, windows, everything, max_length=128, work=tmp_path)
+    prune_by_importance(model, model, windows, everything, work=tmp_path)
     assert torch.equal(logits(model, windows), before)
 
 

@@ -60,7 +60,7 @@ def test_the_encoder_under_a_head_can_be_pruned(make_bundle, questions, tmp_path
     batch = model_inputs(to_tensors(questions[1]))
     before = model(**batch)["end_logits"]
     flags = PruningOptions(keep_ffn=0.5, keep_heads=1.0)
-    facts = prune_by_importance(model, model, questions[1], flags, max_length=128, work=tmp_path)
+    facts = prune_by_importance(model, model, questions[1], flags, work=tmp_path)
     assert facts["neurons_per_layer"] == [64, 64]
     assert (model(**batch)["end_logits"] - before).abs().max() < 1e-4
 

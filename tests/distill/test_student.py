@@ -1,5 +1,6 @@
 """A bundle trained further as the student of a teacher, which may have another tokenizer."""
 
+import json
 import os
 
 import pytest
@@ -18,7 +19,7 @@ from distill.train_on_teacher import distil
 from distill.training.checkpoint import CHECKPOINT
 from distill.training.process import lock_folder
 from qa.base.errors import BundleError, OptionError
-from qa.bundles.bundle import open_bundle
+from qa.bundles.bundle import MANIFEST, open_bundle
 from qa.models.encoders import Encoder
 from qa.models.model import QAModel
 
@@ -49,6 +50,25 @@ def test_a_student_keeps_its_shape_and_tokenizer_and_has_both_as_parents(config)
     assert before.config() == after.config()
     assert not any(torch.equal(a, b) for a, b in zip(before.parameters(), after.parameters(), strict=True))
     assert distil(config(resume=True)).sha256 == bundle.sha256
+
+
+def test_a_run_made_with_options_that_are_gone_goes_on_where_they_were_off(config):
+    """Bundles of 0.2.0 record --target-ms and --times, null as a rule."""
+    bundle = distil(config())
+    manifest = json.loads((bundle.path / MANIFEST).read_text(encoding="utf-8"))
+
+    def record(**options):
+        manifest["config"] |= options
+        (bundle.path / MANIFEST).write_text(json.dumps(manifest), encoding="utf-8")
+
+    record(target_ms=None, times=None)
+    assert open_bundle(bundle.path).manifest.config.keys() >= {"target_ms", "times"}
+    assert distil(config(resume=True)).path == bundle.path
+    record(target_ms=20.0, times="times.json")
+    with pytest.raises(
+        BundleError, match=r"made with --target-ms 20\.0, an option that .* choose another --out"
+    ):
+        distil(config(resume=True))
 
 
 def test_a_tokenizer_unlike_the_students_is_said_before_a_teacher_is_fine_tuned(

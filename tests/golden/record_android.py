@@ -2,7 +2,7 @@
 check it too.
 
     python -m export.tflite --model MODEL --quantize int8 --out BUNDLE
-    python tests/golden/record_android.py --model BUNDLE
+    PYTHONPATH=tests/support python tests/golden/record_android.py --model BUNDLE
 
 writes into tests/golden/android: `package`, the members of the packaged file; `tokens.json.gz`, texts with
 token ids and offsets; `answers.json.gz`, questions with every window's tokens and logits and the answers
@@ -20,9 +20,9 @@ from pathlib import Path
 
 import numpy as np
 import tokenizers
+from unicode_texts import generated_texts
 
 from export.android.package import MEMBERS, read_package
-from export.android.unicode_texts import generated_texts
 from qa.base import sampling
 from qa.bundles.bundle import open_bundle
 from qa.data.datasets import EMBEDDED, resolve

@@ -46,7 +46,6 @@ LEFT_OUT = {
     "make web-test": "takes minutes; part of every check",
     "deepset/": "needs the Hugging Face Hub",
     "bert-large": "needs the Hugging Face Hub",
-    "qa.bundles.push": "publishes on the Hugging Face Hub",
     "--push": "needs a phone",
     "--phone-report": "needs a report of a phone",
     "triviaqa": "needs TriviaQA's files",

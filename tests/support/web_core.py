@@ -14,10 +14,10 @@ from pathlib import Path
 
 import numpy as np
 from package_faults import with_settings
+from unicode_texts import generated_texts
 
 from export.android.core_process import CoreProcess
 from export.android.package import read_package
-from export.android.unicode_texts import generated_texts
 from qa.bundles.bundle import open_bundle
 from qa.data.datasets import EMBEDDED, resolve
 from qa.data.squad import Example, read_squad

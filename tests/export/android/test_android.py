@@ -10,20 +10,19 @@ from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
+import android_tokens
 import numpy as np
 import pytest
 from comparisons import record_of
 from package_faults import faulty_copies, with_info, with_settings
 from tflite_exports import bare_model, sealed_again, spoiled
 from tokenizers import Tokenizer
+from unicode_texts import generated_texts
 
 from export.android import stage as android
-from export.android import tokens as android_tokens
 from export.android.core_process import CoreProcess, compiled_core
 from export.android.package import MOST_SETTINGS, append_package, describe, read_package
 from export.android.stage import AndroidConfig, choose_examples
-from export.android.tokens import AndroidTokensConfig
-from export.android.unicode_texts import generated_texts
 from export.tflite.stage import TFLiteConfig
 from export.tflite.stage import main as export_tflite
 from qa.base.errors import BundleError, OptionError, ParityError, UnsupportedExport
@@ -83,7 +82,7 @@ def test_answers_are_pythons(name, request, capsys):
 @pytest.mark.parametrize("name", ["exported", "cased"])
 def test_tokens_are_the_training_tokenizers(name, request, capsys):
     bundle = request.getfixturevalue(name)
-    android_tokens.main(AndroidTokensConfig(bundle.path, generated=3000, seed=5))
+    android_tokens.main(android_tokens.TokensConfig(bundle.path, generated=3000, seed=5))
     printed = capsys.readouterr().out
     assert "generated: 3,000 texts" in printed
     assert printed.count(" 0 texts with another id or offset") == 2

@@ -8,10 +8,10 @@ from bisect import bisect_right
 
 import pytest
 from tokenizers import normalizers, pre_tokenizers
+from unicode_texts import MARKS, generated_texts
 
 from export.android.characters import RANGES, character_tables, check_tables
 from export.android.fields import Fields
-from export.android.unicode_texts import MARKS, generated_texts
 from qa.base.errors import BundleError
 
 N_TEXTS = 24_000

@@ -26,8 +26,6 @@ from export.tflite.quantize import quantize
 from export.tflite.quiet import quietly
 from export.tflite.stage import TFLiteConfig, main, window_lengths
 from export.tflite.structure import check_structure, read_structure
-from export.tflite.times import TimesConfig
-from export.tflite.times import main as measure_times
 from qa.base.errors import BundleError, OptionError, ParityError, UnsupportedExport
 from qa.formats.tflite import fixed_signatures
 from qa.models.model import QAModel
@@ -232,11 +230,10 @@ def test_a_model_that_cannot_be_converted_gives_one_clear_line(make_bundle, capf
     assert model.encoder.model.config._attn_implementation == "sdpa"
 
 
-@pytest.mark.parametrize(("command", "config"), [(main, TFLiteConfig), (measure_times, TimesConfig)])
-def test_a_missing_converter_names_the_extra(monkeypatch, tmp_path, command, config):
+def test_a_missing_converter_names_the_extra(monkeypatch, tmp_path):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(OptionError, match=r"pip install 'pocketqa\[export\]'"):
-        command(config(model=tmp_path, out=tmp_path / "out"))
+        main(TFLiteConfig(model=tmp_path, out=tmp_path / "out"))
 
 
 def test_a_converter_that_cannot_be_imported_does_not_blame_the_model(make_bundle, monkeypatch):

@@ -55,8 +55,8 @@ def test_all_commands_are_listed_with_a_line_each_and_nothing_is_loaded_for_it()
     words = [sys.executable, "-c", LISTED]
     done = subprocess.run(words, capture_output=True, text=True, check=True, env=environment)
     lines = done.stdout.splitlines()
-    assert [line[:25].strip() for line in lines[2:-1]] == list(COMMANDS)
-    assert "  prune                  Prune a model, then let it recover against its teacher." in lines
+    assert [line[:23].strip() for line in lines[2:-1]] == list(COMMANDS)
+    assert "  prune                Prune a model, then let it recover against its teacher." in lines
     assert lines[-1] == "[]"
 
 
@@ -216,7 +216,7 @@ def completion(tmp_path_factory):
     ("words", "offered"),
     [
         ("pocketqa dis", ["distill"]),
-        ("pocketqa export t", ["tflite", "times"]),
+        ("pocketqa export t", ["tflite"]),
         ("pocketqa distill --student-", ["--student-encoder", "--student-layers", "--student-head"]),
         ("pocketqa export onnx --q", ["--quantize"]),
     ],

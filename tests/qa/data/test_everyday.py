@@ -57,7 +57,10 @@ def test_answers_are_whole_words_and_no_question_repeats_in_its_text(parts):
     for example in parts["train"] + parts["dev"]:
         for answer in example.answers:
             assert answer.text == answer.text.strip()
-            before, after = example.context[: answer.start][-1:], example.context[answer.start :][len(answer.text) :][:1]
+            before, after = (
+                example.context[: answer.start][-1:],
+                example.context[answer.start :][len(answer.text) :][:1],
+            )
             assert not (before.isalnum() and answer.text[0].isalnum()), (example.id, answer.text)
             assert not (after.isalpha() and answer.text[-1].isalpha()), (example.id, answer.text)
     for examples in parts.values():
@@ -76,7 +79,7 @@ def test_it_is_small_and_enough_is_held_out_for_a_threshold(parts):
 def test_training_on_the_development_part_is_refused():
     assert data_reference(resolve(EVERYDAY, "train"))["dataset"] == EVERYDAY
     check_not_dev(resolve(EVERYDAY, "train"), "--data")
-    with pytest.raises(OptionError, match="--data .*everyday-dev.*train on --data everyday"):
+    with pytest.raises(OptionError, match=r"--data .*everyday-dev.*train on --data everyday"):
         check_not_dev(resolve(EVERYDAY, "dev"), "--data")
 
 

@@ -1,7 +1,6 @@
 """Check that the Android app's tokenizer gives the tokens and offsets of the training tokenizer.
 
-python -m export.android.tokens --model runs/demo/student-pruned-tflite-int8 \\
-    --data dev-v1.1.json dev-v2.0.json
+    python tests/support/android_tokens.py --model BUNDLE --data dev-v1.1.json dev-v2.0.json
 
 Both tokenize every context and question of the data, and generated strings over all of Unicode.
 """
@@ -10,11 +9,11 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from unicode_texts import generated_texts
+
 from export.android.core_process import CoreProcess
 from export.android.stage import open_tflite
-from export.android.unicode_texts import generated_texts
-from qa.base.cli import check_option
-from qa.base.commands import run_command
+from qa.base.cli import check_option, run_with
 from qa.base.errors import ParityError
 from qa.base.progress import Progress
 from qa.data.datasets import EMBEDDED, resolve
@@ -24,7 +23,7 @@ SHOWN = 5
 
 
 @dataclass(frozen=True)
-class AndroidTokensConfig:
+class TokensConfig:
     """Compare the Android app's tokenizer, run on the JVM, with the training tokenizer."""
 
     model: Path
@@ -40,7 +39,7 @@ class AndroidTokensConfig:
         check_option(self.generated >= 0, "--generated", self.generated, "0 or more")
 
 
-def main(config: AndroidTokensConfig) -> None:
+def main(config: TokensConfig) -> None:
     """Print how many texts and tokens were equal; ParityError when any was not."""
     bundle = open_tflite(config.model)
     tokenizer = bundle.tokenizer
@@ -76,4 +75,4 @@ def main(config: AndroidTokensConfig) -> None:
 
 
 if __name__ == "__main__":
-    run_command("export android-tokens")
+    run_with(TokensConfig, lambda: main)

@@ -21,7 +21,6 @@ from benchmark_results import (
     toolchain,
 )
 
-from benchmarks.parameters import ParametersConfig
 from benchmarks.results.files import append_result
 from benchmarks.results.rows import Data, Machine, Runtime
 from benchmarks.show.groups import collect, newest_order
@@ -254,10 +253,8 @@ def test_missing_or_wrong_markers_are_refused(text, tmp_path):
         OptionError, match=rf"README\.md: lacks the markers of the table; add one line {BEGIN}"
     ):
         check_markers(path, "dev")
-    with pytest.raises(
-        OptionError, match="no such file; give a Markdown file with the markers of parameters"
-    ):
-        ParametersConfig(write=tmp_path / "README")
+    with pytest.raises(OptionError, match="no such file; give a Markdown file with the markers of dev"):
+        check_markers(tmp_path / "README", "dev")
 
 
 def test_the_command_writes_prints_draws_and_refuses(tmp_path, capsys):

@@ -101,7 +101,6 @@ TABLES = [
     (RELEASE, FLAGSHIP, {"view": "latency", "data": DEV2}),
     (RELEASE, "flagship-toolchains", {"view": "summary", "name": "beside"}),
     (RELEASE, "flagship-toolchains", {"name": "tools", "view": "toolchains"}),
-    (RELEASE, "flagship-toolchains", {"view": "peak", "models": RELEASED[2:]}),
     (RELEASE, "flagship-arm64-qemu", {"view": "arm"}),
     (FIRST_RELEASE, FIRST, {"view": "short", "data": DEV2, "models": RELEASED}),
     (FIRST_RELEASE, FIRST, {"view": "short", "name": "forms", "data": DEV2}),

@@ -231,32 +231,11 @@ class Latency(Timed, tag="latency", kw_only=True):
     tokenize_ms_p50: float | None = None
     """Median time for one question; decode_ms_p50 is for one window. Neither is part of the latency."""
     decode_ms_p50: float | None = None
-    int8_peak_gops: Positive | None = None
-    """Peak rate of int8 products on the same cores in the same run (`benchmarks.measure.peak`)."""
+    int8_peak_gops: Positive | None = None  # in results of version 0.2.0, which must still open
     load_ms: float | None = None
     peak_memory_mb: float | None = None
     """Peak of the process; on a GPU that of PyTorch's tensors in its memory."""
     memory_before_load_mb: float | None = None
-
-    @property
-    def int8_gops(self) -> float | None:
-        """Return billions of int8 operations a second, two for a multiply-add, over the time of a window.
-
-        Counted are the products with all weights except embeddings. None for another precision, unpadded
-        windows and batches.
-        """
-        if self.precision != "int8" or self.lengths == UNPADDED or not self.latency_ms_p50:
-            return None
-        if self.params_without_embeddings is None:
-            return None
-        return 2e-6 * self.params_without_embeddings * self.lengths / self.latency_ms_p50
-
-    @property
-    def share_of_int8_peak(self) -> float | None:
-        """Return `int8_gops` over the peak of the cores (0 to 1), or None where either is unknown."""
-        if self.int8_gops is None or self.int8_peak_gops is None:
-            return None
-        return self.int8_gops / self.int8_peak_gops
 
 
 class PhoneLatency(Result, tag="phone latency", kw_only=True):

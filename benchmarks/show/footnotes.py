@@ -10,11 +10,6 @@ from benchmarks.show.tables import UNKNOWN, first_to_last, listed, number, plura
 from qa.evaluation.bootstrap import LEVEL, Interval
 
 GPU_PEAK = "peak: GPU memory allocated for PyTorch's tensors"
-PEAK_MEANS = (
-    "Gop/s: billions of int8 operations a second, two for a multiply-add; the time is that of the whole "
-    "window, so attention, softmax and the rest lower the share; peak: ONNX Runtime's rate on one large "
-    "product, on the same cores in the same run"
-)
 # Explanations of columns of scores, by the field that has them.
 SCORES = {
     "best_f1": "oracle F1, oracle threshold: with the no-answer threshold that is best for these questions",

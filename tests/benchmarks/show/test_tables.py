@@ -52,15 +52,6 @@ def test_like_is_divided_by_like_and_the_gain_of_exact_lengths_stands_apart():
     assert ("s", "384", "5.00x", "18.0", "20.0") in latency
 
 
-def test_the_share_of_the_peak_is_the_rate_of_the_int8_products_over_it():
-    """8 million weights, 500 tokens: 8 G operations in 18 ms are 444 G a second, 74 % of 600."""
-    int8 = INT8 | {"params_without_embeddings": 8_000_000, "int8_peak_gops": 600.0}
-    results = [timed(int8_peak_gops=600.0), *(timed("s", 20.0, n, **int8) for n in (500, "unpadded"))]
-    headings = ("model", "tokens", "ms", "Gop/s", "peak Gop/s", "share")
-    assert shown(results, *headings, view="peak") == [("s", "500", "18.0", "444", "600", "74%")]
-    assert view_tables(collect([timed("s", 20.0, 500, **INT8)]), "peak") == []
-
-
 def test_threads_and_batches_are_divided_by_their_like_too():
     results = [timed(ms=40.0, threads=2), timed("s", 10.0, threads=2), timed("s", 10.0)]
     results += [scored(), scored("s", 78.0)]

@@ -85,7 +85,6 @@ TABLES = [
     (EARLIER, "intel-xeon-amx-2core", {"name": "amx", "view": "family"}),
     (EARLIER, "intel-xeon-amx-2core", {"name": "amx-toolchains", "view": "toolchains"}),
     (EARLIER, "arm64-qemu", {"view": "arm"}),
-    ("docs/results/training.md", "training-amd-epyc", {"view": "training"}),
     (SMALL_FILES, COMPRESSION, {"view": "short", "data": DEV, "models": SMALL}),
     (SMALL_FILES, COMPRESSION, {"name": "goals", "view": "accuracy", "data": DEV}),
     (SMALL_FILES, COMPRESSION, {"name": "steps", "view": "accuracy", "data": "dev-v1.1-2000.json"}),

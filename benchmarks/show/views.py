@@ -10,7 +10,6 @@ from benchmarks.show.phone_views import phone_tables
 from benchmarks.show.ranking import rankings
 from benchmarks.show.tables import Table, make_table
 from benchmarks.show.target_views import arm_tables
-from benchmarks.show.training_views import training_tables
 
 PER_MODEL = {"summary": SUMMARY, "short": SHORT, "accuracy": ACCURACY, "padding": PADDING}
 
@@ -52,7 +51,6 @@ def _title(group: Group) -> str:
 OTHER_VIEWS: dict[str, Callable[[Group], list[Table]]] = {
     "latency": latency_tables,
     "toolchains": lambda group: [ranking.table() for ranking in rankings(group)],
-    "training": training_tables,
     "categories": category_tables,
 }
 VIEWS = (*PER_MODEL, *OTHER_VIEWS, "arm")

@@ -50,7 +50,6 @@ COMMANDS = {
     "differences": "benchmarks.differences:main",
     "curves": "benchmarks.curves:main",
     "reliability": "benchmarks.reliability:main",
-    "training-speed": "benchmarks.training_speed:command",
     "completion": "qa.base.completion:main",
 }
 USAGE = "usage: pocketqa COMMAND [OPTIONS]; pocketqa COMMAND --help explains the options"

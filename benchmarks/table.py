@@ -26,9 +26,7 @@ from qa.base.files import check_not_an_input, check_writable
 
 FAMILY = "family"
 HINTS = {
-    "peak": "; it needs times of int8 files at --lengths in tokens",
     "arm": "; python benchmarks/compare.py --target writes such results",
-    "training": "; python -m benchmarks.training_speed writes such results",
     "categories": "; questions of a data file need a category each, as those of BiQuAD have",
     "toolchains": "; it needs results of toolchains and exports of one PyTorch bundle, with parent_sha256",
 }
@@ -42,10 +40,9 @@ class TableConfig:
     """File of results."""
     view: str = "summary"
     """summary (a line for each model), short (its main columns), family (summary without toolchains), padding
-    (gain of unpadded windows), latency (a line for each setting; phones are here), peak (how near int8 files
-    are to the peak of the cores, at --lengths in tokens), accuracy, toolchains (our best export against other
-    toolchains' exports of the same model), arm (results of --target), training (results of
-    benchmarks.training_speed), or categories (scores by category)."""
+    (gain of unpadded windows), latency (a line for each setting; phones are here), accuracy, toolchains (our
+    best export against other toolchains' exports of the same model), arm (results of --target), or
+    categories (scores by category)."""
     data: str | None = None
     """Only results of the data file with this name; all by default."""
     models: tuple[str, ...] | None = None

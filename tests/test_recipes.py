@@ -9,7 +9,6 @@ import shutil
 import subprocess
 import zipfile
 from dataclasses import replace
-from importlib.util import module_from_spec, spec_from_file_location
 from itertools import pairwise
 from pathlib import Path
 
@@ -18,6 +17,7 @@ import pytest
 import tyro
 from documented import options_of
 from places import ROOT
+from recipe_scripts import script_of
 
 from qa.base.errors import OptionError
 from qa.bundles.bundle import open_bundle
@@ -198,14 +198,6 @@ def test_a_step_starts_from_what_an_earlier_one_made(steps):
         }.get(module.split(".")[0])
         out = given.get("--out", f"{given.get('--model')}-{suffix}")
         made.add(f"{out}/student" if module == "distill.run" else out)
-
-
-def script_of(name):
-    """A script of recipes/ as a module."""
-    spec = spec_from_file_location(name, ROOT / "recipes" / f"{name}.py")
-    script = module_from_spec(spec)
-    spec.loader.exec_module(script)
-    return script
 
 
 def test_a_bundle_gets_windows_of_another_length_and_keeps_its_weights(make_bundle, tmp_path):

@@ -101,19 +101,7 @@ def test_a_circle_is_found():
 
 KNOWN_CIRCLES = [
     ["benchmarks.compare", "benchmarks.comparison"],
-    [
-        "benchmarks.search.questions",
-        "benchmarks.search.simulate",
-        "benchmarks.search.stage",
-        "benchmarks.search.steps",
-        "benchmarks.search.widths",
-    ],
-    ["benchmarks.training_case", "benchmarks.training_speed"],
-    ["compress.prune.stage", "compress.prune.steps"],
-    ["distill.distillation", "distill.run"],
-    ["distill.fine_tuning", "distill.finetune"],
     ["export.tflite.exporter", "export.tflite.stage"],
-    ["export.tflite.times", "export.tflite.timing"],
 ]
 
 

@@ -51,7 +51,7 @@ class Host:
         return list(self.system["usable_cores"][-threads:])
 
     def conditions(self, threads: int) -> dict[str, Any]:
-        """Return the fields of a Timed that this machine decides."""
+        """Return the fields of a Latency that this machine decides."""
         facts = {name: self.system.get(name) for name in ("governor", "load_average")}
         return facts | {"threads": threads, "affinity": tuple(self.cores_for(threads))}
 

@@ -13,12 +13,11 @@ import numpy as np
 
 from benchmarks.measure.command_line import note
 from benchmarks.measure.conditions import Host
-from benchmarks.measure.peak import int8_peak
 from benchmarks.measure.plan import Plan, Setting, latency_figures, sample_windows, spread_windows
 from benchmarks.measure.process import TokenWindow
 from benchmarks.measure.rounds import Timing, run_interleaved_rounds
 from benchmarks.measure.run import ModelUnderTest, Run
-from benchmarks.results.rows import CPU, UNPADDED, Latency, Lengths
+from benchmarks.results.rows import UNPADDED, Latency, Lengths
 from qa.base.journal import Journal
 from qa.text.answers import decode
 from qa.text.features import make_windows
@@ -67,9 +66,8 @@ def _measure_with(run: Run, plan: Plan, host: Host, threads: int, journal: Journ
     timings = [_timing(run, model, plan, host) for model in models]
     note(f"latency of {len(models)} models in turns, threads {threads}, {plan.n_rounds} rounds")
     cores = host.cores_for(threads)
-    peak = int8_peak(threads, cores) if run.target == CPU else None
     other_load = run_interleaved_rounds(timings, plan, threads, cores, journal)
-    conditions = host.conditions(threads) | {"quick": plan.quick, "int8_peak_gops": peak}
+    conditions = host.conditions(threads) | {"quick": plan.quick}
     for timing in timings:
         model = timing.model
         if model.error is not None:

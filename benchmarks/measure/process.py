@@ -39,11 +39,11 @@ class Worker(RemoteRuntime):
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")  # utime and stime, proc(5)
 
 
-def run_json(command: Sequence[str], timeout_s: float, hint: str = "", **options: Any) -> Any:
+def run_json(command: Sequence[str], timeout_s: float, **options: Any) -> Any:
     """Run a command and return the JSON of the last line that it prints; `options` are those of subprocess.
 
     RemoteError with the line that says what went wrong when the command fails, or takes longer than
-    `timeout_s`; then the hint follows.
+    `timeout_s`.
     """
     try:
         done = subprocess.run(
@@ -56,7 +56,7 @@ def run_json(command: Sequence[str], timeout_s: float, hint: str = "", **options
             **options,
         )
     except subprocess.TimeoutExpired:
-        raise RemoteError(f"took more than {timeout_s // 60:g} minutes and was ended{hint}") from None
+        raise RemoteError(f"took more than {timeout_s // 60:g} minutes and was ended") from None
     if done.returncode != 0:
         raise RemoteError(complaint(done.stderr) or exit_text(done.returncode))
     return json.loads(done.stdout.strip().splitlines()[-1])

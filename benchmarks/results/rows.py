@@ -192,8 +192,10 @@ class TargetAccuracy(Accuracy, tag="target accuracy", kw_only=True):
     """
 
 
-class Timed(Result, kw_only=True):
-    """The fields of times that were measured in processes pinned to their cores."""
+class Latency(Result, tag="latency", kw_only=True):
+    """Times of a model in its own process, pinned to its cores; the models of a run take turns on the same
+    windows.
+    """
 
     data: Data
     runtime: Runtime
@@ -202,17 +204,11 @@ class Timed(Result, kw_only=True):
     """Cores its process was pinned to."""
     batch: Count
     lengths: Lengths
-    """UNPADDED in training where windows are padded to the longest of their batch."""
     other_load: float | None = None
     """Cores that other processes kept busy meanwhile, on average."""
     governor: str | None = None
     load_average: float | None = None
     """1-minute load average before the run."""
-
-
-class Latency(Timed, tag="latency", kw_only=True):
-    """Times of a model in its own process; the models of a run take turns on the same windows."""
-
     quick: bool = False
     """Timed on fewer than 1,024 windows or for less than 60 s."""
     latency_ms_p50: Positive | None = None
@@ -231,32 +227,11 @@ class Latency(Timed, tag="latency", kw_only=True):
     tokenize_ms_p50: float | None = None
     """Median time for one question; decode_ms_p50 is for one window. Neither is part of the latency."""
     decode_ms_p50: float | None = None
-    int8_peak_gops: Positive | None = None
-    """Peak rate of int8 products on the same cores in the same run (`benchmarks.measure.peak`)."""
+    int8_peak_gops: Positive | None = None  # in results of version 0.2.0, which must still open
     load_ms: float | None = None
     peak_memory_mb: float | None = None
     """Peak of the process; on a GPU that of PyTorch's tensors in its memory."""
     memory_before_load_mb: float | None = None
-
-    @property
-    def int8_gops(self) -> float | None:
-        """Return billions of int8 operations a second, two for a multiply-add, over the time of a window.
-
-        Counted are the products with all weights except embeddings. None for another precision, unpadded
-        windows and batches.
-        """
-        if self.precision != "int8" or self.lengths == UNPADDED or not self.latency_ms_p50:
-            return None
-        if self.params_without_embeddings is None:
-            return None
-        return 2e-6 * self.params_without_embeddings * self.lengths / self.latency_ms_p50
-
-    @property
-    def share_of_int8_peak(self) -> float | None:
-        """Return `int8_gops` over the peak of the cores (0 to 1), or None where either is unknown."""
-        if self.int8_gops is None or self.int8_peak_gops is None:
-            return None
-        return self.int8_gops / self.int8_peak_gops
 
 
 class PhoneLatency(Result, tag="phone latency", kw_only=True):
@@ -301,22 +276,6 @@ class PhoneQuestions(Result, tag="phone questions", kw_only=True):
     """Android's, 0 to 6, the higher of before and after the questions."""
 
 
-class TrainingSpeed(Timed, tag="training speed", kw_only=True):
-    """Windows a second of one case of training, which `model` names; the bundle is the teacher's."""
-
-    objective: str
-    hidden_dropout: float | None = None
-    attention_dropout: float | None = None
-    reference: str | None = None
-    """Case that differs in one thing only."""
-    windows_per_s: Positive
-    """Median of the rounds."""
-    round_windows_per_s: tuple[Positive, ...]
-    n_runs: Count
-    """Timed steps."""
-    peak_memory_mb: float | None = None
-
-
 class Failure(Result, tag="failure", kw_only=True):
     """A model that could not be measured, in one line of why."""
 
@@ -328,7 +287,7 @@ class Failure(Result, tag="failure", kw_only=True):
 
 
 Kind = TypeVar("Kind", bound=Result)
-AnyResult = Accuracy | TargetAccuracy | Latency | PhoneLatency | PhoneQuestions | TrainingSpeed | Failure
+AnyResult = Accuracy | TargetAccuracy | Latency | PhoneLatency | PhoneQuestions | Failure
 
 
 def newest(results: Sequence[AnyResult], kind: type[Kind], **fields: Any) -> Kind | None:

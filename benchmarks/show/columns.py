@@ -156,16 +156,6 @@ PADDING = [
     MS_UNPADDED,
     Column("gain", "entry.padding_gain", ".2f", unit="x", mark=quick_mark("entry.padded")),
 ]
-PEAK = [
-    MODEL,
-    RUNTIME,
-    Column("tokens", "row.lengths", ".0f"),
-    Column("threads", "row.threads", ".0f"),
-    Column("ms", "row.latency_ms_p50", ".1f", mark=quick_mark("row")),
-    Column("Gop/s", "row.int8_gops", ",.0f", mark=quick_mark("row")),
-    Column("peak Gop/s", "row.int8_peak_gops", ",.0f"),
-    Column("share", "row.share_of_int8_peak", ".0f", 100, "%", mark=quick_mark("row")),
-]
 SETTING = [
     Column("padded to", lambda line: UNKNOWN if line.row.lengths == UNPADDED else str(line.row.lengths)),
     Column("threads", "row.threads", ".0f"),

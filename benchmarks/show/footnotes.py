@@ -2,19 +2,13 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from benchmarks.results.rows import BUSY, CUDA, UNPADDED, Failure, Latency, Machine, Timed
+from benchmarks.results.rows import BUSY, CUDA, UNPADDED, Failure, Latency, Machine
 from benchmarks.results.stats import mean_of
 from benchmarks.show.columns import ANOTHER_RUN, QUICK, tool_of, words_of
 from benchmarks.show.groups import Entry, Group
 from benchmarks.show.tables import UNKNOWN, first_to_last, listed, number, plural
 from qa.evaluation.bootstrap import LEVEL, Interval
 
-GPU_PEAK = "peak: GPU memory allocated for PyTorch's tensors"
-PEAK_MEANS = (
-    "Gop/s: billions of int8 operations a second, two for a multiply-add; the time is that of the whole "
-    "window, so attention, softmax and the rest lower the share; peak: ONNX Runtime's rate on one large "
-    "product, on the same cores in the same run"
-)
 # Explanations of columns of scores, by the field that has them.
 SCORES = {
     "best_f1": "oracle F1, oracle threshold: with the no-answer threshold that is best for these questions",
@@ -118,10 +112,11 @@ def _times(group: Group, view: str, rows: Sequence[Latency]) -> Iterator[str]:
         lengths, threads, batch = group.batched
         yield f"windows/s: batches of {batch} windows, {words_of(lengths)}, threads: {threads}"
     if view == "latency":
-        peak = GPU_PEAK if group.target == CUDA else "peak: the whole process"
+        on_gpu = group.target == CUDA
+        peak = "GPU memory allocated for PyTorch's tensors" if on_gpu else "the whole process"
         yield f"padded to: {UNKNOWN} for unpadded windows"
         beside = "tokenize (one question), decode (one window) and load in ms"
-        yield f"{beside} are not part of the latency; {peak}"
+        yield f"{beside} are not part of the latency; peak: {peak}"
         if any(row.latency_ms_first for row in rows):
             yield "first: the first inference of the process, which is not among those timed"
 
@@ -164,7 +159,7 @@ def _conditions(group: Group, view: str) -> Iterator[str]:
         yield from busy_footnotes(times, group.newest.machine)
 
 
-def process_conditions(rows: Sequence[Timed]) -> list[tuple[str, str]]:
+def process_conditions(rows: Sequence[Latency]) -> list[tuple[str, str]]:
     """Return governor, cores and load average of the timed processes, each with all its values."""
     governors = dict.fromkeys(row.governor for row in rows if row.governor)
     pinned = dict.fromkeys((row.threads, row.affinity) for row in rows if row.affinity)
@@ -178,12 +173,12 @@ def process_conditions(rows: Sequence[Timed]) -> list[tuple[str, str]]:
     return [(name, value) for name, value in conditions if value]
 
 
-def busy_cores(rows: Sequence[Timed]) -> float:
+def busy_cores(rows: Sequence[Latency]) -> float:
     """Return the most cores that other processes kept busy during any of the measurements."""
     return max((row.other_load or 0.0 for row in rows), default=0.0)
 
 
-def busy_footnotes(rows: Sequence[Timed], machine: Machine) -> Iterator[str]:
+def busy_footnotes(rows: Sequence[Latency], machine: Machine) -> Iterator[str]:
     """Warn about a machine that was busy with other processes."""
     busy = busy_cores(rows)
     # The load of the minute before includes our own accuracy measurement, so the load of others is better.

@@ -146,10 +146,9 @@ def reliability(group: Group) -> str:
 
 
 def shown_results(group: Group) -> list[AnyResult]:
-    """Return the results that the page shows: of models and of training; all if there are neither."""
+    """Return the results of models that the page shows; all where there are none."""
     entries = [r for e in group.entries for r in (e.accuracy, e.failure, e.newest) if r]
-    training = [r for r in group.results if r.stage == "training"]
-    return [*entries, *group.times, *training] or group.results
+    return [*entries, *group.times] or group.results
 
 
 def other_baselines(group: Group) -> str:

@@ -3,14 +3,13 @@
 from collections.abc import Callable, Sequence
 
 from benchmarks.show.categories import category_tables
-from benchmarks.show.columns import ACCURACY, LATENCY, PADDING, PEAK, SHORT, SUMMARY, Line
-from benchmarks.show.footnotes import PEAK_MEANS, quick_footnotes, table_footnotes
+from benchmarks.show.columns import ACCURACY, LATENCY, PADDING, SHORT, SUMMARY, Line
+from benchmarks.show.footnotes import table_footnotes
 from benchmarks.show.groups import Group
 from benchmarks.show.phone_views import phone_tables
 from benchmarks.show.ranking import rankings
 from benchmarks.show.tables import Table, make_table
 from benchmarks.show.target_views import arm_tables
-from benchmarks.show.training_views import training_tables
 
 PER_MODEL = {"summary": SUMMARY, "short": SHORT, "accuracy": ACCURACY, "padding": PADDING}
 
@@ -45,22 +44,13 @@ def latency_tables(group: Group) -> list[Table]:
     return [make_table(_title(group), columns, lines, table_footnotes(group, "latency"))]
 
 
-def peak_tables(group: Group) -> list[Table]:
-    """Return a table of int8 files with a line for each length: how near their products are to the peak."""
-    lines = [Line(e, row) for e in group.entries for row in e.times() if row.share_of_int8_peak]
-    footnotes = [PEAK_MEANS, *quick_footnotes([line.row for line in lines if line.row]), group.machine]
-    return [make_table(_title(group), PEAK, lines, footnotes)] if lines else []
-
-
 def _title(group: Group) -> str:
     return f"{group.data}, {group.scores[0].n:,} questions" if group.scores else str(group.data)
 
 
 OTHER_VIEWS: dict[str, Callable[[Group], list[Table]]] = {
     "latency": latency_tables,
-    "peak": peak_tables,
     "toolchains": lambda group: [ranking.table() for ranking in rankings(group)],
-    "training": training_tables,
     "categories": category_tables,
 }
 VIEWS = (*PER_MODEL, *OTHER_VIEWS, "arm")

@@ -98,14 +98,6 @@ COMMANDS = {
     "reliability": Command(
         "-m benchmarks.reliability", "benchmarks.reliability:ReliabilityConfig", "benchmarks.reliability:main"
     ),
-    "parameters": Command(
-        "-m benchmarks.parameters", "benchmarks.parameters:ParametersConfig", "benchmarks.parameters:main"
-    ),
-    "training-speed": Command(
-        "-m benchmarks.training_speed",
-        "benchmarks.training_speed:TrainingConfig",
-        "benchmarks.training_speed:command",
-    ),
     "completion": Command(
         "-m qa.base.completion", "qa.base.completion:CompletionConfig", "qa.base.completion:main"
     ),

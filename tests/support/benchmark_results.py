@@ -9,7 +9,6 @@ from benchmarks.results.rows import (
     PhoneLatency,
     Runtime,
     TargetAccuracy,
-    TrainingSpeed,
 )
 from benchmarks.show.groups import collect
 from benchmarks.show.views import view_tables
@@ -96,14 +95,6 @@ def on_target(model, instructions=None, **more):
     own |= {"n": 9, "n_windows": 10, "exact": 70.0, "f1": 80.0, "reference": "here", "reference_f1": 90.0}
     own |= {"parity_max_abs": 0.1, "same_spans": 0.995, "instructions_per_window": instructions}
     return TargetAccuracy(**(facts(model) | own | more))
-
-
-def speed(case, rounds, date="2026-01-02", **more):
-    """The speed of a case of training in rounds."""
-    own = {"stage": "training", "params": None, "params_without_embeddings": None, "date": date}
-    own |= {"threads": 1, "affinity": (1,), "batch": 4, "lengths": 384, "objective": "loss", "n_runs": 10}
-    own |= {"windows_per_s": sum(rounds) / len(rounds), "round_windows_per_s": rounds}
-    return TrainingSpeed(**(facts(case) | own | more))
 
 
 def failure(model, error="cannot load it", **more):

@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 import pytest
 import torch
-from benchmark_results import Z80, failure, on_phone, on_target, scored, speed, timed
+from benchmark_results import Z80, failure, on_phone, on_target, scored, timed
 
 from benchmarks.results.files import (
     ResultFile,
@@ -32,7 +32,6 @@ def some():
         on_phone(),
         failure("f", unsupported=True),
         on_target("t", 7),
-        speed("case", (1.0, 3.0), lengths="unpadded"),
     ]
 
 

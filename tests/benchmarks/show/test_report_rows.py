@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from compare_cli import run_cli
 from msgspec.structs import replace
-from places import ROOT
 from report_material import write_material
 
 from benchmarks import comparison
@@ -49,13 +48,6 @@ def test_the_page_is_written_beside_the_rows_and_they_stay(material, monkeypatch
     assert captured.err == ""
     assert "student-int8" in rows_path.with_name("report.html").read_text()
     assert rows_path.read_bytes() == before
-
-
-def test_rows_of_training_alone_have_a_page_too(material, tmp_path, monkeypatch):
-    rows = ROOT / "benchmarks" / "results" / "training-amd-epyc.jsonl"
-    page = tmp_path / "training.html"
-    assert run_cli(monkeypatch, "--report", "--rows", rows, "--page", page) == 0
-    assert "train-v1.1.json.gz" in page.read_text(encoding="utf-8")
 
 
 def test_a_line_that_is_no_result_is_left_out_by_name(material, monkeypatch, capsys):

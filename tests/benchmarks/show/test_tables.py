@@ -21,7 +21,6 @@ from benchmark_results import (
     toolchain,
 )
 
-from benchmarks.parameters import ParametersConfig
 from benchmarks.results.files import append_result
 from benchmarks.results.rows import Data, Machine, Runtime
 from benchmarks.show.groups import collect, newest_order
@@ -51,15 +50,6 @@ def test_like_is_divided_by_like_and_the_gain_of_exact_lengths_stands_apart():
     assert shown(results, "gain", view="padding") == ["2.00x", "2.50x"]
     latency = shown(results, "model", "padded to", "x", "p50 ms", "mean ms", view="latency")
     assert ("s", "384", "5.00x", "18.0", "20.0") in latency
-
-
-def test_the_share_of_the_peak_is_the_rate_of_the_int8_products_over_it():
-    """8 million weights, 500 tokens: 8 G operations in 18 ms are 444 G a second, 74 % of 600."""
-    int8 = INT8 | {"params_without_embeddings": 8_000_000, "int8_peak_gops": 600.0}
-    results = [timed(int8_peak_gops=600.0), *(timed("s", 20.0, n, **int8) for n in (500, "unpadded"))]
-    headings = ("model", "tokens", "ms", "Gop/s", "peak Gop/s", "share")
-    assert shown(results, *headings, view="peak") == [("s", "500", "18.0", "444", "600", "74%")]
-    assert view_tables(collect([timed("s", 20.0, 500, **INT8)]), "peak") == []
 
 
 def test_threads_and_batches_are_divided_by_their_like_too():
@@ -254,10 +244,8 @@ def test_missing_or_wrong_markers_are_refused(text, tmp_path):
         OptionError, match=rf"README\.md: lacks the markers of the table; add one line {BEGIN}"
     ):
         check_markers(path, "dev")
-    with pytest.raises(
-        OptionError, match="no such file; give a Markdown file with the markers of parameters"
-    ):
-        ParametersConfig(write=tmp_path / "README")
+    with pytest.raises(OptionError, match="no such file; give a Markdown file with the markers of dev"):
+        check_markers(tmp_path / "README", "dev")
 
 
 def test_the_command_writes_prints_draws_and_refuses(tmp_path, capsys):

@@ -1,6 +1,4 @@
-"""Tables of other targets, of training, of phones and of toolchains."""
-
-import re
+"""Tables of other targets, of phones and of toolchains."""
 
 import pytest
 from benchmark_results import (
@@ -18,7 +16,6 @@ from benchmark_results import (
     run,
     scored,
     shown,
-    speed,
     timed,
     toolchain,
 )
@@ -49,25 +46,6 @@ def test_a_target_is_compared_with_its_own_fp32_file():
     assert shown(on_pi, "ms", "x fp32", view="arm") == [("90.0", "1.00x"), ("30.0", "3.00x (3.00–3.00)")]
     (table,) = view_tables(collect([*on_pi, failure("bad", **PI)]), "arm")
     assert {"bad on ssh:pi failed: cannot load it", "ssh:pi: Pi, 4 cores"} < set(table.footnotes)
-
-
-def test_training_is_divided_by_what_each_case_names_round_by_round():
-    of = {"reference": "theirs"}
-    results = [
-        speed("theirs", (9.0,) * 5, "2026-01-01"),
-        speed("theirs", (2.0,) * 5),
-        speed("ours", (4.0, 4.0, 6.0, 6.0, 10.0), lengths="unpadded", **of),
-        speed("with dropout", (1.0,) * 5, attention_dropout=0.1, **of),
-    ]
-    theirs, ours, dropout = lines(results, "training")
-    assert (theirs["x"], theirs["windows/s"], theirs["padded to"]) == (UNKNOWN, "2.0", "384")
-    low, high = map(float, re.fullmatch(r"3\.00x \((.*)–(.*)\)", ours["x"]).groups())
-    assert 2 <= low < 3 < high <= 5
-    assert (ours["padded to"], ours["over"]) == ("batch's longest", "theirs")
-    assert (dropout["x"], dropout["attention dropout"]) == ("0.50x (0.50–0.50)", "0.1")
-    few = [speed("theirs", (2.0,) * 4), speed("ours", (4.0,) * 4, **of)]
-    assert shown(few, "x", view="training") == [UNKNOWN, "2.00x"]
-    assert "x" not in lines([speed("theirs", (2.0,)), speed("ours", (4.0,))], "training")[0]
 
 
 def test_results_of_a_phone_do_not_change_the_tables_of_the_cpu():

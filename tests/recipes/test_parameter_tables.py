@@ -1,11 +1,13 @@
 """Parameter counts, against what is published of the real models, and against the docs."""
 
+import pytest
 from places import ROOT
+from recipe_scripts import script_of
 
-from benchmarks.parameters import ParametersConfig, main
-from benchmarks.show.parameter_tables import head_table, model_table
+from qa.base.errors import OptionError
 from qa.models.heads import HEADS
 
+script = script_of("parameter_tables")
 POOLER = {768: 768 * 768 + 768, 384: 384 * 384 + 384}
 # As the hub counts the weights of the published files.
 PUBLISHED = {
@@ -20,14 +22,14 @@ PUBLISHED = {
 
 
 def test_counts_are_those_of_the_published_models():
-    lines = {line[0]: line for line in model_table().cells}
+    lines = {line[0]: line for line in script.model_table().cells}
     wanted = {name: f"{n / 1e6:.2f}M" for name, n in PUBLISHED.items()}
     assert {name: lines[name][4] for name in PUBLISHED} == wanted
 
 
 def test_every_head_has_a_line():
-    assert [line[0] for line in head_table().cells] == list(HEADS)
-    lines = {line[0]: line[1:] for line in head_table().cells}
+    assert [line[0] for line in script.head_table().cells] == list(HEADS)
+    lines = {line[0]: line[1:] for line in script.head_table().cells}
     assert lines["linear"] == ["770", "1,538"], "2 H + 2"
     assert lines["4l-relu"][1] == f"{768 * 1024 + 1024 + 1024 * 200 + 200 + 200 * 2 + 2:,}"
 
@@ -36,7 +38,14 @@ def test_the_docs_have_the_tables_of_today(tmp_path):
     page = ROOT / "docs" / "models.md"
     copy = tmp_path / "models.md"
     copy.write_bytes(page.read_bytes())
-    main(ParametersConfig(write=copy))
+    script.main(script.ParametersConfig(write=copy))
     assert copy.read_bytes() == page.read_bytes(), (
-        "run python -m benchmarks.parameters --write docs/models.md"
+        "run python recipes/parameter_tables.py --write docs/models.md"
     )
+
+
+def test_a_page_that_is_not_there_is_refused(tmp_path):
+    with pytest.raises(
+        OptionError, match="no such file; give a Markdown file with the markers of parameters"
+    ):
+        script.ParametersConfig(write=tmp_path / "README")

@@ -1,5 +1,11 @@
-"""Tables of parameter counts, computed from configurations."""
+"""Parameter counts of every encoder, head and standalone model, as tables. Nothing is downloaded.
 
+python recipes/parameter_tables.py
+python recipes/parameter_tables.py --write docs/models.md
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -13,7 +19,8 @@ from transformers import (
     RobertaConfig,
 )
 
-from benchmarks.show.tables import Table, number, text_table
+from benchmarks.show.tables import Table, check_markers, number, show, text_table
+from qa.base.cli import run_with
 from qa.data.origins import MINILM as MINILM_NAME
 from qa.models.architectures import encoder_type
 from qa.models.encoders import Encoder
@@ -34,6 +41,19 @@ ENCODER_CONFIGS = {
     MINILM_NAME: BertConfig(**MINILM, num_hidden_layers=6),
 }
 HEAD_WIDTHS = {"MiniLM": 384, "BERT-base": 768}
+MARKERS_NAME = "parameters"
+
+
+@dataclass(frozen=True)
+class ParametersConfig:
+    """Show the parameter counts of all models."""
+
+    write: Path | None = None
+    """Markdown file; the tables replace the text between the markers of the name parameters."""
+
+    def __post_init__(self) -> None:
+        if self.write is not None:
+            check_markers(self.write, MARKERS_NAME)
 
 
 def count(module: nn.Module) -> int:
@@ -81,7 +101,12 @@ def head_table() -> Table:
     return text_table("Parameters of the heads", headings, cells)
 
 
-def parameter_tables() -> list[Table]:
-    """Return both tables, computed without memory for the weights."""
-    with torch.device("meta"):
-        return [model_table(), head_table()]
+def main(config: ParametersConfig) -> str:
+    """Print the tables, or write them into a file. Return them as text."""
+    with torch.device("meta"):  # without memory for the weights
+        tables = [model_table(), head_table()]
+    return show(tables, config.write, MARKERS_NAME)
+
+
+if __name__ == "__main__":
+    run_with(ParametersConfig, lambda: main)

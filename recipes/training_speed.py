@@ -1,0 +1,275 @@
+"""Speed and memory of training, compared with transformers' Trainer on the same model, windows and batch.
+
+    python recipes/training_speed.py --teacher runs/demo/teacher
+    python recipes/training_speed.py --teacher runs/real/teacher --data train-v1.1.json --steps 8
+
+Each case trains in its own process, pinned to as many cores as it has threads, so its peak memory is its own.
+The cases take turns: a slow minute of the machine slows all of them, and ratios within a round stay true.
+
+Fine-tuning has a linear head and dropout, distillation the teacher's head and no dropout. transformers trains
+as its question-answering example does: every window is padded to the longest, and the model has the same
+architecture and fresh weights. The example also has dropout in attention's weights, which our stages leave
+out; two cases measure its cost.
+"""
+
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from multiprocessing import get_context
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import torch
+import transformers
+from torch import Tensor, nn
+from torch.nn import functional
+
+from benchmarks.measure.command_line import note
+from benchmarks.measure.conditions import OtherLoad, this_host
+from benchmarks.measure.plan import sample_windows
+from benchmarks.measure.worker import resident_mb
+from benchmarks.results.stats import MIN_ROUNDS
+from benchmarks.show.tables import UNKNOWN, as_text, number, text_table
+from distill.student import student_from_layers
+from distill.training.batches import to_tensors
+from distill.training.objectives import Distillation, supervised
+from distill.training.options import DistillationWeights, TrainingOptions
+from distill.training.teacher_logits import Teacher, TeacherLogits
+from distill.training.trainer import LossFunction, Trainer, make_accelerator
+from qa.base.cli import check_option, one_line, run_with
+from qa.base.errors import OptionError
+from qa.bundles.bundle import Bundle
+from qa.bundles.hf_import import open_model
+from qa.data.datasets import EMBEDDED, resolve
+from qa.data.squad import read_squad
+from qa.evaluation.bootstrap import LEVEL, interval
+from qa.models.model import QAModel
+from qa.runtime.runtimes import available_cores
+from qa.text.features import Window, make_windows
+
+WARMUP_STEPS = 2
+DROPOUT = 0.1  # BERT's
+GOLD = "gold answers"
+TEACHER_EACH_STEP = "teacher's states and logits"
+TEACHER_CACHED = "teacher's stored logits"
+AfterStep = Callable[[int, int], None]
+Speed = tuple[float, float | None]  # windows per second, peak MB
+
+
+class Case(NamedTuple):
+    """One way to train; `padded` to the model's longest window or to the batch's, and divided by `over`."""
+
+    loss: str = GOLD
+    padded: bool = False
+    attention_dropout: float = 0.0
+    over: str = ""
+
+
+CASES = {
+    "transformers": Case(padded=True),
+    "transformers-example": Case(padded=True, attention_dropout=DROPOUT, over="transformers"),
+    "fine-tune-fixed": Case(padded=True, over="transformers"),
+    "fine-tune": Case(over="transformers"),
+    "fine-tune-attention-dropout": Case(attention_dropout=DROPOUT, over="fine-tune"),
+    "distil": Case(TEACHER_EACH_STEP),
+    "distil-cached": Case(TEACHER_CACHED),
+}
+
+
+@dataclass(frozen=True)
+class SpeedConfig:
+    """Measure the speed and memory of training, in turns with transformers' Trainer."""
+
+    teacher: Path
+    """PyTorch bundle with any head: the student is made of its layers, and it teaches."""
+    student_layers: int = 3
+    """Layers of the student, and of the model that is fine-tuned."""
+    data: str = EMBEDDED
+    """Questions to train on: embedded, squad, squad_v2, or a SQuAD JSON file."""
+    cases: tuple[str, ...] = tuple(CASES)
+    """Cases to measure; all by default."""
+    precision: str = "bf16"
+    """bf16 or fp32."""
+    batch_size: int = 16
+    """Windows in a step."""
+    steps: int = 12
+    """Timed steps in each round, after two untimed ones."""
+    rounds: int = 5
+    """Rounds in which every case has its turn; from 5 on the table has intervals."""
+    threads: int = 1
+    """Threads and cores of each case; the first GPU that PyTorch sees is used too."""
+
+    def __post_init__(self) -> None:
+        known = bool(self.cases) and set(self.cases) <= set(CASES)
+        check_option(known, "--cases", " ".join(self.cases), f"among {', '.join(CASES)}")
+        check_option(self.precision in ("bf16", "fp32"), "--precision", self.precision, "bf16 or fp32")
+        for flag, value in (("batch-size", self.batch_size), ("steps", self.steps), ("rounds", self.rounds)):
+            check_option(value >= 1, f"--{flag}", value, "at least 1")
+        cores = available_cores()
+        check_option(1 <= self.threads <= cores, "--threads", self.threads, f"between 1 and {cores}")
+
+
+def chosen_windows(config: SpeedConfig, bundle: Bundle) -> list[Window]:
+    """Return the windows of the steps, their lengths distributed as in the data. OptionError when too few."""
+    windows = make_windows(read_squad(resolve(config.data, "train")), bundle.tokenizer, bundle.settings)
+    n = config.batch_size * (WARMUP_STEPS + config.steps)
+    if len(windows) < n:
+        raise OptionError(f"--data {config.data}: has {len(windows)} of {n} windows; give fewer --steps")
+    return sample_windows(windows, n)
+
+
+def widened(batch: Mapping[str, Tensor], length: int) -> dict[str, Tensor]:
+    """Pad every (B, T) tensor to (B, length)."""
+    return {
+        name: functional.pad(tensor, (0, length - tensor.shape[1])) if tensor.ndim == 2 else tensor
+        for name, tensor in batch.items()
+    }
+
+
+def train_here(config: SpeedConfig, case: Case, bundle: Bundle, work: Path, after_step: AfterStep) -> None:
+    """Train with the project's Trainer."""
+    windows = chosen_windows(config, bundle)
+    teacher = QAModel.from_pretrained(bundle.path)
+    student = student_from_layers(teacher, config.student_layers, "linear" if case.loss == GOLD else None)
+    for module in student.modules():
+        if isinstance(module, nn.Dropout):
+            module.p = DROPOUT if case.loss == GOLD else 0.0
+    for parts in student.encoder.layer_parts():
+        parts.attention_dropout.p = case.attention_dropout
+    accelerator = make_accelerator(config.precision)
+    loss: LossFunction = supervised
+    if case.loss == GOLD:
+        del teacher  # fine-tuning does not need its weights
+    else:
+        logits = TeacherLogits(lambda: Teacher(teacher), windows, work / "cache", accelerator)
+        if case.loss == TEACHER_CACHED:
+            for indices in np.split(np.arange(len(windows)), WARMUP_STEPS + config.steps):
+                logits(to_tensors([windows[i] for i in indices]), indices)
+        hidden_weight = 10.0 if case.loss == TEACHER_EACH_STEP else 0.0
+        loss = Distillation(logits, DistillationWeights(0.1, 4.0, hidden_weight))
+
+    def padded(model: nn.Module, batch: dict[str, Tensor], indices: np.ndarray) -> dict[str, Tensor]:
+        return loss(model, widened(batch, bundle.settings.max_length), indices)
+
+    options = TrainingOptions(1e-5, config.batch_size, 1, precision=config.precision, checkpoint_minutes=1e6)
+    used = padded if case.padded else loss
+    on = {"accelerator": accelerator, "after_step": after_step}
+    Trainer(student, windows, used, options, work, "speed", **on).train()
+
+
+def train_with_transformers(
+    config: SpeedConfig, case: Case, bundle: Bundle, work: Path, after_step: AfterStep
+) -> None:
+    """Train with transformers' Trainer and question-answering model."""
+    teacher = QAModel.from_pretrained(bundle.path)
+    architecture = student_from_layers(teacher, config.student_layers, "linear").encoder.config
+    architecture.hidden_dropout_prob = DROPOUT
+    architecture.attention_probs_dropout_prob = case.attention_dropout
+    del teacher  # the Trainer does not need its weights
+    columns = widened(to_tensors(chosen_windows(config, bundle)), bundle.settings.max_length)
+    del columns["valid"]
+    examples = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+    class Callback(transformers.TrainerCallback):
+        def on_step_end(
+            self, _: object, state: transformers.TrainerState, *__: object, **___: object
+        ) -> None:
+            after_step(state.global_step, state.max_steps)
+
+    arguments = transformers.TrainingArguments(
+        output_dir=str(work),
+        per_device_train_batch_size=config.batch_size,
+        num_train_epochs=1,
+        bf16=config.precision == "bf16",
+        use_cpu=not torch.cuda.is_available(),
+        report_to=[],
+        save_strategy="no",
+    )
+    model = transformers.AutoModelForQuestionAnswering.from_config(architecture)
+    collate = transformers.default_data_collator
+    transformers.Trainer(model, arguments, collate, examples, callbacks=[Callback()]).train()
+
+
+def measure(config: SpeedConfig, name: str) -> Speed:
+    """Train one case in this process. On a GPU the peak is that of PyTorch's tensors."""
+    os.sched_setaffinity(0, this_host().cores_for(config.threads))
+    torch.set_num_threads(config.threads)
+    # transformers would use all GPUs and enlarge batches.
+    os.environ["CUDA_VISIBLE_DEVICES"] = os.environ.get("CUDA_VISIBLE_DEVICES", "0").split(",")[0]
+    ends: dict[int, float] = {}
+
+    def after_step(n_done: int, n_steps: int) -> None:
+        ends[n_done] = time.perf_counter()
+
+    train = train_with_transformers if name.startswith("transformers") else train_here
+    with (
+        tempfile.TemporaryDirectory() as work,
+        open(os.devnull, "w", encoding="utf-8") as nowhere,
+        redirect_stdout(nowhere),
+        redirect_stderr(nowhere),
+    ):
+        train(config, CASES[name], open_model(config.teacher), Path(work), after_step)
+    seconds = ends[WARMUP_STEPS + config.steps] - ends[WARMUP_STEPS]
+    peak = torch.cuda.max_memory_allocated() / 1e6 if torch.cuda.is_available() else resident_mb("VmHWM")
+    return config.batch_size * config.steps / seconds, peak
+
+
+def in_turns(config: SpeedConfig) -> tuple[dict[str, list[Speed]], dict[str, str]]:
+    """Measure all rounds, each case in a fresh process. Return the speeds, and why the other cases failed."""
+    speeds: dict[str, list[Speed]] = {name: [] for name in config.cases}
+    failed: dict[str, str] = {}
+    for number_of_round in range(1, config.rounds + 1):
+        for name in list(speeds):
+            with ProcessPoolExecutor(1, get_context("spawn")) as process:
+                try:
+                    speeds[name].append(process.submit(measure, config, name).result())
+                    note(f"round {number_of_round}, {name}: {speeds[name][-1][0]:.1f} windows/s")
+                except Exception as error:  # the other cases go on
+                    failed[name] = one_line(error)
+                    del speeds[name]
+    return speeds, failed
+
+
+def main(config: SpeedConfig) -> None:
+    """Measure, and print the table; exit code 1 when a case failed."""
+    bundle = open_model(config.teacher, format="pytorch")
+    student_from_layers(QAModel.from_pretrained(bundle.path), config.student_layers)  # refuses too many
+    chosen_windows(config, bundle)
+    host = this_host()
+    other = OtherLoad()
+    speeds, failed = in_turns(config)
+    rounds = {name: np.array([speed for speed, _ in measured]) for name, measured in speeds.items()}
+    cells = []
+    for name, windows_per_s in rounds.items():
+        case = CASES[name]
+        ratio = None
+        if case.over in rounds:
+            ratios = windows_per_s / rounds[case.over]
+            ratio = interval(ratios) if config.rounds >= MIN_ROUNDS else float(ratios.mean())
+        length = str(bundle.settings.max_length) if case.padded else "batch's longest"
+        figures = [f"{case.attention_dropout:g}", number(float(np.median(windows_per_s)), ".1f")]
+        figures += [number(ratio, unit="x"), number(speeds[name][-1][1], ",.0f")]
+        cells.append([name, case.loss, length, case.over or UNKNOWN, *figures])
+    device = torch.cuda.get_device_name() if torch.cuda.is_available() else str(host.machine)
+    footnotes = [
+        f"{config.student_layers} layers of {config.teacher.name}, {config.precision}, batch "
+        f"{config.batch_size}, rounds in turns: {config.rounds}, timed steps in each: {config.steps}",
+        "windows/s: median of the rounds; x: over the case under over, mean of the rounds, "
+        f"{LEVEL:.0%} interval by bootstrap from {MIN_ROUNDS} rounds on",
+        f"{device}; threads: {config.threads}; other processes kept {other.cores() or 0:.1f} cores busy",
+        f"torch {torch.__version__}, transformers {transformers.__version__}; {time.strftime('%Y-%m-%d')}",
+        *(f"{name} failed: {why}" for name, why in failed.items()),
+    ]
+    headings = ["case", "loss", "padded to", "over", "attention dropout", "windows/s", "x", "peak MB"]
+    print(as_text(text_table(f"Training, {config.data}", headings, cells, footnotes, n_left=4)), end="")
+    sys.exit(bool(failed))
+
+
+if __name__ == "__main__":
+    run_with(SpeedConfig, lambda: main)

@@ -42,7 +42,7 @@ def main(config: PhoneConfig) -> "list[AnyResult]":
     from benchmarks.show.groups import collect, newest_order
     from benchmarks.show.tables import show
     from benchmarks.show.views import view_tables
-    from export.android.stage import open_tflite
+    from export.android.check import open_tflite
     from qa.bundles.hf_import import output_beside
 
     bundle = open_tflite(config.model)

@@ -13,7 +13,7 @@ from typing import ClassVar
 
 from compress.product_quantization import token_counts
 from export.embeddings import stored_words, with_words
-from export.options import ExportConfig
+from export.options import ExportOptions
 from export.parity import check_parity, limits_of, probe_tolerance, probe_windows, real_windows, window_logits
 from qa.base.errors import BundleError, OptionError
 from qa.base.next_step import say_next
@@ -63,21 +63,21 @@ class Exporter:
     format: ClassVar[str]
     """Name of the format, a key of FORMATS."""
 
-    def __init__(self, config: ExportConfig) -> None:
+    def __init__(self, options: ExportOptions) -> None:
         """Open the parent; nothing is written yet."""
-        self.config = config
-        self.precision = config.quantize
-        least = config.min_equal_spans
+        self.options = options
+        self.precision = options.quantize
+        least = options.min_equal_spans
         defaults = PRECISIONS[self.precision].equal_spans
         self.min_equal_spans = defaults[self.format] if least is None else least
-        self.source = config.model or newest_student()
-        if config.model is None:
+        self.source = options.model or newest_student()
+        if options.model is None:
             print(f"exporting {self.source}", file=sys.stderr)
-        name = "-".join([self.format, self.precision, *filter(None, [config.embeddings])])
-        self.out = config.out or output_beside(self.source, name)
+        name = "-".join([self.format, self.precision, *filter(None, [options.embeddings])])
+        self.out = options.out or output_beside(self.source, name)
         refuse_existing(self.out)
-        self.eval_data = load_eval(config.eval_data)
-        file = config.tune_threshold
+        self.eval_data = load_eval(options.eval_data)
+        file = options.tune_threshold
         if file is not None and (why_not := too_few(read_squad(file))):  # now, not after minutes of work
             raise OptionError(f"--tune-threshold {file}: {why_not}; give more questions")
         self.parent = open_model(self.source, format="pytorch")
@@ -113,7 +113,7 @@ class Exporter:
         with new_bundle(self.out, self.record()) as draft:
             copy_tokenizer(parent.path, draft.path, parent.settings.max_length)
             counts = partial(token_counts, parent, reference.model.encoder.words.num_embeddings)
-            words, form = stored_words(reference.model, self.precision, self.config.embeddings, counts)
+            words, form = stored_words(reference.model, self.precision, self.options.embeddings, counts)
             if form is not None:
                 draft.record(embeddings=form)
             # A runtime is to compute what PyTorch computes with the embedding table as it is stored; parity
@@ -160,7 +160,7 @@ class Exporter:
             format=self.format,
             precision=self.precision,
             stage="export",
-            config=recorded_options(replace(self.config, model=Path(self.source), out=self.out)),
+            config=recorded_options(replace(self.options, model=Path(self.source), out=self.out)),
             parent=self.parent.reference(),
             ancestors=self.parent.lineage(),
             parameters=self.parent.manifest.parameters,
@@ -173,13 +173,13 @@ class Exporter:
         file. A given threshold replaces that of mode balanced. Mode strict never answers more than it does.
         """
         parent = self.parent
-        config = self.config
-        if config.tune_threshold is not None:
+        options = self.options
+        if options.tune_threshold is not None:
             return tune_on_file(
-                exported, parent.tokenizer, parent.settings, config.tune_threshold, "--tune-threshold"
+                exported, parent.tokenizer, parent.settings, options.tune_threshold, "--tune-threshold"
             )
         settings, tuning = tune_for_bundle(exported, parent.tokenizer, parent.settings, parent.path)
-        given = config.null_threshold
+        given = options.null_threshold
         if given is None:
             say_that_it_always_answers(settings, parent.manifest)
             return settings, tuning

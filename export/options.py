@@ -1,8 +1,7 @@
-"""Options that both exports have, in a module that imports neither torch nor a converter."""
+"""Options of the exports, of the check of the Android app, and of the page."""
 
-import importlib.util
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -12,6 +11,7 @@ from tyro.conf import arg
 from qa.base.cli import check_exclusive, check_option
 from qa.base.errors import OptionError
 from qa.base.help import Expert
+from qa.data.datasets import EMBEDDED
 from qa.formats.precision import INTEGER_BITS, PRECISIONS, TABLE_FORMS
 
 
@@ -35,7 +35,7 @@ By default {"; ".join(f"in {name} {shares_in_words(p.equal_spans)}" for name, p 
 
 
 @dataclass(frozen=True)
-class ExportConfig:
+class ExportOptions:
     """Export a PyTorch bundle."""
 
     model: Path | None = None
@@ -82,8 +82,78 @@ def check_form(form: str | None, precision: str) -> None:
         )
 
 
-def check_installed(target: str, modules: Sequence[str]) -> None:
-    """Raise OptionError when one of the modules that an export needs is not installed."""
-    missing = [name for name in modules if importlib.util.find_spec(name) is None]
-    if missing:
-        raise OptionError(f"export to {target} needs {' and '.join(missing)}: pip install 'pocketqa[export]'")
+@dataclass(frozen=True)
+class OnnxOptions(ExportOptions):
+    """Export a PyTorch bundle to ONNX, for ONNX Runtime."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if "onnx" not in PRECISIONS[self.quantize].meaning:
+            raise OptionError(
+                f"--quantize {self.quantize} is for TFLite only: ONNX Runtime computes it more slowly than "
+                "int8"
+            )
+
+
+@dataclass(frozen=True)
+class TFLiteOptions(ExportOptions):
+    """Export a PyTorch bundle to TFLite, for LiteRT and for Android."""
+
+    lengths: Expert[tuple[int, ...] | None] = None
+    """Lengths of fixed signatures, ascending; the last is the model's longest. By default one graph takes
+    every length, or, where a model has no such graph, 128, 192, 256 and the longest."""
+    max_drop: float | None = None
+    """Most points of F1 that int8 or int4 may cost on --eval-data: layers go back to fp32, most sensitive
+    first, until this holds, or the export fails."""
+    sensitivity: Expert[bool] = False
+    """Print F1 on --eval-data and the difference from PyTorch with each layer alone in fp32."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        can_score = self.eval_data is not None and self.quantize in INTEGER_BITS
+        if (self.max_drop is not None or self.sensitivity) and not can_score:
+            flag = "--sensitivity" if self.max_drop is None else "--max-drop"
+            precisions = " or ".join(INTEGER_BITS)
+            raise OptionError(f"{flag} needs --quantize {precisions}, and questions in --eval-data")
+        is_loss = self.max_drop is None or 0 <= self.max_drop < float("inf")
+        check_option(is_loss, "--max-drop", self.max_drop, "at least 0 and finite")
+        if self.lengths is not None:
+            is_ascending = list(self.lengths) == sorted(set(self.lengths))
+            check_option(
+                bool(self.lengths) and is_ascending and self.lengths[0] > 0,
+                "--lengths",
+                self.lengths,
+                "positive numbers in ascending order, each once",
+            )
+
+
+@dataclass(frozen=True)
+class AndroidOptions:
+    """Check on the JVM that the Android app accepts a TFLite bundle and gives Python's answers."""
+
+    model: Path
+    """TFLite bundle to check; its model.tflite is the file to sideload."""
+    questions: int = 50
+    """Number of real questions to compare, chosen evenly; a few on passages of several windows are added."""
+    data: str = EMBEDDED
+    """SQuAD JSON file (plain or gzip), or embedded, everyday, squad, squad_v2 (their dev part)."""
+
+    push: bool = False
+    """Put the model on the phone that adb sees and open the app on it, instead of comparing."""
+    serial: str | None = None
+    """Serial number of the phone, where adb sees several (adb devices lists them)."""
+
+    def __post_init__(self) -> None:
+        check_option(self.questions >= 1, "--questions", self.questions, "at least 1")
+        check_option(self.push or self.serial is None, "--serial", self.serial, "given with --push")
+
+
+@dataclass(frozen=True)
+class WebOptions:
+    """Publish a page that answers in the browser."""
+
+    model: Path
+    """TFLite bundle that the page opens by itself."""
+    out: Path
+    """Folder to create. An earlier page there is replaced if it is as it was published; any other folder is
+    refused."""

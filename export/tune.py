@@ -26,7 +26,7 @@ from qa.runtime.runtimes import load_runtime
 
 
 @dataclass(frozen=True)
-class TuneConfig:
+class TuneOptions:
     """Tune the thresholds and the calibration of a finished bundle."""
 
     model: Path
@@ -42,13 +42,13 @@ class TuneConfig:
     file. Without it the new bundle has no scores."""
 
 
-def main(config: TuneConfig) -> Bundle:
+def tune(options: TuneOptions) -> Bundle:
     """Tune, seal a copy of the bundle with the new settings, and print them."""
-    out = config.out or output_beside(config.model, "tuned")
+    out = options.out or output_beside(options.model, "tuned")
     refuse_existing(out)
-    eval_data = load_eval(config.eval_data)
-    bundle = open_bundle(config.model)
-    data = config.data or bundle.path / HELD_OUT
+    eval_data = load_eval(options.eval_data)
+    bundle = open_bundle(options.model)
+    data = options.data or bundle.path / HELD_OUT
     if not data.is_file():
         raise OptionError(f"--data {data}: no such file; give questions to tune on")
     if eval_data is not None and file_sha256(eval_data.file) == file_sha256(data):

@@ -101,7 +101,6 @@ def test_a_circle_is_found():
 
 KNOWN_CIRCLES = [
     ["benchmarks.compare", "benchmarks.comparison"],
-    ["export.tflite.exporter", "export.tflite.stage"],
 ]
 
 

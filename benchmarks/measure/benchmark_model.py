@@ -17,7 +17,7 @@ from benchmarks.measure.run import now
 from benchmarks.results.files import ResultFile
 from benchmarks.results.rows import BENCHMARK_MODEL, PHONE, AnyResult, Machine, PhoneLatency, Runtime
 from export.android.package import Package, read_package
-from export.android.push import Phone, Refused, choose_device, run_adb
+from export.android.push_to_phone import Phone, Refused, choose_device, run_adb
 from export.tflite.file import TFLiteFile
 from qa.base.errors import DeviceError
 from qa.base.files import file_sha256

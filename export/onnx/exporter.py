@@ -11,12 +11,19 @@ from export.exporter import Exporter
 from export.onnx.balance import calibration_windows
 from export.onnx.quantize import check_structure, quantize
 from export.onnx.trace import trace
+from export.options import OnnxOptions
+from qa.bundles.bundle import Bundle
 from qa.bundles.manifest import Structure
 from qa.formats.registry import FORMATS
 from qa.models.hub import hub_config
 from qa.models.model import QAModel, write_config
 
 CALIBRATION_WINDOWS = 16
+
+
+def export(options: OnnxOptions) -> Bundle:
+    """Trace, quantize, compare with PyTorch, seal."""
+    return OnnxExporter(options).export()
 
 
 class OnnxExporter(Exporter):

@@ -1,5 +1,6 @@
 """Export to TFLite, with a package for phones."""
 
+import importlib.util
 import sys
 from collections.abc import Collection, Sequence
 from functools import partial
@@ -9,15 +10,17 @@ from pathlib import Path
 from export.android.package import append_package, describe, read_package, vocabulary_lines
 from export.embeddings import bytes_saved
 from export.exporter import Exporter
+from export.options import TFLiteOptions
 from export.tflite.any_length import OneLength
 from export.tflite.convert import convert_to, quantized
 from export.tflite.file import TFLiteFile
 from export.tflite.integers import check_integers
+from export.tflite.lengths import window_lengths
 from export.tflite.sensitivity import Sensitivity, linears_by_layer
-from export.tflite.stage import TFLiteConfig, window_lengths
 from export.tflite.structure import check_structure, read_structure
+from qa.base.errors import OptionError
 from qa.bundles import manifest
-from qa.bundles.bundle import PROBE, ModelFolder
+from qa.bundles.bundle import PROBE, Bundle, ModelFolder
 from qa.formats.registry import FORMATS
 from qa.formats.tflite import any_length_signature, fixed_signatures
 from qa.models.model import QAModel
@@ -31,18 +34,30 @@ def probe_lengths(lengths: Sequence[int]) -> list[int]:
     return [longer - (longer - shorter) // 4 for shorter, longer in pairwise((0, *lengths))]
 
 
+CONVERTERS = ("litert_torch", "ai_edge_quantizer", "ai_edge_litert")
+
+
+def export(options: TFLiteOptions) -> Bundle:
+    """Convert, quantize, compare with PyTorch, package, seal. OptionError where a converter is missing."""
+    missing = [name for name in CONVERTERS if importlib.util.find_spec(name) is None]
+    if missing:  # said now, not after the model is traced
+        needed = " and ".join(missing)
+        raise OptionError(f"export to TFLite needs {needed}: pip install 'pocketqa[export]'")
+    return TFLiteExporter(options).export()
+
+
 class TFLiteExporter(Exporter):
     """Export to a .tflite that takes any window length, or with one signature for each of some lengths."""
 
     format = "tflite"
 
-    def __init__(self, config: TFLiteConfig) -> None:
-        super().__init__(config)
-        self.sensitivity = config.sensitivity
-        self.max_drop = config.max_drop
-        self.lengths = window_lengths(config.lengths, self.parent.settings)
+    def __init__(self, options: TFLiteOptions) -> None:
+        super().__init__(options)
+        self.sensitivity = options.sensitivity
+        self.max_drop = options.max_drop
+        self.lengths = window_lengths(options.lengths, self.parent.settings)
         self.signatures = fixed_signatures(self.lengths)
-        if config.lengths is None:
+        if options.lengths is None:
             self.signatures = [any_length_signature(self.lengths[-1])]
 
     def check(self, model: QAModel) -> None:

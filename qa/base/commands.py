@@ -77,15 +77,15 @@ COMMANDS = {
         "compress.embeddings:quantize_embeddings",
     ),
     "cast": Command("-m compress.cast", "compress.cast:CastOptions", "compress.cast:cast"),
-    "export onnx": Command("-m export.onnx", "export.onnx.stage:OnnxConfig", "export.onnx.stage:main"),
+    "export onnx": Command("-m export.onnx", "export.options:OnnxOptions", "export.onnx.exporter:export"),
     "export tflite": Command(
-        "-m export.tflite", "export.tflite.stage:TFLiteConfig", "export.tflite.stage:main"
+        "-m export.tflite", "export.options:TFLiteOptions", "export.tflite.exporter:export"
     ),
     "export android": Command(
-        "-m export.android", "export.android.stage:AndroidConfig", "export.android.stage:main"
+        "-m export.android", "export.options:AndroidOptions", "export.android.check:check_or_push"
     ),
-    "export web": Command("-m export.web", "export.web.stage:WebConfig", "export.web.stage:main"),
-    "tune": Command("-m export.tune", "export.tune:TuneConfig", "export.tune:main"),
+    "export web": Command("-m export.web", "export.options:WebOptions", "export.web.publish:publish"),
+    "tune": Command("-m export.tune", "export.tune:TuneOptions", "export.tune:tune"),
     "compare": Command(
         "benchmarks/compare.py", "benchmarks.compare:CompareConfig", "benchmarks.compare:command"
     ),

@@ -22,8 +22,8 @@ from benchmarks.measure.hosts import on_this_machine
 from benchmarks.measure.plan import QUICK
 from benchmarks.results.files import read_results
 from benchmarks.results.rows import Accuracy, Failure, Latency, Machine
-from export.onnx.stage import OnnxConfig
-from export.onnx.stage import main as export
+from export.onnx.exporter import export
+from export.options import OnnxOptions
 from qa.base.errors import OptionError
 from qa.bundles.bundle import MANIFEST, open_bundle
 
@@ -180,7 +180,7 @@ def test_where_all_questions_have_an_answer_every_model_answers_always(
     tiny_export, make_bundle, scored, data, tmp_path, capsys
 ):
     out = tmp_path / "declining"
-    declining = export(OnnxConfig(model=make_bundle(), out=out, quantize="fp32", null_threshold=-1e9)).path
+    declining = export(OnnxOptions(model=make_bundle(), out=out, quantize="fp32", null_threshold=-1e9)).path
     one, other = scored(tiny_export("onnx").path, declining, rows=tmp_path / "rows.jsonl")
     assert one.f1 == other.f1 > 0
     assert "every model answers always" in capsys.readouterr().out

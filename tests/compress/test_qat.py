@@ -29,12 +29,12 @@ from compress.qat.train import train
 from distill.making import work_folder
 from distill.training.batches import model_inputs, to_tensors
 from distill.training.checkpoint import CHECKPOINT
+from export.options import TFLiteOptions
 from export.tflite.compact import compact
+from export.tflite.exporter import export
 from export.tflite.file import TFLiteFile
 from export.tflite.integers import stored_integers
 from export.tflite.quiet import quietly
-from export.tflite.stage import TFLiteConfig
-from export.tflite.stage import main as export
 from qa.base.errors import OptionError, ParityError, UnsupportedExport
 from qa.models.model import QAModel
 
@@ -268,7 +268,7 @@ def config(make_bundle, small_squad, tmp_path):
 
 def to_tflite(bundle, out, quantize):
     least = UNTRAINED_SPANS.get(quantize)
-    return export(TFLiteConfig(bundle.path, out, quantize=quantize, lengths=(128,), min_equal_spans=least))
+    return export(TFLiteOptions(bundle.path, out, quantize=quantize, lengths=(128,), min_equal_spans=least))
 
 
 @pytest.mark.parametrize(("precision", "other"), quick(("int4", "int8"), rest=[("int8", "fp16")]))

@@ -15,11 +15,10 @@ from compress.embeddings import quantize_embeddings as compress
 from compress.product_quantization import compress_words
 from compress.scales import least_squares_bounds
 from export.embeddings import Int4Rows, Int8Codebooks, Int8Rows, stored_words, with_words, word_tables
-from export.onnx.stage import OnnxConfig
-from export.onnx.stage import main as export_onnx
+from export.onnx.exporter import export as export_onnx
+from export.options import OnnxOptions, TFLiteOptions
+from export.tflite.exporter import export as export_tflite
 from export.tflite.file import TFLiteFile
-from export.tflite.stage import TFLiteConfig
-from export.tflite.stage import main as export_tflite
 from export.tflite.structure import read_structure
 from qa.base.errors import OptionError
 from qa.bundles.bundle import CARD, open_bundle
@@ -110,7 +109,7 @@ def test_the_form_is_the_precisions_the_models_or_the_one_that_is_asked_for(make
     ("quantize", "form"), [("int8", "pq5"), ("fp32", "pq3"), ("fp16", "int8"), ("int8-weights", "int4")]
 )
 def test_a_form_that_cannot_be_is_refused_at_once(quantize, form):
-    for config in (TFLiteConfig, OnnxConfig):
+    for config in (TFLiteOptions, OnnxOptions):
         with pytest.raises(OptionError, match=f"--embeddings.*{form}"):
             config(quantize=quantize, embeddings=form)
 
@@ -145,7 +144,7 @@ def test_a_model_with_other_words_shares_all_other_weights(make_bundle):
 def test_a_tflite_file_holds_the_table_in_its_form(make_bundle, tmp_path, form):
     lengths = LENGTHS if form in ROW_BITS else LENGTHS[-1:]
     options = {"quantize": "int8", "embeddings": form, "min_equal_spans": UNTRAINED, "lengths": lengths}
-    bundle = export_tflite(TFLiteConfig(model=make_bundle(), out=tmp_path / "out", **options))
+    bundle = export_tflite(TFLiteOptions(model=make_bundle(), out=tmp_path / "out", **options))
     assert bundle.manifest.embeddings == form
     assert f"| word embeddings | {EMBEDDINGS[form]} |" in (bundle.path / CARD).read_text()
     file = bundle.weights.read_bytes()
@@ -161,7 +160,7 @@ def test_a_tflite_file_holds_the_table_in_its_form(make_bundle, tmp_path, form):
 @pytest.mark.parametrize("form", quick(*TABLE_FORMS[:-1], rest=TABLE_FORMS[-1:]))  # one product quantization
 def test_an_onnx_file_holds_the_table_in_its_form(make_bundle, tmp_path, form):
     options = {"quantize": "int8", "embeddings": form, "min_equal_spans": UNTRAINED}
-    bundle = export_onnx(OnnxConfig(model=make_bundle(), out=tmp_path / "out", **options))
+    bundle = export_onnx(OnnxOptions(model=make_bundle(), out=tmp_path / "out", **options))
     assert bundle.manifest.embeddings == form
     graph = onnx.load(bundle.weights)
     assert {opset.domain for opset in graph.opset_import} == {""}, "standard operators alone"
@@ -177,9 +176,9 @@ def test_an_onnx_file_holds_the_table_in_its_form(make_bundle, tmp_path, form):
 @pytest.mark.parametrize("flag", ["fp32", "fp16", "int8-weights", "int8", "int4"])
 def test_a_compressed_model_is_exported_in_every_precision(compressed, tmp_path, flag):
     options = {"model": compressed.path, "quantize": flag, "min_equal_spans": UNTRAINED}
-    bundles = [export_tflite(TFLiteConfig(**options, out=tmp_path / "tflite", lengths=LENGTHS[-1:]))]
+    bundles = [export_tflite(TFLiteOptions(**options, out=tmp_path / "tflite", lengths=LENGTHS[-1:]))]
     if flag != "int4":
-        bundles.append(export_onnx(OnnxConfig(**options, out=tmp_path / "onnx")))
+        bundles.append(export_onnx(OnnxOptions(**options, out=tmp_path / "onnx")))
     codes = QAModel.from_pretrained(compressed.path).encoder.words.get_buffer("codes").numpy()
     for bundle in bundles:
         assert bundle.manifest.embeddings == "pq3"
@@ -189,7 +188,7 @@ def test_a_compressed_model_is_exported_in_every_precision(compressed, tmp_path,
 def test_a_contradicting_flag_leaves_nothing(compressed, tmp_path):
     with pytest.raises(OptionError, match="pq3 already"):
         export_onnx(
-            OnnxConfig(model=compressed.path, out=tmp_path / "out", quantize="int8", embeddings="pq4")
+            OnnxOptions(model=compressed.path, out=tmp_path / "out", quantize="int8", embeddings="pq4")
         )
     assert list(tmp_path.iterdir()) == []
 

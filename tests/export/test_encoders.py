@@ -7,9 +7,10 @@ from comparisons import largest_difference
 from every_head import quick
 from tflite_exports import ROW_SCALES
 
+from export.options import TFLiteOptions
 from export.parity import real_windows
+from export.tflite.exporter import export
 from export.tflite.file import TFLiteFile
-from export.tflite.stage import TFLiteConfig, main
 from export.tflite.structure import read_structure
 from qa.base.errors import UnsupportedExport
 from qa.runtime.runtimes import TorchRuntime, load_runtime
@@ -91,5 +92,5 @@ def test_what_a_phone_cannot_tokenize_is_refused_before_converting(
 ):
     monkeypatch.setattr("export.tflite.convert.convert", None)
     with pytest.raises(UnsupportedExport, match=says):
-        main(TFLiteConfig(model=make_bundle(encoder=encoder), out=tmp_path / "out"))
+        export(TFLiteOptions(model=make_bundle(encoder=encoder), out=tmp_path / "out"))
     assert not (tmp_path / "out").exists()

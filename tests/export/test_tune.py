@@ -9,9 +9,9 @@ import pytest
 from places import ROOT
 
 from export.android.package import MEMBERS, read_package
-from export.onnx.stage import OnnxConfig
-from export.onnx.stage import main as export_onnx
-from export.tune import TuneConfig, main
+from export.onnx.exporter import export as export_onnx
+from export.options import OnnxOptions
+from export.tune import TuneOptions, tune
 from qa.ask import AskConfig
 from qa.ask import main as ask
 from qa.base.errors import OptionError
@@ -46,7 +46,7 @@ def shipped_and_tuned(questions, tmp_path_factory):
     """The shipped TFLite file, and the same tuned on the questions."""
     source = open_bundle(shipped.FOLDER / shipped.ASKED)
     out = tmp_path_factory.mktemp("tuned") / "tuned"
-    return source, main(TuneConfig(source.path, out, questions, str(questions)))
+    return source, tune(TuneOptions(source.path, out, questions, str(questions)))
 
 
 @pytest.mark.parametrize("format", ["tflite", "onnx"])
@@ -54,7 +54,7 @@ def test_only_the_settings_change(tiny_export, shipped_and_tuned, questions, tmp
     source, tuned = shipped_and_tuned
     if format == "onnx":
         source = tiny_export("onnx")
-        tuned = main(TuneConfig(source.path, tmp_path / "tuned", questions, str(questions)))
+        tuned = tune(TuneOptions(source.path, tmp_path / "tuned", questions, str(questions)))
     assert open_bundle(tuned.path) == tuned
     changed = {n for n, sha256 in tuned.manifest.files.items() if source.manifest.files[n] != sha256}
     assert changed - {tuned.weights.name} == {SETTINGS, CARD}
@@ -110,25 +110,25 @@ def test_a_tuned_bundle_says_on_what_and_answers_in_three_modes(
 def test_questions_must_be_there_and_enough(tiny_export, small_squad, tmp_path):
     model = tiny_export("onnx").path
     with pytest.raises(OptionError, match=r"--data .*: no such file"):
-        main(TuneConfig(model, tmp_path / "tuned"))
+        tune(TuneOptions(model, tmp_path / "tuned"))
     with pytest.raises(OptionError, match=r"--data .*24 questions, 0 of them without an answer; .* takes"):
-        main(TuneConfig(model, tmp_path / "tuned", small_squad))
+        tune(TuneOptions(model, tmp_path / "tuned", small_squad))
     assert list(tmp_path.iterdir()) == []
 
 
 def test_an_export_tunes_on_a_file(make_bundle, questions, small_squad, tmp_path):
-    made = export_onnx(OnnxConfig(model=make_bundle(), out=tmp_path / "made", tune_threshold=questions))
+    made = export_onnx(OnnxOptions(model=make_bundle(), out=tmp_path / "made", tune_threshold=questions))
     assert made.manifest.tuning.data.name == questions.name
-    again = main(TuneConfig(made.path, tmp_path / "again", questions))
+    again = tune(TuneOptions(made.path, tmp_path / "again", questions))
     assert (again.settings, again.manifest.tuning) == (made.settings, made.manifest.tuning)
     with pytest.raises(OptionError, match="--null-threshold cannot be combined with --tune-threshold"):
-        OnnxConfig(null_threshold=1.0, tune_threshold=questions)
+        OnnxOptions(null_threshold=1.0, tune_threshold=questions)
 
 
 def test_questions_that_are_too_few_are_refused_before_the_export(small_squad, tmp_path, monkeypatch):
     monkeypatch.setattr("export.exporter.open_model", None)
     with pytest.raises(OptionError, match=r"--tune-threshold .* 24 questions, .* takes 100"):
-        export_onnx(OnnxConfig(model=tmp_path, out=tmp_path / "few", tune_threshold=small_squad))
+        export_onnx(OnnxOptions(model=tmp_path, out=tmp_path / "few", tune_threshold=small_squad))
 
 
 @pytest.mark.parametrize(("given", "strict"), [(-3.0, -3.0), (1.0, -2.0)])
@@ -139,7 +139,7 @@ def test_a_given_threshold_leaves_the_files_own_calibration(
     monkeypatch.setattr(
         "export.exporter.tune_for_bundle", lambda _, __, settings, ___: (replace(settings, **tuned), None)
     )
-    made = export_onnx(OnnxConfig(model=make_bundle(), out=tmp_path / "made", null_threshold=given))
+    made = export_onnx(OnnxOptions(model=make_bundle(), out=tmp_path / "made", null_threshold=given))
     settings = made.settings
     assert (settings.null_threshold, settings.strict_threshold) == (given, strict)
     assert settings.calibration == tuned["calibration"]

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from unicode_texts import generated_texts
 
+from export.android.check import open_tflite
 from export.android.core_process import CoreProcess
-from export.android.stage import open_tflite
 from qa.base.cli import check_option, run_with
 from qa.base.errors import ParityError
 from qa.base.progress import Progress

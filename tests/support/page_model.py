@@ -1,7 +1,7 @@
 """The student in models/ as the page takes it: LiteRT.js cannot resize, so every length has a signature."""
 
-from export.tflite.stage import TFLiteConfig
-from export.tflite.stage import main as export
+from export.options import TFLiteOptions
+from export.tflite.exporter import export
 from qa.bundles import shipped
 
 LENGTHS = (128, 192, 256, 384)
@@ -10,4 +10,4 @@ LENGTHS = (128, 192, 256, 384)
 def export_page_model(folder):
     """Export the student to a bundle in `folder`."""
     student = shipped.FOLDER / shipped.STUDENT
-    return export(TFLiteConfig(model=student, quantize="int8", lengths=LENGTHS, out=folder / shipped.ASKED))
+    return export(TFLiteOptions(model=student, quantize="int8", lengths=LENGTHS, out=folder / shipped.ASKED))

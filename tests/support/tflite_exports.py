@@ -14,9 +14,10 @@ from places import alone, shared_folder
 
 from export import exporter
 from export.android.package import append_package, read_package
-from export.onnx import stage as onnx
+from export.onnx import exporter as onnx
+from export.options import OnnxOptions, TFLiteOptions
 from export.tflite import convert
-from export.tflite import stage as tflite
+from export.tflite import exporter as tflite
 from export.tflite.compact import compact
 from export.tflite.file import TFLiteFile
 from qa.base.files import write_whole
@@ -65,8 +66,8 @@ def export_once(make_bundle, tmp_path_factory):
         options = {"model": parent, "out": out, "quantize": quantize}
         options["min_equal_spans"] = UNTRAINED_SPANS.get(quantize)
         if kind == "onnx":
-            return open_bundle(parent), onnx.main(onnx.OnnxConfig(**options))
-        return open_bundle(parent), tflite.main(tflite.TFLiteConfig(**options, lengths=lengths))
+            return open_bundle(parent), onnx.export(OnnxOptions(**options))
+        return open_bundle(parent), tflite.export(TFLiteOptions(**options, lengths=lengths))
 
     return lambda kind, quantize="fp32", lengths=None, **model: export(
         kind, quantize, lengths, make_bundle(**model)

@@ -14,7 +14,8 @@ from chromium import chromium
 from page_model import export_page_model
 from web_site import ask, opened, served
 
-from export.web.stage import WebConfig, main
+from export.options import WebOptions
+from export.web.publish import publish
 
 FRAME = """<body style="margin:0;display:flex;gap:24px;padding:6px;width:max-content">{}</body>"""
 SCREEN = (
@@ -27,7 +28,7 @@ def draw(out):
     screens = []
     with tempfile.TemporaryDirectory() as folder, chromium(120) as page:
         model = export_page_model(Path(folder))
-        with served(main(WebConfig(model.path, Path(folder) / "site"))) as url:
+        with served(publish(WebOptions(model.path, Path(folder) / "site"))) as url:
             for dark in (False, True):
                 opened(page, url, dark=dark)
                 ask(page)

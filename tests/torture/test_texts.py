@@ -10,8 +10,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from strategies import damaged_bytes, odd_texts
 
+from export.android.check import answer_here, differences
 from export.android.core_process import NEED_JDK, CoreProcess
-from export.android.stage import answer_here, differences
 from qa.base.errors import BundleError, OptionError
 from qa.bundles.bundle import open_bundle
 from qa.data.datasets import EMBEDDED, resolve

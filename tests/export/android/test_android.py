@@ -19,12 +19,12 @@ from tflite_exports import bare_model, sealed_again, spoiled
 from tokenizers import Tokenizer
 from unicode_texts import generated_texts
 
-from export.android import stage as android
+from export.android import check as android
+from export.android.check import AndroidOptions, choose_examples
 from export.android.core_process import CoreProcess, compiled_core
 from export.android.package import MOST_SETTINGS, append_package, describe, read_package
-from export.android.stage import AndroidConfig, choose_examples
-from export.tflite.stage import TFLiteConfig
-from export.tflite.stage import main as export_tflite
+from export.options import TFLiteOptions
+from export.tflite.exporter import export as export_tflite
 from qa.base.errors import BundleError, OptionError, ParityError, UnsupportedExport
 from qa.bundles.bundle import SETTINGS, new_bundle, open_bundle
 from qa.data.datasets import resolve
@@ -63,14 +63,14 @@ def cased(make_bundle, tmp_path_factory):
     parent = other_parent(
         make_bundle(), folder / "cased", CASED, null_threshold=-7.0, n_best=7, max_answer_length=5
     )
-    return export_tflite(TFLiteConfig(model=parent, out=folder / "cased-tflite", lengths=(128,)))
+    return export_tflite(TFLiteOptions(model=parent, out=folder / "cased-tflite", lengths=(128,)))
 
 
 @pytest.mark.jvm
 @pytest.mark.parametrize("name", ["exported", "cased"])
 def test_answers_are_pythons(name, request, capsys):
     bundle = request.getfixturevalue(name)
-    android.main(AndroidConfig(bundle.path))
+    android.check_or_push(AndroidOptions(bundle.path))
     printed = capsys.readouterr().out
     assert "55 of 55 real questions" in printed
     assert android.file_sha256(bundle.weights) in printed
@@ -142,7 +142,7 @@ def test_answers_that_differ_are_an_error(exported, monkeypatch, capsys):
         "qa.evaluation.predict.decode", lambda windows, logits, _: decode(windows, logits, shorter)
     )
     with pytest.raises(ParityError, match=r"\d+ of 55 questions: the app.s core answers otherwise"):
-        android.main(AndroidConfig(exported.path))
+        android.check_or_push(AndroidOptions(exported.path))
     assert "differs: " in capsys.readouterr().err
 
 
@@ -211,7 +211,7 @@ def test_a_bundle_of_another_kind_is_refused(make_bundle):
     with pytest.raises(
         BundleError, match=r"a bundle of kind pytorch; the app takes TFLite: python -m export.tflite"
     ):
-        android.main(AndroidConfig(make_bundle()))
+        android.check_or_push(AndroidOptions(make_bundle()))
 
 
 def test_without_a_jdk_one_line_says_what_to_install(exported, monkeypatch, tmp_path):
@@ -223,7 +223,7 @@ def test_without_a_jdk_one_line_says_what_to_install(exported, monkeypatch, tmp_
 
 def test_questions_must_be_a_number_above_zero():
     with pytest.raises(OptionError, match=r"^--questions must be at least 1, got 0$"):
-        AndroidConfig(Path("x"), questions=0)
+        AndroidOptions(Path("x"), questions=0)
 
 
 def test_append_refuses_a_file_that_has_a_package(exported):

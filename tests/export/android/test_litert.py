@@ -9,7 +9,7 @@ from app_process import AppProcess
 from tflite_exports import LENGTHS, bare_model, sealed_again, spoiled
 
 from benchmarks.measure.phone_report import read_report
-from export.android.stage import answer_here, choose_examples
+from export.android.check import answer_here, choose_examples
 from export.tflite.file import TFLiteFile
 from qa.base.errors import BundleError
 from qa.data.datasets import resolve

@@ -14,7 +14,8 @@ from tokenizers import AddedToken, Tokenizer
 
 from export.android.characters import character_tables
 from export.android.package import MEMBERS, append_package, describe, read_package, vocabulary_lines
-from export.tflite.stage import TFLiteConfig, main
+from export.options import TFLiteOptions
+from export.tflite.exporter import export
 from qa.base.errors import BundleError, UnsupportedExport
 from qa.bundles.bundle import open_bundle
 from qa.bundles.manifest import FileReference, Scores
@@ -62,7 +63,7 @@ def test_a_packaged_file_computes_what_the_bare_one_does(bare_tflite, tmp_path):
 
 def test_the_same_parent_gives_the_same_bytes(exported_tflite, tmp_path):
     parent, bundle = exported_tflite("bert", "int8")
-    again = main(TFLiteConfig(parent.path, tmp_path / "again", **INT8))
+    again = export(TFLiteOptions(parent.path, tmp_path / "again", **INT8))
     assert again.weights.read_bytes() == bundle.weights.read_bytes()
 
 
@@ -71,7 +72,7 @@ def test_a_threshold_tuned_at_export_is_in_the_package(make_bundle, tmp_path, mo
         "export.exporter.tune_for_bundle",
         lambda _, __, settings, ___: (replace(settings, null_threshold=-1.25), None),
     )
-    bundle = main(TFLiteConfig(make_bundle(), tmp_path / "out", **INT8))
+    bundle = export(TFLiteOptions(make_bundle(), tmp_path / "out", **INT8))
     assert read_package(bundle.weights).settings == bundle.settings
     assert bundle.settings.null_threshold == -1.25
 
@@ -79,7 +80,7 @@ def test_a_threshold_tuned_at_export_is_in_the_package(make_bundle, tmp_path, mo
 def test_a_package_that_no_reader_takes_is_not_sealed(make_bundle, tmp_path, monkeypatch):
     monkeypatch.setattr("export.tflite.exporter.describe", lambda *_: {"format": 2, "precision": "int9"})
     with pytest.raises(BundleError, match=r"qa\.json"):
-        main(TFLiteConfig(model=make_bundle(), out=tmp_path / "out", lengths=LENGTHS))
+        export(TFLiteOptions(model=make_bundle(), out=tmp_path / "out", lengths=LENGTHS))
     assert list(tmp_path.iterdir()) == []
 
 

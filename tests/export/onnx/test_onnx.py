@@ -17,9 +17,10 @@ from comparisons import UNTRAINED_SPANS, largest_difference
 from onnx import TensorProto, numpy_helper
 from tflite_exports import MODELS
 
+from export.onnx.exporter import export
 from export.onnx.quantize import large_constants
-from export.onnx.stage import OnnxConfig, main
 from export.onnx.trace import clean, trace
+from export.options import OnnxOptions
 from export.parity import check_parity, real_windows
 from qa.base.errors import BundleError, OptionError, ParityError, UnsupportedExport
 from qa.formats.precision import PRECISIONS
@@ -217,7 +218,7 @@ def test_descriptions_with_source_paths_are_dropped(make_bundle):
 def test_the_same_parent_gives_the_same_bytes(exported, tmp_path):
     parent, bundle = exported("bert", "int8")
     least = UNTRAINED_SPANS["int8"]
-    again = main(OnnxConfig(parent.path, tmp_path / "again", quantize="int8", min_equal_spans=least))
+    again = export(OnnxOptions(parent.path, tmp_path / "again", quantize="int8", min_equal_spans=least))
     assert again.weights.read_bytes() == bundle.weights.read_bytes()
 
 
@@ -235,7 +236,7 @@ def test_a_wrong_export_is_refused_and_leaves_nothing(make_bundle, tmp_path, mon
 
     monkeypatch.setattr("export.onnx.exporter.trace", trace_another)
     with pytest.raises(ParityError, match=r"logits differ by [\d.]+ at most"):
-        main(OnnxConfig(model=make_bundle(), out=tmp_path / "out"))
+        export(OnnxOptions(model=make_bundle(), out=tmp_path / "out"))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -243,7 +244,7 @@ def test_a_tolerance_that_is_not_met_is_an_error(make_bundle, tmp_path, monkeypa
     precision = "int8-weights"
     monkeypatch.setitem(PRECISIONS, precision, replace(PRECISIONS[precision], probe_tolerance=1e-4))
     with pytest.raises(ParityError, match=r"tolerance 0\.0001"):
-        main(OnnxConfig(make_bundle(), tmp_path / "out", quantize=precision, min_equal_spans=0))
+        export(OnnxOptions(make_bundle(), tmp_path / "out", quantize=precision, min_equal_spans=0))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -294,7 +295,7 @@ def test_parity_is_of_every_window_padded_or_not_and_of_its_best_span(exported):
 
 
 def test_windows_that_take_all_positions_are_not_padded_beyond_them(make_bundle, tmp_path):
-    main(OnnxConfig(model=make_bundle("bert-128-positions", "linear"), out=tmp_path / "out"))
+    export(OnnxOptions(model=make_bundle("bert-128-positions", "linear"), out=tmp_path / "out"))
 
 
 def test_equal_spans_below_the_flag_leave_nothing(exported, tmp_path):
@@ -302,9 +303,9 @@ def test_equal_spans_below_the_flag_leave_nothing(exported, tmp_path):
     parent, bundle = exported("bert", "int8")
     parity = bundle.manifest.parity
     assert parity.equal_spans_wanted == UNTRAINED_SPANS["int8"] <= parity.equal_spans < 0.99
-    config = OnnxConfig(parent.path, tmp_path / "out", quantize="int8", min_equal_spans=0.99)
+    config = OnnxOptions(parent.path, tmp_path / "out", quantize="int8", min_equal_spans=0.99)
     with pytest.raises(ParityError, match=r"below --min-equal-spans 0\.99; train with compress\.qat"):
-        main(config)
+        export(config)
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(OptionError, match="--min-equal-spans must be from 0 to 1, got 90"):
         replace(config, min_equal_spans=90)
@@ -316,14 +317,14 @@ def test_an_existing_out_is_refused_and_the_parent_untouched(exported, tmp_path)
     out = tmp_path / "out"
     out.mkdir()
     with pytest.raises(BundleError, match="never overwritten"):
-        main(OnnxConfig(model=parent.path, out=out))
+        export(OnnxOptions(model=parent.path, out=out))
     assert folder_hash(parent.path) == before
     assert list(out.iterdir()) == []
 
 
 def test_only_a_pytorch_bundle_can_be_exported(exported, tmp_path):
     with pytest.raises(BundleError, match="is a bundle in onnx; give one in pytorch"):
-        main(OnnxConfig(model=exported("bert")[1].path, out=tmp_path / "out"))
+        export(OnnxOptions(model=exported("bert")[1].path, out=tmp_path / "out"))
 
 
 @pytest.mark.parametrize(
@@ -335,7 +336,7 @@ def test_only_a_pytorch_bundle_can_be_exported(exported, tmp_path):
 )
 def test_another_precision_is_refused(quantize, says):
     with pytest.raises(OptionError, match=says):
-        OnnxConfig(quantize=quantize)
+        OnnxOptions(quantize=quantize)
 
 
 def test_a_model_that_cannot_be_traced_gives_one_clear_line(make_bundle, monkeypatch):
@@ -363,4 +364,4 @@ def test_a_missing_package_names_the_extra(monkeypatch, tmp_path, missing):
     found = importlib.util.find_spec
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == missing else found(name))
     with pytest.raises(OptionError, match=rf"needs {missing}: pip install 'pocketqa\[export\]'"):
-        main(OnnxConfig(model=tmp_path, out=tmp_path / "out"))
+        export(OnnxOptions(model=tmp_path, out=tmp_path / "out"))

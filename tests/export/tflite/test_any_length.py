@@ -8,11 +8,12 @@ from tflite_exports import LENGTHS, MODELS
 from transformers import BertConfig
 
 from export.android.package import read_package
+from export.options import TFLiteOptions
 from export.parity import real_windows
 from export.tflite.any_length import OneLength, merge_lengths
 from export.tflite.convert import convert
+from export.tflite.exporter import export
 from export.tflite.file import TFLiteFile
-from export.tflite.stage import TFLiteConfig, main
 from qa.formats.tflite import any_length_signature, fixed_signatures
 from qa.models.encoders import Encoder
 from qa.models.model import QAModel
@@ -123,7 +124,7 @@ def test_where_one_graph_cannot_take_all_lengths_signatures_are_exported(
         raise OneLength("PAD has a constant of (4, 2) for one length only")
 
     monkeypatch.setattr("export.tflite.convert.merge_lengths", refuse)
-    bundle = main(TFLiteConfig(model=make_bundle(encoder="albert"), out=tmp_path / "out"))
+    bundle = export(TFLiteOptions(model=make_bundle(encoder="albert"), out=tmp_path / "out"))
     assert "one graph cannot take all lengths (PAD has" in capsys.readouterr().err
     signatures = fixed_signatures([128])
     assert read_package(bundle.weights).info["signatures"] == [s.to_dict() for s in signatures]

@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 from tflite_exports import LENGTHS, MODELS, bare_model
 
-from export.tflite.exporter import TFLiteExporter
+from export.options import TFLiteOptions
+from export.tflite.exporter import TFLiteExporter, export
 from export.tflite.file import TFLiteFile
 from export.tflite.sensitivity import MATRIX, Sensitivity, layer_of, linears_by_layer
-from export.tflite.stage import TFLiteConfig, main
 from qa.base.errors import OptionError, ParityError
 from qa.bundles.bundle import open_bundle
 from qa.formats.tflite import fixed_signatures
@@ -45,7 +45,7 @@ def test_the_table_and_the_layers_that_a_loss_needs(
         TFLiteExporter, "with_layers", lambda self, *options: made.append(1) or with_layers(self, *options)
     )
     options = {"quantize": "int4", "eval_data": str(small_squad), "min_equal_spans": 0.1, "lengths": LENGTHS}
-    bundle = main(TFLiteConfig(make_bundle(), tmp_path / "out", **options, max_drop=100, sensitivity=True))
+    bundle = export(TFLiteOptions(make_bundle(), tmp_path / "out", **options, max_drop=100, sensitivity=True))
     printed = capsys.readouterr().out
     rows = re.findall(r"^(none|head|layer \d) +([\d.]+) +([\d.]+) +([\d.]+)$", printed, re.MULTILINE)
     assert rows[0][0] == "none"
@@ -72,7 +72,7 @@ def test_layers_go_back_to_fp32_until_the_loss_holds(
 ):
     monkeypatch.setattr("export.tflite.exporter.Sensitivity", Losing)
     options = {"model": make_bundle(), "quantize": "int8", "eval_data": str(small_squad), "lengths": LENGTHS}
-    bundle = main(TFLiteConfig(**options, out=tmp_path / "out", max_drop=4))
+    bundle = export(TFLiteOptions(**options, out=tmp_path / "out", max_drop=4))
     left = bundle.manifest.structure.fp32_layers
     assert len(left) == 2
     fp32 = converted_once(QAModel.from_pretrained(make_bundle()), fixed_signatures(LENGTHS))
@@ -82,7 +82,7 @@ def test_layers_go_back_to_fp32_until_the_loss_holds(
     assert stored == {"FLOAT32": n_left, "INT8": sum(n_linears.values()) - n_left}
     load_runtime(open_bundle(bundle.path))
     with pytest.raises(ParityError, match=r"--max-drop 0\.1: F1 falls by 0\.50 points even"):
-        main(TFLiteConfig(**options, out=tmp_path / "other", max_drop=0.1))
+        export(TFLiteOptions(**options, out=tmp_path / "other", max_drop=0.1))
     assert not (tmp_path / "other").exists()
 
 
@@ -99,4 +99,4 @@ def test_a_loss_needs_questions_and_a_precision(options):
     with pytest.raises(
         OptionError, match=f"{flag} needs --quantize int8 or int4, and questions in --eval-data"
     ):
-        TFLiteConfig(**options)
+        TFLiteOptions(**options)

@@ -18,13 +18,15 @@ from torch import nn
 
 from export.android.package import read_package
 from export.embeddings import Int4Rows
+from export.options import TFLiteOptions
 from export.parity import real_windows
 from export.tflite.compact import compact
 from export.tflite.convert import convert
+from export.tflite.exporter import export
 from export.tflite.file import TFLiteFile
+from export.tflite.lengths import window_lengths
 from export.tflite.quantize import quantize
 from export.tflite.quiet import quietly
-from export.tflite.stage import TFLiteConfig, main, window_lengths
 from export.tflite.structure import check_structure, read_structure
 from qa.base.errors import BundleError, OptionError, ParityError, UnsupportedExport
 from qa.formats.tflite import fixed_signatures
@@ -204,7 +206,7 @@ def test_a_file_that_is_not_what_it_should_be_is_refused(bare_tflite):
 @pytest.mark.parametrize("lengths", [(), (128, 96), (96, 96), (0, 128), (-1, 128)])
 def test_bad_lengths_are_refused_at_once(lengths):
     with pytest.raises(OptionError, match="--lengths"):
-        TFLiteConfig(lengths=lengths)
+        TFLiteOptions(lengths=lengths)
 
 
 @pytest.mark.parametrize(
@@ -212,7 +214,7 @@ def test_bad_lengths_are_refused_at_once(lengths):
 )
 def test_lengths_must_suit_the_model(exported_tflite, tmp_path, lengths, wanted):
     with pytest.raises(OptionError, match=wanted):
-        main(TFLiteConfig(model=exported_tflite("bert")[0].path, out=tmp_path / "out", lengths=lengths))
+        export(TFLiteOptions(model=exported_tflite("bert")[0].path, out=tmp_path / "out", lengths=lengths))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -233,7 +235,7 @@ def test_a_model_that_cannot_be_converted_gives_one_clear_line(make_bundle, capf
 def test_a_missing_converter_names_the_extra(monkeypatch, tmp_path):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(OptionError, match=r"pip install 'pocketqa\[export\]'"):
-        main(TFLiteConfig(model=tmp_path, out=tmp_path / "out"))
+        export(TFLiteOptions(model=tmp_path, out=tmp_path / "out"))
 
 
 def test_a_converter_that_cannot_be_imported_does_not_blame_the_model(make_bundle, monkeypatch):

@@ -11,8 +11,7 @@ from chromium import chromium
 from package_faults import rewritten, with_settings
 from web_site import ask, choose_model, fill, opened, served, text, wait
 
-from export.web.stage import WebConfig
-from export.web.stage import main as publish
+from export.web.publish import WebOptions, publish
 from qa import load
 from qa.base.sampling import evenly
 from qa.bundles.bundle import PROBE
@@ -30,7 +29,7 @@ CHATTER = ("INFO: ", "WARNING: [npu_registry", "default WebGPU device", "No avai
 
 @pytest.fixture(scope="module")
 def folder(page_model, tmp_path_factory):
-    return publish(WebConfig(page_model.path, tmp_path_factory.mktemp("web") / "site"))
+    return publish(WebOptions(page_model.path, tmp_path_factory.mktemp("web") / "site"))
 
 
 @pytest.fixture(scope="module")

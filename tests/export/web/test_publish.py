@@ -10,9 +10,10 @@ import shutil
 import pytest
 from places import ROOT
 
-from export.tflite.stage import window_lengths
-from export.web import stage
-from export.web.stage import BUILDS, PAGE, WebConfig, main
+from export.options import WebOptions
+from export.tflite.lengths import window_lengths
+from export.web import publish as publishing
+from export.web.publish import BUILDS, PAGE, publish
 from qa.base.errors import BundleError, OptionError
 
 
@@ -25,7 +26,7 @@ def npm(tmp_path, monkeypatch):
     for name in names:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(name)
-    monkeypatch.setattr(stage, "NPM", folder)
+    monkeypatch.setattr(publishing, "NPM", folder)
     return folder
 
 
@@ -41,7 +42,7 @@ def model(tiny_export):
 
 
 def test_every_file_is_listed_once_for_the_service_worker(model, npm, tmp_path):
-    folder = main(WebConfig(model.path, tmp_path / "site"))
+    folder = publish(WebOptions(model.path, tmp_path / "site"))
     files = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
     listed = published(folder)
     by_hand = {"published.js", "service-worker.js", "index.html"}  # the browser's own, and "./"
@@ -51,12 +52,12 @@ def test_every_file_is_listed_once_for_the_service_worker(model, npm, tmp_path):
 
 
 def test_a_changed_file_is_another_version_and_the_page_is_replaced(model, npm, tmp_path, capsys):
-    config = WebConfig(model.path, tmp_path / "my site")
-    before = published(main(config))
+    config = WebOptions(model.path, tmp_path / "my site")
+    before = published(publish(config))
     assert f"--directory '{config.out}' 8000" in capsys.readouterr().out
-    assert published(main(config)) == before
+    assert published(publish(config)) == before
     (npm / "core/dist/index.js").write_text("another")
-    after = published(main(config))
+    after = published(publish(config))
     assert after["version"] != before["version"]
     assert (config.out / "litert/index.js").read_text() == "another"
     assert sorted(tmp_path.iterdir()) == [config.out, npm]
@@ -64,18 +65,18 @@ def test_a_changed_file_is_another_version_and_the_page_is_replaced(model, npm, 
 
 @pytest.mark.parametrize("name", ["CNAME", ".git/HEAD", "litert/notes.txt", "index.html"])
 def test_a_page_with_something_of_the_users_is_left_alone(model, npm, tmp_path, name):
-    config = WebConfig(model.path, tmp_path / "site")
-    main(config)
+    config = WebOptions(model.path, tmp_path / "site")
+    publish(config)
     (config.out / name).parent.mkdir(exist_ok=True)
     (config.out / name).write_text("mine")
     with pytest.raises(OptionError, match=f"--out {config.out}"):
-        main(config)
+        publish(config)
     assert (config.out / name).read_text() == "mine"
 
 
 def test_a_full_disk_leaves_the_page_that_was_there(model, npm, tmp_path, monkeypatch):
-    config = WebConfig(model.path, tmp_path / "site")
-    before = published(main(config))
+    config = WebOptions(model.path, tmp_path / "site")
+    before = published(publish(config))
 
     def full(source, target):
         raise OSError(errno.ENOSPC, "No space left on device", str(target))
@@ -84,35 +85,35 @@ def test_a_full_disk_leaves_the_page_that_was_there(model, npm, tmp_path, monkey
         patch.setattr(shutil, "copyfile", full)
         for out in (config.out, tmp_path / "new"):
             with pytest.raises(OSError, match="No space left"):
-                main(WebConfig(model.path, out))
+                publish(WebOptions(model.path, out))
     assert sorted(tmp_path.iterdir()) == [npm, config.out]
-    assert published(main(config)) == before
+    assert published(publish(config)) == before
 
 
 def test_another_folder_is_refused_and_left_alone(model, npm, tmp_path):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "note.txt").touch()
     with pytest.raises(OptionError, match=f"--out {tmp_path / 'mine'}"):
-        main(WebConfig(model.path, tmp_path / "mine"))
+        publish(WebOptions(model.path, tmp_path / "mine"))
     assert (tmp_path / "mine" / "note.txt").exists()
 
 
 def test_without_npms_packages_the_command_to_install_them_is_named(model, npm, tmp_path):
     (npm / "core/dist/index.js").unlink()
     with pytest.raises(OptionError, match="npm ci"):
-        main(WebConfig(model.path, tmp_path / "site"))
+        publish(WebOptions(model.path, tmp_path / "site"))
     assert not (tmp_path / "site").exists()
 
 
 def test_a_bundle_of_another_format_is_refused(make_bundle, tmp_path):
     with pytest.raises(BundleError, match="tflite"):
-        main(WebConfig(make_bundle(), tmp_path / "site"))
+        publish(WebOptions(make_bundle(), tmp_path / "site"))
 
 
 def test_a_bundle_of_any_length_is_refused(tiny_export, npm, tmp_path):
     bundle = tiny_export("any-length")
     with pytest.raises(OptionError, match=r"--lengths (.+)$") as refusal:
-        main(WebConfig(bundle.path, tmp_path / "site"))
+        publish(WebOptions(bundle.path, tmp_path / "site"))
     lengths = [int(length) for length in str(refusal.value).rpartition("--lengths ")[2].split(" ")]
     assert window_lengths(lengths, bundle.settings) == tuple(lengths), "which the export takes"
     assert not (tmp_path / "site").exists()

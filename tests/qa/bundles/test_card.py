@@ -13,8 +13,8 @@ from huggingface_hub import ModelCard
 from distill.options import DistillOptions, FinetuneOptions
 from distill.train_on_gold import finetune
 from distill.train_on_teacher import distil
-from export.onnx.stage import OnnxConfig
-from export.onnx.stage import main as export
+from export.onnx.exporter import export
+from export.options import OnnxOptions
 from qa.base.files import file_sha256
 from qa.bundles.bundle import CARD, SETTINGS, new_bundle, open_bundle
 from qa.bundles.manifest import StageRecord
@@ -66,7 +66,7 @@ def test_the_stages_of_a_real_chain_tell_where_each_comes_from(few, small_squad,
     teacher = finetune(FinetuneOptions(head="linear", eval_data=data, out=tmp_path / "t", **few))
     student = distil(DistillOptions(out=tmp_path / "run", teacher=teacher.path, student_layers=1, **few))
     int8 = {"model": student.path, "quantize": "int8", "min_equal_spans": UNTRAINED_SPANS["int8"]}
-    exported = export(OnnxConfig(out=tmp_path / "s-onnx", **int8))
+    exported = export(OnnxOptions(out=tmp_path / "s-onnx", **int8))
 
     facts = card_of(exported).data
     text = card_of(exported).text
@@ -88,7 +88,7 @@ def test_the_stages_of_a_real_chain_tell_where_each_comes_from(few, small_squad,
     assert f"| t | {small_squad.name} | 24 |" in text
     assert "s-onnx itself was not scored" in text
 
-    scored = export(OnnxConfig(out=tmp_path / "scored", eval_data=data, **int8))
+    scored = export(OnnxOptions(out=tmp_path / "scored", eval_data=data, **int8))
     found = evaluate(EvaluateConfig(data, scored.path))
     assert (found.pop("mode"), found.pop("null_threshold")) == ("balanced", None)
     assert found.items() <= msgspec.to_builtins(scored.manifest.scores).items()

@@ -20,8 +20,8 @@ from compress.options import PruneOptions
 from compress.prune.prune import prune
 from distill.options import FinetuneOptions
 from distill.train_on_gold import finetune
-from export.onnx.stage import OnnxConfig
-from export.onnx.stage import main as export_onnx
+from export.onnx.exporter import export as export_onnx
+from export.options import OnnxOptions
 from qa.base.errors import BundleError, DownloadError, PocketQAError
 from qa.bundles import hf_import as checkpoints
 from qa.bundles.hf_import import CheckpointConfig, open_model, output_beside
@@ -138,7 +138,7 @@ def test_every_stage_takes_a_checkpoint(checkpoint, few, small_squad, tmp_path, 
     assert_told_how_to_decline(capsys.readouterr().err)
     assert pruned.path == tmp_path / "given" / "bert-qa-pruned"
     spans = UNTRAINED_SPANS["int8"]
-    exported = export_onnx(OnnxConfig(model=checkpoint, quantize="int8", min_equal_spans=spans))
+    exported = export_onnx(OnnxOptions(model=checkpoint, quantize="int8", min_equal_spans=spans))
     assert exported.path == tmp_path / "given" / "bert-qa-onnx-int8"
     assert exported.manifest.parent == imported.reference()
     assert evaluate(EvaluateConfig(data=str(small_squad), model=checkpoint))["total"] == 24

@@ -18,8 +18,8 @@ from distill.adapter import apply_adapter as add_adapter
 from distill.options import DistillOptions
 from distill.train_on_teacher import distil
 from export.exporter import newest_student
-from export.onnx.stage import OnnxConfig
-from export.onnx.stage import main as export_onnx
+from export.onnx.exporter import export as export_onnx
+from export.options import OnnxOptions
 from qa import load
 from qa.ask import AskConfig
 from qa.ask import main as ask
@@ -95,7 +95,7 @@ def test_the_files_answer_as_the_student_and_all_answer_most_questions(tmp_path)
     answers = {}
     f1 = {}
     out = tmp_path / "student-onnx-int8"
-    export_onnx(OnnxConfig(model=shipped.FOLDER / "student", quantize="int8", out=out))
+    export_onnx(OnnxOptions(model=shipped.FOLDER / "student", quantize="int8", out=out))
     for path in (*BUNDLES, out):
         found = Reader(open_bundle(path), 1).answer_all([(e.question, e.context) for e in questions])
         answers[path.name] = [answer.text for answer in found]
@@ -140,7 +140,7 @@ def test_make_ask_takes_a_question_and_a_path_as_they_stand(tmp_path):
 def test_an_export_without_a_demo_takes_the_student_and_leaves_models_as_it_is(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     before = sorted(shipped.FOLDER.rglob("*"))
-    made = export_onnx(OnnxConfig())
+    made = export_onnx(OnnxOptions())
     assert made.path == Path("runs/student-onnx-fp32")
     assert made.manifest.parent.sha256 == open_bundle(shipped.FOLDER / "student").sha256
     assert sorted(shipped.FOLDER.rglob("*")) == before
@@ -149,7 +149,7 @@ def test_an_export_without_a_demo_takes_the_student_and_leaves_models_as_it_is(t
 
 def test_a_threshold_that_is_no_number_is_refused():
     with pytest.raises(OptionError, match="--null-threshold must be a finite number, got inf"):
-        OnnxConfig(null_threshold=float("inf"))
+        OnnxOptions(null_threshold=float("inf"))
 
 
 def test_a_student_without_a_teacher_of_its_own_learns_from_the_shipped_one(few, tmp_path):

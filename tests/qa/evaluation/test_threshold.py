@@ -9,8 +9,8 @@ from comparisons import UNTRAINED_SPANS, copied
 
 from compress.cast import CastOptions
 from compress.cast import cast as store
-from export.onnx.stage import OnnxConfig
-from export.onnx.stage import main as export
+from export.onnx.exporter import export
+from export.options import OnnxOptions
 from qa.bundles.bundle import HELD_OUT, open_bundle
 from qa.data.squad import Answer, Example, read_squad
 from qa.evaluation.predict import predict, score
@@ -218,7 +218,7 @@ def test_what_is_made_of_a_bundle_searches_again_with_its_own_logits(
     parent = copied(source, tmp_path / "parent", held_out=examples, null_threshold=99.0).path
     if stage == "onnx":
         int8 = {"quantize": "int8", "min_equal_spans": UNTRAINED_SPANS["int8"]}
-        made = export(OnnxConfig(model=parent, out=tmp_path / "made", **int8))
+        made = export(OnnxOptions(model=parent, out=tmp_path / "made", **int8))
     else:
         made = store(CastOptions(parent, tmp_path / "made"))
         assert (made.path / HELD_OUT).read_bytes() == (parent / HELD_OUT).read_bytes()

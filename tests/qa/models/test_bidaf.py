@@ -11,10 +11,9 @@ import pytest
 import torch
 from torch import nn
 
-from export.onnx.stage import OnnxConfig
-from export.onnx.stage import main as export_onnx
-from export.tflite.stage import TFLiteConfig
-from export.tflite.stage import main as export_tflite
+from export.onnx.exporter import export as export_onnx
+from export.options import OnnxOptions, TFLiteOptions
+from export.tflite.exporter import export as export_tflite
 from qa.base.errors import UnsupportedExport
 from qa.models.encoders import Encoder
 from qa.models.model import QAModel
@@ -117,7 +116,7 @@ def test_onnx_has_lstms_of_any_length_and_stores_shared_weights_once(
     make_whole_bundle, tmp_path, flag, operator
 ):
     out = tmp_path / "out"
-    exported = export_onnx(OnnxConfig(model=make_whole_bundle("bidaf").path, out=out, quantize=flag))
+    exported = export_onnx(OnnxOptions(model=make_whole_bundle("bidaf").path, out=out, quantize=flag))
     graph = onnx.load(exported.weights).graph
     operators = Counter(node.op_type for node in graph.node)
     assert operators[operator] == 5
@@ -136,7 +135,7 @@ def test_tflite_is_refused_before_converting_and_leaves_nothing(
     monkeypatch.setattr("export.tflite.convert.convert", None)
     model = make_whole_bundle("bidaf").path
     with pytest.raises(UnsupportedExport, match=r"bidaf.*unrolls an LSTM.*384.*use python -m export\.onnx"):
-        export_tflite(TFLiteConfig(model=model, out=tmp_path / "out", lengths=(128,)))
+        export_tflite(TFLiteOptions(model=model, out=tmp_path / "out", lengths=(128,)))
     assert list(tmp_path.iterdir()) == []
     capsys.readouterr()
     monkeypatch.setattr(sys, "argv", ["export.tflite", "--model", str(model), "--out", str(tmp_path / "out")])

@@ -6,7 +6,7 @@ import pytest
 import torch
 from tflite_exports import ROW_SCALES
 
-import export.tflite.stage
+import export.tflite.exporter
 from export.parity import real_windows
 from export.tflite.file import TFLiteFile
 from export.tflite.structure import read_structure
@@ -66,8 +66,8 @@ def test_parameter_count_of_the_papers_size():
 def test_tflite(make_whole_bundle, tmp_path, flag):
     bundle = make_whole_bundle("qanet")
     lengths = (128,) if flag == "int8" else None
-    exported = export.tflite.stage.main(
-        export.tflite.stage.TFLiteConfig(
+    exported = export.tflite.exporter.export(
+        export.tflite.exporter.TFLiteOptions(
             model=bundle.path, out=tmp_path / "out", quantize=flag, lengths=lengths
         )
     )

@@ -16,8 +16,8 @@ from distill.train_on_teacher import distil
 from distill.training.objectives import supervised
 from distill.training.options import TrainingOptions
 from distill.training.trainer import Trainer
-from export.onnx.stage import OnnxConfig
-from export.onnx.stage import main as export_onnx
+from export.onnx.exporter import export as export_onnx
+from export.options import OnnxOptions
 from export.parity import real_windows
 from qa.base.errors import OptionError
 from qa.bundles.bundle import open_bundle
@@ -133,7 +133,7 @@ def test_magnitude_pruning_reaches_its_matrices(make_whole, name):
 def test_onnx(make_whole_bundle, tmp_path, name, flag):
     """The exporter compares 40 real windows, padded and not, itself."""
     bundle = make_whole_bundle(name)
-    exported = export_onnx(OnnxConfig(model=bundle.path, out=tmp_path / "out", quantize=flag))
+    exported = export_onnx(OnnxOptions(model=bundle.path, out=tmp_path / "out", quantize=flag))
     if flag == "fp32":
         batch = collate(real_windows(bundle)[:3])
         runtimes = TorchRuntime(bundle.weights, 1), load_runtime(exported, 1)

@@ -4,10 +4,10 @@ failure."""
 import pytest
 from adb_replay import replayed
 
-from export.android import push as android_push
-from export.android import stage as android
+from export.android import check as android
+from export.android import push_to_phone as android_push
+from export.android.check import AndroidOptions
 from export.android.package import read_package
-from export.android.stage import AndroidConfig
 from qa.base.errors import DeviceError, OptionError
 from qa.base.files import file_sha256
 
@@ -50,7 +50,7 @@ def replay(tmp_path, monkeypatch, bundle):
 
     def run(*steps, serial=None):
         with replayed(steps, tmp_path, monkeypatch):
-            android.main(AndroidConfig(bundle.path, push=True, serial=serial))
+            android.check_or_push(AndroidOptions(bundle.path, push=True, serial=serial))
 
     return run
 
@@ -183,7 +183,7 @@ def test_serial_chooses_or_is_refused(replay, bundle):
     steps = (pushed(bundle, PART), hashed(bundle, PART), shell(f"mv {PART} {SHARED}/{NAME}"), ON_MODEL)
     replay(two, *READY[1:], *steps, serial=S)
     with pytest.raises(OptionError, match="--serial must be given with --push, got X"):
-        AndroidConfig(bundle.path, serial="X")
+        AndroidOptions(bundle.path, serial="X")
 
 
 def test_a_serial_that_is_not_there(replay):
@@ -194,7 +194,7 @@ def test_a_serial_that_is_not_there(replay):
 def test_without_adb_one_line_says_what_to_install(bundle, tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(DeviceError, match=r"^adb not found; install Android's .*apt-get install adb\)$"):
-        android.main(AndroidConfig(bundle.path, push=True))
+        android.check_or_push(AndroidOptions(bundle.path, push=True))
 
 
 def test_the_name_has_nothing_that_a_shell_reads(monkeypatch, bundle):

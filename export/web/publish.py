@@ -1,15 +1,15 @@
-"""Options and steps of `python -m export.web`."""
+"""Publish the page that answers in the browser: what `python -m export.web` does."""
 
 import hashlib
 import json
 import shlex
 import shutil
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from export.android.package import read_package
-from export.tflite.stage import window_lengths
+from export.options import WebOptions
+from export.tflite.lengths import window_lengths
 from qa.base.errors import OptionError
 from qa.base.files import file_sha256
 from qa.bundles.bundle import open_bundle
@@ -24,17 +24,6 @@ PUBLISHED = "published.js"
 UNLISTED = ("index.html", "service-worker.js")  # the first is "./", the browser itself keeps the second
 # The build with threads is left out: on one machine it computed int8 models wrongly.
 BUILDS = ("litert_wasm_internal", "litert_wasm_compat_internal")
-
-
-@dataclass(frozen=True)
-class WebConfig:
-    """Publish a page that answers in the browser."""
-
-    model: Path
-    """TFLite bundle that the page opens by itself."""
-    out: Path
-    """Folder to create. An earlier page there is replaced if it is as it was published; any other folder is
-    refused."""
 
 
 def sources(model: Path, card: Path) -> dict[str, Path]:
@@ -82,17 +71,17 @@ def check_as_published(out: Path) -> None:
         )
 
 
-def main(config: WebConfig) -> Path:
+def publish(options: WebOptions) -> Path:
     """Write the folder and print how to look at it.
 
     Raises OptionError when LiteRT.js is not installed, or when the folder holds more than a published page.
     """
-    out = config.out
-    bundle = open_bundle(config.model, format="tflite")
+    out = options.out
+    bundle = open_bundle(options.model, format="tflite")
     package = read_package(bundle.weights)
     if any(signature.get("any_length") for signature in package.info["signatures"]):
         raise OptionError(
-            f"--model {config.model}: takes windows of any length, and LiteRT.js cannot resize; "
+            f"--model {options.model}: takes windows of any length, and LiteRT.js cannot resize; "
             f"export it with --lengths {' '.join(map(str, window_lengths(None, package.settings)))}"
         )
     files = sources(bundle.weights, bundle.path / "README.md")
